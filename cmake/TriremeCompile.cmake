@@ -1,0 +1,38 @@
+# Flags every target shares: the language, warnings, visibility, sanitizers, ccache and the linker.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+find_program(TRIREME_CCACHE ccache)
+if(TRIREME_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TRIREME_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${TRIREME_CCACHE})
+endif()
+
+find_program(TRIREME_MOLD mold)
+if(TRIREME_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# Everything we compile links this; consumers never see it.
+add_library(trireme_flags INTERFACE)
+target_compile_options(trireme_flags INTERFACE
+  -Wall -Wextra -Werror -Wno-missing-field-initializers -fno-math-errno)
+
+if(TRIREME_SANITIZE)
+  add_compile_options(-fsanitize=${TRIREME_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TRIREME_SANITIZE})
+endif()
+if(TRIREME_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

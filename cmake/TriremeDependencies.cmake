@@ -1,0 +1,36 @@
+# Third-party libraries. Each is used by few files behind our own interface; docs/dependencies.md
+# says what for. All come from Debian packages (tools/install-deps.sh).
+find_package(Threads REQUIRED)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+find_package(PkgConfig REQUIRED)
+
+find_package(LLVM 19 REQUIRED CONFIG PATHS /usr/lib/llvm-19/lib/cmake/llvm)
+add_library(trireme_llvm INTERFACE)
+target_include_directories(trireme_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+target_link_directories(trireme_llvm INTERFACE ${LLVM_LIBRARY_DIRS})
+target_link_libraries(trireme_llvm INTERFACE LLVM-19)
+
+find_package(dnnl REQUIRED CONFIG)
+find_package(fmt REQUIRED CONFIG)
+find_package(PNG REQUIRED)
+find_package(ZLIB REQUIRED)
+pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET libturbojpeg)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+find_package(tomlplusplus REQUIRED CONFIG)
+find_package(nlohmann_json REQUIRED CONFIG)
+
+# The pthread build, kept at one thread: our own pool cuts products into tiles, and the serial
+# build's buffers are not safe to share between threads.
+find_library(OPENBLAS_LIBRARY NAMES openblas
+  HINTS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openblas-pthread REQUIRED)
+find_path(OPENBLAS_INCLUDE_DIR cblas.h
+  HINTS /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}/openblas-pthread REQUIRED)
+add_library(trireme_openblas INTERFACE)
+target_include_directories(trireme_openblas SYSTEM INTERFACE ${OPENBLAS_INCLUDE_DIR})
+target_link_libraries(trireme_openblas INTERFACE ${OPENBLAS_LIBRARY})
+
+if(TRIREME_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+  find_package(rapidcheck CONFIG)
+endif()

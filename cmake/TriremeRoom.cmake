@@ -1,0 +1,46 @@
+# trireme_room(NAME [DEPENDS room...] [LIBRARIES third-party...])
+#
+# A room is a folder of src/: every .cc in it (and below) that is not a test becomes part of the
+# object library trireme_<room>; every *_test.cc becomes part of the test program <room>_test.
+# The include rules between rooms are checked by tools/check_layers.py, not here.
+set(TRIREME_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
+
+function(trireme_room name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;EXCLUDE" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+
+  set(target trireme_${name})
+  add_library(${target} OBJECT ${sources})
+  target_compile_definitions(${target} PRIVATE TRIREME_BUILDING)
+  if(NOT BUILD_SHARED_LIBS)
+    target_compile_definitions(${target} PUBLIC TRIREME_STATIC)
+  endif()
+  target_include_directories(${target} PUBLIC
+    ${PROJECT_SOURCE_DIR}/include ${TRIREME_GENERATED_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PRIVATE trireme_flags ${ARG_LIBRARIES} fmt::fmt)
+  add_dependencies(${target} trireme_generate)
+  set_property(GLOBAL APPEND PROPERTY TRIREME_ROOMS ${target})
+  set_property(GLOBAL APPEND PROPERTY TRIREME_LIBRARIES ${ARG_LIBRARIES})
+
+  if(tests AND TRIREME_BUILD_TESTS)
+    trireme_test(${name}_test SOURCES ${tests} LIBRARIES ${ARG_LIBRARIES})
+  endif()
+endfunction()
+
+# trireme_test(NAME SOURCES file... [LABEL label] [TIMEOUT seconds])
+# Unit tests reach behind the public API, so they link the static collection of all rooms.
+function(trireme_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE trireme_internal trireme_flags ${ARG_LIBRARIES} fmt::fmt
+                                        GTest::gmock GTest::gtest_main)
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABEL}"
+    ENVIRONMENT "TRIREME_CACHE_DIR=${PROJECT_BINARY_DIR}/cache;TRIREME_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+endfunction()
