@@ -1,0 +1,93 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+
+namespace trireme {
+namespace {
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+void sync_directory(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  Descriptor directory{::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY)};
+  if (directory.fd >= 0) ::fsync(directory.fd);
+}
+
+// Returns 0 or the errno of the call that failed.
+int write_all(int fd, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t n = ::write(fd, content.data(), content.size());
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      return errno;
+    }
+    content.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return ::fsync(fd) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0) {
+    const ErrorKind kind = errno == ENOENT ? ErrorKind::not_found : ErrorKind::io;
+    fail(kind, "cannot open " + path + ": " + reason(errno));
+  }
+  struct stat status {};
+  if (::fstat(file.fd, &status) != 0) fail_io("cannot read " + path + ": " + reason(errno));
+  if (S_ISDIR(status.st_mode)) fail_io("cannot read " + path + ": it is a directory");
+  std::string content;
+  content.reserve(static_cast<std::size_t>(status.st_size));
+  char block[1 << 16];
+  for (;;) {
+    const ssize_t n = ::read(file.fd, block, sizeof block);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail_io("cannot read " + path + ": " + reason(errno));
+    if (n == 0) return content;
+    content.append(block, static_cast<std::size_t>(n));
+  }
+}
+
+void write_file_atomically(const std::string& path, std::string_view content) {
+  static std::atomic<unsigned> counter{0};
+  const std::string temporary =
+      path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(counter++);
+  int error = 0;
+  {
+    Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
+    if (file.fd < 0) fail_io("cannot write " + path + ": " + reason(errno));
+    error = write_all(file.fd, content);
+  }
+  if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error != 0) {
+    ::unlink(temporary.c_str());
+    fail_io("cannot write " + path + ": " + reason(error) + "; nothing was changed");
+  }
+  sync_directory(path);
+}
+
+void make_directories(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) fail_io("cannot create directory " + path + ": " + error.message());
+}
+
+}  // namespace trireme

@@ -1,0 +1,65 @@
+#pragma once
+
+// Kernel IR to something that runs. Two implementations: llvm/ and interpreter/ (the oracle).
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernel_ir/kernel.h"
+
+namespace trireme::codegen {
+
+using KernelFunction = void (*)(void* const* buffers, const std::int64_t* sizes,
+                                std::int64_t begin, std::int64_t end);
+
+// A kernel that can be called; safe to call from several threads at once.
+class CompiledKernel {
+ public:
+  virtual ~CompiledKernel() = default;
+  virtual void run(void* const* buffers, const std::int64_t* sizes, std::int64_t begin,
+                   std::int64_t end) const = 0;
+};
+
+// What code is made for. The vector width decides the kernel's lanes, so it is asked for before
+// kernels are built.
+struct Target {
+  std::string triple;
+  std::string cpu;
+  std::string features;
+  int vector_bytes = 32;
+  int lanes(DType type) const;  // vector_bytes / size_of(type), at least 1, at most 64 bytes
+  std::string str() const;
+};
+Target host_target();
+
+struct CodegenStatistics {
+  int compiled = 0;  // kernels turned into code by this process
+  int cached = 0;    // kernels found in the disk cache
+  double compile_ms = 0;
+};
+
+class Codegen {
+ public:
+  virtual ~Codegen() = default;
+  // All kernels of one program at once, so that the work can be shared and cached.
+  virtual std::vector<std::shared_ptr<CompiledKernel>> compile(
+      const std::vector<const kernel_ir::Kernel*>& kernels) = 0;
+  virtual const Target& target() const = 0;
+  virtual CodegenStatistics statistics() const = 0;
+};
+
+struct LlvmOptions {
+  Target target = host_target();
+  std::string cache_directory;  // empty: no disk cache
+  int threads = 1;              // for compiling several kernels at once
+};
+std::unique_ptr<Codegen> make_llvm_codegen(LlvmOptions options);
+std::unique_ptr<Codegen> make_interpreter(Target target = host_target());
+
+// $TRIREME_CACHE_DIR, else $XDG_CACHE_HOME/trireme, else ~/.cache/trireme; empty if none exists or
+// can be made.
+std::string default_cache_directory();
+
+}  // namespace trireme::codegen

@@ -1,0 +1,139 @@
+#pragma once
+
+// The Program as data. Ownership: a Program owns its parameters and main block, a Block its
+// arguments and ops, an Op its results and nested blocks. Everything else points.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/op_def.h"
+#include "ir/type.h"
+#include "trireme/program.h"
+
+namespace trireme::ir {
+
+struct Op;
+struct Block;
+struct Parameter;
+
+enum class ValueKind : std::uint8_t { argument, result, parameter };
+
+// SSA: a value is defined once. A parameter's Value stands for what the parameter holds when the
+// reading op runs; `assign` ops change that.
+struct Value {
+  ValueKind kind = ValueKind::result;
+  Type type;
+  std::string name;          // arguments and parameters; empty for results
+  Op* producer = nullptr;    // results
+  int index = 0;             // which result, argument or parameter
+  Block* block = nullptr;    // arguments and results: where it is defined
+  Program* program = nullptr;
+};
+
+// Where an op comes from, for error messages, profiles and dumps.
+struct Location {
+  std::string file;   // base name of the user's file
+  int line = 0;
+  std::string layer;  // "encoder/linear_0"
+  std::string str() const;  // "digits.cc:10 conv2d_0"
+};
+
+struct Op {
+  const OpDef* def = nullptr;
+  std::vector<Value*> operands;
+  std::vector<std::unique_ptr<Value>> results;
+  Attributes attributes;  // sorted by name, complete: defaults are filled in
+  Location location;
+  std::vector<std::unique_ptr<Block>> blocks;
+  Block* parent = nullptr;
+
+  const std::string& name() const { return def->name; }
+  bool has(Trait trait) const { return def->has(trait); }
+  Value* result(int i = 0) const { return results[static_cast<std::size_t>(i)].get(); }
+};
+
+struct Block {
+  std::vector<std::unique_ptr<Value>> arguments;
+  std::vector<std::unique_ptr<Op>> ops;
+  std::vector<Value*> results;
+  Op* owner = nullptr;  // the op that holds this block; null for the main block
+  Program* program = nullptr;
+};
+
+struct Parameter {
+  std::unique_ptr<Value> value;
+  Initializer initializer;
+  bool trainable = true;
+  Location location;
+  const std::string& name() const { return value->name; }
+};
+
+class Program {
+ public:
+  Program(std::string name, const OpSet& op_set);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  std::unique_ptr<Program> clone() const;
+
+  std::string name;
+  const OpSet& op_set() const { return *op_set_; }
+  Block& main() { return main_; }
+  const Block& main() const { return main_; }
+  std::vector<std::unique_ptr<Parameter>>& parameters() { return parameters_; }
+  const std::vector<std::unique_ptr<Parameter>>& parameters() const { return parameters_; }
+  Parameter* find_parameter(std::string_view name) const;  // null if there is none
+  Parameter& parameter_of(const Value* value) const;       // precondition: kind is parameter
+
+  Value* add_input(std::string name, Type type);
+  Value* add_parameter(std::string name, Type type, Initializer initializer, bool trainable,
+                       Location location);
+
+  // Appends an op to `block` after checking operand types with the op's type rule; unknown or
+  // missing attributes and violated rules are Error(usage) in the form of api.md's "A mistake".
+  Op* append(Block& block, std::string_view op, std::vector<Value*> operands,
+             Attributes attributes, const Location& location);
+  // The same where the types are already known to be right, as when cloning: copies `like`'s
+  // definition, attributes, location and result types.
+  Op* append_like(Block& block, const Op& like, std::vector<Value*> operands);
+
+  // Where new ops go and what layer they belong to.
+  Block* insertion_block = nullptr;  // the main block unless a nested one is being built
+  std::string layer;                 // current layer path
+  // When set, new ops get this location instead of the caller's (gradients, optimizer updates).
+  const Location* location_override = nullptr;
+  Location locate(const SourceLocation& where) const;
+  std::string unique_name(std::string_view stem);
+
+ private:
+  const OpSet* op_set_;
+  std::vector<std::unique_ptr<Parameter>> parameters_;
+  std::map<std::string, Parameter*, std::less<>> by_name_;
+  Block main_;
+  std::map<std::string, int, std::less<>> counters_;
+};
+
+// Attribute access. Missing or of another type: Error(internal), since append() checks them.
+template <class T>
+const T& get(const Attributes& attributes, std::string_view name);
+bool has_attribute(const Attributes& attributes, std::string_view name);
+void set(Attributes& attributes, std::string name, Attribute value);  // keeps the order
+
+// Text. parse() throws Error(data) with line and column; it accepts exactly what print() writes,
+// plus free white space, blank lines and comments that are no locations.
+std::string print(const Program& program);
+std::unique_ptr<Program> parse(std::string_view text, const OpSet& op_set);
+std::string print_attribute(const Attribute& attribute);
+
+// All a well-formed Program promises: defined before used, types as the rules say, names unique,
+// attributes complete. Throws Error(internal) naming the op.
+void verify(const Program& program);
+
+// How values are called in text: "%image", "%linear_0.weight", "%12" by position.
+std::string name_in_text(const Value* value);
+
+}  // namespace trireme::ir

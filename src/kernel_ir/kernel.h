@@ -1,0 +1,189 @@
+#pragma once
+
+// Kernel IR: the loops and scalar expressions of one kernel. A Kernel is data; it is printed and
+// verified here, run by codegen/interpreter and turned into machine code by codegen/llvm. Both obey
+// the semantics written in this file to the bit.
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "trireme/dtype.h"
+
+namespace trireme::kernel_ir {
+
+// Scalar expressions form a DAG owned by a Kernel; equal expressions are one node (hash-consed).
+using ExprId = std::int32_t;
+inline constexpr ExprId kNoExpr = -1;
+
+enum class ExprOp : std::uint8_t {
+  // Leaves
+  constant,     // `number` for floats, `integer` for boolean and integers
+  size,         // sizes[index], an i64 given at run time
+  loop_var,     // loop variable number `index`, i64
+  load,         // buffers[index][args[0]]; args[1], if present, is a boolean guard: where it is
+                // false nothing is read and the result is zero
+  accumulator,  // final value of accumulator `index`, readable only after the loops that feed it
+  accumulator_index,  // for argmax and argmin: the index that goes with the value, i64
+
+  // One argument. Floats only: sqrt floor ceil round_even trunc and the maths functions.
+  neg, abs, sqrt, floor, ceil, round_even, trunc, logical_not,
+  exp, log, tanh, sigmoid, erf, sin, cos,  // removed by expand_math() for f32
+  cast,     // to `type`. float to integer truncates; NaN gives 0, out of range saturates
+  bitcast,  // between i32 and f32, i64 and f64
+
+  // Two arguments of one type. Integer arithmetic wraps; div and rem truncate as in C, and
+  // division by zero gives 0. min and max give NaN if either argument is NaN.
+  add, sub, mul, div, rem, min, max, pow,
+  bit_and, bit_or, bit_xor, shl, shr,  // integers and boolean; shr is logical
+  eq, ne, lt, le,                      // give boolean; false if either argument is NaN, ne true
+
+  // Three arguments
+  select,  // args[0] ? args[1] : args[2]
+  fma,     // args[0] * args[1] + args[2], rounded once; floats only
+};
+
+struct Expr {
+  ExprOp op;
+  DType type;
+  std::int32_t index = 0;    // of the size, loop variable, buffer or accumulator
+  std::int64_t integer = 0;  // constant
+  double number = 0;         // constant
+  ExprId args[3] = {kNoExpr, kNoExpr, kNoExpr};
+  bool operator==(const Expr&) const;
+};
+
+enum class ReduceOp : std::uint8_t { sum, prod, min, max, argmin, argmax };
+
+// How a loop runs.
+//   parallel  iterations are independent; the outermost statement of every kernel is its only
+//             parallel loop, and a caller may run any subrange [begin, end) of it on any thread
+//   serial    in order
+//   vector    in steps of `lanes`; the lanes of one step are computed side by side, a last
+//             incomplete step with its missing lanes switched off (no load, store or accumulation)
+enum class LoopKind : std::uint8_t { parallel, serial, vector };
+
+enum class StmtKind : std::uint8_t { loop, declare, accumulate, store };
+
+// A vector loop may contain serial loops but no other vector loop. The trip count of a loop inside
+// a vector loop must not depend on the vector variable.
+struct Stmt {
+  StmtKind kind;
+
+  // loop: variable `loop_var` runs over [0, extent). body is what it does.
+  LoopKind loop_kind = LoopKind::serial;
+  std::int32_t loop_var = -1;
+  ExprId extent = kNoExpr;
+  // vector only: partial results of a reduction go round-robin into `lanes * unroll` partial
+  // accumulators: element i into partial i % (lanes * unroll). At the end partial j and j + n/2 are
+  // combined for n = lanes * unroll, then n/2 ... 1, so the result does not depend on who computes.
+  std::int32_t lanes = 1;
+  std::int32_t unroll = 1;
+  std::vector<Stmt> body;
+
+  // declare: accumulator `accumulator` starts at the identity of `reduce` (0, 1, +inf or largest,
+  // -inf or smallest, index 0). A declaration inside a vector loop is one accumulator per lane.
+  // accumulate: acc = reduce(acc, value). For argmax/argmin the first of equal values wins and NaN
+  // beats everything; `index` is what is remembered.
+  // A declaration stands in the same block as, and before, the loops that feed it.
+  std::int32_t accumulator = -1;
+  ReduceOp reduce = ReduceOp::sum;
+  DType type = DType::f32;
+  ExprId value = kNoExpr;
+  ExprId index = kNoExpr;
+
+  // store: buffers[buffer][index] = value, if `guard` is absent or true. Two different iterations
+  // of a parallel or vector loop never store to the same element.
+  std::int32_t buffer = -1;
+  ExprId guard = kNoExpr;
+};
+
+enum class BufferRole : std::uint8_t {
+  input,    // only loaded
+  output,   // only stored
+  inout,    // loaded and stored; element i is stored only after all its loads
+  scratch,  // private to each caller; `scratch_elements` long, contents undefined at entry
+};
+
+struct Buffer {
+  DType type;
+  BufferRole role;
+  std::string name;                    // for people
+  ExprId scratch_elements = kNoExpr;   // scratch only; uses sizes and constants
+};
+
+// buffers and sizes are the kernel's parameters, in this order. Compiled form:
+//   void kernel(void* const* buffers, const int64_t* sizes, int64_t begin, int64_t end);
+// runs iterations [begin, end) of the parallel loop. Buffers never overlap unless they are the same
+// inout buffer. Loads and stores of buffers that are stored to keep their order.
+class Kernel {
+ public:
+  std::string name;
+  std::vector<Buffer> buffers;
+  std::vector<std::string> sizes;          // names, for people
+  std::int32_t loop_vars = 0;              // how many there are
+  std::int32_t accumulators = 0;
+  Stmt root;                               // the parallel loop
+
+  const std::vector<Expr>& exprs() const { return exprs_; }
+  const Expr& expr(ExprId id) const { return exprs_[static_cast<std::size_t>(id)]; }
+  ExprId add(const Expr& expr);  // returns the existing node if there is an equal one
+
+ private:
+  std::vector<Expr> exprs_;
+  std::unordered_multimap<std::size_t, ExprId> ids_;
+};
+
+// Makes expressions, folding constants and the identities x+0, x*1, x*0 (integers), x/1, x%1,
+// select of a constant, and (a*n+b)/n with 0<=b<n where it can be seen. Every function's arguments
+// must have the types its ExprOp asks for; a violation is Error(internal).
+class Builder {
+ public:
+  explicit Builder(Kernel& kernel) : kernel_(kernel) {}
+  Kernel& kernel() { return kernel_; }
+  DType type(ExprId id) const { return kernel_.expr(id).type; }
+
+  ExprId constant(DType type, double value);
+  ExprId integer(std::int64_t value, DType type = DType::i64);
+  ExprId boolean(bool value);
+  ExprId size(std::int32_t index);
+  ExprId loop_var(std::int32_t index);
+  ExprId load(std::int32_t buffer, ExprId index, ExprId guard = kNoExpr);
+  ExprId accumulator(std::int32_t index, DType type);
+  ExprId accumulator_index(std::int32_t index);
+  ExprId unary(ExprOp op, ExprId a);
+  ExprId cast(ExprId a, DType type);
+  ExprId bitcast(ExprId a, DType type);
+  ExprId binary(ExprOp op, ExprId a, ExprId b);
+  ExprId select(ExprId condition, ExprId a, ExprId b);
+  ExprId fma(ExprId a, ExprId b, ExprId c);
+
+  ExprId add(ExprId a, ExprId b) { return binary(ExprOp::add, a, b); }
+  ExprId sub(ExprId a, ExprId b) { return binary(ExprOp::sub, a, b); }
+  ExprId mul(ExprId a, ExprId b) { return binary(ExprOp::mul, a, b); }
+  ExprId div(ExprId a, ExprId b) { return binary(ExprOp::div, a, b); }
+  ExprId rem(ExprId a, ExprId b) { return binary(ExprOp::rem, a, b); }
+  ExprId min(ExprId a, ExprId b) { return binary(ExprOp::min, a, b); }
+  ExprId max(ExprId a, ExprId b) { return binary(ExprOp::max, a, b); }
+  ExprId lt(ExprId a, ExprId b) { return binary(ExprOp::lt, a, b); }
+  ExprId le(ExprId a, ExprId b) { return binary(ExprOp::le, a, b); }
+  ExprId eq(ExprId a, ExprId b) { return binary(ExprOp::eq, a, b); }
+  ExprId logical_and(ExprId a, ExprId b) { return binary(ExprOp::bit_and, a, b); }
+  ExprId logical_or(ExprId a, ExprId b) { return binary(ExprOp::bit_or, a, b); }
+
+ private:
+  ExprId fold(const Expr& expr);
+  Kernel& kernel_;
+};
+
+std::string print(const Kernel& kernel);
+Kernel parse(const std::string& text);  // exact inverse of print; throws Error(data)
+void verify(const Kernel& kernel);      // throws Error(internal) naming the offending part
+
+// Replaces exp, log, tanh, sigmoid, erf, sin, cos and pow of f32 by polynomials made of the other
+// operations, the same on every target. Bounds in units in the last place are stated in math.cc and
+// checked over the float range by math_test. f64 maths is left to the target's C library.
+void expand_math(Kernel& kernel);
+
+}  // namespace trireme::kernel_ir

@@ -1,0 +1,106 @@
+#pragma once
+
+// One op, one file: everything there is to say of an op is an ops::Op, made by the function
+// `Op <name>()` in the file <name>.cc and listed in CMakeLists.txt.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/op_def.h"
+#include "ir/program.h"
+#include "kernel_ir/kernel.h"
+
+namespace trireme::ops {
+
+using kernel_ir::ExprId;
+
+// What a lowering sees: the element `index` of one result is to be computed from elements of the
+// operands ("pull"). Fusion is one lowering asking another through load().
+class Lowering {
+ public:
+  virtual ~Lowering() = default;
+  virtual kernel_ir::Builder& k() = 0;
+  virtual const ir::Op& op() const = 0;
+  virtual int result() const = 0;                       // which result is asked for
+  virtual std::span<const ExprId> index() const = 0;    // i64, one per dimension of the result
+  // The element of operand i at `index`; where `guard` (boolean) is given and false, zero.
+  virtual ExprId load(int operand, std::span<const ExprId> index,
+                      ExprId guard = kernel_ir::kNoExpr) = 0;
+  virtual ExprId dim(const Dim& dim) = 0;               // a Dim as an i64 expression
+  // Row-major position of `index` in `shape`, and back.
+  virtual ExprId linear(std::span<const ExprId> index, const Shape& shape) = 0;
+  virtual std::vector<ExprId> delinear(ExprId position, const Shape& shape) = 0;
+  // Random ops: the seed of this run, an i64 that the Session changes at every run.
+  virtual ExprId run_seed() = 0;
+};
+
+// A host tensor of doubles: what reference implementations compute with. Integers up to 2^53 and
+// booleans (0, 1) are held exactly.
+struct RefTensor {
+  std::vector<std::int64_t> shape;
+  std::vector<double> data;
+  RefTensor() = default;
+  explicit RefTensor(std::vector<std::int64_t> shape);  // zeros
+  std::int64_t elements() const;
+};
+
+struct Reference {
+  const ir::Op& op;
+  std::vector<const RefTensor*> operands;
+  std::vector<RefTensor*> results;  // already of the right shape, zero
+  std::uint64_t run_seed = 0;
+};
+
+// One case of the conformance suite: operand types with numbers only, and how to fill them.
+struct Sample {
+  std::vector<ir::Type> operands;
+  Attributes attributes;
+  double low = -2, high = 2;      // operands are uniform in [low, high]; integers in [low, high)
+  std::vector<std::pair<double, double>> ranges;  // per operand, where they differ
+  bool check_gradient = true;     // false at points where the op is not smooth; say why in the file
+  double tolerance = 1e-5;        // relative, compiled f32 against the double reference
+};
+
+struct Op : ir::OpDef {
+  explicit Op(std::string signature);
+
+  // How one element is computed; empty for ops that run as a library kernel.
+  std::function<ExprId(Lowering&)> lower;
+
+  // Reductions (Trait::reduction) are described instead of lowered: how summands are combined and
+  // what is done with the total. `finish` may be empty. count is the number of summands as f32/f64.
+  kernel_ir::ReduceOp reduce = kernel_ir::ReduceOp::sum;
+  std::function<ExprId(kernel_ir::Builder&, ExprId total, ExprId count)> finish;
+  // True where the index of the winner (an i64 along the single axis) is the result.
+  bool reduce_gives_index = false;
+
+  // Library ops: the name of the kernel in src/kernels ("gemm", "conv2d_forward" ...).
+  std::string library_kernel;
+
+  std::function<void(const Reference&)> reference;
+  // The NumPy/PyTorch expression of the independent twin, or "" with `no_twin_reason` set.
+  // Operands are torch tensors x[0], x[1] ...; attributes are Python variables.
+  std::string twin;
+  std::string no_twin_reason;
+  std::vector<Sample> samples;
+};
+
+// All ops of the build list. The Catalog is immutable and owns the ops; make one and pass it.
+class Catalog : public ir::OpSet {
+ public:
+  Catalog();
+  const Op* find(std::string_view name) const override;
+  std::vector<std::string> names() const override;
+  static const Op& of(const ir::Op& op) { return static_cast<const Op&>(*op.def); }
+
+ private:
+  std::vector<std::unique_ptr<Op>> ops_;
+};
+
+// The catalog of this build: immutable, shared by all Programs.
+const Catalog& catalog();
+
+}  // namespace trireme::ops
