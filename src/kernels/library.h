@@ -1,0 +1,44 @@
+#pragma once
+
+// The few library kernels behind one table. A call is prepared once for given sizes (primitives
+// chosen, work cut into tiles) and then run many times.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "trireme/dtype.h"
+
+namespace trireme::kernels {
+
+struct TensorDescription {
+  DType dtype;
+  std::vector<std::int64_t> shape;
+};
+
+struct Call {
+  std::map<std::string, std::vector<std::int64_t>> numbers;
+  std::map<std::string, std::string> texts;
+  std::vector<TensorDescription> tensors;  // operands, then results
+};
+
+class Prepared {
+ public:
+  virtual ~Prepared() = default;
+  virtual std::size_t workspace_bytes() const { return 0; }
+  // tensors: one pointer per TensorDescription; workspace 64-byte aligned. Results are the same for
+  // any number of threads of `device`.
+  virtual void run(void* const* tensors, void* workspace, device::Device& device) = 0;
+};
+
+using Prepare = std::unique_ptr<Prepared> (*)(const Call& call);
+
+// Null if there is no such kernel.
+Prepare find(const std::string& name);
+std::vector<std::string> names();
+
+}  // namespace trireme::kernels
