@@ -1,0 +1,32 @@
+#pragma once
+
+// Program to Plan. compile.cc reads like a table of contents; each step has a file of its own.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codegen/codegen.h"
+#include "ir/program.h"
+#include "plan/plan.h"
+
+namespace trireme::compiler {
+
+struct CompileOptions {
+  bool training = false;  // which side of when_training is taken
+  bool updates = false;   // run the `assign` ops; otherwise parameters are only read
+  bool fuse = true;       // false: every op is a kernel of its own; for checks
+  // Where to write the Program after every transform, the kernels, the Plan and the memory map (at
+  // batch 64 or $TRIREME_DUMP_SIZES, "batch=7,width=3"); empty: nowhere. Callers pass $TRIREME_DUMP.
+  std::string dump_directory;
+};
+
+// Compiles what is needed for `fetches` (values of `program`'s main block or parameters) and, with
+// updates, for the assigns. `program` is not changed. The Plan's feeds are the inputs that are still
+// needed, its fetches are in the order given. Nothing depends on the sizes of symbols.
+std::shared_ptr<const plan::Plan> compile(const ir::Program& program,
+                                          const std::vector<const ir::Value*>& fetches,
+                                          codegen::Codegen& codegen,
+                                          const CompileOptions& options);
+
+}  // namespace trireme::compiler

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "ir/program.h"
+
+namespace trireme::transforms {
+
+// Appends to the main block of `loss`'s Program the ops that compute the gradient of `loss` by each
+// of `wanted` (parameters, inputs or results), in reverse mode: Griewank and Walther, "Evaluating
+// Derivatives", 2nd ed., chapter 3. Contributions to shared values are summed; a value that does
+// not influence the loss gets zeros of its shape; nothing is computed for values that lead to none
+// of `wanted`. The new ops carry the layer and line of the op they differentiate.
+// Errors (usage): loss is no float scalar (shape []), or a needed op has no gradient.
+std::vector<ir::Value*> gradients(ir::Value* loss, const std::vector<ir::Value*>& wanted);
+
+}  // namespace trireme::transforms
