@@ -67,7 +67,8 @@ struct AttributeSpec {
 struct OpDef {
   // "conv2d(x, weight; stride: ints = [1, 1], groups: int = 1)". Operands before the semicolon (a
   // last one written `xs...` takes any number), attributes behind it; without `=` required. Kinds:
-  // bool int float string ints floats dtype shape. Read by tools/gen_ops.py too, which makes the
+  // bool int float string ints floats dtype shape. An op has one result unless the signature ends
+  // in `-> y, position` (two) or `-> ()` (none). Read by tools/gen_ops.py too, which makes the
   // public function from it.
   std::string signature;
   std::string doc;  // one sentence, then details; shapes, dtypes, source
@@ -91,8 +92,8 @@ constexpr std::uint32_t operator|(std::uint32_t a, Trait b) {
   return a | static_cast<std::uint32_t>(b);
 }
 
-// Fills name, operands, variadic and attributes of `def` from def.signature. Error(internal) if
-// the signature does not parse.
+// Fills name, operands, variadic, result_count and attributes of `def` from def.signature.
+// Error(internal) if the signature does not parse.
 void parse_signature(OpDef& def);
 
 class OpSet {

@@ -1,0 +1,229 @@
+#include "ops/common.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+
+namespace trireme::ops {
+
+// --- Type rules -------------------------------------------------------------------------------
+
+bool is(DType dtype, Numbers numbers) {
+  switch (numbers) {
+    case Numbers::any: return true;
+    case Numbers::numeric: return dtype != DType::boolean;
+    case Numbers::floats: return is_float(dtype);
+    case Numbers::integers: return is_integer(dtype);
+    case Numbers::booleans: return dtype == DType::boolean;
+  }
+  return false;
+}
+
+namespace {
+
+std::string called(Numbers numbers) {
+  switch (numbers) {
+    case Numbers::any: return "of any dtype";
+    case Numbers::numeric: return "numbers";
+    case Numbers::floats: return "floating-point numbers (f32 or f64)";
+    case Numbers::integers: return "integers (u8, i32 or i64)";
+    case Numbers::booleans: return "booleans";
+  }
+  return "";
+}
+
+void require_equal_types(const TypeContext& context, Numbers numbers) {
+  const Type& first = context.operands.front();
+  require(is(first.dtype, numbers),
+          "the elements must be " + called(numbers) + ", but the operand is " + first.str(),
+          "convert it with cast()");
+  for (std::size_t i = 1; i < context.operands.size(); ++i) {
+    const Type& other = context.operands[i];
+    const std::string pair = first.str() + " and " + other.str();
+    require(other.dtype == first.dtype, "the dtypes differ: " + pair, "convert one with cast()");
+    require(other.shape == first.shape, "the shapes differ: " + pair,
+            "shapes must agree, or one must have size 1 where they differ");
+    require(other.ragged == first.ragged, "the ragged structures differ: " + pair);
+  }
+}
+
+}  // namespace
+
+void require(bool holds, const std::string& message, const std::string& hint) {
+  if (!holds) throw TypeError{message, hint};
+}
+
+TypeRule same_type(Numbers numbers) {
+  return [numbers](const TypeContext& context) -> std::vector<Type> {
+    require_equal_types(context, numbers);
+    return {context.operands.front()};
+  };
+}
+
+TypeRule same_shape_to(DType dtype, Numbers numbers) {
+  return [dtype, numbers](const TypeContext& context) -> std::vector<Type> {
+    require_equal_types(context, numbers);
+    Type type = context.operands.front();
+    type.dtype = dtype;
+    return {type};
+  };
+}
+
+TypeRule type_of_attributes(Numbers numbers) {
+  return [numbers](const TypeContext& context) -> std::vector<Type> {
+    const DType dtype = ir::get<DType>(context.attributes, "dtype");
+    const Shape& shape = ir::get<Shape>(context.attributes, "shape");
+    require(is(dtype, numbers), "dtype must be one of " + called(numbers) + ", but it is " +
+                                    std::string(name_of(dtype)));
+    for (const Dim& dim : shape) {
+      require(!dim.is_constant() || dim.constant() >= 0, "a size is negative: " + str(shape));
+    }
+    return {Type{dtype, shape, ""}};
+  };
+}
+
+int checked_axis(std::int64_t axis, int rank) {
+  require(axis >= -rank && axis < rank,
+          "axis " + std::to_string(axis) + " is out of range for " + std::to_string(rank) +
+              " dimensions",
+          "axes count from 0, or from the end when negative");
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+std::vector<int> checked_axes(const std::vector<std::int64_t>& axes, int rank) {
+  std::vector<int> result;
+  for (std::int64_t axis : axes) result.push_back(checked_axis(axis, rank));
+  if (axes.empty()) {
+    for (int axis = 0; axis < rank; ++axis) result.push_back(axis);
+  }
+  std::sort(result.begin(), result.end());
+  const auto twice = std::adjacent_find(result.begin(), result.end());
+  if (twice != result.end()) {
+    throw TypeError{"axis " + std::to_string(*twice) + " is named twice", ""};
+  }
+  return result;
+}
+
+// --- Lowering ---------------------------------------------------------------------------------
+
+Lower pointwise(std::function<ExprId(Builder&, Args)> f) {
+  return [f = std::move(f)](Lowering& l) {
+    std::vector<ExprId> args;
+    for (std::size_t i = 0; i < l.op().operands.size(); ++i) {
+      args.push_back(l.load(static_cast<int>(i), l.index()));
+    }
+    return f(l.k(), args);
+  };
+}
+
+Lower pointwise(ExprOp op) {
+  return pointwise([op](Builder& k, Args x) {
+    return x.size() == 1 ? k.unary(op, x[0]) : k.binary(op, x[0], x[1]);
+  });
+}
+
+ExprId number(Builder& k, ExprId like, double value) {
+  const DType type = k.type(like);
+  return is_float(type) ? k.constant(type, value)
+                        : k.integer(static_cast<std::int64_t>(value), type);
+}
+
+// --- Reference --------------------------------------------------------------------------------
+
+ReferenceRule pointwise_reference(std::function<double(double)> f) {
+  return [f = std::move(f)](const Reference& r) {
+    for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
+      r.results[0]->data[i] = f(r.operands[0]->data[i]);
+    }
+  };
+}
+
+ReferenceRule pointwise_reference(std::function<double(double, double)> f) {
+  return [f = std::move(f)](const Reference& r) {
+    for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
+      r.results[0]->data[i] = f(r.operands[0]->data[i], r.operands[1]->data[i]);
+    }
+  };
+}
+
+ReferenceRule pointwise_reference(std::function<double(double, double, double)> f) {
+  return [f = std::move(f)](const Reference& r) {
+    for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
+      r.results[0]->data[i] =
+          f(r.operands[0]->data[i], r.operands[1]->data[i], r.operands[2]->data[i]);
+    }
+  };
+}
+
+namespace {
+
+template <class T>
+double saturated(double value) {
+  constexpr double low = static_cast<double>(std::numeric_limits<T>::min());
+  constexpr double high = static_cast<double>(std::numeric_limits<T>::max());
+  if (std::isnan(value)) return 0;
+  return std::trunc(std::clamp(value, low, high));
+}
+
+}  // namespace
+
+double to_dtype(double value, DType dtype) {
+  switch (dtype) {
+    case DType::boolean: return value != 0 ? 1 : 0;
+    case DType::u8: return saturated<std::uint8_t>(value);
+    case DType::i32: return saturated<std::int32_t>(value);
+    case DType::i64: return saturated<std::int64_t>(value);
+    case DType::f32:
+    case DType::f64: return value;
+  }
+  return value;
+}
+
+// --- Gradients --------------------------------------------------------------------------------
+
+std::vector<Value> emit_in(ir::Program& program, std::string_view op, Attributes attributes,
+                           const SourceLocation& where) {
+  ir::Block& block = program.insertion_block ? *program.insertion_block : program.main();
+  ir::Op* made = program.append(block, op, {}, std::move(attributes), program.locate(where));
+  std::vector<Value> results;
+  for (const auto& result : made->results) results.emplace_back(result.get());
+  return results;
+}
+
+Value filled_like(const Value& like, double number) {
+  Attributes attributes;
+  attributes.push_back({"dtype", like.dtype()});
+  attributes.push_back({"shape", like.shape()});
+  attributes.push_back({"value", number});
+  return emit_in(*like.get()->program, "constant", std::move(attributes),
+                 SourceLocation::current())
+      .front();
+}
+
+// --- Samples ----------------------------------------------------------------------------------
+
+Type type_of(std::vector<std::int64_t> shape, DType dtype) {
+  return Type{dtype, Shape(shape.begin(), shape.end()), ""};
+}
+
+std::vector<Sample> elementwise_samples(int operands, double low, double high, DType dtype) {
+  const std::vector<std::vector<std::int64_t>> shapes = {{3, 5}, {2, 3, 17}, {1}, {}, {0, 3}};
+  std::vector<Sample> samples;
+  for (const auto& shape : shapes) {
+    Sample sample;
+    sample.operands.assign(static_cast<std::size_t>(operands), type_of(shape, dtype));
+    sample.low = low;
+    sample.high = high;
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+std::vector<Sample> joined(std::initializer_list<std::vector<Sample>> lists) {
+  std::vector<Sample> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,20 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+
+Op tanh() {
+  Op op("tanh(x)");
+  op.doc = "The hyperbolic tangent of every element.";
+  op.traits = bits(Trait::elementwise);
+  op.type = same_type(Numbers::floats);
+  op.lower = pointwise(ExprOp::tanh);
+  op.reference = pointwise_reference([](double x) { return std::tanh(x); });
+  op.gradient = [](GradientContext& c) {
+    c.give(0, c.gradient() * (1.0 - c.result() * c.result()));
+  };
+  op.twin = "torch.tanh(x[0])";
+  op.samples = elementwise_samples(1);
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""Makes the public functions of the ops from the op files.
+
+Reads the list TRIREME_OPS in src/ops/CMakeLists.txt and, of every src/ops/<name>.cc in it, the
+signature `Op op("...")` and the text `op.doc = "..."`. Writes
+    <out>/include/trireme/ops.h   one function per op, and a struct for its attributes
+    <out>/ops.cc                  their bodies: calls of emit()
+    <out>/op_list.cc              ops::Catalog::Catalog(), the list of all ops
+and, with --reference FILE, the reference page docs/ops.md. Files that would not change are left
+alone, so that nothing is compiled again.
+
+usage: gen_ops.py SOURCE_DIR OUT_DIR [--reference FILE]
+"""
+
+import argparse
+import os
+import re
+import sys
+import textwrap
+
+STRING = r'"(?:[^"\\]|\\.)*"'
+STRINGS = r"((?:%s\s*)+)" % STRING
+CPP_TYPES = {
+    "bool": "bool",
+    "int": "std::int64_t",
+    "float": "double",
+    "string": "std::string",
+    "ints": "std::vector<std::int64_t>",
+    "floats": "std::vector<double>",
+    "dtype": "DType",
+    "shape": "Shape",
+}
+
+
+def fail(path, message):
+    sys.exit(f"gen_ops.py: {path}: {message}")
+
+
+def joined(literals):
+    """The text of adjacent C++ string literals."""
+    parts = re.findall(STRING, literals)
+    return "".join(p[1:-1].replace(r"\"", '"').replace(r"\n", "\n").replace("\\\\", "\\")
+                   for p in parts)
+
+
+def split_top_level(text):
+    """Splits at commas that are not inside brackets."""
+    parts, depth, current = [], 0, ""
+    for c in text:
+        depth += c in "[("
+        depth -= c in "])"
+        if c == "," and depth == 0:
+            parts.append(current.strip())
+            current = ""
+        else:
+            current += c
+    if current.strip():
+        parts.append(current.strip())
+    return parts
+
+
+class Attribute:
+    def __init__(self, path, text):
+        match = re.fullmatch(r"(\w+)\s*:\s*(\w+)\s*(?:=\s*(.*))?", text, re.S)
+        if not match or match[2] not in CPP_TYPES:
+            fail(path, f"attribute `{text}` is not `name: kind` or `name: kind = default`")
+        self.name, self.kind, self.default = match[1], match[2], match[3]
+
+    def cpp_default(self):
+        if self.default is None:
+            return "{}"
+        if self.default.startswith("["):
+            return "{" + self.default[1:-1] + "}"
+        if self.kind == "dtype":
+            return "DType::" + self.default
+        return self.default
+
+    def value(self):
+        expression = "attributes." + self.name
+        return f"std::int64_t{{{expression}}}" if self.kind == "int" else expression
+
+
+class Op:
+    def __init__(self, source_dir, name):
+        self.path = os.path.join(source_dir, "src", "ops", name + ".cc")
+        try:
+            with open(self.path, encoding="utf-8") as file:
+                text = file.read()
+        except OSError as error:
+            fail(self.path, f"listed in TRIREME_OPS but not readable: {error.strerror}")
+        signature = re.search(r"\bOp op\(\s*" + STRINGS + r"\)", text)
+        doc = re.search(r"\bop\.doc\s*=\s*" + STRINGS + ";", text)
+        if not signature:
+            fail(self.path, 'no signature `Op op("...")`')
+        if not doc:
+            fail(self.path, 'no documentation `op.doc = "..."`')
+        if not re.search(r"\bOp %s\(\)" % re.escape(name), text):
+            fail(self.path, f"no function `Op {name}()`")
+        self.name = name
+        self.doc = joined(doc[1])
+        self.signature = joined(signature[1])
+        self.elementwise = "Trait::elementwise" in text
+        self.parse()
+
+    def parse(self):
+        match = re.fullmatch(r"(\w+)\(([^;]*?)(?:;(.*))?\)\s*(?:->\s*(.*))?", self.signature, re.S)
+        if not match or match[1] != self.name:
+            fail(self.path, f"signature `{self.signature}` is not `{self.name}(operands; attributes)`")
+        self.operands = split_top_level(match[2])
+        self.attributes = [Attribute(self.path, t) for t in split_top_level(match[3] or "")]
+        self.results = ["result"]
+        if match[4]:
+            self.results = [] if match[4].strip() == "()" else split_top_level(match[4])
+
+    @property
+    def struct(self):
+        return "".join(word.capitalize() for word in self.name.split("_")) + "Attrs"
+
+    def struct_text(self):
+        lines = [f"struct {self.struct} {{"]
+        for attribute in self.attributes:
+            note = "  // required" if attribute.default is None else ""
+            default = attribute.cpp_default()
+            default = default if default == "{}" else " = " + default
+            lines.append(f"  {CPP_TYPES[attribute.kind]} {attribute.name}{default};{note}")
+        return "\n".join(lines + ["};"])
+
+    def prototype(self, defaults):
+        result = {0: "void", 1: "Value"}.get(len(self.results), "std::vector<Value>")
+        parameters = [] if self.operands else ["const Program& program"]
+        takes_numbers = self.elementwise and len(self.operands) > 1
+        for operand in self.operands:
+            if operand.endswith("..."):
+                parameters.append(f"const std::vector<Value>& {operand[:-3]}")
+            elif takes_numbers:
+                parameters.append(f"const Operand& {operand}")
+            else:
+                parameters.append(f"const Value& {operand}")
+        if self.attributes:
+            optional = all(a.default is not None for a in self.attributes)
+            default = " = {}" if defaults and optional else ""
+            parameters.append(f"const {self.struct}& attributes{default}")
+        where = "SourceLocation where"
+        parameters.append(where + " = SourceLocation::current()" if defaults else where)
+        export = "TRIREME_API " if defaults else ""
+        head = f"{export}{result} {self.name}("
+        return textwrap.fill(head + ", ".join(parameters), 99, subsequent_indent="    ",
+                             break_long_words=False) + ")"
+
+    def body(self):
+        lines = [self.prototype(False) + " {"]
+        fixed = [o for o in self.operands if not o.endswith("...")]
+        lines.append(f"  std::vector<Operand> operands{{{', '.join(fixed)}}};"
+                     if fixed else "  std::vector<Operand> operands;")
+        if len(fixed) < len(self.operands):
+            xs = self.operands[-1][:-3]
+            lines.append(f"  operands.insert(operands.end(), {xs}.begin(), {xs}.end());")
+        lines.append("  Attributes all;")
+        for attribute in sorted(self.attributes, key=lambda a: a.name):
+            lines.append(f'  all.push_back({{"{attribute.name}", {attribute.value()}}});')
+        if self.operands:
+            call = f'emit("{self.name}", operands, std::move(all), where)'
+        else:
+            call = f'ops::emit_in(program.ir(), "{self.name}", std::move(all), where)'
+        if len(self.results) == 1:
+            lines.append(f"  return {call}.front();")
+        else:
+            lines.append(f"  {'return ' if self.results else ''}{call};")
+        return "\n".join(lines + ["}"])
+
+    def declaration(self):
+        text = comment(self.doc)
+        if len(self.results) > 1:
+            text += "\n" + comment("Results: " + ", ".join(self.results) + ".")
+        if self.attributes:
+            text += "\n" + self.struct_text()
+        return text + "\n" + self.prototype(True) + ";"
+
+    def reference(self):
+        lines = [f"## {self.name}", "", f"`{self.signature}`", "", self.doc, ""]
+        if self.attributes:
+            lines += ["| attribute | kind | default |", "|---|---|---|"]
+            lines += [f"| {a.name} | {a.kind} | {a.default or 'required'} |" for a in self.attributes]
+            lines.append("")
+        lines += ["```cpp", self.prototype(True).replace("TRIREME_API ", "") + ";", "```", ""]
+        return "\n".join(lines)
+
+
+def comment(text):
+    paragraphs = text.split("\n")
+    return "\n".join(textwrap.fill(p, 99, initial_indent="// ", subsequent_indent="// ")
+                     for p in paragraphs)
+
+
+def header(ops):
+    declarations = "\n\n".join(op.declaration() for op in ops)
+    return f"""#pragma once
+
+// The primitive ops, one function each. Made from src/ops by tools/gen_ops.py; do not edit.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trireme/dtype.h"
+#include "trireme/export.h"
+#include "trireme/program.h"
+#include "trireme/shape.h"
+
+namespace trireme {{
+
+{declarations}
+
+}}  // namespace trireme
+"""
+
+
+def bodies(ops):
+    text = "\n\n".join(op.body() for op in ops)
+    return f"""// Made by tools/gen_ops.py; do not edit.
+#include "trireme/ops.h"
+
+#include <utility>
+
+#include "ops/common.h"
+
+namespace trireme {{
+
+{text}
+
+}}  // namespace trireme
+"""
+
+
+def catalog(ops):
+    declarations = "\n".join(f"Op {op.name}();" for op in ops)
+    entries = "\n".join(f"  ops_.push_back(std::make_unique<Op>({op.name}()));" for op in ops)
+    return f"""// Made by tools/gen_ops.py; do not edit.
+#include "ops/op.h"
+
+namespace trireme::ops {{
+
+{declarations}
+
+Catalog::Catalog() {{
+{entries}
+}}
+
+}}  // namespace trireme::ops
+"""
+
+
+def reference_page(ops):
+    head = ("# The primitive ops\n\nMade from the files of `src/ops` by `tools/gen_ops.py`; do not "
+            "edit. [add-an-op.md](add-an-op.md) says how to add one.\n\n")
+    index = ", ".join(f"[{op.name}](#{op.name})" for op in ops) + "\n\n"
+    return head + index + "\n".join(op.reference() for op in ops)
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            if file.read() == text:
+                return
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("source_dir")
+    parser.add_argument("out_dir")
+    parser.add_argument("--reference", help="also write the reference page to this file")
+    arguments = parser.parse_args()
+
+    listing = os.path.join(arguments.source_dir, "src", "ops", "CMakeLists.txt")
+    with open(listing, encoding="utf-8") as file:
+        match = re.search(r"set\(TRIREME_OPS\s([^)]*)\)", file.read())
+    if not match:
+        fail(listing, "no list set(TRIREME_OPS ...)")
+    names = re.sub(r"#.*", "", match[1]).split()
+    ops = [Op(arguments.source_dir, name) for name in sorted(names)]
+
+    write(os.path.join(arguments.out_dir, "include", "trireme", "ops.h"), header(ops))
+    write(os.path.join(arguments.out_dir, "ops.cc"), bodies(ops))
+    write(os.path.join(arguments.out_dir, "op_list.cc"), catalog(ops))
+    if arguments.reference:
+        write(arguments.reference, reference_page(ops))
+
+
+if __name__ == "__main__":
+    main()
