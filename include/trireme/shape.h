@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -22,8 +23,9 @@ using SymbolSizes = std::map<std::string, std::int64_t, std::less<>>;
 // a canonical form, so that two Dims are equal exactly when they are equal for all sizes.
 class TRIREME_API Dim {
  public:
-  Dim(std::int64_t size = 0);  // NOLINT: a number is a Dim
-  Dim(int size) : Dim(static_cast<std::int64_t>(size)) {}  // NOLINT
+  Dim() = default;  // 0
+  template <std::integral T>
+  Dim(T size) : Dim(Number{static_cast<std::int64_t>(size)}) {}  // NOLINT: a number is a Dim
   explicit Dim(std::string_view symbol);  // letters, digits, '_'; starts with a letter
 
   bool is_constant() const;
@@ -31,7 +33,7 @@ class TRIREME_API Dim {
   std::optional<std::string> symbol() const;  // its name, if the Dim is one plain symbol
   std::vector<std::string> symbols() const;   // all that occur, sorted
 
-  // The size under `sizes`. Throws Error(usage) if a symbol is missing.
+  // The size under `sizes`. Throws Error(usage) if a symbol is missing or the size is out of range.
   std::int64_t evaluate(const SymbolSizes& sizes) const;
 
   // The quotient if `divisor` divides this Dim exactly for every size of the symbols.
@@ -40,18 +42,26 @@ class TRIREME_API Dim {
   std::string str() const;                        // "2*batch + 1"
   static std::optional<Dim> parse(std::string_view text);
 
+  // Numbers beyond 2^62 and polynomials of absurd length throw Error(usage).
   friend TRIREME_API Dim operator+(const Dim& a, const Dim& b);
   friend TRIREME_API Dim operator-(const Dim& a, const Dim& b);
   friend TRIREME_API Dim operator*(const Dim& a, const Dim& b);
   friend bool operator==(const Dim& a, const Dim& b) { return a.terms_ == b.terms_; }
   friend bool operator!=(const Dim& a, const Dim& b) { return !(a == b); }
 
-  // Sorted products of symbols with their coefficients; no zero coefficients; the constant term
-  // has no symbols. Read by code that turns a Dim into instructions.
+  // Products of symbols with their coefficients, longer products first, then by name; no zero
+  // coefficients; the constant term has no symbols. Read by code that turns a Dim into
+  // instructions.
   using Monomial = std::vector<std::string>;
   const std::vector<std::pair<Monomial, std::int64_t>>& terms() const { return terms_; }
 
  private:
+  struct Number {
+    std::int64_t value;
+  };
+  explicit Dim(Number number);
+  void add_term(const Monomial& monomial, std::int64_t coefficient);
+
   std::vector<std::pair<Monomial, std::int64_t>> terms_;
 };
 

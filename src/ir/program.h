@@ -4,6 +4,7 @@
 // arguments and ops, an Op its results and nested blocks. Everything else points.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -84,11 +85,14 @@ class Program {
   const OpSet& op_set() const { return *op_set_; }
   Block& main() { return main_; }
   const Block& main() const { return main_; }
-  std::vector<std::unique_ptr<Parameter>>& parameters() { return parameters_; }
   const std::vector<std::unique_ptr<Parameter>>& parameters() const { return parameters_; }
   Parameter* find_parameter(std::string_view name) const;  // null if there is none
   Parameter& parameter_of(const Value* value) const;       // precondition: kind is parameter
 
+  // The Program without the parameters of which `unwanted` is true; no op may use them any more.
+  void remove_parameters(const std::function<bool(const Parameter&)>& unwanted);
+
+  // Errors: usage, for a name that is taken or no name, or a type with negative sizes.
   Value* add_input(std::string name, Type type);
   Value* add_parameter(std::string name, Type type, Initializer initializer, bool trainable,
                        Location location);
@@ -101,18 +105,30 @@ class Program {
   // definition, attributes, location and result types.
   Op* append_like(Block& block, const Op& like, std::vector<Value*> operands);
 
+  // A further nested block of `op`, and an argument of it. Names are unique in the whole Program.
+  Block& add_block(Op& op);
+  Value* add_argument(Block& block, std::string name, Type type);
+
   // Where new ops go and what layer they belong to.
   Block* insertion_block = nullptr;  // the main block unless a nested one is being built
   std::string layer;                 // current layer path
   // When set, new ops get this location instead of the caller's (gradients, optimizer updates).
   const Location* location_override = nullptr;
   Location locate(const SourceLocation& where) const;
+
+  // "linear_0", "linear_1" ... within the current layer path, never one that was given before.
   std::string unique_name(std::string_view stem);
+  // Layer names that occur in `path` ("encoder/linear_0") are not given again by unique_name().
+  void reserve_names(std::string_view path);
 
  private:
+  void check_new_name(const std::string& name, const char* what);
+  Op* place(Block& block, const OpDef& def, std::vector<Value*> operands, Attributes attributes,
+            Location location, std::vector<Type> types);
+
   const OpSet* op_set_;
   std::vector<std::unique_ptr<Parameter>> parameters_;
-  std::map<std::string, Parameter*, std::less<>> by_name_;
+  std::map<std::string, Value*, std::less<>> by_name_;  // parameters and arguments
   Block main_;
   std::map<std::string, int, std::less<>> counters_;
 };
@@ -122,6 +138,12 @@ template <class T>
 const T& get(const Attributes& attributes, std::string_view name);
 bool has_attribute(const Attributes& attributes, std::string_view name);
 void set(Attributes& attributes, std::string name, Attribute value);  // keeps the order
+bool same(const Attribute& a, const Attribute& b);  // kind and value; NaN is the same as NaN
+bool same(const Attributes& a, const Attributes& b);
+
+// `given` sorted, checked against the signature of `def`, with defaults filled in. A number is taken
+// for a float, integers for a shape. Throws TypeError.
+Attributes complete_attributes(const OpDef& def, const Attributes& given);
 
 // Text. parse() throws Error(data) with line and column; it accepts exactly what print() writes,
 // plus free white space, blank lines and comments that are no locations.
@@ -133,7 +155,12 @@ std::string print_attribute(const Attribute& attribute);
 // attributes complete. Throws Error(internal) naming the op.
 void verify(const Program& program);
 
-// How values are called in text: "%image", "%linear_0.weight", "%12" by position.
+// How values are called in text: "%image", "%linear_0.weight", "%12" by position in the Program
+// (found by walking it: not for use in loops).
 std::string name_in_text(const Value* value);
+
+// Whether `text` can name a value, a parameter or a layer: letters, digits and "_./-", a letter or
+// '_' first, at most 512 characters.
+bool is_name(std::string_view text);
 
 }  // namespace trireme::ir

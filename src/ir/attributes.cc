@@ -1,0 +1,160 @@
+// Attributes: access, comparison, and their completion from an op's signature.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/error.h"
+#include "ir/program.h"
+
+namespace trireme::ir {
+namespace {
+
+auto position_of(const Attributes& attributes, std::string_view name) {
+  return std::lower_bound(attributes.begin(), attributes.end(), name,
+                          [](const NamedAttribute& a, std::string_view n) { return a.name < n; });
+}
+
+const Attribute* find(const Attributes& attributes, std::string_view name) {
+  const auto at = position_of(attributes, name);
+  return at != attributes.end() && at->name == name ? &at->value : nullptr;
+}
+
+bool same_number(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) ||
+         std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+
+const char* kind_name(AttributeSpec::Kind kind) {
+  constexpr const char* kNames[] = {"bool", "int",    "float", "string",
+                                    "ints", "floats", "dtype", "shape"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+// The kinds are declared in the order of the alternatives of Attribute.
+bool has_kind(const Attribute& value, AttributeSpec::Kind kind) {
+  return value.index() == static_cast<std::size_t>(kind);
+}
+
+// The value as `kind` where the meaning is plain; otherwise unchanged.
+Attribute converted(const Attribute& value, AttributeSpec::Kind kind) {
+  using Kind = AttributeSpec::Kind;
+  if (has_kind(value, kind)) return value;
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    if (kind == Kind::number) return static_cast<double>(*integer);
+  }
+  if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) {
+    if (kind == Kind::shape) return Shape(integers->begin(), integers->end());
+    if (kind == Kind::numbers) return std::vector<double>(integers->begin(), integers->end());
+  }
+  if (const auto* shape = std::get_if<Shape>(&value)) {
+    if (kind == Kind::integers && is_constant(*shape)) return evaluate(*shape, {});
+  }
+  return value;
+}
+
+std::string known_attributes(const OpDef& def) {
+  if (def.attributes.empty()) return "it has none";
+  std::string text = "known are ";
+  for (const AttributeSpec& spec : def.attributes) {
+    if (&spec != &def.attributes.front()) text += ", ";
+    text += spec.name;
+  }
+  return text;
+}
+
+[[noreturn]] void fail_unknown(const OpDef& def, const std::string& name) {
+  std::vector<std::string> names;
+  for (const AttributeSpec& spec : def.attributes) names.push_back(spec.name);
+  const std::string near = nearest(name, names);
+  throw TypeError{"there is no attribute '" + name + "'",
+                  near.empty() ? known_attributes(def) : "did you mean '" + near + "'?"};
+}
+
+}  // namespace
+
+template <class T>
+const T& get(const Attributes& attributes, std::string_view name) {
+  const Attribute* value = find(attributes, name);
+  if (!value) fail_internal("attribute '" + std::string(name) + "' is missing");
+  const T* typed = std::get_if<T>(value);
+  if (!typed) {
+    fail_internal("attribute '" + std::string(name) + "' is a " +
+                  kind_name(static_cast<AttributeSpec::Kind>(value->index())) +
+                  ", read as another kind");
+  }
+  return *typed;
+}
+
+template const bool& get<bool>(const Attributes&, std::string_view);
+template const std::int64_t& get<std::int64_t>(const Attributes&, std::string_view);
+template const double& get<double>(const Attributes&, std::string_view);
+template const std::string& get<std::string>(const Attributes&, std::string_view);
+template const std::vector<std::int64_t>& get<std::vector<std::int64_t>>(const Attributes&,
+                                                                         std::string_view);
+template const std::vector<double>& get<std::vector<double>>(const Attributes&, std::string_view);
+template const DType& get<DType>(const Attributes&, std::string_view);
+template const Shape& get<Shape>(const Attributes&, std::string_view);
+
+bool has_attribute(const Attributes& attributes, std::string_view name) {
+  return find(attributes, name) != nullptr;
+}
+
+void set(Attributes& attributes, std::string name, Attribute value) {
+  const auto at = attributes.begin() + (position_of(attributes, name) - attributes.cbegin());
+  if (at != attributes.end() && at->name == name) {
+    at->value = std::move(value);
+  } else {
+    attributes.insert(at, {std::move(name), std::move(value)});
+  }
+}
+
+bool same(const Attribute& a, const Attribute& b) {
+  if (a.index() != b.index()) return false;
+  if (const double* number = std::get_if<double>(&a)) {
+    return same_number(*number, std::get<double>(b));
+  }
+  if (const auto* numbers = std::get_if<std::vector<double>>(&a)) {
+    const auto& others = std::get<std::vector<double>>(b);
+    return std::equal(numbers->begin(), numbers->end(), others.begin(), others.end(), same_number);
+  }
+  return a == b;
+}
+
+bool same(const Attributes& a, const Attributes& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const NamedAttribute& x, const NamedAttribute& y) {
+                      return x.name == y.name && same(x.value, y.value);
+                    });
+}
+
+Attributes complete_attributes(const OpDef& def, const Attributes& given) {
+  Attributes result;
+  for (const NamedAttribute& attribute : given) {
+    const auto spec =
+        std::find_if(def.attributes.begin(), def.attributes.end(),
+                     [&](const AttributeSpec& s) { return s.name == attribute.name; });
+    if (spec == def.attributes.end()) fail_unknown(def, attribute.name);
+    if (has_attribute(result, attribute.name)) {
+      throw TypeError{"attribute '" + attribute.name + "' is given twice", ""};
+    }
+    Attribute value = converted(attribute.value, spec->kind);
+    if (!has_kind(value, spec->kind)) {
+      throw TypeError{"attribute '" + attribute.name + "' must be a " + kind_name(spec->kind) +
+                          ", not " + print_attribute(attribute.value),
+                      ""};
+    }
+    set(result, attribute.name, std::move(value));
+  }
+  for (const AttributeSpec& spec : def.attributes) {
+    if (has_attribute(result, spec.name)) continue;
+    if (spec.required) {
+      throw TypeError{"attribute '" + spec.name + "' is missing",
+                      "it is a " + std::string(kind_name(spec.kind)) + " and has no default"};
+    }
+    set(result, spec.name, spec.default_value);
+  }
+  return result;
+}
+
+}  // namespace trireme::ir
