@@ -1,0 +1,194 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trireme/dtype.h"
+#include "trireme/export.h"
+#include "trireme/tensor.h"
+
+namespace trireme::data {
+
+// One named value of every example: {"image", f32, {1, 28, 28}} or {"label", i64, {}}.
+struct Column {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;  // of one example
+};
+
+// Some examples side by side: for each column a Tensor whose axis 0 counts the examples.
+using Batch = std::map<std::string, Tensor>;
+
+// Where examples come from. To bring data of one's own, implement this or use from_tensors().
+// All functions must be safe to call from several threads at once.
+class TRIREME_API Source {
+ public:
+  virtual ~Source() = default;
+  virtual std::int64_t size() const = 0;
+  virtual const std::vector<Column>& columns() const = 0;
+  virtual const std::vector<std::string>& class_names() const;  // empty if there are no classes
+  // The given rows, in this order, in fresh tensors. Rows lie in [0, size()).
+  virtual Batch gather(std::span<const std::int64_t> rows) const = 0;
+};
+
+struct BatchOptions {
+  bool drop_last = false;  // leave out a last batch that is not full
+  bool prefetch = true;    // make batches ahead, on a thread of their own
+};
+
+class Batches;
+
+// A set of examples and the order to read them in: a cheap handle, and every step gives a new one.
+//   fashion_mnist("train").shuffle(7).batch(64)
+class TRIREME_API Dataset {
+ public:
+  explicit Dataset(std::shared_ptr<const Source> source);
+
+  std::int64_t size() const;
+  const std::vector<Column>& columns() const;
+  const Column& column(std::string_view name) const;  // Errors: usage, with the nearest name
+  const std::vector<std::string>& class_names() const;
+
+  // Reads in another order in every epoch. The order depends on the seed and the epoch alone: it is
+  // the same on every machine.
+  Dataset shuffle(std::uint64_t seed) const;
+
+  // The first n examples, or all but those. After shuffle(seed) they are picked at random, once:
+  // shuffle(7).take(1000) and shuffle(7).skip(1000) share nothing and miss nothing.
+  Dataset take(std::int64_t n) const;
+  Dataset skip(std::int64_t n) const;
+
+  // Passes every batch through `f`, on the prefetch thread. `f` may change values, columns and
+  // dtypes, but must give as many rows as it gets; it is called with one example here, to learn the
+  // new columns, and must be safe to call from several threads.
+  Dataset map(std::function<Batch(Batch)> f) const;
+
+  Batches batch(std::int64_t n, BatchOptions options = {}) const;
+
+  Batch rows(std::int64_t begin, std::int64_t end) const;  // unshuffled. Errors: usage
+  Batch all() const { return rows(0, size()); }
+
+  // Rows of the source in the order of one epoch, and what stands in such rows.
+  std::vector<std::int64_t> order(std::int64_t epoch) const;
+  Batch gather(std::span<const std::int64_t> source_rows) const;
+
+ private:
+  Dataset selected(std::int64_t begin, std::int64_t end) const;
+  std::int64_t row(std::int64_t i) const;
+
+  std::shared_ptr<const Source> source_;
+  std::shared_ptr<const std::vector<std::int64_t>> rows_;  // null: all rows of the source
+  std::optional<std::uint64_t> seed_;
+};
+
+// The batches of one epoch, one after the other. It owns the prefetch thread, which ends with it.
+class TRIREME_API BatchStream {
+ public:
+  BatchStream(BatchStream&&) noexcept;
+  BatchStream& operator=(BatchStream&&) noexcept;
+  ~BatchStream();
+
+  // The next batch; empty at the end. Rethrows what the reader threw.
+  std::optional<Batch> next();
+
+  // So that `for (Batch& batch : batches.epoch(0))` works, once.
+  class Iterator {
+   public:
+    explicit Iterator(BatchStream* stream) : stream_(stream) { ++*this; }
+    Batch& operator*() { return *current_; }
+    Batch* operator->() { return &*current_; }
+    Iterator& operator++() {
+      current_ = stream_->next();
+      return *this;
+    }
+    bool operator==(std::default_sentinel_t) const { return !current_; }
+
+   private:
+    BatchStream* stream_;
+    std::optional<Batch> current_;
+  };
+  Iterator begin() { return Iterator(this); }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  friend class Batches;
+  class Reader;
+  explicit BatchStream(std::unique_ptr<Reader> reader);
+  std::unique_ptr<Reader> reader_;
+};
+
+// A Dataset cut into batches: what a Trainer eats.
+class TRIREME_API Batches {
+ public:
+  Batches(Dataset dataset, std::int64_t batch_size, BatchOptions options);  // Errors: usage
+
+  std::int64_t size() const;        // batches in an epoch
+  std::int64_t examples() const;    // examples in an epoch, without those dropped
+  std::int64_t batch_size() const { return batch_size_; }
+  const Dataset& dataset() const { return dataset_; }
+  BatchStream epoch(std::int64_t number) const;
+
+ private:
+  Dataset dataset_;
+  std::int64_t batch_size_;
+  BatchOptions options_;
+};
+
+// Columns given as tensors with one row per example; they are shared, not copied.
+// Errors: usage, if they differ in rows or are scalars.
+TRIREME_API Dataset from_tensors(std::map<std::string, Tensor> columns,
+                                 std::vector<std::string> class_names = {});
+
+struct LoadOptions {
+  std::string directory;  // where the files are; empty: look in the usual places
+};
+
+// The known data sets, split is "train" or "test". They are looked for in the given directory, else
+// in $TRIREME_DATA, in ../shared/data beside the working directory and its parents, and where Debian
+// puts them. Errors: not_found with how to get them; data, if a file is damaged.
+// Images: "image" f32[1, 28, 28] in [0, 1] and "label" i64[].
+TRIREME_API Dataset fashion_mnist(std::string_view split, const LoadOptions& options = {});
+TRIREME_API Dataset mnist(std::string_view split, const LoadOptions& options = {});
+// Housing: "features" f32[n], standardised with mean and deviation of the training rows, and
+// "target" f32[1], the price: in 100,000 dollars (california), in 1,000 dollars (boston). A fixed
+// random 80% of the rows are for training. California: 8 numbers, with missing ones replaced by the
+// mean, and 5 zeros and ones for the proximity of the ocean. Boston: 13 numbers.
+TRIREME_API Dataset california_housing(std::string_view split, const LoadOptions& options = {});
+TRIREME_API Dataset boston_housing(std::string_view split, const LoadOptions& options = {});
+
+// A known data set by its text name, "fashion_mnist/train". Errors: usage, with the nearest name.
+TRIREME_API Dataset open(std::string_view name, const LoadOptions& options = {});
+TRIREME_API std::vector<std::string> known_datasets();
+
+struct IdxOptions {
+  std::vector<std::string> class_names;
+  std::int64_t classes = 0;  // labels must lie below; 0: as many as names, or any if there are none
+};
+
+// IDX files, plain or gzip, u8 images [n, h, w] or [n, h, w, c] and integer labels [n].
+TRIREME_API Dataset idx_images(const std::string& images_path, const std::string& labels_path,
+                               const IdxOptions& options = {});
+
+struct CsvOptions {
+  std::string target;                 // the column to predict; empty: the last one
+  std::vector<std::string> features;  // empty: all other columns
+  std::vector<std::string> one_hot;   // text columns that become zeros and ones, one per word
+  char separator = ',';
+  bool header = true;   // else columns are called "0", "1" ...
+  int skip_lines = 0;   // before the header
+  bool standardise = false;  // features to mean 0 and deviation 1 over the file
+};
+
+// A CSV file, plain, .gz or .zst, read whole: "features" f32[n] and "target" f32[1].
+// Errors: data, naming the line, for a missing value or text where a number belongs.
+TRIREME_API Dataset csv(const std::string& path, const CsvOptions& options = {});
+
+}  // namespace trireme::data

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trireme::data {
+
+struct CsvFormat {
+  char separator = ',';
+  bool header = true;
+  int skip_lines = 0;
+};
+
+// The cells of a CSV file, as text, in rows of equal length.
+struct CsvTable {
+  std::string name;  // for messages
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> columns;  // columns[c][row]
+  std::vector<int> lines;                         // lines[row]: where the row starts, from 1
+
+  std::size_t rows() const { return lines.size(); }
+  // Errors: usage, with the nearest name.
+  std::size_t index(const std::string& column) const;
+  // A column as numbers. Errors: data, naming the line, at text that is not a number and, if
+  // `allow_missing` is false, at an empty cell; otherwise such a cell becomes NaN.
+  std::vector<double> numbers(std::size_t column, bool allow_missing = false) const;
+};
+
+// RFC 4180: cells may be quoted with ", "" inside is one ", and a quoted cell may hold separators
+// and line ends. Empty lines are skipped; blanks around unquoted cells are removed.
+// Errors: data, naming the line, for a row of another length or a quote that is not closed.
+CsvTable parse_csv(std::string_view text, const std::string& name, const CsvFormat& format = {});
+
+}  // namespace trireme::data

@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "data/order.h"
+#include "trireme/data.h"
+
+namespace trireme::data {
+namespace {
+
+class TensorSource : public Source {
+ public:
+  TensorSource(std::map<std::string, Tensor> tensors, std::vector<std::string> class_names)
+      : tensors_(std::move(tensors)), class_names_(std::move(class_names)) {
+    if (tensors_.empty()) fail_usage("from_tensors: no columns");
+    for (const auto& [name, tensor] : tensors_) {
+      if (tensor.rank() == 0) fail_usage("from_tensors: column " + name + " is a scalar");
+      if (tensor.dim(0) != tensors_.begin()->second.dim(0)) {
+        fail_usage("from_tensors: column " + name + " is " + tensor.type_str() + " but " +
+                   tensors_.begin()->first + " is " + tensors_.begin()->second.type_str() +
+                   "; all need the same number of rows");
+      }
+      const std::vector<std::int64_t>& shape = tensor.shape();
+      columns_.push_back({name, tensor.dtype(), {shape.begin() + 1, shape.end()}});
+    }
+  }
+
+  std::int64_t size() const override { return tensors_.begin()->second.dim(0); }
+  const std::vector<Column>& columns() const override { return columns_; }
+  const std::vector<std::string>& class_names() const override { return class_names_; }
+
+  Batch gather(std::span<const std::int64_t> rows) const override {
+    Batch batch;
+    for (const auto& [name, tensor] : tensors_) {
+      std::vector<std::int64_t> shape = tensor.shape();
+      shape[0] = static_cast<std::int64_t>(rows.size());
+      Tensor result = Tensor::uninitialized(tensor.dtype(), std::move(shape));
+      const std::size_t bytes = rows.empty() ? 0 : result.size_bytes() / rows.size();
+      for (std::size_t i = 0; bytes > 0 && i < rows.size(); ++i) {
+        std::memcpy(result.bytes() + i * bytes,
+                    tensor.bytes() + static_cast<std::size_t>(rows[i]) * bytes, bytes);
+      }
+      batch.emplace(name, std::move(result));
+    }
+    return batch;
+  }
+
+ private:
+  std::map<std::string, Tensor> tensors_;
+  std::vector<std::string> class_names_;
+  std::vector<Column> columns_;
+};
+
+class MappedSource : public Source {
+ public:
+  MappedSource(std::shared_ptr<const Source> source, std::function<Batch(Batch)> f)
+      : source_(std::move(source)), f_(std::move(f)) {
+    if (source_->size() == 0) fail_usage("map: the data set is empty");
+    const std::int64_t first = 0;
+    for (const auto& [name, tensor] : gather({&first, 1})) {
+      const std::vector<std::int64_t>& shape = tensor.shape();
+      columns_.push_back({name, tensor.dtype(), {shape.begin() + 1, shape.end()}});
+    }
+  }
+
+  std::int64_t size() const override { return source_->size(); }
+  const std::vector<Column>& columns() const override { return columns_; }
+  const std::vector<std::string>& class_names() const override { return source_->class_names(); }
+
+  Batch gather(std::span<const std::int64_t> rows) const override {
+    Batch batch = f_(source_->gather(rows));
+    for (const auto& [name, tensor] : batch) {
+      if (tensor.rank() == 0 || tensor.dim(0) != static_cast<std::int64_t>(rows.size())) {
+        fail_usage("map: got " + std::to_string(rows.size()) + " rows, but gave column " + name +
+                   " as " + tensor.type_str());
+      }
+    }
+    return batch;
+  }
+
+ private:
+  std::shared_ptr<const Source> source_;
+  std::function<Batch(Batch)> f_;
+  std::vector<Column> columns_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& Source::class_names() const {
+  static const std::vector<std::string> none;
+  return none;
+}
+
+Dataset::Dataset(std::shared_ptr<const Source> source) : source_(std::move(source)) {
+  if (!source_) fail_usage("Dataset: no source");
+}
+
+std::int64_t Dataset::size() const {
+  return rows_ ? static_cast<std::int64_t>(rows_->size()) : source_->size();
+}
+
+const std::vector<Column>& Dataset::columns() const { return source_->columns(); }
+const std::vector<std::string>& Dataset::class_names() const { return source_->class_names(); }
+
+const Column& Dataset::column(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const Column& column : columns()) {
+    if (column.name == name) return column;
+    names.push_back(column.name);
+  }
+  std::string message = "the data set has no column \"" + std::string(name) + "\"; it has";
+  for (const std::string& known : names) message += " " + known;
+  const std::string near = nearest(std::string(name), names);
+  if (!near.empty()) message += "; did you mean \"" + near + "\"?";
+  fail_usage(message);
+}
+
+Dataset Dataset::shuffle(std::uint64_t seed) const {
+  Dataset result = *this;
+  result.seed_ = seed;
+  return result;
+}
+
+Dataset Dataset::selected(std::int64_t begin, std::int64_t end) const {
+  const std::vector<std::int64_t> all = order(0);
+  Dataset result = *this;
+  result.rows_ =
+      std::make_shared<std::vector<std::int64_t>>(all.begin() + begin, all.begin() + end);
+  return result;
+}
+
+Dataset Dataset::take(std::int64_t n) const {
+  if (n < 0) fail_usage("take: " + std::to_string(n) + " is negative");
+  return selected(0, std::min(n, size()));
+}
+
+Dataset Dataset::skip(std::int64_t n) const {
+  if (n < 0) fail_usage("skip: " + std::to_string(n) + " is negative");
+  return selected(std::min(n, size()), size());
+}
+
+Dataset Dataset::map(std::function<Batch(Batch)> f) const {
+  Dataset result = *this;
+  result.source_ = std::make_shared<MappedSource>(source_, std::move(f));
+  return result;
+}
+
+Batches Dataset::batch(std::int64_t n, BatchOptions options) const {
+  return Batches(*this, n, options);
+}
+
+std::int64_t Dataset::row(std::int64_t i) const {
+  return rows_ ? (*rows_)[static_cast<std::size_t>(i)] : i;
+}
+
+Batch Dataset::rows(std::int64_t begin, std::int64_t end) const {
+  if (begin < 0 || begin > end || end > size()) {
+    fail_usage("rows [" + std::to_string(begin) + ", " + std::to_string(end) +
+               ") are outside the data set, which has " + std::to_string(size()));
+  }
+  std::vector<std::int64_t> rows;
+  for (std::int64_t i = begin; i < end; ++i) rows.push_back(row(i));
+  return gather(rows);
+}
+
+std::vector<std::int64_t> Dataset::order(std::int64_t epoch) const {
+  std::vector<std::int64_t> result(static_cast<std::size_t>(size()));
+  if (seed_) result = permutation(size(), *seed_, static_cast<std::uint64_t>(epoch));
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] = row(seed_ ? result[i] : static_cast<std::int64_t>(i));
+  }
+  return result;
+}
+
+Batch Dataset::gather(std::span<const std::int64_t> source_rows) const {
+  return source_->gather(source_rows);
+}
+
+Dataset from_tensors(std::map<std::string, Tensor> columns,
+                     std::vector<std::string> class_names) {
+  return Dataset(std::make_shared<TensorSource>(std::move(columns), std::move(class_names)));
+}
+
+}  // namespace trireme::data

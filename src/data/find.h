@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace trireme::data {
+
+// A data set that people know by name and the places where its files may be.
+struct KnownPlace {
+  std::string name;                  // for messages: "fashion_mnist"
+  std::vector<std::string> folders;  // its folder below a data directory, any of these names
+  std::string system_folder;         // where a Debian package puts it; may be empty
+  std::string advice;                // how to get it: "apt-get install dataset-fashion-mnist"
+};
+
+// The path of the first of `files` (alternatives, such as with and without ".gz") that exists: in
+// `directory` or a known folder below it, if it is given, and nowhere else; otherwise below
+// $TRIREME_DATA, below ../shared/data beside the working directory and each of its parents, then in
+// the system folder. Errors: not_found, one line that says where was looked and how to get it.
+std::string find_data_file(const KnownPlace& place, const std::vector<std::string>& files,
+                           const std::string& directory);
+
+}  // namespace trireme::data

@@ -1,0 +1,51 @@
+#include "data/known.h"
+
+#include "base/error.h"
+#include "trireme/data.h"
+
+namespace trireme::data {
+namespace {
+
+struct Known {
+  const char* name;
+  Dataset (*load)(std::string_view split, const LoadOptions& options);
+};
+
+constexpr Known kKnown[] = {{"fashion_mnist", fashion_mnist},
+                            {"mnist", mnist},
+                            {"california_housing", california_housing},
+                            {"boston_housing", boston_housing}};
+
+}  // namespace
+
+void check_split(const std::string& dataset, std::string_view split) {
+  if (split != "train" && split != "test") {
+    fail_usage(dataset + ": no split \"" + std::string(split) + "\"; there are train and test");
+  }
+}
+
+std::vector<std::string> known_datasets() {
+  std::vector<std::string> names;
+  for (const Known& known : kKnown) names.push_back(known.name);
+  return names;
+}
+
+Dataset open(std::string_view name, const LoadOptions& options) {
+  const std::size_t slash = name.find('/');
+  const std::string dataset(name.substr(0, slash));
+  for (const Known& known : kKnown) {
+    if (dataset != known.name) continue;
+    if (slash == std::string_view::npos) {
+      fail_usage("data set \"" + dataset + "\": say which part: " + dataset + "/train or " +
+                 dataset + "/test");
+    }
+    return known.load(name.substr(slash + 1), options);
+  }
+  std::string message = "unknown data set \"" + std::string(name) + "\"; there are";
+  for (const std::string& known : known_datasets()) message += " " + known;
+  const std::string near = nearest(dataset, known_datasets());
+  if (!near.empty()) message += "; did you mean \"" + near + "\"?";
+  fail_usage(message);
+}
+
+}  // namespace trireme::data

@@ -1,0 +1,148 @@
+// The real data sets, where this machine has them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "data/test_files.h"
+#include "trireme/data.h"
+#include "trireme/error.h"
+
+namespace trireme::data {
+namespace {
+
+// Empty, with the reason in *reason, if the files are not on this machine.
+std::optional<Dataset> load(std::string_view name, std::string* reason) {
+  // Tests run in the build directory; the data may lie beside the source.
+  if (const char* source = std::getenv("TRIREME_SOURCE_DIR")) std::filesystem::current_path(source);
+  try {
+    return open(name);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::not_found) throw;
+    *reason = error.what();
+    return std::nullopt;
+  }
+}
+
+#define LOAD_OR_SKIP(variable, name)                         \
+  std::string variable##_reason;                             \
+  const std::optional<Dataset> variable = load(name, &variable##_reason); \
+  if (!variable) GTEST_SKIP() << variable##_reason
+
+void expect_ten_classes(const Dataset& data, std::int64_t size, bool balanced) {
+  EXPECT_EQ(data.size(), size);
+  EXPECT_EQ(data.column("image").shape, (std::vector<std::int64_t>{1, 28, 28}));
+  EXPECT_EQ(data.class_names().size(), 10u);
+  std::vector<std::int64_t> counts(10);
+  for (const Batch& batch : data.batch(1000).epoch(0)) {
+    for (const std::int64_t label : batch.at("label").to_vector<std::int64_t>()) {
+      ++counts.at(static_cast<std::size_t>(label));
+    }
+  }
+  for (const std::int64_t count : counts) {
+    if (balanced) EXPECT_EQ(count, size / 10);
+    else EXPECT_GT(count, size / 15);
+  }
+}
+
+// The published mean of all training pixels.
+double mean_pixel(const Dataset& data) {
+  double sum = 0;
+  double count = 0;
+  for (const Batch& batch : data.batch(2000).epoch(0)) {
+    const Tensor& image = batch.at("image");
+    for (std::int64_t i = 0; i < image.elements(); ++i) sum += image.data<float>()[i];
+    count += static_cast<double>(image.elements());
+  }
+  return sum / count;
+}
+
+TEST(Known, FashionMnist) {
+  LOAD_OR_SKIP(train, "fashion_mnist/train");
+  LOAD_OR_SKIP(test, "fashion_mnist/test");
+  expect_ten_classes(*train, 60000, true);
+  expect_ten_classes(*test, 10000, true);
+  EXPECT_NEAR(mean_pixel(*train), 0.2860, 5e-5);
+  EXPECT_EQ(test->class_names()[9], "Ankle boot");
+  EXPECT_EQ(test->rows(0, 1).at("label").to_vector<std::int64_t>()[0], 9);
+}
+
+TEST(Known, Mnist) {
+  LOAD_OR_SKIP(train, "mnist/train");
+  LOAD_OR_SKIP(test, "mnist/test");
+  expect_ten_classes(*train, 60000, false);
+  expect_ten_classes(*test, 10000, false);
+  EXPECT_NEAR(mean_pixel(*train), 0.1307, 5e-5);
+}
+
+// Features of the training part have mean 0 and deviation 1.
+void expect_standardised(const Dataset& data, std::int64_t numbers) {
+  const Batch all = data.all();
+  const Tensor& x = all.at("features");
+  for (std::int64_t c = 0; c < numbers; ++c) {
+    double sum = 0;
+    double squares = 0;
+    for (std::int64_t i = 0; i < x.dim(0); ++i) {
+      const double value = x.data<float>()[i * x.dim(1) + c];
+      sum += value;
+      squares += value * value;
+    }
+    EXPECT_NEAR(sum / static_cast<double>(x.dim(0)), 0, 1e-5);
+    // Missing values, filled with the mean, lower the deviation of one column of California a bit.
+    EXPECT_NEAR(squares / static_cast<double>(x.dim(0)), 1, 0.02);
+  }
+}
+
+TEST(Known, CaliforniaHousing) {
+  LOAD_OR_SKIP(train, "california_housing/train");
+  LOAD_OR_SKIP(test, "california_housing/test");
+  EXPECT_EQ(train->size(), 16512);
+  EXPECT_EQ(test->size(), 4128);
+  EXPECT_EQ(train->column("features").shape, std::vector<std::int64_t>{13});
+  EXPECT_EQ(train->column("target").shape, std::vector<std::int64_t>{1});
+  expect_standardised(*train, 8);
+  double sum = 0;
+  for (const Dataset& part : {*train, *test}) {
+    const Batch all = part.all();
+    for (std::int64_t i = 0; i < part.size(); ++i) {
+      sum += all.at("target").data<float>()[i];
+      double flags = 0;
+      for (int c = 8; c < 13; ++c) flags += all.at("features").data<float>()[i * 13 + c];
+      EXPECT_EQ(flags, 1);
+    }
+  }
+  EXPECT_NEAR(sum / 20640, 2.068558, 1e-5);  // the published mean price
+}
+
+TEST(Known, BostonHousing) {
+  LOAD_OR_SKIP(train, "boston_housing/train");
+  EXPECT_EQ(train->size(), 404);
+  EXPECT_EQ(train->column("features").shape, std::vector<std::int64_t>{13});
+  expect_standardised(*train, 13);
+}
+
+TEST(Known, SaysHowToGetWhatIsMissing) {
+  const TestDirectory directory;
+  try {
+    fashion_mnist("train", {.directory = directory.path()});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::not_found);
+    EXPECT_THAT(error.what(), testing::HasSubstr("apt-get install dataset-fashion-mnist"));
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+  }
+  EXPECT_THROW(fashion_mnist("validation"), Error);
+  EXPECT_THROW(open("fashion_mnist"), Error);
+  try {
+    open("fashion_mist/train");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("did you mean \"fashion_mnist\"?"));
+  }
+}
+
+}  // namespace
+}  // namespace trireme::data

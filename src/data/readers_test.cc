@@ -1,0 +1,222 @@
+// IDX, CSV and packed files: what is right is read, what is damaged is refused with its place.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "data/blob.h"
+#include "data/csv.h"
+#include "data/idx.h"
+#include "data/table.h"
+#include "data/test_files.h"
+#include "trireme/error.h"
+
+namespace trireme::data {
+namespace {
+
+using testing::HasSubstr;
+
+template <class F>
+std::string error_of(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string bytes(std::initializer_list<int> values) {
+  std::string text;
+  for (const int value : values) text += static_cast<char>(value);
+  return text;
+}
+
+std::string gzip(const std::string& content) {
+  z_stream stream{};
+  deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
+  std::string packed(compressBound(content.size()) + 64, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
+  stream.avail_in = static_cast<uInt>(content.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+std::string zstd(const std::string& content) {
+  std::string packed(ZSTD_compressBound(content.size()), '\0');
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), content.data(), content.size(), 3));
+  return packed;
+}
+
+std::string noise(std::size_t size) {
+  std::string text;
+  std::uint32_t state = 1;
+  while (text.size() < size) {
+    state = state * 1664525u + 1013904223u;
+    text += static_cast<char>(state >> 24);
+  }
+  return text;
+}
+
+TEST(Decompress, ReadsBothFormatsInSeveralParts) {
+  const std::string a = noise(200000);
+  const std::string b(300000, 'b');
+  constexpr std::size_t limit = 1 << 20;
+  EXPECT_EQ(decompress(gzip(a) + gzip(b), "x", limit), a + b);
+  EXPECT_EQ(decompress(zstd(a) + zstd(b), "x", limit), a + b);
+  EXPECT_EQ(decompress(gzip(""), "x", limit), "");
+  EXPECT_EQ(decompress("plain", "x", limit), "plain");
+  EXPECT_THAT(error_of([&] { decompress(gzip(b), "x.gz", 1000); }), HasSubstr("limit of 1000"));
+  EXPECT_THAT(error_of([&] { decompress(zstd(b), "x.zst", 1000); }), HasSubstr("limit of 1000"));
+}
+
+TEST(Decompress, RefusesEveryTruncation) {
+  const std::string content = noise(300) + std::string(300, 'c');
+  for (const std::string& packed : {gzip(content), zstd(content)}) {
+    for (std::size_t size = 4; size < packed.size(); ++size) {
+      EXPECT_THAT(error_of([&] { decompress(packed.substr(0, size), "f", 1 << 20); }),
+                  HasSubstr("f: damaged"))
+          << size;
+    }
+  }
+  std::string flipped = gzip(content);
+  flipped[100] = static_cast<char>(flipped[100] ^ 0x10);
+  EXPECT_THAT(error_of([&] { decompress(flipped, "f", 1 << 20); }), HasSubstr("f: damaged gzip"));
+}
+
+TEST(Idx, ReadsEveryType) {
+  const auto read = [](std::string content) {
+    return idx_tensor(parse_idx(Blob::own(std::move(content)), "f"));
+  };
+  EXPECT_TRUE(equal(read(bytes({0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 1, 7, 200})),
+                    Tensor::from<std::uint8_t>({2, 1}, {7, 200})));
+  EXPECT_TRUE(equal(read(bytes({0, 0, 9, 1, 0, 0, 0, 1, 0xff})),
+                    Tensor::from<std::int32_t>({1}, {-1})));
+  EXPECT_TRUE(equal(read(bytes({0, 0, 11, 1, 0, 0, 0, 1, 0xff, 0xfe})),
+                    Tensor::from<std::int32_t>({1}, {-2})));
+  EXPECT_TRUE(equal(read(bytes({0, 0, 12, 1, 0, 0, 0, 1, 0, 0, 1, 2})),
+                    Tensor::from<std::int32_t>({1}, {258})));
+  EXPECT_TRUE(equal(read(bytes({0, 0, 13, 1, 0, 0, 0, 1, 0x3f, 0xc0, 0, 0})),
+                    Tensor::from<float>({1}, {1.5f})));
+  EXPECT_TRUE(equal(read(bytes({0, 0, 14, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0})), Tensor::scalar(-2.0)));
+  EXPECT_EQ(read(bytes({0, 0, 8, 2, 0, 0, 0, 0, 0, 0, 0, 9})).type_str(), "u8[0, 9]");
+}
+
+TEST(Idx, NamesFileAndByteOfDamage) {
+  const auto read = [](std::string content) {
+    return error_of([&] { parse_idx(Blob::own(std::move(content)), "some/file"); });
+  };
+  EXPECT_THAT(read(""), HasSubstr("some/file: not an IDX file"));
+  EXPECT_THAT(read("\x7f" "ELF...."), HasSubstr("bytes 0 and 1"));
+  EXPECT_THAT(read(bytes({0, 0, 3, 1, 0, 0, 0, 1, 0})), HasSubstr("type 3 at byte 2"));
+  EXPECT_THAT(read(bytes({0, 0, 8, 2, 0, 0, 0, 1})), HasSubstr("file ends at byte 8"));
+  EXPECT_THAT(read(bytes({0, 0, 8, 1, 0, 0, 0, 5, 1, 2})), HasSubstr("cut short"));
+  EXPECT_THAT(read(bytes({0, 0, 8, 1, 0, 0, 0, 1, 1, 2})), HasSubstr("after its end"));
+  const int f = 0xff;
+  EXPECT_THAT(read(bytes({0, 0, 8, 3, f, f, f, f, f, f, f, f, f, f, f, f, 1})),
+              HasSubstr("more than 2^64"));
+}
+
+TEST(Idx, ChecksImagesAgainstLabels) {
+  const TestDirectory directory;
+  const TestVariable cache("TRIREME_CACHE_DIR", directory.path() + "/cache");
+  const std::string images = directory.write(
+      "images.gz", gzip(bytes({0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 255, 51, 102})));
+  const auto labels = [&](std::initializer_list<int> values) {
+    std::string content = bytes({0, 0, 8, 1, 0, 0, 0, static_cast<int>(values.size())});
+    return directory.write("labels", content + bytes(values));
+  };
+  const Dataset data = idx_images(images, labels({3, 0}), {.classes = 4});
+  const Batch batch = data.all();
+  EXPECT_TRUE(equal(batch.at("image"),
+                    Tensor::from<float>({2, 1, 1, 2}, {0.0f, 1.0f, 51 / 255.0f, 102 / 255.0f})));
+  EXPECT_TRUE(equal(batch.at("label"), Tensor::from<std::int64_t>({2}, {3, 0})));
+  EXPECT_THAT(error_of([&] { idx_images(images, labels({3, 0}), {.classes = 3}); }),
+              HasSubstr("labels: row 0 has label 3, labels are 0 to 2"));
+  EXPECT_THAT(error_of([&] { idx_images(images, labels({3})); }), HasSubstr("has 1 labels"));
+  EXPECT_THAT(error_of([&] { idx_images(directory.path() + "/none", labels({3})); }),
+              HasSubstr("none"));
+}
+
+TEST(Blob, KeepsWhatItUnpackedAndMapsIt) {
+  const TestDirectory directory;
+  const std::string cache_path = directory.path() + "/cache";
+  const TestVariable cache("TRIREME_CACHE_DIR", cache_path);
+  const std::string content = noise(100000) + std::string(5000, 'x');
+  const std::string path = directory.write("file.gz", gzip(content));
+  EXPECT_EQ(read_blob_cached(path).bytes, content);
+  std::string kept;
+  for (const auto& entry : std::filesystem::directory_iterator(cache_path + "/data")) {
+    EXPECT_EQ(kept, "") << "more than one file";
+    kept = entry.path().string();
+  }
+  // The second read comes from the kept file: a mark made in it is seen.
+  std::string marked = read_file(kept);
+  marked[5] = static_cast<char>(marked[5] ^ 1);
+  write_file_atomically(kept, marked);
+  EXPECT_NE(read_blob_cached(path).bytes, content);
+  // A kept file that is not whole is not used.
+  write_file_atomically(kept, marked.substr(0, 50000));
+  EXPECT_EQ(read_blob_cached(path).bytes, content);
+  // A packed file that changed is read again.
+  directory.write("file.gz", gzip("other"));
+  EXPECT_EQ(read_blob_cached(path).bytes, "other");
+}
+
+TEST(Blob, WorksWithoutACache) {
+  const TestDirectory directory;
+  const std::string path = directory.write("file.gz", gzip("content"));
+  const std::string blocked = directory.write("blocked", "");
+  const TestVariable cache("TRIREME_CACHE_DIR", blocked);  // a file: no directory can be made
+  EXPECT_EQ(read_blob_cached(path).bytes, "content");
+}
+
+TEST(Csv, ReadsQuotesBlanksAndLineEnds) {
+  const CsvTable table =
+      parse_csv("\xef\xbb\xbf" "a, b ,\"c,\"\"x\"\r\n1,two,\"l1\nl2\"\r\n\n-2e1,,z", "t");
+  EXPECT_EQ(table.header, (std::vector<std::string>{"a", "b", "c,\"x"}));
+  EXPECT_EQ(table.columns[1], (std::vector<std::string>{"two", ""}));
+  EXPECT_EQ(table.columns[2], (std::vector<std::string>{"l1\nl2", "z"}));
+  EXPECT_EQ(table.numbers(0), (std::vector<double>{1, -20}));
+  EXPECT_EQ(table.lines, (std::vector<int>{2, 5}));
+  const CsvTable bare = parse_csv("skip me\n1;2\n3;4\n", "t", {';', false, 1});
+  EXPECT_EQ(bare.header, (std::vector<std::string>{"0", "1"}));
+  EXPECT_EQ(bare.numbers(1), (std::vector<double>{2, 4}));
+  EXPECT_EQ(parse_csv("a,b\n1,\n", "t").columns[1], std::vector<std::string>{""});
+}
+
+TEST(Csv, NamesTheLineOfAMistake) {
+  const auto load = [](const std::string& text) {
+    return error_of([&] { table_from_csv(text, "t.csv", {}); });
+  };
+  EXPECT_THAT(load("a,b\n1,2\n3\n"), HasSubstr("t.csv:3: 1 cells"));
+  EXPECT_THAT(load("a,b\n1,2\n3,x\n"), HasSubstr("t.csv:3: column \"b\": \"x\" is not a number"));
+  EXPECT_THAT(load("a,b\n1,2\n,4\n"), HasSubstr("t.csv:3: column \"a\": missing value"));
+  EXPECT_THAT(load("a,b\n1,nan\n"), HasSubstr("is not a number"));
+  EXPECT_THAT(load("a,b\n1,\"2\n3,4\n"), HasSubstr("t.csv:2: a quote is not closed"));
+  EXPECT_THAT(load("a,b\n1,\"2\"3\n"), HasSubstr("t.csv:2: text after a closing quote"));
+  EXPECT_THAT(load(""), HasSubstr("no rows"));
+  EXPECT_THAT(error_of([] { table_from_csv("alpha,beta\n1,2\n", "t", {.target = "bet"}); }),
+              HasSubstr("did you mean \"beta\"?"));
+}
+
+TEST(Csv, MakesFeaturesAndTarget) {
+  const Batch batch = table_from_csv("price,colour,size\n10,red,1\n20,blue,3\n", "t",
+                                     {.target = "price", .one_hot = {"colour"}})
+                          .all();
+  EXPECT_TRUE(equal(batch.at("features"), Tensor::from<float>({2, 3}, {0, 1, 1, 1, 0, 3})));
+  EXPECT_TRUE(equal(batch.at("target"), Tensor::from<float>({2, 1}, {10, 20})));
+  const Batch scaled =
+      table_from_csv("a,b,y\n1,5,0\n3,5,1\n", "t", {.standardise = true}).all();
+  EXPECT_TRUE(equal(scaled.at("features"), Tensor::from<float>({2, 2}, {-1, 0, 1, 0})));
+}
+
+}  // namespace
+}  // namespace trireme::data

@@ -1,0 +1,173 @@
+// Rows of numbers from CSV files: features and a target.
+#include "data/table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/error.h"
+#include "data/blob.h"
+#include "data/csv.h"
+#include "data/find.h"
+#include "data/known.h"
+#include "data/order.h"
+#include "trireme/data.h"
+
+namespace trireme::data {
+namespace {
+
+using Numbers = std::vector<double>;
+
+// One column of zeros and ones for every word of a text column, in alphabetical order.
+std::vector<Numbers> one_hot(const std::vector<std::string>& cells) {
+  const std::set<std::string> words(cells.begin(), cells.end());
+  std::vector<Numbers> result;
+  for (const std::string& word : words) {
+    Numbers column;
+    for (const std::string& cell : cells) column.push_back(cell == word ? 1.0 : 0.0);
+    result.push_back(std::move(column));
+  }
+  return result;
+}
+
+// To mean 0 and deviation 1 over `rows`; missing values become the mean, a constant column 0.
+void standardise(Numbers& column, const std::vector<std::int64_t>& rows) {
+  double sum = 0;
+  double squares = 0;
+  double count = 0;
+  const auto present = [&](auto f) {
+    for (const std::int64_t row : rows) {
+      const double value = column[static_cast<std::size_t>(row)];
+      if (!std::isnan(value)) f(value);
+    }
+  };
+  present([&](double value) { sum += value, count += 1; });
+  const double mean = count > 0 ? sum / count : 0;
+  present([&](double value) { squares += (value - mean) * (value - mean); });
+  const double deviation = count > 0 ? std::sqrt(squares / count) : 0;
+  for (double& value : column) {
+    value = std::isnan(value) || deviation == 0 ? 0 : (value - mean) / deviation;
+  }
+}
+
+Dataset table_dataset(const std::vector<Numbers>& features, const Numbers& target,
+                      const std::vector<std::int64_t>& rows) {
+  const auto count = static_cast<std::int64_t>(rows.size());
+  const std::size_t width = features.size();
+  Tensor x = Tensor::uninitialized(f32, {count, static_cast<std::int64_t>(width)});
+  Tensor y = Tensor::uninitialized(f32, {count, 1});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto row = static_cast<std::size_t>(rows[i]);
+    for (std::size_t c = 0; c < width; ++c) {
+      x.data<float>()[i * width + c] = static_cast<float>(features[c][row]);
+    }
+    y.data<float>()[i] = static_cast<float>(target[row]);
+  }
+  return from_tensors({{"features", x}, {"target", y}});
+}
+
+std::vector<std::int64_t> all_rows(std::size_t count) {
+  std::vector<std::int64_t> rows(count);
+  for (std::size_t i = 0; i < count; ++i) rows[i] = static_cast<std::int64_t>(i);
+  return rows;
+}
+
+struct Split {
+  std::vector<std::int64_t> train;
+  std::vector<std::int64_t> test;
+};
+
+// A fixed random four fifths of the rows for training, each part in the order of the file.
+Split split_rows(std::size_t count) {
+  constexpr std::uint64_t kSeed = 80;
+  const std::vector<std::int64_t> order =
+      permutation(static_cast<std::int64_t>(count), kSeed, 0);
+  const auto cut = order.begin() + static_cast<std::ptrdiff_t>(count * 4 / 5);
+  Split split{{order.begin(), cut}, {cut, order.end()}};
+  std::sort(split.train.begin(), split.train.end());
+  std::sort(split.test.begin(), split.test.end());
+  return split;
+}
+
+// Reads a housing table: numbers are standardised by the training rows, one text column becomes
+// zeros and ones, the target is divided by `unit`.
+Dataset housing(const std::string& path, const CsvFormat& format, const std::string& target_name,
+                double unit, std::string_view part) {
+  const CsvTable table = parse_csv(read_blob(path).bytes, path, format);
+  const Split split = split_rows(table.rows());
+  std::vector<Numbers> features;
+  std::vector<Numbers> flags;
+  Numbers target;
+  for (std::size_t c = 0; c < table.header.size(); ++c) {
+    if (table.header[c] == target_name) {
+      target = table.numbers(c);
+      for (double& value : target) value /= unit;
+    } else if (table.header[c] == "ocean_proximity") {
+      flags = one_hot(table.columns[c]);
+    } else {
+      Numbers column = table.numbers(c, true);
+      standardise(column, split.train);
+      features.push_back(std::move(column));
+    }
+  }
+  if (target.empty()) fail_data(path + ": no column \"" + target_name + "\"");
+  features.insert(features.end(), flags.begin(), flags.end());
+  return table_dataset(features, target, part == "train" ? split.train : split.test);
+}
+
+}  // namespace
+
+Dataset table_from_csv(std::string_view text, const std::string& name, const CsvOptions& options) {
+  const CsvTable table =
+      parse_csv(text, name, {options.separator, options.header, options.skip_lines});
+  const std::size_t target =
+      options.target.empty() ? table.header.size() - 1 : table.index(options.target);
+  std::vector<std::size_t> chosen;
+  for (const std::string& feature : options.features) chosen.push_back(table.index(feature));
+  for (std::size_t c = 0; options.features.empty() && c < table.header.size(); ++c) {
+    if (c != target) chosen.push_back(c);
+  }
+  std::set<std::size_t> text_columns;
+  for (const std::string& column : options.one_hot) text_columns.insert(table.index(column));
+
+  const std::vector<std::int64_t> rows = all_rows(table.rows());
+  std::vector<Numbers> features;
+  for (const std::size_t c : chosen) {
+    if (text_columns.contains(c)) {
+      for (Numbers& column : one_hot(table.columns[c])) features.push_back(std::move(column));
+    } else {
+      features.push_back(table.numbers(c));
+      if (options.standardise) standardise(features.back(), rows);
+    }
+  }
+  return table_dataset(features, table.numbers(target), rows);
+}
+
+Dataset csv(const std::string& path, const CsvOptions& options) {
+  return table_from_csv(read_blob(path).bytes, path, options);
+}
+
+Dataset california_housing(std::string_view split, const LoadOptions& options) {
+  check_split("california_housing", split);
+  static const KnownPlace place{"california_housing",
+                                {"housing", "california_housing"},
+                                "",
+                                "put california_housing.csv into $TRIREME_DATA/housing"};
+  const std::string path = find_data_file(
+      place, {"california_housing.csv.zst", "california_housing.csv.gz", "california_housing.csv"},
+      options.directory);
+  return housing(path, {}, "median_house_value", 100000.0, split);
+}
+
+Dataset boston_housing(std::string_view split, const LoadOptions& options) {
+  check_split("boston_housing", split);
+  static const KnownPlace place{"boston_housing",
+                                {"housing", "boston_housing"},
+                                "/usr/lib/python3/dist-packages/sklearn/datasets/data",
+                                "get it with: apt-get install python3-sklearn"};
+  const std::string path =
+      find_data_file(place, {"boston_house_prices.csv"}, options.directory);
+  return housing(path, {.skip_lines = 1}, "MEDV", 1.0, split);
+}
+
+}  // namespace trireme::data
