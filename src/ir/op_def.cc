@@ -125,7 +125,13 @@ AttributeSpec parse_attribute(const OpDef& def, std::string_view text) {
 }  // namespace
 
 void parse_signature(OpDef& def) {
-  const std::string_view text = trimmed(def.signature);
+  std::string_view text = trimmed(def.signature);
+  const std::size_t arrow = text.find("->");
+  if (arrow != std::string_view::npos) {
+    const std::string_view results = trimmed(text.substr(arrow + 2));
+    def.result_count = results == "()" ? 0 : static_cast<int>(split(results).size());
+    text = trimmed(text.substr(0, arrow));
+  }
   const std::size_t open = text.find('(');
   if (open == std::string_view::npos || text.back() != ')') {
     fail_signature(def, "it is not name(operands; attributes)");

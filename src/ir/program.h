@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -102,7 +103,7 @@ class Program {
   Op* append(Block& block, std::string_view op, std::vector<Value*> operands,
              Attributes attributes, const Location& location);
   // The same where the types are already known to be right, as when cloning: copies `like`'s
-  // definition, attributes, location and result types.
+  // definition, attributes, location and result types, but not its nested blocks.
   Op* append_like(Block& block, const Op& like, std::vector<Value*> operands);
 
   // A further nested block of `op`, and an argument of it. Names are unique in the whole Program.
@@ -122,13 +123,14 @@ class Program {
   void reserve_names(std::string_view path);
 
  private:
-  void check_new_name(const std::string& name, const char* what);
+  void check_declaration(const std::string& name, const char* what, const Type& type) const;
   Op* place(Block& block, const OpDef& def, std::vector<Value*> operands, Attributes attributes,
             Location location, std::vector<Type> types);
 
   const OpSet* op_set_;
   std::vector<std::unique_ptr<Parameter>> parameters_;
-  std::map<std::string, Value*, std::less<>> by_name_;  // parameters and arguments
+  std::map<std::string, Parameter*, std::less<>> by_name_;
+  std::set<std::string, std::less<>> argument_names_;  // of all blocks, and of arguments removed
   Block main_;
   std::map<std::string, int, std::less<>> counters_;
 };

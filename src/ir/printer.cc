@@ -1,0 +1,169 @@
+// The text form of a Program. parser.cc reads it back; the grammar is in README.md.
+
+#include <unordered_map>
+
+#include "base/float_text.h"
+#include "ir/program.h"
+
+namespace trireme::ir {
+namespace {
+
+std::string quoted(std::string_view text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (c == '\n') {
+      result += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      result += "\\x";
+      result += kHex[byte >> 4];
+      result += kHex[byte & 15];
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+template <class T, class Text>
+std::string list(const std::vector<T>& elements, Text text) {
+  std::string result = "[";
+  for (const T& element : elements) {
+    if (result.size() > 1) result += ", ";
+    result += text(element);
+  }
+  return result + "]";
+}
+
+struct AttributeText {
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(std::int64_t value) const { return std::to_string(value); }
+  std::string operator()(double value) const { return float_text(value); }
+  std::string operator()(const std::string& value) const { return quoted(value); }
+  std::string operator()(const std::vector<std::int64_t>& value) const {
+    return list(value, [](std::int64_t v) { return std::to_string(v); });
+  }
+  std::string operator()(const std::vector<double>& value) const {
+    return "floats" + list(value, [](double v) { return float_text(v); });
+  }
+  std::string operator()(DType value) const { return std::string(name_of(value)); }
+  std::string operator()(const Shape& value) const { return "shape" + trireme::str(value); }
+};
+
+std::string attributes_text(const Attributes& attributes) {
+  std::string text;
+  for (const NamedAttribute& attribute : attributes) {
+    if (!text.empty()) text += ", ";
+    text += attribute.name + " = " + print_attribute(attribute.value);
+  }
+  return text;
+}
+
+class Printer {
+ public:
+  std::string print(const Program& program) {
+    text_ = "program " + (is_name(program.name) ? program.name : quoted(program.name)) + " v1\n";
+    for (const auto& parameter : program.parameters()) print_parameter(*parameter);
+    print_block(program.main(), 0);
+    return std::move(text_);
+  }
+
+ private:
+  void print_parameter(const Parameter& parameter) {
+    text_ += (parameter.trainable ? "param %" : "state %") + parameter.name() + " : " +
+             parameter.value->type.str() + " = " + parameter.initializer.name + "(" +
+             attributes_text(parameter.initializer.attributes) + ")";
+    end_line(parameter.location);
+  }
+
+  void print_block(const Block& block, int depth) {
+    indent(depth);
+    text_ += "block " + std::to_string(blocks_++) + " (";
+    for (const auto& argument : block.arguments) {
+      if (argument != block.arguments.front()) text_ += ", ";
+      text_ += "%" + argument->name + " : " + argument->type.str();
+    }
+    text_ += ") {\n";
+    for (const auto& op : block.ops) print_op(*op, depth + 1);
+    indent(depth + 1);
+    text_ += "return";
+    for (const Value* result : block.results) {
+      text_ += (result == block.results.front() ? " " : ", ") + name(result);
+    }
+    text_ += "\n";
+    indent(depth);
+    text_ += "}\n";
+  }
+
+  void print_op(const Op& op, int depth) {
+    indent(depth);
+    for (const auto& result : op.results) {
+      numbers_[result.get()] = static_cast<int>(numbers_.size());
+      text_ += (result == op.results.front() ? "" : ", ") + name(result.get());
+    }
+    if (!op.results.empty()) text_ += " = ";
+    text_ += op.name() + "(";
+    for (std::size_t i = 0; i < op.operands.size(); ++i) {
+      text_ += (i ? ", " : "") + name(op.operands[i]);
+    }
+    text_ += ")";
+    if (!op.attributes.empty()) text_ += " {" + attributes_text(op.attributes) + "}";
+    for (const auto& result : op.results) {
+      text_ += (result == op.results.front() ? " : " : ", ") + result->type.str();
+    }
+    end_line(op.location);
+    for (const auto& nested : op.blocks) print_block(*nested, depth + 1);
+  }
+
+  void end_line(const Location& location) {
+    const std::string where = location.str();
+    text_ += (where.empty() ? "" : "   // " + where) + "\n";
+  }
+
+  void indent(int depth) { text_.append(static_cast<std::size_t>(depth) * 2, ' '); }
+
+  std::string name(const Value* value) const {
+    if (value->kind != ValueKind::result) return "%" + value->name;
+    const auto found = numbers_.find(value);
+    return "%" + (found == numbers_.end() ? "undefined" : std::to_string(found->second));
+  }
+
+  std::string text_;
+  std::unordered_map<const Value*, int> numbers_;
+  int blocks_ = 0;
+};
+
+// Counts results in the order they are printed, until `wanted`.
+bool count_until(const Block& block, const Value* wanted, int* count) {
+  for (const auto& op : block.ops) {
+    for (const auto& result : op->results) {
+      if (result.get() == wanted) return true;
+      ++*count;
+    }
+    for (const auto& nested : op->blocks) {
+      if (count_until(*nested, wanted, count)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string print_attribute(const Attribute& attribute) {
+  return std::visit(AttributeText(), attribute);
+}
+
+std::string print(const Program& program) { return Printer().print(program); }
+
+std::string name_in_text(const Value* value) {
+  if (value->kind != ValueKind::result) return "%" + value->name;
+  int count = 0;
+  const bool found = count_until(value->program->main(), value, &count);
+  return "%" + (found ? std::to_string(count) : "undefined");
+}
+
+}  // namespace trireme::ir

@@ -1,0 +1,299 @@
+#include "ir/program.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "ir/mistake.h"
+
+namespace trireme::ir {
+namespace {
+
+constexpr std::size_t kLongestName = 512;
+
+bool is_name_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+// `value` may be read by an op at the end of `block`: it is defined there or in a block around it.
+bool is_visible(const Value& value, const Block& block) {
+  if (value.kind == ValueKind::parameter) return true;
+  const Block* at = &block;
+  while (at && at != value.block) at = at->owner ? at->owner->parent : nullptr;
+  return at != nullptr;
+}
+
+void check_operands(const OpDef& def, const Program& program, const Block& block,
+                    const std::vector<Value*>& operands) {
+  const std::size_t named = def.operands.size();
+  if (def.variadic ? operands.size() + 1 < named : operands.size() != named) {
+    throw TypeError{"takes " + std::string(def.variadic ? "at least " : "") +
+                        std::to_string(def.variadic ? named - 1 : named) + " operands, got " +
+                        std::to_string(operands.size()),
+                    ""};
+  }
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!operands[i]) {
+      throw TypeError{"operand " + operand_name(&def, i) + " is an empty Value", ""};
+    }
+    if (operands[i]->program != &program) {
+      throw TypeError{"operand " + operand_name(&def, i) + " belongs to another Program",
+                      "build all of a network with values of one Program"};
+    }
+    if (!is_visible(*operands[i], block)) {
+      throw TypeError{"operand " + operand_name(&def, i) +
+                          " is defined inside a nested block that has ended",
+                      "return it from that block"};
+    }
+  }
+}
+
+std::vector<Type> result_types(const OpDef& def, const std::vector<Value*>& operands,
+                               const Attributes& attributes) {
+  std::vector<Type> types;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    types.push_back(operands[i]->type);
+    texts.push_back(operand_name(&def, i) + " is " + types.back().str());
+  }
+  if (!def.type) fail_internal("op " + def.name + " has no type rule");
+  return def.type({types, attributes, texts});
+}
+
+void check_initializer(const std::string& parameter, const Initializer& initializer) {
+  bool good = is_name(initializer.name);
+  for (const NamedAttribute& attribute : initializer.attributes) good &= is_name(attribute.name);
+  if (!good) fail_usage("the initializer of parameter " + parameter + " has no proper name");
+}
+
+std::unique_ptr<Value> make_value(ValueKind kind, Type type, std::string name, std::size_t index,
+                                  Block* block, Program* program) {
+  auto value = std::make_unique<Value>();
+  value->kind = kind;
+  value->type = std::move(type);
+  value->name = std::move(name);
+  value->index = static_cast<int>(index);
+  value->block = block;
+  value->program = program;
+  return value;
+}
+
+}  // namespace
+
+bool is_name(std::string_view text) {
+  if (text.empty() || text.size() > kLongestName || !is_name_start(text[0])) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return is_name_start(c) || (c >= '0' && c <= '9') || c == '.' || c == '/' || c == '-';
+  });
+}
+
+Program::Program(std::string program_name, const OpSet& op_set)
+    : name(std::move(program_name)), op_set_(&op_set) {
+  main_.program = this;
+  insertion_block = &main_;
+}
+
+Program::~Program() = default;
+
+Parameter* Program::find_parameter(std::string_view wanted) const {
+  const auto found = by_name_.find(wanted);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+Parameter& Program::parameter_of(const Value* value) const {
+  if (value->kind != ValueKind::parameter || value->program != this) {
+    fail_internal("a value that is no parameter of this Program is used as one");
+  }
+  return *parameters_[static_cast<std::size_t>(value->index)];
+}
+
+void Program::remove_parameters(const std::function<bool(const Parameter&)>& unwanted) {
+  std::erase_if(parameters_, [&](const std::unique_ptr<Parameter>& parameter) {
+    if (!unwanted(*parameter)) return false;
+    by_name_.erase(parameter->name());
+    return true;
+  });
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    parameters_[i]->value->index = static_cast<int>(i);
+  }
+}
+
+void Program::check_declaration(const std::string& new_name, const char* what,
+                                const Type& type) const {
+  if (!is_name(new_name)) {
+    fail_usage("'" + new_name + "' is no name for " + what +
+               ": use letters, digits and the characters _ . / -, a letter or _ first");
+  }
+  if (by_name_.contains(new_name) || argument_names_.contains(new_name)) {
+    fail_usage("the name '" + new_name + "' of " + what + " is taken in program " + name +
+               "\n  hint   Program::unique_name() gives names that are free");
+  }
+  if (!type.ragged.empty() && !is_name(type.ragged)) {
+    fail_usage("'" + type.ragged + "' is no name for a ragged structure");
+  }
+  for (const Dim& dim : type.shape) {
+    if (dim.is_constant() && dim.constant() < 0) {
+      fail_usage(std::string(what) + " " + new_name + " has a negative size: " + type.str());
+    }
+  }
+}
+
+Value* Program::add_input(std::string new_name, Type type) {
+  return add_argument(main_, std::move(new_name), std::move(type));
+}
+
+Value* Program::add_argument(Block& block, std::string new_name, Type type) {
+  check_declaration(new_name, &block == &main_ ? "input" : "argument", type);
+  argument_names_.insert(new_name);
+  block.arguments.push_back(make_value(ValueKind::argument, std::move(type), std::move(new_name),
+                                       block.arguments.size(), &block, this));
+  return block.arguments.back().get();
+}
+
+Value* Program::add_parameter(std::string new_name, Type type, Initializer initializer,
+                              bool trainable, Location location) {
+  check_declaration(new_name, "parameter", type);
+  if (!is_constant(type.shape)) {
+    fail_usage("parameter " + new_name + " needs a shape of numbers only, got " + type.str());
+  }
+  check_initializer(new_name, initializer);
+  std::stable_sort(
+      initializer.attributes.begin(), initializer.attributes.end(),
+      [](const NamedAttribute& a, const NamedAttribute& b) { return a.name < b.name; });
+  auto parameter = std::make_unique<Parameter>();
+  parameter->value = make_value(ValueKind::parameter, std::move(type), std::move(new_name),
+                                parameters_.size(), nullptr, this);
+  parameter->initializer = std::move(initializer);
+  parameter->trainable = trainable;
+  parameter->location = std::move(location);
+  by_name_.emplace(parameter->name(), parameter.get());
+  parameters_.push_back(std::move(parameter));
+  return parameters_.back()->value.get();
+}
+
+Op* Program::append(Block& block, std::string_view op, std::vector<Value*> operands,
+                    Attributes attributes, const Location& location) {
+  const OpDef* def = op_set_->find(op);
+  if (!def) {
+    const std::string near = nearest(std::string(op), op_set_->names());
+    fail_usage(describe_mistake(op, nullptr, {}, location,
+                                {"there is no op of this name",
+                                 near.empty() ? "" : "did you mean '" + near + "'?"}));
+  }
+  std::vector<Type> types;
+  try {
+    check_operands(*def, *this, block, operands);
+    attributes = complete_attributes(*def, attributes);
+    types = result_types(*def, operands, attributes);
+  } catch (const TypeError& error) {
+    fail_usage(describe_mistake(op, def, operands, location, error));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    fail_usage(describe_mistake(op, def, operands, location, {error.what(), ""}));
+  }
+  return place(block, *def, std::move(operands), std::move(attributes), location,
+               std::move(types));
+}
+
+Op* Program::append_like(Block& block, const Op& like, std::vector<Value*> operands) {
+  std::vector<Type> types;
+  for (const auto& result : like.results) types.push_back(result->type);
+  return place(block, *like.def, std::move(operands), like.attributes, like.location,
+               std::move(types));
+}
+
+Op* Program::place(Block& block, const OpDef& def, std::vector<Value*> operands,
+                   Attributes attributes, Location location, std::vector<Type> types) {
+  auto op = std::make_unique<Op>();
+  op->def = &def;
+  op->operands = std::move(operands);
+  op->attributes = std::move(attributes);
+  op->location = std::move(location);
+  op->parent = &block;
+  for (Type& type : types) {
+    op->results.push_back(make_value(ValueKind::result, std::move(type), "", op->results.size(),
+                                     &block, this));
+    op->results.back()->producer = op.get();
+  }
+  block.ops.push_back(std::move(op));
+  return block.ops.back().get();
+}
+
+Block& Program::add_block(Op& op) {
+  op.blocks.push_back(std::make_unique<Block>());
+  op.blocks.back()->owner = &op;
+  op.blocks.back()->program = this;
+  return *op.blocks.back();
+}
+
+namespace {
+
+using ValueMap = std::unordered_map<const Value*, Value*>;
+
+std::vector<Value*> mapped(const std::vector<Value*>& values, const ValueMap& map) {
+  std::vector<Value*> result;
+  result.reserve(values.size());
+  for (const Value* value : values) result.push_back(map.at(value));
+  return result;
+}
+
+void copy_block(const Block& from, Block& to, ValueMap& map) {
+  Program& program = *to.program;
+  for (const auto& argument : from.arguments) {
+    map[argument.get()] = program.add_argument(to, argument->name, argument->type);
+  }
+  for (const auto& op : from.ops) {
+    Op* copy = program.append_like(to, *op, mapped(op->operands, map));
+    for (const auto& nested : op->blocks) copy_block(*nested, program.add_block(*copy), map);
+    for (std::size_t i = 0; i < op->results.size(); ++i) {
+      map[op->results[i].get()] = copy->results[i].get();
+    }
+  }
+  to.results = mapped(from.results, map);
+}
+
+}  // namespace
+
+std::unique_ptr<Program> Program::clone() const {
+  auto copy = std::make_unique<Program>(name, *op_set_);
+  ValueMap map;
+  for (const auto& parameter : parameters_) {
+    map[parameter->value.get()] =
+        copy->add_parameter(parameter->name(), parameter->value->type, parameter->initializer,
+                            parameter->trainable, parameter->location);
+  }
+  copy_block(main_, copy->main_, map);
+  copy->layer = layer;
+  copy->counters_ = counters_;
+  return copy;
+}
+
+Location Program::locate(const SourceLocation& where) const {
+  if (location_override) return *location_override;
+  std::string file = where.file_name();
+  file.erase(0, file.find_last_of('/') + 1);
+  for (char& c : file) {
+    if (static_cast<unsigned char>(c) < ' ') c = '?';
+  }
+  return {std::move(file), static_cast<int>(where.line()), layer};
+}
+
+std::string Program::unique_name(std::string_view stem) {
+  const std::string key = layer.empty() ? std::string(stem) : layer + "/" + std::string(stem);
+  return std::string(stem) + "_" + std::to_string(counters_[key]++);
+}
+
+void Program::reserve_names(std::string_view path) {
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::string_view prefix = path.substr(0, end);
+    const std::size_t digits = prefix.find_last_not_of("0123456789") + 1;
+    if (digits > begin + 1 && digits < end && end - digits <= 8 && prefix[digits - 1] == '_') {
+      int& next = counters_[std::string(prefix.substr(0, digits - 1))];
+      next = std::max(next, std::stoi(std::string(prefix.substr(digits))) + 1);
+    }
+    begin = end + 1;
+  }
+}
+
+}  // namespace trireme::ir

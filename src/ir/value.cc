@@ -1,0 +1,126 @@
+// The public handles of include/trireme/program.h: Value and Program over ir::Value, ir::Program.
+// Program's constructor and parse() are in ops/program_api.cc: they need the catalog of ops.
+
+#include "base/error.h"
+#include "ir/program.h"
+
+namespace trireme {
+namespace {
+
+const ir::Value& checked(const ir::Value* value) {
+  if (!value) fail_usage("an empty Value is used; it was declared but never given a value");
+  return *value;
+}
+
+}  // namespace
+
+DType Value::dtype() const { return checked(value_).type.dtype; }
+const Shape& Value::shape() const { return checked(value_).type.shape; }
+std::string Value::name() const { return ir::name_in_text(&checked(value_)); }
+std::string Value::str() const { return name() + " : " + value_->type.str(); }
+
+const Dim& Value::dim(int axis) const {
+  const int at = axis < 0 ? axis + rank() : axis;
+  if (at < 0 || at >= rank()) {
+    fail_usage("there is no dimension " + std::to_string(axis) + " in " + str());
+  }
+  return shape()[static_cast<std::size_t>(at)];
+}
+
+Program::Program(std::unique_ptr<ir::Program> ir) : ir_(std::move(ir)) {}
+Program::~Program() = default;
+Program::Program(Program&&) noexcept = default;
+Program& Program::operator=(Program&&) noexcept = default;
+Program Program::clone() const { return Program(ir_->clone()); }
+const std::string& Program::name() const { return ir_->name; }
+std::string Program::str() const { return ir::print(*ir_); }
+
+Value Program::input(std::string_view name, DType dtype, Shape shape, SourceLocation where) {
+  try {
+    return Value(ir_->add_input(std::string(name), {dtype, std::move(shape), ""}));
+  } catch (const Error& error) {
+    fail(error.kind(), std::string(error.what()) + "\n  made   at " + ir_->locate(where).str());
+  }
+}
+
+Value Program::parameter(std::string_view name, DType dtype, Shape shape, ParameterOptions options,
+                         SourceLocation where) {
+  const ir::Location location = ir_->locate(where);
+  std::string full = ir_->layer.empty() ? "" : ir_->layer + ".";
+  full += name;
+  try {
+    return Value(ir_->add_parameter(std::move(full), {dtype, std::move(shape), ""},
+                                    std::move(options.initializer), options.trainable, location));
+  } catch (const Error& error) {
+    fail(error.kind(), std::string(error.what()) + "\n  made   at " + location.str());
+  }
+}
+
+Program::Scope::Scope(ir::Program* program, std::string previous)
+    : program_(program), previous_(std::move(previous)) {}
+Program::Scope::Scope(Scope&& other) noexcept
+    : program_(other.program_), previous_(std::move(other.previous_)) {
+  other.program_ = nullptr;
+}
+Program::Scope::~Scope() {
+  if (program_) program_->layer = std::move(previous_);
+}
+
+Program::Scope Program::scope(std::string_view name) {
+  std::string path = ir_->layer.empty() ? "" : ir_->layer + "/";
+  path += name;
+  if (!ir::is_name(name) || !ir::is_name(path)) {
+    fail_usage("'" + path + "' is no name for a layer: use letters, digits and the characters "
+               "_ . / -, a letter or _ first");
+  }
+  std::string previous = std::move(ir_->layer);
+  ir_->layer = std::move(path);
+  return Scope(ir_.get(), std::move(previous));
+}
+
+std::string Program::unique_name(std::string_view stem) { return ir_->unique_name(stem); }
+
+void Program::set_outputs(const std::vector<Value>& outputs) {
+  std::vector<ir::Value*> results;
+  for (const Value& output : outputs) {
+    const ir::Value& value = checked(output.get());
+    if (value.program != ir_.get()) {
+      fail_usage("output " + output.str() + " belongs to another Program");
+    }
+    if (value.kind != ir::ValueKind::parameter && value.block != &ir_->main()) {
+      fail_usage("output " + output.str() + " is defined inside a nested block");
+    }
+    results.push_back(output.get());
+  }
+  ir_->main().results = std::move(results);
+}
+
+std::vector<Value> Program::outputs() const {
+  std::vector<Value> result;
+  for (ir::Value* value : ir_->main().results) result.emplace_back(value);
+  return result;
+}
+
+std::vector<Value> Program::inputs() const {
+  std::vector<Value> result;
+  for (const auto& argument : ir_->main().arguments) result.emplace_back(argument.get());
+  return result;
+}
+
+std::vector<Value> Program::parameters() const {
+  std::vector<Value> result;
+  for (const auto& parameter : ir_->parameters()) result.emplace_back(parameter->value.get());
+  return result;
+}
+
+Value Program::find(std::string_view name) const {
+  if (ir::Parameter* parameter = ir_->find_parameter(name)) {
+    return Value(parameter->value.get());
+  }
+  for (const auto& argument : ir_->main().arguments) {
+    if (argument->name == name) return Value(argument.get());
+  }
+  return {};
+}
+
+}  // namespace trireme
