@@ -1,0 +1,44 @@
+# Thin wrappers over CMake, CTest and the scripts in tools/; `make help` lists them.
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench fuzz clean
+
+JOBS ?= $(shell nproc)
+PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
+# One ccache for every checkout and preset: paths relative to the checkout, directory not hashed.
+export CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_NOHASHDIR ?= 1
+
+help:  ## what can be made
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo:  ## install packages, build, train a small network on Fashion-MNIST and show what it learned
+	tools/install-deps.sh
+	cmake --preset release -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF
+	cmake --build --preset release --target trireme_cli -j $(JOBS)
+	tools/demo.sh build/release/bin/trireme
+
+test:  ## install packages, build with debug information, run every test
+	tools/install-deps.sh --test
+	cmake --preset dev
+	cmake --build --preset dev -j $(JOBS)
+	ctest --preset dev -j $(JOBS) --output-on-failure
+
+check:  ## include rules, file sizes and formatting (no build needed)
+	$(PYTHON) tools/check_layers.py
+	tools/format.sh --check
+
+format:  ## rewrite C++ files in the project's format
+	tools/format.sh
+
+bench:  ## compare training speed with PyTorch and PaddlePaddle (downloads 3 GB the first time)
+	tools/install-deps.sh
+	cmake --preset release -DTRIREME_BUILD_TESTS=OFF
+	cmake --build --preset release --target benchmarks -j $(JOBS)
+	benchmarks/compare/run.sh
+
+fuzz:  ## run every fuzz target for SECONDS=10 each
+	tools/install-deps.sh --test
+	tools/fuzz.sh $(or $(SECONDS),10)
+
+clean:  ## remove everything built
+	rm -rf build

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Installs what Trireme needs from Debian packages; does nothing, quickly, when all is there.
+#   tools/install-deps.sh          to build and to run the demo
+#   tools/install-deps.sh --test   also what only the tests and checks need
+# docs/dependencies.md says what each package is for.
+set -euo pipefail
+
+build=(
+  g++ cmake ninja-build make pkg-config ccache mold git python3
+  llvm-19-dev libdnnl-dev libopenblas-pthread-dev
+  libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
+  libturbojpeg0-dev libpng-dev zlib1g-dev libzstd-dev libxxhash-dev
+  dataset-fashion-mnist
+)
+tests=(
+  libgtest-dev libgmock-dev librapidcheck-dev
+  clang-19 libclang-rt-19-dev llvm-19 clang-format-19
+  python3-numpy python3-sklearn python3-torch
+)
+
+wanted=("${build[@]}")
+case "${1:-}" in
+  "") ;;
+  --test) wanted+=("${tests[@]}") ;;
+  *) echo "usage: $0 [--test]" >&2; exit 2 ;;
+esac
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  cat >&2 <<TEXT
+$0: this script installs Debian packages, and this system has no apt-get.
+Trireme is built and tested on Debian 12. Elsewhere, install the equivalents of
+  ${wanted[*]}
+by hand (LLVM must be version 19), then run: cmake --preset release && cmake --build --preset release
+TEXT
+  exit 1
+fi
+
+missing=()
+for package in "${wanted[@]}"; do
+  state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$state" = installed ] || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then
+  exit 0
+fi
+echo "installing ${#missing[@]} packages: ${missing[*]}"
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "$0: not root and no sudo; ask an administrator to run: apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -q "$@" </dev/null; }
+
+# The package lists may be absent (a fresh container) or stale (a package that has moved on).
+install() { apt install --no-install-recommends "${missing[@]}"; }
+if ! apt-cache show "${missing[@]}" >/dev/null 2>&1; then
+  apt update
+fi
+if ! install; then
+  apt update
+  if ! install; then
+    echo "$0: apt-get could not install the packages above. Debian 12 (bookworm) has them all;" >&2
+    echo "on another release, look for the nearest names (LLVM must be version 19)." >&2
+    exit 1
+  fi
+fi
