@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+
+namespace trireme::device {
+
+// Memory whose pages are kept: what is released is given out again rather than returned to the
+// system, because the first touch of a fresh page costs ten times a write to a used one. Safe from
+// several threads.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory();  // frees what was released; what was not is its owner's leak
+
+  void* allocate(std::size_t bytes);  // as Device::allocate; not null even for 0 bytes
+  void release(void* memory, std::size_t bytes);  // `bytes` as given to allocate
+
+ private:
+  void free_kept();
+
+  std::mutex mutex_;
+  std::multimap<std::size_t, void*> kept_;  // by size
+  std::size_t kept_bytes_ = 0;
+};
+
+}  // namespace trireme::device

@@ -1,0 +1,141 @@
+// The Plan and its memory map as text, for people and for dumps.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "plan/plan.h"
+
+namespace trireme::plan {
+
+namespace {
+
+const char* name_of_kind(BufferKind kind) {
+  switch (kind) {
+    case BufferKind::parameter: return "parameter";
+    case BufferKind::feed: return "feed";
+    case BufferKind::fetch: return "fetch";
+    case BufferKind::arena: return "arena";
+  }
+  return "?";
+}
+
+std::string join_buffers(const std::vector<int>& buffers) {
+  std::string text;
+  for (const int b : buffers) {
+    if (!text.empty()) text += ", ";
+    text += b < 0 ? std::string("scratch") : fmt::format("b{}", b);
+  }
+  return text;
+}
+
+std::string join_dims(const std::vector<Dim>& dims) {
+  std::string text;
+  for (const Dim& dim : dims) {
+    if (!text.empty()) text += ", ";
+    text += dim.str();
+  }
+  return text;
+}
+
+std::string print_buffer(const Plan& plan, std::size_t index) {
+  const Buffer& b = plan.buffers[index];
+  std::string text = fmt::format("  b{} {} : {}{}  // {}", index, name_of_kind(b.kind),
+                                 name_of(b.dtype), str(b.shape), b.name);
+  if (b.alias_of >= 0) text += fmt::format(", in b{}", b.alias_of);
+  if (b.first_step >= 0) text += fmt::format(", steps {}-{}", b.first_step, b.last_step);
+  return text + "\n";
+}
+
+std::string print_library(const LibraryCall& call) {
+  std::string text = call.kernel + " {";
+  const char* separator = "";
+  for (const auto& [name, values] : call.numbers) {
+    text += fmt::format("{}{} = [{}]", separator, name, fmt::join(values, ", "));
+    separator = ", ";
+  }
+  for (const auto& [name, value] : call.texts) {
+    text += fmt::format("{}{} = \"{}\"", separator, name, value);
+    separator = ", ";
+  }
+  return text + "}";
+}
+
+std::string print_step(const Plan& plan, std::size_t index) {
+  const Step& s = plan.steps[index];
+  std::string text = fmt::format("  {} {}\n      ", index, s.name);
+  if (s.kernel >= 0) {
+    const std::string trip =
+        s.trip.denominator == 1
+            ? s.trip.numerator.str()
+            : fmt::format("ceil(({})/{})", s.trip.numerator.str(), s.trip.denominator);
+    text += fmt::format("kernel {} ({}) sizes ({}) trip {} work {}",
+                        plan.kernels[static_cast<std::size_t>(s.kernel)].name,
+                        join_buffers(s.buffers), join_dims(s.sizes), trip, s.work.str());
+    for (const Step::Scratch& scratch : s.scratch) {
+      text += fmt::format(" scratch {} bytes at {}", scratch.bytes.str(), scratch.buffer);
+    }
+  } else {
+    text += fmt::format("library {} ({})", print_library(s.library), join_buffers(s.buffers));
+  }
+  text += fmt::format("\n      reads {}; writes {}\n", join_buffers(s.reads),
+                      join_buffers(s.writes));
+  for (const std::string& source : s.sources) text += fmt::format("      from {}\n", source);
+  return text;
+}
+
+std::string print_sizes(const SymbolSizes& sizes) {
+  std::string text;
+  for (const auto& [name, size] : sizes) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} = {}", name, size);
+  }
+  return text.empty() ? "no symbols" : text;
+}
+
+}  // namespace
+
+std::string print(const Plan& plan) {
+  std::string text = fmt::format("plan: {} steps, {} kernels, {} buffers\n", plan.steps.size(),
+                                 plan.kernels.size(), plan.buffers.size());
+  text += fmt::format("symbols: {}\n", fmt::join(plan.symbols, ", "));
+  text += fmt::format("fetches: {}\nbuffers\n", join_buffers(plan.fetches));
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) text += print_buffer(plan, i);
+  text += "steps\n";
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) text += print_step(plan, i);
+  return text;
+}
+
+std::string print_memory_map(const Plan& plan, const SymbolSizes& sizes) {
+  const Placement placement = place(plan, sizes);
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+    if (placement.offsets[i] >= 0) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const auto key = [&](std::size_t i) {
+      return std::pair(placement.offsets[i], plan.buffers[i].first_step);
+    };
+    return key(a) < key(b);
+  });
+  std::string text = fmt::format("memory map at {}\n{:>12} {:>12} {:>11}  value\n",
+                                 print_sizes(sizes), "offset", "bytes", "steps");
+  for (const std::size_t i : order) {
+    const Buffer& b = plan.buffers[i];
+    const std::int64_t bytes = product(b.shape).evaluate(sizes) *
+                               static_cast<std::int64_t>(size_of(b.dtype));
+    text += fmt::format("{:>12} {:>12} {:>11}  {}{}\n", placement.offsets[i], bytes,
+                        fmt::format("{}-{}", b.first_step, b.last_step), b.name,
+                        b.alias_of >= 0 ? fmt::format(" (in b{})", b.alias_of) : "");
+  }
+  const double ratio = placement.arena_bytes == 0
+                           ? 1.0
+                           : static_cast<double>(placement.sum_of_values) /
+                                 static_cast<double>(placement.arena_bytes);
+  text += fmt::format("arena {} bytes, sum of values {} bytes, ratio {:.2f}\n",
+                      placement.arena_bytes, placement.sum_of_values, ratio);
+  return text;
+}
+
+}  // namespace trireme::plan

@@ -1,0 +1,139 @@
+// What every Plan promises; a Plan that breaks it is a mistake of the compiler.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+namespace trireme::plan {
+
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Plan& plan) : plan_(plan), written_(plan.buffers.size(), false) {}
+
+  void run() {
+    check_buffers();
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) check_step(static_cast<int>(i));
+    check_fetches();
+  }
+
+ private:
+  const Buffer& buffer(int index) const { return plan_.buffers[static_cast<std::size_t>(index)]; }
+  std::string label(int index) const {
+    return fmt::format("buffer {} ({})", index, buffer(index).name);
+  }
+  std::string label(const Step& step) const { return fmt::format("step '{}'", step.name); }
+
+  void require_buffer(int index, const std::string& where) const {
+    if (index < 0 || index >= static_cast<int>(plan_.buffers.size())) {
+      fail_internal(fmt::format("plan: {} names buffer {} of {}", where, index,
+                                plan_.buffers.size()));
+    }
+  }
+
+  void check_buffers() {
+    for (int i = 0; i < static_cast<int>(plan_.buffers.size()); ++i) {
+      const Buffer& b = buffer(i);
+      const int root = root_of(plan_, i);
+      if ((b.kind == BufferKind::parameter || b.kind == BufferKind::feed) && root == i) {
+        written_[static_cast<std::size_t>(i)] = true;
+        if (b.name.empty()) fail_internal(fmt::format("plan: {} has no name", label(i)));
+      }
+      if ((b.first_step < 0) != (b.last_step < 0) || b.first_step > b.last_step ||
+          b.last_step >= static_cast<int>(plan_.steps.size())) {
+        fail_internal(fmt::format("plan: {} lives from step {} to {} of {}", label(i), b.first_step,
+                                  b.last_step, plan_.steps.size()));
+      }
+    }
+  }
+
+  void check_step(int index) {
+    const Step& step = plan_.steps[static_cast<std::size_t>(index)];
+    check_what_runs(step);
+    for (const int i : step.reads) check_use(step, index, i);
+    for (const int i : step.reads) {
+      if (!written_[static_cast<std::size_t>(root_of(plan_, i))]) {
+        fail_internal(fmt::format("plan: {} reads {} before it is written", label(step), label(i)));
+      }
+    }
+    for (const int i : step.writes) {
+      check_use(step, index, i);
+      const int root = root_of(plan_, i);
+      if (buffer(root).kind == BufferKind::feed) {
+        fail_internal(fmt::format("plan: {} writes the feed {}", label(step), label(root)));
+      }
+      written_[static_cast<std::size_t>(root)] = true;
+    }
+  }
+
+  void check_what_runs(const Step& step) const {
+    const bool is_library = !step.library.kernel.empty();
+    if (is_library == (step.kernel >= 0)) {
+      fail_internal(fmt::format("plan: {} must have a kernel or a library call", label(step)));
+    }
+    if (step.kernel >= static_cast<int>(plan_.kernels.size())) {
+      fail_internal(fmt::format("plan: {} names kernel {} of {}", label(step), step.kernel,
+                                plan_.kernels.size()));
+    }
+    for (std::size_t i = 0; i < step.buffers.size(); ++i) {
+      const int b = step.buffers[i];
+      const bool is_scratch =
+          std::any_of(step.scratch.begin(), step.scratch.end(),
+                      [&](const Step::Scratch& s) { return s.buffer == static_cast<int>(i); });
+      if (is_scratch != (b == -1) || (is_scratch && is_library)) {
+        fail_internal(fmt::format("plan: buffer position {} of {} is {}", i, label(step),
+                                  is_scratch ? "scratch and a buffer" : "neither"));
+      }
+      if (b != -1) require_buffer(b, label(step));
+    }
+    for (const Step::Scratch& s : step.scratch) {
+      if (s.buffer < 0 || s.buffer >= static_cast<int>(step.buffers.size())) {
+        fail_internal(fmt::format("plan: {} has scratch at position {} of {}", label(step),
+                                  s.buffer, step.buffers.size()));
+      }
+    }
+  }
+
+  void check_use(const Step& step, int index, int i) const {
+    require_buffer(i, label(step));
+    if (std::find(step.buffers.begin(), step.buffers.end(), i) == step.buffers.end()) {
+      fail_internal(fmt::format("plan: {} touches {}, which is not an argument of it", label(step),
+                                label(i)));
+    }
+    if (buffer(root_of(plan_, i)).kind != BufferKind::arena) return;
+    const Buffer& b = buffer(i);
+    if (index < b.first_step || index > b.last_step) {
+      fail_internal(fmt::format("plan: {}, number {}, touches {}, which lives from {} to {}",
+                                label(step), index, label(i), b.first_step, b.last_step));
+    }
+  }
+
+  void check_fetches() const {
+    for (std::size_t i = 0; i < plan_.fetches.size(); ++i) {
+      const int b = plan_.fetches[i];
+      require_buffer(b, fmt::format("fetch {}", i));
+      const int root = root_of(plan_, b);
+      if (!written_[static_cast<std::size_t>(root)]) {
+        fail_internal(fmt::format("plan: fetch {}, {}, is never written", i, label(b)));
+      }
+      if (buffer(root).kind == BufferKind::arena &&
+          buffer(b).last_step + 1 != static_cast<int>(plan_.steps.size())) {
+        fail_internal(fmt::format("plan: fetch {}, {}, dies at step {}", i, label(b),
+                                  buffer(b).last_step));
+      }
+    }
+  }
+
+  const Plan& plan_;
+  std::vector<bool> written_;  // by root
+};
+
+}  // namespace
+
+void verify(const Plan& plan) { Verifier(plan).run(); }
+
+}  // namespace trireme::plan
