@@ -15,14 +15,6 @@ bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// `value` may be read by an op at the end of `block`: it is defined there or in a block around it.
-bool is_visible(const Value& value, const Block& block) {
-  if (value.kind == ValueKind::parameter) return true;
-  const Block* at = &block;
-  while (at && at != value.block) at = at->owner ? at->owner->parent : nullptr;
-  return at != nullptr;
-}
-
 void check_operands(const OpDef& def, const Program& program, const Block& block,
                     const std::vector<Value*>& operands) {
   const std::size_t named = def.operands.size();
@@ -57,13 +49,26 @@ std::vector<Type> result_types(const OpDef& def, const std::vector<Value*>& oper
     texts.push_back(operand_name(&def, i) + " is " + types.back().str());
   }
   if (!def.type) fail_internal("op " + def.name + " has no type rule");
-  return def.type({types, attributes, texts});
+  std::vector<Type> results = def.type({types, attributes, texts});
+  if (results.size() != static_cast<std::size_t>(def.result_count)) {
+    fail_internal("the type rule of op " + def.name + " gives " + std::to_string(results.size()) +
+                  " results where its signature says " + std::to_string(def.result_count));
+  }
+  return results;
 }
 
-void check_initializer(const std::string& parameter, const Initializer& initializer) {
-  bool good = is_name(initializer.name);
-  for (const NamedAttribute& attribute : initializer.attributes) good &= is_name(attribute.name);
-  if (!good) fail_usage("the initializer of parameter " + parameter + " has no proper name");
+Initializer checked_initializer(const std::string& parameter, const Initializer& given) {
+  Initializer result{given.name, {}};
+  bool good = is_name(given.name);
+  for (const NamedAttribute& attribute : given.attributes) {
+    good = good && is_name(attribute.name) && !has_attribute(result.attributes, attribute.name);
+    set(result.attributes, attribute.name, attribute.value);
+  }
+  if (!good) {
+    fail_usage("the initializer '" + given.name + "' of parameter " + parameter +
+               " needs a name and distinct names for its numbers");
+  }
+  return result;
 }
 
 std::unique_ptr<Value> make_value(ValueKind kind, Type type, std::string name, std::size_t index,
@@ -85,6 +90,13 @@ bool is_name(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
     return is_name_start(c) || (c >= '0' && c <= '9') || c == '.' || c == '/' || c == '-';
   });
+}
+
+bool is_visible(const Value& value, const Block& block) {
+  if (value.kind == ValueKind::parameter) return true;
+  const Block* at = &block;
+  while (at && at != value.block) at = at->owner ? at->owner->parent : nullptr;
+  return at != nullptr;
 }
 
 Program::Program(std::string program_name, const OpSet& op_set)
@@ -150,20 +162,16 @@ Value* Program::add_argument(Block& block, std::string new_name, Type type) {
   return block.arguments.back().get();
 }
 
-Value* Program::add_parameter(std::string new_name, Type type, Initializer initializer,
-                              bool trainable, Location location) {
+Value* Program::add_parameter(std::string new_name, Type type,
+                              const Initializer& initializer, bool trainable, Location location) {
   check_declaration(new_name, "parameter", type);
   if (!is_constant(type.shape)) {
     fail_usage("parameter " + new_name + " needs a shape of numbers only, got " + type.str());
   }
-  check_initializer(new_name, initializer);
-  std::stable_sort(
-      initializer.attributes.begin(), initializer.attributes.end(),
-      [](const NamedAttribute& a, const NamedAttribute& b) { return a.name < b.name; });
   auto parameter = std::make_unique<Parameter>();
+  parameter->initializer = checked_initializer(new_name, initializer);
   parameter->value = make_value(ValueKind::parameter, std::move(type), std::move(new_name),
                                 parameters_.size(), nullptr, this);
-  parameter->initializer = std::move(initializer);
   parameter->trainable = trainable;
   parameter->location = std::move(location);
   by_name_.emplace(parameter->name(), parameter.get());

@@ -95,7 +95,7 @@ class Program {
 
   // Errors: usage, for a name that is taken or no name, or a type with negative sizes.
   Value* add_input(std::string name, Type type);
-  Value* add_parameter(std::string name, Type type, Initializer initializer, bool trainable,
+  Value* add_parameter(std::string name, Type type, const Initializer& initializer, bool trainable,
                        Location location);
 
   // Appends an op to `block` after checking operand types with the op's type rule; unknown or
@@ -147,11 +147,16 @@ bool same(const Attributes& a, const Attributes& b);
 // for a float, integers for a shape. Throws TypeError.
 Attributes complete_attributes(const OpDef& def, const Attributes& given);
 
-// Text. parse() throws Error(data) with line and column; it accepts exactly what print() writes,
-// plus free white space, blank lines and comments that are no locations.
+// Text; the grammar is in README.md. parse() throws Error(data) with line and column; it accepts
+// what print() writes, plus free white space, comments that are no locations, and results numbered
+// in any way.
 std::string print(const Program& program);
 std::unique_ptr<Program> parse(std::string_view text, const OpSet& op_set);
 std::string print_attribute(const Attribute& attribute);
+
+// Whether an op at the end of `block` may read `value`: it is a parameter, or defined in `block` or
+// in a block around it.
+bool is_visible(const Value& value, const Block& block);
 
 // All a well-formed Program promises: defined before used, types as the rules say, names unique,
 // attributes complete. Throws Error(internal) naming the op.

@@ -1,0 +1,135 @@
+// verify(): what every transform must leave true. It trusts nothing but the op definitions, so that
+// a mistake shows in the transform that made it rather than in the compiler.
+
+#include <unordered_set>
+
+#include "base/error.h"
+#include "ir/program.h"
+
+namespace trireme::ir {
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Program& program) : program_(program) {}
+
+  void verify() {
+    for (std::size_t i = 0; i < program_.parameters().size(); ++i) {
+      verify_parameter(*program_.parameters()[i], i);
+    }
+    verify_block(program_.main(), nullptr);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& message) {
+    fail_internal("program " + program_.name + " is not well-formed: " + message);
+  }
+
+  [[noreturn]] void fail(const Op& op, const std::string& message) {
+    const std::string where = op.location.str();
+    fail(op.name() + (where.empty() ? "" : " (" + where + ")") + ": " + message);
+  }
+
+  void verify_name(const std::string& name) {
+    if (!is_name(name)) fail("'" + name + "' is no name");
+    if (!names_.insert(name).second) fail("the name %" + name + " is used twice");
+  }
+
+  void verify_parameter(const Parameter& parameter, std::size_t index) {
+    if (!parameter.value) fail("a parameter has no value");
+    const Value& value = *parameter.value;
+    verify_name(value.name);
+    if (value.kind != ValueKind::parameter || value.index != static_cast<int>(index) ||
+        value.program != &program_) {
+      fail("parameter %" + value.name + " is linked wrongly");
+    }
+    if (program_.find_parameter(value.name) != &parameter) {
+      fail("parameter %" + value.name + " is not found by its name");
+    }
+    if (!is_constant(value.type.shape)) fail("parameter %" + value.name + " has symbolic sizes");
+    defined_.insert(&value);
+  }
+
+  void verify_block(const Block& block, const Op* owner) {
+    if (block.owner != owner) fail("a block is linked to the wrong op");
+    if (block.program != &program_) fail("a block is linked to the wrong program");
+    for (std::size_t i = 0; i < block.arguments.size(); ++i) {
+      const Value& argument = *block.arguments[i];
+      verify_name(argument.name);
+      if (argument.kind != ValueKind::argument || argument.index != static_cast<int>(i) ||
+          argument.block != &block || argument.program != &program_) {
+        fail("argument %" + argument.name + " is linked wrongly");
+      }
+      defined_.insert(&argument);
+    }
+    for (const auto& op : block.ops) verify_op(*op, block);
+    for (const Value* result : block.results) {
+      if (!defined_.contains(result)) fail("a block returns a value that is not defined in it");
+    }
+    // What a nested block defines ends with it.
+    for (const auto& argument : block.arguments) defined_.erase(argument.get());
+    for (const auto& op : block.ops) {
+      for (const auto& result : op->results) defined_.erase(result.get());
+    }
+  }
+
+  void verify_op(const Op& op, const Block& block) {
+    if (!op.def || program_.op_set().find(op.def->name) != op.def) {
+      fail("an op has no definition of this program's set");
+    }
+    if (op.parent != &block) fail(op, "it is linked to the wrong block");
+    if (!op.location.layer.empty() && !is_name(op.location.layer)) {
+      fail(op, "'" + op.location.layer + "' is no name for a layer");
+    }
+    for (const Value* operand : op.operands) {
+      if (!operand) fail(op, "an operand is missing");
+      if (!defined_.contains(operand)) {
+        fail(op, "an operand is used before it is defined, or not visible: " +
+                     (operand->name.empty() ? operand->type.str() : "%" + operand->name));
+      }
+    }
+    verify_types(op);
+    for (const auto& nested : op.blocks) verify_block(*nested, &op);
+    for (const auto& result : op.results) defined_.insert(result.get());
+  }
+
+  void verify_types(const Op& op) {
+    std::vector<Type> operands;
+    std::vector<std::string> texts;
+    for (const Value* operand : op.operands) {
+      operands.push_back(operand->type);
+      texts.push_back(operand->type.str());
+    }
+    std::vector<Type> types;
+    try {
+      if (!same(complete_attributes(*op.def, op.attributes), op.attributes)) {
+        fail(op, "its attributes are not complete and sorted");
+      }
+      types = op.def->type({operands, op.attributes, texts});
+    } catch (const TypeError& error) {
+      fail(op, error.message);
+    }
+    if (types.size() != op.results.size()) fail(op, "it has the wrong number of results");
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const Value& result = *op.results[i];
+      if (result.kind != ValueKind::result || result.producer != &op ||
+          result.index != static_cast<int>(i) || result.block != op.parent ||
+          result.program != &program_) {
+        fail(op, "a result is linked wrongly");
+      }
+      if (result.type != types[i]) {
+        fail(op, "a result is " + result.type.str() + " where its rule gives " + types[i].str());
+      }
+    }
+  }
+
+  const Program& program_;
+  std::unordered_set<const Value*> defined_;
+  std::unordered_set<std::string> names_;
+};
+
+}  // namespace
+
+void verify(const Program& program) { Verifier(program).verify(); }
+
+}  // namespace trireme::ir
