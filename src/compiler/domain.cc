@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <unordered_set>
+
+#include "compiler/groups.h"
+
+namespace trireme::compiler {
+namespace {
+
+using ir::Op;
+using ir::Trait;
+
+// Shape that an op works over: what it reduces, what it produces, or what it assigns.
+const Shape& shape_of(const Op& op) {
+  if (op.has(Trait::reduction) || op.results.empty()) return op.operands[0]->type.shape;
+  return op.result()->type.shape;
+}
+
+std::vector<bool> reduced_axes(const Op& op) {
+  const auto& axes = ir::get<std::vector<std::int64_t>>(op.attributes, "axes");
+  const std::size_t rank = op.operands[0]->type.shape.size();
+  std::vector<bool> reduced(rank, axes.empty());
+  for (const std::int64_t axis : axes) {
+    reduced[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis)] = true;
+  }
+  return reduced;
+}
+
+bool axes_skip_reduced(const Op& broadcast, const Domain& domain) {
+  // A row value spread over the full shape must keep each of its dimensions in its place.
+  const auto& axes = ir::get<std::vector<std::int64_t>>(broadcast.attributes, "axes");
+  std::vector<std::int64_t> kept;
+  for (std::size_t i = 0; i < domain.reduced.size(); ++i) {
+    if (!domain.reduced[i]) kept.push_back(static_cast<std::int64_t>(i));
+  }
+  return axes == kept;
+}
+
+// Whether `op` can read `operand`, which another op of the group computes, inside the kernel.
+bool reads_in_place(const Op& op, const ir::Value& operand, const Domain& domain) {
+  const Shape& from = operand.type.shape;
+  if (op.has(Trait::reduction)) return domain.is_full(from);
+  const Shape& to = shape_of(op);
+  if (op.has(Trait::elementwise) || op.has(Trait::side_effect)) return from == to;
+  if (op.name() == "reshape") {
+    return (domain.is_full(from) && domain.is_full(to)) || (domain.is_row(from) && domain.is_row(to));
+  }
+  if (op.name() == "broadcast") {
+    if (domain.is_full(to) && domain.has_reduction && from == domain.row_shape()) {
+      return axes_skip_reduced(op, domain);
+    }
+    return from.empty() && domain.row_shape().empty() && domain.has_reduction;
+  }
+  return false;  // other ops read elements at other places
+}
+
+bool fits(const Op& op, const Domain& domain, const std::unordered_set<const Op*>& members) {
+  const Shape& shape = shape_of(op);
+  if (op.has(Trait::library) || !op.blocks.empty()) return false;
+  if (op.has(Trait::reduction)) {
+    if (!domain.is_full(shape) || reduced_axes(op) != domain.reduced) return false;
+  } else if (!domain.is_full(shape) && !domain.is_row(shape)) {
+    return false;
+  }
+  return std::all_of(op.operands.begin(), op.operands.end(), [&](const ir::Value* operand) {
+    return operand->producer == nullptr || !members.contains(operand->producer) ||
+           reads_in_place(op, *operand, domain);
+  });
+}
+
+}  // namespace
+
+Shape Domain::row_shape() const {
+  Shape result;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (!reduced[i]) result.push_back(shape[i]);
+  }
+  return result;
+}
+
+Shape Domain::kept_row_shape() const {
+  Shape result = shape;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (reduced[i]) result[i] = 1;
+  }
+  return result;
+}
+
+bool Domain::is_row(const Shape& other) const {
+  return has_reduction && (other == row_shape() || other == kept_row_shape());
+}
+
+std::optional<Domain> common_domain(const std::vector<const Op*>& ops) {
+  Domain domain;
+  const auto reduction = std::find_if(ops.begin(), ops.end(),
+                                      [](const Op* op) { return op->has(Trait::reduction); });
+  const Op& model = reduction != ops.end() ? **reduction : *ops.front();
+  domain.shape = shape_of(model);
+  domain.has_reduction = reduction != ops.end();
+  domain.reduced = domain.has_reduction ? reduced_axes(model)
+                                        : std::vector<bool>(domain.shape.size(), false);
+  const std::unordered_set<const Op*> members(ops.begin(), ops.end());
+  for (const Op* op : ops) {
+    if (!fits(*op, domain, members)) return std::nullopt;
+  }
+  return domain;
+}
+
+}  // namespace trireme::compiler

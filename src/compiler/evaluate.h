@@ -1,0 +1,75 @@
+#pragma once
+
+// Expressions of a group's values: what element `index` of a value is, by asking each op's lowering.
+
+#include <functional>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "compiler/groups.h"
+#include "kernel_ir/kernel.h"
+#include "ops/op.h"
+
+namespace trireme::compiler {
+
+using kernel_ir::ExprId;
+using Index = std::vector<ExprId>;
+
+class Evaluator {
+ public:
+  Evaluator(const Group& group, kernel_ir::Builder& builder,
+            std::function<int(const ir::Value*)> buffer_of);
+
+  // The element of `value` at `index`, one coordinate per dimension; zero where `guard` is false.
+  ExprId value_at(const ir::Value* value, const Index& index,
+                  ExprId guard = kernel_ir::kNoExpr);
+
+  // A Dim as an i64: a number, or a size parameter of the kernel.
+  ExprId dim(const Dim& dim);
+  const std::vector<Dim>& sizes() const { return sizes_; }
+
+  // Row-major position and coordinates. A position that was taken apart by delinear() or
+  // register_run() is recognised when it is put together again, so reshapes cost nothing.
+  ExprId linear(std::span<const ExprId> index, const Shape& shape);
+  Index delinear(ExprId position, const Shape& shape);
+
+  // Where the kernel stands: coordinates of the dimensions that are not reduced, and results of
+  // reductions and stored values that can be read from here on.
+  void set_row(Index row) { row_ = std::move(row); }
+  void set_reduction(const ir::Value* result, ExprId expr) { reductions_[result] = expr; }
+  // From now on `value` at exactly the coordinates `index` is `expr`.
+  void set_known(const ir::Value* value, const Index& index, ExprId expr);
+
+  // Positions at which each kernel buffer was loaded.
+  const std::unordered_map<int, std::vector<ExprId>>& loads() const { return loads_; }
+  bool computes(const ir::Value* value) const;
+
+ private:
+  friend class OpLowering;
+  struct Run {
+    Index coordinates;
+    Shape shape;
+    ExprId position;
+  };
+  using Key = std::tuple<const ir::Value*, Index, ExprId>;
+
+  ExprId reduction_at(const ir::Value* value, const Index& index);
+  ExprId computed_at(const ir::Value* value, const Index& index, ExprId guard);
+  const Run* run_at(const Index& index, const Shape& shape, std::size_t first) const;
+
+  kernel_ir::Builder& k_;
+  std::function<int(const ir::Value*)> buffer_of_;
+  const Domain& domain_;
+  std::unordered_set<const ir::Op*> members_;
+  std::vector<Dim> sizes_;
+  std::vector<Run> runs_;
+  Index row_;
+  std::unordered_map<const ir::Value*, ExprId> reductions_;
+  std::map<Key, ExprId> known_;
+  std::unordered_map<int, std::vector<ExprId>> loads_;
+};
+
+}  // namespace trireme::compiler

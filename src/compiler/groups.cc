@@ -1,0 +1,241 @@
+#include "compiler/groups.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "base/error.h"
+
+namespace trireme::compiler {
+namespace {
+
+using ir::Op;
+using ir::Trait;
+
+// The parameter whose storage `value` shows: itself, or what a reshape of it is a view of.
+const ir::Value* parameter_behind(const ir::Value* value) {
+  while (value->producer != nullptr && value->producer->name() == "reshape") {
+    value = value->producer->operands[0];
+  }
+  return value->kind == ir::ValueKind::parameter ? value : nullptr;
+}
+
+// Beyond this a kernel runs out of registers and its compile time grows for no gain.
+constexpr std::size_t kMaxOps = 64;
+constexpr std::size_t kMaxExternalValues = 24;
+
+// Groups while they grow: op i belongs to group leader(i).
+class Merger {
+ public:
+  Merger(const ir::Program& program, const Dependencies& dependencies)
+      : program_(program), dependencies_(dependencies), leader_(static_cast<std::size_t>(dependencies.count())) {
+    std::iota(leader_.begin(), leader_.end(), 0);
+    for (int i = 0; i < dependencies.count(); ++i) members_.push_back({i});
+    results_.insert(program.main().results.begin(), program.main().results.end());
+  }
+
+  // Consumers take in producers, the last first, so that cheap ops end up beside their users
+  // instead of being stored where they were first possible.
+  void merge_all() {
+    for (int i = dependencies_.count() - 1; i >= 0; --i) {
+      for (const ir::Value* operand : dependencies_.op(i)->operands) {
+        if (operand->producer != nullptr) {
+          try_merge(dependencies_.index_of(operand->producer), i);
+        }
+      }
+    }
+  }
+
+  std::vector<Group> ordered() const;
+
+ private:
+  int leader(int i) const { return leader_[static_cast<std::size_t>(i)]; }
+  const std::vector<int>& members(int leader) const {
+    return members_[static_cast<std::size_t>(leader)];
+  }
+
+  void try_merge(int producer, int consumer) {
+    const int from = leader(producer), into = leader(consumer);
+    if (from == into) return;
+    std::vector<int> all;
+    std::merge(members(from).begin(), members(from).end(), members(into).begin(),
+               members(into).end(), std::back_inserter(all));
+    if (all.size() > kMaxOps) return;
+    std::vector<const Op*> ops;
+    for (const int i : all) ops.push_back(dependencies_.op(i));
+    const std::optional<Domain> domain = common_domain(ops);
+    if (!domain || !reads_before_assigning(ops) || !is_worth_it(ops, *domain) ||
+        makes_cycle(from, into)) {
+      return;
+    }
+    for (const int i : all) leader_[static_cast<std::size_t>(i)] = into;
+    members_[static_cast<std::size_t>(into)] = std::move(all);
+    members_[static_cast<std::size_t>(from)].clear();
+  }
+
+  bool is_worth_it(const std::vector<const Op*>& ops, const Domain& domain) const {
+    const std::set<const Op*> inside(ops.begin(), ops.end());
+    std::set<const ir::Value*> external;
+    bool stores_full = false;
+    for (const Op* op : ops) {
+      for (const ir::Value* operand : op->operands) {
+        if (!inside.contains(operand->producer)) external.insert(operand);
+      }
+      for (const auto& result : op->results) {
+        if (!domain.is_full(result->type.shape)) continue;
+        stores_full = stores_full || is_needed_outside(result.get(), inside);
+      }
+    }
+    if (external.size() > kMaxExternalValues) return false;
+    // A total over everything runs on one thread; large results must not be made there.
+    return !(domain.has_reduction && domain.row_shape().empty() && stores_full);
+  }
+
+  // A kernel that assigns a parameter updates it in place, so whatever reads it there must read
+  // the element that is about to be replaced.
+  static bool reads_before_assigning(const std::vector<const Op*>& ops) {
+    std::set<const ir::Value*> assigned, moved;
+    for (const Op* op : ops) {
+      const bool assigns = op->has(Trait::side_effect);
+      for (std::size_t k = assigns ? 1 : 0; k < op->operands.size(); ++k) {
+        const ir::Value* parameter = parameter_behind(op->operands[k]);
+        if (parameter == nullptr) continue;
+        if (assigned.contains(parameter)) return false;
+        if (!assigns && !op->has(Trait::elementwise)) moved.insert(parameter);
+      }
+      if (assigns && !assigned.insert(op->operands[0]).second) return false;
+    }
+    return std::none_of(assigned.begin(), assigned.end(),
+                        [&](const ir::Value* value) { return moved.contains(value); });
+  }
+
+  bool is_needed_outside(const ir::Value* value, const std::set<const Op*>& inside) const {
+    if (results_.contains(value)) return true;
+    const auto& users = dependencies_.users(value);
+    return std::any_of(users.begin(), users.end(),
+                       [&](const Op* user) { return !inside.contains(user); });
+  }
+
+  // Whether `into` depends on `from` by way of a third group.
+  bool makes_cycle(int from, int into) const {
+    std::set<int> seen;
+    std::vector<int> open;
+    const auto push = [&](int group) {
+      if (seen.insert(group).second) open.push_back(group);
+    };
+    for (const int i : members(into)) {
+      for (const int j : dependencies_.before(i)) {
+        if (leader(j) != into && leader(j) != from) push(leader(j));
+      }
+    }
+    while (!open.empty()) {
+      const int group = open.back();
+      open.pop_back();
+      for (const int i : members(group)) {
+        for (const int j : dependencies_.before(i)) {
+          if (leader(j) == from || leader(j) == into) return true;
+          push(leader(j));
+        }
+      }
+    }
+    return false;
+  }
+
+  const ir::Program& program_;
+  const Dependencies& dependencies_;
+  std::vector<int> leader_;
+  std::vector<std::vector<int>> members_;
+  std::set<const ir::Value*> results_;
+};
+
+// Repeatedly the group that can run and whose last op stands first in the Program, so that values
+// are made and used up near each other.
+std::vector<Group> Merger::ordered() const {
+  std::vector<int> leaders;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (!members_[i].empty()) leaders.push_back(static_cast<int>(i));
+  }
+  std::vector<std::set<int>> waiting(members_.size());
+  std::vector<std::set<int>> next(members_.size());
+  for (const int group : leaders) {
+    for (const int i : members(group)) {
+      for (const int j : dependencies_.before(i)) {
+        if (leader(j) == group) continue;
+        waiting[static_cast<std::size_t>(group)].insert(leader(j));
+        next[static_cast<std::size_t>(leader(j))].insert(group);
+      }
+    }
+  }
+  std::set<std::pair<int, int>> ready;  // last op, group
+  for (const int group : leaders) {
+    if (waiting[static_cast<std::size_t>(group)].empty()) ready.insert({members(group).back(), group});
+  }
+  std::vector<Group> groups;
+  while (!ready.empty()) {
+    const int group = ready.begin()->second;
+    ready.erase(ready.begin());
+    Group& made = groups.emplace_back();
+    for (const int i : members(group)) made.ops.push_back(dependencies_.op(i));
+    made.library = made.ops.front()->has(Trait::library);
+    if (!made.library) made.domain = *common_domain(made.ops);
+    for (const int other : next[static_cast<std::size_t>(group)]) {
+      auto& left = waiting[static_cast<std::size_t>(other)];
+      left.erase(group);
+      if (left.empty()) ready.insert({members(other).back(), other});
+    }
+  }
+  if (groups.size() != leaders.size()) fail_internal("fusion made a cycle");
+  return groups;
+}
+
+}  // namespace
+
+Dependencies::Dependencies(const ir::Program& program) {
+  std::unordered_map<const ir::Value*, int> assigned;              // by which op, last
+  std::unordered_map<const ir::Value*, std::vector<int>> read;     // since then
+  for (const auto& owned : program.main().ops) {
+    const Op* op = owned.get();
+    const int i = count();
+    ops_.push_back(op);
+    index_[op] = i;
+    std::set<int> before;
+    const bool assigns = op->has(Trait::side_effect);
+    for (std::size_t k = 0; k < op->operands.size(); ++k) {
+      const ir::Value* operand = op->operands[k];
+      if (operand->producer != nullptr) before.insert(index_.at(operand->producer));
+      const ir::Value* parameter = assigns && k == 0 ? nullptr : parameter_behind(operand);
+      if (parameter != nullptr) {
+        const auto found = assigned.find(parameter);
+        if (operand == parameter && found != assigned.end()) before.insert(found->second);
+        read[parameter].push_back(i);
+      }
+      auto& users = users_[operand];
+      if (!(assigns && k == 0) && (users.empty() || users.back() != op)) users.push_back(op);
+    }
+    if (assigns) {
+      const ir::Value* parameter = op->operands[0];
+      const auto found = assigned.find(parameter);
+      if (found != assigned.end()) before.insert(found->second);
+      for (const int reader : read[parameter]) {
+        if (reader != i) before.insert(reader);
+      }
+      read[parameter].clear();
+      assigned[parameter] = i;
+    }
+    before_.emplace_back(before.begin(), before.end());
+  }
+}
+
+const std::vector<const ir::Op*>& Dependencies::users(const ir::Value* value) const {
+  const auto found = users_.find(value);
+  return found == users_.end() ? none_ : found->second;
+}
+
+std::vector<Group> make_groups(const ir::Program& program, const Dependencies& dependencies,
+                               bool fuse) {
+  Merger merger(program, dependencies);
+  if (fuse) merger.merge_all();
+  return merger.ordered();
+}
+
+}  // namespace trireme::compiler

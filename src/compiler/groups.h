@@ -1,0 +1,61 @@
+#pragma once
+
+// Fusion: which ops become one kernel.
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace trireme::compiler {
+
+// The index space that a group's kernel loops over. `shape` is the shape of its largest values;
+// `reduced` marks the dimensions that its reductions add up, all the same ones, or none.
+// A value of the group is "full" (one element per point of `shape`) or, where something is
+// reduced, "row" (one element per point of the dimensions that are not reduced).
+struct Domain {
+  Shape shape;
+  std::vector<bool> reduced;
+  bool has_reduction = false;
+
+  Shape row_shape() const;       // without the reduced dimensions
+  Shape kept_row_shape() const;  // with the reduced dimensions as 1
+  bool is_full(const Shape& other) const { return other == shape; }
+  bool is_row(const Shape& other) const;
+};
+
+struct Group {
+  std::vector<const ir::Op*> ops;  // in Program order
+  bool library = false;            // one library op, and what its epilogue takes in
+  Domain domain;                   // not for library groups
+};
+
+// What must run before what: operands, and reads and assigns of one parameter in Program order.
+class Dependencies {
+ public:
+  explicit Dependencies(const ir::Program& program);
+  int count() const { return static_cast<int>(ops_.size()); }
+  const ir::Op* op(int i) const { return ops_[static_cast<std::size_t>(i)]; }
+  int index_of(const ir::Op* op) const { return index_.at(op); }
+  const std::vector<int>& before(int i) const { return before_[static_cast<std::size_t>(i)]; }
+  // Ops that read `value`, in order.
+  const std::vector<const ir::Op*>& users(const ir::Value* value) const;
+
+ private:
+  std::vector<const ir::Op*> ops_;
+  std::unordered_map<const ir::Op*, int> index_;
+  std::vector<std::vector<int>> before_;
+  std::unordered_map<const ir::Value*, std::vector<const ir::Op*>> users_;
+  std::vector<const ir::Op*> none_;
+};
+
+// The domain in which all `ops` can be one kernel, or nothing. Follows traits only.
+std::optional<Domain> common_domain(const std::vector<const ir::Op*>& ops);
+
+// Groups in an order in which they can run. With `fuse` false, every op is a group of its own.
+std::vector<Group> make_groups(const ir::Program& program, const Dependencies& dependencies,
+                               bool fuse);
+
+}  // namespace trireme::compiler

@@ -1,0 +1,466 @@
+#include "compiler/lower.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "compiler/evaluate.h"
+#include "compiler/segments.h"
+#include "compiler/stages.h"
+
+namespace trireme::compiler {
+namespace {
+
+using ir::Trait;
+using kernel_ir::BufferRole;
+using kernel_ir::kNoExpr;
+using kernel_ir::LoopKind;
+using kernel_ir::Stmt;
+using kernel_ir::StmtKind;
+
+constexpr std::int64_t kBlock = 4096;  // elements of one iteration of a flat parallel loop
+constexpr int kReductionUnroll = 4;
+
+class GroupLowering {
+ public:
+  GroupLowering(const Group& group, const std::vector<Output>& outputs,
+                const std::function<int(const ir::Value*)>& storage_of,
+                const codegen::Target& target)
+      : group_(group),
+        outputs_(outputs),
+        storage_of_(storage_of),
+        kernel_(std::make_unique<kernel_ir::Kernel>()),
+        k_(*kernel_),
+        evaluator_(group, k_, [this](const ir::Value* value) {
+          return buffer(storage_of_(value), value->type.dtype);
+        }),
+        segments_(make_segments(group)),
+        stages_(group, outputs),
+        lanes_(lanes_of(group, target)) {}
+
+  LoweredGroup run() {
+    kernel_->root.kind = StmtKind::loop;
+    kernel_->root.loop_kind = LoopKind::parallel;
+    kernel_->root.loop_var = kernel_->loop_vars++;
+    const bool reduces_rows = !segments_.empty() && segments_.back().reduced;
+    if (!group_.domain.has_reduction) {
+      segments_.size() <= 1 ? lower_flat() : lower_map();
+    } else if (reduces_rows || segments_.empty()) {
+      lower_rows();
+    } else {
+      lower_columns();
+    }
+    return finish();
+  }
+
+ private:
+  // --- Buffers
+
+  int buffer(int storage, DType type) {
+    const auto found = std::find(storages_.begin(), storages_.end(), storage);
+    if (found != storages_.end()) return static_cast<int>(found - storages_.begin());
+    storages_.push_back(storage);
+    kernel_->buffers.push_back({type, BufferRole::input, "b" + std::to_string(storages_.size() - 1)});
+    return static_cast<int>(storages_.size()) - 1;
+  }
+
+  static int lanes_of(const Group& group, const codegen::Target& target) {
+    int lanes = target.lanes(DType::f32);
+    for (const ir::Op* op : group.ops) {
+      for (const ir::Value* operand : op->operands) {
+        if (operand->type.dtype == DType::f64) lanes = target.lanes(DType::f64);
+      }
+      for (const auto& result : op->results) {
+        if (result->type.dtype == DType::f64) lanes = target.lanes(DType::f64);
+      }
+    }
+    return lanes;
+  }
+
+  // --- Statements
+
+  Stmt loop(LoopKind kind, ExprId extent) {
+    Stmt stmt;
+    stmt.kind = StmtKind::loop;
+    stmt.loop_kind = kind;
+    stmt.loop_var = kernel_->loop_vars++;
+    stmt.extent = extent;
+    if (kind == LoopKind::vector) stmt.lanes = lanes_;
+    return stmt;
+  }
+
+  void store(std::vector<Stmt>& body, int slot, ExprId position, ExprId value) {
+    Stmt stmt;
+    stmt.kind = StmtKind::store;
+    stmt.buffer = slot;
+    stmt.index = position;
+    stmt.value = value;
+    body.push_back(stmt);
+  }
+
+  void store_output(std::vector<Stmt>& body, const Output& output, const Index& index) {
+    const ExprId value = evaluator_.value_at(output.value, index);
+    const int slot = buffer(output.storage, output.value->type.dtype);
+    const ExprId position = evaluator_.linear(index, output.value->type.shape);
+    stores_[slot].push_back(position);
+    store(body, slot, position, value);
+  }
+
+  bool is_full(const Output& output) const {
+    return group_.domain.is_full(output.value->type.shape) && !is_reduction(output.value);
+  }
+  static bool is_reduction(const ir::Value* value) {
+    return value->producer != nullptr && value->producer->has(Trait::reduction);
+  }
+
+  // --- Coordinates
+
+  // Writes the coordinates of a segment whose loop stands at `position` into `index`.
+  void place(const Segment& segment, ExprId position, Index& index) {
+    const auto begin = group_.domain.shape.begin();
+    const Shape shape(begin + static_cast<std::ptrdiff_t>(segment.first),
+                      begin + static_cast<std::ptrdiff_t>(segment.last) + 1);
+    const Index coordinates = evaluator_.delinear(position, shape);
+    std::copy(coordinates.begin(), coordinates.end(),
+              index.begin() + static_cast<std::ptrdiff_t>(segment.first));
+  }
+
+  // Takes `position`, a place in the product of the segments' extents, apart.
+  void place_all(const std::vector<Segment>& segments, ExprId position, Index& index) {
+    for (std::size_t i = segments.size(); i-- > 0;) {
+      ExprId here = position;
+      if (i > 0) {
+        const ExprId extent = evaluator_.dim(segments[i].extent);
+        here = k_.rem(position, extent);
+        position = k_.div(position, extent);
+      }
+      place(segments[i], here, index);
+    }
+  }
+
+  static Dim extent_of(const std::vector<Segment>& segments) {
+    Dim extent = 1;
+    for (const Segment& segment : segments) extent = extent * segment.extent;
+    return extent;
+  }
+
+  std::vector<Segment> segments_where(bool reduced) const {
+    std::vector<Segment> result;
+    for (const Segment& segment : segments_) {
+      if (segment.reduced == reduced) result.push_back(segment);
+    }
+    return result;
+  }
+
+  Index row_of(const Index& index) const {
+    Index row;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      if (!group_.domain.reduced[i]) row.push_back(index[i]);
+    }
+    return row;
+  }
+
+  Index empty_index() { return Index(group_.domain.shape.size(), k_.integer(0)); }
+
+  ExprId root_var() { return k_.loop_var(kernel_->root.loop_var); }
+
+  void set_trip(const Dim& numerator, std::int64_t denominator = 1) {
+    trip_ = {numerator, denominator};
+    ExprId extent = evaluator_.dim(numerator);
+    if (denominator != 1) {
+      extent = k_.div(k_.add(extent, k_.integer(denominator - 1)), k_.integer(denominator));
+    }
+    kernel_->root.extent = extent;
+  }
+
+  // --- The four shapes of kernels
+
+  // No reduction and nothing that tells dimensions apart: one long loop, cut into blocks.
+  void lower_flat() {
+    const Dim total = product(group_.domain.shape);
+    set_trip(total, kBlock);
+    const ExprId start = k_.mul(root_var(), k_.integer(kBlock));
+    Stmt vector = loop(LoopKind::vector,
+                       k_.min(k_.integer(kBlock), k_.sub(evaluator_.dim(total), start)));
+    const ExprId position = k_.add(start, k_.loop_var(vector.loop_var));
+    const Index index = evaluator_.delinear(position, group_.domain.shape);
+    for (const Output& output : outputs_) store_output(vector.body, output, index);
+    kernel_->root.body.push_back(std::move(vector));
+  }
+
+  // No reduction: the outer segments are one parallel loop, the last is the vector loop.
+  void lower_map() {
+    const std::vector<Segment> outer(segments_.begin(), segments_.end() - 1);
+    set_trip(extent_of(outer));
+    Index index = empty_index();
+    place_all(outer, root_var(), index);
+    Stmt vector = loop(LoopKind::vector, evaluator_.dim(segments_.back().extent));
+    place(segments_.back(), k_.loop_var(vector.loop_var), index);
+    for (const Output& output : outputs_) store_output(vector.body, output, index);
+    kernel_->root.body.push_back(std::move(vector));
+  }
+
+  // The last dimension is reduced: a parallel iteration is a row, each stage a pass over it.
+  void lower_rows() {
+    const std::vector<Segment> rows = segments_where(false);
+    set_trip(extent_of(rows));
+    Index index = empty_index();
+    place_all(rows, root_var(), index);
+    evaluator_.set_row(row_of(index));
+    allow_scratch_ = true;
+    lower_stages(kernel_->root.body, index, LoopKind::vector);
+    for (const Output& output : outputs_) {
+      if (!is_full(output)) store_output(kernel_->root.body, output, output_index(output, index));
+    }
+  }
+
+  // The last dimension is kept: its elements are lanes, and every lane walks down its column.
+  void lower_columns() {
+    std::vector<Segment> rows = segments_where(false);
+    const Segment lanes = rows.back();
+    rows.pop_back();
+    const Dim outer = extent_of(rows);
+    const std::int64_t width = column_width(lanes.extent);
+    const bool one_block = !lanes.extent.is_constant() && outer != Dim(1);
+    Index index = empty_index();
+    ExprId start = k_.integer(0), extent = evaluator_.dim(lanes.extent);
+    if (one_block) {
+      set_trip(outer);
+      place_all(rows, root_var(), index);
+    } else {
+      if (lanes.extent.is_constant()) {
+        const std::int64_t blocks = (lanes.extent.constant() + width - 1) / width;
+        set_trip(outer * Dim(blocks));
+        place_all(rows, k_.div(root_var(), k_.integer(blocks)), index);
+        start = k_.mul(k_.rem(root_var(), k_.integer(blocks)), k_.integer(width));
+      } else {
+        set_trip(lanes.extent, width);
+        start = k_.mul(root_var(), k_.integer(width));
+      }
+      extent = k_.min(k_.integer(width), k_.sub(extent, start));
+    }
+    Stmt vector = loop(LoopKind::vector, extent);
+    place(lanes, k_.add(start, k_.loop_var(vector.loop_var)), index);
+    evaluator_.set_row(row_of(index));
+    lower_stages(vector.body, index, LoopKind::serial);
+    for (const Output& output : outputs_) {
+      if (!is_full(output)) store_output(vector.body, output, output_index(output, index));
+    }
+    kernel_->root.body.push_back(std::move(vector));
+  }
+
+  std::int64_t column_width(const Dim& extent) const {
+    const bool narrow = extent.is_constant() && extent.constant() <= 8 * lanes_;
+    return narrow ? lanes_ : 4 * lanes_;
+  }
+
+  // The coordinates of a row value, with or without the reduced dimensions.
+  Index output_index(const Output& output, const Index& index) {
+    if (output.value->type.shape.size() != group_.domain.shape.size() ||
+        !group_.domain.has_reduction) {
+      return row_of(index);
+    }
+    Index kept = index;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      if (group_.domain.reduced[i]) kept[i] = k_.integer(0);
+    }
+    return kept;
+  }
+
+  // --- Stages: passes over the reduced dimensions
+
+  void lower_stages(std::vector<Stmt>& body, Index index, LoopKind innermost) {
+    for (int stage = 0; stage < stages_.count(); ++stage) {
+      for (const ir::Op* op : stages_.reductions(stage)) declare(body, *op);
+      std::vector<Stmt> inside;
+      const std::vector<Segment> reduced = segments_where(true);
+      std::vector<Stmt> loops;
+      for (const Segment& segment : reduced) {
+        const bool last = &segment == &reduced.back();
+        Stmt stmt = loop(last ? innermost : LoopKind::serial, evaluator_.dim(segment.extent));
+        if (last && innermost == LoopKind::vector) stmt.unroll = unroll_of(segment, stage);
+        place(segment, k_.loop_var(stmt.loop_var), index);
+        loops.push_back(std::move(stmt));
+      }
+      lower_stage(inside, index, stage);
+      for (std::size_t i = loops.size(); i-- > 0;) {
+        loops[i].body = std::move(inside);
+        inside.clear();
+        inside.push_back(std::move(loops[i]));
+      }
+      for (Stmt& stmt : inside) body.push_back(std::move(stmt));
+      for (const ir::Op* op : stages_.reductions(stage)) conclude(*op);
+    }
+  }
+
+  int unroll_of(const Segment& segment, int stage) const {
+    if (stages_.reductions(stage).empty()) return 1;
+    const bool small = segment.extent.is_constant() &&
+                       segment.extent.constant() < 2 * lanes_ * kReductionUnroll;
+    return small ? 1 : kReductionUnroll;
+  }
+
+  void lower_stage(std::vector<Stmt>& body, const Index& index, int stage) {
+    for (const ir::Value* value : stages_.kept(stage)) {
+      if (allow_scratch_) keep(body, value, index);
+    }
+    for (const auto& [value, slot] : scratch_of_) {
+      if (stages_.stage_of(value) < stage) reload(value, slot, index);
+    }
+    for (const ir::Op* op : stages_.reductions(stage)) accumulate(body, *op, index);
+    if (stage + 1 < stages_.count()) return;
+    for (const Output& output : outputs_) {
+      if (is_full(output)) store_output(body, output, index);
+    }
+  }
+
+  // Position among the reduced dimensions.
+  ExprId reduced_position(const Index& index) {
+    Index coordinates;
+    Shape shape;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      if (!group_.domain.reduced[i]) continue;
+      coordinates.push_back(index[i]);
+      shape.push_back(group_.domain.shape[i]);
+    }
+    return evaluator_.linear(coordinates, shape);
+  }
+
+  // Stores a costly value that later stages need again.
+  void keep(std::vector<Stmt>& body, const ir::Value* value, const Index& index) {
+    const int slot = static_cast<int>(storages_.size());
+    storages_.push_back(-1);
+    const Dim elements = extent_of(segments_where(true));
+    kernel_->buffers.push_back({value->type.dtype, BufferRole::scratch,
+                                "s" + std::to_string(slot), evaluator_.dim(elements)});
+    scratch_.push_back(
+        {slot, elements * Dim(static_cast<std::int64_t>(size_of(value->type.dtype)))});
+    store(body, slot, reduced_position(index), evaluator_.value_at(value, index));
+    scratch_of_.push_back({value, slot});
+  }
+
+  void reload(const ir::Value* value, int slot, const Index& index) {
+    evaluator_.set_known(value, index, k_.load(slot, reduced_position(index)));
+  }
+
+  void declare(std::vector<Stmt>& body, const ir::Op& op) {
+    Stmt stmt;
+    stmt.kind = StmtKind::declare;
+    stmt.accumulator = kernel_->accumulators++;
+    stmt.reduce = ops::Catalog::of(op).reduce;
+    stmt.type = op.operands[0]->type.dtype;
+    accumulator_of_[&op] = stmt.accumulator;
+    body.push_back(stmt);
+  }
+
+  void accumulate(std::vector<Stmt>& body, const ir::Op& op, const Index& index) {
+    Stmt stmt;
+    stmt.kind = StmtKind::accumulate;
+    stmt.accumulator = accumulator_of_.at(&op);
+    stmt.value = evaluator_.value_at(op.operands[0], index);
+    if (ops::Catalog::of(op).reduce_gives_index) {
+      for (std::size_t i = 0; i < index.size(); ++i) {
+        if (group_.domain.reduced[i]) stmt.index = index[i];
+      }
+    }
+    body.push_back(stmt);
+  }
+
+  // After its loops the result of a reduction is an expression like any other.
+  void conclude(const ir::Op& op) {
+    const ops::Op& def = ops::Catalog::of(op);
+    const int accumulator = accumulator_of_.at(&op);
+    ExprId result = kNoExpr;
+    if (def.reduce_gives_index) {
+      result = k_.accumulator_index(accumulator);
+    } else {
+      result = k_.accumulator(accumulator, op.operands[0]->type.dtype);
+      if (def.finish) {
+        const ExprId count = k_.cast(evaluator_.dim(extent_of(segments_where(true))),
+                                     op.operands[0]->type.dtype);
+        result = def.finish(k_, result, count);
+      }
+    }
+    evaluator_.set_reduction(op.result(), result);
+  }
+
+  // --- The end
+
+  LoweredGroup finish() {
+    LoweredGroup lowered;
+    for (const auto& [slot, positions] : stores_) {
+      const auto loaded = evaluator_.loads().find(slot);
+      auto& role = kernel_->buffers[static_cast<std::size_t>(slot)].role;
+      role = loaded == evaluator_.loads().end() ? BufferRole::output : BufferRole::inout;
+      if (positions.size() > 1) lowered.in_place_is_safe = false;
+      if (loaded == evaluator_.loads().end()) continue;
+      for (const ExprId position : loaded->second) {
+        if (!same_element(position, positions.front())) lowered.in_place_is_safe = false;
+      }
+    }
+    kernel_->name = group_.ops.back()->name();
+    lowered.kernel = std::move(kernel_);
+    lowered.storages = std::move(storages_);
+    lowered.sizes = evaluator_.sizes();
+    lowered.trip = trip_;
+    lowered.work = product(group_.domain.shape);
+    lowered.scratch = std::move(scratch_);
+    return lowered;
+  }
+
+  // Passes over a row have loop variables of their own, so positions of different stages are equal
+  // up to their names.
+  bool same_element(ExprId a, ExprId b) const {
+    if (a == b) return true;
+    const kernel_ir::Expr& x = k_of(a);
+    const kernel_ir::Expr& y = k_of(b);
+    if (x.op != y.op || x.type != y.type || x.integer != y.integer) return false;
+    if (x.op == kernel_ir::ExprOp::loop_var) return twin_of(x.index) == twin_of(y.index);
+    if (x.index != y.index) return false;
+    for (int i = 0; i < 3; ++i) {
+      const ExprId p = x.args[i], q = y.args[i];
+      if ((p == kNoExpr) != (q == kNoExpr)) return false;
+      if (p != kNoExpr && !same_element(p, q)) return false;
+    }
+    return true;
+  }
+  const kernel_ir::Expr& k_of(ExprId id) const { return kernel_->expr(id); }
+  int twin_of(int loop_var) const {
+    const int first = first_stage_var();
+    const int per_stage = static_cast<int>(segments_where(true).size());
+    if (first < 0 || loop_var < first || per_stage == 0) return loop_var;
+    return first + (loop_var - first) % per_stage;
+  }
+  // Stage loops are numbered after the root, and after the vector loop of lower_columns().
+  int first_stage_var() const {
+    if (!group_.domain.has_reduction) return -1;
+    return segments_.empty() || segments_.back().reduced ? 1 : 2;
+  }
+
+  const Group& group_;
+  const std::vector<Output>& outputs_;
+  const std::function<int(const ir::Value*)>& storage_of_;
+  std::unique_ptr<kernel_ir::Kernel> kernel_;
+  kernel_ir::Builder k_;
+  Evaluator evaluator_;
+  std::vector<Segment> segments_;
+  Stages stages_;
+  int lanes_;
+  bool allow_scratch_ = false;
+  std::vector<int> storages_;
+  plan::Quotient trip_;
+  std::vector<plan::Step::Scratch> scratch_;
+  std::vector<std::pair<const ir::Value*, int>> scratch_of_;
+  std::unordered_map<const ir::Op*, int> accumulator_of_;
+  std::map<int, std::vector<ExprId>> stores_;
+};
+
+}  // namespace
+
+LoweredGroup lower_group(const Group& group, const std::vector<Output>& outputs,
+                         const std::function<int(const ir::Value*)>& storage_of,
+                         const codegen::Target& target) {
+  return GroupLowering(group, outputs, storage_of, target).run();
+}
+
+}  // namespace trireme::compiler

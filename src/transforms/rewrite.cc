@@ -1,0 +1,68 @@
+#include "transforms/rewrite.h"
+
+#include <utility>
+
+namespace trireme::transforms {
+namespace {
+
+using Replacements = std::unordered_map<const ir::Value*, ir::Value*>;
+
+void substitute(ir::Value*& value, const Replacements& replacements) {
+  const auto found = replacements.find(value);
+  if (found != replacements.end()) value = found->second;
+}
+
+void substitute(ir::Op& op, const Replacements& replacements) {
+  for (ir::Value*& operand : op.operands) substitute(operand, replacements);
+  for (const auto& block : op.blocks) {
+    for (const auto& inner : block->ops) substitute(*inner, replacements);
+    for (ir::Value*& result : block->results) substitute(result, replacements);
+  }
+}
+
+}  // namespace
+
+int rewrite(ir::Program& program, const Visit& visit) {
+  ir::Block& block = program.main();
+  std::vector<std::unique_ptr<ir::Op>> old = std::exchange(block.ops, {});
+  std::vector<std::unique_ptr<ir::Op>> dropped;  // alive until nothing points at their results
+  Replacements replacements;
+  block.ops.reserve(old.size());
+  for (std::unique_ptr<ir::Op>& op : old) {
+    substitute(*op, replacements);
+    const std::optional<std::vector<ir::Value*>> values = visit(*op);
+    if (!values) {
+      block.ops.push_back(std::move(op));
+      continue;
+    }
+    for (std::size_t i = 0; i < op->results.size(); ++i) {
+      replacements[op->results[i].get()] = (*values)[i];
+    }
+    dropped.push_back(std::move(op));
+  }
+  for (ir::Value*& result : block.results) substitute(result, replacements);
+  return static_cast<int>(dropped.size());
+}
+
+ir::Value* make(ir::Program& program, const ir::Op& like, std::string_view name,
+                std::vector<ir::Value*> operands, Attributes attributes) {
+  ir::Op* op = program.append(program.main(), name, std::move(operands), std::move(attributes),
+                              like.location);
+  return op->results.empty() ? nullptr : op->result();
+}
+
+ir::Value* make_constant(ir::Program& program, const ir::Op& like, const ir::Type& type,
+                         double value) {
+  return make(program, like, "constant", {},
+              {{"dtype", type.dtype}, {"shape", type.shape}, {"value", value}});
+}
+
+std::optional<double> known_constant(const ir::Value* value) {
+  for (const ir::Op* op = value->producer; op != nullptr; op = op->operands[0]->producer) {
+    if (op->name() == "constant") return ir::get<double>(op->attributes, "value");
+    if (op->name() != "reshape" && op->name() != "broadcast") break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace trireme::transforms
