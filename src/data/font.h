@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+
+namespace trireme::image {
+
+inline constexpr int kGlyphWidth = 5;
+inline constexpr int kGlyphHeight = 9;  // 7 above the line, 2 below it for g, p, q and y
+
+// Whether the pixel of a character is set; what is not printable ASCII looks like '?'.
+bool glyph_pixel(char character, int row, int column);
+
+}  // namespace trireme::image
