@@ -1,0 +1,21 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+
+Op abs() {
+  Op op("abs(x)");
+  op.doc = "The absolute value of every element.";
+  op.traits = Trait::elementwise | Trait::cheap;
+  op.type = same_type(Numbers::numeric);
+  op.lower = pointwise(ExprOp::abs);
+  op.reference = pointwise_reference([](double x) { return std::abs(x); });
+  op.gradient = [](GradientContext& c) {
+    const Value g = c.gradient();
+    c.give(0, select(c.operand(0) < filled_like(c.operand(0), 0), -g, g));
+  };
+  op.twin = "torch.abs(x[0])";
+  op.samples = joined({elementwise_samples(1), elementwise_samples(1, -9, 9, DType::i64)});
+  return op;
+}
+
+}  // namespace trireme::ops

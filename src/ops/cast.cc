@@ -1,0 +1,56 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+namespace {
+
+std::vector<Type> type(const TypeContext& context) {
+  Type type = context.operands[0];
+  type.dtype = ir::get<DType>(context.attributes, "dtype");
+  return {type};
+}
+
+void reference(const Reference& r) {
+  const DType to = r.op.result()->type.dtype;
+  for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
+    r.results[0]->data[i] = to_dtype(r.operands[0]->data[i], to);
+  }
+}
+
+std::vector<Sample> to(DType dtype, std::vector<Sample> samples) {
+  for (Sample& sample : samples) sample.attributes = {{"dtype", dtype}};
+  return samples;
+}
+
+}  // namespace
+
+Op cast() {
+  Op op("cast(x; dtype: dtype)");
+  op.doc =
+      "Every element converted to another dtype. Floats become integers by dropping the fraction; "
+      "NaN becomes 0 and what is out of range the nearest integer that is in it. Integers that do "
+      "not fit wrap. To boolean is `not 0`. The gradient passes between floats only.";
+  op.traits = Trait::elementwise | Trait::cheap;
+  op.type = type;
+  op.lower = [](Lowering& l) {
+    return l.k().cast(l.load(0, l.index()), l.op().result()->type.dtype);
+  };
+  op.reference = reference;
+  op.gradient = [](GradientContext& c) {
+    const DType from = c.operand(0).dtype();
+    if (is_float(from)) c.give(0, cast(c.gradient(), {.dtype = from}));
+  };
+  op.twin = "x[0].to(dtype)";
+  op.samples = joined({to(DType::f64, elementwise_samples(1)),
+                       to(DType::f32, elementwise_samples(1, -2, 2, DType::f64)),
+                       to(DType::f32, elementwise_samples(1, -99, 99, DType::i64)),
+                       to(DType::f32, elementwise_samples(1, 0, 255, DType::u8)),
+                       to(DType::f32, elementwise_samples(1, 0, 2, DType::boolean)),
+                       to(DType::i64, elementwise_samples(1, 0, 2, DType::boolean)),
+                       to(DType::i64, elementwise_samples(1, -9, 9)),
+                       to(DType::i32, elementwise_samples(1, -9, 9)),
+                       to(DType::u8, elementwise_samples(1, 0, 255)),
+                       to(DType::boolean, elementwise_samples(1, 0, 1))});
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,18 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+
+Op cos() {
+  Op op("cos(x)");
+  op.doc = "The cosine of every element, in radians.";
+  op.traits = bits(Trait::elementwise);
+  op.type = same_type(Numbers::floats);
+  op.lower = pointwise(ExprOp::cos);
+  op.reference = pointwise_reference([](double x) { return std::cos(x); });
+  op.gradient = [](GradientContext& c) { c.give(0, -(c.gradient() * sin(c.operand(0)))); };
+  op.twin = "torch.cos(x[0])";
+  op.samples = elementwise_samples(1, -6, 6);
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,34 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+namespace {
+
+void divide(const Reference& r) {
+  const bool whole = is_integer(r.op.result()->type.dtype);
+  for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
+    const double a = r.operands[0]->data[i], b = r.operands[1]->data[i];
+    r.results[0]->data[i] = whole ? (b == 0 ? 0 : std::trunc(a / b)) : a / b;
+  }
+}
+
+}  // namespace
+
+Op div() {
+  Op op("div(a, b)");
+  op.doc =
+      "The quotient a / b, element by element. Integers are truncated, and divided "
+      "by zero give 0.";
+  op.traits = Trait::elementwise | Trait::cheap;
+  op.type = same_type(Numbers::numeric);
+  op.lower = pointwise(ExprOp::div);
+  op.reference = divide;
+  op.gradient = [](GradientContext& c) {
+    if (c.wants(0)) c.give(0, c.gradient() / c.operand(1));
+    if (c.wants(1)) c.give(1, -(c.gradient() * c.result() / c.operand(1)));
+  };
+  op.twin = "torch.div(x[0], x[1], rounding_mode=None if x[0].is_floating_point() else 'trunc')";
+  op.samples = joined({elementwise_samples(2, 0.5, 2), elementwise_samples(2, 1, 9, DType::i64)});
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,19 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+
+Op equal() {
+  Op op("equal(a, b)");
+  op.doc = "Whether a equals b, element by element; false where either is NaN.";
+  op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable |
+              Trait::commutative;
+  op.type = same_shape_to(DType::boolean);
+  op.lower = pointwise(ExprOp::eq);
+  op.reference = pointwise_reference([](double a, double b) { return a == b; });
+  op.twin = "x[0] == x[1]";
+  op.samples = joined({elementwise_samples(2), elementwise_samples(2, 0, 3, DType::i64),
+                       elementwise_samples(2, 0, 2, DType::boolean)});
+  return op;
+}
+
+}  // namespace trireme::ops

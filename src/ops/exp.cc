@@ -1,0 +1,18 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+
+Op exp() {
+  Op op("exp(x)");
+  op.doc = "e to the power of every element.";
+  op.traits = bits(Trait::elementwise);
+  op.type = same_type(Numbers::floats);
+  op.lower = pointwise(ExprOp::exp);
+  op.reference = pointwise_reference([](double x) { return std::exp(x); });
+  op.gradient = [](GradientContext& c) { c.give(0, c.gradient() * c.result()); };
+  op.twin = "torch.exp(x[0])";
+  op.samples = elementwise_samples(1);
+  return op;
+}
+
+}  // namespace trireme::ops

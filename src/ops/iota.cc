@@ -1,0 +1,61 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+namespace {
+
+std::vector<Type> type(const TypeContext& context) {
+  std::vector<Type> types = type_of_attributes(Numbers::numeric)(context);
+  checked_axis(ir::get<std::int64_t>(context.attributes, "axis"), types[0].rank());
+  return types;
+}
+
+int axis_of(const ir::Op& op) {
+  const std::int64_t axis = ir::get<std::int64_t>(op.attributes, "axis");
+  return checked_axis(axis, op.result()->type.rank());
+}
+
+void reference(const Reference& r) {
+  RefTensor& result = *r.results[0];
+  const auto axis = static_cast<std::size_t>(axis_of(r.op));
+  std::int64_t inner = 1;
+  for (std::size_t i = axis + 1; i < result.shape.size(); ++i) inner *= result.shape[i];
+  for (std::size_t i = 0; i < result.data.size(); ++i) {
+    const auto position = static_cast<std::int64_t>(i) / inner % result.shape[axis];
+    result.data[i] = static_cast<double>(position);
+  }
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> samples;
+  const auto add = [&](Shape shape, std::int64_t axis, DType dtype) {
+    Sample sample;
+    sample.attributes = {{"axis", axis}, {"dtype", dtype}, {"shape", std::move(shape)}};
+    samples.push_back(sample);
+  };
+  add({11}, 0, DType::f32);
+  add({3, 5, 7}, 1, DType::i64);
+  add({3, 5, 7}, -1, DType::f64);
+  add({0, 3}, 1, DType::i32);
+  return samples;
+}
+
+}  // namespace
+
+Op iota() {
+  Op op("iota(; shape: shape, axis: int = 0, dtype: dtype = i64)");
+  op.doc = "Every element is its own index along `axis`: 0, 1, 2 ...";
+  op.traits = Trait::generator | Trait::cheap;
+  op.type = type;
+  op.lower = [](Lowering& l) {
+    const ExprId index = l.index()[static_cast<std::size_t>(axis_of(l.op()))];
+    return l.k().cast(index, l.op().result()->type.dtype);
+  };
+  op.reference = reference;
+  op.twin =
+      "torch.arange(shape[axis], dtype=dtype)"
+      ".reshape([-1 if i == axis % len(shape) else 1 for i in range(len(shape))]).expand(shape)";
+  op.samples = samples();
+  return op;
+}
+
+}  // namespace trireme::ops

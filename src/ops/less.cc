@@ -1,0 +1,17 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+
+Op less() {
+  Op op("less(a, b)");
+  op.doc = "Whether a is below b, element by element; false where either is NaN.";
+  op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable;
+  op.type = same_shape_to(DType::boolean);
+  op.lower = pointwise(ExprOp::lt);
+  op.reference = pointwise_reference([](double a, double b) { return a < b; });
+  op.twin = "x[0] < x[1]";
+  op.samples = joined({elementwise_samples(2), elementwise_samples(2, 0, 3, DType::i64)});
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,18 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+
+Op logical_or() {
+  Op op("logical_or(a, b)");
+  op.doc = "Whether a or b or both are true, element by element.";
+  op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable |
+              Trait::commutative;
+  op.type = same_type(Numbers::booleans);
+  op.lower = pointwise(ExprOp::bit_or);
+  op.reference = pointwise_reference([](double a, double b) { return a != 0 || b != 0; });
+  op.twin = "torch.logical_or(x[0], x[1])";
+  op.samples = elementwise_samples(2, 0, 2, DType::boolean);
+  return op;
+}
+
+}  // namespace trireme::ops

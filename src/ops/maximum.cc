@@ -1,0 +1,30 @@
+#include <algorithm>
+
+#include "ops/common.h"
+
+namespace trireme::ops {
+
+Op maximum() {
+  Op op("maximum(a, b)");
+  op.doc =
+      "The larger of a and b, element by element; NaN if either is. Where they are "
+      "equal the gradient goes to a.";
+  op.traits = Trait::elementwise | Trait::cheap;
+  op.type = same_type(Numbers::any);
+  op.lower = pointwise(ExprOp::max);
+  op.reference = pointwise_reference([](double a, double b) {
+    return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b);
+  });
+  op.gradient = [](GradientContext& c) {
+    const Value a = c.operand(0), b = c.operand(1), g = c.gradient();
+    const Value zero = filled_like(g, 0);
+    const Value second = a < b;
+    c.give(0, select(second, zero, g));
+    c.give(1, select(second, g, zero));
+  };
+  op.twin = "torch.maximum(x[0], x[1])";
+  op.samples = joined({elementwise_samples(2), elementwise_samples(2, -9, 9, DType::i64)});
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,21 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+
+Op mul() {
+  Op op("mul(a, b)");
+  op.doc = "The product a * b, element by element.";
+  op.traits = Trait::elementwise | Trait::commutative | Trait::cheap;
+  op.type = same_type(Numbers::numeric);
+  op.lower = pointwise(ExprOp::mul);
+  op.reference = pointwise_reference([](double a, double b) { return a * b; });
+  op.gradient = [](GradientContext& c) {
+    if (c.wants(0)) c.give(0, c.gradient() * c.operand(1));
+    if (c.wants(1)) c.give(1, c.gradient() * c.operand(0));
+  };
+  op.twin = "x[0] * x[1]";
+  op.samples = joined({elementwise_samples(2), elementwise_samples(2, -9, 9, DType::i64)});
+  return op;
+}
+
+}  // namespace trireme::ops

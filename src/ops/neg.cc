@@ -1,0 +1,18 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+
+Op neg() {
+  Op op("neg(x)");
+  op.doc = "Every element with its sign changed.";
+  op.traits = Trait::elementwise | Trait::cheap;
+  op.type = same_type(Numbers::numeric);
+  op.lower = pointwise(ExprOp::neg);
+  op.reference = pointwise_reference([](double x) { return -x; });
+  op.gradient = [](GradientContext& c) { c.give(0, -c.gradient()); };
+  op.twin = "-x[0]";
+  op.samples = joined({elementwise_samples(1), elementwise_samples(1, -9, 9, DType::i64)});
+  return op;
+}
+
+}  // namespace trireme::ops

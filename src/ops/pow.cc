@@ -1,0 +1,28 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+
+Op pow() {
+  Op op("pow(a, b)");
+  op.doc =
+      "a to the power of b, element by element. The gradient by b is zero where a "
+      "is 0 or less.";
+  op.traits = bits(Trait::elementwise);
+  op.type = same_type(Numbers::floats);
+  op.lower = pointwise(ExprOp::pow);
+  op.reference = pointwise_reference([](double a, double b) { return std::pow(a, b); });
+  op.gradient = [](GradientContext& c) {
+    const Value a = c.operand(0), b = c.operand(1), g = c.gradient();
+    if (c.wants(0)) c.give(0, g * (b * pow(a, b - 1.0)));
+    if (c.wants(1)) {
+      const Value positive = filled_like(a, 0) < a;
+      const Value safe = select(positive, a, filled_like(a, 1));
+      c.give(1, g * (c.result() * log(safe)));
+    }
+  };
+  op.twin = "torch.pow(x[0], x[1])";
+  op.samples = elementwise_samples(2, 0.2, 3);
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,62 @@
+#include "ops/common.h"
+#include "ops/philox.h"
+
+namespace trireme::ops {
+namespace {
+
+ExprId lower(Lowering& l) {
+  Builder& k = l.k();
+  const std::int64_t threshold =
+      bernoulli_threshold(ir::get<double>(l.op().attributes, "probability"));
+  const PhiloxExprs words = random_words(l, ir::get<std::int64_t>(l.op().attributes, "stream"));
+  return k.cast(k.lt(words[0], k.integer(threshold)), l.op().result()->type.dtype);
+}
+
+void reference(const Reference& r) {
+  const std::int64_t threshold =
+      bernoulli_threshold(ir::get<double>(r.op.attributes, "probability"));
+  const auto stream = static_cast<std::uint64_t>(ir::get<std::int64_t>(r.op.attributes, "stream"));
+  for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
+    const PhiloxWords words = random_words(r.run_seed, stream, i);
+    r.results[0]->data[i] = words[0] < threshold ? 1 : 0;
+  }
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> samples;
+  const auto add = [&](Shape shape, double probability, DType dtype) {
+    Sample sample;
+    sample.attributes = {{"dtype", dtype}, {"probability", probability}, {"shape", std::move(shape)},
+                         {"stream", std::int64_t{5}}};
+    samples.push_back(sample);
+  };
+  add({3, 5, 7}, 0.5, DType::f32);
+  add({1001}, 0.1, DType::f64);
+  add({2, 3}, 1.0, DType::boolean);
+  add({0, 3}, 0.5, DType::f32);
+  return samples;
+}
+
+}  // namespace
+
+Op random_bernoulli() {
+  Op op("random_bernoulli(; shape: shape, probability: float, stream: int, dtype: dtype = f32)");
+  op.doc =
+      "Random numbers that are 1 with the given probability and else 0. Equal for equal "
+      "seeds, streams and positions; every run has another seed, and ops of one stream repeat "
+      "each other's numbers.";
+  op.traits = Trait::generator | Trait::random | Trait::not_differentiable;
+  op.type = [](const TypeContext& context) {
+    const double probability = ir::get<double>(context.attributes, "probability");
+    require(probability >= 0 && probability <= 1,
+            "probability must be in [0, 1], but it is " + std::to_string(probability));
+    return type_of_attributes()(context);
+  };
+  op.lower = lower;
+  op.reference = reference;
+  op.no_twin_reason = "the numbers are our own; philox_test checks them and their moments";
+  op.samples = samples();
+  return op;
+}
+
+}  // namespace trireme::ops

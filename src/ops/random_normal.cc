@@ -1,0 +1,62 @@
+#include "ops/common.h"
+#include "ops/philox.h"
+
+namespace trireme::ops {
+namespace {
+
+ExprId lower(Lowering& l) {
+  Builder& k = l.k();
+  const double mean = ir::get<double>(l.op().attributes, "mean");
+  const double deviation = ir::get<double>(l.op().attributes, "deviation");
+  const DType dtype = l.op().result()->type.dtype;
+  const PhiloxExprs words = random_words(l, ir::get<std::int64_t>(l.op().attributes, "stream"));
+  const ExprId u = normal_number(k, words, dtype);
+  return k.add(k.constant(dtype, mean), k.mul(k.constant(dtype, deviation), u));
+}
+
+void reference(const Reference& r) {
+  const double mean = ir::get<double>(r.op.attributes, "mean");
+  const double deviation = ir::get<double>(r.op.attributes, "deviation");
+  const DType dtype = r.op.result()->type.dtype;
+  const auto stream = static_cast<std::uint64_t>(ir::get<std::int64_t>(r.op.attributes, "stream"));
+  for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
+    const PhiloxWords words = random_words(r.run_seed, stream, i);
+    r.results[0]->data[i] = mean + deviation * normal_number(words, dtype);
+  }
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> samples;
+  const auto add = [&](Shape shape, DType dtype) {
+    Sample sample;
+    sample.attributes = {{"deviation", 0.5}, {"dtype", dtype}, {"mean", 3.0},
+                         {"shape", std::move(shape)}, {"stream", std::int64_t{5}}};
+    samples.push_back(sample);
+  };
+  add({3, 5, 7}, DType::f32);
+  add({1001}, DType::f64);
+  add({}, DType::f32);
+  add({0, 3}, DType::f32);
+  return samples;
+}
+
+}  // namespace
+
+Op random_normal() {
+  Op op(
+      "random_normal(; shape: shape, stream: int, mean: float = 0.0, deviation: float = 1.0, "
+      "dtype: dtype = f32)");
+  op.doc =
+      "Random numbers with a normal distribution of the given mean and standard deviation. "
+      "Equal for equal seeds, streams and positions; every run has another seed, and ops of "
+      "one stream repeat each other's numbers.";
+  op.traits = Trait::generator | Trait::random | Trait::not_differentiable;
+  op.type = type_of_attributes(Numbers::floats);
+  op.lower = lower;
+  op.reference = reference;
+  op.no_twin_reason = "the numbers are our own; philox_test checks them and their moments";
+  op.samples = samples();
+  return op;
+}
+
+}  // namespace trireme::ops

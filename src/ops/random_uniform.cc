@@ -1,0 +1,61 @@
+#include "ops/common.h"
+#include "ops/philox.h"
+
+namespace trireme::ops {
+namespace {
+
+ExprId lower(Lowering& l) {
+  Builder& k = l.k();
+  const double low = ir::get<double>(l.op().attributes, "low");
+  const double width = ir::get<double>(l.op().attributes, "high") - low;
+  const DType dtype = l.op().result()->type.dtype;
+  const PhiloxExprs words = random_words(l, ir::get<std::int64_t>(l.op().attributes, "stream"));
+  const ExprId u = uniform_number(k, words, dtype);
+  return k.add(k.constant(dtype, low), k.mul(k.constant(dtype, width), u));
+}
+
+void reference(const Reference& r) {
+  const double low = ir::get<double>(r.op.attributes, "low");
+  const double width = ir::get<double>(r.op.attributes, "high") - low;
+  const DType dtype = r.op.result()->type.dtype;
+  const auto stream = static_cast<std::uint64_t>(ir::get<std::int64_t>(r.op.attributes, "stream"));
+  for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
+    const PhiloxWords words = random_words(r.run_seed, stream, i);
+    r.results[0]->data[i] = low + width * uniform_number(words, dtype);
+  }
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> samples;
+  const auto add = [&](Shape shape, DType dtype) {
+    Sample sample;
+    sample.attributes = {{"dtype", dtype}, {"high", 2.5}, {"low", -0.5},
+                         {"shape", std::move(shape)}, {"stream", std::int64_t{5}}};
+    samples.push_back(sample);
+  };
+  add({3, 5, 7}, DType::f32);
+  add({1001}, DType::f64);
+  add({}, DType::f32);
+  add({0, 3}, DType::f32);
+  return samples;
+}
+
+}  // namespace
+
+Op random_uniform() {
+  Op op(
+      "random_uniform(; shape: shape, stream: int, low: float = 0.0, high: float = 1.0, "
+      "dtype: dtype = f32)");
+  op.doc =
+      "Random numbers, uniform in [low, high). Equal for equal seeds, streams and positions; "
+      "every run has another seed, and ops of one stream repeat each other's numbers.";
+  op.traits = Trait::generator | Trait::random | Trait::not_differentiable;
+  op.type = type_of_attributes(Numbers::floats);
+  op.lower = lower;
+  op.reference = reference;
+  op.no_twin_reason = "the numbers are our own; philox_test checks them and their moments";
+  op.samples = samples();
+  return op;
+}
+
+}  // namespace trireme::ops

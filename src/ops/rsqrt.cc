@@ -1,0 +1,23 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+
+Op rsqrt() {
+  Op op("rsqrt(x)");
+  op.doc = "One over the square root of every element.";
+  op.traits = Trait::elementwise | Trait::cheap;
+  op.type = same_type(Numbers::floats);
+  op.lower = pointwise([](Builder& k, Args x) {
+    return k.div(number(k, x[0], 1), k.unary(ExprOp::sqrt, x[0]));
+  });
+  op.reference = pointwise_reference([](double x) { return 1 / std::sqrt(x); });
+  op.gradient = [](GradientContext& c) {
+    const Value r = c.result();
+    c.give(0, c.gradient() * (-0.5 * (r * r * r)));
+  };
+  op.twin = "torch.rsqrt(x[0])";
+  op.samples = elementwise_samples(1, 0.1, 4);
+  return op;
+}
+
+}  // namespace trireme::ops

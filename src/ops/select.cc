@@ -1,0 +1,46 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+namespace {
+
+std::vector<Type> type(const TypeContext& context) {
+  const Type &condition = context.operands[0], &a = context.operands[1], &b = context.operands[2];
+  require(condition.dtype == DType::boolean,
+          "the condition must be boolean, but it is " + condition.str(),
+          "compare it with something, or convert it with cast()");
+  require(a == b, "the two choices differ: " + a.str() + " and " + b.str());
+  require(condition.shape == a.shape && condition.ragged == a.ragged,
+          "the shapes differ: the condition is " + condition.str() + ", the choices are " + a.str());
+  return {a};
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> samples = elementwise_samples(3);
+  for (Sample& sample : samples) {
+    sample.operands[0].dtype = DType::boolean;
+    sample.ranges = {{0, 2}, {-2, 2}, {-2, 2}};
+  }
+  return samples;
+}
+
+}  // namespace
+
+Op select() {
+  Op op("select(condition, a, b)");
+  op.doc = "a where the condition is true, elsewhere b, element by element.";
+  op.traits = Trait::elementwise | Trait::cheap;
+  op.type = type;
+  op.lower = pointwise([](Builder& k, Args x) { return k.select(x[0], x[1], x[2]); });
+  op.reference = pointwise_reference(
+      [](double condition, double a, double b) { return condition != 0 ? a : b; });
+  op.gradient = [](GradientContext& c) {
+    const Value g = c.gradient(), zero = filled_like(g, 0);
+    if (c.wants(1)) c.give(1, select(c.operand(0), g, zero));
+    if (c.wants(2)) c.give(2, select(c.operand(0), zero, g));
+  };
+  op.twin = "torch.where(x[0], x[1], x[2])";
+  op.samples = samples();
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,18 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+
+Op sin() {
+  Op op("sin(x)");
+  op.doc = "The sine of every element, in radians.";
+  op.traits = bits(Trait::elementwise);
+  op.type = same_type(Numbers::floats);
+  op.lower = pointwise(ExprOp::sin);
+  op.reference = pointwise_reference([](double x) { return std::sin(x); });
+  op.gradient = [](GradientContext& c) { c.give(0, c.gradient() * cos(c.operand(0))); };
+  op.twin = "torch.sin(x[0])";
+  op.samples = elementwise_samples(1, -6, 6);
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,18 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+
+Op sqrt() {
+  Op op("sqrt(x)");
+  op.doc = "The square root of every element; NaN where it is negative.";
+  op.traits = Trait::elementwise | Trait::cheap;
+  op.type = same_type(Numbers::floats);
+  op.lower = pointwise(ExprOp::sqrt);
+  op.reference = pointwise_reference([](double x) { return std::sqrt(x); });
+  op.gradient = [](GradientContext& c) { c.give(0, c.gradient() * 0.5 / c.result()); };
+  op.twin = "torch.sqrt(x[0])";
+  op.samples = elementwise_samples(1, 0.1, 4);
+  return op;
+}
+
+}  // namespace trireme::ops
