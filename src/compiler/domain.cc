@@ -45,12 +45,17 @@ bool reads_in_place(const Op& op, const ir::Value& operand, const Domain& domain
     return (domain.is_full(from) && domain.is_full(to)) || (domain.is_row(from) && domain.is_row(to));
   }
   if (op.name() == "broadcast") {
+    if (from.empty()) return true;
     if (domain.is_full(to) && domain.has_reduction && from == domain.row_shape()) {
       return axes_skip_reduced(op, domain);
     }
-    return from.empty() && domain.row_shape().empty() && domain.has_reduction;
   }
   return false;  // other ops read elements at other places
+}
+
+// One number for the whole kernel, as a learning rate: cheap enough to be computed by every thread.
+bool is_uniform(const Op& op) {
+  return shape_of(op).empty() && op.has(Trait::cheap) && !op.has(Trait::side_effect);
 }
 
 bool fits(const Op& op, const Domain& domain, const std::unordered_set<const Op*>& members) {
@@ -58,7 +63,7 @@ bool fits(const Op& op, const Domain& domain, const std::unordered_set<const Op*
   if (op.has(Trait::library) || !op.blocks.empty()) return false;
   if (op.has(Trait::reduction)) {
     if (!domain.is_full(shape) || reduced_axes(op) != domain.reduced) return false;
-  } else if (!domain.is_full(shape) && !domain.is_row(shape)) {
+  } else if (!domain.is_full(shape) && !domain.is_row(shape) && !is_uniform(op)) {
     return false;
   }
   return std::all_of(op.operands.begin(), op.operands.end(), [&](const ir::Value* operand) {
@@ -93,7 +98,11 @@ std::optional<Domain> common_domain(const std::vector<const Op*>& ops) {
   Domain domain;
   const auto reduction = std::find_if(ops.begin(), ops.end(),
                                       [](const Op* op) { return op->has(Trait::reduction); });
-  const Op& model = reduction != ops.end() ? **reduction : *ops.front();
+  const auto largest = std::find_if(ops.begin(), ops.end(),
+                                    [](const Op* op) { return !shape_of(*op).empty(); });
+  const Op& model = reduction != ops.end() ? **reduction
+                    : largest != ops.end() ? **largest
+                                           : *ops.front();
   domain.shape = shape_of(model);
   domain.has_reduction = reduction != ops.end();
   domain.reduced = domain.has_reduction ? reduced_axes(model)

@@ -82,8 +82,11 @@ class Merger {
         if (!inside.contains(operand->producer)) external.insert(operand);
       }
       for (const auto& result : op->results) {
-        if (!domain.is_full(result->type.shape)) continue;
-        stores_full = stores_full || is_needed_outside(result.get(), inside);
+        const Shape& shape = result->type.shape;
+        if (!is_needed_outside(result.get(), inside)) continue;
+        stores_full = stores_full || domain.is_full(shape);
+        // A number that others need too has a kernel of its own.
+        if (!domain.is_full(shape) && !domain.is_row(shape)) return false;
       }
     }
     if (external.size() > kMaxExternalValues) return false;

@@ -43,7 +43,8 @@ void prune(ir::Program& program, const PruneOptions& options) {
     }
   }
   if (options.drop_parameters) {
-    program.drop_parameters([&](const ir::Parameter& p) { return !needed.contains(p.value.get()); });
+    program.remove_parameters(
+        [&](const ir::Parameter& p) { return !needed.contains(p.value.get()); });
   }
 }
 

@@ -1,5 +1,6 @@
 #include "transforms/rewrite.h"
 
+#include <unordered_set>
 #include <utility>
 
 namespace trireme::transforms {
@@ -20,10 +21,29 @@ void substitute(ir::Op& op, const Replacements& replacements) {
   }
 }
 
+using ValueSet = std::unordered_set<const ir::Value*>;
+
+ValueSet assigned_parameters(const ir::Program& program) {
+  ValueSet set;
+  for (const auto& op : program.main().ops) {
+    if (op->has(ir::Trait::side_effect)) set.insert(op->operands[0]);
+  }
+  return set;
+}
+
+// What an op read of a parameter must not be replaced by the parameter itself if that is assigned
+// later: a reshape to the same shape is the reading, here and now.
+ir::Value* read_now(ir::Program& program, const ir::Op& op, ir::Value* value,
+                    const ValueSet& assigned) {
+  if (!assigned.contains(value)) return value;
+  return make(program, op, "reshape", {value}, {{"shape", value->type.shape}});
+}
+
 }  // namespace
 
 int rewrite(ir::Program& program, const Visit& visit) {
   ir::Block& block = program.main();
+  const ValueSet assigned = assigned_parameters(program);
   std::vector<std::unique_ptr<ir::Op>> old = std::exchange(block.ops, {});
   std::vector<std::unique_ptr<ir::Op>> dropped;  // alive until nothing points at their results
   Replacements replacements;
@@ -36,7 +56,7 @@ int rewrite(ir::Program& program, const Visit& visit) {
       continue;
     }
     for (std::size_t i = 0; i < op->results.size(); ++i) {
-      replacements[op->results[i].get()] = (*values)[i];
+      replacements[op->results[i].get()] = read_now(program, *op, (*values)[i], assigned);
     }
     dropped.push_back(std::move(op));
   }

@@ -1,0 +1,309 @@
+#include "compiler/assemble.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "ops/op.h"
+
+namespace trireme::compiler {
+namespace {
+
+using ir::Op;
+using ir::Trait;
+using plan::BufferKind;
+
+class Assembler {
+ public:
+  Assembler(const ir::Program& program, const Dependencies& dependencies,
+            const std::vector<Group>& groups, const codegen::Target& target)
+      : program_(program), dependencies_(dependencies), groups_(groups), target_(target) {
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      for (const Op* op : groups[g].ops) group_of_[op] = static_cast<int>(g);
+    }
+    for (const auto& argument : program.main().arguments) {
+      add_buffer(argument.get(), BufferKind::feed, argument->name);
+    }
+    for (const auto& parameter : program.parameters()) {
+      add_buffer(parameter->value.get(), BufferKind::parameter, parameter->name());
+    }
+    for (const ir::Value* result : program.main().results) {
+      plan_.fetches.push_back(add_buffer(result, BufferKind::fetch, ir::name_in_text(result)));
+    }
+    find_last_uses();
+  }
+
+  Assembly run() {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const Group& group = groups_[g];
+      if (group.library) {
+        add_library_step(group);
+      } else if (is_alias(group)) {
+        const Op& op = *group.ops.front();
+        alias(add_buffer(op.result(), BufferKind::arena, text_name(op.result())),
+              buffer_of(op.operands[0]));
+      } else {
+        add_kernel_step(group, static_cast<int>(g));
+      }
+    }
+    set_lifetimes();
+    collect_symbols();
+    return {std::move(plan_), std::move(kernels_)};
+  }
+
+ private:
+  // --- Buffers
+
+  int add_buffer(const ir::Value* value, BufferKind kind, std::string name) {
+    plan::Buffer buffer;
+    buffer.name = std::move(name);
+    buffer.kind = kind;
+    buffer.dtype = value->type.dtype;
+    buffer.shape = value->type.shape;
+    plan_.buffers.push_back(std::move(buffer));
+    const int id = static_cast<int>(plan_.buffers.size()) - 1;
+    buffer_of_[value] = id;
+    return id;
+  }
+
+  static std::string text_name(const ir::Value* value) {
+    const std::string& layer = value->producer->location.layer;
+    return value->producer->name() + (layer.empty() ? "" : " " + layer);
+  }
+
+  int buffer_of(const ir::Value* value) {
+    const auto found = buffer_of_.find(value);
+    if (found != buffer_of_.end()) return found->second;
+    return add_buffer(value, BufferKind::arena, text_name(value));
+  }
+
+  int storage_of(const ir::Value* value) { return plan::root_of(plan_, buffer_of(value)); }
+
+  void alias(int buffer, int of) {
+    plan_.buffers[static_cast<std::size_t>(buffer)].alias_of = of;
+  }
+
+  bool is_fetch(const ir::Value* value) const {
+    const auto& results = program_.main().results;
+    return std::find(results.begin(), results.end(), value) != results.end();
+  }
+
+  // A reshape that is not fused moves nothing: its result is the same storage under another shape.
+  bool is_alias(const Group& group) const {
+    return group.ops.size() == 1 && group.ops.front()->name() == "reshape" &&
+           !is_fetch(group.ops.front()->result());
+  }
+
+
+  // Conservative: uses through any reshape count as uses of what is behind it.
+  void find_last_uses() {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      for (const Op* op : groups_[g].ops) {
+        for (const ir::Value* operand : op->operands) {
+          for (const ir::Value* v = operand;; v = v->producer->operands[0]) {
+            last_use_[v] = static_cast<int>(g);
+            if (v->producer == nullptr || v->producer->name() != "reshape") break;
+          }
+        }
+      }
+    }
+  }
+
+  // --- Kernel steps
+
+  std::vector<Output> outputs_of(const Group& group, int g) {
+    std::vector<Output> outputs;
+    for (const Op* op : group.ops) {
+      if (op->has(Trait::side_effect)) {
+        outputs.push_back({op->operands[1], storage_of(op->operands[0])});
+      }
+      for (const auto& result : op->results) {
+        if (is_needed(result.get(), g)) outputs.push_back({result.get(), storage_of(result.get())});
+      }
+    }
+    return outputs;
+  }
+
+  bool is_needed(const ir::Value* value, int g) const {
+    if (is_fetch(value)) return true;
+    const auto& users = dependencies_.users(value);
+    return std::any_of(users.begin(), users.end(),
+                       [&](const Op* user) { return group_of_.at(user) != g; });
+  }
+
+  // Lets outputs take the storage of inputs that are read here for the last time. Returns the
+  // buffers that were given one.
+  std::vector<int> share_storage(const Group& group, int g, std::vector<Output>& outputs) {
+    std::vector<int> shared;
+    std::set<int> taken;
+    for (Output& output : outputs) {
+      const int id = output.storage;
+      const plan::Buffer& buffer = plan_.buffers[static_cast<std::size_t>(id)];
+      if (buffer.kind != BufferKind::arena || buffer.alias_of >= 0) continue;
+      for (const Op* op : group.ops) {
+        const ir::Value* found = dying_operand(*op, g, buffer, taken);
+        if (found == nullptr) continue;
+        taken.insert(storage_of(found));
+        output.storage = storage_of(found);
+        alias(id, output.storage);
+        shared.push_back(id);
+        break;
+      }
+    }
+    return shared;
+  }
+
+  const ir::Value* dying_operand(const Op& op, int g, const plan::Buffer& like,
+                                 const std::set<int>& taken) {
+    for (const ir::Value* operand : op.operands) {
+      if (operand->producer != nullptr && group_of_.at(operand->producer) == g) continue;
+      const int root = storage_of(operand);
+      const plan::Buffer& buffer = plan_.buffers[static_cast<std::size_t>(root)];
+      if (buffer.kind != BufferKind::arena || buffer.dtype != like.dtype) continue;
+      if (product(buffer.shape) != product(like.shape) || taken.contains(root)) continue;
+      if (last_use_of_storage(root) == g) return operand;
+    }
+    return nullptr;
+  }
+
+  int last_use_of_storage(int root) const {
+    int last = -1;
+    for (const auto& [value, buffer] : buffer_of_) {
+      if (plan::root_of(plan_, buffer) != root) continue;
+      const auto found = last_use_.find(value);
+      if (found != last_use_.end()) last = std::max(last, found->second);
+    }
+    return last;
+  }
+
+  void add_kernel_step(const Group& group, int g) {
+    const auto storage = [this](const ir::Value* value) { return storage_of(value); };
+    std::vector<Output> outputs = outputs_of(group, g);
+    if (outputs.empty()) return;
+    const std::vector<int> shared = share_storage(group, g, outputs);
+    LoweredGroup lowered = lower_group(group, outputs, storage, target_);
+    if (!lowered.in_place_is_safe && !shared.empty()) {
+      for (const int buffer : shared) alias(buffer, -1);
+      outputs = outputs_of(group, g);
+      lowered = lower_group(group, outputs, storage, target_);
+    }
+    if (!lowered.in_place_is_safe) fail_internal("a parameter cannot be updated in place");
+    add_step(group, std::move(lowered));
+  }
+
+  void add_step(const Group& group, LoweredGroup lowered) {
+    plan::Step step = named_step(group);
+    step.kernel = static_cast<int>(kernels_.size());
+    step.buffers = std::move(lowered.storages);
+    step.sizes = std::move(lowered.sizes);
+    step.trip = lowered.trip;
+    step.work = lowered.work;
+    step.scratch = std::move(lowered.scratch);
+    for (std::size_t i = 0; i < step.buffers.size(); ++i) {
+      const auto role = lowered.kernel->buffers[i].role;
+      if (role == kernel_ir::BufferRole::scratch) continue;
+      if (role != kernel_ir::BufferRole::output) step.reads.push_back(step.buffers[i]);
+      if (role != kernel_ir::BufferRole::input) step.writes.push_back(step.buffers[i]);
+    }
+    lowered.kernel->name = "k" + std::to_string(kernels_.size());
+    kernels_.push_back(std::move(lowered.kernel));
+    plan_.steps.push_back(std::move(step));
+  }
+
+  static plan::Step named_step(const Group& group) {
+    plan::Step step;
+    std::string layers, ops;
+    std::string last_layer = "\n";
+    for (const Op* op : group.ops) {
+      if (op->location.layer != last_layer && layers.find(op->location.layer) == std::string::npos) {
+        layers += (layers.empty() ? "" : ", ") + op->location.layer;
+      }
+      last_layer = op->location.layer;
+      const std::string source = op->location.str();
+      if (std::find(step.sources.begin(), step.sources.end(), source) == step.sources.end()) {
+        step.sources.push_back(source);
+      }
+      if (!op->has(Trait::generator) && !op->has(Trait::view)) {
+        ops += (ops.empty() ? "" : " ") + op->name();
+      }
+    }
+    if (ops.empty()) ops = group.ops.back()->name();
+    step.name = layers.empty() ? ops : layers + ": " + ops;
+    return step;
+  }
+
+  // --- Library steps
+
+  void add_library_step(const Group& group) {
+    const Op& op = *group.ops.front();
+    plan::Step step = named_step(group);
+    step.library.kernel = ops::Catalog::of(op).library_kernel;
+    for (const NamedAttribute& attribute : op.attributes) {
+      add_attribute(step.library, attribute);
+    }
+    for (const ir::Value* operand : op.operands) {
+      step.buffers.push_back(buffer_of(operand));
+      step.reads.push_back(buffer_of(operand));
+    }
+    for (const auto& result : op.results) {
+      step.buffers.push_back(buffer_of(result.get()));
+      step.writes.push_back(buffer_of(result.get()));
+    }
+    plan_.steps.push_back(std::move(step));
+  }
+
+  static void add_attribute(plan::LibraryCall& call, const NamedAttribute& attribute) {
+    if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&attribute.value)) {
+      call.numbers[attribute.name] = *integers;
+    } else if (const auto* integer = std::get_if<std::int64_t>(&attribute.value)) {
+      call.numbers[attribute.name] = {*integer};
+    } else if (const auto* flag = std::get_if<bool>(&attribute.value)) {
+      call.numbers[attribute.name] = {*flag ? 1 : 0};
+    } else if (const auto* text = std::get_if<std::string>(&attribute.value)) {
+      call.texts[attribute.name] = *text;
+    }
+  }
+
+  // --- The end
+
+  void set_lifetimes() {
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      for (const int buffer : plan_.steps[s].buffers) {
+        if (buffer < 0) continue;
+        plan::Buffer& root = plan_.buffers[static_cast<std::size_t>(plan::root_of(plan_, buffer))];
+        if (root.first_step < 0) root.first_step = static_cast<int>(s);
+        root.last_step = static_cast<int>(s);
+      }
+    }
+  }
+
+  void collect_symbols() {
+    std::set<std::string> symbols;
+    for (const plan::Buffer& buffer : plan_.buffers) {
+      for (const Dim& dim : buffer.shape) {
+        for (const std::string& symbol : dim.symbols()) symbols.insert(symbol);
+      }
+    }
+    plan_.symbols.assign(symbols.begin(), symbols.end());
+  }
+
+  const ir::Program& program_;
+  const Dependencies& dependencies_;
+  const std::vector<Group>& groups_;
+  const codegen::Target& target_;
+  std::unordered_map<const Op*, int> group_of_;
+  std::unordered_map<const ir::Value*, int> buffer_of_;
+  std::unordered_map<const ir::Value*, int> last_use_;
+  plan::Plan plan_;
+  std::vector<std::unique_ptr<kernel_ir::Kernel>> kernels_;
+};
+
+}  // namespace
+
+Assembly assemble(const ir::Program& program, const Dependencies& dependencies,
+                  const std::vector<Group>& groups, const codegen::Target& target) {
+  return Assembler(program, dependencies, groups, target).run();
+}
+
+}  // namespace trireme::compiler

@@ -1,0 +1,120 @@
+#include "compiler/compile.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "compiler/assemble.h"
+#include "compiler/dump.h"
+#include "compiler/groups.h"
+#include "transforms/cse.h"
+#include "transforms/prune.h"
+#include "transforms/simplify.h"
+#include "transforms/specialise.h"
+
+namespace trireme::compiler {
+namespace {
+
+// A copy of `program` whose results are `fetches`.
+std::unique_ptr<ir::Program> copy_for(const ir::Program& program,
+                                      const std::vector<const ir::Value*>& fetches) {
+  const auto fetched = [&](const ir::Value* value) {
+    if (value->program != &program) {
+      fail_usage("run: " + ir::name_in_text(value) + " is not a value of this Program");
+    }
+    return value;
+  };
+  std::unique_ptr<ir::Program> copy = program.clone();
+  ir::Block& block = copy->main();
+  block.results.clear();
+  std::unordered_map<const ir::Op*, std::size_t> position;
+  for (std::size_t i = 0; i < program.main().ops.size(); ++i) {
+    position[program.main().ops[i].get()] = i;
+  }
+  for (const ir::Value* fetch : fetches) {
+    const ir::Value* value = fetched(fetch);
+    ir::Value* twin = nullptr;
+    if (value->kind == ir::ValueKind::parameter) {
+      twin = copy->find_parameter(value->name)->value.get();
+    } else if (value->kind == ir::ValueKind::argument) {
+      twin = block.arguments[static_cast<std::size_t>(value->index)].get();
+    } else {
+      const auto found = position.find(value->producer);
+      if (found == position.end()) {
+        fail_usage("run: " + ir::name_in_text(value) + " is inside a nested block");
+      }
+      twin = block.ops[found->second]->result(value->index);
+    }
+    block.results.push_back(twin);
+  }
+  return copy;
+}
+
+// Every fetch becomes the result of an op of its own, so that some step writes it: inputs,
+// parameters and values that are fetched twice are copied.
+void give_fetches_storage(ir::Program& program) {
+  std::unordered_set<const ir::Value*> seen;
+  for (ir::Value*& result : program.main().results) {
+    if (result->producer == nullptr || !seen.insert(result).second) {
+      const ir::Location location = result->producer != nullptr ? result->producer->location
+                                                                : ir::Location{};
+      result = program
+                   .append(program.main(), "reshape", {result}, {{"shape", result->type.shape}},
+                           location)
+                   ->result();
+    }
+  }
+}
+
+void generate_code(Assembly& assembly, codegen::Codegen& codegen) {
+  std::vector<const kernel_ir::Kernel*> kernels;
+  for (const auto& kernel : assembly.kernels) {
+    kernel_ir::expand_math(*kernel);
+    kernel_ir::verify(*kernel);
+    kernels.push_back(kernel.get());
+  }
+  const auto compiled = codegen.compile(kernels);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    assembly.plan.kernels.push_back(
+        {kernels[i]->name, kernel_ir::print(*kernels[i]),
+         [kernel = compiled[i]](void* const* buffers, const std::int64_t* sizes,
+                                std::int64_t begin, std::int64_t end) {
+           kernel->run(buffers, sizes, begin, end);
+         }});
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const plan::Plan> compile(const ir::Program& source,
+                                          const std::vector<const ir::Value*>& fetches,
+                                          codegen::Codegen& codegen,
+                                          const CompileOptions& options) {
+  Dump dump(options.dump_directory);
+  const std::unique_ptr<ir::Program> program = copy_for(source, fetches);
+  dump.program("start", *program);
+
+  transforms::specialise(*program, options.training);
+  transforms::prune(*program, {.keep_side_effects = options.updates, .drop_inputs = true});
+  dump.program("specialise", *program);
+
+  transforms::simplify(*program);
+  transforms::merge_equal(*program);
+  transforms::prune(*program, {.keep_side_effects = options.updates, .drop_inputs = true});
+  dump.program("simplify", *program);
+
+  give_fetches_storage(*program);
+  ir::verify(*program);
+
+  const Dependencies dependencies(*program);
+  const std::vector<Group> groups = make_groups(*program, dependencies, options.fuse);
+  dump.groups(*program, groups);
+
+  Assembly assembly = assemble(*program, dependencies, groups, codegen.target());
+  generate_code(assembly, codegen);
+  plan::verify(assembly.plan);
+  dump.plan(assembly.plan);
+  return std::make_shared<const plan::Plan>(std::move(assembly.plan));
+}
+
+}  // namespace trireme::compiler

@@ -1,0 +1,205 @@
+#include "transforms/simplify.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "transforms/rewrite.h"
+
+namespace trireme::transforms {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+using Replacement = std::optional<std::vector<ir::Value*>>;
+
+Replacement by(ir::Value* value) {
+  if (value == nullptr) return std::nullopt;
+  return {{value}};
+}
+
+const Integers& integers(const ir::Op& op, const char* name) {
+  return ir::get<Integers>(op.attributes, name);
+}
+
+bool is_identity(const Integers& order) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i] != static_cast<std::int64_t>(i)) return false;
+  }
+  return true;
+}
+
+const ir::Op* produced_by(const ir::Value* value, const char* name) {
+  return value->producer != nullptr && value->producer->name() == name ? value->producer : nullptr;
+}
+
+// --- Constants
+
+ir::Value* fold_constants(ir::Program& program, const ir::Op& op) {
+  if (!op.has(ir::Trait::elementwise) || !op.def->fold || op.results.size() != 1) return nullptr;
+  std::vector<double> numbers;
+  for (const ir::Value* operand : op.operands) {
+    const std::optional<double> number = known_constant(operand);
+    if (!number) return nullptr;
+    numbers.push_back(*number);
+  }
+  if (numbers.empty()) return nullptr;
+  return make_constant(program, op, op.result()->type, op.def->fold(op, numbers));
+}
+
+// --- Views
+
+ir::Value* simplify_reshape(ir::Program& program, const ir::Op& op) {
+  ir::Value* x = op.operands[0];
+  // Of a parameter it is the reading at this place; see rewrite().
+  if (x->type == op.result()->type && x->kind != ir::ValueKind::parameter) return x;
+  if (const auto number = known_constant(x)) {
+    return make_constant(program, op, op.result()->type, *number);
+  }
+  if (const ir::Op* inner = produced_by(x, "reshape")) {
+    return make(program, op, "reshape", {inner->operands[0]}, op.attributes);
+  }
+  return nullptr;
+}
+
+ir::Value* simplify_broadcast(ir::Program& program, const ir::Op& op) {
+  ir::Value* x = op.operands[0];
+  if (x->type == op.result()->type) return x;
+  if (const auto number = known_constant(x)) {
+    return make_constant(program, op, op.result()->type, *number);
+  }
+  const ir::Op* inner = produced_by(x, "broadcast");
+  if (inner == nullptr) return nullptr;
+  Integers axes;
+  for (const std::int64_t axis : integers(*inner, "axes")) {
+    axes.push_back(integers(op, "axes")[static_cast<std::size_t>(axis)]);
+  }
+  return make(program, op, "broadcast", {inner->operands[0]},
+              {{"axes", axes}, {"shape", op.result()->type.shape}});
+}
+
+// Whether the permutation moves nothing but dimensions of size 1.
+bool moves_only_ones(const Shape& shape, const Integers& permutation) {
+  std::int64_t last = -1;
+  for (const std::int64_t axis : permutation) {
+    if (shape[static_cast<std::size_t>(axis)] == Dim(1)) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
+
+ir::Value* simplify_transpose(ir::Program& program, const ir::Op& op) {
+  ir::Value* x = op.operands[0];
+  const Integers& permutation = integers(op, "permutation");
+  if (is_identity(permutation)) return x;
+  if (const auto number = known_constant(x)) {
+    return make_constant(program, op, op.result()->type, *number);
+  }
+  if (const ir::Op* inner = produced_by(x, "transpose")) {
+    Integers composed;
+    for (const std::int64_t axis : permutation) {
+      composed.push_back(integers(*inner, "permutation")[static_cast<std::size_t>(axis)]);
+    }
+    return make(program, op, "transpose", {inner->operands[0]}, {{"permutation", composed}});
+  }
+  if (moves_only_ones(x->type.shape, permutation)) {
+    return make(program, op, "reshape", {x}, {{"shape", op.result()->type.shape}});
+  }
+  return nullptr;
+}
+
+// The last two dimensions swapped, and nothing else.
+bool swaps_last_two(const ir::Op& transpose) {
+  Integers expected(integers(transpose, "permutation").size());
+  if (expected.size() < 2) return false;
+  std::iota(expected.begin(), expected.end(), 0);
+  std::swap(expected[expected.size() - 1], expected[expected.size() - 2]);
+  return integers(transpose, "permutation") == expected;
+}
+
+ir::Value* simplify_matmul(ir::Program& program, const ir::Op& op) {
+  std::vector<ir::Value*> operands = op.operands;
+  Attributes attributes = op.attributes;
+  bool changed = false;
+  for (int i = 0; i < 2; ++i) {
+    const ir::Op* transpose = produced_by(operands[static_cast<std::size_t>(i)], "transpose");
+    if (transpose == nullptr || !swaps_last_two(*transpose)) continue;
+    const std::string name = i == 0 ? "transpose_a" : "transpose_b";
+    ir::set(attributes, name, !ir::get<bool>(attributes, name));
+    operands[static_cast<std::size_t>(i)] = transpose->operands[0];
+    changed = true;
+  }
+  return changed ? make(program, op, "matmul", operands, attributes) : nullptr;
+}
+
+// --- Algebra
+
+ir::Value* simplify_binary(ir::Program& program, const ir::Op& op) {
+  const std::string& name = op.name();
+  ir::Value* a = op.operands[0];
+  ir::Value* b = op.operands[1];
+  const std::optional<double> left = known_constant(a), right = known_constant(b);
+  if (name == "mul") {
+    if (right == 1.0) return a;
+    if (left == 1.0) return b;
+    if (right == -1.0) return make(program, op, "neg", {a});
+    if (left == -1.0) return make(program, op, "neg", {b});
+  } else if (name == "add") {
+    // x + 0 is 0 where x is -0, which nobody can tell from -0 by comparing.
+    if (right == 0.0) return a;
+    if (left == 0.0) return b;
+    if (const ir::Op* neg = produced_by(b, "neg")) {
+      return make(program, op, "sub", {a, neg->operands[0]});
+    }
+  } else if (name == "sub") {
+    if (right == 0.0) return a;
+    if (const ir::Op* neg = produced_by(b, "neg")) {
+      return make(program, op, "add", {a, neg->operands[0]});
+    }
+  } else if (name == "div") {
+    if (right == 1.0) return a;
+  } else if (name == "pow") {
+    if (right == 1.0) return a;
+    if (right == 2.0) return make(program, op, "mul", {a, a});
+  } else if (name == "maximum" || name == "minimum" || name == "logical_and" ||
+             name == "logical_or") {
+    if (a == b) return a;
+  }
+  return nullptr;
+}
+
+ir::Value* simplify_unary(const ir::Op& op) {
+  ir::Value* x = op.operands[0];
+  if (op.name() == "neg" || op.name() == "logical_not") {
+    const ir::Op* inner = produced_by(x, op.name().c_str());
+    return inner != nullptr ? inner->operands[0] : nullptr;
+  }
+  if (op.name() == "cast" && x->type == op.result()->type) return x;
+  return nullptr;
+}
+
+ir::Value* simplified(ir::Program& program, const ir::Op& op) {
+  if (op.results.size() != 1 || op.operands.empty()) return nullptr;
+  if (ir::Value* folded = fold_constants(program, op)) return folded;
+  if (op.name() == "reshape") return simplify_reshape(program, op);
+  if (op.name() == "broadcast") return simplify_broadcast(program, op);
+  if (op.name() == "transpose") return simplify_transpose(program, op);
+  if (op.name() == "matmul") return simplify_matmul(program, op);
+  if (op.name() == "select" && op.operands[1] == op.operands[2]) return op.operands[1];
+  if (!op.has(ir::Trait::elementwise)) return nullptr;
+  if (op.operands.size() == 1) return simplify_unary(op);
+  if (op.operands.size() == 2) return simplify_binary(program, op);
+  return nullptr;
+}
+
+}  // namespace
+
+void simplify(ir::Program& program) {
+  // Each round can uncover more; chains are short, so a few rounds reach the end.
+  for (int round = 0; round < 8; ++round) {
+    const int changed =
+        rewrite(program, [&](ir::Op& op) { return by(simplified(program, op)); });
+    if (changed == 0) return;
+  }
+}
+
+}  // namespace trireme::transforms
