@@ -1,10 +1,15 @@
 # Third-party libraries. Each is used by few files behind our own interface; docs/dependencies.md
 # says what for. All come from Debian packages (tools/install-deps.sh).
 find_package(Threads REQUIRED)
+# Debian's own Python: its packages (torch, numpy) are not importable from another one that may come
+# first on PATH.
+if(EXISTS /usr/bin/python3 AND NOT Python3_EXECUTABLE)
+  set(Python3_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "Python that runs our tools and tests")
+endif()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 find_package(PkgConfig REQUIRED)
 
-find_package(LLVM 19 REQUIRED CONFIG PATHS /usr/lib/llvm-19/lib/cmake/llvm)
+find_package(LLVM 19.1 REQUIRED CONFIG PATHS /usr/lib/llvm-19/lib/cmake/llvm)
 add_library(trireme_llvm INTERFACE)
 target_include_directories(trireme_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 target_link_directories(trireme_llvm INTERFACE ${LLVM_LIBRARY_DIRS})
@@ -30,6 +35,9 @@ add_library(trireme_openblas INTERFACE)
 target_include_directories(trireme_openblas SYSTEM INTERFACE ${OPENBLAS_INCLUDE_DIR})
 target_link_libraries(trireme_openblas INTERFACE ${OPENBLAS_LIBRARY})
 
+if(TRIREME_BUILD_APPS)
+  find_package(CLI11 REQUIRED CONFIG)
+endif()
 if(TRIREME_BUILD_TESTS)
   find_package(GTest REQUIRED)
   find_package(rapidcheck CONFIG)

@@ -1,0 +1,38 @@
+# cmake --install: headers (the generated ones too), library, command line, and the two ways of
+# finding them, TriremeConfig.cmake and trireme.pc. Both are relocatable. tests/consumer tries them.
+include(CMakePackageConfigHelpers)
+
+set(TRIREME_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Trireme)
+
+install(TARGETS trireme EXPORT TriremeTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/trireme ${TRIREME_GENERATED_DIR}/include/trireme
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(EXPORT TriremeTargets NAMESPACE Trireme:: DESTINATION ${TRIREME_CMAKE_DIR})
+
+configure_package_config_file(
+  ${CMAKE_CURRENT_LIST_DIR}/TriremeConfig.cmake.in ${PROJECT_BINARY_DIR}/TriremeConfig.cmake
+  INSTALL_DESTINATION ${TRIREME_CMAKE_DIR})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/TriremeConfigVersion.cmake
+  VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/TriremeConfig.cmake ${PROJECT_BINARY_DIR}/TriremeConfigVersion.cmake
+  DESTINATION ${TRIREME_CMAKE_DIR})
+
+# pkg-config. A shared library needs nothing more; a static one's users say `--static` and get the
+# libraries behind it from the private lines.
+set(TRIREME_PC_CFLAGS "")
+set(TRIREME_PC_REQUIRES_PRIVATE "")
+set(TRIREME_PC_LIBS_PRIVATE "")
+if(NOT BUILD_SHARED_LIBS)
+  get_filename_component(openblas_dir ${OPENBLAS_LIBRARY} DIRECTORY)
+  set(TRIREME_PC_CFLAGS "-DTRIREME_STATIC")
+  set(TRIREME_PC_REQUIRES_PRIVATE "fmt libpng zlib libturbojpeg libzstd libxxhash tomlplusplus")
+  set(TRIREME_PC_LIBS_PRIVATE
+    "-ldnnl -L${openblas_dir} -lopenblas -L${LLVM_LIBRARY_DIRS} -lLLVM-19 -pthread -lstdc++")
+endif()
+file(RELATIVE_PATH TRIREME_PC_PREFIX
+  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/trireme.pc.in ${PROJECT_BINARY_DIR}/trireme.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/trireme.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
