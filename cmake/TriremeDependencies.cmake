@@ -15,7 +15,13 @@ target_include_directories(trireme_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 target_link_directories(trireme_llvm INTERFACE ${LLVM_LIBRARY_DIRS})
 target_link_libraries(trireme_llvm INTERFACE LLVM-19)
 
-find_package(dnnl REQUIRED CONFIG)
+# Debian's dnnl-config.cmake asks for OpenCL's development files, which we do not use.
+find_library(DNNL_LIBRARY NAMES dnnl REQUIRED)
+find_path(DNNL_INCLUDE_DIR dnnl.hpp REQUIRED)
+add_library(trireme_dnnl INTERFACE)
+target_include_directories(trireme_dnnl SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
+target_link_libraries(trireme_dnnl INTERFACE ${DNNL_LIBRARY})
+
 find_package(fmt REQUIRED CONFIG)
 find_package(PNG REQUIRED)
 find_package(ZLIB REQUIRED)

@@ -12,6 +12,10 @@ function(trireme_room name)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
 
+  if(NOT sources)
+    return()
+  endif()
+
   set(target trireme_${name})
   add_library(${target} OBJECT ${sources})
   target_compile_definitions(${target} PRIVATE TRIREME_BUILDING)
