@@ -75,6 +75,9 @@ struct OpDef {
   std::uint32_t traits = 0;
   std::function<std::vector<Type>(const TypeContext&)> type;
   std::function<void(GradientContext&)> gradient;  // empty: not differentiable
+  // Elementwise ops: the result's number where every operand is one number, in double. Used to fold
+  // constants; may be empty.
+  std::function<double(const Op& op, const std::vector<double>& operands)> fold;
 
   // Parsed from the signature by the constructor of ops::Op.
   std::string name;

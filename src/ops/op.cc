@@ -19,6 +19,33 @@ Op::Op(std::string text) {
   ir::parse_signature(*this);
 }
 
+namespace {
+
+// Constant folding of an elementwise op is its reference loop on one element.
+double fold(const std::function<void(const Reference&)>& reference, const ir::Op& op,
+            const std::vector<double>& numbers) {
+  std::vector<RefTensor> operands(numbers.size(), RefTensor(std::vector<std::int64_t>{}));
+  RefTensor result(std::vector<std::int64_t>{});
+  Reference call{op, {}, {&result}};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    operands[i].data[0] = numbers[i];
+    call.operands.push_back(&operands[i]);
+  }
+  reference(call);
+  return result.data[0];
+}
+
+}  // namespace
+
+void Catalog::add(Op op) {
+  if (op.has(ir::Trait::elementwise) && op.result_count == 1 && op.reference) {
+    op.fold = [reference = op.reference](const ir::Op& o, const std::vector<double>& numbers) {
+      return fold(reference, o, numbers);
+    };
+  }
+  ops_.push_back(std::make_unique<Op>(std::move(op)));
+}
+
 // gen_ops.py lists the ops sorted by name.
 const Op* Catalog::find(std::string_view name) const {
   const auto less = [](const std::unique_ptr<Op>& op, std::string_view n) { return op->name < n; };

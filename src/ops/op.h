@@ -97,6 +97,7 @@ class Catalog : public ir::OpSet {
   static const Op& of(const ir::Op& op) { return static_cast<const Op&>(*op.def); }
 
  private:
+  void add(Op op);
   std::vector<std::unique_ptr<Op>> ops_;
 };
 
