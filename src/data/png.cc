@@ -13,7 +13,8 @@ namespace trireme::image {
 
 void check_size(std::int64_t height, std::int64_t width, std::int64_t max_pixels,
                 const std::string& name) {
-  if (height < 1 || width < 1 || height > max_pixels / width) {
+  if (height < 1 || width < 1) fail_data(name + ": damaged image: it has no pixels");
+  if (height > max_pixels / width) {
     fail_data(name + ": an image of " + std::to_string(width) + " x " + std::to_string(height) +
               " pixels; the limit is " + std::to_string(max_pixels) + " pixels");
   }

@@ -199,8 +199,10 @@ std::string safetensors_bytes(const Safetensors& content) {
     if (name == kMetadata) fail_usage("a tensor cannot be called __metadata__");
     order.emplace_back(name, &tensor);
   }
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return size_of(a.second->dtype()) > size_of(b.second->dtype());
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    const std::size_t a_width = size_of(a.second->dtype());
+    const std::size_t b_width = size_of(b.second->dtype());
+    return a_width != b_width ? a_width > b_width : a.first < b.first;
   });
   std::size_t position = 0;
   for (const auto& [name, tensor] : order) {

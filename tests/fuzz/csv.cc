@@ -1,0 +1,18 @@
+#include "data/blob.h"
+#include "data/table.h"
+#include "fuzz.h"
+
+// CSV files; the first byte chooses the options.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  trireme::data::CsvOptions options;
+  options.header = (data[0] & 1) != 0;
+  options.standardise = (data[0] & 2) != 0;
+  options.separator = (data[0] & 4) != 0 ? ';' : ',';
+  options.skip_lines = data[0] >> 6;
+  if ((data[0] & 8) != 0) options.one_hot = {options.header ? "name" : "0"};
+  return fuzz(data + 1, size - 1, [&](std::string_view bytes) {
+    const auto dataset = trireme::data::table_from_csv(bytes, "f", options);
+    if (dataset.all().at("target").dim(0) != dataset.size()) __builtin_trap();
+  });
+}

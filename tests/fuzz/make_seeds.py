@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""make_seeds.py NAME FOLDER: writes a few small valid inputs for the fuzz target NAME to start from."""
+
+import gzip
+import json
+import pathlib
+import struct
+import sys
+import zlib
+
+
+def idx():
+    images = struct.pack(">BBBBIII", 0, 0, 8, 3, 2, 2, 2) + bytes(range(8))
+    yield images
+    yield gzip.compress(images, mtime=0)
+    yield struct.pack(">BBBBI", 0, 0, 8, 1, 3) + bytes([1, 2, 3])
+    yield struct.pack(">BBBBI2f", 0, 0, 13, 1, 2, 1.5, -2)
+    yield struct.pack(">BBBBId", 0, 0, 14, 1, 1, 0.1)
+    yield struct.pack(">BBBBIh", 0, 0, 11, 1, 1, -3)
+
+
+def csv():  # the first byte chooses options, see csv.cc
+    yield b"\x01a,b,target\n1,2.5,3\n-4,5e2,6\n"
+    yield b'\x0b"name","x"\r\n"with ""quotes""\nand a line",1\r\nplain,2\r\n'
+    yield b"\x05x;y\n1;2\n\n3;4"
+    yield b"\x01a,b\n1,\nnan,inf\n"
+
+
+def png_chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png(width, height, depth, colour, row, extra=b""):
+    header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
+    rows = (b"\0" + row) * height
+    return (b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", header) + extra
+            + png_chunk(b"IDAT", zlib.compress(rows)) + png_chunk(b"IEND", b""))
+
+
+def image():  # PNG; corpus/image has JPEG
+    yield png(4, 3, 8, 0, bytes(4))
+    yield png(4, 3, 8, 2, bytes(range(12)))
+    yield png(4, 3, 8, 6, bytes(range(16)))
+    yield png(4, 3, 16, 2, bytes(24))
+    yield png(8, 2, 1, 3, b"\xa5", png_chunk(b"PLTE", b"\0\0\0\xff\x80\0"))
+    yield png(2, 2, 8, 0, bytes(2), png_chunk(b"gAMA", struct.pack(">I", 45455)))
+
+
+def safetensors():
+    def pack(header, data):
+        text = json.dumps(header).encode()
+        return struct.pack("<Q", len(text)) + text + data
+
+    yield pack({}, b"")
+    yield pack({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
+                "b": {"dtype": "BOOL", "shape": [1, 2], "data_offsets": [8, 10]},
+                "__metadata__": {"format": "pt"}}, bytes(10))
+    yield pack({"e": {"dtype": "I64", "shape": [0, 3], "data_offsets": [0, 0]}}, b"")
+
+
+def main():
+    name, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    # Targets whose inputs are text keep them in corpus/NAME and need no function here.
+    for number, seed in enumerate(globals().get(name, lambda: [])()):
+        (folder / f"seed{number}").write_bytes(seed)
+
+
+main()
