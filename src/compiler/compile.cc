@@ -7,6 +7,7 @@
 #include "compiler/assemble.h"
 #include "compiler/dump.h"
 #include "compiler/groups.h"
+#include "transforms/channels_last.h"
 #include "transforms/cse.h"
 #include "transforms/prune.h"
 #include "transforms/simplify.h"
@@ -99,6 +100,8 @@ std::shared_ptr<const plan::Plan> compile(const ir::Program& source,
   dump.program("specialise", *program);
 
   transforms::simplify(*program);
+  transforms::use_channels_last(*program);
+  dump.program("channels_last", *program);
   transforms::merge_equal(*program);
   transforms::prune(*program, {.keep_side_effects = options.updates, .drop_inputs = true});
   dump.program("simplify", *program);

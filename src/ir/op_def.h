@@ -79,6 +79,10 @@ struct OpDef {
   // constants; may be empty.
   std::function<double(const Op& op, const std::vector<double>& operands)> fold;
 
+  // Ops with an attribute `layout` ("nchw" or "nhwc"): which operands and results are images in that
+  // order. Transforms may change the layout if they transpose these.
+  std::vector<int> image_operands, image_results;
+
   // Parsed from the signature by the constructor of ops::Op.
   std::string name;
   std::vector<std::string> operands;

@@ -1,6 +1,6 @@
 #include "transforms/simplify.h"
 
-#include <cmath>
+#include <algorithm>
 #include <numeric>
 
 #include "transforms/rewrite.h"
@@ -87,6 +87,15 @@ bool moves_only_ones(const Shape& shape, const Integers& permutation) {
   return true;
 }
 
+// Where `axes` are after a transpose.
+Integers moved_axes(const Integers& axes, const Integers& permutation) {
+  Integers moved;
+  for (const std::int64_t axis : axes) {
+    moved.push_back(std::find(permutation.begin(), permutation.end(), axis) - permutation.begin());
+  }
+  return moved;
+}
+
 ir::Value* simplify_transpose(ir::Program& program, const ir::Op& op) {
   ir::Value* x = op.operands[0];
   const Integers& permutation = integers(op, "permutation");
@@ -100,6 +109,13 @@ ir::Value* simplify_transpose(ir::Program& program, const ir::Op& op) {
       composed.push_back(integers(*inner, "permutation")[static_cast<std::size_t>(axis)]);
     }
     return make(program, op, "transpose", {inner->operands[0]}, {{"permutation", composed}});
+  }
+  if (const ir::Op* inner = produced_by(x, "broadcast")) {
+    const Integers axes = moved_axes(integers(*inner, "axes"), permutation);
+    if (std::is_sorted(axes.begin(), axes.end())) {
+      return make(program, op, "broadcast", {inner->operands[0]},
+                  {{"axes", axes}, {"shape", op.result()->type.shape}});
+    }
   }
   if (moves_only_ones(x->type.shape, permutation)) {
     return make(program, op, "reshape", {x}, {{"shape", op.result()->type.shape}});
