@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "compiler/epilogue.h"
 #include "ops/op.h"
 
 namespace trireme::compiler {
@@ -236,19 +237,30 @@ class Assembler {
   // --- Library steps
 
   void add_library_step(const Group& group) {
-    const Op& op = *group.ops.front();
+    const Op& op = **std::find_if(group.ops.begin(), group.ops.end(),
+                                  [](const Op* o) { return o->has(Trait::library); });
     plan::Step step = named_step(group);
     step.library.kernel = ops::Catalog::of(op).library_kernel;
     for (const NamedAttribute& attribute : op.attributes) {
       add_attribute(step.library, attribute);
     }
-    for (const ir::Value* operand : op.operands) {
+    std::vector<const ir::Value*> operands(op.operands.begin(), op.operands.end());
+    std::vector<const ir::Value*> results;
+    for (const auto& result : op.results) results.push_back(result.get());
+    if (group.ops.size() > 1) {
+      const Epilogue epilogue = find_epilogue(program_, dependencies_, op);
+      operands.push_back(epilogue.bias);
+      step.library.numbers["has_bias"] = {1};
+      if (epilogue.relu) step.library.texts["epilogue"] = "relu";
+      results = {epilogue.result};
+    }
+    for (const ir::Value* operand : operands) {
       step.buffers.push_back(buffer_of(operand));
       step.reads.push_back(buffer_of(operand));
     }
-    for (const auto& result : op.results) {
-      step.buffers.push_back(buffer_of(result.get()));
-      step.writes.push_back(buffer_of(result.get()));
+    for (const ir::Value* result : results) {
+      step.buffers.push_back(buffer_of(result));
+      step.writes.push_back(buffer_of(result));
     }
     plan_.steps.push_back(std::move(step));
   }

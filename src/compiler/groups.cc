@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "compiler/epilogue.h"
 
 namespace trireme::compiler {
 namespace {
@@ -43,6 +44,21 @@ class Merger {
           try_merge(dependencies_.index_of(operand->producer), i);
         }
       }
+    }
+  }
+
+  // Library kernels take in what their library can do on the way out.
+  void absorb_epilogues() {
+    for (int i = 0; i < dependencies_.count(); ++i) {
+      const Epilogue epilogue = find_epilogue(program_, dependencies_, *dependencies_.op(i));
+      for (const Op* op : epilogue.ops) {
+        const int j = dependencies_.index_of(op);
+        leader_[static_cast<std::size_t>(j)] = i;
+        members_[static_cast<std::size_t>(i)].push_back(j);
+        members_[static_cast<std::size_t>(j)].clear();
+      }
+      auto& members = members_[static_cast<std::size_t>(i)];
+      std::sort(members.begin(), members.end());
     }
   }
 
@@ -179,7 +195,8 @@ std::vector<Group> Merger::ordered() const {
     ready.erase(ready.begin());
     Group& made = groups.emplace_back();
     for (const int i : members(group)) made.ops.push_back(dependencies_.op(i));
-    made.library = made.ops.front()->has(Trait::library);
+    made.library = std::any_of(made.ops.begin(), made.ops.end(),
+                               [](const Op* op) { return op->has(Trait::library); });
     if (!made.library) made.domain = *common_domain(made.ops);
     for (const int other : next[static_cast<std::size_t>(group)]) {
       auto& left = waiting[static_cast<std::size_t>(other)];
@@ -237,7 +254,10 @@ const std::vector<const ir::Op*>& Dependencies::users(const ir::Value* value) co
 std::vector<Group> make_groups(const ir::Program& program, const Dependencies& dependencies,
                                bool fuse) {
   Merger merger(program, dependencies);
-  if (fuse) merger.merge_all();
+  if (fuse) {
+    merger.absorb_epilogues();
+    merger.merge_all();
+  }
   return merger.ordered();
 }
 

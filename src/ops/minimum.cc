@@ -8,19 +8,20 @@ Op minimum() {
   Op op("minimum(a, b)");
   op.doc =
       "The smaller of a and b, element by element; NaN if either is. Where they are "
-      "equal the gradient goes to a.";
+      "equal the gradient goes to b.";
   op.traits = Trait::elementwise | Trait::cheap;
   op.type = same_type(Numbers::any);
   op.lower = pointwise(ExprOp::min);
   op.reference = pointwise_reference([](double a, double b) {
     return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b);
   });
+  // By the result instead of a, so that relu need not keep what went into it.
   op.gradient = [](GradientContext& c) {
-    const Value a = c.operand(0), b = c.operand(1), g = c.gradient();
+    const Value b = c.operand(1), g = c.gradient();
     const Value zero = filled_like(g, 0);
-    const Value second = b < a;
-    c.give(0, select(second, zero, g));
-    c.give(1, select(second, g, zero));
+    const Value first = c.result() < b;
+    if (c.wants(0)) c.give(0, select(first, g, zero));
+    if (c.wants(1)) c.give(1, select(first, zero, g));
   };
   op.twin = "torch.minimum(x[0], x[1])";
   op.samples = joined({elementwise_samples(2), elementwise_samples(2, -9, 9, DType::i64)});

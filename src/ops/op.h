@@ -79,6 +79,9 @@ struct Op : ir::OpDef {
 
   // Library ops: the name of the kernel in src/kernels ("gemm", "conv2d_forward" ...).
   std::string library_kernel;
+  // True if the library kernel takes a further operand, a bias [channels] added along the last
+  // dimension of the result, and the text `epilogue` = "relu".
+  bool takes_epilogue = false;
 
   std::function<void(const Reference&)> reference;
   // The NumPy/PyTorch expression of the independent twin, or "" with `no_twin_reason` set.

@@ -1,0 +1,67 @@
+#include "compiler/epilogue.h"
+
+#include <algorithm>
+
+#include "ops/op.h"
+#include "transforms/rewrite.h"
+
+namespace trireme::compiler {
+namespace {
+
+using ir::Op;
+
+// The one op that uses `value`, or null if there are none or several, or a run returns it.
+const Op* only_user(const ir::Program& program, const Dependencies& dependencies,
+                    const ir::Value* value) {
+  const auto& results = program.main().results;
+  if (std::find(results.begin(), results.end(), value) != results.end()) return nullptr;
+  const auto& users = dependencies.users(value);
+  return users.size() == 1 ? users.front() : nullptr;
+}
+
+const ir::Value* other_operand(const Op& op, const ir::Value* value) {
+  return op.operands[0] == value ? op.operands[1] : op.operands[0];
+}
+
+// The parameter or input [channels] that `value` spreads along all but the last dimension.
+const ir::Value* spread_bias(const ir::Value* value) {
+  const Op* op = value->producer;
+  if (op == nullptr || op->name() != "broadcast") return nullptr;
+  const auto& axes = ir::get<std::vector<std::int64_t>>(op->attributes, "axes");
+  const auto last = static_cast<std::int64_t>(value->type.shape.size()) - 1;
+  const ir::Value* bias = op->operands[0];
+  const bool ready = bias->producer == nullptr;
+  return ready && axes == std::vector<std::int64_t>{last} ? bias : nullptr;
+}
+
+}  // namespace
+
+Epilogue find_epilogue(const ir::Program& program, const Dependencies& dependencies,
+                       const Op& op) {
+  Epilogue epilogue;
+  const ops::Op& def = ops::Catalog::of(op);
+  if (!def.takes_epilogue || op.result()->type.dtype != DType::f32) return epilogue;
+  if (ir::has_attribute(op.attributes, "layout") &&
+      ir::get<std::string>(op.attributes, "layout") != "nhwc") {
+    return epilogue;
+  }
+  const Op* add = only_user(program, dependencies, op.result());
+  if (add == nullptr || add->name() != "add") return epilogue;
+  const ir::Value* spread = other_operand(*add, op.result());
+  epilogue.bias = spread_bias(spread);
+  if (epilogue.bias == nullptr) return {};
+  if (only_user(program, dependencies, spread) == add) epilogue.ops.push_back(spread->producer);
+  epilogue.ops.push_back(add);
+  epilogue.result = add->result();
+
+  const Op* relu = only_user(program, dependencies, add->result());
+  if (relu != nullptr && relu->name() == "maximum" &&
+      transforms::known_constant(other_operand(*relu, add->result())) == 0.0) {
+    epilogue.ops.push_back(relu);
+    epilogue.relu = true;
+    epilogue.result = relu->result();
+  }
+  return epilogue;
+}
+
+}  // namespace trireme::compiler
