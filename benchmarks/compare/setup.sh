@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Makes the virtual environment of the peers, build/peers/venv, once: current PyTorch and
+# PaddlePaddle from PyPI. PyPI's Linux wheel of PyTorch imports only with its CUDA libraries beside
+# it (6 GB on disk), though nothing here uses a GPU.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+venv=build/peers/venv
+python=/usr/bin/python3
+[ -x "$python" ] || python=python3
+
+if [ -x "$venv/bin/python" ] && [ -f "$venv/ready" ]; then
+  exit 0
+fi
+if ! "$python" -c 'import ensurepip, sysconfig, os
+assert os.path.exists(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null; then
+  echo "$0: needs Debian's python3-venv and python3-dev (torch.compile builds C++ against them):" >&2
+  echo "  apt-get install python3-venv python3-dev" >&2
+  exit 1
+fi
+"$python" -m venv "$venv"
+"$venv/bin/pip" install --quiet --no-cache-dir numpy torch paddlepaddle
+"$venv/bin/python" -c 'import torch; print("torch", torch.__version__)'
+"$venv/bin/python" -c 'import paddle; print("paddle", paddle.__version__)'
+touch "$venv/ready"
