@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""make_seeds.py NAME FOLDER: writes a few small valid inputs for the fuzz target NAME to start from."""
+"""Writes small inputs for the fuzz targets to start from, to corpus/NAME/seedN beside this script."""
 
 import gzip
 import json
 import pathlib
 import struct
-import sys
 import zlib
 
 
@@ -59,11 +58,12 @@ def safetensors():
 
 
 def main():
-    name, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-    folder.mkdir(parents=True, exist_ok=True)
-    # Targets whose inputs are text keep them in corpus/NAME and need no function here.
-    for number, seed in enumerate(globals().get(name, lambda: [])()):
-        (folder / f"seed{number}").write_bytes(seed)
+    corpus = pathlib.Path(__file__).parent / "corpus"
+    for target in (csv, idx, image, safetensors):
+        folder = corpus / target.__name__
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, seed in enumerate(target()):
+            (folder / f"seed{number}").write_bytes(seed)
 
 
 main()
