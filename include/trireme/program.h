@@ -51,15 +51,16 @@ class TRIREME_API Operand {
   Operand(Value value, SourceLocation where = SourceLocation::current())  // NOLINT
       : value_(value), where_(where) {}
   Operand(double number, SourceLocation where = SourceLocation::current())  // NOLINT
-      : number_(number), where_(where) {}
+      : is_number_(true), number_(number), where_(where) {}
 
-  bool is_number() const { return !value_; }
+  bool is_number() const { return is_number_; }
   Value value() const { return value_; }
   double number() const { return number_; }
   const SourceLocation& where() const { return where_; }
 
  private:
-  Value value_;
+  Value value_;  // empty if is_number_
+  bool is_number_ = false;
   double number_ = 0;
   SourceLocation where_;
 };

@@ -21,7 +21,7 @@ class Emitter {
     def_ = program_.op_set().find(op_);
     values_.reserve(operands.size());
     for (const Operand& operand : operands) values_.push_back(operand.value().get());
-    check_owners();
+    check_owners(operands);
     replace_numbers(operands);
     if (def_ && def_->has(ir::Trait::elementwise)) broadcast_all();
     const ir::Op* made =
@@ -39,8 +39,12 @@ class Emitter {
   }
 
   // Before constants and broadcasts are made, so that a mistake leaves the Program as it was.
-  void check_owners() {
+  void check_owners(const std::vector<Operand>& operands) {
     for (std::size_t i = 0; i < values_.size(); ++i) {
+      if (!values_[i] && !operands[i].is_number()) {
+        fail_mistake("operand " + ir::operand_name(def_, i) + " is an empty Value",
+                     "it was declared but never given a value");
+      }
       if (!values_[i] || values_[i]->program == &program_) continue;
       fail_mistake("operand " + ir::operand_name(def_, i) + " belongs to another Program",
                    "build all of a network with values of one Program");
@@ -61,7 +65,7 @@ class Emitter {
 
   void replace_numbers(const std::vector<Operand>& operands) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (values_[i]) continue;
+      if (!operands[i].is_number()) continue;
       const DType dtype = dtype_of_numbers();
       check_number(operands[i].number(), dtype);
       Attributes attributes = {{"dtype", dtype}, {"value", operands[i].number()}};
@@ -145,7 +149,7 @@ Value emit_one(std::string_view op, const std::vector<Operand>& operands) {
 std::vector<Value> emit(std::string_view op, const std::vector<Operand>& operands,
                         Attributes attributes, const SourceLocation& where) {
   const auto known = std::find_if(operands.begin(), operands.end(),
-                                  [](const Operand& operand) { return !operand.is_number(); });
+                                  [](const Operand& operand) { return bool(operand.value()); });
   if (known == operands.end()) {
     const std::string file = where.file_name();
     fail_usage(std::string(op) + ": at least one operand must be a Value of a Program\n  made   at " +

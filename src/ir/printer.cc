@@ -91,8 +91,8 @@ class Printer {
     for (const auto& op : block.ops) print_op(*op, depth + 1);
     indent(depth + 1);
     text_ += "return";
-    for (const Value* result : block.results) {
-      text_ += (result == block.results.front() ? " " : ", ") + name(result);
+    for (std::size_t i = 0; i < block.results.size(); ++i) {
+      text_ += (i ? ", " : " ") + name(block.results[i]);
     }
     text_ += "\n";
     indent(depth);

@@ -74,7 +74,7 @@ bool Scanner::peek(char c) { return !at_end() && text_[position_] == c; }
 
 bool Scanner::accept(char c) {
   if (!peek(c)) return false;
-  ++position_;
+  take(1);
   return true;
 }
 
@@ -97,7 +97,7 @@ bool Scanner::peek_word(std::string_view word) {
 
 bool Scanner::accept_word(std::string_view word) {
   if (!peek_word(word)) return false;
-  position_ += word.size();
+  take(word.size());
   return true;
 }
 
@@ -108,7 +108,7 @@ void Scanner::expect_word(std::string_view word) {
 std::string_view Scanner::word() {
   skip();
   const std::string_view run = peek_run();
-  position_ += run.size();
+  take(run.size());
   return run;
 }
 
@@ -116,7 +116,7 @@ std::string Scanner::name(const char* what) {
   skip();
   const std::string_view run = peek_run();
   if (!is_name(run)) fail("expected the name of " + std::string(what) + ", found " + found());
-  position_ += run.size();
+  take(run.size());
   return std::string(run);
 }
 
@@ -126,7 +126,7 @@ std::string Scanner::value_name() {
   const bool number = !run.empty() && run.size() <= 18 &&
                       run.find_first_not_of("0123456789") == std::string_view::npos;
   if (!number && !is_name(run)) fail("'%' must be followed by a name or a number, found " + found());
-  position_ += run.size();
+  take(run.size());
   return std::string(run);
 }
 
@@ -136,7 +136,7 @@ std::string Scanner::quoted() {
   while (position_ < text_.size()) {
     const char c = text_[position_];
     if (c == '"') {
-      ++position_;
+      take(1);
       return result;
     }
     if (static_cast<unsigned char>(c) < ' ') break;
@@ -172,17 +172,16 @@ std::string_view Scanner::until(std::string_view ends, std::size_t longest) {
     }
     ++position_;
   }
+  take(0);
   return trimmed(text_.substr(begin, position_ - begin));
 }
 
-Location Scanner::trailing_location() {
-  while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\t')) {
-    ++position_;
-  }
-  if (text_.substr(position_, 3) != "// ") return {};
-  const std::size_t begin = position_ + 3;
-  position_ = std::min(text_.find('\n', begin), text_.size());
-  std::string_view comment = text_.substr(begin, position_ - begin);
+Location Scanner::trailing_location() const {
+  std::size_t begin = token_end_;
+  while (begin < text_.size() && (text_[begin] == ' ' || text_[begin] == '\t')) ++begin;
+  if (text_.substr(begin, 3) != "// ") return {};
+  begin += 3;
+  std::string_view comment = text_.substr(begin, text_.find('\n', begin) - begin);
   while (!comment.empty() && is_space(comment.back())) comment.remove_suffix(1);
   return parse_location(comment).value_or(Location());
 }

@@ -38,7 +38,7 @@ class Scanner {
   // All up to one of the characters `ends`, without white space around it; at most `longest` long.
   std::string_view until(std::string_view ends, std::size_t longest);
   // The location written as a comment behind the last token, on its line.
-  Location trailing_location();
+  Location trailing_location() const;
 
   [[noreturn]] void fail(const std::string& message, const std::string& hint = "") const;
   [[noreturn]] void fail_at(std::size_t position, const std::string& message,
@@ -46,10 +46,12 @@ class Scanner {
 
  private:
   std::string_view peek_run() const;
+  void take(std::size_t count) { token_end_ = position_ += count; }
   std::string found() const;  // what stands here, for messages
 
   std::string_view text_;
   std::size_t position_ = 0;
+  std::size_t token_end_ = 0;  // behind the last token that was taken; skip() leaves it
 };
 
 // "digits.cc:10 encoder/conv2d_0" as Location::str() writes it; empty if it is not that.

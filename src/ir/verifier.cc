@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "ir/mistake.h"
 #include "ir/program.h"
 
 namespace trireme::ir {
@@ -81,11 +82,15 @@ class Verifier {
     if (!op.location.layer.empty() && !is_name(op.location.layer)) {
       fail(op, "'" + op.location.layer + "' is no name for a layer");
     }
-    for (const Value* operand : op.operands) {
-      if (!operand) fail(op, "an operand is missing");
-      if (!defined_.contains(operand)) {
-        fail(op, "an operand is used before it is defined, or not visible: " +
-                     (operand->name.empty() ? operand->type.str() : "%" + operand->name));
+    const std::size_t named = op.def->operands.size();
+    if (op.def->variadic ? op.operands.size() + 1 < named : op.operands.size() != named) {
+      fail(op, "it has the wrong number of operands");
+    }
+    for (std::size_t i = 0; i < op.operands.size(); ++i) {
+      // What is not defined may not even exist any more: it must not be read.
+      if (!defined_.contains(op.operands[i])) {
+        fail(op, "operand " + operand_name(op.def, i) +
+                     " is used where it is not defined or not visible");
       }
     }
     verify_types(op);
