@@ -9,6 +9,7 @@
 #include "compiler/groups.h"
 #include "transforms/channels_last.h"
 #include "transforms/cse.h"
+#include "transforms/localise.h"
 #include "transforms/prune.h"
 #include "transforms/simplify.h"
 #include "transforms/specialise.h"
@@ -106,6 +107,7 @@ std::shared_ptr<const plan::Plan> compile(const ir::Program& source,
   transforms::prune(*program, {.keep_side_effects = options.updates, .drop_inputs = true});
   dump.program("simplify", *program);
 
+  transforms::localise(*program);
   give_fetches_storage(*program);
   ir::verify(*program);
 

@@ -57,6 +57,8 @@ Epilogue find_epilogue(const ir::Program& program, const Dependencies& dependenc
   const Op* relu = only_user(program, dependencies, add->result());
   if (relu != nullptr && relu->name() == "maximum" &&
       transforms::known_constant(other_operand(*relu, add->result())) == 0.0) {
+    const ir::Value* zero = other_operand(*relu, add->result());
+    if (only_user(program, dependencies, zero) == relu) epilogue.ops.push_back(zero->producer);
     epilogue.ops.push_back(relu);
     epilogue.relu = true;
     epilogue.result = relu->result();

@@ -1,0 +1,32 @@
+#include "transforms/localise.h"
+
+#include "transforms/prune.h"
+#include "transforms/rewrite.h"
+
+namespace trireme::transforms {
+namespace {
+
+bool is_free(const ir::Op& op) {
+  return (op.has(ir::Trait::generator) && !op.has(ir::Trait::random)) || op.name() == "broadcast";
+}
+
+ir::Value* local_copy(ir::Program& program, ir::Value* value) {
+  const ir::Op* op = value->producer;
+  if (op == nullptr || !is_free(*op)) return value;
+  std::vector<ir::Value*> operands;
+  for (ir::Value* operand : op->operands) operands.push_back(local_copy(program, operand));
+  return program.append_like(program.main(), *op, std::move(operands))->result(value->index);
+}
+
+}  // namespace
+
+void localise(ir::Program& program) {
+  rewrite(program, [&](ir::Op& op) -> std::optional<std::vector<ir::Value*>> {
+    if (is_free(op)) return std::nullopt;
+    for (ir::Value*& operand : op.operands) operand = local_copy(program, operand);
+    return std::nullopt;
+  });
+  prune(program, {.keep_side_effects = true});
+}
+
+}  // namespace trireme::transforms
