@@ -58,7 +58,7 @@ struct LlvmOptions {
 std::unique_ptr<Codegen> make_llvm_codegen(LlvmOptions options);
 std::unique_ptr<Codegen> make_interpreter(Target target = host_target());
 
-// $TRIREME_CACHE_DIR, else $XDG_CACHE_HOME/trireme, else ~/.cache/trireme; empty if none exists or
+// cache_directory() of base/cache.h, made if it is not there: $TRIREME_CACHE_DIR, else $XDG_CACHE_HOME/trireme, else ~/.cache/trireme; empty if none exists or
 // can be made.
 std::string default_cache_directory();
 

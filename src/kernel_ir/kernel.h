@@ -27,22 +27,30 @@ enum class ExprOp : std::uint8_t {
   accumulator,  // final value of accumulator `index`, readable only after the loops that feed it
   accumulator_index,  // for argmax and argmin: the index that goes with the value, i64
 
-  // One argument. Floats only: sqrt floor ceil round_even trunc and the maths functions.
+  // One argument. Floats only: sqrt floor ceil round_even trunc and the maths functions. neg and
+  // abs of integers wrap. logical_not is for booleans.
   neg, abs, sqrt, floor, ceil, round_even, trunc, logical_not,
   exp, log, tanh, sigmoid, erf, sin, cos,  // removed by expand_math() for f32
-  cast,     // to `type`. float to integer truncates; NaN gives 0, out of range saturates
+  cast,     // to `type`. float to integer truncates; NaN gives 0, out of range saturates. integer
+            // to integer wraps. to boolean is "not equal to 0"
   bitcast,  // between i32 and f32, i64 and f64
 
   // Two arguments of one type. Integer arithmetic wraps; div and rem truncate as in C, and
-  // division by zero gives 0. min and max give NaN if either argument is NaN.
+  // division by zero gives 0; rem of floats is fmod. min and max give NaN if either argument is
+  // NaN, and the first of equal ones (zeros of both signs). pow is for floats. Booleans know only
+  // min, max, the bit operations and comparisons.
   add, sub, mul, div, rem, min, max, pow,
-  bit_and, bit_or, bit_xor, shl, shr,  // integers and boolean; shr is logical
+  bit_and, bit_or, bit_xor,  // integers and boolean
+  shl, shr,                  // integers; shr is logical; the count is taken modulo the width
   eq, ne, lt, le,                      // give boolean; false if either argument is NaN, ne true
 
   // Three arguments
   select,  // args[0] ? args[1] : args[2]
   fma,     // args[0] * args[1] + args[2], rounded once; floats only
 };
+
+int argument_count(ExprOp op);    // 0 to 3; a load has 1 or 2 and counts as a leaf with 0
+const char* name_of(ExprOp op);   // "add"
 
 struct Expr {
   ExprOp op;
@@ -55,6 +63,7 @@ struct Expr {
 };
 
 enum class ReduceOp : std::uint8_t { sum, prod, min, max, argmin, argmax };
+const char* name_of(ReduceOp op);
 
 // How a loop runs.
 //   parallel  iterations are independent; the outermost statement of every kernel is its only
@@ -67,7 +76,8 @@ enum class LoopKind : std::uint8_t { parallel, serial, vector };
 enum class StmtKind : std::uint8_t { loop, declare, accumulate, store };
 
 // A vector loop may contain serial loops but no other vector loop. The trip count of a loop inside
-// a vector loop must not depend on the vector variable.
+// a vector loop must not depend on the vector variable. A loop with an extent <= 0 does nothing. No
+// loop shares its variable with a loop around it (siblings may share one).
 struct Stmt {
   StmtKind kind;
 
@@ -77,9 +87,11 @@ struct Stmt {
   ExprId extent = kNoExpr;
   // vector only: partial results of a reduction go round-robin into `lanes * unroll` partial
   // accumulators: element i into partial i % (lanes * unroll). At the end partial j and j + n/2 are
-  // combined for n = lanes * unroll, then n/2 ... 1, so the result does not depend on who computes.
-  std::int32_t lanes = 1;
-  std::int32_t unroll = 1;
+  // combined for n = lanes * unroll, then n/2 ... 1, and the last one into the accumulator, so the
+  // result does not depend on who computes. When argmin or argmax combine equal values, the smaller
+  // index wins. Partials start at the identity each time the loop is run.
+  std::int32_t lanes = 1;   // 1, 2, 4 ... 64
+  std::int32_t unroll = 1;  // 1, 2, 4 ... 16
   std::vector<Stmt> body;
 
   // declare: accumulator `accumulator` starts at the identity of `reduce` (0, 1, +inf or largest,
@@ -102,7 +114,8 @@ struct Stmt {
 enum class BufferRole : std::uint8_t {
   input,    // only loaded
   output,   // only stored
-  inout,    // loaded and stored; element i is stored only after all its loads
+  inout,    // loaded and stored; element i is stored only after all its loads, where a load that
+            // several statements of one block use counts once, at its first use
   scratch,  // private to each caller; `scratch_elements` long, contents undefined at entry
 };
 
@@ -116,7 +129,8 @@ struct Buffer {
 // buffers and sizes are the kernel's parameters, in this order. Compiled form:
 //   void kernel(void* const* buffers, const int64_t* sizes, int64_t begin, int64_t end);
 // runs iterations [begin, end) of the parallel loop. Buffers never overlap unless they are the same
-// inout buffer. Loads and stores of buffers that are stored to keep their order.
+// inout buffer. Loads and stores of scratch keep their order; a load of another buffer may be done
+// earlier than written, but not where it would not have been done at all.
 class Kernel {
  public:
   std::string name;
@@ -128,20 +142,40 @@ class Kernel {
 
   const std::vector<Expr>& exprs() const { return exprs_; }
   const Expr& expr(ExprId id) const { return exprs_[static_cast<std::size_t>(id)]; }
-  ExprId add(const Expr& expr);  // returns the existing node if there is an equal one
+  // Returns the existing node if there is an equal one. The constant's value is first brought to
+  // its type: integers wrapped, f32 rounded, one NaN for all.
+  ExprId add(const Expr& expr);
 
  private:
   std::vector<Expr> exprs_;
   std::unordered_multimap<std::size_t, ExprId> ids_;
 };
 
+// Statements, for people who would rather not fill in a Stmt.
+Stmt make_loop(LoopKind kind, std::int32_t loop_var, ExprId extent, std::vector<Stmt> body,
+               std::int32_t lanes = 1, std::int32_t unroll = 1);
+Stmt make_declare(std::int32_t accumulator, ReduceOp reduce, DType type);
+Stmt make_accumulate(std::int32_t accumulator, ReduceOp reduce, DType type, ExprId value,
+                     ExprId index = kNoExpr);
+Stmt make_store(std::int32_t buffer, ExprId index, ExprId value, ExprId guard = kNoExpr);
+
+// The accumulators that are fed inside `loop` and declared outside, one accumulate statement of
+// each, in order of first use. The pointers point into `loop`.
+std::vector<const Stmt*> fed_by(const Stmt& loop);
+
 // Makes expressions, folding constants and the identities x+0, x*1, x*0 (integers), x/1, x%1,
-// select of a constant, and (a*n+b)/n with 0<=b<n where it can be seen. Every function's arguments
-// must have the types its ExprOp asks for; a violation is Error(internal).
+// select of a constant, and (a*n+b)/n, (a*n+b)%n with 0<=b<n where it can be seen. Every function's
+// arguments must have the types its ExprOp asks for; a violation is Error(internal).
+// For i64 it is assumed that index arithmetic does not overflow, that sizes are not negative and
+// that a size something is divided by is positive.
 class Builder {
  public:
   explicit Builder(Kernel& kernel) : kernel_(kernel) {}
   Kernel& kernel() { return kernel_; }
+
+  // Tells that the loop variable is always below `extent`, so that v / extent and v % extent fold.
+  void set_extent(std::int32_t loop_var, ExprId extent);
+
   DType type(ExprId id) const { return kernel_.expr(id).type; }
 
   ExprId constant(DType type, double value);
@@ -173,8 +207,20 @@ class Builder {
   ExprId logical_or(ExprId a, ExprId b) { return binary(ExprOp::bit_or, a, b); }
 
  private:
-  ExprId fold(const Expr& expr);
+  ExprId make(const Expr& expr);
+  ExprId fold(const Expr& expr);  // kNoExpr if there is nothing to fold
+  ExprId fold_integer(const Expr& expr);
+  ExprId fold_float(const Expr& expr);
+  ExprId fold_division(const Expr& expr);
+  bool is_constant(ExprId id) const { return kernel_.expr(id).op == ExprOp::constant; }
+  bool is_integer_constant(ExprId id, std::int64_t value) const;
+  bool not_negative(ExprId id) const;
+  bool less(ExprId a, ExprId b) const;  // a < b for sure
+  bool divide_exactly(ExprId a, ExprId n, ExprId* quotient);
+  void sum_terms(ExprId id, std::vector<ExprId>* terms) const;
+
   Kernel& kernel_;
+  std::unordered_map<std::int32_t, ExprId> extents_;
 };
 
 std::string print(const Kernel& kernel);

@@ -1,0 +1,99 @@
+#include "codegen/llvm/object_cache.h"
+
+#include <xxhash.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace trireme::codegen {
+namespace {
+
+// Raise it whenever the code made from the same kernel changes.
+constexpr int kCodegenVersion = 1;
+
+constexpr std::uint32_t kFormatVersion = 1;
+constexpr char kMagic[8] = {'T', 'R', 'K', 'E', 'R', 'N', 'E', 'L'};
+
+struct Header {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t length_low;
+  std::uint32_t length_high;
+  std::uint8_t hash[16];
+};
+static_assert(sizeof(Header) == 36);
+
+Header header_of(const std::string& object) {
+  Header header{};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.version = kFormatVersion;
+  header.length_low = static_cast<std::uint32_t>(object.size());
+  header.length_high = static_cast<std::uint32_t>(std::uint64_t{object.size()} >> 32);
+  XXH128_canonical_t hash;
+  XXH128_canonicalFromHash(&hash, XXH3_128bits(object.data(), object.size()));
+  std::memcpy(header.hash, hash.digest, sizeof header.hash);
+  return header;
+}
+
+}  // namespace
+
+ObjectCache::ObjectCache(std::string directory) : directory_(std::move(directory)) {
+  if (directory_.empty()) return;
+  directory_ += "/kernels";
+  try {
+    make_directories(directory_);
+  } catch (const Error&) {
+    directory_.clear();
+  }
+}
+
+std::string ObjectCache::path(const std::string& key) const {
+  return directory_ + "/" + key + ".o";
+}
+
+std::optional<std::string> ObjectCache::find(const std::string& key) const {
+  if (directory_.empty()) return std::nullopt;
+  try {
+    const std::string content = read_file(path(key));
+    if (content.size() < sizeof(Header)) return std::nullopt;
+    std::string object = content.substr(sizeof(Header));
+    const Header expected = header_of(object);
+    if (std::memcmp(content.data(), &expected, sizeof expected) != 0) return std::nullopt;
+    return object;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void ObjectCache::keep(const std::string& key, const std::string& object) const {
+  if (directory_.empty()) return;
+  const Header header = header_of(object);
+  std::string content(reinterpret_cast<const char*>(&header), sizeof header);
+  content += object;
+  try {
+    write_file_atomically(path(key), content);
+  } catch (const Error&) {  // the next process compiles again
+  }
+}
+
+std::string object_key(const kernel_ir::Kernel& kernel, const Target& target) {
+  kernel_ir::Kernel nameless = kernel;
+  nameless.name.clear();
+  for (std::string& name : nameless.sizes) name.clear();
+  for (kernel_ir::Buffer& buffer : nameless.buffers) buffer.name.clear();
+  const std::string text =
+      std::to_string(kCodegenVersion) + "\n" + target.str() + "\n" + print(nameless);
+  XXH128_canonical_t hash;
+  XXH128_canonicalFromHash(&hash, XXH3_128bits(text.data(), text.size()));
+  std::string key;
+  for (const unsigned char byte : hash.digest) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    key += kDigits[byte >> 4];
+    key += kDigits[byte & 15];
+  }
+  return key;
+}
+
+}  // namespace trireme::codegen

@@ -1,0 +1,37 @@
+#pragma once
+
+// The meaning of each ExprOp in LLVM instructions, on scalars or on vectors alike. Private to this
+// folder; includes LLVM.
+
+#include <llvm/IR/IRBuilder.h>
+
+#include "kernel_ir/kernel.h"
+
+namespace trireme::codegen {
+
+using IrBuilder = llvm::IRBuilder<>;
+
+// A type as it is held in registers (boolean is i1) and in memory (boolean is i8).
+llvm::Type* register_type(llvm::LLVMContext& context, DType type);
+llvm::Type* memory_type(llvm::LLVMContext& context, DType type);
+llvm::Type* with_lanes(llvm::Type* type, unsigned lanes);  // lanes 0: the scalar type itself
+
+llvm::Value* to_register(IrBuilder& b, DType type, llvm::Value* from_memory);
+llvm::Value* to_memory(IrBuilder& b, DType type, llvm::Value* from_register);
+
+llvm::Constant* scalar_constant(llvm::LLVMContext& context, const kernel_ir::Expr& constant);
+
+// `e` with the arguments already computed, all scalars or all vectors of one length. `argument` is
+// the type of args[0] (of args[1] for select). Not for leaves.
+llvm::Value* emit_op(IrBuilder& b, const kernel_ir::Expr& e, DType argument,
+                     llvm::Value* const* args);
+
+// One step or the combination of partial results of sum, prod, min and max.
+llvm::Value* emit_reduce(IrBuilder& b, kernel_ir::ReduceOp reduce, DType type,
+                         llvm::Value* accumulator, llvm::Value* value);
+
+// Whether value replaces accumulator in argmin or argmax.
+llvm::Value* emit_beats(IrBuilder& b, kernel_ir::ReduceOp reduce, DType type, llvm::Value* value,
+                        llvm::Value* accumulator);
+
+}  // namespace trireme::codegen

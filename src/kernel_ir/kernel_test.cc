@@ -1,0 +1,3 @@
+#include "kernel_ir/kernel.h"
+
+#include <gtest/gtest.h>

@@ -1,0 +1,246 @@
+#include "kernel_ir/scalar.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/error.h"
+
+namespace trireme::kernel_ir {
+namespace {
+
+template <class To, class From>
+To bits_as(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  std::memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+Scalar of_integer(DType type, std::int64_t value) { return {.integer = wrap(type, value)}; }
+Scalar of_number(DType type, double value) {
+  return {.number = type == DType::f32 ? static_cast<double>(static_cast<float>(value)) : value};
+}
+Scalar of_boolean(bool value) { return {.integer = value ? 1 : 0}; }
+
+std::int64_t saturate(DType type, double x) {
+  if (std::isnan(x)) return 0;
+  double low = -9223372036854775808.0;
+  double high = 9223372036854775808.0;  // one above the largest
+  if (type == DType::u8) low = 0, high = 256;
+  if (type == DType::i32) low = -2147483648.0, high = 2147483648.0;
+  x = std::trunc(x);
+  if (x < low) x = low;
+  if (x >= high) {
+    if (type == DType::i64) return std::numeric_limits<std::int64_t>::max();
+    x = high - 1;
+  }
+  return static_cast<std::int64_t>(x);
+}
+
+Scalar convert(DType to, DType from, Scalar a) {
+  if (to == DType::boolean) return of_boolean(is_float(from) ? a.number != 0 : a.integer != 0);
+  if (is_float(to)) {
+    if (is_float(from)) return of_number(to, a.number);
+    if (to == DType::f32) return {.number = static_cast<double>(static_cast<float>(a.integer))};
+    return {.number = static_cast<double>(a.integer)};
+  }
+  if (is_float(from)) return {.integer = saturate(to, a.number)};
+  return of_integer(to, a.integer);
+}
+
+Scalar reinterpret(DType to, Scalar a) {
+  switch (to) {
+    case DType::f32:
+      return {.number = static_cast<double>(bits_as<float>(static_cast<std::int32_t>(a.integer)))};
+    case DType::f64: return {.number = bits_as<double>(a.integer)};
+    case DType::i32: return {.integer = bits_as<std::int32_t>(static_cast<float>(a.number))};
+    default: return {.integer = bits_as<std::int64_t>(a.number)};
+  }
+}
+
+// Maths functions in the precision of T.
+template <class T>
+T function(ExprOp op, T x) {
+  switch (op) {
+    case ExprOp::sqrt: return std::sqrt(x);
+    case ExprOp::floor: return std::floor(x);
+    case ExprOp::ceil: return std::ceil(x);
+    case ExprOp::round_even: return std::nearbyint(x);
+    case ExprOp::trunc: return std::trunc(x);
+    case ExprOp::exp: return std::exp(x);
+    case ExprOp::log: return std::log(x);
+    case ExprOp::tanh: return std::tanh(x);
+    case ExprOp::sigmoid: return T(1) / (T(1) + std::exp(-x));
+    case ExprOp::erf: return std::erf(x);
+    case ExprOp::sin: return std::sin(x);
+    case ExprOp::cos: return std::cos(x);
+    default: fail_internal("kernel IR: this operation has no meaning for floats");
+  }
+}
+
+template <class T>
+T float_binary(ExprOp op, T a, T b) {
+  switch (op) {
+    case ExprOp::add: return a + b;
+    case ExprOp::sub: return a - b;
+    case ExprOp::mul: return a * b;
+    case ExprOp::div: return a / b;
+    case ExprOp::rem: return std::fmod(a, b);
+    case ExprOp::min: return b < a || std::isnan(b) ? b : a;
+    case ExprOp::max: return b > a || std::isnan(b) ? b : a;
+    case ExprOp::pow: return std::pow(a, b);
+    default: fail_internal("kernel IR: this operation has no meaning for floats");
+  }
+}
+
+bool compare(ExprOp op, DType argument, const Scalar* args) {
+  if (is_float(argument)) {
+    const double a = args[0].number;
+    const double b = args[1].number;
+    switch (op) {
+      case ExprOp::eq: return a == b;
+      case ExprOp::ne: return a != b;
+      case ExprOp::lt: return a < b;
+      default: return a <= b;
+    }
+  }
+  const std::int64_t a = args[0].integer;
+  const std::int64_t b = args[1].integer;
+  switch (op) {
+    case ExprOp::eq: return a == b;
+    case ExprOp::ne: return a != b;
+    case ExprOp::lt: return a < b;
+    default: return a <= b;
+  }
+}
+
+std::int64_t integer_binary(ExprOp op, DType type, std::int64_t a, std::int64_t b) {
+  const auto ua = static_cast<std::uint64_t>(a);
+  const auto ub = static_cast<std::uint64_t>(b);
+  const unsigned bits = type == DType::boolean ? 1 : static_cast<unsigned>(size_of(type)) * 8;
+  const std::uint64_t mask = bits == 64 ? ~0ull : (1ull << bits) - 1;
+  switch (op) {
+    case ExprOp::add: return static_cast<std::int64_t>(ua + ub);
+    case ExprOp::sub: return static_cast<std::int64_t>(ua - ub);
+    case ExprOp::mul: return static_cast<std::int64_t>(ua * ub);
+    case ExprOp::div:
+      if (b == 0) return 0;
+      return b == -1 ? static_cast<std::int64_t>(0 - ua) : a / b;
+    case ExprOp::rem: return b == 0 || b == -1 ? 0 : a % b;
+    case ExprOp::min: return b < a ? b : a;
+    case ExprOp::max: return b > a ? b : a;
+    case ExprOp::bit_and: return a & b;
+    case ExprOp::bit_or: return a | b;
+    case ExprOp::bit_xor: return a ^ b;
+    case ExprOp::shl: return static_cast<std::int64_t>(ua << (ub & (bits - 1)));
+    case ExprOp::shr: return static_cast<std::int64_t>((ua & mask) >> (ub & (bits - 1)));
+    default: fail_internal("kernel IR: this operation has no meaning for integers");
+  }
+}
+
+Scalar unary(ExprOp op, DType type, Scalar a) {
+  if (is_float(type)) {
+    if (op == ExprOp::neg) return {.number = -a.number};
+    if (op == ExprOp::abs) return {.number = std::fabs(a.number)};
+    if (type == DType::f64) return {.number = function<double>(op, a.number)};
+    return {.number = static_cast<double>(function<float>(op, static_cast<float>(a.number)))};
+  }
+  const std::uint64_t negated = 0 - static_cast<std::uint64_t>(a.integer);
+  switch (op) {
+    case ExprOp::neg: return of_integer(type, static_cast<std::int64_t>(negated));
+    case ExprOp::abs:
+      return a.integer < 0 ? of_integer(type, static_cast<std::int64_t>(negated)) : a;
+    case ExprOp::logical_not: return of_boolean(a.integer == 0);
+    default: fail_internal("kernel IR: this operation has no meaning for integers");
+  }
+}
+
+Scalar binary(ExprOp op, DType type, const Scalar* args) {
+  if (type == DType::f64) return {.number = float_binary(op, args[0].number, args[1].number)};
+  if (type == DType::f32) {
+    return {.number = static_cast<double>(float_binary(op, static_cast<float>(args[0].number),
+                                                       static_cast<float>(args[1].number)))};
+  }
+  return of_integer(type, integer_binary(op, type, args[0].integer, args[1].integer));
+}
+
+}  // namespace
+
+std::int64_t wrap(DType type, std::int64_t value) {
+  switch (type) {
+    case DType::boolean: return value & 1;
+    case DType::u8: return static_cast<std::uint8_t>(value);
+    case DType::i32: return static_cast<std::int32_t>(value);
+    default: return value;
+  }
+}
+
+Scalar constant_of(const Expr& constant) { return {constant.integer, constant.number}; }
+
+Scalar evaluate(ExprOp op, DType type, DType argument, const Scalar* args) {
+  switch (op) {
+    case ExprOp::cast: return convert(type, argument, args[0]);
+    case ExprOp::bitcast: return reinterpret(type, args[0]);
+    case ExprOp::eq:
+    case ExprOp::ne:
+    case ExprOp::lt:
+    case ExprOp::le: return of_boolean(compare(op, argument, args));
+    case ExprOp::select: return args[0].integer != 0 ? args[1] : args[2];
+    case ExprOp::fma:
+      if (type == DType::f64) {
+        return {.number = std::fma(args[0].number, args[1].number, args[2].number)};
+      }
+      return {.number = static_cast<double>(std::fma(static_cast<float>(args[0].number),
+                                                     static_cast<float>(args[1].number),
+                                                     static_cast<float>(args[2].number)))};
+    default: break;
+  }
+  if (argument_count(op) == 1) return unary(op, type, args[0]);
+  if (argument_count(op) == 2) return binary(op, type, args);
+  fail_internal("kernel IR: a leaf cannot be evaluated");
+}
+
+Scalar identity_of(ReduceOp reduce, DType type) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  switch (reduce) {
+    case ReduceOp::sum: return {};
+    case ReduceOp::prod: return {1, 1};
+    case ReduceOp::min:
+    case ReduceOp::argmin:
+      if (is_float(type)) return {0, infinity};
+      if (type == DType::boolean) return {1, 0};
+      if (type == DType::u8) return {255, 0};
+      if (type == DType::i32) return {std::numeric_limits<std::int32_t>::max(), 0};
+      return {std::numeric_limits<std::int64_t>::max(), 0};
+    case ReduceOp::max:
+    case ReduceOp::argmax:
+      if (is_float(type)) return {0, -infinity};
+      if (type == DType::boolean || type == DType::u8) return {0, 0};
+      if (type == DType::i32) return {std::numeric_limits<std::int32_t>::min(), 0};
+      return {std::numeric_limits<std::int64_t>::min(), 0};
+  }
+  return {};
+}
+
+Scalar reduce_step(ReduceOp reduce, DType type, Scalar accumulator, Scalar value) {
+  const Scalar args[2] = {accumulator, value};
+  switch (reduce) {
+    case ReduceOp::sum: return binary(ExprOp::add, type, args);
+    case ReduceOp::prod: return binary(ExprOp::mul, type, args);
+    case ReduceOp::min: return binary(ExprOp::min, type, args);
+    case ReduceOp::max: return binary(ExprOp::max, type, args);
+    default: return beats(reduce, type, value, accumulator) ? value : accumulator;
+  }
+}
+
+bool beats(ReduceOp reduce, DType type, Scalar value, Scalar accumulator) {
+  const bool greater = reduce == ReduceOp::argmax;
+  if (!is_float(type)) {
+    return greater ? value.integer > accumulator.integer : value.integer < accumulator.integer;
+  }
+  if (std::isnan(value.number)) return !std::isnan(accumulator.number);
+  return greater ? value.number > accumulator.number : value.number < accumulator.number;
+}
+
+}  // namespace trireme::kernel_ir
