@@ -29,9 +29,14 @@ struct Call {
 class Prepared {
  public:
   virtual ~Prepared() = default;
-  virtual std::size_t workspace_bytes() const { return 0; }
-  // tensors: one pointer per TensorDescription; workspace 64-byte aligned. Results are the same for
-  // any number of threads of `device`.
+  // What run() needs besides its tensors on a device of that many threads.
+  virtual std::size_t workspace_bytes(int threads) const {
+    (void)threads;
+    return 0;
+  }
+  // tensors: one pointer per TensorDescription, which may be null if it has no elements; results
+  // overlap nothing. workspace: 64-byte aligned. Results are the same to the bit for any number of
+  // threads of `device`.
   virtual void run(void* const* tensors, void* workspace, device::Device& device) = 0;
 };
 

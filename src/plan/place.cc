@@ -15,7 +15,8 @@ std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// A root buffer of the arena with everything that shares its storage.
+// A root buffer of the arena with everything that shares its storage: it lives from the first use
+// of any of them to the last.
 struct Block {
   int root;
   std::int64_t bytes = 0;
@@ -51,8 +52,9 @@ void place_shared(std::vector<Block>& blocks) {
   for (Block& block : blocks) {
     if (block.first >= 0) order.push_back(&block);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Block* a, const Block* b) { return a->bytes > b->bytes; });
+  std::sort(order.begin(), order.end(), [](const Block* a, const Block* b) {
+    return a->bytes != b->bytes ? a->bytes > b->bytes : a->root < b->root;
+  });
   std::vector<const Block*> placed;
   for (Block* block : order) {
     block->offset = lowest_free(*block, placed);
@@ -103,7 +105,7 @@ Placement place(const Plan& plan, const SymbolSizes& sizes, bool share) {
     Block& storage = blocks[static_cast<std::size_t>(block)];
     storage.bytes = std::max(storage.bytes, bytes);
     storage.live_at(buffer.first_step, buffer.last_step);
-    if (buffer.first_step >= 0 && (buffer.alias_of < 0 || written[i])) {
+    if (written[i] || (buffer.alias_of < 0 && buffer.first_step >= 0)) {
       result.sum_of_values += bytes;
     }
   }

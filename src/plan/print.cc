@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <tuple>
 
 #include "plan/plan.h"
 
@@ -113,9 +113,11 @@ std::string print_memory_map(const Plan& plan, const SymbolSizes& sizes) {
   for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
     if (placement.offsets[i] >= 0) order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const auto key = [&](std::size_t i) {
-      return std::pair(placement.offsets[i], plan.buffers[i].first_step);
+      const int root = root_of(plan, static_cast<int>(i));
+      const int first = plan.buffers[static_cast<std::size_t>(root)].first_step;
+      return std::tuple(placement.offsets[i], first, i);
     };
     return key(a) < key(b);
   });
@@ -126,7 +128,9 @@ std::string print_memory_map(const Plan& plan, const SymbolSizes& sizes) {
     const std::int64_t bytes = product(b.shape).evaluate(sizes) *
                                static_cast<std::int64_t>(size_of(b.dtype));
     text += fmt::format("{:>12} {:>12} {:>11}  {}{}\n", placement.offsets[i], bytes,
-                        fmt::format("{}-{}", b.first_step, b.last_step), b.name,
+                        b.first_step < 0 ? std::string("\"")
+                                         : fmt::format("{}-{}", b.first_step, b.last_step),
+                        b.name,
                         b.alias_of >= 0 ? fmt::format(" (in b{})", b.alias_of) : "");
   }
   const double ratio = placement.arena_bytes == 0

@@ -13,7 +13,8 @@ namespace {
 
 class Verifier {
  public:
-  explicit Verifier(const Plan& plan) : plan_(plan), written_(plan.buffers.size(), false) {}
+  explicit Verifier(const Plan& plan)
+      : plan_(plan), written_(plan.buffers.size(), false), lives_(plan.buffers.size()) {}
 
   void run() {
     check_buffers();
@@ -47,6 +48,11 @@ class Verifier {
           b.last_step >= static_cast<int>(plan_.steps.size())) {
         fail_internal(fmt::format("plan: {} lives from step {} to {} of {}", label(i), b.first_step,
                                   b.last_step, plan_.steps.size()));
+      }
+      Life& life = lives_[static_cast<std::size_t>(root)];
+      if (b.first_step >= 0) {
+        life.first = life.first < 0 ? b.first_step : std::min(life.first, b.first_step);
+        life.last = std::max(life.last, b.last_step);
       }
     }
   }
@@ -104,11 +110,12 @@ class Verifier {
       fail_internal(fmt::format("plan: {} touches {}, which is not an argument of it", label(step),
                                 label(i)));
     }
-    if (buffer(root_of(plan_, i)).kind != BufferKind::arena) return;
-    const Buffer& b = buffer(i);
-    if (index < b.first_step || index > b.last_step) {
+    const int root = root_of(plan_, i);
+    if (buffer(root).kind != BufferKind::arena) return;
+    const Life& life = lives_[static_cast<std::size_t>(root)];
+    if (index < life.first || index > life.last) {
       fail_internal(fmt::format("plan: {}, number {}, touches {}, which lives from {} to {}",
-                                label(step), index, label(i), b.first_step, b.last_step));
+                                label(step), index, label(i), life.first, life.last));
     }
   }
 
@@ -121,15 +128,21 @@ class Verifier {
         fail_internal(fmt::format("plan: fetch {}, {}, is never written", i, label(b)));
       }
       if (buffer(root).kind == BufferKind::arena &&
-          buffer(b).last_step + 1 != static_cast<int>(plan_.steps.size())) {
+          lives_[static_cast<std::size_t>(root)].last + 1 !=
+              static_cast<int>(plan_.steps.size())) {
         fail_internal(fmt::format("plan: fetch {}, {}, dies at step {}", i, label(b),
-                                  buffer(b).last_step));
+                                  lives_[static_cast<std::size_t>(root)].last));
       }
     }
   }
 
+  struct Life {
+    int first = -1, last = -1;
+  };
+
   const Plan& plan_;
   std::vector<bool> written_;  // by root
+  std::vector<Life> lives_;    // by root: of all that share its storage
 };
 
 }  // namespace

@@ -96,7 +96,8 @@ void Pool::worker(int thread) {
   }
 }
 
-// Goes in if there is a job that this worker has not seen and its gate is open.
+// Goes in if there is a job that this worker has not seen and its gate is open. Either way the
+// worker has seen it afterwards.
 bool Pool::try_enter(std::uint64_t* seen) {
   std::uint64_t gate = gate_.load();
   while (job_of(gate) != *seen && (gate & kOpen) != 0) {
@@ -105,31 +106,30 @@ bool Pool::try_enter(std::uint64_t* seen) {
       return true;
     }
   }
+  *seen = job_of(gate);
   return false;
 }
 
 bool Pool::enter(std::uint64_t* seen) {
+  const auto changed = [&] {
+    return job_of(gate_.load()) != *seen || closing_.load(std::memory_order_relaxed);
+  };
   while (!closing_.load(std::memory_order_relaxed)) {
-    const auto ready = [&] {
-      return try_enter(seen) || closing_.load(std::memory_order_relaxed);
-    };
-    const std::uint64_t before = *seen;
-    if (may_spin_ ? spin(ready) : ready()) {
-      if (*seen != before) return true;
-      continue;  // closing
+    if (may_spin_ ? spin(changed) : changed()) {
+      // A job may have come and gone while this worker woke up: then it watches for the next.
+      if (try_enter(seen)) return true;
+    } else {
+      sleep_until_changed(*seen);
     }
-    sleep_until_changed(*seen);
   }
   return false;
 }
 
+// Returns at once if a job after `seen` has been given out.
 void Pool::sleep_until_changed(std::uint64_t seen) {
   std::unique_lock lock(sleep_mutex_);
   sleepers_.fetch_add(1);
-  wake_.wait(lock, [&] {
-    const std::uint64_t gate = gate_.load();
-    return closing_.load() || (job_of(gate) != seen && (gate & kOpen) != 0);
-  });
+  wake_.wait(lock, [&] { return closing_.load() || job_of(gate_.load()) != seen; });
   sleepers_.fetch_sub(1);
 }
 

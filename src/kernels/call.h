@@ -1,0 +1,27 @@
+#pragma once
+
+// Reading a Call. A call that does not make sense is the compiler's mistake: Error(internal).
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/library.h"
+
+namespace trireme::kernels {
+
+using Sizes = std::vector<std::int64_t>;
+
+// The numbers called `name`: 1 or `count` of them (one stands for all), or `count` times `otherwise`
+// if the call has none.
+Sizes numbers(const Call& call, const std::string& name, std::size_t count, std::int64_t otherwise);
+bool flag(const Call& call, const std::string& name);  // false if the call does not say
+std::string text(const Call& call, const std::string& name);  // "" if the call does not say
+
+std::int64_t elements(const Sizes& shape);  // of shape[0] to shape[end)
+
+// Error(internal) with the kernel's name and the shapes it was given.
+[[noreturn]] void fail_call(const char* kernel, const Call& call, const std::string& why);
+void require_tensors(const char* kernel, const Call& call, std::size_t count);
+
+}  // namespace trireme::kernels

@@ -1,0 +1,15 @@
+#pragma once
+
+// The entries of library.cc's table, each defined in its family's file.
+
+#include "kernels/library.h"
+
+namespace trireme::kernels {
+
+std::unique_ptr<Prepared> prepare_gemm(const Call& call);
+std::unique_ptr<Prepared> prepare_conv2d_forward(const Call& call);
+std::unique_ptr<Prepared> prepare_conv2d_input_gradient(const Call& call);
+std::unique_ptr<Prepared> prepare_conv2d_weight_gradient(const Call& call);
+std::unique_ptr<Prepared> prepare_scatter_add(const Call& call);
+
+}  // namespace trireme::kernels

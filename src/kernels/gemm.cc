@@ -1,0 +1,185 @@
+// Matrix products, cut into tiles.
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "kernels/call.h"
+#include "kernels/families.h"
+#include "kernels/product.h"
+
+namespace trireme::kernels {
+
+namespace {
+
+constexpr const char* kName = "gemm";
+
+struct Problem {
+  std::int64_t batch = 1, m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false;
+  bool shared_b = false;  // one b for the whole batch
+  bool bias = false, relu = false;
+  std::int64_t operations() const { return 2 * m * n * k; }  // of one product
+};
+
+// How one product is cut: into runs of rows of c, or of columns.
+struct Cut {
+  bool by_rows = true;
+  std::int64_t size = 0;   // rows or columns of each tile but perhaps the last
+  std::int64_t tiles = 0;
+};
+
+// The number of tiles, a power of two. A tile should take some 20 us at least; beyond a few tiles,
+// larger ones waste less.
+std::int64_t wanted_tiles(std::int64_t operations) {
+  constexpr std::int64_t kMillion = 1'000'000;
+  std::int64_t tiles = 1;
+  while (tiles < 256) {
+    const std::int64_t least = tiles < 2 ? 2 * kMillion : tiles < 16 ? 4 * kMillion : 32 * kMillion;
+    if (operations / (2 * tiles) < least) break;
+    tiles *= 2;
+  }
+  return tiles;
+}
+
+// Every tile reads all of one operand. Rows are the better cut, for the libraries lose nothing at
+// few rows, unless b is large, or transposed: then it is packed anew for every tile of rows.
+Cut cut_of(const Problem& p) {
+  constexpr std::int64_t kSmallB = 256 * 1024;  // elements: half of a level 2 cache
+  Cut cut;
+  cut.by_rows = p.transpose_b ? p.m >= 4 * p.n : p.m >= p.n || p.k * p.n <= kSmallB;
+  const std::int64_t extent = cut.by_rows ? p.m : p.n;
+  const std::int64_t unit = cut.by_rows ? 8 : 16;
+  const std::int64_t least = cut.by_rows ? 16 : 64;
+  const std::int64_t tiles = wanted_tiles(p.operations());
+  const std::int64_t even = (extent + tiles - 1) / tiles;
+  cut.size = tiles == 1 ? extent : std::max(least, (even + unit - 1) / unit * unit);
+  cut.tiles = (extent + cut.size - 1) / cut.size;
+  return cut;
+}
+
+template <class T>
+class Gemm : public Prepared {
+ public:
+  explicit Gemm(const Problem& problem) : p_(problem) {
+    if (p_.batch * p_.m * p_.n != 0) cut_ = cut_of(p_);
+    constexpr std::int64_t kLeastPerChunk = 2'000'000;
+    const std::int64_t per_tile = p_.operations() / std::max<std::int64_t>(cut_.tiles, 1) + 1;
+    grain_ = std::max<std::int64_t>(1, kLeastPerChunk / per_tile);
+    prepare_products();
+  }
+
+  void run(void* const* tensors, void*, device::Device& device) override {
+    const std::int64_t count = p_.batch * cut_.tiles;
+    const auto* a = static_cast<const T*>(tensors[0]);
+    const auto* b = static_cast<const T*>(tensors[1]);
+    const auto* bias = p_.bias ? static_cast<const T*>(tensors[2]) : nullptr;
+    auto* c = static_cast<T*>(tensors[p_.bias ? 3 : 2]);
+    device.run(count, grain_, count > 1, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) tile(i, a, b, bias, c);
+    });
+  }
+
+ private:
+  void tile(std::int64_t index, const T* a, const T* b, const T* bias, T* c) const {
+    const std::int64_t product = index / cut_.tiles;
+    const std::int64_t from = index % cut_.tiles * cut_.size;
+    a += product * p_.m * p_.k;
+    b += p_.shared_b ? 0 : product * p_.k * p_.n;
+    c += product * p_.m * p_.n;
+    Product part{p_.transpose_a, p_.transpose_b, p_.m, p_.n, p_.k,
+                 p_.transpose_a ? p_.m : p_.k, p_.transpose_b ? p_.k : p_.n, p_.n};
+    if (cut_.by_rows) {
+      part.m = std::min(cut_.size, p_.m - from);
+      a += p_.transpose_a ? from : from * part.a_stride;
+      c += from * p_.n;
+    } else {
+      part.n = std::min(cut_.size, p_.n - from);
+      b += p_.transpose_b ? from * part.b_stride : from;
+      c += from;
+      if (bias != nullptr) bias += from;
+    }
+    if (p_.k > 0) {
+      multiply(part, a, b, c);
+    } else {
+      for (std::int64_t i = 0; i < part.m; ++i) std::fill_n(c + i * p_.n, part.n, T{0});
+    }
+    finish(part, bias, c);
+  }
+
+  // Adds the bias to each row and cuts off what is negative, while the tile is in cache.
+  void finish(const Product& part, const T* bias, T* c) const {
+    if (bias == nullptr && !p_.relu) return;
+    for (std::int64_t i = 0; i < part.m; ++i) {
+      T* row = c + i * part.c_stride;
+      if (bias != nullptr) {
+        for (std::int64_t j = 0; j < part.n; ++j) row[j] += bias[j];
+      }
+      if (p_.relu) {
+        for (std::int64_t j = 0; j < part.n; ++j) row[j] = row[j] < T{0} ? T{0} : row[j];
+      }
+    }
+  }
+
+  Problem p_;
+  Cut cut_;
+  std::int64_t grain_ = 1;
+};
+
+Problem read(const Call& call) {
+  Problem p;
+  p.transpose_a = flag(call, "transpose_a");
+  p.transpose_b = flag(call, "transpose_b");
+  p.bias = flag(call, "has_bias");
+  const std::string epilogue = text(call, "epilogue");
+  p.relu = epilogue == "relu";
+  if (!p.relu && !epilogue.empty()) fail_call(kName, call, "there is no epilogue " + epilogue);
+  require_tensors(kName, call, p.bias ? 4 : 3);
+  const Sizes& a = call.tensors[0].shape;
+  const Sizes& b = call.tensors[1].shape;
+  const Sizes& c = call.tensors.back().shape;
+  if (a.size() < 2 || b.size() < 2) fail_call(kName, call, "operands need two dimensions or more");
+  const auto last = [](const Sizes& s, std::size_t i) { return s[s.size() - i]; };
+  p.m = last(a, p.transpose_a ? 1 : 2);
+  p.k = last(a, p.transpose_a ? 2 : 1);
+  p.n = last(b, p.transpose_b ? 2 : 1);
+  const Sizes leading(a.begin(), a.end() - 2);
+  p.batch = elements(leading);
+  p.shared_b = b.size() == 2;
+  Sizes result = leading;
+  result.insert(result.end(), {p.m, p.n});
+  const bool same_batch = p.shared_b || Sizes(b.begin(), b.end() - 2) == leading;
+  if (last(b, p.transpose_b ? 1 : 2) != p.k || !same_batch || c != result) {
+    fail_call(kName, call, "the shapes do not fit");
+  }
+  if (p.bias && call.tensors[2].shape != Sizes{p.n}) fail_call(kName, call, "bias must be [n]");
+  for (const TensorDescription& tensor : call.tensors) {
+    if (tensor.dtype != call.tensors[0].dtype) fail_call(kName, call, "dtypes differ");
+  }
+  return p;
+}
+
+// A batch of a's rows times one b is one tall product.
+void collapse(Problem& p) {
+  if (!p.shared_b || p.transpose_a) return;
+  p.m *= p.batch;
+  p.batch = 1;
+}
+
+}  // namespace
+
+std::unique_ptr<Prepared> prepare_gemm(const Call& call) {
+  Problem p = read(call);
+  collapse(p);
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  if (p.m > kMost || p.n > kMost || p.k > kMost) {
+    fail_usage("a matrix product has a dimension of 2^31 or more; split the batch");
+  }
+  switch (call.tensors[0].dtype) {
+    case DType::f32: return std::make_unique<Gemm<float>>(p);
+    case DType::f64: return std::make_unique<Gemm<double>>(p);
+    default: fail_call(kName, call, "only f32 and f64 are multiplied");
+  }
+}
+
+}  // namespace trireme::kernels
