@@ -1,0 +1,97 @@
+#include "checks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/float_text.h"
+
+namespace trireme::conformance {
+namespace {
+
+constexpr double kGradientTolerance = 1e-6;
+constexpr std::size_t kMostElements = 200;  // of an operand whose derivatives are measured
+
+std::vector<const ir::Value*> watched(const Case& c) {
+  std::vector<const ir::Value*> values(c.results.begin(), c.results.end());
+  values.insert(values.end(), c.gradients.begin(), c.gradients.end());
+  return values;
+}
+
+// The seed of a Session's first run, as session.cc makes it of SessionOptions::seed: the first
+// number of SplitMix64.
+std::uint64_t first_run_seed(std::uint64_t seed) {
+  std::uint64_t z = seed + 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+ops::EvaluateOptions options() {
+  return {.training = true, .run_seed = first_run_seed(kSeed)};
+}
+
+double loss_of(Case& c, const ops::RefTensors& inputs) {
+  ops::RefTensors parameters = c.parameters;
+  return ops::evaluate(c.program->ir(), inputs, parameters, {c.loss}, options())[0].data[0];
+}
+
+// The derivative of the loss by element `i` of input `name`.
+double central_difference(Case& c, const std::string& name, std::size_t i) {
+  ops::RefTensors inputs = c.inputs;
+  double& x = inputs.at(name).data[i];
+  const double at = x, step = 1e-5 * std::max(1.0, std::abs(at));
+  x = at + step;
+  const double above = loss_of(c, inputs);
+  x = at - step;
+  const double below = loss_of(c, inputs);
+  return (above - below) / (2 * step);
+}
+
+}  // namespace
+
+std::vector<ops::RefTensor> expected_of(Case& c) {
+  ops::RefTensors parameters = c.parameters;
+  return ops::evaluate(c.program->ir(), c.inputs, parameters, watched(c), options());
+}
+
+double distance(const ops::RefTensor& a, const ops::RefTensor& b) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (a.shape != b.shape) return kInfinity;
+  double largest = 0, worst = 0;
+  for (double x : b.data) {
+    if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
+  }
+  const double least = largest > 0 ? std::min(1.0, largest) : 1.0;
+  for (std::size_t i = 0; i < a.data.size(); ++i) {
+    const double x = a.data[i], y = b.data[i];
+    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+    if (!std::isfinite(x) || !std::isfinite(y)) return kInfinity;
+    worst = std::max(worst, std::abs(x - y) / std::max(std::abs(y), least));
+  }
+  return worst;
+}
+
+void check_gradient(Case& c, const std::vector<ops::RefTensor>& expected, Column& column) {
+  if (!c.loss || !c.check_gradient) return;
+  ++column.cases;
+  for (std::size_t g = 0; g < c.gradients.size(); ++g) {
+    const ops::RefTensor& gradient = expected[c.results.size() + g];
+    const std::string& name = c.wanted[g]->name;
+    if (!c.inputs.contains(name)) continue;
+    double scale = 1;
+    for (double x : gradient.data) scale = std::max(scale, std::abs(x));
+    const std::size_t stride = 1 + gradient.data.size() / kMostElements;
+    for (std::size_t i = 0; i < gradient.data.size(); i += stride) {
+      const double measured = central_difference(c, name, i);
+      const double error = std::abs(measured - gradient.data[i]) / scale;
+      column.worst = std::max(column.worst, error);
+      if (error <= kGradientTolerance) continue;
+      column.fail(c.label + ": the derivative by " + name + "[" + std::to_string(i) + "] is " +
+                  float_text(measured) + ", the gradient says " + float_text(gradient.data[i]));
+      return;
+    }
+  }
+}
+
+}  // namespace trireme::conformance

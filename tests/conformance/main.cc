@@ -1,0 +1,161 @@
+// The conformance suite: every op of the catalog, all its samples, each kind of check one column.
+//
+// usage: conformance [--op NAME]... [--no-twin] [--python PATH] [--source DIR]
+//
+// Exits 0 only if no cell of the table failed and none is empty without a reason.
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "base/error.h"
+#include "checks.h"
+#include "twin.h"
+
+namespace trireme::conformance {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> ops;
+  bool twin = true;
+  std::string python = "/usr/bin/python3";
+  std::string source = TRIREME_SOURCE;
+};
+
+struct Row {
+  std::string op;
+  int cases = 0;
+  Column reference, gradient;
+  CompiledColumns compiled;
+  TwinColumns twin;
+};
+
+constexpr const char* kNoGradient = "not differentiable";
+constexpr const char* kNotSmooth = "not smooth at the samples";
+
+Row check(const ops::Op& op, Twin& twin) {
+  Row row{.op = op.name};
+  for (Case& c : cases_of(op)) {
+    ++row.cases;
+    ++row.reference.cases;
+    try {
+      const std::vector<ops::RefTensor> expected = expected_of(c);
+      check_compiled(c, expected, row.compiled);
+      check_gradient(c, expected, row.gradient);
+      if (!c.twin.empty()) twin.add(c, expected);
+    } catch (const std::exception& error) {
+      row.reference.fail(c.label + ": " + error.what());
+    }
+  }
+  return row;
+}
+
+// Why columns that saw no case saw none.
+void give_reasons(const ops::Op& op, const Arguments& arguments, Row& row) {
+  const bool differentiable = op.gradient && !op.has(ir::Trait::not_differentiable);
+  if (!differentiable) {
+    row.gradient.reason = row.twin.gradients.reason = kNoGradient;
+  } else if (row.gradient.cases == 0) {
+    row.gradient.reason = row.twin.gradients.reason = kNotSmooth;
+  }
+  std::string reason = op.no_twin_reason;
+  if (!arguments.twin) reason = "--no-twin";
+  if (reason.empty()) return;
+  row.twin.values.reason = reason;
+  if (differentiable) row.twin.gradients.reason = reason;
+}
+
+std::string cell(const Column& column) {
+  if (!column.failure.empty()) return "FAIL";
+  if (column.cases == 0) return column.reason.empty() ? "MISSING" : "-";
+  char text[24];
+  if (column.worst == 0) return "exact";
+  std::snprintf(text, sizeof text, "%.0e", column.worst);
+  return text;
+}
+
+std::vector<const Column*> columns_of(const Row& row) {
+  return {&row.reference,          &row.compiled.one_thread, &row.compiled.two_threads,
+          &row.compiled.interpreter, &row.compiled.unfused,  &row.gradient,
+          &row.twin.values,        &row.twin.gradients};
+}
+
+// Returns the number of cells that failed or are missing without a reason.
+int print_table(const std::vector<Row>& rows) {
+  std::printf("Largest relative error over all cases; \"-\" is explained below.\n\n");
+  std::printf("%-24s %5s %9s %9s %9s %9s %9s %9s %9s %9s\n", "op", "cases", "reference", "1 thread",
+              "2 threads", "interpr.", "unfused", "gradient", "twin", "twin grad");
+  int bad = 0, cases = 0;
+  for (const Row& row : rows) {
+    std::printf("%-24s %5d", row.op.c_str(), row.cases);
+    cases += row.cases;
+    for (const Column* column : columns_of(row)) {
+      const std::string text = cell(*column);
+      bad += text == "FAIL" || text == "MISSING";
+      std::printf(" %9s", text.c_str());
+    }
+    std::printf("\n");
+  }
+  std::printf("\n");
+  for (const Row& row : rows) {
+    const std::string twin = row.twin.values.reason, gradient = row.gradient.reason;
+    if (!gradient.empty()) std::printf("%s: no gradient checked: %s\n", row.op.c_str(), gradient.c_str());
+    if (!twin.empty()) std::printf("%s: no twin: %s\n", row.op.c_str(), twin.c_str());
+  }
+  for (const Row& row : rows) {
+    for (const Column* column : columns_of(row)) {
+      if (!column->failure.empty()) std::printf("FAIL %s\n", column->failure.c_str());
+    }
+  }
+  std::printf("\n%zu ops, %d cases, %d cells failed or missing\n", rows.size(), cases, bad);
+  return bad;
+}
+
+Arguments parse(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto next = [&] {
+      if (++i >= argc) fail_usage("conformance: " + word + " needs a value");
+      return std::string(argv[i]);
+    };
+    if (word == "--op") arguments.ops.push_back(next());
+    else if (word == "--no-twin") arguments.twin = false;
+    else if (word == "--python") arguments.python = next();
+    else if (word == "--source") arguments.source = next();
+    else fail_usage("conformance: unknown option " + word);
+  }
+  if (arguments.ops.empty()) arguments.ops = ops::catalog().names();
+  return arguments;
+}
+
+int run(const Arguments& arguments) {
+  Twin twin;
+  std::vector<Row> rows;
+  for (const std::string& name : arguments.ops) {
+    const ops::Op* op = ops::catalog().find(name);
+    if (!op) fail_usage("conformance: there is no op " + name);
+    rows.push_back(check(*op, twin));
+  }
+  if (arguments.twin) {
+    const auto columns = twin.run(arguments.python, arguments.source + "/twin.py");
+    for (Row& row : rows) {
+      if (const auto found = columns.find(row.op); found != columns.end()) row.twin = found->second;
+    }
+  }
+  for (Row& row : rows) give_reasons(*ops::catalog().find(row.op), arguments, row);
+  return print_table(rows) == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace trireme::conformance
+
+int main(int argc, char** argv) {
+  try {
+    return trireme::conformance::run(trireme::conformance::parse(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+}

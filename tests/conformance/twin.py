@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""The independent twin: computes the cases of the conformance suite with PyTorch.
+
+usage: twin.py CASES ANSWERS
+
+CASES has one JSON object per line: op, twin (a Python expression of x[0], x[1] ... and of the
+attributes' names), operands, results, weights and gradients. Everything is computed in double
+precision, as our reference is. ANSWERS gets one line per case and kind:
+    <op> values|gradients <largest error> [what failed]
+"""
+
+import json
+import math
+import sys
+
+import numpy
+import torch
+import torch.nn.functional as F
+
+DTYPES = {"boolean": torch.bool, "bool": torch.bool, "u8": torch.uint8, "i32": torch.int32,
+          "i64": torch.int64, "f32": torch.float64, "f64": torch.float64}
+TOLERANCE = 1e-9  # both sides compute in double
+
+
+def tensor(record):
+    data = numpy.array(record["data"].split(), dtype=numpy.float64)
+    return torch.from_numpy(data).reshape(record["shape"]).to(DTYPES[record["dtype"]])
+
+
+def attribute(value):
+    return DTYPES[value["dtype"]] if isinstance(value, dict) else value
+
+
+def distance(got, expected):
+    """As distance() in checks.cc."""
+    if got.shape != expected.shape:
+        return math.inf
+    if got.numel() == 0:
+        return 0.0
+    a, b = got.detach().double(), expected.double()
+    same = (a == b) | (a.isnan() & b.isnan())
+    if not bool((same | (a.isfinite() & b.isfinite())).all()):
+        return math.inf
+    finite = b[b.isfinite()].abs()
+    largest = float(finite.max()) if finite.numel() else 0.0
+    least = min(1.0, largest) if largest > 0 else 1.0
+    error = (a - b).abs() / b.abs().clamp(min=least)
+    return float(torch.where(same, torch.zeros_like(error), error).max())
+
+
+def judged(case, kind, pairs, tolerance):
+    worst, failure = 0.0, ""
+    for name, got, expected in pairs:
+        error = distance(got, expected)
+        worst = max(worst, error)
+        if not error <= tolerance and not failure:
+            failure = (f"{case['label']}: {name}: PyTorch says {list(got.shape)} "
+                       f"{got.flatten()[:6].tolist()}, we say {list(expected.shape)} "
+                       f"{expected.flatten()[:6].tolist()}")
+    return f"{case['op']} {kind} {worst} {failure}".replace("\n", " ")
+
+
+def compute(case):
+    x = [tensor(record) for record in case["operands"]]
+    wants_gradients = bool(case["weights"])
+    if wants_gradients:
+        for operand in x:
+            if operand.is_floating_point():
+                operand.requires_grad_(True)
+    names = {name: attribute(value) for name, value in case["attributes"].items()}
+    got = eval(case["twin"], {"torch": torch, "F": F, "math": math, "numpy": numpy, "x": x}, names)
+    got = list(got) if isinstance(got, (tuple, list)) else [got]
+    expected = [tensor(record) for record in case["results"]]
+    if len(got) != len(expected):
+        raise ValueError(f"the twin gives {len(got)} results instead of {len(expected)}")
+    pairs = [(f"result {i}", g, e) for i, (g, e) in enumerate(zip(got, expected))]
+    yield judged(case, "values", pairs, TOLERANCE)
+    if not wants_gradients:
+        return
+    loss = sum((g * tensor(w)).sum() for g, w in zip(got, case["weights"]) if w)
+    if loss.requires_grad:
+        loss.backward()
+    pairs = []
+    for i, (operand, record) in enumerate(zip(x, case["gradients"])):
+        if record:
+            gradient = torch.zeros_like(operand) if operand.grad is None else operand.grad
+            pairs.append((f"the gradient by x[{i}]", gradient, tensor(record)))
+    yield judged(case, "gradients", pairs, TOLERANCE)
+
+
+def main():
+    torch.set_num_threads(1)
+    with open(sys.argv[1], encoding="utf-8") as cases, \
+            open(sys.argv[2], "w", encoding="utf-8") as answers:
+        for line in cases:
+            case = json.loads(line)
+            try:
+                lines = list(compute(case))
+            except Exception as error:  # a twin that does not run is a finding, not a crash
+                text = f"{type(error).__name__}: {error}".replace("\n", " ")
+                lines = [f"{case['op']} values inf {case['label']}: {text}"]
+            answers.write("".join(text + "\n" for text in lines))
+
+
+if __name__ == "__main__":
+    main()
