@@ -130,8 +130,8 @@ class TRIREME_API Batches {
  public:
   Batches(Dataset dataset, std::int64_t batch_size, BatchOptions options);  // Errors: usage
 
-  std::int64_t size() const;        // batches in an epoch
-  std::int64_t examples() const;    // examples in an epoch, without those dropped
+  std::int64_t size() const;      // batches in an epoch
+  std::int64_t examples() const;  // examples in an epoch, without those dropped
   std::int64_t batch_size() const { return batch_size_; }
   const Dataset& dataset() const { return dataset_; }
   BatchStream epoch(std::int64_t number) const;
@@ -182,8 +182,8 @@ struct CsvOptions {
   std::vector<std::string> features;  // empty: all other columns
   std::vector<std::string> one_hot;   // text columns that become zeros and ones, one per word
   char separator = ',';
-  bool header = true;   // else columns are called "0", "1" ...
-  int skip_lines = 0;   // before the header
+  bool header = true;        // else columns are called "0", "1" ...
+  int skip_lines = 0;        // before the header
   bool standardise = false;  // features to mean 0 and deviation 1 over the file
 };
 

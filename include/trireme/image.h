@@ -13,7 +13,7 @@ namespace trireme::image {
 // An image is a Tensor u8[height, width, channels] with 1 (gray) or 3 (RGB) channels.
 
 struct LoadOptions {
-  int channels = 0;                      // 1 or 3; 0: as the file has it
+  int channels = 0;                       // 1 or 3; 0: as the file has it
   std::int64_t max_pixels = 100'000'000;  // more is refused before any memory is taken
 };
 

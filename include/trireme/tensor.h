@@ -70,12 +70,13 @@ class TRIREME_API Tensor {
   }
 
   Tensor clone() const;
-  Tensor reshaped(std::vector<std::int64_t> shape) const;  // shares memory; one -1 is inferred
+  Tensor reshaped(std::vector<std::int64_t> shape) const;   // shares memory; one -1 is inferred
   Tensor rows(std::int64_t begin, std::int64_t end) const;  // [begin, end) of axis 0; shares memory
-  Tensor cast(DType dtype) const;  // a copy; floats are truncated to integers and saturate, NaN is 0
+  Tensor cast(
+      DType dtype) const;  // a copy; floats are truncated to integers and saturate, NaN is 0
 
   bool shares_memory() const { return data_.use_count() > 1; }
-  std::string type_str() const;                // "f32[64, 10]"
+  std::string type_str() const;               // "f32[64, 10]"
   std::string str(int edge_items = 3) const;  // for people: long axes are shortened in the middle
 
  private:

@@ -24,9 +24,8 @@ class Printer {
 
   std::string print() {
     if (tensor_.rank() == 0) return element_text(tensor_, 0);
-    visit(0, 0, [&](std::int64_t i) {
-      width_ = std::max(width_, element_text(tensor_, i).size());
-    });
+    visit(0, 0,
+          [&](std::int64_t i) { width_ = std::max(width_, element_text(tensor_, i).size()); });
     text_.clear();
     visit(0, 0, [&](std::int64_t i) {
       text_ += fmt::format("{:>{}}", element_text(tensor_, i), width_);
@@ -44,8 +43,9 @@ class Printer {
     std::int64_t stride = 1;
     for (int a = axis + 1; a < tensor_.rank(); ++a) stride *= tensor_.dim(a);
     const std::string separator =
-        last ? ", " : "," + std::string(static_cast<std::size_t>(tensor_.rank() - axis - 1), '\n') +
-                          std::string(static_cast<std::size_t>(axis) + 1, ' ');
+        last ? ", "
+             : "," + std::string(static_cast<std::size_t>(tensor_.rank() - axis - 1), '\n') +
+                   std::string(static_cast<std::size_t>(axis) + 1, ' ');
     const bool shortened = size > 2 * edge_ + 1;
     text_ += '[';
     for (std::int64_t i = 0; i < size; ++i) {

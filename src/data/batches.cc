@@ -16,7 +16,9 @@ namespace trireme::data {
 class BatchStream::Reader {
  public:
   Reader(Dataset dataset, std::int64_t epoch, std::int64_t batch_size, BatchOptions options)
-      : dataset_(std::move(dataset)), epoch_(epoch), batch_size_(batch_size),
+      : dataset_(std::move(dataset)),
+        epoch_(epoch),
+        batch_size_(batch_size),
         drop_last_(options.drop_last) {
     if (options.prefetch) thread_ = std::thread([this] { run(); });
   }

@@ -35,7 +35,7 @@ std::uint64_t fnv1a(std::string_view text) {
 // Where the unpacked content of `path` is kept; empty if nowhere.
 std::string kept_path(const std::string& path) {
   const std::string directory = cache_directory();
-  struct stat status {};
+  struct stat status{};
   if (directory.empty() || ::stat(path.c_str(), &status) != 0) return "";
   std::error_code error;
   const std::string absolute = std::filesystem::absolute(path, error).string();
@@ -51,7 +51,7 @@ std::string kept_path(const std::string& path) {
 Blob map_kept(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
-  struct stat status {};
+  struct stat status{};
   void* memory = MAP_FAILED;
   std::size_t size = 0;
   if (::fstat(fd, &status) == 0 && status.st_size > static_cast<off_t>(sizeof(Trailer))) {

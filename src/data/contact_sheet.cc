@@ -106,8 +106,7 @@ Tensor contact_sheet(const Tensor& images, const std::vector<Caption>& captions,
   const std::int64_t scale = std::max<std::int64_t>(1, kWantedImage / images.dim(3));
   const std::int64_t image_width = images.dim(3) * scale;
   const std::int64_t image_height = images.dim(2) * scale;
-  const std::int64_t cell_width =
-      std::max(image_width + 2 * kBorder, text_width(letters)) + kGap;
+  const std::int64_t cell_width = std::max(image_width + 2 * kBorder, text_width(letters)) + kGap;
   const std::int64_t cell_height = image_height + 2 * kBorder + 4 + 2 * kLine + kGap;
   const std::int64_t columns = std::min<std::int64_t>(options.columns, count);
   const std::int64_t rows = (count + columns - 1) / columns;

@@ -25,7 +25,8 @@ class CsvReader {
   int line() const { return line_; }
 
   void skip_line() {
-    while (!text_.empty() && take() != '\n') {}
+    while (!text_.empty() && take() != '\n') {
+    }
   }
 
   // The next row that is not an empty line; false at the end of the text.
@@ -114,8 +115,8 @@ CsvTable parse_csv(std::string_view text, const std::string& name, const CsvForm
   table.columns.resize(table.header.size());
   for (; more; more = reader.next_row(&cells, &line)) {
     if (cells.size() != table.header.size()) {
-      fail_data(at_line(name, line) + std::to_string(cells.size()) + " cells, but the first line has " +
-                std::to_string(table.header.size()));
+      fail_data(at_line(name, line) + std::to_string(cells.size()) +
+                " cells, but the first line has " + std::to_string(table.header.size()));
     }
     table.lines.push_back(line);
     for (std::size_t c = 0; c < cells.size(); ++c) {

@@ -176,8 +176,7 @@ Batch Dataset::gather(std::span<const std::int64_t> source_rows) const {
   return source_->gather(source_rows);
 }
 
-Dataset from_tensors(std::map<std::string, Tensor> columns,
-                     std::vector<std::string> class_names) {
+Dataset from_tensors(std::map<std::string, Tensor> columns, std::vector<std::string> class_names) {
   return Dataset(std::make_shared<TensorSource>(std::move(columns), std::move(class_names)));
 }
 

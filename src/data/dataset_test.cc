@@ -20,9 +20,9 @@ Dataset counting(std::int64_t n) {
   std::iota(ids.begin(), ids.end(), 0);
   std::vector<float> twice;
   for (const std::int64_t id : ids) twice.insert(twice.end(), {id * 1.0f, id * 2.0f});
-  return from_tensors({{"id", Tensor::from<std::int64_t>({n}, ids)},
-                       {"x", Tensor::from<float>({n, 2}, twice)}},
-                      {"a", "b"});
+  return from_tensors(
+      {{"id", Tensor::from<std::int64_t>({n}, ids)}, {"x", Tensor::from<float>({n, 2}, twice)}},
+      {"a", "b"});
 }
 
 Ids ids_of(const Batches& batches, std::int64_t epoch) {

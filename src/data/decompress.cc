@@ -28,8 +28,8 @@ std::string gunzip(std::string_view packed, const std::string& name, std::size_t
   z_stream stream{};
   constexpr int kGzipOnly = 16 + MAX_WBITS;
   if (inflateInit2(&stream, kGzipOnly) != Z_OK) fail_internal("zlib cannot start");
-  const std::unique_ptr<z_stream, void (*)(z_stream*)> guard(
-      &stream, [](z_stream* s) { inflateEnd(s); });
+  const std::unique_ptr<z_stream, void (*)(z_stream*)> guard(&stream,
+                                                             [](z_stream* s) { inflateEnd(s); });
 
   std::string output;
   std::size_t consumed = 0;

@@ -43,12 +43,11 @@ std::string find_data_file(const KnownPlace& place, const std::vector<std::strin
       if (fs::is_regular_file(path, error)) return path.string();
     }
   }
-  const std::string places = directory.empty()
-                                 ? "in $TRIREME_DATA, in ../shared/data" +
-                                       (place.system_folder.empty()
-                                            ? std::string()
-                                            : " and in " + place.system_folder)
-                                 : "in " + directory;
+  const std::string places =
+      directory.empty()
+          ? "in $TRIREME_DATA, in ../shared/data" +
+                (place.system_folder.empty() ? std::string() : " and in " + place.system_folder)
+          : "in " + directory;
   fail(ErrorKind::not_found, place.name + ": no " + files.front() + " found " + places + "; " +
                                  place.advice + ", or name the directory that has it");
 }

@@ -11,7 +11,12 @@ namespace trireme::data {
 
 // The element types of the IDX format, by its codes.
 enum class IdxType : std::uint8_t {
-  u8 = 0x08, i8 = 0x09, i16 = 0x0b, i32 = 0x0c, f32 = 0x0d, f64 = 0x0e
+  u8 = 0x08,
+  i8 = 0x09,
+  i16 = 0x0b,
+  i32 = 0x0c,
+  f32 = 0x0d,
+  f64 = 0x0e
 };
 
 // An IDX file: two zero bytes, the type, the number of dimensions, each size as 32 bits, then the

@@ -26,8 +26,7 @@ std::vector<Tap> taps(std::int64_t in, std::int64_t out) {
     const double centre = (static_cast<double>(i) + 0.5) * scale - 0.5;
     Tap tap;
     tap.first = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::ceil(centre - reach)));
-    const auto last =
-        std::min(in - 1, static_cast<std::int64_t>(std::floor(centre + reach)));
+    const auto last = std::min(in - 1, static_cast<std::int64_t>(std::floor(centre + reach)));
     double sum = 0;
     for (std::int64_t j = tap.first; j <= last; ++j) {
       const double weight = std::max(0.0, 1.0 - std::abs(static_cast<double>(j) - centre) / reach);

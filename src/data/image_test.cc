@@ -49,8 +49,8 @@ double largest_difference(const Tensor& a, const Tensor& b) {
   EXPECT_EQ(a.shape(), b.shape());
   double largest = 0;
   for (std::int64_t i = 0; i < a.elements(); ++i) {
-    largest = std::max(largest, std::abs(1.0 * a.data<std::uint8_t>()[i] -
-                                         b.data<std::uint8_t>()[i]));
+    largest =
+        std::max(largest, std::abs(1.0 * a.data<std::uint8_t>()[i] - b.data<std::uint8_t>()[i]));
   }
   return largest;
 }
@@ -158,7 +158,7 @@ TEST(ContactSheet, MarksWhatIsWrong) {
     if (pixels[i] == 205 && pixels[i + 1] == 35) ++red;
   }
   const std::int64_t border = 120 * 120 - 112 * 112;
-  EXPECT_GT(red, border);         // the border and four letters
+  EXPECT_GT(red, border);  // the border and four letters
   EXPECT_LT(red, border + 4 * 140);
   EXPECT_THROW(contact_sheet(images, {}), Error);
   EXPECT_THROW(contact_sheet(Tensor(u8, {1, 1, 2, 2}), {{}}), Error);

@@ -15,7 +15,8 @@ namespace {
 class ImageSource : public Source {
  public:
   ImageSource(Idx images, std::vector<std::int64_t> labels, std::vector<std::string> class_names)
-      : images_(std::move(images)), labels_(std::move(labels)),
+      : images_(std::move(images)),
+        labels_(std::move(labels)),
         class_names_(std::move(class_names)) {
     const std::vector<std::int64_t>& shape = images_.shape;
     const std::int64_t channels = shape.size() == 4 ? shape[3] : 1;
@@ -40,7 +41,9 @@ class ImageSource : public Source {
       const auto row = static_cast<std::size_t>(rows[i]);
       const unsigned char* in = stored + row * channels * pixels;
       for (std::size_t c = 0; c < channels; ++c) {
-        for (std::size_t p = 0; p < pixels; ++p) out[c * pixels + p] = floats_[in[p * channels + c]];
+        const unsigned char* from = in + c;
+        float* to = out + c * pixels;
+        for (std::size_t p = 0; p < pixels; ++p, from += channels) to[p] = floats_[*from];
       }
       label.data<std::int64_t>()[i] = labels_[row];
     }
@@ -90,16 +93,15 @@ Dataset idx_images(const std::string& images_path, const std::string& labels_pat
   if (images.type != IdxType::u8 || rank < 3 || rank > 4) {
     fail_data(images_path + ": images must be bytes of shape [n, height, width(, channels)]");
   }
-  const std::int64_t classes = options.classes > 0
-                                   ? options.classes
-                                   : static_cast<std::int64_t>(options.class_names.size());
+  const std::int64_t classes =
+      options.classes > 0 ? options.classes : static_cast<std::int64_t>(options.class_names.size());
   std::vector<std::int64_t> labels = read_labels(labels_path, classes);
   if (images.shape[0] != static_cast<std::int64_t>(labels.size())) {
     fail_data(images_path + " has " + std::to_string(images.shape[0]) + " images, but " +
               labels_path + " has " + std::to_string(labels.size()) + " labels");
   }
-  return Dataset(std::make_shared<ImageSource>(std::move(images), std::move(labels),
-                                               options.class_names));
+  return Dataset(
+      std::make_shared<ImageSource>(std::move(images), std::move(labels), options.class_names));
 }
 
 Dataset fashion_mnist(std::string_view split, const LoadOptions& options) {

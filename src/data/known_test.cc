@@ -27,8 +27,8 @@ std::optional<Dataset> load(std::string_view name, std::string* reason) {
   }
 }
 
-#define LOAD_OR_SKIP(variable, name)                         \
-  std::string variable##_reason;                             \
+#define LOAD_OR_SKIP(variable, name)                                      \
+  std::string variable##_reason;                                          \
   const std::optional<Dataset> variable = load(name, &variable##_reason); \
   if (!variable) GTEST_SKIP() << variable##_reason
 

@@ -97,8 +97,8 @@ TEST(Idx, ReadsEveryType) {
   };
   EXPECT_TRUE(equal(read(bytes({0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 1, 7, 200})),
                     Tensor::from<std::uint8_t>({2, 1}, {7, 200})));
-  EXPECT_TRUE(equal(read(bytes({0, 0, 9, 1, 0, 0, 0, 1, 0xff})),
-                    Tensor::from<std::int32_t>({1}, {-1})));
+  EXPECT_TRUE(
+      equal(read(bytes({0, 0, 9, 1, 0, 0, 0, 1, 0xff})), Tensor::from<std::int32_t>({1}, {-1})));
   EXPECT_TRUE(equal(read(bytes({0, 0, 11, 1, 0, 0, 0, 1, 0xff, 0xfe})),
                     Tensor::from<std::int32_t>({1}, {-2})));
   EXPECT_TRUE(equal(read(bytes({0, 0, 12, 1, 0, 0, 0, 1, 0, 0, 1, 2})),
@@ -114,7 +114,9 @@ TEST(Idx, NamesFileAndByteOfDamage) {
     return error_of([&] { parse_idx(Blob::own(std::move(content)), "some/file"); });
   };
   EXPECT_THAT(read(""), HasSubstr("some/file: not an IDX file"));
-  EXPECT_THAT(read("\x7f" "ELF...."), HasSubstr("bytes 0 and 1"));
+  EXPECT_THAT(read("\x7f"
+                   "ELF...."),
+              HasSubstr("bytes 0 and 1"));
   EXPECT_THAT(read(bytes({0, 0, 3, 1, 0, 0, 0, 1, 0})), HasSubstr("type 3 at byte 2"));
   EXPECT_THAT(read(bytes({0, 0, 8, 2, 0, 0, 0, 1})), HasSubstr("file ends at byte 8"));
   EXPECT_THAT(read(bytes({0, 0, 8, 1, 0, 0, 0, 5, 1, 2})), HasSubstr("cut short"));
@@ -179,8 +181,10 @@ TEST(Blob, WorksWithoutACache) {
 }
 
 TEST(Csv, ReadsQuotesBlanksAndLineEnds) {
-  const CsvTable table =
-      parse_csv("\xef\xbb\xbf" "a, b ,\"c,\"\"x\"\r\n1,two,\"l1\nl2\"\r\n\n-2e1,,z", "t");
+  const CsvTable table = parse_csv(
+      "\xef\xbb\xbf"
+      "a, b ,\"c,\"\"x\"\r\n1,two,\"l1\nl2\"\r\n\n-2e1,,z",
+      "t");
   EXPECT_EQ(table.header, (std::vector<std::string>{"a", "b", "c,\"x"}));
   EXPECT_EQ(table.columns[1], (std::vector<std::string>{"two", ""}));
   EXPECT_EQ(table.columns[2], (std::vector<std::string>{"l1\nl2", "z"}));
@@ -213,8 +217,7 @@ TEST(Csv, MakesFeaturesAndTarget) {
                           .all();
   EXPECT_TRUE(equal(batch.at("features"), Tensor::from<float>({2, 3}, {0, 1, 1, 1, 0, 3})));
   EXPECT_TRUE(equal(batch.at("target"), Tensor::from<float>({2, 1}, {10, 20})));
-  const Batch scaled =
-      table_from_csv("a,b,y\n1,5,0\n3,5,1\n", "t", {.standardise = true}).all();
+  const Batch scaled = table_from_csv("a,b,y\n1,5,0\n3,5,1\n", "t", {.standardise = true}).all();
   EXPECT_TRUE(equal(scaled.at("features"), Tensor::from<float>({2, 2}, {-1, 0, 1, 0})));
 }
 

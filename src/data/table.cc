@@ -80,8 +80,7 @@ struct Split {
 // A fixed random four fifths of the rows for training, each part in the order of the file.
 Split split_rows(std::size_t count) {
   constexpr std::uint64_t kSeed = 80;
-  const std::vector<std::int64_t> order =
-      permutation(static_cast<std::int64_t>(count), kSeed, 0);
+  const std::vector<std::int64_t> order = permutation(static_cast<std::int64_t>(count), kSeed, 0);
   const auto cut = order.begin() + static_cast<std::ptrdiff_t>(count * 4 / 5);
   Split split{{order.begin(), cut}, {cut, order.end()}};
   std::sort(split.train.begin(), split.train.end());
@@ -165,8 +164,7 @@ Dataset boston_housing(std::string_view split, const LoadOptions& options) {
                                 {"housing", "boston_housing"},
                                 "/usr/lib/python3/dist-packages/sklearn/datasets/data",
                                 "get it with: apt-get install python3-sklearn"};
-  const std::string path =
-      find_data_file(place, {"boston_house_prices.csv"}, options.directory);
+  const std::string path = find_data_file(place, {"boston_house_prices.csv"}, options.directory);
   return housing(path, {.skip_lines = 1}, "MEDV", 1.0, split);
 }
 

@@ -58,11 +58,11 @@ TEST(Safetensors, ReadsWhatItWrote) {
 
 TEST(Safetensors, ReadsAFileWrittenByHand) {
   const std::string data("\x00\x00\xc0\x3f\x00\x00\x00\xc0\x2a", 9);
-  const Safetensors content = parse_safetensors(
-      file(R"({"b":{"dtype":"U8","shape":[],"data_offsets":[8,9]},)"
-           R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
-           data),
-      "f");
+  const Safetensors content =
+      parse_safetensors(file(R"({"b":{"dtype":"U8","shape":[],"data_offsets":[8,9]},)"
+                             R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
+                             data),
+                        "f");
   EXPECT_TRUE(equal(content.tensors.at("a"), Tensor::from<float>({2}, {1.5f, -2.0f})));
   EXPECT_EQ(content.tensors.at("b").item<std::uint8_t>(), 42);
 }
@@ -76,8 +76,8 @@ TEST(Safetensors, RefusesEveryTruncation) {
 }
 
 TEST(Safetensors, RefusesWhatTheFormatForbids) {
-  const auto entry = [](const std::string& name, const std::string& dtype,
-                        const std::string& shape, const std::string& offsets) {
+  const auto entry = [](const std::string& name, const std::string& dtype, const std::string& shape,
+                        const std::string& offsets) {
     return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape +
            ",\"data_offsets\":" + offsets + "}";
   };

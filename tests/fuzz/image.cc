@@ -1,5 +1,5 @@
-#include "fuzz.h"
 #include "trireme/image.h"
+#include "fuzz.h"
 
 // PNG and JPEG files; what is read can be written and read again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

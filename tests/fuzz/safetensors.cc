@@ -1,5 +1,5 @@
-#include "fuzz.h"
 #include "session/safetensors.h"
+#include "fuzz.h"
 
 // safetensors files; what is read is the same after it was written and read again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
