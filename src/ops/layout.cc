@@ -1,0 +1,185 @@
+#include "ops/layout.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "ops/index.h"
+
+namespace trireme::ops {
+namespace {
+
+using Positions = std::vector<int>;
+
+bool is_channels_last(const Attributes& attributes) {
+  const auto& layout = ir::get<std::string>(attributes, "layout");
+  require(layout == "nchw" || layout == "nhwc", "layout is '" + layout + "'",
+          "write \"nchw\" or \"nhwc\"");
+  return layout == "nhwc";
+}
+
+bool holds(const Positions& positions, std::size_t i) {
+  return std::find(positions.begin(), positions.end(), static_cast<int>(i)) != positions.end();
+}
+
+template <class T>
+std::vector<T> first_to_last(const std::vector<T>& v) {
+  return {v[0], v[2], v[3], v[1]};
+}
+template <class T>
+std::vector<T> last_to_first(const std::vector<T>& v) {
+  return {v[0], v[3], v[1], v[2]};
+}
+
+Type moved(Type type, bool to_last) {
+  if (type.rank() == 4) type.shape = to_last ? first_to_last(type.shape) : last_to_first(type.shape);
+  return type;
+}
+
+TypeRule both_types(TypeRule rule, Positions operands, Positions results) {
+  return [=](const TypeContext& c) {
+    if (!is_channels_last(c.attributes)) return rule(c);
+    std::vector<Type> types = c.operands;
+    for (const int i : operands) {
+      types[static_cast<std::size_t>(i)] = moved(types[static_cast<std::size_t>(i)], false);
+    }
+    std::vector<Type> made = rule(TypeContext{types, c.attributes, c.operand_texts});
+    for (const int i : results) {
+      made[static_cast<std::size_t>(i)] = moved(made[static_cast<std::size_t>(i)], true);
+    }
+    return made;
+  };
+}
+
+// Copies the elements of `from`, an image in one order, into `to`, the same image in the other.
+void copy_moved(const RefTensor& from, RefTensor& to, bool to_last) {
+  for_each_index(from.shape, [&](const Index& index) {
+    at(to, to_last ? first_to_last(index) : last_to_first(index)) = at(from, index);
+  });
+}
+
+ReferenceRule both_references(ReferenceRule rule, Positions operands, Positions results) {
+  return [=](const Reference& r) {
+    if (!is_channels_last(r.op.attributes)) return rule(r);
+    std::vector<std::unique_ptr<RefTensor>> images;
+    Reference first{r.op, r.operands, r.results, r.run_seed};
+    for (std::size_t i = 0; i < r.operands.size(); ++i) {
+      if (!holds(operands, i)) continue;
+      images.push_back(std::make_unique<RefTensor>(last_to_first(r.operands[i]->shape)));
+      copy_moved(*r.operands[i], *images.back(), false);
+      first.operands[i] = images.back().get();
+    }
+    for (std::size_t i = 0; i < r.results.size(); ++i) {
+      if (!holds(results, i)) continue;
+      images.push_back(std::make_unique<RefTensor>(last_to_first(r.results[i]->shape)));
+      first.results[i] = images.back().get();
+    }
+    rule(first);
+    for (std::size_t i = 0; i < r.results.size(); ++i) {
+      if (holds(results, i)) copy_moved(*first.results[i], *r.results[i], true);
+    }
+  };
+}
+
+// What a lowering rule sees: coordinates in [N, C, H, W] order, elements where they really are.
+class ChannelsFirst final : public Lowering {
+ public:
+  ChannelsFirst(Lowering& inner, const Positions& operands, bool result_is_image)
+      : inner_(inner),
+        operands_(operands),
+        index_(inner.index().begin(), inner.index().end()) {
+    if (result_is_image) index_ = last_to_first(index_);
+  }
+  Builder& k() override { return inner_.k(); }
+  const ir::Op& op() const override { return inner_.op(); }
+  int result() const override { return inner_.result(); }
+  std::span<const ExprId> index() const override { return index_; }
+  ExprId load(int operand, std::span<const ExprId> index, ExprId guard) override {
+    std::vector<ExprId> place(index.begin(), index.end());
+    if (holds(operands_, static_cast<std::size_t>(operand))) place = first_to_last(place);
+    return inner_.load(operand, place, guard);
+  }
+  ExprId dim(const Dim& dim) override { return inner_.dim(dim); }
+  ExprId linear(std::span<const ExprId> index, const Shape& shape) override {
+    return inner_.linear(index, shape);
+  }
+  std::vector<ExprId> delinear(ExprId position, const Shape& shape) override {
+    return inner_.delinear(position, shape);
+  }
+  ExprId run_seed() override { return inner_.run_seed(); }
+
+ private:
+  Lowering& inner_;
+  const Positions& operands_;
+  std::vector<ExprId> index_;
+};
+
+Lower both_lowerings(Lower rule, Positions operands, Positions results) {
+  return [=](Lowering& l) {
+    if (!is_channels_last(l.op().attributes)) return rule(l);
+    ChannelsFirst first(l, operands, holds(results, static_cast<std::size_t>(l.result())));
+    return rule(first);
+  };
+}
+
+// What a gradient rule sees: images transposed to [N, C, H, W], and an op that says so.
+class GradientChannelsFirst final : public GradientContext {
+ public:
+  GradientChannelsFirst(GradientContext& inner, const Positions& operands,
+                        const Positions& results)
+      : inner_(inner), operands_(operands), results_(results) {}
+  const ir::Op& op() const override { return inner_.op(); }
+  Value operand(int i) const override { return first(inner_.operand(i), operands_, i); }
+  Value result(int i) const override { return first(inner_.result(i), results_, i); }
+  Value gradient(int i) const override { return first(inner_.gradient(i), results_, i); }
+  bool wants(int i) const override { return inner_.wants(i); }
+  void give(int i, Value gradient) override {
+    if (holds(operands_, static_cast<std::size_t>(i))) {
+      gradient = transpose(gradient, {.permutation = {0, 2, 3, 1}});
+    }
+    inner_.give(i, gradient);
+  }
+
+ private:
+  static Value first(Value image, const Positions& images, int i) {
+    if (!holds(images, static_cast<std::size_t>(i))) return image;
+    return transpose(image, {.permutation = {0, 3, 1, 2}});
+  }
+  GradientContext& inner_;
+  const Positions& operands_;
+  const Positions& results_;
+};
+
+}  // namespace
+
+Type channels_first(const ir::Op& op, const Type& image) {
+  return is_channels_last(op.attributes) ? moved(image, false) : image;
+}
+
+void serve_both_layouts(Op& op, std::vector<int> operands, std::vector<int> results) {
+  op.type = both_types(op.type, operands, results);
+  op.reference = both_references(op.reference, operands, results);
+  if (op.lower) op.lower = both_lowerings(op.lower, operands, results);
+  if (op.gradient) {
+    op.gradient = [rule = op.gradient, operands, results](GradientContext& c) {
+      if (!is_channels_last(c.op().attributes)) return rule(c);
+      GradientChannelsFirst first(c, operands, results);
+      rule(first);
+    };
+  }
+  std::vector<Sample> last;
+  for (const Sample& sample : op.samples) {
+    Sample copy = sample;
+    for (const int i : operands) {
+      Type& type = copy.operands[static_cast<std::size_t>(i)];
+      type = moved(type, true);
+    }
+    ir::set(copy.attributes, "layout", std::string("nhwc"));
+    last.push_back(std::move(copy));
+  }
+  op.samples.insert(op.samples.end(), last.begin(), last.end());
+  op.image_operands = std::move(operands);
+  op.image_results = std::move(results);
+}
+
+}  // namespace trireme::ops
