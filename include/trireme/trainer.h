@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trireme/data.h"
+#include "trireme/export.h"
+#include "trireme/metrics.h"
+#include "trireme/optimizer.h"
+#include "trireme/program.h"
+#include "trireme/saved_model.h"
+#include "trireme/session.h"
+
+namespace trireme {
+
+// Appends to the loss's Program its gradients by all trainable parameters and the optimizer's
+// updates: a run with RunOptions::updates then is one training step. Call it once.
+// Errors: usage, if the loss is no float scalar or depends on no trainable parameter.
+TRIREME_API void minimize(Value loss, const Optimizer& optimizer);
+
+struct TrainerOptions {
+  Value loss;  // a scalar, the mean over the batch
+  Optimizer optimizer;
+  std::vector<Metric> metrics;
+  int threads = 0;
+  std::uint64_t seed = 1;
+  // Training stops with Error(numeric) when the loss is NaN or infinite. With trace_nan the error
+  // also names the layer that first made it; that costs a copy of all parameters in every step.
+  bool trace_nan = false;
+  bool plan_memory = true;  // these three as in SessionOptions
+  bool fuse = true;
+  bool interpreter = false;
+};
+
+// How training stands after an epoch.
+struct EpochReport {
+  int epoch = 0;  // from 1
+  int epochs = 0;
+  Metrics training;    // means over the epoch, while the parameters changed
+  Metrics validation;  // empty without validation data
+  double seconds = 0;  // of training, without validation
+};
+
+struct FitOptions {
+  int epochs = 1;
+  // A moving line on a terminal, else a line per epoch and one every ten seconds; on stdout.
+  bool progress = true;
+  const data::Batches* validation = nullptr;  // measured after every epoch
+  std::function<bool(const EpochReport&)> after_epoch;  // false stops
+  std::function<void(std::int64_t step, double loss)> after_step;  // steps of this fit, from 1
+};
+
+// Trains, measures and saves one Program. Data columns are fed to the inputs of the same name;
+// columns that are no inputs are ignored.
+class TRIREME_API Trainer {
+ public:
+  // Adds gradients and updates to the Program, which must outlive the Trainer.
+  Trainer(Program& program, TrainerOptions options);
+  ~Trainer();
+  Trainer(Trainer&&) noexcept;
+  Trainer& operator=(Trainer&&) noexcept;
+
+  // Gives what was measured in the last epoch. A second fit goes on where the first ended.
+  // Errors: numeric, as trace_nan says; whatever the data's reader throws.
+  Metrics fit(const data::Batches& batches, const FitOptions& options = {});
+  Metrics evaluate(const data::Batches& batches);  // "loss" and all metrics; changes nothing
+  // The value for all examples, joined along axis 0. Errors: usage, if axis 0 is not the batch.
+  Tensor predict(const data::Batches& batches, Value value);
+
+  void save(const std::string& directory, const SaveOptions& options);
+  Session& session();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace trireme

@@ -1,0 +1,179 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "ir/program.h"
+#include "session/model_folder.h"
+#include "session/safetensors.h"
+#include "trireme/image.h"
+#include "trireme/saved_model.h"
+
+namespace trireme {
+
+Tensor preprocess(const Tensor& picture, const ImagePreprocessing& preprocessing) {
+  Tensor shaped = preprocessing.channels == 1 ? image::to_gray(picture) : image::to_rgb(picture);
+  shaped = image::resize(shaped, preprocessing.height, preprocessing.width);
+  Tensor planes = image::to_planes(shaped);
+  if (!preprocessing.invert) return planes;
+  for (std::int64_t i = 0; i < planes.elements(); ++i) {
+    planes.data<float>()[i] = 1.0f - planes.data<float>()[i];
+  }
+  return planes;
+}
+
+struct Model::State {
+  State(Program program_in, const SessionOptions& options)
+      : program(std::move(program_in)), session(program, options), outputs(program.outputs()) {}
+
+  Program program;
+  Session session;
+  std::vector<Value> outputs;
+  std::vector<Port> input_ports, output_ports;
+  std::vector<std::string> labels;
+  std::string target;
+  std::map<std::string, ImagePreprocessing> preprocessing;
+};
+
+namespace {
+
+using Json = nlohmann::json;
+
+// What an older or newer writer, or a damaged disk, may have left: every member is checked.
+class Description {
+ public:
+  Description(const std::string& path, const std::string& text) : path_(path) {
+    json_ = Json::parse(text, nullptr, false);
+    if (!json_.is_object()) fail_data(path_ + ": this is not JSON, or damaged");
+    if (json_.value("format", Json()) != "trireme saved model") {
+      fail_data(path_ + ": this is not a Trireme saved model");
+    }
+    if (json_.value("version", Json()) != 1) {
+      fail_data(path_ + ": written by a later version of Trireme, or damaged");
+    }
+  }
+
+  // `of`: the values of the Program that the ports stand for, in order.
+  std::vector<Model::Port> ports(const char* key, const std::vector<Value>& of) const {
+    const Json list = json_.value(key, Json());
+    if (!list.is_array() || list.size() != of.size()) mismatch(key);
+    std::vector<Model::Port> ports;
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      if (!list[i].is_object() || !list[i].contains("name") || !list[i]["name"].is_string()) {
+        mismatch(key);
+      }
+      ports.push_back({list[i]["name"].get<std::string>(), of[i].dtype(), of[i].shape()});
+    }
+    return ports;
+  }
+
+  std::vector<std::string> labels() const {
+    const Json list = json_.value("labels", Json::array());
+    std::vector<std::string> labels;
+    if (!list.is_array()) mismatch("labels");
+    for (const Json& label : list) {
+      if (!label.is_string()) mismatch("labels");
+      labels.push_back(label.get<std::string>());
+    }
+    return labels;
+  }
+
+  std::string target() const {
+    const Json target = json_.value("target", Json(""));
+    return target.is_string() ? target.get<std::string>() : "";
+  }
+
+  std::map<std::string, ImagePreprocessing> preprocessing() const {
+    std::map<std::string, ImagePreprocessing> result;
+    for (const Json& input : json_["inputs"]) {
+      if (!input.contains("image")) continue;
+      const Json& image = input["image"];
+      if (!image.is_object()) mismatch("image");
+      ImagePreprocessing p;
+      p.channels = static_cast<int>(number(image, "channels"));
+      p.height = number(image, "height");
+      p.width = number(image, "width");
+      const Json invert = image.value("invert", Json(false));
+      p.invert = invert.is_boolean() && invert.get<bool>();
+      if (p.channels != 1 && p.channels != 3) mismatch("channels");
+      result.emplace(input["name"].get<std::string>(), p);
+    }
+    return result;
+  }
+
+ private:
+  std::int64_t number(const Json& object, const char* key) const {
+    const Json value = object.value(key, Json());
+    if (!value.is_number_integer()) mismatch(key);
+    const auto n = value.get<std::int64_t>();
+    if (n < 1 || n > 65536) mismatch(key);
+    return n;
+  }
+  [[noreturn]] void mismatch(const std::string& key) const {
+    fail_data(fmt::format("{}: \"{}\" is damaged or does not fit {}", path_, key, kProgramFile));
+  }
+  std::string path_;
+  Json json_;
+};
+
+Program read_program(const std::string& path) {
+  const std::string text = read_file(path);
+  try {
+    return Program::parse(text);
+  } catch (const Error& error) {
+    fail_data(path + ": " + error.what());
+  }
+}
+
+void load_weights(const std::string& path, const Program& program, Session& session) {
+  const Safetensors weights = read_safetensors(path);
+  for (const auto& parameter : program.ir().parameters()) {
+    const auto found = weights.tensors.find(parameter->name());
+    if (found == weights.tensors.end()) {
+      fail_data(fmt::format("{}: parameter \"{}\" is missing", path, parameter->name()));
+    }
+    try {
+      session.set_parameter(parameter->name(), found->second);
+    } catch (const Error& error) {
+      fail_data(path + ": " + error.what());
+    }
+  }
+}
+
+}  // namespace
+
+Model load_model(const std::string& directory, const SessionOptions& options) {
+  const std::string description_path = directory + "/" + kModelFile;
+  const Description description(description_path, read_file(description_path));
+  auto state = std::make_unique<Model::State>(read_program(directory + "/" + kProgramFile), options);
+  state->input_ports = description.ports("inputs", state->program.inputs());
+  state->output_ports = description.ports("outputs", state->outputs);
+  state->labels = description.labels();
+  state->target = description.target();
+  state->preprocessing = description.preprocessing();
+  load_weights(directory + "/" + kWeightsFile, state->program, state->session);
+  return Model(std::move(state));
+}
+
+Model::Model(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+const std::string& Model::name() const { return state_->program.name(); }
+const std::vector<Model::Port>& Model::inputs() const { return state_->input_ports; }
+const std::vector<Model::Port>& Model::outputs() const { return state_->output_ports; }
+const std::vector<std::string>& Model::labels() const { return state_->labels; }
+const std::string& Model::target() const { return state_->target; }
+const std::map<std::string, ImagePreprocessing>& Model::preprocessing() const {
+  return state_->preprocessing;
+}
+const Program& Model::program() const { return state_->program; }
+Session& Model::session() { return state_->session; }
+
+std::vector<Tensor> Model::predict(const Feeds& feeds) {
+  return state_->session.run(feeds, state_->outputs);
+}
+
+}  // namespace trireme

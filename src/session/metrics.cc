@@ -1,0 +1,113 @@
+#include "trireme/metrics.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "ir/program.h"
+#include "trireme/ops.h"
+
+namespace trireme {
+namespace {
+
+void check_classes(std::string_view metric, Value logits, Value label) {
+  const bool fits = logits.rank() >= 1 && label.rank() + 1 == logits.rank() &&
+                    Shape(logits.shape().begin(), logits.shape().end() - 1) == label.shape();
+  if (!fits || !is_float(logits.dtype()) || label.dtype() != DType::i64) {
+    fail_usage(fmt::format("{}: label must be i64 with the shape of logits without the last axis\n"
+                           "  logits  {}\n  label   {}",
+                           metric, logits.str(), label.str()));
+  }
+}
+
+// Numbers 0, 1 ... along `axis` of `shape`, in the Program of `like`.
+Value numbers_along(Value like, const Shape& shape, std::int64_t axis, const SourceLocation& where) {
+  ir::Program& program = *like.get()->program;
+  ir::Op* op = program.append(*program.insertion_block, "iota", {},
+                              {{"axis", axis}, {"dtype", DType::i64}, {"shape", shape}},
+                              program.locate(where));
+  return Value(op->result());
+}
+
+Shape with_ones(Shape shape, int count) {
+  shape.insert(shape.end(), static_cast<std::size_t>(count), Dim(1));
+  return shape;
+}
+
+Value share(Value condition, const SourceLocation& where) {
+  return mean(cast(condition, {.dtype = f32}, where), {}, where);
+}
+
+}  // namespace
+
+Metric accuracy(Value logits, Value label, SourceLocation where) {
+  check_classes("accuracy", logits, label);
+  const Value predicted = argmax(logits, {.axes = {-1}}, where);
+  return {"accuracy", share(equal(predicted, label, where), where)};
+}
+
+// An example counts if fewer than k logits are larger than its label's.
+Metric top_k(Value logits, Value label, int k, SourceLocation where) {
+  check_classes("top_k", logits, label);
+  if (k < 1) fail_usage(fmt::format("top_k: k is {}, but must be at least 1", k));
+  const Value column = reshape(label, {.shape = with_ones(label.shape(), 1)}, where);
+  const Value is_label = equal(column, numbers_along(logits, {logits.dim(-1)}, 0, where), where);
+  const Value of_label = sum(select(is_label, logits, 0.0, where), {.axes = {-1}, .keep = true},
+                             where);
+  const Value larger = cast(less(of_label, logits, where), {.dtype = f32}, where);
+  const Value count = sum(larger, {.axes = {-1}}, where);
+  return {fmt::format("top_{}_accuracy", k), share(less(count, double(k), where), where)};
+}
+
+Metric confusion_matrix(Value logits, Value label, SourceLocation where) {
+  check_classes("confusion_matrix", logits, label);
+  if (logits.rank() != 2) {
+    fail_usage("confusion_matrix: logits must be f32[batch, classes], but are " + logits.str());
+  }
+  const Dim classes = logits.dim(1);
+  const Shape one_each = with_ones(label.shape(), 2);
+  const Value predicted = argmax(logits, {.axes = {-1}}, where);
+  const Value in_row = equal(reshape(label, {.shape = one_each}, where),
+                             numbers_along(logits, {classes, 1}, 0, where), where);
+  const Value in_column = equal(reshape(predicted, {.shape = one_each}, where),
+                                numbers_along(logits, {1, classes}, 1, where), where);
+  const Value hit = cast(logical_and(in_row, in_column, where), {.dtype = f32}, where);
+  return {"confusion", sum(hit, {.axes = {0}}, where), Metric::Combine::sum};
+}
+
+Metric mean_of(std::string name, Value value, SourceLocation where) {
+  return {std::move(name), value.rank() == 0 ? value : mean(value, {}, where)};
+}
+
+std::string confusion_table(const Tensor& matrix, const std::vector<std::string>& class_names) {
+  if (matrix.rank() != 2 || matrix.dim(0) != matrix.dim(1)) {
+    fail_usage("confusion_table: a matrix f32[classes, classes] is needed, not " +
+               matrix.type_str());
+  }
+  const Tensor counts = matrix.cast(f64);
+  const std::int64_t n = matrix.dim(0);
+  std::size_t width = 5;
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    names.push_back(k < class_names.size() ? class_names[k] : std::to_string(i));
+    width = std::max(width, names.back().size());
+  }
+  std::string text = fmt::format("{:>{}} ", "true", width);
+  for (std::int64_t j = 0; j < n; ++j) {
+    text += fmt::format("{:>6.5}", names[static_cast<std::size_t>(j)]);
+  }
+  text += "   recall\n";
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double* row = counts.data<double>() + i * n;
+    double total = 0;
+    text += fmt::format("{:>{}} ", names[static_cast<std::size_t>(i)], width);
+    for (std::int64_t j = 0; j < n; ++j) {
+      total += row[j];
+      text += row[j] == 0 ? "     ." : fmt::format("{:>6.0f}", row[j]);
+    }
+    text += total == 0 ? "\n" : fmt::format("   {:.3f}\n", row[i] / total);
+  }
+  return text;
+}
+
+}  // namespace trireme

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "trireme/session.h"
+
+namespace trireme {
+
+// Remembers enough of the last two training steps to run them again. A loss that is NaN in one step
+// may come from a parameter that the step before has spoilt.
+class NanTrace {
+ public:
+  NanTrace(const Program& program, Session& session) : program_(program), session_(session) {}
+
+  void before_step(const Feeds& feeds);
+
+  // Runs the remembered steps again, looking at every result. Errors: numeric, naming the first
+  // layer that made NaN or infinity. Returns if none did; the parameters are then as they were.
+  void find(const std::vector<Value>& fetches);
+
+ private:
+  struct Snapshot {
+    std::uint64_t step;
+    Feeds feeds;
+    std::map<std::string, Tensor> parameters;
+  };
+  const Program& program_;
+  Session& session_;
+  std::vector<Snapshot> snapshots_;  // at most two, oldest first
+};
+
+}  // namespace trireme

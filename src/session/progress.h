@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace trireme {
+
+// Shows how an epoch of training goes on: a line redrawn ten times a second on a terminal, else
+// plain lines every ten seconds and at the end of each epoch.
+class Progress {
+ public:
+  Progress(bool shown, int epochs, std::int64_t steps);
+
+  void begin_epoch(int epoch);
+  // After a step. `numbers` is called only when there is something to draw.
+  template <class Numbers>
+  void step(std::int64_t step, std::int64_t examples, Numbers numbers) {
+    if (shown_ && due()) draw(step, examples, numbers());
+  }
+  // `numbers` of the whole epoch and what validation gave, which may be empty.
+  void end_epoch(std::int64_t examples, const std::string& numbers, const std::string& validation);
+
+ private:
+  bool due() const;
+  void draw(std::int64_t step, std::int64_t examples, const std::string& numbers);
+  double seconds() const;
+  void clear_line();
+
+  bool shown_;
+  bool terminal_;
+  int epochs_;
+  std::int64_t steps_;
+  int epoch_ = 0;
+  bool drawn_ = false;  // the terminal's last line is ours
+  std::chrono::steady_clock::time_point begin_, next_;
+};
+
+// Parts of the line, apart for the tests.
+std::string progress_bar(double share, int width);
+std::string duration_text(double seconds);          // "0:03", "1:02:03"
+std::string with_thousands(std::int64_t number);    // "9,840"
+
+}  // namespace trireme

@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "ir/program.h"
+#include "session/model_folder.h"
+#include "session/safetensors.h"
+#include "transforms/prune.h"
+#include "transforms/specialise.h"
+#include "trireme/saved_model.h"
+
+namespace trireme {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> names_of_outputs(const SaveOptions& options) {
+  const std::size_t count = options.outputs.size();
+  if (options.output_names.empty()) {
+    if (count == 1) return {"output"};
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < count; ++i) names.push_back(fmt::format("output_{}", i));
+    return names;
+  }
+  if (options.output_names.size() != count) {
+    fail_usage(fmt::format("save: {} outputs, but {} output_names", count,
+                           options.output_names.size()));
+  }
+  return options.output_names;
+}
+
+// A copy of the Program that computes the outputs, for inference, and nothing else.
+std::unique_ptr<ir::Program> inference_program(const Program& program, const SaveOptions& options) {
+  ir::Program& original = program.ir();
+  std::vector<ir::Value*> outputs;
+  for (const Value& output : options.outputs) {
+    if (!output || output.get()->program != &original) {
+      fail_usage("save: an output is empty or belongs to another Program");
+    }
+    outputs.push_back(output.get());
+  }
+  // The clone's results are the clones of the original's: so the outputs are found again.
+  std::swap(original.main().results, outputs);
+  std::unique_ptr<ir::Program> copy = original.clone();
+  std::swap(original.main().results, outputs);
+  transforms::specialise(*copy, false);
+  transforms::prune(*copy,
+                    {.keep_side_effects = false, .drop_inputs = true, .drop_parameters = true});
+  return copy;
+}
+
+void check_inputs(const ir::Program& program, const SaveOptions& options) {
+  if (options.inputs.empty()) return;
+  for (const auto& needed : program.main().arguments) {
+    const bool listed = std::any_of(options.inputs.begin(), options.inputs.end(), [&](Value v) {
+      return v && v.get()->name == needed->name;
+    });
+    if (!listed) {
+      fail_usage(fmt::format("save: the outputs need input \"{}\" : {}, which is not in .inputs",
+                             needed->name, needed->type.str()));
+    }
+  }
+}
+
+Json shape_json(const Shape& shape) {
+  Json json = Json::array();
+  for (const Dim& dim : shape) {
+    if (dim.is_constant()) json.push_back(dim.constant());
+    else json.push_back(dim.str());
+  }
+  return json;
+}
+
+Json port_json(const std::string& name, const ir::Type& type) {
+  return {{"name", name}, {"dtype", name_of(type.dtype)}, {"shape", shape_json(type.shape)}};
+}
+
+Json describe(const ir::Program& program, const SaveOptions& options) {
+  Json json = {{"format", "trireme saved model"}, {"version", 1}, {"name", program.name}};
+  json["inputs"] = Json::array();
+  for (const auto& input : program.main().arguments) {
+    Json port = port_json(input->name, input->type);
+    if (const auto found = options.preprocessing.find(input->name);
+        found != options.preprocessing.end()) {
+      const ImagePreprocessing& p = found->second;
+      port["image"] = {{"channels", p.channels}, {"height", p.height}, {"width", p.width},
+                       {"invert", p.invert}};
+    }
+    json["inputs"].push_back(std::move(port));
+  }
+  json["outputs"] = Json::array();
+  const std::vector<std::string> names = names_of_outputs(options);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    json["outputs"].push_back(port_json(names[i], program.main().results[i]->type));
+  }
+  if (!options.labels.empty()) json["labels"] = options.labels;
+  if (!options.target.empty()) json["target"] = options.target;
+  return json;
+}
+
+}  // namespace
+
+void save_model(const Program& program, Session& session, const std::string& directory,
+                const SaveOptions& options) {
+  if (options.outputs.empty()) fail_usage("save: .outputs is empty; name what the model computes");
+  const std::unique_ptr<ir::Program> copy = inference_program(program, options);
+  check_inputs(*copy, options);
+  const std::string description = describe(*copy, options).dump(2) + "\n";
+  Safetensors weights;
+  for (const auto& parameter : copy->parameters()) {
+    weights.tensors.emplace(parameter->name(), session.parameter(parameter->name()));
+  }
+  replace_model_folder(directory, [&](const std::string& folder) {
+    write_file_atomically(folder + "/" + kProgramFile, ir::print(*copy));
+    write_safetensors(folder + "/" + kWeightsFile, weights);
+    write_file_atomically(folder + "/" + kModelFile, description);
+  });
+}
+
+}  // namespace trireme

@@ -1,0 +1,246 @@
+#include "trireme/session.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "codegen/codegen.h"
+#include "compiler/compile.h"
+#include "device/device.h"
+#include "runtime/executor.h"
+#include "session/feeds.h"
+#include "session/parameters.h"
+
+namespace trireme {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Mixes seed and step into the seed of one run (Steele et al., "Fast splittable pseudorandom number
+// generators", 2014: the finalizer of SplitMix).
+std::uint64_t seed_of_run(std::uint64_t seed, std::uint64_t step) {
+  std::uint64_t z = seed + 0x9e3779b97f4a7c15u * (step + 1);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+// One compiled set of fetches in one mode.
+struct Entry {
+  std::vector<Value> fetches;
+  RunOptions mode;
+  std::size_t program_ops = 0;  // a Program that has grown since may have new updates to run
+  std::shared_ptr<const plan::Plan> plan;
+  std::unique_ptr<runtime::Executor> executor;
+  runtime::Bindings bindings;
+  std::vector<const ir::Value*> feeds;  // inputs that the Plan reads
+  std::vector<Tensor> last;             // results of the last run; reused once the caller let go
+  SymbolSizes last_sizes;
+};
+
+bool same_mode(const RunOptions& a, const RunOptions& b) {
+  return a.training == b.training && a.updates == b.updates && a.check_finite == b.check_finite;
+}
+
+// What moves a missing size into sight: the inputs that would tell it.
+[[noreturn]] void fail_missing_symbol(const ir::Program& program, const std::string& symbol) {
+  std::vector<std::string> inputs;
+  for (const auto& argument : program.main().arguments) {
+    for (const Dim& dim : argument->type.shape) {
+      if (dim.symbol() == symbol) inputs.push_back(argument->name);
+    }
+  }
+  fail_usage(fmt::format("the size of \"{}\" is not known: feed {}", symbol,
+                         fmt::join(inputs, " or ")));
+}
+
+}  // namespace
+
+struct Session::State {
+  State(const Program& program, SessionOptions options)
+      : options(std::move(options)), program(program.ir()), parameters(this->options.seed) {
+    if (this->options.profile.empty()) this->options.profile = environment("TRIREME_PROFILE");
+    device = device::make_cpu_device(this->options.threads);
+    if (!this->options.profile.empty()) profiler = std::make_unique<runtime::Profiler>();
+  }
+
+  ~State() {
+    if (profiler == nullptr) return;
+    try {
+      write_file_atomically(options.profile, profiler->chrome_trace());
+    } catch (const Error& error) {
+      std::fprintf(stderr, "warning: the profile is lost: %s\n", error.what());
+    }
+  }
+
+  Entry& entry(const std::vector<Value>& fetches, const RunOptions& mode);
+  std::unique_ptr<Entry> compile(const std::vector<Value>& fetches, const RunOptions& mode);
+  void bind_parameters(Entry& entry);
+  void bind(Entry& entry, const Feeds& feeds, const SymbolSizes& sizes);
+  codegen::Codegen& code();
+
+  SessionOptions options;
+  const ir::Program& program;
+  ParameterStore parameters;
+  std::unique_ptr<device::Device> device;
+  std::unique_ptr<codegen::Codegen> codegen;
+  std::unique_ptr<runtime::Profiler> profiler;
+  std::vector<std::unique_ptr<Entry>> entries;  // few: searched one by one
+  Entry* last_entry = nullptr;
+  SessionStatistics statistics;
+  std::uint64_t step = 0;
+};
+
+codegen::Codegen& Session::State::code() {
+  if (codegen == nullptr) {
+    codegen = options.interpreter
+                  ? codegen::make_interpreter()
+                  : codegen::make_llvm_codegen(
+                        {.cache_directory = codegen::default_cache_directory(),
+                         .threads = device->threads()});
+  }
+  return *codegen;
+}
+
+std::unique_ptr<Entry> Session::State::compile(const std::vector<Value>& fetches,
+                                               const RunOptions& mode) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<const ir::Value*> values;
+  for (const Value& fetch : fetches) {
+    if (!fetch || fetch.get()->program != &program) {
+      fail_usage("run: a value to fetch is empty or belongs to another Program");
+    }
+    values.push_back(fetch.get());
+  }
+  compiler::CompileOptions compile_options{
+      .training = mode.training, .updates = mode.updates, .fuse = options.fuse};
+  if (const std::string directory = environment("TRIREME_DUMP"); !directory.empty()) {
+    compile_options.dump_directory =
+        fmt::format("{}/plan{}_{}", directory, statistics.plans,
+                    mode.updates ? "update" : mode.training ? "training" : "inference");
+  }
+  auto entry = std::make_unique<Entry>();
+  entry->fetches = fetches;
+  entry->mode = mode;
+  entry->program_ops = program.main().ops.size();
+  entry->plan = compiler::compile(program, values, code(), compile_options);
+  entry->executor = std::make_unique<runtime::Executor>(
+      entry->plan, *device,
+      runtime::ExecutorOptions{.plan_memory = options.plan_memory,
+                               .profiler = profiler.get(),
+                               .check_finite = mode.check_finite});
+  bind_parameters(*entry);
+  statistics.plans += 1;
+  statistics.kernels += static_cast<int>(entry->plan->kernels.size());
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+  statistics.compile_ms += spent.count();
+  return entry;
+}
+
+void Session::State::bind_parameters(Entry& entry) {
+  for (const plan::Buffer& buffer : entry.plan->buffers) {
+    if (buffer.kind == plan::BufferKind::parameter) {
+      entry.bindings.parameters[buffer.name] =
+          parameters.get(find_parameter(program, buffer.name)).bytes();
+    } else if (buffer.kind == plan::BufferKind::feed) {
+      for (const auto& argument : program.main().arguments) {
+        if (argument->name == buffer.name) entry.feeds.push_back(argument.get());
+      }
+    }
+  }
+}
+
+Entry& Session::State::entry(const std::vector<Value>& fetches, const RunOptions& mode) {
+  for (const auto& known : entries) {
+    if (known->fetches == fetches && same_mode(known->mode, mode) &&
+        known->program_ops == program.main().ops.size()) {
+      return *known;
+    }
+  }
+  entries.push_back(compile(fetches, mode));
+  return *entries.back();
+}
+
+void Session::State::bind(Entry& entry, const Feeds& feeds, const SymbolSizes& sizes) {
+  for (const ir::Value* input : entry.feeds) {
+    const auto feed = feeds.find(input->name);
+    if (feed == feeds.end()) {
+      fail_usage(fmt::format("run: input \"{}\" : {} is needed for what is fetched, and not fed",
+                             input->name, input->type.str()));
+    }
+    entry.bindings.feeds[input->name] = feed->second.bytes();
+  }
+  for (const std::string& symbol : entry.plan->symbols) {
+    if (symbol != plan::kSeedSymbol && !sizes.contains(symbol)) {
+      fail_missing_symbol(program, symbol);
+    }
+  }
+  entry.last.resize(entry.fetches.size());
+  entry.bindings.fetches.resize(entry.fetches.size());
+  for (std::size_t i = 0; i < entry.fetches.size(); ++i) {
+    const Value& value = entry.fetches[i];
+    const std::vector<std::int64_t> shape = evaluate(value.shape(), sizes);
+    Tensor& result = entry.last[i];
+    if (result.shares_memory() || result.dtype() != value.dtype() || result.shape() != shape ||
+        result.bytes() == nullptr) {
+      result = Tensor::uninitialized(value.dtype(), shape);
+    }
+    entry.bindings.fetches[i] = result.bytes();
+  }
+  entry.bindings.seed = seed_of_run(options.seed, step);
+}
+
+Session::Session(const Program& program, SessionOptions options)
+    : state_(std::make_unique<State>(program, std::move(options))) {}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+std::vector<Tensor> Session::run(const Feeds& feeds, const std::vector<Value>& fetches,
+                                 RunOptions options) {
+  const SymbolSizes sizes = bind_feeds(state_->program, feeds);
+  Entry& entry = state_->entry(fetches, options);
+  state_->bind(entry, feeds, sizes);
+  state_->last_entry = &entry;
+  entry.executor->run(sizes, entry.bindings);
+  entry.last_sizes = sizes;
+  ++state_->step;
+  return entry.last;
+}
+
+Tensor Session::parameter(std::string_view name) {
+  return state_->parameters.get(find_parameter(state_->program, name)).clone();
+}
+
+void Session::set_parameter(std::string_view name, const Tensor& value) {
+  state_->parameters.set(find_parameter(state_->program, name), value);
+}
+
+std::uint64_t Session::step() const { return state_->step; }
+void Session::set_step(std::uint64_t step) { state_->step = step; }
+int Session::threads() const { return state_->device->threads(); }
+
+SessionStatistics Session::statistics() const {
+  SessionStatistics result = state_->statistics;
+  if (state_->codegen != nullptr) {
+    result.kernels_compiled = state_->codegen->statistics().compiled;
+    result.kernels_cached = state_->codegen->statistics().cached;
+  }
+  if (const Entry* entry = state_->last_entry) {
+    result.arena_bytes = entry->executor->arena_bytes();
+    result.sum_of_values = plan::place(*entry->plan, entry->last_sizes).sum_of_values;
+  }
+  return result;
+}
+
+std::string Session::profile_table() const {
+  return state_->profiler == nullptr ? "" : state_->profiler->table();
+}
+
+}  // namespace trireme
