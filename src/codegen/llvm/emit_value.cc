@@ -156,9 +156,8 @@ Value* Emitter::compute(ExprId id, bool as_vector, const Info& info) {
   const Expr& e = kernel_.expr(id);
   const IrBuilder::InsertPointGuard guard(b_);
   if (e.op == ExprOp::load) {
-    if (as_vector) return load_vector(e);
     go_to_level(info.level);
-    return load_scalar(e);
+    return as_vector ? load_vector(e) : load_scalar(e);
   }
   if (argument_count(e.op) == 0) {
     go_to_level(info.level);
