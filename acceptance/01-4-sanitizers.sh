@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# ctest under asan and tsan, then every fuzz target for 60 s.
+source "$(dirname "$0")/common.sh"
+tools/install-deps.sh --test
+export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp halt_on_error=1 history_size=4"
+export ASAN_OPTIONS="detect_stack_use_after_return=1 strict_string_checks=1"
+export UBSAN_OPTIONS="print_stacktrace=1"
+status=0
+figures=""
+for preset in asan tsan; do
+  cmake --preset $preset >/dev/null
+  cmake --build --preset $preset -j "$(nproc)"
+  ctest --preset $preset -LE slow --no-tests=error 2>&1 | tee "$out/$preset.log" || status=1
+  figures+="$preset: $(grep -E 'tests passed' "$out/$preset.log" | tail -n 1), "
+done
+tools/fuzz.sh 60 2>&1 | tee "$out/fuzz.log" || status=1
+conclude "$status" "$figures$(tail -n 1 "$out/fuzz.log")"

@@ -1,0 +1,27 @@
+# Sourced by every script here: the checkout's root as working directory, and small helpers.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+exec </dev/null
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 NO_COLOR=1
+trireme=build/release/bin/trireme
+out=build/acceptance
+mkdir -p "$out"
+export MNIST_DIR=${MNIST_DIR:-$PWD/../shared/data/mnist}
+export HOUSING_CSV=${HOUSING_CSV:-$PWD/../shared/data/housing/california_housing.csv.zst}
+
+build_release() {
+  tools/install-deps.sh
+  cmake --preset release -DTRIREME_BUILD_TESTS=OFF >/dev/null
+  cmake --build --preset release --target trireme_cli -j "$(nproc)"
+}
+
+at_least() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a + 0 >= b + 0) }'; }
+
+# value_of LABEL FILE: the number behind the last "LABEL: " of a log.
+value_of() { sed -nE "s/.*$1: *([0-9.eE+-]+).*/\1/p" "$2" | tail -n 1; }
+
+# conclude STATUS TEXT: the figure, as the last line.
+conclude() {
+  if [ "$1" -eq 0 ]; then echo "met: $2"; else echo "MISSED: $2"; fi
+  exit "$1"
+}
