@@ -11,9 +11,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 512;
 
-bool is_name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 void check_operands(const OpDef& def, const Program& program, const Block& block,
                     const std::vector<Value*>& operands) {
@@ -33,9 +31,9 @@ void check_operands(const OpDef& def, const Program& program, const Block& block
                       "build all of a network with values of one Program"};
     }
     if (!is_visible(*operands[i], block)) {
-      throw TypeError{"operand " + operand_name(&def, i) +
-                          " is defined inside a nested block that has ended",
-                      "return it from that block"};
+      throw TypeError{
+          "operand " + operand_name(&def, i) + " is defined inside a nested block that has ended",
+          "return it from that block"};
     }
   }
 }
@@ -46,7 +44,7 @@ std::vector<Type> result_types(const OpDef& def, const std::vector<Value*>& oper
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     types.push_back(operands[i]->type);
-    texts.push_back(operand_name(&def, i) + " is " + types.back().str());
+    texts.push_back(operand_name(&def, i) + " " + types.back().str());
   }
   if (!def.type) fail_internal("op " + def.name + " has no type rule");
   std::vector<Type> results = def.type({types, attributes, texts});
@@ -162,8 +160,8 @@ Value* Program::add_argument(Block& block, std::string new_name, Type type) {
   return block.arguments.back().get();
 }
 
-Value* Program::add_parameter(std::string new_name, Type type,
-                              const Initializer& initializer, bool trainable, Location location) {
+Value* Program::add_parameter(std::string new_name, Type type, const Initializer& initializer,
+                              bool trainable, Location location) {
   check_declaration(new_name, "parameter", type);
   if (!is_constant(type.shape)) {
     fail_usage("parameter " + new_name + " needs a shape of numbers only, got " + type.str());
@@ -184,9 +182,9 @@ Op* Program::append(Block& block, std::string_view op, std::vector<Value*> opera
   const OpDef* def = op_set_->find(op);
   if (!def) {
     const std::string near = nearest(std::string(op), op_set_->names());
-    fail_usage(describe_mistake(op, nullptr, {}, location,
-                                {"there is no op of this name",
-                                 near.empty() ? "" : "did you mean '" + near + "'?"}));
+    fail_usage(describe_mistake(
+        op, nullptr, {}, location,
+        {"there is no op of this name", near.empty() ? "" : "did you mean '" + near + "'?"}));
   }
   std::vector<Type> types;
   try {
@@ -199,8 +197,7 @@ Op* Program::append(Block& block, std::string_view op, std::vector<Value*> opera
     if (error.kind() != ErrorKind::usage) throw;
     fail_usage(describe_mistake(op, def, operands, location, {error.what(), ""}));
   }
-  return place(block, *def, std::move(operands), std::move(attributes), location,
-               std::move(types));
+  return place(block, *def, std::move(operands), std::move(attributes), location, std::move(types));
 }
 
 Op* Program::append_like(Block& block, const Op& like, std::vector<Value*> operands) {
@@ -219,8 +216,8 @@ Op* Program::place(Block& block, const OpDef& def, std::vector<Value*> operands,
   op->location = std::move(location);
   op->parent = &block;
   for (Type& type : types) {
-    op->results.push_back(make_value(ValueKind::result, std::move(type), "", op->results.size(),
-                                     &block, this));
+    op->results.push_back(
+        make_value(ValueKind::result, std::move(type), "", op->results.size(), &block, this));
     op->results.back()->producer = op.get();
   }
   block.ops.push_back(std::move(op));
@@ -277,7 +274,11 @@ std::unique_ptr<Program> Program::clone() const {
 }
 
 Location Program::locate(const SourceLocation& where) const {
-  if (location_override) return *location_override;
+  if (location_override) {
+    Location location = *location_override;
+    if (location.layer.empty()) location.layer = layer;
+    return location;
+  }
   std::string file = where.file_name();
   file.erase(0, file.find_last_of('/') + 1);
   for (char& c : file) {
