@@ -2,6 +2,7 @@
 
 // Runs a Plan.
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,7 +17,8 @@ namespace trireme::runtime {
 class Profiler;
 
 // What a run works on, all owned by the caller. Sizes of the symbols decide how many bytes each
-// must hold.
+// must hold; what holds none may be null. A fetch overlaps nothing else. A Plan may fetch a parameter
+// or a feed: the fetch is a copy of what it holds when the run ends.
 struct Bindings {
   std::map<std::string, void*> parameters;
   std::map<std::string, const void*> feeds;
@@ -39,11 +41,13 @@ class Executor {
   ~Executor();
 
   // The first run with new sizes places the buffers and prepares library kernels; both are
-  // remembered per sizes (the 16 used last).
+  // remembered per sizes (the 16 used last). Error(usage) if a name or size is missing; an Error of
+  // a step is passed on with the step's name and sources. Parameters may then be half updated.
   void run(const SymbolSizes& sizes, const Bindings& bindings);
 
   const plan::Plan& plan() const;
-  std::int64_t arena_bytes() const;  // of the last run
+  std::int64_t arena_bytes() const;      // of the last run: what place() planned
+  std::int64_t workspace_bytes() const;  // of the last run: scratch memory of kernels, beside it
 
  private:
   struct State;
@@ -60,12 +64,20 @@ class Profiler {
     double start_us, duration_us;
   };
   void record(Event event);
+  // The first 200,000 events; the table counts all.
   std::string chrome_trace() const;
   std::string table() const;  // by step: calls, total ms, share; longest first
-  double now_us() const;
+  double now_us() const;      // since this profiler was made
 
  private:
+  struct Total {
+    std::string kernel;
+    std::int64_t calls = 0;
+    double us = 0;
+  };
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::vector<Event> events_;
+  std::map<std::string, Total> totals_;  // by name
 };
 
 }  // namespace trireme::runtime

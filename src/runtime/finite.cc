@@ -1,0 +1,27 @@
+#include "runtime/finite.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace trireme::runtime {
+
+namespace {
+
+template <class T>
+std::string scan(const T* data, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!std::isfinite(data[i])) return fmt::format("{} at element {} of {}", data[i], i, count);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string first_not_finite(DType dtype, const void* data, std::int64_t bytes) {
+  if (dtype == DType::f32) return scan(static_cast<const float*>(data), bytes / 4);
+  if (dtype == DType::f64) return scan(static_cast<const double*>(data), bytes / 8);
+  return {};
+}
+
+}  // namespace trireme::runtime
