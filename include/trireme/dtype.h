@@ -18,14 +18,12 @@ inline constexpr DType i64 = DType::i64;
 inline constexpr DType f32 = DType::f32;
 inline constexpr DType f64 = DType::f64;
 
-TRIREME_API std::size_t size_of(DType dtype);        // bytes per element
-TRIREME_API std::string_view name_of(DType dtype);   // "f32"
+TRIREME_API std::size_t size_of(DType dtype);       // bytes per element
+TRIREME_API std::string_view name_of(DType dtype);  // "f32"
 TRIREME_API bool parse_dtype(std::string_view name, DType* dtype);
 
 constexpr bool is_float(DType t) { return t == DType::f32 || t == DType::f64; }
-constexpr bool is_integer(DType t) {
-  return t == DType::u8 || t == DType::i32 || t == DType::i64;
-}
+constexpr bool is_integer(DType t) { return t == DType::u8 || t == DType::i32 || t == DType::i64; }
 
 // The DType of a C++ type: dtype_of<float> is f32.
 template <class T>

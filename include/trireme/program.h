@@ -130,8 +130,8 @@ class TRIREME_API Program {
   std::vector<Value> parameters() const;
   Value find(std::string_view name) const;  // an input or parameter by name; empty if none
 
-  std::string str() const;                         // the text form, complete
-  static Program parse(std::string_view text);     // its exact inverse; throws Error(data)
+  std::string str() const;                      // the text form, complete
+  static Program parse(std::string_view text);  // its exact inverse; throws Error(data)
 
   ir::Program& ir() const { return *ir_; }
   explicit Program(std::unique_ptr<ir::Program> ir);

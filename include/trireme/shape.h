@@ -29,7 +29,7 @@ class TRIREME_API Dim {
   explicit Dim(std::string_view symbol);  // letters, digits, '_'; starts with a letter
 
   bool is_constant() const;
-  std::int64_t constant() const;  // precondition: is_constant()
+  std::int64_t constant() const;              // precondition: is_constant()
   std::optional<std::string> symbol() const;  // its name, if the Dim is one plain symbol
   std::vector<std::string> symbols() const;   // all that occur, sorted
 
@@ -39,7 +39,7 @@ class TRIREME_API Dim {
   // The quotient if `divisor` divides this Dim exactly for every size of the symbols.
   std::optional<Dim> divided_by(const Dim& divisor) const;
 
-  std::string str() const;                        // "2*batch + 1"
+  std::string str() const;  // "2*batch + 1"
   static std::optional<Dim> parse(std::string_view text);
 
   // Numbers beyond 2^62 and polynomials of absurd length throw Error(usage).

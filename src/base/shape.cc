@@ -124,8 +124,9 @@ std::int64_t Dim::evaluate(const SymbolSizes& sizes) const {
 }
 
 void Dim::add_term(const Monomial& monomial, std::int64_t coefficient) {
-  const auto at = std::lower_bound(terms_.begin(), terms_.end(), monomial,
-                                   [](const Term& t, const Monomial& m) { return before(t.first, m); });
+  const auto at =
+      std::lower_bound(terms_.begin(), terms_.end(), monomial,
+                       [](const Term& t, const Monomial& m) { return before(t.first, m); });
   if (at != terms_.end() && at->first == monomial) {
     at->second = sum(at->second, coefficient);
     if (at->second == 0) terms_.erase(at);
@@ -244,8 +245,8 @@ class DimParser {
   std::optional<Dim> parse_factor() {
     if (at_end()) return std::nullopt;
     const std::size_t begin = position_;
-    while (position_ < text_.size() && (is_letter(text_[position_]) || is_digit(text_[position_]) ||
-                                        text_[position_] == '_')) {
+    while (position_ < text_.size() &&
+           (is_letter(text_[position_]) || is_digit(text_[position_]) || text_[position_] == '_')) {
       ++position_;
     }
     const std::string_view word = text_.substr(begin, position_ - begin);

@@ -69,8 +69,8 @@ class Emitter {
       const DType dtype = dtype_of_numbers();
       check_number(operands[i].number(), dtype);
       Attributes attributes = {{"dtype", dtype}, {"value", operands[i].number()}};
-      values_[i] = program_.append(block(), "constant", {}, std::move(attributes), location_)
-                       ->result();
+      values_[i] =
+          program_.append(block(), "constant", {}, std::move(attributes), location_)->result();
     }
   }
 
@@ -152,7 +152,8 @@ std::vector<Value> emit(std::string_view op, const std::vector<Operand>& operand
                                   [](const Operand& operand) { return bool(operand.value()); });
   if (known == operands.end()) {
     const std::string file = where.file_name();
-    fail_usage(std::string(op) + ": at least one operand must be a Value of a Program\n  made   at " +
+    fail_usage(std::string(op) +
+               ": at least one operand must be a Value of a Program\n  made   at " +
                file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(where.line()) +
                "\n  hint   a Value that was declared but never assigned counts as empty");
   }

@@ -48,7 +48,8 @@ TEST_F(EmitTest, OperatorsAppendOps) {
 TEST_F(EmitTest, RecordsTheLineOfTheUser) {
   const Value a = program_.input("a", f32, {});
   const auto scope = program_.scope("layer_0");
-  const Value sum = a + 1; const auto line = std::to_string(std::source_location::current().line());
+  const auto line = std::to_string(std::source_location::current().line() + 1);
+  const Value sum = a + 1;
   EXPECT_EQ(sum.get()->producer->location.str(), "emit_test.cc:" + line + " layer_0");
 }
 
@@ -74,14 +75,10 @@ TEST_F(EmitTest, BroadcastsAsNumPyDoes) {
   };
   const Dim width{std::string_view("width")};
   const Case cases[] = {
-      {{2, 3}, {2, 3}, {2, 3}},
-      {{batch, 3}, {3}, {batch, 3}},
-      {{batch, 3}, {}, {batch, 3}},
-      {{batch, 1}, {1, width}, {batch, width}},
-      {{4, 1, 5}, {3, 1}, {4, 3, 5}},
-      {{1}, {0}, {0}},
-      {{1, 1}, {1}, {1, 1}},
-      {{batch + 1}, {1}, {batch + 1}},
+      {{2, 3}, {2, 3}, {2, 3}},       {{batch, 3}, {3}, {batch, 3}},
+      {{batch, 3}, {}, {batch, 3}},   {{batch, 1}, {1, width}, {batch, width}},
+      {{4, 1, 5}, {3, 1}, {4, 3, 5}}, {{1}, {0}, {0}},
+      {{1, 1}, {1}, {1, 1}},          {{batch + 1}, {1}, {batch + 1}},
   };
   int names = 0;
   for (const Case& c : cases) {

@@ -19,29 +19,29 @@ struct Value;
 
 // What transforms and the compiler ask of an op, instead of its name.
 enum class Trait : std::uint32_t {
-  elementwise = 1u << 0,   // results and operands have one shape; element i depends on elements i
-  reduction = 1u << 1,     // combines elements along attribute `axes`
-  view = 1u << 2,          // moves elements without computing: reshape, transpose, broadcast ...
-  generator = 1u << 3,     // no operands that matter: constant, iota, random
-  random = 1u << 4,        // differs from run to run; not merged with an equal op
-  side_effect = 1u << 5,   // kept without users: assign
-  library = 1u << 6,       // runs as a library kernel
+  elementwise = 1u << 0,  // results and operands have one shape; element i depends on elements i
+  reduction = 1u << 1,    // combines elements along attribute `axes`
+  view = 1u << 2,         // moves elements without computing: reshape, transpose, broadcast ...
+  generator = 1u << 3,    // no operands that matter: constant, iota, random
+  random = 1u << 4,       // differs from run to run; not merged with an equal op
+  side_effect = 1u << 5,  // kept without users: assign
+  library = 1u << 6,      // runs as a library kernel
   commutative = 1u << 7,
   not_differentiable = 1u << 8,  // gradient is zero or undefined: comparisons, argmax, casts to int
-  cheap = 1u << 9,         // costs less to compute again than to store and load
+  cheap = 1u << 9,               // costs less to compute again than to store and load
 };
 
 // A violated rule, before it is dressed with layer, line and shapes: throw from a type rule.
 struct TypeError {
-  std::string message;  // "the inner dimensions differ: x is f32[4, 5], weight is f32[6, 7]"
+  std::string message;  // "the inner dimensions differ: x f32[4, 5], weight f32[6, 7]"
   std::string hint;     // what to try; may be empty
 };
 
 // What a type rule sees.
 struct TypeContext {
   const std::vector<Type>& operands;
-  const Attributes& attributes;  // complete
-  std::vector<std::string> operand_texts;
+  const Attributes& attributes;            // complete
+  std::vector<std::string> operand_texts;  // "x f32[batch, 10]": for messages
 };
 
 // What a gradient rule sees: builds ops, in the Program of `op`, and hands gradients to operands.
@@ -58,8 +58,16 @@ class GradientContext {
 
 struct AttributeSpec {
   std::string name;
-  enum class Kind : std::uint8_t { boolean, integer, number, text, integers, numbers, dtype, shape }
-      kind;
+  enum class Kind : std::uint8_t {
+    boolean,
+    integer,
+    number,
+    text,
+    integers,
+    numbers,
+    dtype,
+    shape
+  } kind;
   bool required = false;
   Attribute default_value;
 };

@@ -147,8 +147,7 @@ class Parser {
 
   void check_op_name(const std::string& name, std::size_t at) {
     if (op_set_.find(name)) return;
-    const std::string near =
-        name.size() > kLongestGuess ? "" : nearest(name, op_set_.names());
+    const std::string near = name.size() > kLongestGuess ? "" : nearest(name, op_set_.names());
     scan_.fail_at(at, "there is no op '" + name.substr(0, kLongestGuess) + "'",
                   near.empty() ? "" : "did you mean '" + near + "'?");
   }
@@ -168,8 +167,8 @@ class Parser {
   void check_results(const Op& op, const std::vector<Type>& types, std::size_t at) {
     for (std::size_t i = 0; i < op.results.size() && i < types.size(); ++i) {
       if (op.results[i]->type == types[i]) continue;
-      scan_.fail_at(at, op.name() + " gives " + op.results[i]->type.str() + " where the text says " +
-                            types[i].str());
+      scan_.fail_at(at, op.name() + " gives " + op.results[i]->type.str() +
+                            " where the text says " + types[i].str());
     }
     if (types.size() == op.results.size()) return;
     scan_.fail_at(at, op.name() + " gives " + std::to_string(op.results.size()) +
@@ -241,7 +240,8 @@ class Parser {
       const std::size_t at = scan_.position();
       const std::string text(scan_.until(",]", kLongestDim));
       const std::optional<Dim> dim = Dim::parse(text);
-      if (!dim) scan_.fail_at(at, "'" + text + "' is no dimension", "write a number or 2*batch + 1");
+      if (!dim)
+        scan_.fail_at(at, "'" + text + "' is no dimension", "write a number or 2*batch + 1");
       if (shape.size() == kHighestRank) scan_.fail_at(at, "a shape has more than 32 dimensions");
       shape.push_back(*dim);
     } while (scan_.accept(','));

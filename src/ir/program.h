@@ -29,18 +29,18 @@ enum class ValueKind : std::uint8_t { argument, result, parameter };
 struct Value {
   ValueKind kind = ValueKind::result;
   Type type;
-  std::string name;          // arguments and parameters; empty for results
-  Op* producer = nullptr;    // results
-  int index = 0;             // which result, argument or parameter
-  Block* block = nullptr;    // arguments and results: where it is defined
+  std::string name;        // arguments and parameters; empty for results
+  Op* producer = nullptr;  // results
+  int index = 0;           // which result, argument or parameter
+  Block* block = nullptr;  // arguments and results: where it is defined
   Program* program = nullptr;
 };
 
 // Where an op comes from, for error messages, profiles and dumps.
 struct Location {
-  std::string file;   // base name of the user's file
+  std::string file;  // base name of the user's file
   int line = 0;
-  std::string layer;  // "encoder/linear_0"
+  std::string layer;        // "encoder/linear_0"
   std::string str() const;  // "digits.cc:10 conv2d_0"
 };
 
@@ -100,8 +100,8 @@ class Program {
 
   // Appends an op to `block` after checking operand types with the op's type rule; unknown or
   // missing attributes and violated rules are Error(usage) in the form of api.md's "A mistake".
-  Op* append(Block& block, std::string_view op, std::vector<Value*> operands,
-             Attributes attributes, const Location& location);
+  Op* append(Block& block, std::string_view op, std::vector<Value*> operands, Attributes attributes,
+             const Location& location);
   // The same where the types are already known to be right, as when cloning: copies `like`'s
   // definition, attributes, location and result types, but not its nested blocks.
   Op* append_like(Block& block, const Op& like, std::vector<Value*> operands);
@@ -113,7 +113,8 @@ class Program {
   // Where new ops go and what layer they belong to.
   Block* insertion_block = nullptr;  // the main block unless a nested one is being built
   std::string layer;                 // current layer path
-  // When set, new ops get this location instead of the caller's (gradients, optimizer updates).
+  // When set, new ops get this location instead of the caller's (gradients, optimizer updates, jobs).
+  // If it names no layer, they belong to the current one all the same.
   const Location* location_override = nullptr;
   Location locate(const SourceLocation& where) const;
 

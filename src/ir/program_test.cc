@@ -43,7 +43,7 @@ TEST_F(ProgramTest, AMistakeNamesLayerLineShapesAndHint) {
   Value* weight = program_.add_parameter("linear_0.weight", {f32, {800, 128}, ""}, {}, true,
                                          {"digits.cc", 12, "linear_0"});
   EXPECT_EQ(message_of([&] { append("matmul", {flat->result(), weight}); }),
-            "matmul: the inner dimensions differ: x is f32[batch, 784], weight is f32[800, 128]\n"
+            "matmul: the inner dimensions differ: x f32[batch, 784], weight f32[800, 128]\n"
             "  layer  linear_0          at digits.cc:12\n"
             "  input  x                 from flatten_0 at digits.cc:9, f32[batch, 784]\n"
             "  input  weight            is %linear_0.weight at digits.cc:12, f32[800, 128]\n"
@@ -154,7 +154,7 @@ TEST_F(ProgramTest, LocationsHoldTheBaseNameAndTheLayer) {
             "program_test.cc:" + std::to_string(here.line()) + " encoder/linear_0");
   const Location instead{"other.cc", 3, ""};
   program_.location_override = &instead;
-  EXPECT_EQ(program_.locate(here).str(), "other.cc:3");
+  EXPECT_EQ(program_.locate(here).str(), "other.cc:3 encoder/linear_0");
 }
 
 TEST_F(ProgramTest, NamesInTextAreThoseOfThePrint) {

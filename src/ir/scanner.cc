@@ -125,7 +125,8 @@ std::string Scanner::value_name() {
   const std::string_view run = peek_run();
   const bool number = !run.empty() && run.size() <= 18 &&
                       run.find_first_not_of("0123456789") == std::string_view::npos;
-  if (!number && !is_name(run)) fail("'%' must be followed by a name or a number, found " + found());
+  if (!number && !is_name(run))
+    fail("'%' must be followed by a name or a number, found " + found());
   take(run.size());
   return std::string(run);
 }

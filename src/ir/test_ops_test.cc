@@ -33,8 +33,9 @@ std::vector<Type> matmul_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Type& weight = c.operands[1];
   if (x.rank() != 2 || weight.rank() != 2 || x.shape[1] != weight.shape[0]) {
-    throw TypeError{"the inner dimensions differ: " + c.operand_texts[0] + ", " + c.operand_texts[1],
-                    "transpose one of them"};
+    throw TypeError{
+        "the inner dimensions differ: " + c.operand_texts[0] + ", " + c.operand_texts[1],
+        "transpose one of them"};
   }
   return {{x.dtype, {x.shape[0], weight.shape[1]}, x.ragged}};
 }
@@ -82,9 +83,8 @@ TestOps::TestOps() {
         same_type(c);
         return std::vector<Type>();
       });
-  add("twins(x) -> first, second", 0, [](const TypeContext& c) {
-    return std::vector<Type>{c.operands[0], {i64, {}, ""}};
-  });
+  add("twins(x) -> first, second", 0,
+      [](const TypeContext& c) { return std::vector<Type>{c.operands[0], {i64, {}, ""}}; });
   add("gather_all(first, xs...)", 0,
       [](const TypeContext& c) { return std::vector<Type>{c.operands[0]}; });
   add("everything(; flag: bool = true, count: int = -3, scale: float = 1e-20, "
@@ -158,7 +158,8 @@ class Generator {
       case 2: return -0.0;
       case 3: return number(-9, 9);
       case 4: return std::numeric_limits<double>::denorm_min() * number(1, 1000);
-      default: return std::ldexp(std::uniform_real_distribution<>(-1, 1)(random_), number(-300, 300));
+      default:
+        return std::ldexp(std::uniform_real_distribution<>(-1, 1)(random_), number(-300, 300));
     }
   }
 
@@ -195,7 +196,8 @@ class Generator {
       case 1: return one_of<std::int64_t>({0, -7, INT64_MAX, INT64_MIN});
       case 2: return real();
       case 3: return text();
-      case 4: return std::vector<std::int64_t>(static_cast<std::size_t>(number(0, 3)), number(-5, 5));
+      case 4:
+        return std::vector<std::int64_t>(static_cast<std::size_t>(number(0, 3)), number(-5, 5));
       case 5: return std::vector<double>(static_cast<std::size_t>(number(0, 3)), real());
       case 6: return one_of({boolean, u8, i32, i64, f32, f64});
       default: return shape(true);

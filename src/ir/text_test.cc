@@ -120,7 +120,8 @@ TEST(Text, WhiteSpaceCommentsAndNumberingAreFree) {
   const TestOps ops;
   const auto program = parse(
       "// made by hand\r\n program  p\tv1 // v\nblock 0(%x:f32[ batch ,2]){\n"
-      "%7=neg( %x ) // not yet a place\n :f32[batch,2]// a.cc:3\n%2=neg(%7):f32[batch,2]\nreturn%2}",
+      "%7=neg( %x ) // not yet a place\n :f32[batch,2]// "
+      "a.cc:3\n%2=neg(%7):f32[batch,2]\nreturn%2}",
       ops);
   EXPECT_EQ(print(*program),
             "program p v1\nblock 0 (%x : f32[batch, 2]) {\n"
@@ -152,13 +153,15 @@ TEST(Text, RefusalsSayWhereAndWhy) {
       {"program p v2\n", "1:11: expected the version v1, found 'v2'"},
       {head, "2:1: expected 'block'"},
       {head + "block 1 () {", "2:1: expected block 0"},
-      {head + "param %w : f32[batch] = c() block", "2:1: parameter w needs a shape of numbers only"},
+      {head + "param %w : f32[batch] = c() block",
+       "2:1: parameter w needs a shape of numbers only"},
       {head + "param %w : f32[2] = c(a = 1, a = 2) block", "distinct names"},
       {head + "param %w : f31[2]", "2:12: expected a type"},
       {head + "param %w : f32[2] c", "expected '=' before the initializer"},
       {open + "%0 = negg(%x) : f32[2]", "3:8: there is no op 'negg'\n  hint   did you mean 'neg'?"},
-      {open + "%0 = neg(%imagf)", "3:12: %imagf is not defined before it is used\n"
-                                  "  hint   did you mean '%image'?"},
+      {open + "%0 = neg(%imagf)",
+       "3:12: %imagf is not defined before it is used\n"
+       "  hint   did you mean '%image'?"},
       {open + "%0 = neg(%0) : f32[2]", "3:12: %0 is not defined before it is used"},
       {open + "%0 = neg(%x) : f32[3]", "3:3: neg gives f32[2] where the text says f32[3]"},
       {open + "%0 = neg(%x)", "3:3: neg gives 1 results, the text has types for 0"},
@@ -184,7 +187,8 @@ TEST(Text, RefusalsSayWhereAndWhy) {
 TEST(Text, DepthAndSizesAreBounded) {
   std::string deep = "program p v1\nblock 0 (%x : f32[]) {\n";
   for (int i = 0; i < 100; ++i) {
-    deep += "%" + std::to_string(i) + " = repeat(%x) : f32[] block " + std::to_string(i + 1) + " () {";
+    deep +=
+        "%" + std::to_string(i) + " = repeat(%x) : f32[] block " + std::to_string(i + 1) + " () {";
   }
   EXPECT_THAT(refusal(deep), HasSubstr("more than 64 deep"));
   std::string rank = "program p v1 block 0 (%x : f32[1";
@@ -227,7 +231,8 @@ TEST(Text, WorkIsLinearInTheLength) {
     for (int i = 0; i < count; ++i) text += "param %w" + std::to_string(i) + " : f32[2] = c()\n";
     text += "block 0 (%x : f32[2]) {\n";
     for (int i = 0; i < count; ++i) {
-      text += "  %" + std::to_string(i) + " = neg(%x) : f32[2]   // a.cc:1 l_" + std::to_string(i) + "\n";
+      text += "  %" + std::to_string(i) + " = neg(%x) : f32[2]   // a.cc:1 l_" + std::to_string(i) +
+              "\n";
     }
     text += "  return\n}\n";
     const auto begin = std::chrono::steady_clock::now();

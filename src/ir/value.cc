@@ -70,7 +70,8 @@ Program::Scope Program::scope(std::string_view name) {
   std::string path = ir_->layer.empty() ? "" : ir_->layer + "/";
   path += name;
   if (!ir::is_name(name) || !ir::is_name(path)) {
-    fail_usage("'" + path + "' is no name for a layer: use letters, digits and the characters "
+    fail_usage("'" + path +
+               "' is no name for a layer: use letters, digits and the characters "
                "_ . / -, a letter or _ first");
   }
   std::string previous = std::move(ir_->layer);

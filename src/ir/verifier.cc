@@ -101,9 +101,9 @@ class Verifier {
   void verify_types(const Op& op) {
     std::vector<Type> operands;
     std::vector<std::string> texts;
-    for (const Value* operand : op.operands) {
-      operands.push_back(operand->type);
-      texts.push_back(operand->type.str());
+    for (std::size_t i = 0; i < op.operands.size(); ++i) {
+      operands.push_back(op.operands[i]->type);
+      texts.push_back(operand_name(op.def, i) + " " + operands.back().str());
     }
     std::vector<Type> types;
     try {

@@ -65,8 +65,8 @@ TEST_F(VerifierTest, NamesTheOpAndItsPlace) {
 }
 
 TEST_F(VerifierTest, IncompleteAttributes) {
-  Op* constant = program_.append(program_.main(), "constant", {},
-                                 {{"value", 1.0}, {"dtype", f32}}, {});
+  Op* constant =
+      program_.append(program_.main(), "constant", {}, {{"value", 1.0}, {"dtype", f32}}, {});
   constant->attributes.erase(constant->attributes.begin() + 1);
   expect_refused("not complete and sorted");
 }
