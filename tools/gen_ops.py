@@ -234,7 +234,7 @@ namespace trireme {{
 
 def catalog(ops):
     declarations = "\n".join(f"Op {op.name}();" for op in ops)
-    entries = "\n".join(f"  add({op.name}());" for op in ops)
+    entries = "\n".join(f"  add(ops::{op.name}());" for op in ops)
     return f"""// Made by tools/gen_ops.py; do not edit.
 #include "ops/op.h"
 

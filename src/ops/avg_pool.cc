@@ -1,0 +1,82 @@
+#include "ops/layout.h"
+#include "ops/pool.h"
+
+namespace trireme::ops {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+ExprId lower(Lowering& l) {
+  Builder& k = l.k();
+  const bool all = ir::get<bool>(l.op().attributes, "count_padding");
+  const std::vector<Tap> taps = taps_of(l);
+  ExprId total = kernel_ir::kNoExpr;
+  ExprId count = kernel_ir::kNoExpr;
+  for (const Tap& tap : taps) {
+    const ExprId value = l.load(0, tap.index, tap.inside);
+    const ExprId one = number(k, value, 1);
+    const ExprId counted = all || tap.inside == kernel_ir::kNoExpr
+                               ? one
+                               : k.select(tap.inside, one, number(k, value, 0));
+    total = total == kernel_ir::kNoExpr ? value : k.add(total, value);
+    count = count == kernel_ir::kNoExpr ? counted : k.add(count, counted);
+  }
+  return k.div(total, count);
+}
+
+void reference(const Reference& r) {
+  const Window window = window_of(r.op.attributes);
+  const bool all = ir::get<bool>(r.op.attributes, "count_padding");
+  RefTensor& y = *r.results[0];
+  RefTensor count(y.shape);
+  for_each_tap(window, r.operands[0]->shape, y.shape,
+               [&](const Index& out, std::int64_t, const Index& x) {
+                 at(y, out) += at(*r.operands[0], x);
+                 at(count, out) += 1;
+               });
+  const auto whole = static_cast<double>(window.kernel[0] * window.kernel[1]);
+  for (std::size_t i = 0; i < y.data.size(); ++i) y.data[i] /= all ? whole : count.data[i];
+}
+
+void gradient(GradientContext& c) {
+  const Attributes& a = c.op().attributes;
+  const Value x = c.operand(0);
+  c.give(0, avg_pool_gradient(c.gradient(), {.kernel = ir::get<Ints>(a, "kernel"),
+                                             .stride = ir::get<Ints>(a, "stride"),
+                                             .padding = ir::get<Ints>(a, "padding"),
+                                             .count_padding = ir::get<bool>(a, "count_padding"),
+                                             .size = {x.dim(2).constant(), x.dim(3).constant()}}));
+}
+
+}  // namespace
+
+Op avg_pool() {
+  Op op(
+      "avg_pool(x; kernel: ints, stride: ints, padding: ints = [0, 0, 0, 0], "
+      "count_padding: bool = true, "
+      "layout: string = \"nchw\")");
+  op.doc =
+      "The mean of every window that slides over the last two axes of x [N, C, H, W]; `padding` is "
+      "top, bottom, left, right. Padding adds zeros; with `count_padding` it counts as elements, "
+      "without, the sum is divided by the number of elements inside the image.";
+  op.type = [](const TypeContext& c) { return std::vector<Type>{pooled_type(c)}; };
+  op.lower = lower;
+  op.reference = reference;
+  op.gradient = gradient;
+  op.twin = "(lambda f: f(x[0]) / (1 if count_padding else f(torch.ones_like(x[0]))))(lambda z: "
+            "torch.nn.functional.avg_pool2d(torch.nn.functional.pad(z, padding[2:] + padding[:2]), "
+            "tuple(kernel), tuple(stride)))";
+  for (const bool count_padding : {true, false}) {
+    for (const PoolCase& one : pool_cases()) {
+      Sample s;
+      s.operands = {type_of(one.x)};
+      s.attributes = one.attributes();
+      ir::set(s.attributes, "count_padding", count_padding);
+      op.samples.push_back(s);
+    }
+  }
+  serve_both_layouts(op, {0}, {0});
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,94 @@
+#include "ops/layout.h"
+#include "ops/pool.h"
+
+namespace trireme::ops {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+// How many taps of window number `place` along the axis are in [0, size), as i64.
+ExprId taps_inside(Builder& k, const Window& window, std::size_t axis, std::int64_t size,
+                   ExprId place) {
+  const ExprId start = k.sub(k.mul(place, k.integer(window.stride[axis])),
+                             k.integer(window.before(axis)));
+  const ExprId end = k.min(k.add(start, k.integer(window.kernel[axis])), k.integer(size));
+  return k.sub(end, k.max(start, k.integer(0)));
+}
+
+ExprId lower(Lowering& l) {
+  Builder& k = l.k();
+  const Window window = window_of(l.op().attributes);
+  const bool all = ir::get<bool>(l.op().attributes, "count_padding");
+  const auto size = image_size(channels_first(l.op(), l.op().result()->type));
+  const auto whole = static_cast<double>(window.kernel[0] * window.kernel[1]);
+  ExprId total = kernel_ir::kNoExpr;
+  for (const Cover& cover : covers_of(l)) {
+    ExprId share = l.load(0, cover.index, cover.covers);
+    if (!all) {
+      const ExprId count = k.mul(taps_inside(k, window, 0, size[0], cover.index[2]),
+                                 taps_inside(k, window, 1, size[1], cover.index[3]));
+      // A window that is not there has no positive count; its share is zero, not zero by zero.
+      share = k.div(share, k.cast(k.max(count, k.integer(1)), k.type(share)));
+    }
+    total = total == kernel_ir::kNoExpr ? share : k.add(total, share);
+  }
+  return all ? k.div(total, number(k, total, whole)) : total;
+}
+
+void reference(const Reference& r) {
+  const Window window = window_of(r.op.attributes);
+  const bool all = ir::get<bool>(r.op.attributes, "count_padding");
+  const RefTensor& dy = *r.operands[0];
+  RefTensor& dx = *r.results[0];
+  RefTensor count(dy.shape);
+  for_each_tap(window, dx.shape, dy.shape,
+               [&](const Index& y, std::int64_t, const Index&) { at(count, y) += 1; });
+  const auto whole = static_cast<double>(window.kernel[0] * window.kernel[1]);
+  for_each_tap(window, dx.shape, dy.shape, [&](const Index& y, std::int64_t, const Index& x) {
+    at(dx, x) += at(dy, y) / (all ? whole : at(count, y));
+  });
+}
+
+// Linear: the adjoint is the pooling itself.
+void gradient(GradientContext& c) {
+  const Attributes& a = c.op().attributes;
+  c.give(0, avg_pool(c.gradient(), {.kernel = ir::get<Ints>(a, "kernel"),
+                                    .stride = ir::get<Ints>(a, "stride"),
+                                    .padding = ir::get<Ints>(a, "padding"),
+                                    .count_padding = ir::get<bool>(a, "count_padding")}));
+}
+
+}  // namespace
+
+Op avg_pool_gradient() {
+  Op op(
+      "avg_pool_gradient(dy; kernel: ints, stride: ints, padding: ints = [0, 0, 0, 0], "
+      "count_padding: bool = true, size: ints, "
+      "layout: string = \"nchw\")");
+  op.doc =
+      "The gradient of avg_pool by its images, which have the height and width `size`: each element "
+      "of dy is shared equally by the elements of its window.";
+  op.type = [](const TypeContext& c) { return std::vector<Type>{unpooled_type(c)}; };
+  op.lower = lower;
+  op.reference = reference;
+  op.gradient = gradient;
+  op.twin = "(lambda z, f: torch.autograd.grad(f(z) / (1 if count_padding else "
+            "f(torch.ones_like(z)).detach()), z, x[0], create_graph=True)[0])(torch.zeros("
+            "list(x[0].shape[:2]) + size, dtype=x[0].dtype, requires_grad=True), lambda z: "
+            "torch.nn.functional.avg_pool2d(torch.nn.functional.pad(z, padding[2:] + padding[:2]), "
+            "tuple(kernel), tuple(stride))) if x[0].shape[0] else "
+            "torch.zeros(list(x[0].shape[:2]) + size, dtype=x[0].dtype)";
+  for (const bool count_padding : {true, false}) {
+    for (const PoolCase& one : pool_cases()) {
+      Sample s;
+      s.operands = {type_of(one.y())};
+      s.attributes = one.gradient_attributes();
+      ir::set(s.attributes, "count_padding", count_padding);
+      op.samples.push_back(s);
+    }
+  }
+  serve_both_layouts(op, {0}, {0});
+  return op;
+}
+
+}  // namespace trireme::ops

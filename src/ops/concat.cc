@@ -1,0 +1,115 @@
+#include "ops/index.h"
+
+namespace trireme::ops {
+namespace {
+
+std::vector<Type> type(const TypeContext& c) {
+  require(!c.operands.empty(), "concat needs at least one value");
+  Type result = c.operands[0];
+  require(result.rank() > 0, "concat joins along an axis, and " + c.operand_texts[0] + " has none",
+          "reshape the scalars to [1] first");
+  const auto axis = static_cast<std::size_t>(
+      checked_axis(ir::get<std::int64_t>(c.attributes, "axis"), result.rank()));
+  for (std::size_t i = 1; i < c.operands.size(); ++i) {
+    Type other = c.operands[i];
+    const std::string both = c.operand_texts[0] + " and " + c.operand_texts[i];
+    require(other.dtype == result.dtype && other.rank() == result.rank(),
+            "concat of " + both + ": dtype and rank must be equal");
+    const Dim size = other.shape[axis];
+    other.shape[axis] = result.shape[axis];
+    require(other.shape == result.shape,
+            "concat of " + both + " along axis " + std::to_string(axis) +
+                ": all other dimensions must be equal");
+    require(axis == 0 || other.ragged == result.ragged || other.ragged.empty() ||
+                result.ragged.empty(),
+            "concat of " + both + ": their rows belong to different sequences");
+    if (result.ragged.empty()) result.ragged = other.ragged;
+    result.shape[axis] = result.shape[axis] + size;
+  }
+  if (axis == 0 && c.operands.size() > 1) result.ragged.clear();
+  return {result};
+}
+
+std::size_t axis_of(const ir::Op& op) {
+  return static_cast<std::size_t>(
+      checked_axis(ir::get<std::int64_t>(op.attributes, "axis"), op.result()->type.rank()));
+}
+
+// From the last operand to the first: index < end ? this one : the ones behind it.
+ExprId lower(Lowering& l) {
+  Builder& k = l.k();
+  const std::size_t axis = axis_of(l.op());
+  const auto count = static_cast<int>(l.op().operands.size());
+  std::vector<Dim> starts{0};
+  for (const ir::Value* x : l.op().operands) starts.push_back(starts.back() + x->type.shape[axis]);
+  ExprId result = kernel_ir::kNoExpr;
+  std::vector<ExprId> index(l.index().begin(), l.index().end());
+  const ExprId place = index[axis];
+  for (int i = count - 1; i >= 0; --i) {
+    const ExprId start = l.dim(starts[static_cast<std::size_t>(i)]);
+    const ExprId end = l.dim(starts[static_cast<std::size_t>(i) + 1]);
+    ExprId guard = i + 1 < count ? k.lt(place, end) : kernel_ir::kNoExpr;
+    const ExprId before_end = guard;
+    if (i > 0) {
+      const ExprId from = k.le(start, place);
+      guard = guard == kernel_ir::kNoExpr ? from : k.logical_and(guard, from);
+    }
+    index[axis] = k.sub(place, start);
+    const ExprId value = l.load(i, index, guard);
+    result = i + 1 < count ? k.select(before_end, value, result) : value;
+  }
+  return result;
+}
+
+void reference(const Reference& r) {
+  const std::size_t axis = axis_of(r.op);
+  std::int64_t start = 0;
+  for (const RefTensor* x : r.operands) {
+    for_each_index(x->shape, [&](const Index& index) {
+      Index target = index;
+      target[axis] += start;
+      at(*r.results[0], target) = at(*x, index);
+    });
+    start += x->shape[axis];
+  }
+}
+
+void gradient(GradientContext& c) {
+  const std::size_t axis = axis_of(c.op());
+  SliceAttrs part;
+  part.starts.assign(static_cast<std::size_t>(c.result().rank()), 0);
+  part.limits = c.result().shape();
+  Dim start = 0;
+  for (int i = 0; i < static_cast<int>(c.op().operands.size()); ++i) {
+    part.starts[axis] = start;
+    start = start + c.operand(i).shape()[axis];
+    part.limits[axis] = start;
+    if (c.wants(i)) c.give(i, slice(c.gradient(), part));
+  }
+}
+
+Sample sample(std::vector<std::vector<std::int64_t>> shapes, std::int64_t axis) {
+  Sample s;
+  for (auto& shape : shapes) s.operands.push_back(type_of(std::move(shape)));
+  s.attributes = {{"axis", axis}};
+  return s;
+}
+
+}  // namespace
+
+Op concat() {
+  Op op("concat(xs...; axis: int = -1)");
+  op.doc = "Joins values of one dtype and rank along `axis`; all other dimensions are equal.";
+  op.traits = bits(Trait::view);
+  op.type = type;
+  op.lower = lower;
+  op.reference = reference;
+  op.gradient = gradient;
+  op.twin = "torch.cat(list(x), dim=axis)";
+  op.samples = {sample({{5, 3}, {5, 37}}, 1),          sample({{2, 3}, {1, 3}, {4, 3}}, 0),
+                sample({{2, 3, 4}, {2, 1, 4}}, -2),    sample({{3}}, 0),
+                sample({{0, 3}, {2, 3}, {0, 3}}, 0),   sample({{0, 3}, {0, 2}}, 1)};
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,119 @@
+#include <algorithm>
+#include <numeric>
+
+#include "ops/index.h"
+
+namespace trireme::ops {
+namespace {
+
+std::size_t axis_of(const Attributes& attributes, int rank) {
+  return static_cast<std::size_t>(checked_axis(ir::get<std::int64_t>(attributes, "axis"), rank));
+}
+
+std::vector<Type> type(const TypeContext& c) {
+  const Type& x = c.operands[0];
+  const Type& indices = c.operands[1];
+  require(x.rank() > 0, "gather takes rows along an axis, and " + c.operand_texts[0] + " has none");
+  require(is_integer(indices.dtype), "gather needs integer indices, not " + c.operand_texts[1],
+          "cast them to i64");
+  const std::size_t axis = axis_of(c.attributes, x.rank());
+  require(x.shape[axis] != Dim(0) || product(indices.shape) == Dim(0),
+          "gather from axis " + std::to_string(axis) + " of " + c.operand_texts[0] +
+              ", which has no rows");
+  const auto place = x.shape.begin() + static_cast<std::ptrdiff_t>(axis);
+  Type result{x.dtype, Shape(x.shape.begin(), place), axis == 0 ? indices.ragged : x.ragged};
+  result.shape.insert(result.shape.end(), indices.shape.begin(), indices.shape.end());
+  result.shape.insert(result.shape.end(), place + 1, x.shape.end());
+  return {result};
+}
+
+ExprId lower(Lowering& l) {
+  Builder& k = l.k();
+  const Type& x = l.op().operands[0]->type;
+  const auto indices_rank = static_cast<std::size_t>(l.op().operands[1]->type.rank());
+  const std::size_t axis = axis_of(l.op().attributes, x.rank());
+  const auto index = l.index();
+  ExprId row = l.load(1, index.subspan(axis, indices_rank));
+  row = k.cast(row, DType::i64);
+  const ExprId rows = l.dim(x.shape[axis]);
+  row = k.max(k.min(row, k.sub(rows, k.integer(1))), k.integer(0));
+  std::vector<ExprId> source(index.begin(), index.begin() + static_cast<std::ptrdiff_t>(axis));
+  source.push_back(row);
+  const auto rest = index.subspan(axis + indices_rank);
+  source.insert(source.end(), rest.begin(), rest.end());
+  const ExprId guard =
+      x.shape[axis].is_constant() ? kernel_ir::kNoExpr : k.lt(k.integer(0), rows);
+  return l.load(0, source, guard);
+}
+
+void reference(const Reference& r) {
+  const RefTensor& x = *r.operands[0];
+  const RefTensor& indices = *r.operands[1];
+  const std::size_t axis = axis_of(r.op.attributes, static_cast<int>(x.shape.size()));
+  const auto front = static_cast<std::ptrdiff_t>(axis);
+  const auto back = front + static_cast<std::ptrdiff_t>(indices.shape.size());
+  for_each_index(r.results[0]->shape, [&](const Index& index) {
+    const double row = at(indices, Index(index.begin() + front, index.begin() + back));
+    Index source(index.begin(), index.begin() + front);
+    source.push_back(std::clamp<std::int64_t>(static_cast<std::int64_t>(row), 0, x.shape[axis] - 1));
+    source.insert(source.end(), index.begin() + back, index.end());
+    at(*r.results[0], index) = at(x, source);
+  });
+}
+
+// scatter_add works on rows of axis 0: the indices' axes go to the front, and the rows back.
+void gradient(GradientContext& c) {
+  if (!c.wants(0)) return;
+  const Value x = c.operand(0);
+  const Value indices = c.operand(1);
+  const auto axis = static_cast<std::int64_t>(axis_of(c.op().attributes, x.rank()));
+  Value dy = c.gradient();
+  if (axis > 0) {
+    std::vector<std::int64_t> permutation(static_cast<std::size_t>(dy.rank()));
+    std::iota(permutation.begin(), permutation.end(), 0);
+    std::rotate(permutation.begin(), permutation.begin() + axis,
+                permutation.begin() + axis + indices.rank());
+    dy = transpose(dy, {.permutation = permutation});
+  }
+  Value dx = scatter_add(indices, dy, {.rows = {x.dim(static_cast<int>(axis))}});
+  if (axis > 0) {
+    std::vector<std::int64_t> permutation(static_cast<std::size_t>(x.rank()));
+    std::iota(permutation.begin(), permutation.end(), 0);
+    std::rotate(permutation.begin(), permutation.begin() + 1, permutation.begin() + axis + 1);
+    dx = transpose(dx, {.permutation = permutation});
+  }
+  c.give(0, dx);
+}
+
+Sample sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices, std::int64_t axis,
+              DType dtype = DType::i64) {
+  Sample s;
+  const auto place = static_cast<std::size_t>(checked_axis(axis, static_cast<int>(shape.size())));
+  const auto rows = static_cast<double>(shape[place]);
+  s.operands = {type_of(std::move(shape)), type_of(std::move(indices), dtype)};
+  s.attributes = {{"axis", axis}};
+  s.ranges = {{-2, 2}, {0, rows}};
+  return s;
+}
+
+}  // namespace
+
+Op gather() {
+  Op op("gather(x, indices; axis: int = 0)");
+  op.doc =
+      "Rows of x along `axis` by their integer numbers: the axis is replaced by the axes of "
+      "`indices`. Numbers below 0 and beyond the last row read the first and the last row: check them "
+      "where data enters, as the data sets and the Session's feeds of embeddings do.";
+  op.traits = bits(Trait::view);
+  op.type = type;
+  op.lower = lower;
+  op.reference = reference;
+  op.gradient = gradient;
+  op.twin = "torch.index_select(x[0], axis, x[1].reshape(-1).long()).reshape("
+            "x[0].shape[:axis % x[0].dim()] + x[1].shape + x[0].shape[axis % x[0].dim() + 1:])";
+  op.samples = {sample({5, 37}, {9}, 0),    sample({5, 7}, {2, 3}, 1), sample({4, 3, 5}, {6}, -2),
+                sample({6}, {}, 0),         sample({3, 4}, {0}, 0),    sample({7, 2}, {4}, 0, DType::i32)};
+  return op;
+}
+
+}  // namespace trireme::ops

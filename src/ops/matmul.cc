@@ -1,0 +1,149 @@
+#include "ops/index.h"
+
+namespace trireme::ops {
+namespace {
+
+struct Flags {
+  bool a, b;
+};
+
+Flags transposed(const Attributes& attributes) {
+  return {ir::get<bool>(attributes, "transpose_a"), ir::get<bool>(attributes, "transpose_b")};
+}
+
+// Rows and columns of a matrix operand as it enters the product.
+std::pair<Dim, Dim> matrix_of(const Shape& shape, bool transposed) {
+  const Dim& rows = shape[shape.size() - 2];
+  const Dim& columns = shape[shape.size() - 1];
+  return transposed ? std::pair{columns, rows} : std::pair{rows, columns};
+}
+
+std::vector<Type> type(const TypeContext& c) {
+  const Type& a = c.operands[0];
+  const Type& b = c.operands[1];
+  const Flags flags = transposed(c.attributes);
+  const std::string both = c.operand_texts[0] + ", " + c.operand_texts[1];
+  require(is_float(a.dtype) && a.dtype == b.dtype,
+          "matrices of one float dtype can be multiplied: " + both, "cast one of them");
+  require(a.rank() >= 2 && b.rank() >= 2, "both operands must be matrices: " + both,
+          "reshape a vector to one row or one column");
+  const auto [m, k] = matrix_of(a.shape, flags.a);
+  const auto [k_b, n] = matrix_of(b.shape, flags.b);
+  require(k == k_b, "the inner dimensions differ (" + k.str() + " and " + k_b.str() + "): " + both,
+          "the last dimension of a meets the one before the last of b; transpose_a and transpose_b "
+          "swap them");
+  require(b.rank() == 2 || Shape(a.shape.begin(), a.shape.end() - 2) ==
+                               Shape(b.shape.begin(), b.shape.end() - 2),
+          "the leading dimensions differ: " + both,
+          "b has the leading dimensions of a, or is one matrix for all of them");
+  Type result{a.dtype, Shape(a.shape.begin(), a.shape.end() - 2), ""};
+  result.shape.push_back(m);
+  result.shape.push_back(n);
+  if (a.rank() > 2 || !flags.a) result.ragged = a.ragged;
+  return {result};
+}
+
+void reference(const Reference& r) {
+  const Flags flags = transposed(r.op.attributes);
+  const RefTensor& a = *r.operands[0];
+  const RefTensor& b = *r.operands[1];
+  const std::int64_t inner = a.shape[a.shape.size() - (flags.a ? 2 : 1)];
+  for_each_index(r.results[0]->shape, [&](const Index& index) {
+    const std::size_t rank = index.size();
+    Index ia = index;
+    Index ib = b.shape.size() == 2 ? Index(2) : index;
+    std::int64_t& row = ia[rank - (flags.a ? 1 : 2)];
+    std::int64_t& column = ib[ib.size() - (flags.b ? 2 : 1)];
+    std::int64_t& inner_a = ia[rank - (flags.a ? 2 : 1)];
+    std::int64_t& inner_b = ib[ib.size() - (flags.b ? 1 : 2)];
+    row = index[rank - 2];
+    column = index[rank - 1];
+    double total = 0;
+    for (std::int64_t i = 0; i < inner; ++i) {
+      inner_a = inner_b = i;
+      total += at(a, ia) * at(b, ib);
+    }
+    at(*r.results[0], index) = total;
+  });
+}
+
+Value swapped(const Value& x) {
+  std::vector<std::int64_t> permutation;
+  for (int i = 0; i < x.rank() - 2; ++i) permutation.push_back(i);
+  permutation.push_back(x.rank() - 1);
+  permutation.push_back(x.rank() - 2);
+  return transpose(x, {.permutation = permutation});
+}
+
+// All leading dimensions as rows of one matrix.
+Value flattened(const Value& x) {
+  const Shape rows(x.shape().begin(), x.shape().end() - 1);
+  return reshape(x, {.shape = {product(rows), x.dim(-1)}});
+}
+
+// b is one matrix for all matrices of a: a product with it must have it on the right, and its
+// gradient is one product over the rows of all matrices.
+void shared_gradient(GradientContext& c, Flags flags) {
+  const Value dy = c.gradient();
+  if (c.wants(0)) {
+    const Value da = matmul(dy, c.operand(1), {.transpose_b = !flags.b});
+    c.give(0, flags.a ? swapped(da) : da);
+  }
+  if (!c.wants(1)) return;
+  const Value rows = flattened(flags.a ? swapped(c.operand(0)) : c.operand(0));
+  const Value dy_rows = flattened(dy);
+  c.give(1, flags.b ? matmul(dy_rows, rows, {.transpose_a = true})
+                    : matmul(rows, dy_rows, {.transpose_a = true}));
+}
+
+void gradient(GradientContext& c) {
+  const Flags flags = transposed(c.op().attributes);
+  const Value a = c.operand(0), b = c.operand(1), dy = c.gradient();
+  if (a.rank() != b.rank()) return shared_gradient(c, flags);
+  if (c.wants(0)) {
+    c.give(0, flags.a ? matmul(b, dy, {.transpose_a = flags.b, .transpose_b = true})
+                      : matmul(dy, b, {.transpose_b = !flags.b}));
+  }
+  if (c.wants(1)) {
+    c.give(1, flags.b ? matmul(dy, a, {.transpose_a = true, .transpose_b = flags.a})
+                      : matmul(a, dy, {.transpose_a = !flags.a}));
+  }
+}
+
+Sample sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b, bool transpose_a,
+              bool transpose_b) {
+  Sample s;
+  s.operands = {type_of(std::move(a)), type_of(std::move(b))};
+  s.attributes = {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}};
+  return s;
+}
+
+}  // namespace
+
+Op matmul() {
+  Op op("matmul(a, b; transpose_a: bool = false, transpose_b: bool = false)");
+  op.doc =
+      "The matrix product over the last two axes: [..., m, k] by [..., k, n] is [..., m, n]. The "
+      "leading axes of a and b are equal, or b is one matrix for all of them. A transposed operand is "
+      "given as [..., k, m] or [..., n, k].";
+  op.traits = bits(Trait::library);
+  op.type = type;
+  op.library_kernel = "gemm";
+  op.reference = reference;
+  op.gradient = gradient;
+  op.twin = "torch.matmul(x[0].transpose(-1, -2) if transpose_a else x[0], "
+            "x[1].transpose(-1, -2) if transpose_b else x[1])";
+  op.samples = {
+      sample({5, 7}, {7, 3}, false, false),        sample({7, 5}, {7, 3}, true, false),
+      sample({5, 7}, {3, 7}, false, true),         sample({7, 5}, {3, 7}, true, true),
+      sample({2, 5, 7}, {2, 7, 3}, false, false),  sample({2, 7, 5}, {2, 7, 3}, true, false),
+      sample({2, 5, 7}, {2, 3, 7}, false, true),   sample({2, 7, 5}, {2, 3, 7}, true, true),
+      sample({2, 3, 5, 7}, {7, 4}, false, false),  sample({2, 3, 7, 5}, {7, 4}, true, false),
+      sample({3, 5, 7}, {4, 7}, false, true),      sample({3, 7, 5}, {4, 7}, true, true),
+      sample({1, 1}, {1, 1}, false, false),        sample({0, 7}, {7, 3}, false, false),
+      sample({4, 0}, {0, 3}, false, false),        sample({0, 5, 7}, {7, 3}, false, false),
+      sample({64, 40}, {40, 33}, false, false)};
+  return op;
+}
+
+}  // namespace trireme::ops

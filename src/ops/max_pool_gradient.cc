@@ -1,0 +1,70 @@
+#include "ops/layout.h"
+#include "ops/pool.h"
+
+namespace trireme::ops {
+namespace {
+
+std::vector<Type> type(const TypeContext& c) {
+  const Type& position = c.operands[1];
+  require(position.dtype == DType::i32 && position.shape == c.operands[0].shape,
+          c.operand_texts[1] + " does not hold the positions of " + c.operand_texts[0],
+          "take the second result of max_pool");
+  return {unpooled_type(c)};
+}
+
+ExprId lower(Lowering& l) {
+  Builder& k = l.k();
+  ExprId total = kernel_ir::kNoExpr;
+  for (const Cover& cover : covers_of(l)) {
+    const ExprId dy = l.load(0, cover.index, cover.covers);
+    const ExprId position = l.load(1, cover.index, cover.covers);
+    // Where no window covers, dy is read as zero, whatever the position.
+    const ExprId wins = k.eq(position, k.cast(cover.tap, DType::i32));
+    const ExprId share = k.select(wins, dy, number(k, dy, 0));
+    total = total == kernel_ir::kNoExpr ? share : k.add(total, share);
+  }
+  return total;
+}
+
+void reference(const Reference& r) {
+  RefTensor& dx = *r.results[0];
+  for_each_tap(window_of(r.op.attributes), dx.shape, r.operands[0]->shape,
+               [&](const Index& window, std::int64_t tap, const Index& x) {
+                 if (at(*r.operands[1], window) != static_cast<double>(tap)) return;
+                 at(dx, x) += at(*r.operands[0], window);
+               });
+}
+
+}  // namespace
+
+Op max_pool_gradient() {
+  Op op(
+      "max_pool_gradient(dy, position; kernel: ints, stride: ints, "
+      "padding: ints = [0, 0, 0, 0], size: ints, "
+      "layout: string = \"nchw\")");
+  op.doc =
+      "The gradient of max_pool by its images, which have the height and width `size`: each element "
+      "of dy goes to the place in its window that `position` names.";
+  op.type = type;
+  op.lower = lower;
+  op.reference = reference;
+  op.twin = "torch.zeros(x[0].shape[:2] + (size[0] + padding[0] + padding[1], size[1] + padding[2] + "
+            "padding[3]), dtype=x[0].dtype).flatten(2).scatter_add(2, ((torch.arange(x[0].shape[2])"
+            "[:, None] * stride[0] + torch.div(x[1].long(), kernel[1], rounding_mode='floor')) * "
+            "(size[1] + padding[2] + padding[3]) + torch.arange(x[0].shape[3]) * stride[1] + "
+            "x[1].long() % kernel[1]).flatten(2), x[0].flatten(2)).reshape(x[0].shape[:2] + (size[0] "
+            "+ padding[0] + padding[1], size[1] + padding[2] + padding[3]))[:, :, padding[0]:"
+            "padding[0] + size[0], padding[2]:padding[2] + size[1]]";
+  for (const PoolCase& one : pool_cases()) {
+    Sample s;
+    s.operands = {type_of(one.y()), type_of(one.y(), DType::i32)};
+    s.attributes = one.gradient_attributes();
+    s.ranges = {{-2, 2}, {0, static_cast<double>(one.kernel[0] * one.kernel[1])}};
+    s.check_gradient = false;  // it has none: second derivatives of max_pool are zero or undefined
+    op.samples.push_back(s);
+  }
+  serve_both_layouts(op, {0, 1}, {0});
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,126 @@
+#include "ops/index.h"
+
+namespace trireme::ops {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+std::int64_t interior_of(const Attributes& attributes, std::size_t axis) {
+  const Ints& interior = ir::get<Ints>(attributes, "interior");
+  return interior.empty() ? 0 : interior[axis];
+}
+
+std::vector<Type> type(const TypeContext& c) {
+  const Type& x = c.operands[0];
+  const auto rank = static_cast<std::size_t>(x.rank());
+  const Shape& low = ir::get<Shape>(c.attributes, "low");
+  const Shape& high = ir::get<Shape>(c.attributes, "high");
+  const Ints& interior = ir::get<Ints>(c.attributes, "interior");
+  require(is_float(x.dtype) || x.dtype != DType::boolean,
+          "pad needs numbers, not " + c.operand_texts[0], "cast it first");
+  require(low.size() == rank && high.size() == rank && (interior.empty() || interior.size() == rank),
+          "pad needs `low` and `high` for each axis of " + c.operand_texts[0],
+          "leave an axis as it is with low 0 and high 0");
+  Type result{x.dtype, {}, ""};
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::int64_t gap = interior_of(c.attributes, i);
+    require(never_negative(low[i]) && never_negative(high[i]) && gap >= 0,
+            "pad axis " + std::to_string(i) + " of " + c.operand_texts[0] + " by " + low[i].str() +
+                " and " + high[i].str() + ": padding must not be negative",
+            "cut with slice");
+    require(gap == 0 || x.shape[i].is_constant(),
+            "pad between the elements of the symbolic axis " + std::to_string(i) + " of " +
+                c.operand_texts[0]);
+    const bool gaps = gap > 0 && x.shape[i].constant() > 0;
+    result.shape.push_back(low[i] + x.shape[i] + high[i] +
+                           (gaps ? (x.shape[i] - 1) * gap : Dim(0)));
+  }
+  if (rank > 0 && result.shape[0] == x.shape[0]) result.ragged = x.ragged;
+  return {result};
+}
+
+ExprId lower(Lowering& l) {
+  Builder& k = l.k();
+  const Attributes& attributes = l.op().attributes;
+  const Shape& low = ir::get<Shape>(attributes, "low");
+  const Shape& high = ir::get<Shape>(attributes, "high");
+  const Type& x = l.op().operands[0]->type;
+  std::vector<ExprId> index;
+  ExprId inside = k.boolean(true);
+  for (std::size_t i = 0; i < low.size(); ++i) {
+    const std::int64_t step = interior_of(attributes, i) + 1;
+    ExprId place = k.sub(l.index()[i], l.dim(low[i]));
+    if (low[i] != Dim(0)) inside = k.logical_and(inside, k.le(k.integer(0), place));
+    if (step > 1) {
+      inside = k.logical_and(inside, k.eq(k.rem(place, k.integer(step)), k.integer(0)));
+      place = k.div(place, k.integer(step));
+    }
+    if (high[i] != Dim(0) || step > 1) {
+      inside = k.logical_and(inside, k.lt(place, l.dim(x.shape[i])));
+    }
+    index.push_back(place);
+  }
+  const ExprId value = l.load(0, index, inside);
+  const double filler = ir::get<double>(attributes, "value");
+  return filler == 0 ? value : k.select(inside, value, number(k, value, filler));
+}
+
+void reference(const Reference& r) {
+  const Attributes& attributes = r.op.attributes;
+  const Shape& low = ir::get<Shape>(attributes, "low");
+  for (double& y : r.results[0]->data) y = ir::get<double>(attributes, "value");
+  for_each_index(r.operands[0]->shape, [&](const Index& index) {
+    Index target = index;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      target[i] = low[i].constant() + index[i] * (interior_of(attributes, i) + 1);
+    }
+    at(*r.results[0], target) = at(*r.operands[0], index);
+  });
+}
+
+void gradient(GradientContext& c) {
+  const Attributes& attributes = c.op().attributes;
+  SliceAttrs part;
+  part.starts = ir::get<Shape>(attributes, "low");
+  const Shape& high = ir::get<Shape>(attributes, "high");
+  for (std::size_t i = 0; i < part.starts.size(); ++i) {
+    part.limits.push_back(c.result().shape()[i] - high[i]);
+    part.strides.push_back(interior_of(attributes, i) + 1);
+  }
+  c.give(0, slice(c.gradient(), part));
+}
+
+Sample sample(std::vector<std::int64_t> shape, Shape low, Shape high, Ints interior = {},
+              double value = 0) {
+  Sample s;
+  s.operands = {type_of(std::move(shape))};
+  s.attributes = {{"high", std::move(high)}, {"interior", std::move(interior)},
+                  {"low", std::move(low)}, {"value", value}};
+  return s;
+}
+
+}  // namespace
+
+Op pad() {
+  Op op("pad(x; low: shape, high: shape, interior: ints = [], value: float = 0)");
+  op.doc =
+      "Puts low[i] elements `value` before, high[i] behind and interior[i] between the elements of "
+      "every axis i.";
+  op.traits = bits(Trait::view);
+  op.type = type;
+  op.lower = lower;
+  op.reference = reference;
+  op.gradient = gradient;
+  op.twin = "(lambda y: (y.__setitem__(tuple(slice(int(low[i]), int(low[i]) + n + max(n - 1, 0) * g, "
+            "g + 1) for i, (n, g) in enumerate(zip(x[0].shape, interior or [0] * x[0].dim()))), x[0]),"
+            " y)[1])(torch.full([int(low[i]) + n + max(n - 1, 0) * g + int(high[i]) for i, (n, g) in "
+            "enumerate(zip(x[0].shape, interior or [0] * x[0].dim()))], float(value), "
+            "dtype=x[0].dtype))";
+  op.samples = {sample({5, 7}, {1, 2}, {0, 3}),          sample({4}, {2}, {1}, {}, 1.5),
+                sample({3, 5}, {0, 1}, {2, 0}, {1, 2}),  sample({1}, {0}, {4}, {3}),
+                sample({2, 3, 4}, {0, 0, 0}, {0, 0, 0}), sample({0, 3}, {0, 1}, {2, 0}),
+                sample({}, {}, {})};
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,25 @@
+#include <algorithm>
+
+#include "ops/reductions.h"
+
+namespace trireme::ops {
+
+Op reduce_min() {
+  Op op("reduce_min(x; axes: ints = [], keep: bool = false)");
+  op.doc =
+      "The smallest element along `axes`, or of all elements if the list is empty. Axes may count from "
+      "the end. With `keep` the axes stay, with size 1. NaN if any element is NaN. The gradient is "
+      "shared equally by all elements that are the smallest.";
+  op.traits = bits(Trait::reduction);
+  op.type = reduced_type(Numbers::numeric);
+  op.reduce = kernel_ir::ReduceOp::min;
+  op.reference = reduction_reference(INFINITY, [](double total, double x) {
+    return std::isnan(total) || std::isnan(x) ? NAN : std::min(total, x);
+  });
+  op.gradient = extremum_gradient;
+  op.twin = "torch.amin(x[0], dim=axes, keepdim=keep) if x[0].dim() else x[0]";
+  op.samples = reduction_samples(false);
+  return op;
+}
+
+}  // namespace trireme::ops

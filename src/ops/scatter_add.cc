@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include "ops/index.h"
+
+namespace trireme::ops {
+namespace {
+
+std::vector<Type> type(const TypeContext& c) {
+  const Type& indices = c.operands[0];
+  const Type& updates = c.operands[1];
+  const Shape& rows = ir::get<Shape>(c.attributes, "rows");
+  require(is_integer(indices.dtype), "scatter_add needs integer indices, not " + c.operand_texts[0],
+          "cast them to i64");
+  require(is(updates.dtype, Numbers::numeric), "scatter_add adds numbers, not " + c.operand_texts[1]);
+  require(rows.size() == 1, "scatter_add: `rows` is one size, not " + str(rows));
+  require(updates.rank() >= indices.rank() &&
+              std::equal(indices.shape.begin(), indices.shape.end(), updates.shape.begin()),
+          "scatter_add: the updates' shape must begin with the indices' shape: " +
+              c.operand_texts[0] + " and " + c.operand_texts[1]);
+  Type result{updates.dtype, rows, ""};
+  result.shape.insert(result.shape.end(), updates.shape.begin() + indices.rank(),
+                      updates.shape.end());
+  return {result};
+}
+
+void reference(const Reference& r) {
+  const RefTensor& indices = *r.operands[0];
+  RefTensor& y = *r.results[0];
+  const auto front = static_cast<std::ptrdiff_t>(indices.shape.size());
+  for_each_index(r.operands[1]->shape, [&](const Index& index) {
+    const double row = at(indices, Index(index.begin(), index.begin() + front));
+    if (row < 0 || row >= static_cast<double>(y.shape[0])) return;
+    Index target{static_cast<std::int64_t>(row)};
+    target.insert(target.end(), index.begin() + front, index.end());
+    at(y, target) += at(*r.operands[1], index);
+  });
+}
+
+Sample sample(std::int64_t rows, std::vector<std::int64_t> indices, std::vector<std::int64_t> row) {
+  Sample s;
+  std::vector<std::int64_t> updates = indices;
+  updates.insert(updates.end(), row.begin(), row.end());
+  s.operands = {type_of(std::move(indices), DType::i64), type_of(std::move(updates))};
+  s.attributes = {{"rows", Shape{rows}}};
+  s.ranges = {{0, static_cast<double>(rows)}, {-2, 2}};
+  return s;
+}
+
+}  // namespace
+
+Op scatter_add() {
+  Op op("scatter_add(indices, updates; rows: shape)");
+  op.doc =
+      "Zeros with `rows` rows, to which each update is added at the row its index names, in order. "
+      "The updates' shape is the indices' shape followed by the shape of a row. Updates of indices "
+      "outside [0, rows) are dropped.";
+  op.traits = bits(Trait::library);
+  op.type = type;
+  op.library_kernel = "scatter_add";
+  op.reference = reference;
+  op.gradient = [](GradientContext& c) {
+    if (c.wants(1)) c.give(1, gather(c.gradient(), c.operand(0)));
+  };
+  op.twin = "torch.zeros([int(rows[0])] + list(x[1].shape[x[0].dim():]), dtype=x[1].dtype)"
+            ".index_add(0, x[0].reshape(-1).long(), "
+            "x[1].reshape([-1] + list(x[1].shape[x[0].dim():]) if x[0].numel() else "
+            "[0] + list(x[1].shape[x[0].dim():])))";
+  op.samples = {sample(5, {9}, {37}), sample(7, {2, 3}, {5}), sample(4, {6}, {}),
+                sample(3, {}, {2}),   sample(3, {0}, {4})};
+  return op;
+}
+
+}  // namespace trireme::ops

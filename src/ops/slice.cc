@@ -1,0 +1,121 @@
+#include "ops/index.h"
+
+namespace trireme::ops {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+std::int64_t stride_of(const Attributes& attributes, std::size_t axis) {
+  const Ints& strides = ir::get<Ints>(attributes, "strides");
+  return strides.empty() ? 1 : strides[axis];
+}
+
+Dim limit_of(const Attributes& attributes, const Type& x, std::size_t axis) {
+  const Dim& limit = ir::get<Shape>(attributes, "limits")[axis];
+  return limit == Dim(-1) ? x.shape[axis] : limit;
+}
+
+Dim sliced(const TypeContext& c, std::size_t axis) {
+  const Type& x = c.operands[0];
+  const Dim& start = ir::get<Shape>(c.attributes, "starts")[axis];
+  const Dim limit = limit_of(c.attributes, x, axis);
+  const std::int64_t stride = stride_of(c.attributes, axis);
+  const std::string what = "slice from " + start.str() + " to " + limit.str() + " of axis " +
+                           std::to_string(axis) + " of " + c.operand_texts[0];
+  require(stride > 0, what + " with stride " + std::to_string(stride) + ": strides are positive");
+  require(never_negative(start) && never_negative(limit - start) &&
+              never_negative(x.shape[axis] - limit),
+          what + " is not inside the axis for every size of the symbols",
+          "0 <= start <= limit <= size; -1 as a limit means the end");
+  const Dim length = limit - start;
+  if (stride == 1) return length;
+  require(length.is_constant(), what + " has a symbolic length and stride " + std::to_string(stride),
+          "slice with stride 1, or along an axis of constant size");
+  return (length.constant() + stride - 1) / stride;
+}
+
+std::vector<Type> type(const TypeContext& c) {
+  const Type& x = c.operands[0];
+  const auto rank = static_cast<std::size_t>(x.rank());
+  const Ints& strides = ir::get<Ints>(c.attributes, "strides");
+  require(ir::get<Shape>(c.attributes, "starts").size() == rank &&
+              ir::get<Shape>(c.attributes, "limits").size() == rank &&
+              (strides.empty() || strides.size() == rank),
+          "slice needs a start and a limit for each axis of " + c.operand_texts[0],
+          "keep an axis whole with start 0 and limit -1");
+  Type result{x.dtype, {}, ""};
+  for (std::size_t i = 0; i < rank; ++i) result.shape.push_back(sliced(c, i));
+  if (rank > 0 && result.shape[0] == x.shape[0]) result.ragged = x.ragged;
+  return {result};
+}
+
+ExprId lower(Lowering& l) {
+  Builder& k = l.k();
+  const Shape& starts = ir::get<Shape>(l.op().attributes, "starts");
+  std::vector<ExprId> index;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const ExprId step = k.integer(stride_of(l.op().attributes, i));
+    index.push_back(k.add(k.mul(l.index()[i], step), l.dim(starts[i])));
+  }
+  return l.load(0, index);
+}
+
+void reference(const Reference& r) {
+  const Shape& starts = ir::get<Shape>(r.op.attributes, "starts");
+  for_each_index(r.results[0]->shape, [&](const Index& index) {
+    Index source = index;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      source[i] = starts[i].constant() + index[i] * stride_of(r.op.attributes, i);
+    }
+    at(*r.results[0], index) = at(*r.operands[0], source);
+  });
+}
+
+// Zeros around and, for a stride, between the gradients.
+void gradient(GradientContext& c) {
+  const Attributes& attributes = c.op().attributes;
+  const Shape& starts = ir::get<Shape>(attributes, "starts");
+  PadAttrs padding;
+  padding.low = starts;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::int64_t stride = stride_of(attributes, i);
+    const Dim& size = c.operand(0).shape()[i];
+    const Dim& count = c.result().shape()[i];
+    const Dim covered = count == Dim(0) ? Dim(0) : (count - 1) * stride + 1;
+    padding.high.push_back(size - starts[i] - (stride == 1 ? count : covered));
+    padding.interior.push_back(stride - 1);
+  }
+  c.give(0, pad(c.gradient(), padding));
+}
+
+Sample sample(std::vector<std::int64_t> shape, Shape starts, Shape limits, Ints strides = {}) {
+  Sample s;
+  s.operands = {type_of(std::move(shape))};
+  s.attributes = {{"limits", std::move(limits)}, {"starts", std::move(starts)},
+                  {"strides", std::move(strides)}};
+  return s;
+}
+
+}  // namespace
+
+Op slice() {
+  Op op("slice(x; starts: shape, limits: shape, strides: ints = [])");
+  op.doc =
+      "The elements with starts[i] <= index < limits[i] along every axis i, each strides[i]-th of "
+      "them. A limit of -1 is the end of its axis, no strides mean 1. Starts and limits may be "
+      "symbolic where it shows that they stay inside the axis, such as 0 to `batch`.";
+  op.traits = bits(Trait::view);
+  op.type = type;
+  op.lower = lower;
+  op.reference = reference;
+  op.gradient = gradient;
+  op.twin = "x[0][tuple(slice(int(a), None if b == -1 else int(b), (strides or [1] * len(starts))[i])"
+            " for i, (a, b) in enumerate(zip(starts, limits)))]";
+  op.samples = {sample({5, 37}, {1, 3}, {4, 30}),      sample({5, 37}, {0, 1}, {-1, -1}),
+                sample({9, 8}, {1, 0}, {8, 8}, {3, 2}), sample({7}, {6}, {7}),
+                sample({7}, {2}, {2}),                 sample({2, 3, 4}, {0, 1, 0}, {2, 3, 4}, {1, 1, 3}),
+                sample({0, 3}, {0, 1}, {0, 2}),        sample({}, {}, {})};
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,90 @@
+#include <algorithm>
+
+#include "ops/index.h"
+
+namespace trireme::ops {
+namespace {
+
+using Axes = std::vector<std::int64_t>;
+
+const Axes& permutation_of(const Attributes& attributes) {
+  return ir::get<Axes>(attributes, "permutation");
+}
+
+std::vector<Type> type(const TypeContext& c) {
+  const Type& x = c.operands[0];
+  const Axes& permutation = permutation_of(c.attributes);
+  Axes sorted = permutation;
+  std::sort(sorted.begin(), sorted.end());
+  bool holds = static_cast<int>(sorted.size()) == x.rank();
+  for (std::size_t i = 0; i < sorted.size() && holds; ++i) {
+    holds = sorted[i] == static_cast<std::int64_t>(i);
+  }
+  require(holds,
+          "permutation " + ir::print_attribute(permutation) + " does not name every axis of " +
+              c.operand_texts[0] + " once",
+          "a matrix is transposed with {1, 0}; axis i of the result is axis permutation[i] of x");
+  Type result{x.dtype, {}, ""};
+  for (const std::int64_t axis : permutation) {
+    result.shape.push_back(x.shape[static_cast<std::size_t>(axis)]);
+  }
+  if (!permutation.empty() && permutation[0] == 0) result.ragged = x.ragged;
+  return {result};
+}
+
+template <class Id>
+std::vector<Id> permuted_back(std::span<const Id> index, const Axes& permutation) {
+  std::vector<Id> result(index.size());
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    result[static_cast<std::size_t>(permutation[i])] = index[i];
+  }
+  return result;
+}
+
+void gradient(GradientContext& c) {
+  const Axes& permutation = permutation_of(c.op().attributes);
+  Axes inverse(permutation.size());
+  for (std::size_t i = 0; i < permutation.size(); ++i) {
+    inverse[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
+  }
+  c.give(0, transpose(c.gradient(), {.permutation = inverse}));
+}
+
+void reference(const Reference& r) {
+  const Axes& permutation = permutation_of(r.op.attributes);
+  for_each_index(r.results[0]->shape, [&](const Index& index) {
+    at(*r.results[0], index) =
+        at(*r.operands[0], permuted_back<std::int64_t>(std::span(index), permutation));
+  });
+}
+
+Sample sample(std::vector<std::int64_t> shape, Axes permutation) {
+  Sample s;
+  s.operands = {type_of(std::move(shape))};
+  s.attributes = {{"permutation", std::move(permutation)}};
+  return s;
+}
+
+}  // namespace
+
+Op transpose() {
+  Op op("transpose(x; permutation: ints)");
+  op.doc =
+      "The axes in another order: axis i of the result is axis `permutation[i]` of x. Every axis is "
+      "named once.";
+  op.traits = bits(Trait::view);
+  op.type = type;
+  op.lower = [](Lowering& l) {
+    return l.load(0, permuted_back(l.index(), permutation_of(l.op().attributes)));
+  };
+  op.reference = reference;
+  op.gradient = gradient;
+  op.twin = "x[0].permute(tuple(permutation))";
+  op.samples = {sample({5, 7}, {1, 0}),          sample({2, 3, 4}, {2, 0, 1}),
+                sample({2, 3, 4, 5}, {0, 2, 3, 1}), sample({3, 37, 2}, {0, 2, 1}),
+                sample({6}, {0}),                sample({}, {}),
+                sample({0, 3}, {1, 0})};
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,67 @@
+#include "ops/window.h"
+
+#include <algorithm>
+
+namespace trireme::ops {
+namespace {
+
+template <std::size_t N>
+void read(const Attributes& attributes, const char* name, std::int64_t least,
+          std::array<std::int64_t, N>* out) {
+  if (!ir::has_attribute(attributes, name)) return;
+  const auto& list = ir::get<std::vector<std::int64_t>>(attributes, name);
+  const std::string what = std::string(name) + " " + ir::print_attribute(list);
+  require(list.size() == N, what + " should have " + std::to_string(N) + " numbers",
+          N == 2 ? "one for the height and one for the width" : "top, bottom, left, right");
+  require(std::all_of(list.begin(), list.end(), [&](std::int64_t n) { return n >= least; }),
+          what + " should have numbers of at least " + std::to_string(least));
+  std::copy(list.begin(), list.end(), out->begin());
+}
+
+}  // namespace
+
+std::int64_t Window::count(std::size_t axis, std::int64_t size) const {
+  const std::int64_t room = size + before(axis) + after(axis) - span(axis);
+  return room < 0 ? 0 : room / stride[axis] + 1;
+}
+
+Window window_of(const Attributes& attributes) {
+  Window window;
+  read(attributes, "kernel", 1, &window.kernel);
+  read(attributes, "stride", 1, &window.stride);
+  read(attributes, "dilation", 1, &window.dilation);
+  read(attributes, "padding", 0, &window.padding);
+  return window;
+}
+
+void require_image(const Type& type, const std::string& text) {
+  require(is_float(type.dtype), text + " is not of a float dtype", "cast it to f32");
+  require(type.rank() == 4, text + " is not [N, C, H, W]",
+          "reshape it; one gray image per row is [batch, 1, height, width]");
+  require(type.shape[2].is_constant() && type.shape[3].is_constant(),
+          "height and width of " + text + " must be numbers",
+          "only the number of images may be a symbol");
+}
+
+std::array<std::int64_t, 2> image_size(const Type& type) {
+  return {type.shape[2].constant(), type.shape[3].constant()};
+}
+
+Shape windows_shape(const Shape& image, const Dim& channels, const Window& window,
+                    const std::string& text) {
+  Shape result{image[0], channels};
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const std::int64_t size = image[2 + axis].constant();
+    const std::int64_t count = window.count(axis, size);
+    require(count > 0,
+            "a window of " + std::to_string(window.span(axis)) + " does not fit into the " +
+                (axis == 0 ? "height " : "width ") + std::to_string(size) + " of " + text +
+                " with padding " + std::to_string(window.before(axis)) + " and " +
+                std::to_string(window.after(axis)),
+            "take a smaller kernel or more padding");
+    result.emplace_back(count);
+  }
+  return result;
+}
+
+}  // namespace trireme::ops

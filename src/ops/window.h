@@ -1,0 +1,41 @@
+#pragma once
+
+// Windows that slide over the last two axes of [N, C, H, W]: what convolutions and pooling share.
+// Their other layout is the matter of layout.h.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ops/index.h"
+
+namespace trireme::ops {
+
+struct Window {
+  std::array<std::int64_t, 2> kernel{1, 1};
+  std::array<std::int64_t, 2> stride{1, 1};
+  std::array<std::int64_t, 2> dilation{1, 1};
+  std::array<std::int64_t, 4> padding{0, 0, 0, 0};  // top, bottom, left, right
+
+  std::int64_t before(std::size_t axis) const { return padding[2 * axis]; }
+  std::int64_t after(std::size_t axis) const { return padding[2 * axis + 1]; }
+  std::int64_t span(std::size_t axis) const { return dilation[axis] * (kernel[axis] - 1) + 1; }
+  // Windows along an axis of `size` elements; 0 or less if not even one fits.
+  std::int64_t count(std::size_t axis, std::int64_t size) const;
+};
+
+// Reads attributes `stride`, `padding`, and, where there are any, `kernel` and `dilation`. TypeError
+// for lists of other lengths and for numbers that make no window.
+Window window_of(const Attributes& attributes);
+
+// TypeError unless `type` is f32 or f64 [N, C, H, W] with constant H and W.
+void require_image(const Type& type, const std::string& text);
+// The two numbers of H and W. Precondition: require_image.
+std::array<std::int64_t, 2> image_size(const Type& type);
+
+// [N, C, count(0, H), count(1, W)], or TypeError if the window does not fit.
+Shape windows_shape(const Shape& image, const Dim& channels, const Window& window,
+                    const std::string& text);
+
+}  // namespace trireme::ops
