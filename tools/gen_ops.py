@@ -9,7 +9,7 @@ signature `Op op("...")` and the text `op.doc = "..."`. Writes
 and, with --reference FILE, the reference page docs/ops.md. Files that would not change are left
 alone, so that nothing is compiled again.
 
-usage: gen_ops.py SOURCE_DIR OUT_DIR [--reference FILE]
+usage: gen_ops.py SOURCE_DIR OUT_DIR [--reference FILE] [--check FILE]
 """
 
 import argparse
@@ -272,6 +272,7 @@ def main():
     parser.add_argument("source_dir")
     parser.add_argument("out_dir")
     parser.add_argument("--reference", help="also write the reference page to this file")
+    parser.add_argument("--check", help="fail if this file is not the reference page")
     arguments = parser.parse_args()
 
     listing = os.path.join(arguments.source_dir, "src", "ops", "CMakeLists.txt")
@@ -287,6 +288,10 @@ def main():
     write(os.path.join(arguments.out_dir, "op_list.cc"), catalog(ops))
     if arguments.reference:
         write(arguments.reference, reference_page(ops))
+    if arguments.check:
+        with open(arguments.check, encoding="utf-8") as file:
+            if file.read() != reference_page(ops):
+                fail(arguments.check, "not what the op files say; run gen_ops.py --reference")
 
 
 if __name__ == "__main__":

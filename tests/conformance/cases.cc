@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <optional>
 
 #include "ops/common.h"
 #include "ops/philox.h"
@@ -30,17 +30,28 @@ std::string label_of(const ops::Op& op, std::size_t number, const ops::Sample& s
   return text;
 }
 
-void fill(Case& c, const ops::Sample& sample, std::uint64_t seed) {
+// Adds a run with the sizes of `types`; random numbers are told apart by the label.
+void add_run(Case& c, const ops::Sample& sample, const std::vector<ir::Type>& types,
+             const SymbolSizes& sizes, const std::string& label) {
+  std::uint64_t seed = seed_of(label);
+  Run run{label, {}, {}};
   for (std::size_t i = 0; i < c.operands.size(); ++i) {
     const auto [low, high] = i < sample.ranges.size() ? sample.ranges[i]
                                                       : std::pair(sample.low, sample.high);
-    ops::RefTensors& to = c.operands[i]->kind == ir::ValueKind::parameter ? c.parameters : c.inputs;
-    const std::vector<std::int64_t> shape = evaluate(sample.operands[i].shape, {});
-    to[c.operands[i]->name] = random_tensor(shape, sample.operands[i].dtype, low, high, seed + i);
+    const bool parameter = c.operands[i]->kind == ir::ValueKind::parameter;
+    ops::RefTensors& to = parameter ? run.parameters : run.inputs;
+    to[c.operands[i]->name] =
+        random_tensor(evaluate(types[i].shape, sizes), types[i].dtype, low, high, ++seed);
   }
+  for (const ir::Value* weight : c.weights) {
+    if (!weight) continue;
+    const auto shape = evaluate(weight->type.shape, sizes);
+    run.inputs[weight->name] = random_tensor(shape, weight->type.dtype, 0.5, 1.5, ++seed);
+  }
+  c.runs.push_back(std::move(run));
 }
 
-// The types of `sample` with the first dimension of float operands called `batch`.
+// The types of the operands with their first dimensions called `batch`.
 std::vector<ir::Type> with_symbol(const ops::Sample& sample) {
   std::vector<ir::Type> types = sample.operands;
   for (ir::Type& type : types) {
@@ -49,11 +60,9 @@ std::vector<ir::Type> with_symbol(const ops::Sample& sample) {
   return types;
 }
 
-Case make_case(const ops::Op& op, const ops::Sample& sample, const std::vector<ir::Type>& types,
-               std::string label) {
+Case make_case(const ops::Op& op, const ops::Sample& sample, const std::vector<ir::Type>& types) {
   Case c;
   c.op = op.name;
-  c.label = std::move(label);
   c.twin = op.twin;
   c.tolerance = sample.tolerance;
   c.updates = op.has(ir::Trait::side_effect);
@@ -74,22 +83,6 @@ Case make_case(const ops::Op& op, const ops::Sample& sample, const std::vector<i
   return c;
 }
 
-// Numbers that the case is run with when `batch` is `size`.
-void resize(Case& c, const ops::Sample& sample, std::int64_t size, std::uint64_t seed) {
-  ops::Sample sized = sample;
-  for (ir::Type& type : sized.operands) type.shape[0] = size;
-  fill(c, sized, seed);
-}
-
-// Weights follow the results' shapes.
-void fill_weights(Case& c, std::int64_t size, std::uint64_t seed) {
-  for (const ir::Value* weight : c.weights) {
-    if (!weight) continue;
-    const auto shape = evaluate(weight->type.shape, {{"batch", size}});
-    c.inputs[weight->name] = random_tensor(shape, weight->type.dtype, 0.5, 1.5, ++seed);
-  }
-}
-
 bool can_have_symbol(const ops::Sample& sample) {
   const auto first = [](const ir::Type& type) {
     return type.shape.empty() ? Dim(-1) : type.shape[0];
@@ -101,20 +94,21 @@ bool can_have_symbol(const ops::Sample& sample) {
          });
 }
 
-void add_symbolic(const ops::Op& op, const ops::Sample& sample, const std::string& label,
-                  std::vector<Case>& cases) {
+// Nothing where the attributes name the size, so that there is nothing to derive.
+std::optional<Case> symbolic_case(const ops::Op& op, const ops::Sample& sample,
+                                  const std::string& label) {
+  const std::vector<ir::Type> types = with_symbol(sample);
+  std::optional<Case> c;
+  try {
+    c = make_case(op, sample, types);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
   const std::int64_t own = sample.operands[0].shape[0].constant();
   for (std::int64_t size : {own, std::int64_t{0}, own + 4}) {
-    const std::string sized = label + " batch=" + std::to_string(size);
-    try {
-      Case c = make_case(op, sample, with_symbol(sample), sized);
-      resize(c, sample, size, seed_of(sized));
-      fill_weights(c, size, seed_of(sized) + 99);
-      cases.push_back(std::move(c));
-    } catch (const Error&) {
-      return;  // the attributes name the size: nothing to derive
-    }
+    add_run(*c, sample, types, {{"batch", size}}, label + " batch=" + std::to_string(size));
   }
+  return c;
 }
 
 }  // namespace
@@ -157,11 +151,10 @@ std::vector<Case> cases_of(const ops::Op& op) {
   for (std::size_t i = 0; i < op.samples.size(); ++i) {
     const ops::Sample& sample = op.samples[i];
     const std::string label = label_of(op, i, sample);
-    Case c = make_case(op, sample, sample.operands, label);
-    fill(c, sample, seed_of(label));
-    fill_weights(c, 0, seed_of(label) + 99);
-    cases.push_back(std::move(c));
-    if (can_have_symbol(sample)) add_symbolic(op, sample, label, cases);
+    cases.push_back(make_case(op, sample, sample.operands));
+    add_run(cases.back(), sample, sample.operands, {}, label);
+    if (!can_have_symbol(sample)) continue;
+    if (auto symbolic = symbolic_case(op, sample, label)) cases.push_back(std::move(*symbolic));
   }
   return cases;
 }

@@ -12,16 +12,21 @@
 
 namespace trireme::conformance {
 
+// Numbers to run a Program with.
+struct Run {
+  std::string label;  // "add #2 (f32[3, 5], f32[3, 5])"; for messages
+  ops::RefTensors inputs, parameters;
+};
+
 struct Case {
   std::string op;      // what the row of the table is called
-  std::string label;   // "add #2 (f32[3, 5], f32[3, 5])"; for messages
   std::string twin;    // the twin's expression; empty: compared with no twin
   Attributes attributes;
   double tolerance = 1e-5;
   bool updates = false;          // assigns to a parameter
   bool check_gradient = true;    // by finite differences and the twin
   std::unique_ptr<Program> program;
-  ops::RefTensors inputs, parameters;
+  std::vector<Run> runs;  // more than one where a size is a symbol
   std::vector<ir::Value*> operands;
   std::vector<ir::Value*> results;    // a parameter that was assigned to counts as one
   // loss = sum over float results of sum(result * weight), the weights being inputs. Null if there
@@ -33,7 +38,7 @@ struct Case {
 };
 
 // One of each sample and, where the op's type rule accepts it, a second one whose first dimension is
-// the symbol `batch`, run with the sample's own size, with none and with more.
+// the symbol `batch`, run with the sample's own size, with none and with four more.
 std::vector<Case> cases_of(const ops::Op& op);
 
 // Appends the loss and its gradients by `wanted` to the Program of a case whose results are set.

@@ -21,21 +21,24 @@ struct Column {
   }
 };
 
-// What the reference says of a case: results, then gradients.
-std::vector<ops::RefTensor> expected_of(Case& c);
+// What the reference says of a run: results, then gradients.
+std::vector<ops::RefTensor> expected_of(const Case& c, const Run& run);
 
 // |a - b| / max(|b|, min(1, largest |b|)) at its largest; infinite where only one is NaN, infinite
 // ones differ or shapes differ.
 double distance(const ops::RefTensor& a, const ops::RefTensor& b);
 
 // The gradients in `expected` against central differences of the reference loss.
-void check_gradient(Case& c, const std::vector<ops::RefTensor>& expected, Column& column);
+void check_gradient(const Case& c, const Run& run, const std::vector<ops::RefTensor>& expected,
+                    Column& column);
 
 struct CompiledColumns {
   Column one_thread, two_threads, interpreter, unfused;
 };
-// Compiled code against `expected`, and two threads against one, bit by bit.
-void check_compiled(Case& c, const std::vector<ops::RefTensor>& expected, CompiledColumns& columns);
+// All runs of a case by one Session of each kind against `expected` (by run), and two threads
+// against one, bit by bit.
+void check_compiled(const Case& c, const std::vector<std::vector<ops::RefTensor>>& expected,
+                    CompiledColumns& columns);
 
 inline constexpr std::uint64_t kSeed = 12345;  // of random ops
 

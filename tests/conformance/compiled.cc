@@ -34,19 +34,23 @@ ops::RefTensor to_reference(const Tensor& from) {
   return result;
 }
 
-std::vector<Tensor> run(Case& c, SessionOptions options) {
+SessionOptions with_seed(SessionOptions options) {
   options.seed = kSeed;
-  Session session(*c.program, std::move(options));
+  return options;
+}
+
+std::vector<Tensor> run_in(Session& session, const Case& c, const Run& run) {
   Feeds feeds;
   std::vector<Value> fetches;
   for (const auto& input : c.program->ir().main().arguments) {
-    feeds[input->name] = to_tensor(c.inputs.at(input->name), input->type.dtype);
+    feeds[input->name] = to_tensor(run.inputs.at(input->name), input->type.dtype);
   }
   for (const auto& parameter : c.program->ir().parameters()) {
-    session.set_parameter(parameter->name(), to_tensor(c.parameters.at(parameter->name()),
+    session.set_parameter(parameter->name(), to_tensor(run.parameters.at(parameter->name()),
                                                        parameter->value->type.dtype));
   }
-  if (c.updates) {  // what was assigned is read after the run
+  session.set_step(0);  // so that every run has the same random numbers
+  if (c.updates) {      // what was assigned is read after the run
     session.run(feeds, {}, {.training = true, .updates = true});
     return {session.parameter(c.operands[0]->name)};
   }
@@ -60,57 +64,57 @@ std::string name_of_output(const Case& c, std::size_t i) {
   return "the gradient by " + c.wanted[i - c.results.size()]->name;
 }
 
-void compare(const Case& c, const std::vector<Tensor>& got,
+void compare(const Case& c, const Run& run, const std::vector<Tensor>& got,
              const std::vector<ops::RefTensor>& expected, Column& column) {
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double error = distance(to_reference(got[i]), expected[i]);
     column.worst = std::max(column.worst, error);
     if (error <= c.tolerance) continue;
-    column.fail(c.label + ": " + name_of_output(c, i) + " is " + got[i].str() +
+    column.fail(run.label + ": " + name_of_output(c, i) + " is " + got[i].str() +
                 ", off by " + float_text(error));
   }
 }
 
-void require_same_bits(const Case& c, const std::vector<Tensor>& one,
+void require_same_bits(const Case& c, const Run& run, const std::vector<Tensor>& one,
                        const std::vector<Tensor>& two, Column& column) {
   for (std::size_t i = 0; i < one.size(); ++i) {
     if (!equal(one[i], two[i])) {
-      column.fail(c.label + ": " + name_of_output(c, i) + " differs between 1 and 2 threads");
+      column.fail(run.label + ": " + name_of_output(c, i) + " differs between 1 and 2 threads");
     }
   }
 }
 
-// Runs `f`, and counts what it throws as a failure.
-template <class F>
-void guarded(const Case& c, Column& column, F f) {
-  ++column.cases;
-  try {
-    f();
-  } catch (const std::exception& error) {
-    column.fail(c.label + ": " + error.what());
+// What one kind of Session gives for all runs; a run that throws is a failure and gives nothing.
+std::vector<std::vector<Tensor>> check_with(SessionOptions options, const Case& c,
+                                            const std::vector<std::vector<ops::RefTensor>>& expected,
+                                            Column& column) {
+  std::vector<std::vector<Tensor>> all(c.runs.size());
+  Session session(*c.program, with_seed(std::move(options)));
+  for (std::size_t i = 0; i < c.runs.size(); ++i) {
+    ++column.cases;
+    try {
+      all[i] = run_in(session, c, c.runs[i]);
+      compare(c, c.runs[i], all[i], expected[i], column);
+    } catch (const std::exception& error) {
+      column.fail(c.runs[i].label + ": " + error.what());
+    }
   }
+  return all;
 }
 
 }  // namespace
 
-void check_compiled(Case& c, const std::vector<ops::RefTensor>& expected,
+void check_compiled(const Case& c, const std::vector<std::vector<ops::RefTensor>>& expected,
                     CompiledColumns& columns) {
-  std::vector<Tensor> one;
-  guarded(c, columns.one_thread, [&] {
-    one = run(c, {.threads = 1});
-    compare(c, one, expected, columns.one_thread);
-  });
-  guarded(c, columns.two_threads, [&] {
-    const std::vector<Tensor> two = run(c, {.threads = 2});
-    compare(c, two, expected, columns.two_threads);
-    if (!one.empty()) require_same_bits(c, one, two, columns.two_threads);
-  });
-  guarded(c, columns.interpreter, [&] {
-    compare(c, run(c, {.threads = 1, .interpreter = true}), expected, columns.interpreter);
-  });
-  guarded(c, columns.unfused, [&] {
-    compare(c, run(c, {.threads = 1, .fuse = false}), expected, columns.unfused);
-  });
+  const auto one = check_with({.threads = 1}, c, expected, columns.one_thread);
+  const auto two = check_with({.threads = 2}, c, expected, columns.two_threads);
+  for (std::size_t i = 0; i < c.runs.size(); ++i) {
+    if (one[i].size() == two[i].size()) {
+      require_same_bits(c, c.runs[i], one[i], two[i], columns.two_threads);
+    }
+  }
+  check_with({.threads = 1, .interpreter = true}, c, expected, columns.interpreter);
+  check_with({.threads = 1, .fuse = false}, c, expected, columns.unfused);
 }
 
 }  // namespace trireme::conformance

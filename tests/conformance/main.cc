@@ -25,7 +25,6 @@ struct Arguments {
 
 struct Row {
   std::string op;
-  int cases = 0;
   Column reference, gradient;
   CompiledColumns compiled;
   TwinColumns twin;
@@ -34,19 +33,24 @@ struct Row {
 constexpr const char* kNoGradient = "not differentiable";
 constexpr const char* kNotSmooth = "not smooth at the samples";
 
-Row check(const ops::Op& op, Twin& twin) {
-  Row row{.op = op.name};
-  for (Case& c : cases_of(op)) {
-    ++row.cases;
+void check(const Case& c, Row& row, Twin& twin) {
+  std::vector<std::vector<ops::RefTensor>> expected;
+  for (const Run& run : c.runs) {
     ++row.reference.cases;
-    try {
-      const std::vector<ops::RefTensor> expected = expected_of(c);
-      check_compiled(c, expected, row.compiled);
-      check_gradient(c, expected, row.gradient);
-      if (!c.twin.empty()) twin.add(c, expected);
-    } catch (const std::exception& error) {
-      row.reference.fail(c.label + ": " + error.what());
-    }
+    expected.push_back(expected_of(c, run));
+    check_gradient(c, run, expected.back(), row.gradient);
+    if (!c.twin.empty()) twin.add(c, run, expected.back());
+  }
+  check_compiled(c, expected, row.compiled);
+}
+
+Row check(const ops::Op& op, Twin& twin) {
+  Row row;
+  row.op = op.name;
+  try {
+    for (const Case& c : cases_of(op)) check(c, row, twin);
+  } catch (const std::exception& error) {
+    row.reference.fail(op.name + ": " + error.what());
   }
   return row;
 }
@@ -88,8 +92,8 @@ int print_table(const std::vector<Row>& rows) {
               "2 threads", "interpr.", "unfused", "gradient", "twin", "twin grad");
   int bad = 0, cases = 0;
   for (const Row& row : rows) {
-    std::printf("%-24s %5d", row.op.c_str(), row.cases);
-    cases += row.cases;
+    std::printf("%-24s %5d", row.op.c_str(), row.reference.cases);
+    cases += row.reference.cases;
     for (const Column* column : columns_of(row)) {
       const std::string text = cell(*column);
       bad += text == "FAIL" || text == "MISSING";

@@ -44,20 +44,21 @@ Json to_json(const Attribute& attribute) {
       attribute);
 }
 
-const ops::RefTensor& given(const Case& c, const ir::Value* value) {
-  return value->kind == ir::ValueKind::parameter ? c.parameters.at(value->name)
-                                                 : c.inputs.at(value->name);
+const ops::RefTensor& given(const Run& run, const ir::Value* value) {
+  return value->kind == ir::ValueKind::parameter ? run.parameters.at(value->name)
+                                                 : run.inputs.at(value->name);
 }
 
 }  // namespace
 
-void Twin::add(const Case& c, const std::vector<ops::RefTensor>& expected) {
-  Json json = {{"op", c.op}, {"label", c.label}, {"twin", c.twin}, {"tolerance", c.tolerance}};
+void Twin::add(const Case& c, const Run& run, const std::vector<ops::RefTensor>& expected) {
+  Json json = {{"op", c.op}, {"label", run.label}, {"twin", c.twin}};
   json["attributes"] = Json::object();
   for (const NamedAttribute& a : c.attributes) json["attributes"][a.name] = to_json(a.value);
   json["operands"] = Json::array();
+  json["names"] = ops::catalog().find(c.op)->operands;
   for (const ir::Value* x : c.operands) {
-    json["operands"].push_back(to_json(given(c, x), x->type.dtype));
+    json["operands"].push_back(to_json(given(run, x), x->type.dtype));
   }
   json["results"] = Json::array();
   for (std::size_t i = 0; i < c.results.size(); ++i) {
@@ -67,7 +68,7 @@ void Twin::add(const Case& c, const std::vector<ops::RefTensor>& expected) {
   json["gradients"] = Json::array();
   if (c.loss && c.check_gradient) {
     for (const ir::Value* weight : c.weights) {
-      json["weights"].push_back(weight ? to_json(given(c, weight), weight->type.dtype) : Json());
+      json["weights"].push_back(weight ? to_json(given(run, weight), weight->type.dtype) : Json());
     }
     std::size_t next = c.results.size();
     for (const ir::Value* x : c.operands) {
@@ -99,9 +100,9 @@ std::map<std::string, TwinColumns> Twin::run(const std::string& python,
   std::string line;
   while (std::getline(answers, line)) {
     std::istringstream words(line);
-    std::string op, kind, failure;
-    double error = 0;
-    words >> op >> kind >> error;
+    std::string op, kind, number, failure;
+    words >> op >> kind >> number;
+    const double error = std::strtod(number.c_str(), nullptr);  // streams do not read "inf"
     std::getline(words >> std::ws, failure);
     Column& column = kind == "values" ? columns[op].values : columns[op].gradients;
     ++column.cases;

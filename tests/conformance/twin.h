@@ -15,7 +15,7 @@ struct TwinColumns {
 // Collects cases with what the reference says of them and has twin.py (PyTorch) say the same.
 class Twin {
  public:
-  void add(const Case& c, const std::vector<ops::RefTensor>& expected);
+  void add(const Case& c, const Run& run, const std::vector<ops::RefTensor>& expected);
 
   // By the name of the op. `python` is the interpreter, `script` the path of twin.py. Throws
   // Error(io) if the script cannot be run.
