@@ -17,7 +17,6 @@ def fit(f, low, high, degree, weight, nodes=400, rounds=60):
     xs = [(low + high) / 2 + (high - low) / 2 * mp.cos(mp.pi * (2 * i + 1) / (2 * nodes))
           for i in range(nodes)]
     scale = max(abs(low), abs(high))
-    ts = np.array([float(x / scale) for x in xs], dtype=np.longdouble)
     fs = [f(x) for x in xs]
     ws = [weight(x) for x in xs]
     y = np.array([np.longdouble(mp.nstr(v, 25)) for v in fs])
@@ -40,10 +39,9 @@ def fit(f, low, high, degree, weight, nodes=400, rounds=60):
             best, best_error = c, error.max()
         lawson = lawson * (error / error.max() + 1e-9)
         lawson = lawson / lawson.sum()
-    del ts
-    return [mp.mpf(repr(float(best[i]))) / scale**i if False else
-            mp.mpf(np.format_float_scientific(best[i], precision=24)) / scale**i
-            for i in range(degree + 1)], best_error
+    coefficients = [mp.mpf(np.format_float_scientific(c, precision=24)) / scale**i
+                    for i, c in enumerate(best)]
+    return coefficients, best_error
 
 
 def show(name, result, single=True):
@@ -61,7 +59,10 @@ def main():
     # exp(r) = 1 + r + r^2 * q(r)
     f = lambda r: (mp.expm1(r) - r) / r**2 if abs(r) > 1e-9 else mp.mpf(1) / 2
     show("exp, 1 + r + r^2 q", fit(f, -half_ln2, half_ln2, 4, lambda r: r**2))
-    show("expm1 (relative), r + r^2 q", fit(f, -half_ln2, half_ln2, 5, lambda r: abs(r)))
+
+    # tanh(x) = x + x^3 q(x^2) for |x| < 0.6
+    th = lambda z: (mp.tanh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else -mp.mpf(1) / 3
+    show("tanh, x + x^3 q(x^2)", fit(th, 0, mp.mpf("0.6")**2, 4, lambda z: z))
 
     # log(1 + f) = f - f^2/2 + f^3 q(f)
     low, high = mp.sqrt(mp.mpf(1) / 2) - 1, mp.sqrt(2) - 1

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
 
 #include "codegen/codegen.h"
@@ -18,6 +18,8 @@ using kernel_ir::BufferRole;
 using kernel_ir::Builder;
 using kernel_ir::ExprOp;
 using kernel_ir::Kernel;
+using kernel_ir::make_loop;
+using kernel_ir::make_store;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -47,9 +49,9 @@ class Function {
 double ulps(float got, double expected) {
   if (std::isnan(expected)) return std::isnan(got) ? 0 : kInfinity;
   const auto rounded = static_cast<float>(expected);
-  if (got == rounded) return std::isinf(rounded) ? 0 : std::fabs(got - expected) /
-      std::ldexp(1.0, std::max(std::ilogb(expected == 0 ? 1.0 : expected), -126) - 23);
-  if (std::isinf(got) || std::isinf(rounded) || std::isnan(got)) return kInfinity;
+  if (std::isinf(got) || std::isinf(rounded) || std::isnan(got)) {
+    return got == rounded ? 0 : kInfinity;
+  }
   const int exponent = expected == 0 ? -126 : std::max(std::ilogb(expected), -126);
   return std::fabs(static_cast<double>(got) - expected) / std::ldexp(1.0, exponent - 23);
 }
@@ -93,16 +95,16 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 TEST(Maths, WithinTheStatedBounds) {
   EXPECT_LE(sweep(ExprOp::exp, std::exp, 0, kInfinity).largest, 1.0);
   EXPECT_LE(sweep(ExprOp::log, std::log, 0, kInfinity, true).largest, 1.0);
-  EXPECT_LE(sweep(ExprOp::tanh, std::tanh, 0, kInfinity, true).largest, 1.6);
+  EXPECT_LE(sweep(ExprOp::tanh, std::tanh, 0, kInfinity, true).largest, 1.4);
   EXPECT_LE(sweep(ExprOp::sigmoid, sigmoid, 0, kInfinity).largest, 2.3);
   EXPECT_LE(sweep(ExprOp::erf, std::erf, 0, kInfinity, true).largest, 1.2);
-  EXPECT_LE(sweep(ExprOp::sin, std::sin, 0, 0x1p50f, true).largest, 1.2);
-  EXPECT_LE(sweep(ExprOp::cos, std::cos, 0, 0x1p50f, true).largest, 1.2);
+  EXPECT_LE(sweep(ExprOp::sin, std::sin, 0, 0x1p40f, true).largest, 1.6);
+  EXPECT_LE(sweep(ExprOp::cos, std::cos, 0, 0x1p40f, true).largest, 1.6);
 }
 
 TEST(Maths, DenselyWhereItIsHot) {
   EXPECT_LE(sweep(ExprOp::exp, std::exp, 0.25f, 4, false, 37).largest, 1.0);
-  EXPECT_LE(sweep(ExprOp::tanh, std::tanh, 0.125f, 10, false, 37).largest, 1.6);
+  EXPECT_LE(sweep(ExprOp::tanh, std::tanh, 0.125f, 10, false, 37).largest, 1.4);
   EXPECT_LE(sweep(ExprOp::log, std::log, 0.5f, 2, false, 37).largest, 1.0);
   EXPECT_LE(sweep(ExprOp::erf, std::erf, 0.125f, 4, false, 37).largest, 1.2);
 }
