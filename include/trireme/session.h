@@ -40,6 +40,15 @@ struct SessionStatistics {
   std::int64_t sum_of_values = 0; // what the last run would need if no two values shared memory
 };
 
+// What a compiled run needs at given sizes.
+struct MemoryReport {
+  int kernels = 0;
+  int library_calls = 0;
+  std::int64_t arena_bytes = 0;
+  std::int64_t sum_of_values = 0;  // what it would be if no two values shared memory
+  std::int64_t parameter_bytes = 0;
+};
+
 // What a run is given: input name to Tensor. A data::Batch is one.
 using Feeds = std::map<std::string, Tensor>;
 
@@ -59,6 +68,10 @@ class TRIREME_API Session {
   // Errors: usage, for a feed that is missing, unknown or of the wrong dtype or shape.
   std::vector<Tensor> run(const Feeds& feeds, const std::vector<Value>& fetches,
                           RunOptions options = {});
+
+  // Compiles such a run, without running it, and tells what it needs.
+  MemoryReport memory(const std::vector<Value>& fetches, RunOptions options,
+                      const SymbolSizes& sizes);
 
   // A copy of what the parameter holds. Errors: not_found, with the nearest name.
   Tensor parameter(std::string_view name);

@@ -72,6 +72,7 @@ class TRIREME_API Trainer {
 
   void save(const std::string& directory, const SaveOptions& options);
   Session& session();
+  std::vector<Value> training_fetches() const;  // what every step fetches: the loss first
 
  private:
   struct State;

@@ -42,7 +42,7 @@ Value share(Value condition, const SourceLocation& where) {
 Metric accuracy(Value logits, Value label, SourceLocation where) {
   check_classes("accuracy", logits, label);
   const Value predicted = argmax(logits, {.axes = {-1}}, where);
-  return {"accuracy", share(equal(predicted, label, where), where)};
+  return {"accuracy", share(trireme::equal(predicted, label, where), where)};
 }
 
 // An example counts if fewer than k logits are larger than its label's.
@@ -50,7 +50,7 @@ Metric top_k(Value logits, Value label, int k, SourceLocation where) {
   check_classes("top_k", logits, label);
   if (k < 1) fail_usage(fmt::format("top_k: k is {}, but must be at least 1", k));
   const Value column = reshape(label, {.shape = with_ones(label.shape(), 1)}, where);
-  const Value is_label = equal(column, numbers_along(logits, {logits.dim(-1)}, 0, where), where);
+  const Value is_label = trireme::equal(column, numbers_along(logits, {logits.dim(-1)}, 0, where), where);
   const Value of_label = sum(select(is_label, logits, 0.0, where), {.axes = {-1}, .keep = true},
                              where);
   const Value larger = cast(less(of_label, logits, where), {.dtype = f32}, where);
@@ -66,9 +66,9 @@ Metric confusion_matrix(Value logits, Value label, SourceLocation where) {
   const Dim classes = logits.dim(1);
   const Shape one_each = with_ones(label.shape(), 2);
   const Value predicted = argmax(logits, {.axes = {-1}}, where);
-  const Value in_row = equal(reshape(label, {.shape = one_each}, where),
+  const Value in_row = trireme::equal(reshape(label, {.shape = one_each}, where),
                              numbers_along(logits, {classes, 1}, 0, where), where);
-  const Value in_column = equal(reshape(predicted, {.shape = one_each}, where),
+  const Value in_column = trireme::equal(reshape(predicted, {.shape = one_each}, where),
                                 numbers_along(logits, {1, classes}, 1, where), where);
   const Value hit = cast(logical_and(in_row, in_column, where), {.dtype = f32}, where);
   return {"confusion", sum(hit, {.axes = {0}}, where), Metric::Combine::sum};

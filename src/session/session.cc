@@ -214,6 +214,30 @@ std::vector<Tensor> Session::run(const Feeds& feeds, const std::vector<Value>& f
   return entry.last;
 }
 
+MemoryReport Session::memory(const std::vector<Value>& fetches, RunOptions options,
+                             const SymbolSizes& sizes) {
+  const plan::Plan& plan = *state_->entry(fetches, options).plan;
+  for (const std::string& symbol : plan.symbols) {
+    if (symbol != plan::kSeedSymbol && !sizes.contains(symbol)) {
+      fail_usage("memory: the size of \"" + symbol + "\" is not given");
+    }
+  }
+  MemoryReport report;
+  report.kernels = static_cast<int>(plan.kernels.size());
+  for (const plan::Step& step : plan.steps) {
+    if (!step.library.kernel.empty()) ++report.library_calls;
+  }
+  const plan::Placement placement = plan::place(plan, sizes, state_->options.plan_memory);
+  report.arena_bytes = placement.arena_bytes;
+  report.sum_of_values = placement.sum_of_values;
+  for (const plan::Buffer& buffer : plan.buffers) {
+    if (buffer.kind != plan::BufferKind::parameter || buffer.alias_of >= 0) continue;
+    report.parameter_bytes += product(buffer.shape).evaluate(sizes) *
+                              static_cast<std::int64_t>(size_of(buffer.dtype));
+  }
+  return report;
+}
+
 Tensor Session::parameter(std::string_view name) {
   return state_->parameters.get(find_parameter(state_->program, name)).clone();
 }

@@ -1,0 +1,111 @@
+// trireme inspect: what a model, job or Program computes and what it costs.
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "commands.h"
+#include "support.h"
+#include "trireme/error.h"
+#include "trireme/inspect.h"
+#include "trireme/job.h"
+#include "trireme/saved_model.h"
+
+namespace {
+
+namespace tr = trireme;
+
+struct Arguments {
+  std::string what;
+  std::int64_t batch = 64;
+  bool program_only = false;
+};
+
+std::string megabytes(std::int64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f MB", static_cast<double>(bytes) / 1e6);
+  return text;
+}
+
+void print_cost(const tr::Program& program, tr::Session& session,
+                const std::vector<tr::Value>& fetches, tr::RunOptions mode,
+                const Arguments& arguments) {
+  tr::SymbolSizes sizes;
+  for (const tr::Value& input : program.inputs()) {
+    for (const tr::Dim& dim : input.shape()) {
+      for (const std::string& symbol : dim.symbols()) sizes[symbol] = arguments.batch;
+    }
+  }
+  const tr::MemoryReport memory = session.memory(fetches, mode, sizes);
+  std::printf("%s at batch %lld: %d kernels, %d library calls, arena %s "
+              "(%s if no two values shared memory), parameters %s\n",
+              mode.updates ? "training step" : "prediction",
+              static_cast<long long>(arguments.batch), memory.kernels, memory.library_calls,
+              megabytes(memory.arena_bytes).c_str(), megabytes(memory.sum_of_values).c_str(),
+              megabytes(memory.parameter_bytes).c_str());
+}
+
+void print_program(const tr::Program& program, const Arguments& arguments) {
+  std::printf("%s\n", program.str().c_str());
+  if (arguments.program_only) return;
+  std::printf("%s\n", tr::parameter_table(program).c_str());
+  tr::SymbolSizes one;
+  for (const tr::Value& input : program.inputs()) {
+    for (const tr::Dim& dim : input.shape()) {
+      for (const std::string& symbol : dim.symbols()) one[symbol] = 1;
+    }
+  }
+  std::printf("cost of all ops above: %.4g MFLOP for one example\n",
+              tr::count_flops(program, one) / 1e6);
+}
+
+void inspect_program_file(const Arguments& arguments) {
+  std::ifstream file(arguments.what);
+  if (!file) throw tr::Error(tr::ErrorKind::not_found, "cannot open " + arguments.what);
+  std::stringstream text;
+  text << file.rdbuf();
+  tr::Program program = tr::Program::parse(text.str());
+  print_program(program, arguments);
+  if (arguments.program_only || program.outputs().empty()) return;
+  tr::Session session(program);
+  print_cost(program, session, program.outputs(), {}, arguments);
+}
+
+void inspect(const Arguments& arguments) {
+  const bool folder = std::filesystem::is_directory(arguments.what);
+  if (folder) {
+    tr::Model model = tr::load_model(arguments.what);
+    print_program(model.program(), arguments);
+    if (!arguments.program_only) {
+      print_cost(model.program(), model.session(), model.program().outputs(), {}, arguments);
+    }
+  } else if (arguments.what.ends_with(".toml")) {
+    tr::Job job = tr::Job::read(arguments.what);
+    print_program(job.program(), arguments);
+    if (!arguments.program_only) {
+      tr::Trainer& trainer = job.trainer();
+      print_cost(job.program(), trainer.session(), {job.output()}, {}, arguments);
+      print_cost(job.program(), trainer.session(), trainer.training_fetches(),
+                 {.training = true, .updates = true}, arguments);
+    }
+  } else {
+    inspect_program_file(arguments);
+  }
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand(
+      "inspect", "the Program as text, its parameters, what it costs and the memory it needs");
+  command->add_option("what", arguments->what, "a saved model, a job (.toml) or a program file")
+      ->required();
+  command->add_option("--batch", arguments->batch, "examples at a time")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--program", arguments->program_only, "only the text");
+  command->callback([arguments] { inspect(*arguments); });
+}

@@ -1,0 +1,113 @@
+// The `trireme` command line.
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "support.h"
+#include "trireme/error.h"
+
+namespace {
+
+constexpr const char* kExamples = R"(examples:
+  trireme train examples/jobs/fashion_conv.toml     train, test and save what a job describes
+  trireme train job.toml --set train.epochs=2       the same with one key changed
+  trireme eval fashion_conv --data fashion_mnist/test
+  trireme predict fashion_conv shirt.png boot.jpg
+  trireme predict fashion_conv --data fashion_mnist/test --rows 0:5 --json
+  trireme inspect fashion_conv                      what is computed, parameters, cost, memory
+)";
+
+constexpr const char* kFooter = R"(
+environment: TRIREME_NUM_THREADS, TRIREME_DATA (folder of data sets), TRIREME_CACHE_DIR,
+  TRIREME_DUMP (folder for what the compiler makes), TRIREME_PROFILE (a Chrome trace), NO_COLOR
+exit codes: 0 done, 1 a failure of Trireme itself, 2 wrong usage or a network that cannot be built,
+  3 wrong or damaged data, job or model, 4 a file is missing or cannot be read or written,
+  5 NaN or infinity)";
+
+int exit_code(trireme::ErrorKind kind) {
+  switch (kind) {
+    case trireme::ErrorKind::usage: return 2;
+    case trireme::ErrorKind::data: return 3;
+    case trireme::ErrorKind::not_found:
+    case trireme::ErrorKind::io: return 4;
+    case trireme::ErrorKind::numeric: return 5;
+    case trireme::ErrorKind::internal: return 1;
+  }
+  return 1;
+}
+
+int complain(const std::string& message, int code) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "error: %s\n", message.c_str());
+  return code;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// Names the nearest subcommand or option for a word that CLI11 did not expect.
+int complain_of_usage(const CLI::App& app, const CLI::ParseError& error,
+                      const std::vector<std::string>& words) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  std::string hint;
+  if (chosen.empty()) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+    for (const std::string& word : words) {
+      if (word.starts_with("-")) continue;
+      const std::string near = nearest(word, names);
+      return complain("there is no command \"" + word + "\"" +
+                          (near.empty() ? "" : "; did you mean \"" + near + "\"?") +
+                          "\n  hint   trireme --help",
+                      2);
+    }
+  } else {
+    const std::vector<std::string> names = option_names(*chosen[0]);
+    for (const std::string& word : chosen[0]->remaining()) {
+      if (!word.starts_with("--")) continue;
+      const std::string near = nearest(word.substr(0, word.find('=')), names);
+      if (!near.empty()) hint = "did you mean " + near + "?  ";
+    }
+    hint += "trireme " + chosen[0]->get_name() + " --help";
+  }
+  return complain(std::string(error.what()) + "\n  hint   " +
+                      (hint.empty() ? "trireme --help" : hint),
+                  2);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A full disk or an exceeded file size shall be an error we can report, not the end.
+  std::signal(SIGXFSZ, SIG_IGN);
+
+  CLI::App app(std::string("Trireme trains and runs neural networks.\n\n") + kExamples, "trireme");
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  add_train(app);
+  add_eval(app);
+  add_predict(app);
+  add_inspect(app);
+  add_info(app);
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return complain_of_usage(app, error, {argv + 1, argv + argc});
+  } catch (const trireme::Error& error) {
+    return complain(error.what(), exit_code(error.kind()));
+  } catch (const std::exception& error) {
+    return complain(std::string(error.what()) + "\n  hint   this is a mistake of Trireme's", 1);
+  }
+}

@@ -1,0 +1,173 @@
+// trireme predict: a saved model applied to pictures or rows of a data set.
+
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "commands.h"
+#include "support.h"
+#include "trireme/error.h"
+#include "trireme/image.h"
+#include "trireme/job.h"
+#include "trireme/saved_model.h"
+
+namespace {
+
+namespace tr = trireme;
+
+struct Arguments {
+  std::string model;
+  std::vector<std::string> images;
+  std::string data;
+  std::string rows = "0:10";
+  std::int64_t top = 1;
+  int threads = 0;
+  bool json = false;
+};
+
+// What to predict for, and how each example is called in the answer.
+struct Examples {
+  std::vector<std::string> names;
+  tr::data::Batch feeds;
+};
+
+Examples from_images(const tr::Model& model, const std::vector<std::string>& paths) {
+  if (model.preprocessing().size() != 1 || model.inputs().size() != 1) {
+    throw tr::Error(tr::ErrorKind::usage,
+                    "this model takes no pictures\n  hint   use --data with a data set");
+  }
+  const auto& [input, preprocessing] = *model.preprocessing().begin();
+  const auto n = static_cast<std::int64_t>(paths.size());
+  tr::Tensor joined(tr::f32, {n, preprocessing.channels, preprocessing.height, preprocessing.width});
+  std::byte* to = joined.bytes();
+  for (const std::string& path : paths) {
+    const tr::Tensor planes = tr::preprocess(tr::image::load(path), preprocessing);
+    std::memcpy(to, planes.bytes(), planes.size_bytes());
+    to += planes.size_bytes();
+  }
+  return {paths, {{input, joined}}};
+}
+
+std::int64_t row_number(const std::string& text, const std::string& rows) {
+  try {
+    std::size_t used = 0;
+    const std::int64_t number = std::stoll(text, &used);
+    if (used == text.size()) return number;
+  } catch (const std::exception&) {
+  }
+  throw tr::Error(tr::ErrorKind::usage, "--rows " + rows + ": must look like 0:10 or 7");
+}
+
+Examples from_data(const tr::Model& model, const Arguments& arguments) {
+  const tr::data::Dataset dataset = tr::open_data(arguments.data);
+  const std::size_t colon = arguments.rows.find(':');
+  const std::int64_t begin = row_number(arguments.rows.substr(0, colon), arguments.rows);
+  std::int64_t end = begin + 1;
+  if (colon != std::string::npos) {
+    const std::string text = arguments.rows.substr(colon + 1);
+    end = std::min(text.empty() ? dataset.size() : row_number(text, arguments.rows),
+                   dataset.size());
+  }
+  Examples examples{{}, inputs_of(model, dataset.rows(begin, end))};
+  for (std::int64_t row = begin; row < end; ++row) examples.names.push_back(std::to_string(row));
+  return examples;
+}
+
+// Indices of the k largest scores, best first.
+std::vector<std::int64_t> best(const float* scores, std::int64_t classes, std::int64_t k) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(classes));
+  for (std::int64_t i = 0; i < classes; ++i) order[static_cast<std::size_t>(i)] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int64_t a, std::int64_t b) { return scores[a] > scores[b]; });
+  order.resize(static_cast<std::size_t>(std::min(k, classes)));
+  return order;
+}
+
+std::string number_text(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", number);
+  return text;
+}
+
+void print_classes(const tr::Model& model, const Examples& examples, const tr::Tensor& scores,
+                   const Arguments& arguments) {
+  const std::int64_t classes = scores.dim(1);
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t i = 0; i < examples.names.size(); ++i) {
+    const float* row = scores.data<float>() + static_cast<std::int64_t>(i) * classes;
+    nlohmann::ordered_json predictions = nlohmann::ordered_json::array();
+    std::vector<std::string> cells{examples.names[i]};
+    for (const std::int64_t k : best(row, classes, arguments.top)) {
+      const std::string label = class_name(model.labels(), k);
+      predictions.push_back({{"class", k}, {"label", label}, {"score", row[k]}});
+      cells.push_back(label);
+      cells.push_back(number_text(row[k]));
+    }
+    json.push_back({{"example", examples.names[i]}, {"predictions", predictions}});
+    rows.push_back(std::move(cells));
+  }
+  if (arguments.json) {
+    std::printf("%s\n", json.dump(2).c_str());
+    return;
+  }
+  std::vector<std::string> headings{arguments.data.empty() ? "image" : "row"};
+  for (std::size_t i = 1; !rows.empty() && i < rows[0].size(); i += 2) {
+    headings.push_back(i == 1 ? "prediction" : std::to_string(i / 2 + 1) + ".");
+    headings.push_back("score");
+  }
+  std::printf("%s", table(headings, rows).c_str());
+}
+
+void print_numbers(const tr::Model& model, const Examples& examples, const tr::Tensor& output,
+                   bool json_wanted) {
+  const tr::Tensor values = output.cast(tr::f64);
+  const auto n = static_cast<std::int64_t>(examples.names.size());
+  const std::int64_t width = n == 0 ? 0 : values.elements() / n;
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  std::vector<std::vector<std::string>> rows;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double* row = values.data<double>() + i * width;
+    std::string cell;
+    for (std::int64_t j = 0; j < width; ++j) cell += (j > 0 ? " " : "") + number_text(row[j]);
+    const std::string& name = examples.names[static_cast<std::size_t>(i)];
+    rows.push_back({name, cell});
+    json.push_back({{"example", name}, {"values", std::vector<double>(row, row + width)}});
+  }
+  if (json_wanted) std::printf("%s\n", json.dump(2).c_str());
+  else std::printf("%s", table({"example", model.outputs().at(0).name}, rows).c_str());
+}
+
+void predict(const Arguments& arguments) {
+  if (arguments.images.empty() == arguments.data.empty()) {
+    throw tr::Error(tr::ErrorKind::usage, "predict: give picture files or --data, one of the two");
+  }
+  tr::Model model = tr::load_model(arguments.model, {.threads = arguments.threads});
+  const Examples examples = arguments.data.empty() ? from_images(model, arguments.images)
+                                                   : from_data(model, arguments);
+  const tr::Tensor output = model.predict(examples.feeds).at(0);
+  // Scores of classes are what a model with names for its classes gives.
+  const bool classes = output.rank() == 2 && output.dtype() == tr::f32 && output.dim(1) > 1 &&
+                       (!model.labels().empty() || model.outputs().at(0).name == "scores");
+  if (classes) print_classes(model, examples, output, arguments);
+  else print_numbers(model, examples, output, arguments.json);
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("predict", "apply a saved model to pictures or data");
+  command->add_option("model", arguments->model, "folder of a saved model")->required();
+  command->add_option("images", arguments->images, "PNG or JPEG files");
+  command->add_option("--data", arguments->data, "data set such as mnist/test, or a .csv file");
+  command->add_option("--rows", arguments->rows, "which of its rows: 0:10 (default), 7, 100:");
+  command->add_option("--top", arguments->top, "how many classes to show")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--threads", arguments->threads, "default: all processors")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--json", arguments->json, "print JSON");
+  command->callback([arguments] { predict(*arguments); });
+}

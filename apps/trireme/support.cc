@@ -1,0 +1,104 @@
+#include "support.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+#include "trireme/error.h"
+
+double seconds_since_start() {
+  std::ifstream file("/proc/self/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  // Field 22 counts from the first; the second is the program's name in parentheses.
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string field;
+  for (int i = 3; i <= 22; ++i) fields >> field;
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  const double start = std::stod(field) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) - start;
+}
+
+namespace {
+
+bool is_numeric(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789.,+-e%") == std::string::npos;
+}
+
+}  // namespace
+
+std::string table(const std::vector<std::string>& headings,
+                  const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  std::vector<bool> right(headings.size(), true);
+  for (const std::string& heading : headings) widths.push_back(heading.size());
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], row[i].size());
+      if (!is_numeric(row[i])) right[i] = false;
+    }
+  }
+  std::string text;
+  const auto add = [&](const std::vector<std::string>& row) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string padding(widths[i] - row[i].size(), ' ');
+      line += (i > 0 ? "  " : "") + (right[i] ? padding + row[i] : row[i] + padding);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  };
+  add(headings);
+  for (const auto& row : rows) add(row);
+  return text;
+}
+
+std::string class_name(const std::vector<std::string>& names, std::int64_t index) {
+  const auto i = static_cast<std::size_t>(index);
+  return index >= 0 && i < names.size() ? names[i] : std::to_string(index);
+}
+
+std::int64_t winner(const float* scores, std::int64_t count) {
+  return std::max_element(scores, scores + count) - scores;
+}
+
+trireme::data::Batch inputs_of(const trireme::Model& model, const trireme::data::Batch& batch) {
+  trireme::data::Batch inputs;
+  for (const auto& port : model.inputs()) {
+    const auto column = batch.find(port.name);
+    if (column == batch.end()) {
+      throw trireme::Error(trireme::ErrorKind::data,
+                           "the data have no column \"" + port.name + "\", which the model takes");
+    }
+    inputs.insert(*column);
+  }
+  return inputs;
+}
+
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
+  std::string best;
+  std::size_t best_distance = word.size() / 2 + 1;
+  for (const std::string& candidate : candidates) {
+    std::vector<std::size_t> row(candidate.size() + 1);
+    std::iota(row.begin(), row.end(), 0u);
+    for (std::size_t i = 1; i <= word.size(); ++i) {
+      std::size_t diagonal = row[0]++;
+      for (std::size_t j = 1; j <= candidate.size(); ++j) {
+        const std::size_t changed = diagonal + (word[i - 1] == candidate[j - 1] ? 0 : 1);
+        diagonal = row[j];
+        row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+      }
+    }
+    if (row.back() < best_distance) {
+      best_distance = row.back();
+      best = candidate;
+    }
+  }
+  return best;
+}

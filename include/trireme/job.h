@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trireme/data.h"
+#include "trireme/export.h"
+#include "trireme/program.h"
+#include "trireme/saved_model.h"
+#include "trireme/trainer.h"
+
+namespace trireme {
+
+// What the command line may change in a job.
+struct JobOptions {
+  std::vector<std::string> set;       // "train.epochs=2"; the value as in TOML
+  std::optional<std::uint64_t> seed;  // instead of [train] seed
+  std::string output;                 // instead of [output] directory
+  int threads = 0;
+  bool trace_nan = false;             // as TrainerOptions
+};
+
+// A training run described by a TOML file: docs/job.md lists all keys. Reading checks form and
+// keys; data are opened and the Program is built when they are first asked for.
+// Errors of all functions: data, naming the file's line, where the job is wrong; usage, where the
+// network it describes is; what readers of data throw.
+class TRIREME_API Job {
+ public:
+  static Job read(const std::string& path, const JobOptions& options = {});
+  static Job parse(std::string_view text, const std::string& name, const JobOptions& options = {});
+  Job(Job&&) noexcept;
+  Job& operator=(Job&&) noexcept;
+  ~Job();
+
+  const std::string& name() const;              // the file's name without .toml
+  const std::string& output_directory() const;  // where to save
+  int epochs() const;
+
+  const data::Batches& train_data();
+  const data::Batches* test_data();  // null if the job names none
+
+  Program& program();      // with gradients and updates once trainer() was called
+  Trainer& trainer();
+  Value output();          // what is predicted: probabilities of classes, or numbers
+  bool classifies();       // the loss is cross entropy
+  std::string input_name();
+  std::string target_name();
+  SaveOptions save_options();
+
+  // "digits: 4 layers, 421,642 parameters, 27 kernels (27 cached), arena 3.1 MB at batch 64".
+  // Compiles the training step.
+  std::string summary();
+
+ private:
+  struct State;
+  explicit Job(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// A data set by what a job or command line calls it: a known one ("fashion_mnist/test") or a CSV
+// file ("prices.csv"), sought in `directory` if its name is relative. Errors: usage, not_found, data.
+TRIREME_API data::Dataset open_data(const std::string& specification,
+                                    const std::string& directory = "");
+
+}  // namespace trireme

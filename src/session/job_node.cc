@@ -1,0 +1,152 @@
+#include "session/job_node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/float_text.h"
+
+namespace trireme::job {
+
+std::string Node::where() const { return line > 0 ? fmt::format("{}:{}", file, line) : file; }
+
+const Node* Node::find(const std::string& key) const {
+  for (const auto& [name, node] : members) {
+    if (name == key) return &node;
+  }
+  return nullptr;
+}
+
+void fail_at(const Node& node, const std::string& message) {
+  fail_data(fmt::format("{}: {}{}{}", node.where(), node.path, node.path.empty() ? "" : ": ",
+                        message));
+}
+
+std::string kind_text(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::boolean: return node.boolean ? "true" : "false";
+    case Node::Kind::integer: return "the integer " + std::to_string(node.integer);
+    case Node::Kind::number: return "the number " + float_text(node.number);
+    case Node::Kind::text: return "the text \"" + node.text + "\"";
+    case Node::Kind::list: return "a list";
+    case Node::Kind::table: return "a table";
+  }
+  return "";
+}
+
+Table::Table(const Node& node) : node_(node) {
+  if (node.kind != Node::Kind::table) fail_at(node, "must be a table, but is " + kind_text(node));
+}
+
+const Node* Table::node(const char* key) {
+  known_.emplace_back(key);
+  return node_.find(key);
+}
+
+bool Table::has(const char* key) { return node(key) != nullptr; }
+
+const Node& Table::required(const char* key) {
+  if (const Node* found = node(key)) return *found;
+  fail_at(node_, fmt::format("\"{}\" is missing", key));
+}
+
+bool Table::boolean(const char* key, bool fallback) {
+  const Node* found = node(key);
+  if (found == nullptr) return fallback;
+  if (found->kind != Node::Kind::boolean) {
+    fail_at(*found, "must be true or false, but is " + kind_text(*found));
+  }
+  return found->boolean;
+}
+
+namespace {
+
+std::int64_t checked_integer(const Node& node, std::int64_t least) {
+  if (node.kind != Node::Kind::integer) {
+    fail_at(node, "must be an integer, but is " + kind_text(node));
+  }
+  if (node.integer < least) {
+    fail_at(node, fmt::format("must be at least {}, but is {}", least, node.integer));
+  }
+  return node.integer;
+}
+
+}  // namespace
+
+std::int64_t Table::integer(const char* key, std::int64_t fallback, std::int64_t least) {
+  const Node* found = node(key);
+  return found == nullptr ? fallback : checked_integer(*found, least);
+}
+
+std::int64_t Table::required_integer(const char* key, std::int64_t least) {
+  return checked_integer(required(key), least);
+}
+
+double Table::number(const char* key, double fallback) {
+  const Node* found = node(key);
+  if (found == nullptr) return fallback;
+  if (found->kind == Node::Kind::integer) return static_cast<double>(found->integer);
+  if (found->kind != Node::Kind::number) {
+    fail_at(*found, "must be a number, but is " + kind_text(*found));
+  }
+  return found->number;
+}
+
+std::string Table::text(const char* key, const std::string& fallback) {
+  const Node* found = node(key);
+  if (found == nullptr) return fallback;
+  if (found->kind != Node::Kind::text) {
+    fail_at(*found, "must be text in quotes, but is " + kind_text(*found));
+  }
+  return found->text;
+}
+
+std::vector<std::int64_t> Table::integers(const char* key, std::vector<std::int64_t> fallback,
+                                          std::size_t count) {
+  const Node* found = node(key);
+  if (found == nullptr) return fallback;
+  if (found->kind != Node::Kind::list) {
+    return std::vector<std::int64_t>(count, checked_integer(*found, 0));
+  }
+  std::vector<std::int64_t> result;
+  for (const Node& item : found->items) result.push_back(checked_integer(item, 0));
+  if (result.size() != count) {
+    fail_at(*found, fmt::format("must be an integer or a list of {}, but the list has {}", count,
+                                result.size()));
+  }
+  return result;
+}
+
+void Table::done() const {
+  for (const auto& [key, member] : node_.members) {
+    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    const std::string near = nearest(key, known_);
+    fail_at(member, fmt::format("unknown key{}\n  known  {}",
+                                near.empty() ? "" : "; did you mean \"" + near + "\"?",
+                                fmt::join(known_, ", ")));
+  }
+}
+
+Choice read_choice(const Node& node, const char* what) {
+  static const Node empty;
+  if (node.kind == Node::Kind::text) return {node.text, &empty, &node};
+  if (node.kind == Node::Kind::table && node.members.size() == 1) {
+    return {node.members[0].first, &node.members[0].second, &node};
+  }
+  fail_at(node, fmt::format("must be the name of {0} or a table with that name as its one key, "
+                            "such as \"name\" or {{ name = {{ ... }} }}, but is {1}",
+                            what,
+                            node.kind == Node::Kind::table
+                                ? fmt::format("a table of {} keys", node.members.size())
+                                : kind_text(node)));
+}
+
+void fail_unknown(const Choice& choice, const char* what, const std::vector<std::string>& known) {
+  const std::string near = nearest(choice.name, known);
+  fail_at(*choice.node, fmt::format("unknown {} \"{}\"{}\n  known  {}", what, choice.name,
+                                    near.empty() ? "" : "; did you mean \"" + near + "\"?",
+                                    fmt::join(known, ", ")));
+}
+
+}  // namespace trireme::job

@@ -1,0 +1,76 @@
+#pragma once
+
+// A job file as a tree of values that remember their lines, and typed reading of it. Every key must
+// be read by someone: what is left over is refused with the nearest known key.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace trireme::job {
+
+struct Node {
+  enum class Kind : std::uint8_t { boolean, integer, number, text, list, table };
+  Kind kind = Kind::table;
+  bool boolean = false;
+  std::int64_t integer = 0;
+  double number = 0;
+  std::string text;
+  std::vector<Node> items;                            // list
+  std::vector<std::pair<std::string, Node>> members;  // table, in the file's order
+  std::string file;                                   // base name; "--set" for overrides
+  int line = 0;
+  std::string path;  // "train.epochs", "model.layers[2]"
+
+  std::string where() const;  // "fashion.toml:12"
+  const Node* find(const std::string& key) const;
+};
+
+// Errors: data, with line and column.
+Node parse_toml(std::string_view text, const std::string& file);
+// Applies "train.epochs=2"; the value is TOML, or else text as it stands. Errors: usage.
+void override_value(Node& root, const std::string& setting);
+
+// One error's form: "fashion.toml:12: train.epochs: must be an integer, but is text".
+[[noreturn]] void fail_at(const Node& node, const std::string& message);
+std::string kind_text(const Node& node);  // "text \"five\""
+
+// Reads one table. A missing key gives the fallback.
+class Table {
+ public:
+  explicit Table(const Node& node);  // Errors: data, if it is no table
+  bool has(const char* key);
+  bool boolean(const char* key, bool fallback);
+  std::int64_t integer(const char* key, std::int64_t fallback, std::int64_t least = 0);
+  std::int64_t required_integer(const char* key, std::int64_t least = 1);
+  double number(const char* key, double fallback);
+  std::string text(const char* key, const std::string& fallback);
+  const Node* node(const char* key);       // null if missing
+  const Node& required(const char* key);   // Errors: data
+  // A single integer stands for `count` equal ones.
+  std::vector<std::int64_t> integers(const char* key, std::vector<std::int64_t> fallback,
+                                     std::size_t count);
+
+  // Errors: data, for a key nobody asked for. Call it last.
+  void done() const;
+  const Node& self() const { return node_; }
+
+ private:
+  const Node& node_;
+  std::vector<std::string> known_;
+};
+
+// A choice that is either a name or a table with that name as its only key:
+// "adam", { adam = { learning_rate = 0.1 } }.
+struct Choice {
+  std::string name;
+  const Node* options;  // an empty table for a bare name
+  const Node* node;
+};
+Choice read_choice(const Node& node, const char* what);
+[[noreturn]] void fail_unknown(const Choice& choice, const char* what,
+                               const std::vector<std::string>& known);
+
+}  // namespace trireme::job
