@@ -144,8 +144,10 @@ class Op:
         parameters.append(where + " = SourceLocation::current()" if defaults else where)
         export = "TRIREME_API " if defaults else ""
         head = f"{export}{result} {self.name}("
-        return textwrap.fill(head + ", ".join(parameters), 99, subsequent_indent="    ",
-                             break_long_words=False) + ")"
+        glued = [p.replace(" ", "\0") for p in parameters]  # break between parameters only
+        text = head.replace(" ", "\0") + ", ".join(glued)
+        return textwrap.fill(text, 99, subsequent_indent="    ",
+                             break_long_words=False).replace("\0", " ") + ")"
 
     def body(self):
         lines = [self.prototype(False) + " {"]

@@ -1,0 +1,132 @@
+// The catalog as a whole and the type rules' refusals; values are the conformance suite's matter.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ops/common.h"
+#include "ops/reference.h"
+
+namespace trireme::ops {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Catalog, FindsEveryOpByItsName) {
+  for (const std::string& name : catalog().names()) {
+    ASSERT_NE(catalog().find(name), nullptr) << name;
+    EXPECT_EQ(catalog().find(name)->name, name);
+  }
+  EXPECT_EQ(catalog().find("tan"), nullptr);
+  EXPECT_EQ(catalog().find(""), nullptr);
+  EXPECT_EQ(catalog().find("zzz"), nullptr);
+}
+
+TEST(Catalog, OpsSayAllThereIsToSay) {
+  for (const std::string& name : catalog().names()) {
+    const Op& op = *catalog().find(name);
+    EXPECT_FALSE(op.doc.empty()) << name;
+    EXPECT_TRUE(op.type) << name;
+    EXPECT_TRUE(op.reference) << name;
+    EXPECT_FALSE(op.samples.empty()) << name;
+    EXPECT_NE(op.twin.empty(), op.no_twin_reason.empty()) << name;
+    const bool computed = op.lower || !op.library_kernel.empty() || op.has(Trait::reduction);
+    EXPECT_TRUE(computed || name == "when_training") << name;
+    // Either a gradient, or a word that there is none.
+    EXPECT_TRUE(op.gradient || op.has(Trait::not_differentiable) || op.operands.empty()) << name;
+  }
+}
+
+template <class F>
+std::string message_of(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    return error.what();
+  }
+  return "no error";
+}
+
+class Mistakes : public ::testing::Test {
+ protected:
+  Program program;
+  Value f = program.input("f", f32, {batch, 3});
+  Value d = program.input("d", f64, {batch, 3});
+  Value i = program.input("i", i64, {batch, 3});
+};
+
+TEST_F(Mistakes, FloatFunctionsRefuseIntegers) {
+  EXPECT_THAT(message_of([&] { tanh(i); }), HasSubstr("floating-point"));
+}
+
+TEST_F(Mistakes, DifferentDtypesDoNotCombine) {
+  EXPECT_THAT(message_of([&] { f + d; }), HasSubstr("f32[batch, 3] and f64[batch, 3]"));
+}
+
+TEST_F(Mistakes, ConditionsAreBoolean) {
+  EXPECT_THAT(message_of([&] { select(f, f, f); }), HasSubstr("must be boolean"));
+}
+
+TEST_F(Mistakes, ProbabilitiesAreProbabilities) {
+  EXPECT_THAT(message_of([&] {
+                random_bernoulli(program, {.shape = {3}, .probability = 1.5, .stream = 1});
+              }),
+              HasSubstr("must be in [0, 1]"));
+}
+
+TEST_F(Mistakes, AxesExist) {
+  EXPECT_THAT(message_of([&] { dim_size(f, {.axes = {2}}); }), HasSubstr("axis 2"));
+  EXPECT_THAT(message_of([&] { dim_size(f, {.axes = {0, -2}}); }), HasSubstr("named twice"));
+}
+
+TEST_F(Mistakes, AssignedValuesFit) {
+  const Value w = program.parameter("w", f32, {3});
+  EXPECT_THAT(message_of([&] { assign(w, f); }), HasSubstr("f32[batch, 3]"));
+}
+
+RefTensor tensor(std::vector<std::int64_t> shape, std::vector<double> data) {
+  RefTensor result(std::move(shape));
+  result.data = std::move(data);
+  return result;
+}
+
+TEST(Evaluate, AssignsInOrder) {
+  Program program;
+  const Value w = program.parameter("w", f32, {2});
+  const Value before = w * 1.0;
+  assign(w, before + 1.0);
+  const Value after = w * 10.0;
+  RefTensors parameters{{"w", tensor({2}, {1, 2})}};
+  const auto values =
+      evaluate(program.ir(), {}, parameters, {before.get(), after.get(), w.get()});
+  EXPECT_EQ(values[0].data, (std::vector<double>{1, 2}));
+  EXPECT_EQ(values[1].data, (std::vector<double>{20, 30}));
+  EXPECT_EQ(values[2].data, (std::vector<double>{2, 3}));
+  EXPECT_EQ(parameters["w"].data, (std::vector<double>{2, 3}));
+}
+
+TEST(Evaluate, TakesOneSideOfWhenTraining) {
+  Program program;
+  const Value x = program.input("x", f32, {batch});
+  const Value y = when_training(x * 2.0, x * 3.0);
+  const RefTensors inputs{{"x", tensor({2}, {1, 2})}};
+  RefTensors none;
+  EXPECT_EQ(evaluate(program.ir(), inputs, none, {y.get()}, {.training = true})[0].data,
+            (std::vector<double>{2, 4}));
+  EXPECT_EQ(evaluate(program.ir(), inputs, none, {y.get()}, {.training = false})[0].data,
+            (std::vector<double>{3, 6}));
+}
+
+TEST(Evaluate, RefusesWhatIsMissingOrDoesNotFit) {
+  Program program;
+  const Value x = program.input("x", f32, {batch, 2});
+  const Value y = tanh(x);
+  RefTensors none;
+  EXPECT_THAT(message_of([&] { evaluate(program.ir(), {}, none, {y.get()}); }), HasSubstr("x"));
+  const RefTensors wrong{{"x", tensor({2, 1}, {1, 2})}};
+  EXPECT_THAT(message_of([&] { evaluate(program.ir(), wrong, none, {y.get()}); }),
+              HasSubstr("f32[batch, 2]"));
+}
+
+}  // namespace
+}  // namespace trireme::ops
