@@ -1,7 +1,8 @@
 # trireme_room(NAME [DEPENDS room...] [LIBRARIES third-party...])
 #
 # A room is a folder of src/: every .cc in it (and below) that is not a test becomes part of the
-# object library trireme_<room>; every *_test.cc becomes part of the test program <room>_test.
+# object library trireme_<room>; every *_test.cc, and every file of a folder `testing`, becomes part
+# of the test program <room>_test.
 # The include rules between rooms are checked by tools/check_layers.py, not here.
 set(TRIREME_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 
@@ -9,8 +10,8 @@ function(trireme_room name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;EXCLUDE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
-  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|/testing/[^/]*)\\.cc$")
+  list(FILTER tests INCLUDE REGEX "(_test|/testing/[^/]*)\\.cc$")
 
   if(NOT sources)
     return()

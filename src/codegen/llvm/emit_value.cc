@@ -235,8 +235,12 @@ Value* Emitter::index_of_lane_0(ExprId index) {
       placed.push_back({i.level, term.factor, scalar(term.id)});
     }
   }
-  std::stable_sort(placed.begin(), placed.end(),
-                   [](const Placed& x, const Placed& y) { return x.level < y.level; });
+  // An insertion sort: there are few, and the order of equals must be the same everywhere.
+  for (std::size_t n = 1; n < placed.size(); ++n) {
+    for (std::size_t i = n; i > 0 && placed[i].level < placed[i - 1].level; --i) {
+      std::swap(placed[i], placed[i - 1]);
+    }
+  }
   const IrBuilder::InsertPointGuard guard(b_);
   const auto here = b_.saveIP();
   Value* sum = nullptr;
