@@ -10,7 +10,7 @@ start=$SECONDS
 demo=$((SECONDS - start))
 sheet=$(sed -n 's/.*marked: //p' "$out/demo.log" | tail -n 1)
 accuracy=$(value_of "test accuracy" "$out/demo.log")
-training=$(sed -nE 's/.*trained in ([0-9.]+) s.*/\1/p' "$out/demo.log" | tail -n 1)
+training=$(sed -nE 's/.*trained and tested in ([0-9.]+) s.*/\1/p' "$out/demo.log" | tail -n 1)
 
 start=$SECONDS
 tests=0

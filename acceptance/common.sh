@@ -6,8 +6,9 @@ export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 NO_COLOR=1
 trireme=build/release/bin/trireme
 out=build/acceptance
 mkdir -p "$out"
-export MNIST_DIR=${MNIST_DIR:-$PWD/../shared/data/mnist}
-export HOUSING_CSV=${HOUSING_CSV:-$PWD/../shared/data/housing/california_housing.csv.zst}
+# Trireme's own loaders look below this for MNIST and the housing table.
+export TRIREME_DATA=${TRIREME_DATA:-$PWD/../shared/data}
+HOUSING_CSV=${HOUSING_CSV:-$TRIREME_DATA/housing/california_housing.csv.zst}
 
 build_release() {
   tools/install-deps.sh
