@@ -1,0 +1,147 @@
+#include "nn/initialize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "nn/random.h"
+
+namespace trireme::nn {
+namespace {
+
+struct Fans {
+  double in = 1, out = 1;
+};
+
+// [in, out] for matrices, [out, in, ...] beyond, where the rest is the window.
+Fans fans_of(const std::vector<std::int64_t>& shape) {
+  if (shape.empty()) return {};
+  const auto size = [&](std::size_t i) { return static_cast<double>(shape[i]); };
+  if (shape.size() == 1) return {size(0), size(0)};
+  if (shape.size() == 2) return {size(0), size(1)};
+  double window = 1;
+  for (std::size_t i = 2; i < shape.size(); ++i) window *= size(i);
+  return {size(1) * window, size(0) * window};
+}
+
+double number(const Initializer& initializer, const char* name, double fallback) {
+  if (!ir::has_attribute(initializer.attributes, name)) return fallback;
+  return ir::get<double>(initializer.attributes, name);
+}
+
+std::uint64_t stream_of(const std::string& name) {
+  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return hash;
+}
+
+using Numbers = std::vector<double>;
+
+void fill_uniform(Numbers& v, const Random& random, double low, double high) {
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = low + (high - low) * random.uniform(i);
+}
+
+void fill_normal(Numbers& v, const Random& random, double mean, double stddev) {
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = mean + stddev * random.normal(i);
+}
+
+// Draws again from positions of the element's own: about 1 in 22 needs a second draw.
+void fill_truncated(Numbers& v, const Random& random, double mean, double stddev) {
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    double z = 0;
+    std::uint64_t again = 0;
+    do {
+      z = random.normal((again++ << 40) + i);
+    } while (std::abs(z) > 2);
+    v[i] = mean + stddev * z;
+  }
+}
+
+// Gram-Schmidt, twice for accuracy, on the shorter side's vectors of normal numbers.
+void fill_orthogonal(Numbers& v, const Random& random, std::int64_t rows, double gain) {
+  if (v.empty()) return;
+  const auto r = static_cast<std::size_t>(rows);
+  const std::size_t columns = v.size() / r;
+  const std::size_t count = std::min(r, columns), length = std::max(r, columns);
+  std::vector<Numbers> basis(count, Numbers(length));
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j < length; ++j) basis[i][j] = random.normal(i * length + j);
+    for (int pass = 0; pass < 2; ++pass) {
+      for (std::size_t other = 0; other < i; ++other) {
+        double dot = 0;
+        for (std::size_t j = 0; j < length; ++j) dot += basis[i][j] * basis[other][j];
+        for (std::size_t j = 0; j < length; ++j) basis[i][j] -= dot * basis[other][j];
+      }
+    }
+    double norm = 0;
+    for (const double x : basis[i]) norm += x * x;
+    for (double& x : basis[i]) x /= std::sqrt(norm);
+  }
+  for (std::size_t i = 0; i < r; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      v[i * columns + j] = gain * (r <= columns ? basis[i][j] : basis[j][i]);
+    }
+  }
+}
+
+// False if there is no initializer of that name.
+bool fill(Numbers& v, const Initializer& init, const std::vector<std::int64_t>& shape,
+          const Random& random) {
+  const Fans fans = fans_of(shape);
+  const double gain = number(init, "gain", 1);
+  // Standard deviations; a uniform number in [-b, b] has b / sqrt(3).
+  const double xavier = gain * std::sqrt(2 / std::max(1.0, fans.in + fans.out));
+  const double kaiming = gain / std::sqrt(std::max(1.0, fans.in));
+  const double mean = number(init, "mean", 0), stddev = number(init, "stddev", 1);
+  const double root3 = std::sqrt(3.0);
+  const std::string& name = init.name;
+  if (name == "constant") {
+    std::fill(v.begin(), v.end(), number(init, "value", 0));
+  } else if (name == "uniform") {
+    fill_uniform(v, random, number(init, "low", 0), number(init, "high", 1));
+  } else if (name == "normal") {
+    fill_normal(v, random, mean, stddev);
+  } else if (name == "truncated_normal") {
+    fill_truncated(v, random, mean, stddev);
+  } else if (name == "xavier_uniform") {
+    fill_uniform(v, random, -root3 * xavier, root3 * xavier);
+  } else if (name == "xavier_normal") {
+    fill_normal(v, random, 0, xavier);
+  } else if (name == "kaiming_uniform") {
+    fill_uniform(v, random, -root3 * kaiming, root3 * kaiming);
+  } else if (name == "kaiming_normal") {
+    fill_normal(v, random, 0, kaiming);
+  } else if (name == "orthogonal") {
+    fill_orthogonal(v, random, shape.empty() ? 1 : shape[0], gain);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Tensor initialize(const ir::Parameter& parameter, std::uint64_t seed) {
+  const ir::Type& type = parameter.value->type;
+  const Initializer& init = parameter.initializer;
+  const std::vector<std::int64_t> shape = evaluate(type.shape, {});
+  const std::string what = "parameter " + parameter.name() + " : " + type.str();
+  if (init.name != "constant" && !is_float(type.dtype)) {
+    fail_usage(what + " is initialized by " + init.name + ", which makes floats");
+  }
+  Tensor wide(DType::f64, shape);
+  Numbers numbers(static_cast<std::size_t>(wide.elements()));
+  if (!fill(numbers, init, shape, Random(seed, stream_of(parameter.name())))) {
+    const std::string near =
+        nearest(init.name, {"constant", "uniform", "normal", "truncated_normal", "xavier_uniform",
+                            "xavier_normal", "kaiming_uniform", "kaiming_normal", "orthogonal"});
+    fail_usage(what + ": there is no initializer " + init.name +
+               (near.empty() ? "" : "; did you mean " + near + "?"));
+  }
+  std::copy(numbers.begin(), numbers.end(), wide.data<double>());
+  return wide.cast(type.dtype);
+}
+
+}  // namespace trireme::nn

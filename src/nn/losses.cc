@@ -1,0 +1,108 @@
+#include "nn/layer.h"
+#include "trireme/nn.h"
+
+namespace trireme {
+namespace {
+
+// x minus its maximum along `axis`. The maximum cancels in what is made of it, so no gradient is
+// asked for.
+Value shifted(const Value& x, int axis) {
+  const Value top = stop_gradient(reduce_max(x, {.axes = {axis}}));
+  return x - nn::spread(top, x, nn::axes_but(axis, x.rank()));
+}
+
+int checked_axis(const Value& x, int axis, const char* what) {
+  const int rank = x.rank();
+  if (axis < -rank || axis >= rank) {
+    nn::fail_layer(what, "there is no axis " + std::to_string(axis), "", x);
+  }
+  return axis < 0 ? axis + rank : axis;
+}
+
+}  // namespace
+
+Value softmax(const Value& x, int axis, SourceLocation where) {
+  const nn::At at(x, "softmax", where);
+  axis = checked_axis(x, axis, "softmax");
+  const Value e = exp(shifted(x, axis));
+  return e / nn::spread(sum(e, {.axes = {axis}}), x, nn::axes_but(axis, x.rank()));
+}
+
+Value log_softmax(const Value& x, int axis, SourceLocation where) {
+  const nn::At at(x, "log_softmax", where);
+  axis = checked_axis(x, axis, "log_softmax");
+  const Value z = shifted(x, axis);
+  const Value total = log(sum(exp(z), {.axes = {axis}}));
+  return z - nn::spread(total, x, nn::axes_but(axis, x.rank()));
+}
+
+}  // namespace trireme
+
+namespace trireme::nn {
+namespace {
+
+void require_same(const char* what, const Value& x, const Value& target) {
+  if (x.shape() == target.shape() && x.dtype() == target.dtype()) return;
+  fail_layer(what, "prediction and target differ: " + x.str() + ", " + target.str(),
+             "reshape one of them; broadcasting would sum more differences than there are", x);
+}
+
+}  // namespace
+
+// A comparison with the class numbers picks the label's logarithm: no gather, and no scatter in the
+// gradient, which stays one fused kernel.
+Value cross_entropy(const Value& logits, const Value& label, CrossEntropyOptions options,
+                    SourceLocation where) {
+  At at(logits, "cross_entropy", where);
+  const At at_label(label, "cross_entropy", where);
+  const int rank = logits.rank();
+  const Shape expected(logits.shape().begin(), logits.shape().end() - (rank > 0 ? 1 : 0));
+  if (rank == 0 || !is_integer(label.dtype()) || label.shape() != expected) {
+    fail_layer("cross_entropy",
+               "logits [..., classes] need integer labels [...]: " + logits.str() + ", " + label.str(),
+               label.rank() == rank ? "reshape the labels to " + str(expected) : "", logits);
+  }
+  const double smoothing = options.label_smoothing;
+  if (!(smoothing >= 0 && smoothing < 1)) {
+    fail_layer("cross_entropy", "label_smoothing must be in [0, 1)", "", logits);
+  }
+  const std::int64_t last = rank - 1;
+  const Value logs = log_softmax(logits, -1, where);
+  const Value classes = at.make(
+      "iota", {{"axis", last}, {"dtype", label.dtype()}, {"shape", logits.shape()}});
+  const Value is_label = equal(spread(label, logits, axes_but(rank - 1, rank)), classes);
+  const Value picked = sum(select(is_label, logs, 0.0), {.axes = {last}});
+  if (smoothing == 0) return -picked;
+  return picked * (smoothing - 1) - mean(logs, {.axes = {last}}) * smoothing;
+}
+
+// max(x, 0) - x t + log(1 + exp(-|x|)) does not overflow.
+Value binary_cross_entropy_with_logits(const Value& x, const Value& target, SourceLocation where) {
+  const At at(x, "binary_cross_entropy_with_logits", where);
+  require_same("binary_cross_entropy_with_logits", x, target);
+  return softplus(x, where) - x * target;
+}
+
+Value mse(const Value& x, const Value& target, SourceLocation where) {
+  const At at(x, "mse", where);
+  require_same("mse", x, target);
+  const Value d = x - target;
+  return d * d;
+}
+
+Value l1(const Value& x, const Value& target, SourceLocation where) {
+  const At at(x, "l1", where);
+  require_same("l1", x, target);
+  return abs(x - target);
+}
+
+Value huber(const Value& x, const Value& target, HuberOptions options, SourceLocation where) {
+  const At at(x, "huber", where);
+  require_same("huber", x, target);
+  const Value d = x - target;
+  const Value size = abs(d);
+  return select(size <= options.delta, d * d * 0.5,
+                (size - options.delta / 2) * options.delta);
+}
+
+}  // namespace trireme::nn
