@@ -7,9 +7,10 @@ job=examples/jobs/fashion_conv.toml
 status=0
 
 "$trireme" inspect $job --batch 64 >"$out/inspect.txt"
-grep -i arena "$out/inspect.txt" || status=1
-# The last line that tells of an arena is the training step's.
-ratio=$(grep -i arena "$out/inspect.txt" | tail -n 1 | sed -nE 's/.*[( ]([0-9.]+)x.*/\1/p')
+line=$(grep -E '^training step .*arena' "$out/inspect.txt" || true)
+echo "$line"
+ratio=$(sed -nE 's/.*arena ([0-9.]+) MB \(([0-9.]+) MB if.*/\1 \2/p' <<<"$line" |
+  awk '{ printf "%.2f", $2 / $1 }')
 at_least "${ratio:-0}" 2 || status=1
 
 weights() {

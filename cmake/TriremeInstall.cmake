@@ -30,7 +30,7 @@ if(NOT BUILD_SHARED_LIBS)
   set(TRIREME_PC_CFLAGS "-DTRIREME_STATIC")
   set(TRIREME_PC_REQUIRES_PRIVATE "fmt libpng zlib libturbojpeg libzstd libxxhash tomlplusplus")
   set(TRIREME_PC_LIBS_PRIVATE
-    "-ldnnl -L${openblas_dir} -lopenblas -L${LLVM_LIBRARY_DIRS} -lLLVM-19 -pthread -lstdc++")
+    "-ldnnl -lgomp -L${openblas_dir} -lopenblas -L${LLVM_LIBRARY_DIRS} -lLLVM-19 -pthread -lstdc++")
 endif()
 file(RELATIVE_PATH TRIREME_PC_PREFIX
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
