@@ -1,12 +1,13 @@
 // trireme eval: a saved model measured on a data set.
 
-#include <cmath>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "commands.h"
+#include "sheet.h"
 #include "support.h"
 #include "trireme/error.h"
 #include "trireme/job.h"
@@ -23,6 +24,7 @@ struct Arguments {
   std::int64_t limit = 0;
   int threads = 0;
   bool json = false;
+  std::string sheet;
 };
 
 struct Totals {
@@ -75,6 +77,16 @@ void add_numbers(const tr::Tensor& predicted, const tr::Tensor& target, Totals& 
   }
 }
 
+void draw_sheet(tr::Model& model, const tr::data::Dataset& dataset, const std::string& path) {
+  const tr::data::Batch batch = dataset.rows(0, std::min(kSheetPictures, dataset.size()));
+  const tr::data::Batch inputs = inputs_of(model, batch);
+  if (inputs.size() != 1 || inputs.begin()->second.rank() != 4) {
+    throw tr::Error(tr::ErrorKind::usage, "--sheet: this model takes no pictures");
+  }
+  save_sheet(path, model.name(), inputs.begin()->second, target_of(model, batch),
+             model.predict(inputs).at(0), model.labels());
+}
+
 void eval(const Arguments& arguments) {
   tr::Model model = tr::load_model(arguments.model, {.threads = arguments.threads});
   tr::data::Dataset dataset = tr::open_data(arguments.data);
@@ -103,6 +115,7 @@ void eval(const Arguments& arguments) {
   std::printf("%s: %.*f  (%lld examples)\n", name, classifies ? 4 : 6, result,
               static_cast<long long>(totals.examples));
   if (classifies) {
+    if (!arguments.sheet.empty()) draw_sheet(model, dataset, arguments.sheet);
     std::printf("\nconfusion matrix: rows are true classes, columns predicted ones\n%s",
                 tr::confusion_table(totals.confusion, model.labels()).c_str());
   }
@@ -122,6 +135,7 @@ void add_eval(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   command->add_option("--threads", arguments->threads, "default: all processors")
       ->check(CLI::PositiveNumber);
+  command->add_option("--sheet", arguments->sheet, "PNG file for the first pictures");
   command->add_flag("--json", arguments->json, "print JSON");
   command->callback([arguments] { eval(*arguments); });
 }

@@ -1,12 +1,14 @@
 // trireme train: a job from its file to a saved model.
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string>
 
 #include "commands.h"
+#include "sheet.h"
 #include "support.h"
-#include "trireme/image.h"
 #include "trireme/inspect.h"
 #include "trireme/job.h"
 
@@ -21,32 +23,18 @@ struct Arguments {
   std::string sheet;
   bool no_sheet = false;
   bool quiet = false;
-  bool time_to_first_step = false;
+  bool timings = false;
+  bool no_memory_planning = false;
+  std::int64_t log_every = 0;
 };
 
-constexpr std::int64_t kPictures = 48;
-
-// Test images with what they are and what the model takes them for.
-void save_sheet(tr::Job& job, const std::string& path) {
-  const tr::data::Dataset test = job.test_data()->dataset().take(kPictures);
-  const tr::Tensor scores = job.trainer().predict(test.batch(kPictures), job.output());
+void draw_sheet(tr::Job& job, const std::string& path) {
+  const tr::data::Dataset& all = job.test_data()->dataset();
+  const tr::data::Dataset test = all.take(std::min(kSheetPictures, all.size()));
+  const tr::Tensor scores = job.trainer().predict(test.batch(kSheetPictures), job.output());
   const tr::data::Batch batch = test.all();
-  const tr::Tensor& labels = batch.at(job.target_name());
-  const std::int64_t classes = scores.dim(1);
-  std::vector<tr::image::Caption> captions;
-  std::int64_t wrong = 0;
-  for (std::int64_t i = 0; i < labels.elements(); ++i) {
-    const std::int64_t truth = labels.data<std::int64_t>()[i];
-    const std::int64_t predicted = winner(scores.data<float>() + i * classes, classes);
-    captions.push_back({class_name(test.class_names(), truth),
-                        class_name(test.class_names(), predicted), truth != predicted});
-    if (truth != predicted) ++wrong;
-  }
-  const std::string title = job.name() + ": " + std::to_string(wrong) + " of " +
-                            std::to_string(captions.size()) + " wrong (true above predicted)";
-  tr::image::save_png(path, tr::image::contact_sheet(batch.at(job.input_name()), captions,
-                                                     {.title = title}));
-  std::printf("test images: %s\n", path.c_str());
+  save_sheet(path, job.name(), batch.at(job.input_name()), batch.at(job.target_name()), scores,
+             test.class_names());
 }
 
 void print_results(tr::Job& job, const tr::Metrics& metrics) {
@@ -66,36 +54,44 @@ bool has_pictures(tr::Job& job) {
   return job.classifies() && shape.size() == 3 && (shape[0] == 1 || shape[0] == 3);
 }
 
-void say_first_step(tr::Job& job) {
+void print_timings(tr::Job& job) {
   const double seconds = seconds_since_start();
   const tr::SessionStatistics statistics = job.trainer().session().statistics();
-  std::printf("first step after %.3f s: %d kernels compiled, %d cached\n", seconds,
-              statistics.kernels_compiled, statistics.kernels_cached);
+  std::printf("first step after: %.3f s\nkernels compiled: %d\nkernels cached: %d\n"
+              "arena bytes: %lld\nvalues bytes: %lld\n",
+              seconds, statistics.kernels_compiled, statistics.kernels_cached,
+              static_cast<long long>(statistics.arena_bytes),
+              static_cast<long long>(statistics.sum_of_values));
+}
+
+void fit(tr::Job& job, const Arguments& arguments) {
+  tr::FitOptions options{.epochs = job.epochs(), .max_steps = job.max_steps(),
+                         .progress = !arguments.quiet};
+  options.after_step = [&](std::int64_t step, double loss) {
+    if (arguments.timings && step == 1) print_timings(job);
+    // Nine digits: the float itself, to compare runs bit by bit.
+    if (arguments.log_every > 0 && step % arguments.log_every == 0) {
+      std::printf("step %lld  loss %.9g\n", static_cast<long long>(step), loss);
+    }
+  };
+  const auto start = std::chrono::steady_clock::now();
+  job.trainer().fit(job.train_data(), options);
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  if (!arguments.quiet) std::printf("trained in %.1f s\n", spent.count());
 }
 
 void train(Arguments& arguments) {
   if (arguments.seed >= 0) arguments.options.seed = static_cast<std::uint64_t>(arguments.seed);
+  arguments.options.plan_memory = !arguments.no_memory_planning;
   tr::Job job = tr::Job::read(arguments.job, arguments.options);
-  tr::Trainer& trainer = job.trainer();
   if (!arguments.quiet) std::printf("%s\n", job.summary().c_str());
   std::fflush(stdout);
-
-  tr::FitOptions fit{.epochs = job.epochs(), .progress = !arguments.quiet};
-  if (arguments.time_to_first_step) {
-    fit.after_step = [&](std::int64_t step, double) {
-      if (step == 1) say_first_step(job);
-    };
-  }
-  trainer.fit(job.train_data(), fit);
-  tr::Metrics metrics;
-  if (job.test_data() != nullptr) {
-    metrics = trainer.evaluate(*job.test_data());
-    print_results(job, metrics);
-  }
+  fit(job, arguments);
+  if (job.test_data() != nullptr) print_results(job, job.trainer().evaluate(*job.test_data()));
   const std::string& directory = job.output_directory();
-  trainer.save(directory, job.save_options());
+  job.trainer().save(directory, job.save_options());
   if (job.test_data() != nullptr && has_pictures(job) && !arguments.no_sheet) {
-    save_sheet(job, arguments.sheet.empty() ? directory + "/test_images.png" : arguments.sheet);
+    draw_sheet(job, arguments.sheet.empty() ? directory + "/test_images.png" : arguments.sheet);
   }
   std::printf("saved %s/   (try: trireme predict %s %s)\n", directory.c_str(), directory.c_str(),
               job.save_options().preprocessing.empty() ? "--data SPEC" : "image.png");
@@ -122,7 +118,11 @@ void add_train(CLI::App& app) {
   command->add_flag("--trace-nan", arguments->options.trace_nan,
                     "name the layer that first makes NaN or infinity (slower)");
   command->add_flag("--quiet", arguments->quiet, "only results");
-  command->add_flag("--time-to-first-step", arguments->time_to_first_step,
-                    "say how long the start took and how many kernels were compiled");
+  command->add_flag("--timings", arguments->timings,
+                    "say how long the start took, kernels compiled and memory planned");
+  command->add_option("--log-every", arguments->log_every, "print the loss every so many steps")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--no-memory-planning", arguments->no_memory_planning,
+                    "give every value memory of its own (to compare)");
   command->callback([arguments] { train(*arguments); });
 }

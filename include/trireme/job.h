@@ -21,7 +21,10 @@ struct JobOptions {
   std::optional<std::uint64_t> seed;  // instead of [train] seed
   std::string output;                 // instead of [output] directory
   int threads = 0;
-  bool trace_nan = false;             // as TrainerOptions
+  bool trace_nan = false;             // these as in TrainerOptions
+  bool plan_memory = true;
+  bool fuse = true;
+  bool interpreter = false;
 };
 
 // A training run described by a TOML file: docs/job.md lists all keys. Reading checks form and
@@ -39,6 +42,7 @@ class TRIREME_API Job {
   const std::string& name() const;              // the file's name without .toml
   const std::string& output_directory() const;  // where to save
   int epochs() const;
+  std::int64_t max_steps() const;  // 0: as many as the epochs have
 
   const data::Batches& train_data();
   const data::Batches* test_data();  // null if the job names none

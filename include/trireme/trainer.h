@@ -46,6 +46,7 @@ struct EpochReport {
 
 struct FitOptions {
   int epochs = 1;
+  std::int64_t max_steps = 0;  // stop after so many; 0: no bound
   // A moving line on a terminal, else a line per epoch and one every ten seconds; on stdout.
   bool progress = true;
   const data::Batches* validation = nullptr;  // measured after every epoch

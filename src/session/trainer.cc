@@ -119,6 +119,7 @@ Metrics Trainer::State::epoch(const data::Batches& batches, const FitOptions& fi
     ++steps;
     if (fit_options.after_step) fit_options.after_step(steps_of_fit, loss);
     progress.step(steps, sum.examples(), [&] { return sum.result().str(); });
+    if (fit_options.max_steps > 0 && steps_of_fit >= fit_options.max_steps) break;
   }
   ++epochs_done;
   return sum.result();
@@ -158,6 +159,7 @@ Metrics Trainer::fit(const data::Batches& batches, const FitOptions& options) {
     progress.end_epoch(report.training.examples(), report.training.str(),
                        report.validation.str());
     if (options.after_epoch && !options.after_epoch(report)) break;
+    if (options.max_steps > 0 && state_->steps_of_fit >= options.max_steps) break;
   }
   return report.training;
 }

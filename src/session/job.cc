@@ -1,0 +1,194 @@
+#include "trireme/job.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "ir/program.h"
+#include "session/job_model.h"
+#include "session/job_settings.h"
+#include "session/progress.h"
+#include "trireme/inspect.h"
+
+namespace trireme {
+
+struct Job::State {
+  State(job::Node root, const std::string& path, const JobOptions& options);
+
+  void open_data();
+  data::Dataset prepared(const job::Node& node, std::int64_t limit) const;
+  void build();
+  void make_trainer();
+
+  job::Node root;
+  std::string directory;  // where relative file names start
+  std::string name;
+  JobOptions options;
+  job::Settings settings;
+
+  std::optional<job::Columns> columns;
+  std::optional<data::Batches> train, test;
+  Program program;
+  std::optional<job::Network> network;
+  std::unique_ptr<Trainer> trainer;
+};
+
+Job::State::State(job::Node root_in, const std::string& path, const JobOptions& options_in)
+    : root(std::move(root_in)),
+      directory(std::filesystem::path(path).parent_path().string()),
+      name(std::filesystem::path(path).stem().string()),
+      options(options_in),
+      program(name.empty() ? "job" : job::identifier(name)) {
+  for (const std::string& setting : options.set) job::override_value(root, setting);
+  settings = job::read_settings(root);
+  if (options.seed) settings.seed = *options.seed;
+  if (!options.output.empty()) settings.output_directory = options.output;
+  if (settings.output_directory.empty()) settings.output_directory = name;
+  job::check_training(settings);
+}
+
+data::Dataset Job::State::prepared(const job::Node& node, std::int64_t limit) const {
+  data::Dataset dataset = job::open_dataset(node, directory);
+  if (limit > 0) dataset = dataset.take(std::min(limit, dataset.size()));
+  return dataset;
+}
+
+void Job::State::open_data() {
+  if (columns) return;
+  const job::DataSettings& data = settings.data;
+  data::Dataset training = prepared(*data.train, data.limit);
+  columns = job::choose_columns(training, data, *data.train);
+  if (data.shuffle) training = training.shuffle(settings.seed);
+  train = training.batch(data.batch);
+  if (data.test == nullptr) return;
+  const data::Dataset testing = prepared(*data.test, data.test_limit);
+  for (const data::Column& column : {columns->input, columns->target}) {
+    if (testing.column(column.name).shape != column.shape) {
+      fail_at(*data.test, fmt::format("column \"{}\" has another shape than in data.train",
+                                      column.name));
+    }
+  }
+  test = testing.batch(data.test_batch);
+}
+
+void Job::State::build() {
+  if (network) return;
+  open_data();
+  network = job::build_network(program, settings, *columns, directory);
+  if (!network->classifies) return;
+  const std::int64_t classes = network->logits.dim(-1).constant();
+  const auto checked = [&](const data::Batches& batches) {
+    return job::check_labels(batches.dataset(), columns->target.name, classes)
+        .batch(batches.batch_size());
+  };
+  train = checked(*train);
+  if (test) test = checked(*test);
+}
+
+void Job::State::make_trainer() {
+  if (trainer != nullptr) return;
+  build();
+  trainer = std::make_unique<Trainer>(
+      program, TrainerOptions{.loss = network->loss,
+                              .optimizer = job::read_optimizer(settings, train->size()),
+                              .metrics = network->metrics,
+                              .threads = options.threads,
+                              .seed = settings.seed,
+                              .trace_nan = options.trace_nan,
+                              .plan_memory = options.plan_memory,
+                              .fuse = options.fuse,
+                              .interpreter = options.interpreter});
+}
+
+Job::Job(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Job::Job(Job&&) noexcept = default;
+Job& Job::operator=(Job&&) noexcept = default;
+Job::~Job() = default;
+
+Job Job::read(const std::string& path, const JobOptions& options) {
+  const std::string file = std::filesystem::path(path).filename().string();
+  return Job(std::make_unique<State>(job::parse_toml(read_file(path), file), path, options));
+}
+
+Job Job::parse(std::string_view text, const std::string& name, const JobOptions& options) {
+  return Job(std::make_unique<State>(job::parse_toml(text, name), name, options));
+}
+
+const std::string& Job::name() const { return state_->name; }
+const std::string& Job::output_directory() const { return state_->settings.output_directory; }
+int Job::epochs() const { return state_->settings.epochs; }
+std::int64_t Job::max_steps() const { return state_->settings.max_steps; }
+
+const data::Batches& Job::train_data() {
+  state_->build();
+  return *state_->train;
+}
+
+const data::Batches* Job::test_data() {
+  state_->build();
+  return state_->test ? &*state_->test : nullptr;
+}
+
+Program& Job::program() {
+  state_->build();
+  return state_->program;
+}
+
+Trainer& Job::trainer() {
+  state_->make_trainer();
+  return *state_->trainer;
+}
+
+Value Job::output() {
+  state_->build();
+  return state_->network->output;
+}
+
+bool Job::classifies() {
+  state_->build();
+  return state_->network->classifies;
+}
+
+std::string Job::input_name() {
+  state_->open_data();
+  return state_->columns->input.name;
+}
+
+std::string Job::target_name() {
+  state_->open_data();
+  return state_->columns->target.name;
+}
+
+SaveOptions Job::save_options() {
+  state_->build();
+  SaveOptions save;
+  save.outputs = {state_->network->output};
+  save.output_names = {state_->network->classifies ? "scores" : "prediction"};
+  save.target = state_->columns->target.name;
+  if (state_->network->classifies) save.labels = state_->train->dataset().class_names();
+  const std::vector<std::int64_t>& shape = state_->columns->input.shape;
+  if (shape.size() == 3 && (shape[0] == 1 || shape[0] == 3)) {
+    save.preprocessing[state_->columns->input.name] = {static_cast<int>(shape[0]), shape[1],
+                                                       shape[2]};
+  }
+  return save;
+}
+
+std::string Job::summary() {
+  const std::int64_t elements = trainable_elements(program());
+  Session& session = trainer().session();
+  const std::int64_t batch_size = state_->train->batch_size();
+  const MemoryReport memory =
+      session.memory(trainer().training_fetches(), {.training = true, .updates = true},
+                     {{"batch", batch_size}});
+  const std::string layers =
+      state_->network->layers == 0 ? "" : fmt::format("{} layers, ", state_->network->layers);
+  return fmt::format("{}: {}{} parameters, {} kernels ({} cached), arena {:.1f} MB at batch {}",
+                     name(), layers, with_thousands(elements), memory.kernels,
+                     session.statistics().kernels_cached,
+                     static_cast<double>(memory.arena_bytes) / 1e6, batch_size);
+}
+
+}  // namespace trireme

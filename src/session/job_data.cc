@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "session/job_settings.h"
+
+namespace trireme {
+namespace {
+
+bool names_a_csv_file(const std::string& name) {
+  for (const char* end : {".csv", ".csv.gz", ".csv.zst"}) {
+    if (name.ends_with(end)) return true;
+  }
+  return false;
+}
+
+std::string path_in(const std::string& directory, const std::string& path) {
+  if (directory.empty() || std::filesystem::path(path).is_absolute()) return path;
+  return directory + "/" + path;
+}
+
+}  // namespace
+
+data::Dataset open_data(const std::string& specification, const std::string& directory) {
+  if (names_a_csv_file(specification)) return data::csv(path_in(directory, specification));
+  return data::open(specification);
+}
+
+namespace job {
+namespace {
+
+std::vector<std::string> texts(Table& table, const char* key) {
+  std::vector<std::string> result;
+  const Node* list = table.node(key);
+  if (list == nullptr) return result;
+  if (list->kind != Node::Kind::list) fail_at(*list, "must be a list, but is " + kind_text(*list));
+  for (const Node& item : list->items) {
+    if (item.kind != Node::Kind::text) fail_at(item, "must be text, but is " + kind_text(item));
+    result.push_back(item.text);
+  }
+  return result;
+}
+
+data::Dataset open_csv(Table& table, const std::string& directory) {
+  data::CsvOptions options;
+  const std::string path = path_in(directory, table.text("csv", ""));
+  options.target = table.text("target", "");
+  options.features = texts(table, "features");
+  options.one_hot = texts(table, "one_hot");
+  options.standardise = table.boolean("standardise", false);
+  options.header = table.boolean("header", true);
+  const std::string separator = table.text("separator", ",");
+  if (separator.size() != 1) fail_at(*table.node("separator"), "must be one character");
+  options.separator = separator[0];
+  table.done();
+  return data::csv(path, options);
+}
+
+data::Dataset open_idx(Table& table, const std::string& directory) {
+  data::IdxOptions options;
+  const std::string images = path_in(directory, table.text("images", ""));
+  if (!table.has("labels")) fail_at(table.self(), "\"labels\" is missing");
+  const std::string labels = path_in(directory, table.text("labels", ""));
+  options.classes = table.integer("classes", 0, 0);
+  options.class_names = texts(table, "class_names");
+  table.done();
+  return data::idx_images(images, labels, options);
+}
+
+}  // namespace
+
+data::Dataset open_dataset(const Node& node, const std::string& directory) {
+  if (node.kind == Node::Kind::text) {
+    try {
+      return open_data(node.text, directory);
+    } catch (const Error& error) {
+      throw Error(error.kind(), node.where() + ": " + node.path + ": " + error.what());
+    }
+  }
+  Table table(node);
+  if (table.has("csv")) return open_csv(table, directory);
+  if (table.has("images")) return open_idx(table, directory);
+  fail_at(node, "must name a data set (\"mnist/train\"), or be { csv = \"file\" } or "
+                "{ images = \"file\", labels = \"file\" }");
+}
+
+Columns choose_columns(const data::Dataset& dataset, const DataSettings& settings,
+                       const Node& where) {
+  const std::vector<data::Column>& all = dataset.columns();
+  std::string target = settings.target;
+  for (const data::Column& column : all) {
+    if (target.empty() && (column.name == "label" || column.name == "target")) target = column.name;
+  }
+  std::string input = settings.input;
+  for (const data::Column& column : all) {
+    if (input.empty() && column.name != target) input = column.name;
+  }
+  if (target.empty() || input.empty()) {
+    fail_at(where, "the data set has no obvious input and target; name them with data.input and "
+                   "data.target");
+  }
+  return {dataset.column(input), dataset.column(target)};
+}
+
+data::Dataset check_labels(const data::Dataset& dataset, const std::string& column,
+                           std::int64_t classes) {
+  return dataset.map([column, classes](data::Batch batch) {
+    const Tensor& labels = batch.at(column);
+    const std::int64_t* begin = labels.data<std::int64_t>();
+    for (std::int64_t i = 0; i < labels.elements(); ++i) {
+      if (begin[i] >= 0 && begin[i] < classes) continue;
+      fail_data(fmt::format("label {} is out of range: the network ends in {} classes, so labels "
+                            "are 0 to {}",
+                            begin[i], classes, classes - 1));
+    }
+    return batch;
+  });
+}
+
+}  // namespace job
+}  // namespace trireme

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "session/job_settings.h"
+#include "trireme/metrics.h"
+#include "trireme/optimizer.h"
+#include "trireme/program.h"
+
+namespace trireme::job {
+
+// What a job's [model] and loss become.
+struct Network {
+  Value input, target;
+  Value logits;  // what the last layer gives
+  Value output;  // what is predicted: probabilities, or the logits as numbers
+  Value loss;
+  std::vector<Metric> metrics;
+  bool classifies = false;
+  int layers = 0;  // 0 if the model is a program file
+};
+
+// Ops made for a line of the job have that line as their place.
+Network build_network(Program& program, const Settings& settings, const Columns& columns,
+                      const std::string& directory);
+
+// One layer of the list applied to x, and all of them. Errors: data, for unknown layers and keys;
+// usage, for shapes that do not fit.
+Value apply_layer(const Node& node, Value x);
+Value apply_layers(const Node& list, Value x);
+
+// The loss as a scalar, the mean over the batch.
+Value apply_loss(const Node& node, Value logits, Value target);
+bool is_cross_entropy(const Node& node);
+
+Optimizer read_optimizer(const Settings& settings, std::int64_t steps_per_epoch);
+// Errors: data, for what can be seen to be wrong in [train] without data.
+void check_training(const Settings& settings);
+
+// `name` with all but letters, digits and '_' replaced, so that it can name a Program.
+std::string identifier(const std::string& name);
+
+}  // namespace trireme::job

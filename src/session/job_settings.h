@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "session/job_node.h"
+#include "trireme/data.h"
+#include "trireme/job.h"
+
+namespace trireme::job {
+
+// [data]
+struct DataSettings {
+  const Node* train = nullptr;
+  const Node* test = nullptr;  // may be null
+  std::int64_t batch = 64;
+  std::int64_t test_batch = 256;
+  std::int64_t limit = 0;       // examples to train on; 0: all
+  std::int64_t test_limit = 0;
+  bool shuffle = true;
+  std::string input, target;  // columns; empty: found out
+};
+
+// The whole job, checked for form. Points into the tree it was read from.
+struct Settings {
+  DataSettings data;
+  const Node* model = nullptr;
+  const Node* loss = nullptr;
+  const Node* optimizer = nullptr;  // may be null
+  const Node* schedule = nullptr;   // may be null
+  const Node* clip = nullptr;       // may be null
+  int epochs = 1;
+  std::int64_t max_steps = 0;  // 0: no bound
+  std::uint64_t seed = 1;
+  std::string output_directory;
+};
+
+Settings read_settings(const Node& root);
+
+// A data set as a job names it: text, { csv = "file", ... } or { images = "file", labels = "file" }.
+data::Dataset open_dataset(const Node& node, const std::string& directory);
+
+// The columns that are fed and predicted. Errors: data.
+struct Columns {
+  data::Column input;
+  data::Column target;
+};
+Columns choose_columns(const data::Dataset& dataset, const DataSettings& settings,
+                       const Node& where);
+
+// Passes batches on after checking that labels lie in [0, classes). Errors when read: data.
+data::Dataset check_labels(const data::Dataset& dataset, const std::string& column,
+                           std::int64_t classes);
+
+}  // namespace trireme::job
