@@ -60,7 +60,7 @@ Bound::Bound(const plan::Plan& plan, const SymbolSizes& symbols_, bool plan_memo
 
 void Bound::bind_kernel(const plan::Plan& plan, const plan::Step& step,
                         const SymbolSizes& with_seed, int threads, BoundStep& bound) {
-  static const Dim seed(std::string_view(plan::kSeedSymbol));
+  const Dim seed{std::string_view{plan::kSeedSymbol}};
   bound.kernel = &plan.kernels[static_cast<std::size_t>(step.kernel)].run;
   bound.sizes = sizes.size();
   for (const Dim& dim : step.sizes) {
