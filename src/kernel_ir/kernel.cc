@@ -147,4 +147,21 @@ std::vector<const Stmt*> fed_by(const Stmt& loop) {
   return fed;
 }
 
+bool is_index(const Kernel& kernel, ExprId id) {
+  const Expr& e = kernel.expr(id);
+  if (e.type != DType::i64) return false;
+  switch (e.op) {
+    case ExprOp::size:
+    case ExprOp::loop_var: return true;
+    case ExprOp::constant: return e.integer >= 0 && e.integer < std::int64_t{1} << 52;
+    case ExprOp::add:
+    case ExprOp::mul:
+    case ExprOp::div:
+    case ExprOp::rem:
+    case ExprOp::min:
+    case ExprOp::max: return is_index(kernel, e.args[0]) && is_index(kernel, e.args[1]);
+    default: return false;
+  }
+}
+
 }  // namespace trireme::kernel_ir

@@ -167,7 +167,7 @@ std::vector<const Stmt*> fed_by(const Stmt& loop);
 // select of a constant, and (a*n+b)/n, (a*n+b)%n with 0<=b<n where it can be seen. Every function's
 // arguments must have the types its ExprOp asks for; a violation is Error(internal).
 // For i64 it is assumed that index arithmetic does not overflow, that sizes are not negative and
-// that a size something is divided by is positive.
+// that a size something is divided by is positive (is_index() below assumes more).
 class Builder {
  public:
   explicit Builder(Kernel& kernel) : kernel_(kernel) {}
@@ -222,6 +222,11 @@ class Builder {
   Kernel& kernel_;
   std::unordered_map<std::int32_t, ExprId> extents_;
 };
+
+// Whether an expression is made of sizes, loop variables and constants alone so that it cannot be
+// negative. Such a value is taken to be below 2^52: no memory is larger. Code generators use it to
+// divide vectors of indices quickly.
+bool is_index(const Kernel& kernel, ExprId id);
 
 std::string print(const Kernel& kernel);
 Kernel parse(const std::string& text);  // exact inverse of print; throws Error(data)

@@ -168,6 +168,10 @@ Value* Emitter::compute(ExprId id, bool as_vector, const Info& info) {
     args[i] = as_vector ? vector(e.args[i]) : scalar(e.args[i]);
   }
   go_to_level(info.level);
+  const bool division = e.op == ExprOp::div || e.op == ExprOp::rem;
+  if (division && as_vector && is_index(kernel_, e.args[0]) && is_index(kernel_, e.args[1])) {
+    return emit_index_division(b_, e.op == ExprOp::div, args[0], args[1]);
+  }
   return emit_op(b_, e, kernel_.expr(e.args[e.op == ExprOp::select ? 1 : 0]).type, args);
 }
 
@@ -210,7 +214,9 @@ void Emitter::split(ExprId id, std::int64_t factor, std::vector<Term>& terms) co
     split(e.args[0], factor, terms);
     split(e.args[1], e.op == ExprOp::add ? factor : -factor, terms);
   } else if (e.op == ExprOp::mul && kernel_.expr(e.args[1]).op == ExprOp::constant) {
-    split(e.args[0], factor * kernel_.expr(e.args[1]).integer, terms);
+    const auto product = static_cast<std::uint64_t>(factor) *
+                         static_cast<std::uint64_t>(kernel_.expr(e.args[1]).integer);
+    split(e.args[0], static_cast<std::int64_t>(product), terms);
   } else {
     terms.push_back({factor, id});
   }

@@ -103,6 +103,18 @@ TEST(LlvmCodegen, Gather) {
   }
 }
 
+TEST(LlvmCodegen, BroadcastByDivision) {
+  for (const int lanes : {4, 16}) {
+    Comparison comparison(testing::broadcast_add(lanes));
+    for (const std::int64_t inner : {1, 3, 49, 64}) {
+      for (const std::int64_t channels : {1, 5, 32}) {
+        const std::int64_t n = 2 * inner * channels;
+        EXPECT_EQ(comparison.run({n, inner, channels}, {n, channels, 48, n}, tiles(n), 23), "");
+      }
+    }
+  }
+}
+
 TEST(LlvmCodegen, Transposed) {
   const Elements elements = [](std::int64_t r, std::int64_t c) {
     return std::vector<std::int64_t>{r * c, r * c};

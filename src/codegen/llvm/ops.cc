@@ -254,6 +254,26 @@ Value* emit_op(IrBuilder& b, const Expr& e, DType argument, Value* const* args) 
   }
 }
 
+// In double: below 2^52 both numbers are exact, and the rounded quotient never reaches the next
+// integer.
+Value* emit_index_division(IrBuilder& b, bool quotient, Value* x, Value* y) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(x->getType());
+  if (const auto* constant = llvm::dyn_cast<llvm::Constant>(y)) {
+    const auto* number = llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue());
+    if (number != nullptr && number->getValue().isPowerOf2()) {
+      if (quotient) return b.CreateLShr(x, number->getValue().logBase2());
+      return b.CreateAnd(x, llvm::ConstantInt::get(type, number->getZExtValue() - 1));
+    }
+  }
+  Value* by_zero = b.CreateICmpEQ(y, llvm::Constant::getNullValue(type));
+  Value* divisor = b.CreateSelect(by_zero, llvm::ConstantInt::get(type, 1), y);
+  llvm::Type* wide = with_lanes(b.getDoubleTy(), type->getNumElements());
+  Value* ratio = b.CreateFDiv(b.CreateSIToFP(x, wide), b.CreateSIToFP(divisor, wide));
+  Value* result = b.CreateFPToSI(ratio, type);
+  if (!quotient) return b.CreateSub(x, b.CreateMul(result, divisor));
+  return b.CreateSelect(by_zero, llvm::Constant::getNullValue(type), result);
+}
+
 Value* emit_reduce(IrBuilder& b, ReduceOp reduce, DType type, Value* accumulator, Value* value) {
   const bool f = is_float(type);
   switch (reduce) {

@@ -26,6 +26,9 @@ llvm::Constant* scalar_constant(llvm::LLVMContext& context, const kernel_ir::Exp
 llvm::Value* emit_op(IrBuilder& b, const kernel_ir::Expr& e, DType argument,
                      llvm::Value* const* args);
 
+// x / y or x % y of i64 vectors that are not negative and below 2^52, much faster than lane by lane.
+llvm::Value* emit_index_division(IrBuilder& b, bool quotient, llvm::Value* x, llvm::Value* y);
+
 // One step or the combination of partial results of sum, prod, min and max.
 llvm::Value* emit_reduce(IrBuilder& b, kernel_ir::ReduceOp reduce, DType type,
                          llvm::Value* accumulator, llvm::Value* value);

@@ -189,6 +189,22 @@ Kernel padded_shift(int lanes) {
   return k;
 }
 
+Kernel broadcast_add(int lanes) {
+  Kernel k = empty("broadcast",
+                   {buffer(f32, BufferRole::input, "x"), buffer(f32, BufferRole::input, "b"),
+                    buffer(f32, BufferRole::input, "c"), buffer(f32, BufferRole::output, "y")},
+                   {"n", "inner", "channels"});
+  Builder b(k);
+  std::vector<Stmt> outer;
+  Stmt inner{.kind = StmtKind::loop};
+  const ExprId i = flat(b, outer, inner, lanes);
+  const ExprId channel = b.rem(b.div(i, b.size(1)), b.size(2));
+  const ExprId c = b.load(2, b.rem(i, b.integer(48)));
+  inner.body = {make_store(3, i, b.fma(b.load(1, channel), c, b.load(0, i)))};
+  finish_flat(b, inner);
+  return k;
+}
+
 Kernel row_gather(int lanes) {
   Kernel k = empty("gather",
                    {buffer(f32, BufferRole::input, "table"), buffer(i64, BufferRole::input, "ids"),
