@@ -37,20 +37,20 @@ std::vector<T> run_call(const std::string& kernel, const Call& call,
     const auto device = device::make_cpu_device(threads);
     const std::unique_ptr<Prepared> prepared = prepare(call);
     const std::size_t bytes = prepared->workspace_bytes(threads);
-    void* workspace = device->allocate(bytes);
-    std::memset(workspace, 0xff, bytes);  // NaN: nothing may be read that was not written
+    const auto release = [&](void* memory) { device->release(memory, bytes); };
+    const std::unique_ptr<void, decltype(release)> workspace(device->allocate(bytes), release);
+    std::memset(workspace.get(), 0xff, bytes);  // NaN: nothing may be read that was not written
     std::vector<T> result(count, static_cast<T>(99));
     std::vector<void*> tensors;
     for (const void* operand : operands) tensors.push_back(const_cast<void*>(operand));
     tensors.push_back(result.data());
     for (int repeat = 0; repeat < 2; ++repeat) {
-      prepared->run(tensors.data(), workspace, *device);
+      prepared->run(tensors.data(), workspace.get(), *device);
       if (first.empty()) first = result;
       EXPECT_TRUE(count == 0 ||
                   std::memcmp(first.data(), result.data(), count * sizeof(T)) == 0)
           << kernel << " differs at " << threads << " threads";
     }
-    device->release(workspace, bytes);
   }
   return first;
 }
