@@ -357,6 +357,8 @@ class GroupLowering {
     Stmt stmt;
     stmt.kind = StmtKind::accumulate;
     stmt.accumulator = accumulator_of_.at(&op);
+    stmt.reduce = ops::Catalog::of(op).reduce;
+    stmt.type = op.operands[0]->type.dtype;
     stmt.value = evaluator_.value_at(op.operands[0], index);
     if (ops::Catalog::of(op).reduce_gives_index) {
       for (std::size_t i = 0; i < index.size(); ++i) {

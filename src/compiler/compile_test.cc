@@ -1,0 +1,198 @@
+#include "compiler/compile.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "codegen/codegen.h"
+#include "device/device.h"
+#include "ops/op.h"
+#include "ops/philox.h"
+#include "ops/reference.h"
+#include "runtime/executor.h"
+#include "transforms/autodiff.h"
+#include "trireme/ops.h"
+
+namespace trireme::compiler {
+namespace {
+
+// Deterministic numbers in [-1, 1).
+std::vector<float> noise(std::size_t n, unsigned seed) {
+  std::vector<float> values(n);
+  unsigned state = seed * 2654435761u + 12345u;
+  for (float& value : values) {
+    state = state * 1664525u + 1013904223u;
+    value = static_cast<float>(state >> 8) / 8388608.0f - 1.0f;
+  }
+  return values;
+}
+
+// Runs a Program compiled and by the reference, and compares fetches and parameters.
+class Twin {
+ public:
+  Twin(Program& program, std::vector<Value> fetches, CompileOptions options)
+      : program_(program), fetches_(std::move(fetches)), options_(std::move(options)) {
+    unsigned seed = 1;
+    for (const Value& parameter : program_.parameters()) {
+      auto& data = parameters_[parameter.get()->name];
+      data = noise(static_cast<std::size_t>(product(parameter.shape()).constant()), seed++);
+    }
+  }
+
+  void check(const SymbolSizes& sizes, codegen::Codegen& codegen, double tolerance) {
+    std::vector<const ir::Value*> wanted;
+    for (const Value& fetch : fetches_) wanted.push_back(fetch.get());
+    if (!executor_) {
+      plan_ = compile(program_.ir(), wanted, codegen, options_);
+      executor_ = std::make_unique<runtime::Executor>(plan_, *device_);
+    }
+    ops::RefTensors inputs, parameters;
+    runtime::Bindings bindings;
+    std::map<std::string, std::vector<float>> feeds;
+    for (const Value& input : program_.inputs()) {
+      const auto shape = evaluate(input.shape(), sizes);
+      auto& data = feeds[input.get()->name];
+      data = noise(elements(shape), 77);
+      inputs[input.get()->name] = reference_of(shape, data);
+      bindings.feeds[input.get()->name] = data.data();
+    }
+    for (const Value& parameter : program_.parameters()) {
+      auto& data = parameters_[parameter.get()->name];
+      parameters[parameter.get()->name] = reference_of(evaluate(parameter.shape(), {}), data);
+      bindings.parameters[parameter.get()->name] = data.data();
+    }
+    std::vector<std::vector<float>> results;
+    for (const Value& fetch : fetches_) {
+      results.emplace_back(elements(evaluate(fetch.shape(), sizes)), NAN);
+    }
+    for (auto& result : results) bindings.fetches.push_back(result.data());
+    executor_->run(sizes, bindings);
+    const auto expected = ops::evaluate(program_.ir(), inputs, parameters, wanted,
+                                        {.training = options_.training});
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      compare(fetches_[i].str(), results[i], expected[i].data, tolerance);
+    }
+    if (!options_.updates) return;
+    for (const auto& [name, data] : parameters_) {
+      compare(name, data, parameters.at(name).data, tolerance);
+    }
+  }
+
+  const plan::Plan& plan() const { return *plan_; }
+
+ private:
+  static std::size_t elements(const std::vector<std::int64_t>& shape) {
+    std::size_t n = 1;
+    for (const std::int64_t size : shape) n *= static_cast<std::size_t>(size);
+    return n;
+  }
+  static ops::RefTensor reference_of(std::vector<std::int64_t> shape,
+                                     const std::vector<float>& data) {
+    ops::RefTensor tensor(std::move(shape));
+    tensor.data.assign(data.begin(), data.end());
+    return tensor;
+  }
+  static void compare(const std::string& what, const std::vector<float>& actual,
+                      const std::vector<double>& expected, double tolerance) {
+    ASSERT_EQ(actual.size(), expected.size()) << what;
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      const double bound = tolerance * std::max(1.0, std::abs(expected[i]));
+      ASSERT_NEAR(actual[i], expected[i], bound) << what << " element " << i;
+    }
+  }
+
+  Program& program_;
+  std::vector<Value> fetches_;
+  CompileOptions options_;
+  std::unique_ptr<device::Device> device_ = device::make_cpu_device(2);
+  std::shared_ptr<const plan::Plan> plan_;
+  std::unique_ptr<runtime::Executor> executor_;
+  std::map<std::string, std::vector<float>> parameters_;
+};
+
+class CompileTest : public testing::TestWithParam<bool> {
+ protected:
+  CompileTest() : codegen_(codegen::make_interpreter()) {}
+  CompileOptions options() const { return {.training = true, .updates = true, .fuse = GetParam()}; }
+  std::unique_ptr<codegen::Codegen> codegen_;
+};
+
+INSTANTIATE_TEST_SUITE_P(FusedAndNot, CompileTest, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Fused" : "Unfused"; });
+
+void apply_sgd(const Value& loss) {
+  std::vector<ir::Value*> wanted;
+  ir::Program& program = *loss.get()->program;
+  for (const auto& parameter : program.parameters()) wanted.push_back(parameter->value.get());
+  const auto gradients = transforms::gradients(loss.get(), wanted);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const Value parameter(wanted[i]);
+    assign(parameter, parameter - Value(gradients[i]) * 0.1);
+  }
+}
+
+Value softmax(const Value& x) {
+  const Shape rows = {x.dim(0)};
+  const auto spread = [&](const Value& row) {
+    return broadcast(row, {.shape = x.shape(), .axes = {0}});
+  };
+  const Value e = exp(x - spread(reduce_max(x, {.axes = {1}})));
+  return e / spread(sum(e, {.axes = {1}}));
+}
+
+TEST_P(CompileTest, ElementwiseChain) {
+  Program program("chain");
+  const Value x = program.input("x", f32, {batch, 5});
+  const Value y = tanh(x * 2.0 + 1.0) * sigmoid(x) - exp(-x);
+  Twin twin(program, {y, x}, options());
+  for (const std::int64_t n : {0, 1, 7, 64, 1000}) twin.check({{"batch", n}}, *codegen_, 1e-5);
+  if (GetParam()) {
+    EXPECT_EQ(twin.plan().steps.size(), 2u) << plan::print(twin.plan());
+  }
+}
+
+TEST_P(CompileTest, SoftmaxIsOneKernel) {
+  Program program("softmax");
+  const Value x = program.input("x", f32, {batch, 37});
+  Twin twin(program, {softmax(x)}, options());
+  for (const std::int64_t n : {0, 1, 7, 64}) twin.check({{"batch", n}}, *codegen_, 1e-5);
+  if (GetParam()) {
+    EXPECT_EQ(twin.plan().steps.size(), 1u) << plan::print(twin.plan());
+  }
+}
+
+TEST_P(CompileTest, TrainsAPerceptron) {
+  Program program("mlp");
+  const Value x = program.input("x", f32, {batch, 19});
+  const auto layer = [&](const Value& in, int units, const std::string& name) {
+    const Value w = program.parameter(name + ".weight", f32, {in.dim(1), units});
+    const Value b = program.parameter(name + ".bias", f32, {units});
+    return matmul(in, w) + b;
+  };
+  const Value h = maximum(layer(x, 23, "l0"), 0.0);
+  const Value p = softmax(layer(h, 10, "l1"));
+  const Value loss = mean(p * p);
+  apply_sgd(loss);
+  Twin twin(program, {loss, p}, options());
+  for (const std::int64_t n : {1, 7, 64, 64, 100}) twin.check({{"batch", n}}, *codegen_, 2e-5);
+}
+
+TEST_P(CompileTest, TrainsAConvolution) {
+  Program program("conv");
+  const Value x = program.input("x", f32, {batch, 1, 12, 12});
+  const Value w = program.parameter("w", f32, {4, 1, 3, 3});
+  const Value b = program.parameter("b", f32, {4});
+  const Value y = maximum(conv2d(x, w) + reshape(b, {.shape = {1, 4, 1, 1}}), 0.0);
+  const Value pooled = max_pool(y, {.kernel = {2, 2}, .stride = {2, 2}})[0];
+  const Value w2 = program.parameter("w2", f32, {6, 4, 3, 3});
+  const Value z = tanh(conv2d(pooled, w2, {.padding = {1, 1, 1, 1}}));
+  const Value flat = reshape(z, {.shape = {batch, 6 * 5 * 5}});
+  const Value w3 = program.parameter("w3", f32, {6 * 5 * 5, 3});
+  const Value loss = mean(softmax(matmul(flat, w3)) * 3.0);
+  apply_sgd(loss);
+  Twin twin(program, {loss, z}, options());
+  for (const std::int64_t n : {1, 7, 16}) twin.check({{"batch", n}}, *codegen_, 5e-5);
+}
+
+}  // namespace
+}  // namespace trireme::compiler
