@@ -1,0 +1,87 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "nn/testing.h"
+
+namespace trireme::nn {
+namespace {
+
+std::vector<double> values_of(const Initializer& initializer, Shape shape, std::uint64_t seed = 1,
+                              const char* name = "w") {
+  Program program;
+  const Value w = program.parameter(name, f64, std::move(shape), {.initializer = initializer});
+  return initialize(program.ir().parameter_of(w.get()), seed).to_vector<double>();
+}
+
+double mean_of(const std::vector<double>& v) {
+  double total = 0;
+  for (const double x : v) total += x;
+  return total / static_cast<double>(v.size());
+}
+double variance_of(const std::vector<double>& v) {
+  const double mean = mean_of(v);
+  double total = 0;
+  for (const double x : v) total += (x - mean) * (x - mean);
+  return total / static_cast<double>(v.size());
+}
+double largest(const std::vector<double>& v) {
+  double result = 0;
+  for (const double x : v) result = std::max(result, std::abs(x));
+  return result;
+}
+
+TEST(Initialize, HasTheVarianceItPromises) {
+  // [in, out] = [200, 300]; [out, in, h, w] = [40, 50, 3, 3] has fans 450 and 360.
+  EXPECT_NEAR(variance_of(values_of(xavier_uniform(), {200, 300})), 2.0 / 500, 1e-4);
+  EXPECT_NEAR(variance_of(values_of(xavier_normal(2), {200, 300})), 8.0 / 500, 4e-4);
+  EXPECT_NEAR(variance_of(values_of(kaiming_uniform(), {200, 300})), 2.0 / 200, 2e-4);
+  EXPECT_NEAR(variance_of(values_of(kaiming_normal(), {40, 50, 3, 3})), 2.0 / 450, 2e-4);
+  EXPECT_NEAR(variance_of(values_of(xavier_uniform(), {40, 50, 3, 3})), 2.0 / 810, 1e-4);
+  EXPECT_LE(largest(values_of(kaiming_uniform(), {200, 300})), std::sqrt(6.0 / 200));
+  EXPECT_NEAR(variance_of(values_of(normal(3, 0.5), {50000})), 0.25, 0.01);
+  EXPECT_NEAR(mean_of(values_of(normal(3, 0.5), {50000})), 3, 0.02);
+  const auto truncated = values_of(truncated_normal(0, 0.5), {50000});
+  EXPECT_LE(largest(truncated), 1);
+  EXPECT_GT(largest(truncated), 0.99);
+  EXPECT_NEAR(variance_of(truncated), 0.25 * 0.7737, 0.01);
+  EXPECT_EQ(values_of(constant(2.5), {2}), (std::vector<double>{2.5, 2.5}));
+  EXPECT_EQ(values_of(Initializer{}, {2}), (std::vector<double>{0, 0}));
+}
+
+TEST(Initialize, OrthogonalIsOrthogonal) {
+  for (const auto& [rows, columns] : {std::pair{5, 12}, std::pair{12, 5}, std::pair{7, 7}}) {
+    const auto v = values_of(orthogonal(2), {rows, columns});
+    const bool by_rows = rows <= columns;
+    const int count = std::min(rows, columns), length = std::max(rows, columns);
+    for (int a = 0; a < count; ++a) {
+      for (int b = 0; b < count; ++b) {
+        double dot = 0;
+        for (int i = 0; i < length; ++i) {
+          const auto at = [&](int k) {
+            return v[static_cast<std::size_t>(by_rows ? k * columns + i : i * columns + k)];
+          };
+          dot += at(a) * at(b);
+        }
+        EXPECT_NEAR(dot, a == b ? 4 : 0, 1e-12);
+      }
+    }
+  }
+}
+
+TEST(Initialize, DependsOnSeedAndNameOnly) {
+  EXPECT_EQ(values_of(normal(), {9}), values_of(normal(), {9}));
+  EXPECT_NE(values_of(normal(), {9}), values_of(normal(), {9}, 2));
+  EXPECT_NE(values_of(normal(), {9}), values_of(normal(), {9}, 1, "v"));
+}
+
+TEST(Initialize, RefusesWhatItCannotDo) {
+  EXPECT_THROW(values_of(Initializer{"kaiming_unifrom", {}}, {2, 2}), Error);
+  Program program;
+  const Value w = program.parameter("n", i64, {2}, {.initializer = normal()});
+  EXPECT_THROW(initialize(program.ir().parameter_of(w.get()), 1), Error);
+}
+
+}  // namespace
+}  // namespace trireme::nn

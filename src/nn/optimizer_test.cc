@@ -1,0 +1,134 @@
+#include "trireme/optimizer.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "nn/schedule.h"
+#include "nn/testing.h"
+
+namespace trireme::nn {
+namespace {
+
+using ops::RefTensor;
+using ops::RefTensors;
+
+// Two parameters with fed gradients, and what the optimizer makes of them.
+class Steps {
+ public:
+  explicit Steps(const Optimizer& optimizer) {
+    for (const char* name : {"a", "b"}) {
+      parameters_.push_back(program_.parameter(name, f64, {3}));
+      gradients_.push_back(program_.input(std::string(name) + "_gradient", f64, {3}));
+    }
+    apply_updates(optimizer, parameters_, gradients_);
+    values_ = first_values(program_);
+    values_["a"] = tensor({3}, {1, -2, 3});
+    values_["b"] = tensor({3}, {0.5, 0, -0.5});
+  }
+  void step(const std::vector<double>& a, const std::vector<double>& b) {
+    const RefTensors inputs{{"a_gradient", tensor({3}, a)}, {"b_gradient", tensor({3}, b)}};
+    ops::evaluate(program_.ir(), inputs, values_, {});
+  }
+  const std::vector<double>& operator[](const char* name) { return values_.at(name).data; }
+  Program& program() { return program_; }
+
+ private:
+  Program program_;
+  std::vector<Value> parameters_, gradients_;
+  RefTensors values_;
+};
+
+TEST(Optimizers, SgdWithWeightDecay) {
+  Steps steps(Sgd{.learning_rate = 0.1, .weight_decay = 0.5});
+  steps.step({1, 1, 1}, {0, 0, 0});
+  EXPECT_NEAR(steps["a"][0], 1 - 0.1 * (1 + 0.5), 1e-12);
+  EXPECT_NEAR(steps["b"][2], -0.5 + 0.1 * 0.25, 1e-12);
+}
+
+TEST(Optimizers, MomentumAndNesterov) {
+  for (const bool nesterov : {false, true}) {
+    Steps steps(Momentum{.learning_rate = 0.1, .momentum = 0.9, .nesterov = nesterov});
+    double p = 1, v = 0;
+    for (const double g : {1.0, -0.5, 2.0}) {
+      steps.step({g, 0, 0}, {0, 0, 0});
+      v = 0.9 * v + g;
+      p -= 0.1 * (nesterov ? g + 0.9 * v : v);
+      EXPECT_NEAR(steps["a"][0], p, 1e-12);
+      EXPECT_NEAR(steps["a.momentum"][0], v, 1e-12);
+    }
+  }
+}
+
+TEST(Optimizers, AdamAndAdamW) {
+  for (const bool decoupled : {false, true}) {
+    const Schedule rate = Schedule::exponential(0.1, 0.5);
+    Steps steps(decoupled ? Optimizer(AdamW{.learning_rate = rate, .weight_decay = 0.3})
+                          : Optimizer(Adam{.learning_rate = rate, .weight_decay = 0.3}));
+    double p = -2, m = 0, v = 0;
+    int t = 0;
+    for (double g : {1.0, -0.5, 2.0, 1e-3}) {
+      steps.step({0, g, 0}, {0, 0, 0});
+      const double now = 0.1 * std::pow(0.5, t++);
+      if (decoupled) p *= 1 - now * 0.3;
+      else g += 0.3 * p;
+      m = 0.9 * m + 0.1 * g;
+      v = 0.999 * v + 0.001 * g * g;
+      p -= now * (m / (1 - std::pow(0.9, t))) / (std::sqrt(v / (1 - std::pow(0.999, t))) + 1e-8);
+      EXPECT_NEAR(steps["a"][1], p, 1e-12);
+    }
+    EXPECT_EQ(steps["optimizer.step"][0], 4);
+    EXPECT_FALSE(steps.program().ir().find_parameter("a.adam_m")->trainable);
+  }
+}
+
+TEST(Optimizers, AdamWWithAConstantRate) {
+  Steps steps(AdamW{.learning_rate = 0.1, .weight_decay = 0.3});
+  steps.step({1, 1, 1}, {0, 0, 0});
+  EXPECT_NEAR(steps["a"][0], 1 - 0.03 - 0.1, 1e-8);
+}
+
+TEST(Optimizers, ClipByValueNormAndGlobalNorm) {
+  Steps by_value(Sgd{.learning_rate = 1, .clip = {.value = 0.5}});
+  by_value.step({3, -4, 0.25}, {0, 0, 0});
+  EXPECT_EQ(by_value["a"], (std::vector<double>{0.5, -1.5, 2.75}));
+
+  Steps by_norm(Sgd{.learning_rate = 1, .clip = {.norm = 1}});
+  by_norm.step({3, -4, 0}, {0.1, 0.1, 0});
+  EXPECT_NEAR(by_norm["a"][0], 1 - 0.6, 1e-6);
+  EXPECT_NEAR(by_norm["b"][0], 0.4, 1e-12);
+
+  Steps global(Sgd{.learning_rate = 1, .clip = {.global_norm = 1}});
+  global.step({3, 0, 0}, {4, 0, 0});
+  EXPECT_NEAR(global["a"][0], 1 - 0.6, 1e-6);
+  EXPECT_NEAR(global["b"][0], 0.5 - 0.8, 1e-6);
+}
+
+TEST(Schedules, AreTheSameInTheProgramAndOnTheHost) {
+  const std::vector<Schedule> schedules = {
+      Schedule(0.3),
+      Schedule(0.3).warmup(4),
+      Schedule::step_decay(0.3, 3, 0.5),
+      Schedule::exponential(0.3, 0.9).warmup(2),
+      Schedule::cosine(0.3, 7, 0.01),
+      Schedule::polynomial(0.3, 7, 0.01, 2).warmup(3),
+  };
+  for (std::size_t i = 0; i < schedules.size(); ++i) {
+    Program program;
+    const Value step = program.input("step", f64, {});
+    const Value rate = rate_at(schedules[i], step);
+    RefTensors none;
+    for (int s = 0; s < 14; ++s) {
+      const double value =
+          run(program, rate, {{"step", tensor({}, {static_cast<double>(s)})}}, none).data[0];
+      EXPECT_NEAR(value, schedules[i].at(s), 1e-12) << "schedule " << i << " step " << s;
+    }
+  }
+  EXPECT_NEAR(Schedule::cosine(1, 10, 0).at(5), 0.5, 1e-12);
+  EXPECT_NEAR(Schedule::step_decay(1, 3, 0.5).at(7), 0.25, 1e-12);
+  EXPECT_NEAR(Schedule(1.0).warmup(4).at(0), 0.25, 1e-12);
+  EXPECT_THROW(Schedule::cosine(1, 0), Error);
+}
+
+}  // namespace
+}  // namespace trireme::nn
