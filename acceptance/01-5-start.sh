@@ -9,7 +9,8 @@ rm -rf "$TRIREME_CACHE_DIR"
 
 # start LOG OPTION...: one short training that says how its start went.
 start() {
-  "$trireme" train $job --set train.epochs=1 --set data.test_limit=256 --time-to-first-step \
+  "$trireme" train $job --set train.schedule=constant --set train.epochs=1 \
+    --set data.test_limit=256 --time-to-first-step \
     --no-sheet --output "$out/start" "${@:2}" >"$1" 2>&1
 }
 first_step() { sed -nE 's/.*first step after ([0-9.]+) s.*/\1/p' "$1"; }

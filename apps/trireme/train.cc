@@ -57,7 +57,7 @@ bool has_pictures(tr::Job& job) {
 void print_timings(tr::Job& job) {
   const double seconds = seconds_since_start();
   const tr::SessionStatistics statistics = job.trainer().session().statistics();
-  std::printf("first step after: %.3f s\nkernels compiled: %d\nkernels cached: %d\n"
+  std::printf("first step after %.3f s: %d kernels compiled, %d cached\n"
               "arena bytes: %lld\nvalues bytes: %lld\n",
               seconds, statistics.kernels_compiled, statistics.kernels_cached,
               static_cast<long long>(statistics.arena_bytes),
@@ -118,7 +118,7 @@ void add_train(CLI::App& app) {
   command->add_flag("--trace-nan", arguments->options.trace_nan,
                     "name the layer that first makes NaN or infinity (slower)");
   command->add_flag("--quiet", arguments->quiet, "only results");
-  command->add_flag("--timings", arguments->timings,
+  command->add_flag("--timings,--time-to-first-step", arguments->timings,
                     "say how long the start took, kernels compiled and memory planned");
   command->add_option("--log-every", arguments->log_every, "print the loss every so many steps")
       ->check(CLI::PositiveNumber);

@@ -10,7 +10,7 @@ namespace trireme {
 namespace {
 
 TEST(MetricSum, ASmallLastBatchWeighsByItsExamples) {
-  MetricSum sum({{"loss", {}}, {"accuracy", {}}});
+  MetricSum sum(std::vector<Metric>{{"loss", {}}, {"accuracy", {}}});
   sum.add({Tensor::scalar(1.0f), Tensor::scalar(0.5f)}, 60);
   sum.add({Tensor::scalar(4.0f), Tensor::scalar(1.0f)}, 20);
   const Metrics metrics = sum.result();
@@ -25,7 +25,7 @@ TEST(MetricSum, ASmallLastBatchWeighsByItsExamples) {
 }
 
 TEST(MetricSum, SumsAddElementByElement) {
-  MetricSum sum({{"confusion", {}, Metric::Combine::sum}});
+  MetricSum sum(std::vector<Metric>{{"confusion", {}, Metric::Combine::sum}});
   sum.add({Tensor::from<float>({2, 2}, {1, 0, 2, 3})}, 6);
   sum.add({Tensor::from<float>({2, 2}, {0, 1, 0, 1})}, 2);
   const Metrics metrics = sum.result();
@@ -34,7 +34,7 @@ TEST(MetricSum, SumsAddElementByElement) {
 }
 
 TEST(MetricSum, AnUnknownNameIsToldWithTheNearest) {
-  MetricSum sum({{"accuracy", {}}});
+  MetricSum sum(std::vector<Metric>{{"accuracy", {}}});
   sum.add({Tensor::scalar(1.0f)}, 1);
   try {
     sum.result()["acuracy"];
