@@ -86,6 +86,7 @@ class GroupLowering {
     stmt.loop_var = kernel_->loop_vars++;
     stmt.extent = extent;
     if (kind == LoopKind::vector) stmt.lanes = lanes_;
+    k_.set_extent(stmt.loop_var, extent);
     return stmt;
   }
 
@@ -171,6 +172,7 @@ class GroupLowering {
       extent = k_.div(k_.add(extent, k_.integer(denominator - 1)), k_.integer(denominator));
     }
     kernel_->root.extent = extent;
+    k_.set_extent(kernel_->root.loop_var, extent);
   }
 
   // --- The four shapes of kernels
@@ -220,7 +222,8 @@ class GroupLowering {
     const Segment lanes = rows.back();
     rows.pop_back();
     const Dim outer = extent_of(rows);
-    const std::int64_t width = column_width(lanes.extent);
+    lanes_ = column_lanes(lanes.extent);
+    const std::int64_t width = lanes_;
     const bool one_block = !lanes.extent.is_constant() && outer != Dim(1);
     Index index = empty_index();
     ExprId start = k_.integer(0), extent = evaluator_.dim(lanes.extent);
@@ -249,9 +252,14 @@ class GroupLowering {
     kernel_->root.body.push_back(std::move(vector));
   }
 
-  std::int64_t column_width(const Dim& extent) const {
-    const bool narrow = extent.is_constant() && extent.constant() <= 8 * lanes_;
-    return narrow ? lanes_ : 4 * lanes_;
+  // Several vectors side by side make independent sums, which hides the latency of adding.
+  int column_lanes(const Dim& extent) const {
+    int lanes = lanes_;
+    while (lanes < 4 * lanes_ && 2 * lanes <= 64 &&
+           (!extent.is_constant() || extent.constant() > lanes)) {
+      lanes *= 2;
+    }
+    return lanes;
   }
 
   // The coordinates of a row value, with or without the reduced dimensions.

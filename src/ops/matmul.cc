@@ -129,6 +129,7 @@ Op matmul() {
   op.traits = bits(Trait::library);
   op.type = type;
   op.library_kernel = "gemm";
+  op.takes_epilogue = true;
   op.reference = reference;
   op.gradient = gradient;
   op.twin = "torch.matmul(x[0].transpose(-1, -2) if transpose_a else x[0], "
