@@ -1,5 +1,6 @@
 #include "twin.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -52,11 +53,14 @@ const ops::RefTensor& given(const Run& run, const ir::Value* value) {
 }  // namespace
 
 void Twin::add(const Case& c, const Run& run, const std::vector<ops::RefTensor>& expected) {
-  Json json = {{"op", c.op}, {"label", run.label}, {"twin", c.twin}};
+  std::string name = c.op;  // one word in the answers
+  std::replace(name.begin(), name.end(), ' ', '_');
+  Json json = {{"op", name}, {"label", run.label}, {"twin", c.twin}};
   json["attributes"] = Json::object();
   for (const NamedAttribute& a : c.attributes) json["attributes"][a.name] = to_json(a.value);
   json["operands"] = Json::array();
-  json["names"] = ops::catalog().find(c.op)->operands;
+  const ir::OpDef* op = ops::catalog().find(c.op);  // null for layers
+  json["names"] = op ? op->operands : std::vector<std::string>();
   for (const ir::Value* x : c.operands) {
     json["operands"].push_back(to_json(given(run, x), x->type.dtype));
   }

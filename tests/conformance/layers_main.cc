@@ -1,0 +1,134 @@
+// The conformance suite of what is built of ops: layers and losses, their values and gradients, and
+// optimizers over 50 steps, reference against compiled code and against PyTorch.
+//
+// usage: conformance_layers [--no-twin] [--python PATH]
+
+#include <cstdio>
+#include <string>
+
+#include "base/error.h"
+#include "layers.h"
+#include "trireme/session.h"
+#include "twin.h"
+
+namespace trireme::conformance {
+namespace {
+
+struct Row {
+  std::string name;
+  Column compiled;
+  TwinColumns twin;
+  bool trains = false;
+};
+
+Row check_layer(const Case& c, Twin& twin) {
+  Row row{c.op, {}, {}, false};
+  const std::vector<ops::RefTensor> expected = expected_of(c, c.runs[0]);
+  twin.add(c, c.runs[0], expected);
+  CompiledColumns columns;
+  check_compiled(c, {expected}, columns);
+  row.compiled = columns.one_thread;
+  for (const Column* other : {&columns.two_threads, &columns.interpreter, &columns.unfused}) {
+    row.compiled.worst = std::max(row.compiled.worst, other->worst);
+    if (!other->failure.empty()) row.compiled.fail(other->failure);
+  }
+  return row;
+}
+
+Tensor to_tensor(const ops::RefTensor& from, DType dtype) {
+  return Tensor::from<double>(from.shape, from.data).cast(dtype);
+}
+
+// kSteps steps by the reference and by compiled code.
+Row check_training(const TrainingCase& training, Twin& twin) {
+  const Case& c = training.c;
+  const Run& run = c.runs[0];
+  Row row{c.op, {}, {}, true};
+  ops::RefTensors parameters = run.parameters;
+  for (int i = 0; i < TrainingCase::kSteps; ++i) {
+    ops::evaluate(c.program->ir(), run.inputs, parameters, {});
+  }
+  const ops::RefTensor& expected = parameters.at("w");
+  twin.add(c, run, {expected});
+
+  Session session(*c.program, {.threads = 1});
+  session.set_parameter("w", to_tensor(run.parameters.at("w"), f32));
+  const Feeds feeds = {{"x", to_tensor(run.inputs.at("x"), f32)},
+                       {"t", to_tensor(run.inputs.at("t"), f32)}};
+  for (int i = 0; i < TrainingCase::kSteps; ++i) {
+    session.run(feeds, {}, {.training = true, .updates = true});
+  }
+  ops::RefTensor compiled(expected.shape);
+  compiled.data = session.parameter("w").cast(f64).to_vector<double>();
+  ++row.compiled.cases;
+  row.compiled.worst = distance(compiled, expected);
+  constexpr double kDrift = 1e-4;  // f32 over 50 steps
+  if (!(row.compiled.worst <= kDrift)) row.compiled.fail(c.op + ": compiled steps drift away");
+  return row;
+}
+
+std::string cell(const Column& column) {
+  if (!column.failure.empty()) return "FAIL";
+  if (column.cases == 0) return "-";
+  char text[24];
+  std::snprintf(text, sizeof text, "%.0e", column.worst);
+  return text;
+}
+
+int print_table(const std::vector<Row>& rows, bool with_twin) {
+  int bad = 0;
+  std::printf("%-32s %10s %10s %10s\n", "layer or optimizer", "compiled", "twin", "twin grad");
+  for (const Row& row : rows) {
+    std::printf("%-32s %10s %10s %10s\n", row.name.c_str(), cell(row.compiled).c_str(),
+                cell(row.twin.values).c_str(), cell(row.twin.gradients).c_str());
+    bad += !row.compiled.failure.empty() || row.compiled.cases == 0;
+    if (!with_twin) continue;
+    bad += !row.twin.values.failure.empty() || row.twin.values.cases == 0;
+    bad += !row.twin.gradients.failure.empty() || (!row.trains && row.twin.gradients.cases == 0);
+  }
+  std::printf("\nOptimizers have no gradient of their own; the twin is %s.\n",
+              with_twin ? "PyTorch" : "left out: --no-twin");
+  for (const Row& row : rows) {
+    for (const Column* column : {&row.compiled, &row.twin.values, &row.twin.gradients}) {
+      if (!column->failure.empty()) std::printf("FAIL %s\n", column->failure.c_str());
+    }
+  }
+  std::printf("\n%zu rows, %d cells failed or missing\n", rows.size(), bad);
+  return bad;
+}
+
+int run(bool with_twin, const std::string& python) {
+  Twin twin;
+  std::vector<Row> rows;
+  for (const Case& c : layer_cases()) rows.push_back(check_layer(c, twin));
+  for (const TrainingCase& c : training_cases()) rows.push_back(check_training(c, twin));
+  if (with_twin) {
+    auto columns = twin.run(python, std::string(TRIREME_SOURCE) + "/twin.py");
+    for (Row& row : rows) {
+      std::string key = row.name;
+      for (char& letter : key) letter = letter == ' ' ? '_' : letter;
+      row.twin = columns[key];
+    }
+  }
+  return print_table(rows, with_twin) == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace trireme::conformance
+
+int main(int argc, char** argv) {
+  bool with_twin = true;
+  std::string python = "/usr/bin/python3";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--no-twin") with_twin = false;
+    else if (word == "--python" && i + 1 < argc) python = argv[++i];
+    else return std::fprintf(stderr, "conformance_layers: unknown option %s\n", argv[i]), 2;
+  }
+  try {
+    return trireme::conformance::run(with_twin, python);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+}
