@@ -1,0 +1,63 @@
+#pragma once
+
+// For tests that run programs: a working folder of one's own, and what a command said.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace trireme::testing {
+
+struct Outcome {
+  int code = -1;       // exit code, or 128 + signal
+  std::string output;  // stdout and stderr
+};
+
+inline Outcome run(const std::string& command) {
+  Outcome outcome;
+  std::FILE* pipe = ::popen((command + " 2>&1 </dev/null").c_str(), "r");
+  if (pipe == nullptr) return outcome;
+  char block[4096];
+  for (std::size_t n; (n = std::fread(block, 1, sizeof block, pipe)) > 0;) {
+    outcome.output.append(block, n);
+  }
+  const int status = ::pclose(pipe);
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return outcome;
+}
+
+inline std::string read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write(const std::string& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+// A fresh folder, removed at the end.
+class InFolder : public ::testing::Test {
+ protected:
+  InFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "trireme_XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~InFolder() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  // Runs in the folder.
+  Outcome run_here(const std::string& command) const {
+    return run("cd '" + folder_ + "' && " + command);
+  }
+  std::string folder_;
+};
+
+}  // namespace trireme::testing

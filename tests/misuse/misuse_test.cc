@@ -1,0 +1,259 @@
+// Every case of bad input: one error that says what and where, the documented exit code, and files
+// that were there before still whole.
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "command.h"
+
+namespace trireme::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kTrireme = TRIREME_CLI;
+
+std::string big_endian(std::uint32_t value) {
+  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16),
+          static_cast<char>(value >> 8), static_cast<char>(value)};
+}
+
+constexpr std::uint32_t kImages = 64;
+
+std::string idx_images() {
+  std::string bytes = big_endian(0x803) + big_endian(kImages) + big_endian(6) + big_endian(6);
+  for (std::uint32_t i = 0; i < kImages * 36; ++i) bytes += static_cast<char>(i * 7919 % 251);
+  return bytes;
+}
+
+std::string idx_labels(int classes) {
+  std::string bytes = big_endian(0x801) + big_endian(kImages);
+  for (std::uint32_t i = 0; i < kImages; ++i) {
+    bytes += static_cast<char>(i % static_cast<std::uint32_t>(classes));
+  }
+  return bytes;
+}
+
+constexpr const char* kJob = R"([data]
+train = { images = "images.idx", labels = "labels.idx" }
+test = { images = "images.idx", labels = "labels.idx" }
+batch = 16
+
+[model]
+layers = [
+  { conv2d = { channels = 4, kernel = 3, activation = "relu" } },
+  "flatten",
+  { linear = { units = 4 } },
+]
+
+[train]
+loss = "cross_entropy"
+optimizer = { adam = { learning_rate = 0.01 } }
+epochs = 1
+
+[output]
+directory = "model"
+)";
+
+class Misuse : public InFolder {
+ protected:
+  Misuse() {
+    write(path("images.idx"), idx_images());
+    write(path("labels.idx"), idx_labels(4));
+    write(path("job.toml"), kJob);
+  }
+
+  void replace(const std::string& file, const std::string& from, const std::string& to) {
+    std::string text = read(path(file));
+    const std::size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    write(path(file), text.replace(at, from.size(), to));
+  }
+
+  // The command must fail with `code` and exactly one error, which says `what`.
+  void fails(const std::string& arguments, int code, const std::string& what) {
+    const Outcome outcome = run_here(kTrireme + " " + arguments);
+    EXPECT_EQ(outcome.code, code) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(what));
+    std::size_t errors = 0;
+    for (std::size_t at = 0; (at = outcome.output.find("error: ", at)) != std::string::npos; ++at) {
+      ++errors;
+    }
+    EXPECT_EQ(errors, 1u) << outcome.output;
+  }
+
+  void train() {
+    const Outcome outcome = run_here(kTrireme + " train job.toml --quiet");
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+  }
+
+  // All files of the saved model in one string.
+  std::string model() const {
+    return read(path("model/program.txt")) + read(path("model/weights.safetensors")) +
+           read(path("model/model.json"));
+  }
+};
+
+TEST_F(Misuse, TheGoodJobIsGood) {
+  train();
+  EXPECT_EQ(run_here(kTrireme + " eval model --data mnist/nothing").code, 2);
+  EXPECT_THAT(run_here(kTrireme + " inspect model").output, HasSubstr("conv2d_0.weight"));
+}
+
+TEST_F(Misuse, JobOfAWrongType) {
+  replace("job.toml", "epochs = 1", "epochs = \"one\"");
+  fails("train job.toml", 3, "job.toml:16: train.epochs: must be an integer, but is the text \"one\"");
+}
+
+TEST_F(Misuse, JobThatIsNoToml) {
+  replace("job.toml", "epochs = 1", "epochs = = 1");
+  fails("train job.toml", 3, "job.toml:16:");
+}
+
+TEST_F(Misuse, JobWithAnUnknownKey) {
+  replace("job.toml", "batch = 16", "bacth = 16");
+  fails("train job.toml", 3, "job.toml:4: data.bacth: unknown key; did you mean \"batch\"?");
+}
+
+TEST_F(Misuse, JobWithAnUnknownLayer) {
+  replace("job.toml", "\"flatten\"", "\"flaten\"");
+  fails("train job.toml", 3, "job.toml:9: model.layers[1]: unknown layer \"flaten\"; did you mean "
+                             "\"flatten\"?");
+}
+
+TEST_F(Misuse, JobWithAnUnknownKeyOfALayer) {
+  replace("job.toml", "kernel = 3", "kernal = 3");
+  fails("train job.toml", 3, "job.toml:8: model.layers[0].conv2d.kernal: unknown key; did you mean "
+                             "\"kernel\"?");
+}
+
+TEST_F(Misuse, ShapesThatCannotMatchNameLayerAndLine) {
+  replace("job.toml", "kernel = 3", "kernel = 9");
+  fails("train job.toml", 2, "conv2d_0          at job.toml:8");
+}
+
+TEST_F(Misuse, JobThatIsNotThere) { fails("train nothing.toml", 4, "cannot open nothing.toml"); }
+
+TEST_F(Misuse, LabelsBeyondTheClassesOfTheNetwork) {
+  replace("job.toml", "units = 4", "units = 3");
+  fails("train job.toml", 3, "label 3 is out of range: the network ends in 3 classes");
+}
+
+TEST_F(Misuse, LabelsBeyondTheClassesOfTheData) {
+  replace("job.toml", "labels = \"labels.idx\" }", "labels = \"labels.idx\", classes = 2 }");
+  fails("train job.toml", 3, "labels.idx");
+}
+
+TEST_F(Misuse, TruncatedImages) {
+  train();
+  const std::string before = model();
+  write(path("images.idx"), idx_images().substr(0, 1000));
+  fails("train job.toml", 3, "images.idx");
+  EXPECT_EQ(model(), before);
+}
+
+TEST_F(Misuse, ImagesOfAnotherKind) {
+  write(path("images.idx"), "this is no IDX file at all, but text");
+  fails("train job.toml", 3, "images.idx");
+}
+
+TEST_F(Misuse, FewerLabelsThanImages) {
+  write(path("labels.idx"), big_endian(0x801) + big_endian(3) + std::string(3, '\0'));
+  fails("train job.toml", 3, "labels");
+}
+
+TEST_F(Misuse, CsvWithTextWhereANumberBelongs) {
+  write(path("table.csv"), "a,b,price\n1,2,3\n4,five,6\n");
+  write(path("csv.toml"), "[data]\ntrain = \"table.csv\"\n[model]\nlayers = [{ linear = { units = 1 "
+                          "} }]\n[train]\nloss = \"mse\"\n");
+  fails("train csv.toml", 3, "table.csv:3");
+  write(path("table.csv"), "a,b,price\n1,2,3\n4,6\n");
+  fails("train csv.toml", 3, "table.csv:3");
+}
+
+TEST_F(Misuse, NaNStopsTrainingAndNamesTheLayer) {
+  replace("job.toml", "learning_rate = 0.01", "learning_rate = 1e38");
+  replace("job.toml", "epochs = 1", "epochs = 20");
+  fails("train job.toml --quiet", 5, "the loss is");
+  const Outcome traced = run_here(kTrireme + " train job.toml --quiet --trace-nan");
+  EXPECT_EQ(traced.code, 5);
+  EXPECT_THAT(traced.output, HasSubstr("first"));
+  EXPECT_THAT(traced.output, HasSubstr("job.toml:"));
+  EXPECT_FALSE(std::filesystem::exists(path("model")));
+}
+
+TEST_F(Misuse, AFullDiskLeavesTheEarlierModel) {
+  train();
+  const std::string before = model();
+  // A limit on the size of files stands for a full disk: the same code path, without mounting one.
+  const Outcome outcome = run_here("ulimit -f 1; " + kTrireme + " train job.toml --seed 9 --quiet "
+                                   "--set 'model.layers=[\"flatten\", {linear={units=400}}, "
+                                   "{linear={units=4}}]'");
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("error: cannot write"));
+  EXPECT_EQ(model(), before);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    EXPECT_EQ(entry.path().filename().string().find(".tmp"), std::string::npos) << entry.path();
+  }
+}
+
+TEST_F(Misuse, AFolderOfOtherThingsIsNotReplaced) {
+  std::filesystem::create_directory(path("model"));
+  write(path("model/thesis.tex"), "years of work");
+  fails("train job.toml --quiet", 2, "is no saved model");
+  EXPECT_EQ(read(path("model/thesis.tex")), "years of work");
+}
+
+TEST_F(Misuse, DamagedModels) {
+  train();
+  const std::string program = read(path("model/program.txt"));
+  const std::string weights = read(path("model/weights.safetensors"));
+  const std::string description = read(path("model/model.json"));
+
+  write(path("model/program.txt"), program.substr(0, program.size() / 2));
+  fails("inspect model", 3, "program.txt");
+  write(path("model/program.txt"), "");
+  fails("inspect model", 3, "program.txt");
+  write(path("model/program.txt"), program);
+
+  write(path("model/weights.safetensors"), weights.substr(0, weights.size() - 5));
+  fails("inspect model", 3, "weights.safetensors");
+  write(path("model/weights.safetensors"), std::string(100, '\xff'));
+  fails("inspect model", 3, "weights.safetensors");
+  write(path("model/weights.safetensors"), weights);
+
+  write(path("model/model.json"), description.substr(0, 30));
+  fails("inspect model", 3, "model.json");
+  write(path("model/model.json"), "{}");
+  fails("inspect model", 3, "model.json");
+  write(path("model/model.json"), "{\"format\": \"trireme saved model\", \"version\": 1}");
+  fails("inspect model", 3, "model.json");
+  write(path("model/model.json"), description);
+  EXPECT_EQ(run_here(kTrireme + " inspect model").code, 0);
+  fails("inspect nothing", 4, "cannot open nothing");
+}
+
+TEST_F(Misuse, PicturesThatAreNone) {
+  train();
+  write(path("broken.png"), "\x89PNG\r\n\x1a\n and then nothing");
+  fails("predict model broken.png", 3, "broken.png");
+  write(path("text.png"), "hello");
+  fails("predict model text.png", 3, "text.png");
+  fails("predict model nothing.png", 4, "nothing.png");
+  fails("predict model", 2, "give picture files or --data");
+}
+
+TEST_F(Misuse, WrongWordsOnTheCommandLine) {
+  fails("trian job.toml", 2, "did you mean \"train\"?");
+  fails("train job.toml --epochs 3", 2, "not expected");
+  fails("train job.toml --treads 3", 2, "did you mean --threads?");
+  fails("train job.toml --set train.epoch=3", 3, "did you mean \"epochs\"?");
+  fails("train job.toml --set epochs", 2, "--set epochs: must look like");
+  fails("eval model --data mnits/test", 4, "cannot open model");
+  fails("", 2, "");
+}
+
+}  // namespace
+}  // namespace trireme::testing
