@@ -10,8 +10,8 @@ namespace trireme::nn {
 struct CrossEntropyOptions {
   double label_smoothing = 0;  // of the target, spread evenly over all classes; in [0, 1)
 };
-// -log softmax(logits)[label], for logits [..., classes] and integer labels [...]. Labels must be in
-// [0, classes): data sets check that.
+// -log softmax(logits)[label], for logits [..., classes] and integer labels [...]. Labels must
+// be in [0, classes): data sets check that.
 TRIREME_API Value cross_entropy(const Value& logits, const Value& label,
                                 CrossEntropyOptions options = {},
                                 SourceLocation where = SourceLocation::current());

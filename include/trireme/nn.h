@@ -35,8 +35,8 @@ using trireme::softmax;
 
 // --- Initializers -----------------------------------------------------------------------------
 // Deterministic by the seed of the Session and the name of the parameter. With fan_in inputs of one
-// unit and fan_out units fed by one input: [in, out] for matrices, [out, in / groups, height, width]
-// for convolutions, where both fans are multiplied by height * width.
+// unit and fan_out units fed by one input: [in, out] for matrices and, for convolutions,
+// [out, in / groups, height, width], where both fans are multiplied by height * width.
 
 TRIREME_API Initializer constant(double value);
 TRIREME_API Initializer zeros();
@@ -93,13 +93,13 @@ TRIREME_API std::vector<std::string> activation_names();
 // --- Layers -----------------------------------------------------------------------------------
 
 struct LinearOptions {
-  std::int64_t units = 0;   // required
+  std::int64_t units = 0;  // required
   bool bias = true;
-  Activation activation;    // none if empty
+  Activation activation;  // none if empty
   // By default kaiming_uniform() where there is an activation, else xavier_uniform().
   std::optional<Initializer> weight_init;
-  Initializer bias_init;    // zeros
-  std::string name;         // of the layer; "linear_0" and so on if empty
+  Initializer bias_init;  // zeros
+  std::string name;       // of the layer; "linear_0" and so on if empty
 };
 // x [..., in] times weight [in, units], plus bias [units], for x of rank 2 or more.
 TRIREME_API Value linear(const Value& x, LinearOptions options,
@@ -150,7 +150,7 @@ struct PoolOptions {
   Pair kernel = 2;
   std::optional<Pair> stride;  // the kernel's size if not set
   Padding padding;
-  bool count_padding = true;   // avg_pool only: padding counts as elements
+  bool count_padding = true;  // avg_pool only: padding counts as elements
 };
 TRIREME_API Value max_pool(const Value& x, PoolOptions options,
                            SourceLocation where = SourceLocation::current());
@@ -165,18 +165,19 @@ TRIREME_API Value flatten(const Value& x, SourceLocation where = SourceLocation:
 struct BatchNormOptions {
   double momentum = 0.1;  // how far the running statistics move towards those of a batch
   double epsilon = 1e-5;
-  bool affine = true;     // with parameters weight and bias [channels]
+  bool affine = true;  // with parameters weight and bias [channels]
   std::string name;
 };
-// (x - mean) / sqrt(variance + epsilon) for every channel, axis 1 of x. In training mean and variance
-// are those of the batch, and running_mean and running_var follow them, the variance unbiased.
+// (x - mean) / sqrt(variance + epsilon) for every channel, axis 1 of x. In training mean and
+// variance are those of the batch, and running_mean and running_var follow them, the variance
+// unbiased.
 TRIREME_API Value batch_norm(const Value& x, BatchNormOptions options = {},
                              SourceLocation where = SourceLocation::current());
 
 struct LayerNormOptions {
-  int axes = 1;           // how many of the last axes are normalised together
+  int axes = 1;  // how many of the last axes are normalised together
   double epsilon = 1e-5;
-  bool affine = true;     // with parameters weight and bias of the shape of these axes
+  bool affine = true;  // with parameters weight and bias of the shape of these axes
   std::string name;
 };
 TRIREME_API Value layer_norm(const Value& x, LayerNormOptions options = {},

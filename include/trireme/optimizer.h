@@ -13,13 +13,13 @@
 
 namespace trireme {
 
-// A learning rate as a function of the step, counted from 0 and computed inside the Program. A plain
-// number is a constant Schedule.
+// A learning rate as a function of the step, counted from 0 and computed inside the Program. A
+// plain number is a constant Schedule.
 struct TRIREME_API Schedule {
   enum class Kind : std::uint8_t { constant, step_decay, exponential, cosine, polynomial };
   Kind kind = Kind::constant;
-  double rate = 1e-3;            // at the start, or after the warm-up
-  std::int64_t steps = 0;        // of a stair, or until the end
+  double rate = 1e-3;      // at the start, or after the warm-up
+  std::int64_t steps = 0;  // of a stair, or until the end
   double factor = 1, last = 0, power = 1;
   std::int64_t warmup_steps = 0;
 
@@ -85,9 +85,10 @@ using Optimizer = std::variant<Sgd, Momentum, Adam, AdamW>;
 
 namespace nn {
 
-// Appends to the parameters' Program the ops that assign each its next value. gradients[i] belongs to
-// parameters[i]. State is kept in parameters that are not trained: "<name>.momentum", "<name>.adam_m",
-// "<name>.adam_v" and, where something depends on the step, "optimizer.step". Call it once.
+// Appends to the parameters' Program the ops that assign each its next value. gradients[i] belongs
+// to parameters[i]. State is kept in parameters that are not trained: "<name>.momentum",
+// "<name>.adam_m", "<name>.adam_v" and, where something depends on the step, "optimizer.step". Call
+// it once.
 // Errors: usage, for options that make no sense.
 TRIREME_API void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
                                const std::vector<Value>& gradients);

@@ -13,13 +13,20 @@ constexpr double kSqrtTwoByPi = 0.7978845608028654;
 using Named = std::pair<const char*, Value (*)(const Value&, SourceLocation)>;
 
 constexpr Named kActivations[] = {
-    {"elu", elu},          {"gelu", gelu},
-    {"gelu_tanh", gelu_tanh}, {"hard_sigmoid", hard_sigmoid},
-    {"hard_swish", hard_swish}, {"identity", identity},
-    {"leaky_relu", leaky_relu}, {"mish", mish},
-    {"relu", relu},        {"relu6", relu6},
-    {"sigmoid", sigmoid},  {"silu", silu},
-    {"softplus", softplus}, {"tanh", tanh},
+    {"elu", elu},
+    {"gelu", gelu},
+    {"gelu_tanh", gelu_tanh},
+    {"hard_sigmoid", hard_sigmoid},
+    {"hard_swish", hard_swish},
+    {"identity", identity},
+    {"leaky_relu", leaky_relu},
+    {"mish", mish},
+    {"relu", relu},
+    {"relu6", relu6},
+    {"sigmoid", sigmoid},
+    {"silu", silu},
+    {"softplus", softplus},
+    {"tanh", tanh},
 };
 
 }  // namespace

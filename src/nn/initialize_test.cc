@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nn/testing.h"
+#include "nn/running_test.h"
 
 namespace trireme::nn {
 namespace {

@@ -12,7 +12,8 @@ At::At(const Value& x, const char* what, const SourceLocation& where) {
     std::string file = where.file_name();
     file.erase(0, file.find_last_of('/') + 1);
     fail_usage(std::string(what) + ": the value is empty\n  at     " + file + ":" +
-               std::to_string(where.line()) + "\n  hint   a Value is made by Program::input() or an op");
+               std::to_string(where.line()) +
+               "\n  hint   a Value is made by Program::input() or an op");
   }
   program_ = x.get()->program;
   location_ = program_->locate(where);
@@ -29,8 +30,7 @@ Value At::make(std::string_view op, Attributes attributes) {
   return Value(program_->append(*block, op, {}, std::move(attributes), location)->result());
 }
 
-Layer::Layer(const Value& x, const char* stem, const std::string& name,
-             const SourceLocation& where)
+Layer::Layer(const Value& x, const char* stem, const std::string& name, const SourceLocation& where)
     : At(x, stem, where), previous_layer_(program_->layer), x_(x) {
   const std::string own = name.empty() ? program_->unique_name(stem) : name;
   program_->layer = previous_layer_.empty() ? own : previous_layer_ + "/" + own;
@@ -52,9 +52,8 @@ void Layer::require(bool holds, const std::string& message, const std::string& h
 void fail_layer(const char* what, const std::string& message, const std::string& hint,
                 const Value& x) {
   const ir::Location location = x.get()->program->locate(SourceLocation::current());
-  std::string text = std::string(what) + ": " + message + "\n  layer  " + location.layer +
-                     " at " + location.file + ":" + std::to_string(location.line) +
-                     "\n  input  " + x.str();
+  std::string text = std::string(what) + ": " + message + "\n  layer  " + location.layer + " at " +
+                     location.file + ":" + std::to_string(location.line) + "\n  input  " + x.str();
   if (!hint.empty()) text += "\n  hint   " + hint;
   fail_usage(text);
 }

@@ -35,7 +35,8 @@ std::vector<std::int64_t> padding_of(const Value& x, const Padding& padding, con
 }
 
 bool is_image(const Value& x) {
-  return x.rank() == 4 && x.dim(1).is_constant() && x.dim(2).is_constant() && x.dim(3).is_constant();
+  return x.rank() == 4 && x.dim(1).is_constant() && x.dim(2).is_constant() &&
+         x.dim(3).is_constant();
 }
 
 constexpr const char* kImageHint =
@@ -89,7 +90,8 @@ Value conv2d(const Value& x, Conv2dOptions options, SourceLocation where) {
        .dilation = list(options.dilation),
        .groups = options.groups});
   if (options.bias) {
-    y = y + spread(layer.parameter("bias", x.dtype(), {options.channels}, options.bias_init), y, {1});
+    y = y +
+        spread(layer.parameter("bias", x.dtype(), {options.channels}, options.bias_init), y, {1});
   }
   return options.activation ? options.activation(y, where) : y;
 }
@@ -98,9 +100,10 @@ Value max_pool(const Value& x, PoolOptions options, SourceLocation where) {
   const At at(x, "max_pool", where);
   require_image(x, "max_pool");
   const Pair stride = options.stride.value_or(options.kernel);
-  return trireme::max_pool(x, {.kernel = list(options.kernel),
-                               .stride = list(stride),
-                               .padding = padding_of(x, options.padding, options.kernel, stride, 1)})
+  return trireme::max_pool(x,
+                           {.kernel = list(options.kernel),
+                            .stride = list(stride),
+                            .padding = padding_of(x, options.padding, options.kernel, stride, 1)})
       .front();
 }
 

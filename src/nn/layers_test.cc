@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "nn/testing.h"
+#include "nn/running_test.h"
 
 namespace trireme::nn {
 namespace {
@@ -29,8 +29,12 @@ TEST(Activations, FollowTheirFormulas) {
       {"silu", [](double x) { return x / (1 + std::exp(-x)); }},
       {"mish", [&](double x) { return x * std::tanh(softplus_of(x)); }},
       {"softplus", softplus_of},
-      {"hard_sigmoid", [](double x) { return x <= -3 ? 0 : x >= 3 ? 1 : x / 6 + 0.5; }},
-      {"hard_swish", [](double x) { return x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6; }},
+      {"hard_sigmoid", [](double x) { return x <= -3  ? 0
+                                             : x >= 3 ? 1
+                                                      : x / 6 + 0.5; }},
+      {"hard_swish", [](double x) { return x <= -3  ? 0
+                                           : x >= 3 ? x
+                                                    : x * (x + 3) / 6; }},
       {"tanh", [](double x) { return std::tanh(x); }},
       {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
   };
@@ -181,9 +185,8 @@ TEST(Losses, FollowTheirFormulas) {
   const Value label = program.input("label", i64, {batch});
   RefTensors none;
   const std::vector<double> xs{1, -2, 0.5, 3, 0, -1}, ts{0.5, 1, 0, 1, 0.25, 1};
-  const RefTensors inputs{{"x", tensor({2, 3}, xs)},
-                          {"t", tensor({2, 3}, ts)},
-                          {"label", tensor({2}, {2, 0})}};
+  const RefTensors inputs{
+      {"x", tensor({2, 3}, xs)}, {"t", tensor({2, 3}, ts)}, {"label", tensor({2}, {2, 0})}};
   const auto value = [&](const Value& v) { return run(program, v, inputs, none).data; };
   const auto bce = value(binary_cross_entropy_with_logits(x, t));
   const auto squares = value(mse(x, t)), distances = value(l1(x, t));
@@ -193,8 +196,7 @@ TEST(Losses, FollowTheirFormulas) {
     EXPECT_NEAR(bce[i], -ts[i] * std::log(p) - (1 - ts[i]) * std::log(1 - p), 1e-12);
     EXPECT_NEAR(squares[i], d * d, 1e-12);
     EXPECT_NEAR(distances[i], std::abs(d), 1e-12);
-    EXPECT_NEAR(hubers[i],
-                std::abs(d) <= 0.75 ? d * d / 2 : 0.75 * (std::abs(d) - 0.375), 1e-12);
+    EXPECT_NEAR(hubers[i], std::abs(d) <= 0.75 ? d * d / 2 : 0.75 * (std::abs(d) - 0.375), 1e-12);
   }
   const auto plain = value(cross_entropy(x, label));
   const auto smooth = value(cross_entropy(x, label, {.label_smoothing = 0.1}));

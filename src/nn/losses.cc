@@ -58,9 +58,10 @@ Value cross_entropy(const Value& logits, const Value& label, CrossEntropyOptions
   const int rank = logits.rank();
   const Shape expected(logits.shape().begin(), logits.shape().end() - (rank > 0 ? 1 : 0));
   if (rank == 0 || !is_integer(label.dtype()) || label.shape() != expected) {
-    fail_layer("cross_entropy",
-               "logits [..., classes] need integer labels [...]: " + logits.str() + ", " + label.str(),
-               label.rank() == rank ? "reshape the labels to " + str(expected) : "", logits);
+    fail_layer(
+        "cross_entropy",
+        "logits [..., classes] need integer labels [...]: " + logits.str() + ", " + label.str(),
+        label.rank() == rank ? "reshape the labels to " + str(expected) : "", logits);
   }
   const double smoothing = options.label_smoothing;
   if (!(smoothing >= 0 && smoothing < 1)) {
@@ -68,8 +69,8 @@ Value cross_entropy(const Value& logits, const Value& label, CrossEntropyOptions
   }
   const std::int64_t last = rank - 1;
   const Value logs = log_softmax(logits, -1, where);
-  const Value classes = at.make(
-      "iota", {{"axis", last}, {"dtype", label.dtype()}, {"shape", logits.shape()}});
+  const Value classes =
+      at.make("iota", {{"axis", last}, {"dtype", label.dtype()}, {"shape", logits.shape()}});
   const Value is_label = equal(spread(label, logits, axes_but(rank - 1, rank)), classes);
   const Value picked = sum(select(is_label, logs, 0.0), {.axes = {last}});
   if (smoothing == 0) return -picked;
@@ -101,8 +102,7 @@ Value huber(const Value& x, const Value& target, HuberOptions options, SourceLoc
   require_same("huber", x, target);
   const Value d = x - target;
   const Value size = abs(d);
-  return select(size <= options.delta, d * d * 0.5,
-                (size - options.delta / 2) * options.delta);
+  return select(size <= options.delta, d * d * 0.5, (size - options.delta / 2) * options.delta);
 }
 
 }  // namespace trireme::nn

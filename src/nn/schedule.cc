@@ -69,8 +69,7 @@ double Schedule::at(std::int64_t step) const {
     case Kind::exponential: return rate * std::pow(factor, s);
     case Kind::cosine:
       return last + (rate - last) * 0.5 * (1 + std::cos(kPi * std::min(s / n, 1.0)));
-    case Kind::polynomial:
-      return last + (rate - last) * std::pow(1 - std::min(s / n, 1.0), power);
+    case Kind::polynomial: return last + (rate - last) * std::pow(1 - std::min(s / n, 1.0), power);
   }
   return rate;
 }

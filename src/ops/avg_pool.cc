@@ -63,9 +63,10 @@ Op avg_pool() {
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin = "(lambda f: f(x[0]) / (1 if count_padding else f(torch.ones_like(x[0]))))(lambda z: "
-            "torch.nn.functional.avg_pool2d(torch.nn.functional.pad(z, padding[2:] + padding[:2]), "
-            "tuple(kernel), tuple(stride)))";
+  op.twin =
+      "(lambda f: f(x[0]) / (1 if count_padding else f(torch.ones_like(x[0]))))(lambda z: "
+      "torch.nn.functional.avg_pool2d(torch.nn.functional.pad(z, padding[2:] + padding[:2]), "
+      "tuple(kernel), tuple(stride)))";
   for (const bool count_padding : {true, false}) {
     for (const PoolCase& one : pool_cases()) {
       Sample s;

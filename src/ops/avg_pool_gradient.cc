@@ -9,8 +9,8 @@ using Ints = std::vector<std::int64_t>;
 // How many taps of window number `place` along the axis are in [0, size), as i64.
 ExprId taps_inside(Builder& k, const Window& window, std::size_t axis, std::int64_t size,
                    ExprId place) {
-  const ExprId start = k.sub(k.mul(place, k.integer(window.stride[axis])),
-                             k.integer(window.before(axis)));
+  const ExprId start =
+      k.sub(k.mul(place, k.integer(window.stride[axis])), k.integer(window.before(axis)));
   const ExprId end = k.min(k.add(start, k.integer(window.kernel[axis])), k.integer(size));
   return k.sub(end, k.max(start, k.integer(0)));
 }
@@ -66,18 +66,20 @@ Op avg_pool_gradient() {
       "count_padding: bool = true, size: ints, "
       "layout: string = \"nchw\")");
   op.doc =
-      "The gradient of avg_pool by its images, which have the height and width `size`: each element "
+      "The gradient of avg_pool by its images, which have the height and width `size`: each "
+      "element "
       "of dy is shared equally by the elements of its window.";
   op.type = [](const TypeContext& c) { return std::vector<Type>{unpooled_type(c)}; };
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin = "(lambda z, f: torch.autograd.grad(f(z) / (1 if count_padding else "
-            "f(torch.ones_like(z)).detach()), z, x[0], create_graph=True)[0])(torch.zeros("
-            "list(x[0].shape[:2]) + size, dtype=x[0].dtype, requires_grad=True), lambda z: "
-            "torch.nn.functional.avg_pool2d(torch.nn.functional.pad(z, padding[2:] + padding[:2]), "
-            "tuple(kernel), tuple(stride))) if x[0].shape[0] else "
-            "torch.zeros(list(x[0].shape[:2]) + size, dtype=x[0].dtype)";
+  op.twin =
+      "(lambda z, f: torch.autograd.grad(f(z) / (1 if count_padding else "
+      "f(torch.ones_like(z)).detach()), z, x[0], create_graph=True)[0])(torch.zeros("
+      "list(x[0].shape[:2]) + size, dtype=x[0].dtype, requires_grad=True), lambda z: "
+      "torch.nn.functional.avg_pool2d(torch.nn.functional.pad(z, padding[2:] + padding[:2]), "
+      "tuple(kernel), tuple(stride))) if x[0].shape[0] else "
+      "torch.zeros(list(x[0].shape[:2]) + size, dtype=x[0].dtype)";
   for (const bool count_padding : {true, false}) {
     for (const PoolCase& one : pool_cases()) {
       Sample s;

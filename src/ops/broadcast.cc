@@ -12,9 +12,9 @@ std::vector<Type> type(const TypeContext& c) {
   const Shape& shape = ir::get<Shape>(c.attributes, "shape");
   const Axes& axes = axes_of(c.attributes);
   const std::string what = "cannot broadcast " + c.operand_texts[0] + " to " + str(shape);
-  require(static_cast<int>(axes.size()) == x.rank(),
-          what + ": axes " + ir::print_attribute(axes) + " must name one axis of the result for "
-          "every axis of x");
+  require(static_cast<int>(axes.size()) == x.rank(), what + ": axes " + ir::print_attribute(axes) +
+                                                         " must name one axis of the result for "
+                                                         "every axis of x");
   for (std::size_t i = 0; i < axes.size(); ++i) {
     require(axes[i] >= 0 && axes[i] < static_cast<std::int64_t>(shape.size()) &&
                 (i == 0 || axes[i - 1] < axes[i]),
@@ -75,12 +75,13 @@ Op broadcast() {
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin = "x[0].reshape([shape[i] if i in axes else 1 for i in range(len(shape))])"
-            ".expand(tuple(shape))";
-  op.samples = {sample({37}, {5, 37}, {1}),      sample({5}, {5, 37}, {0}),
-                sample({3, 5}, {3, 4, 5}, {0, 2}), sample({}, {3, 3}, {}),
-                sample({3}, {3}, {0}),           sample({7}, {2, 7, 3, 5}, {1}),
-                sample({0}, {3, 0}, {1}),        sample({3}, {0, 3}, {1})};
+  op.twin =
+      "x[0].reshape([shape[i] if i in axes else 1 for i in range(len(shape))])"
+      ".expand(tuple(shape))";
+  op.samples = {
+      sample({37}, {5, 37}, {1}), sample({5}, {5, 37}, {0}), sample({3, 5}, {3, 4, 5}, {0, 2}),
+      sample({}, {3, 3}, {}),     sample({3}, {3}, {0}),     sample({7}, {2, 7, 3, 5}, {1}),
+      sample({0}, {3, 0}, {1}),   sample({3}, {0, 3}, {1})};
   return op;
 }
 

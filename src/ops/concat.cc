@@ -17,12 +17,12 @@ std::vector<Type> type(const TypeContext& c) {
             "concat of " + both + ": dtype and rank must be equal");
     const Dim size = other.shape[axis];
     other.shape[axis] = result.shape[axis];
-    require(other.shape == result.shape,
-            "concat of " + both + " along axis " + std::to_string(axis) +
-                ": all other dimensions must be equal");
-    require(axis == 0 || other.ragged == result.ragged || other.ragged.empty() ||
-                result.ragged.empty(),
-            "concat of " + both + ": their rows belong to different sequences");
+    require(other.shape == result.shape, "concat of " + both + " along axis " +
+                                             std::to_string(axis) +
+                                             ": all other dimensions must be equal");
+    require(
+        axis == 0 || other.ragged == result.ragged || other.ragged.empty() || result.ragged.empty(),
+        "concat of " + both + ": their rows belong to different sequences");
     if (result.ragged.empty()) result.ragged = other.ragged;
     result.shape[axis] = result.shape[axis] + size;
   }
@@ -106,9 +106,9 @@ Op concat() {
   op.reference = reference;
   op.gradient = gradient;
   op.twin = "torch.cat(list(x), dim=axis)";
-  op.samples = {sample({{5, 3}, {5, 37}}, 1),          sample({{2, 3}, {1, 3}, {4, 3}}, 0),
-                sample({{2, 3, 4}, {2, 1, 4}}, -2),    sample({{3}}, 0),
-                sample({{0, 3}, {2, 3}, {0, 3}}, 0),   sample({{0, 3}, {0, 2}}, 1)};
+  op.samples = {sample({{5, 3}, {5, 37}}, 1),        sample({{2, 3}, {1, 3}, {4, 3}}, 0),
+                sample({{2, 3, 4}, {2, 1, 4}}, -2),  sample({{3}}, 0),
+                sample({{0, 3}, {2, 3}, {0, 3}}, 0), sample({{0, 3}, {0, 2}}, 1)};
   return op;
 }
 

@@ -42,16 +42,18 @@ void require_result(const Convolution& convolution, const Type& x, const Type& w
           y_text + " is not the type of the convolution's result, " + expected.str());
 }
 
-void for_each_product(
-    const Convolution& convolution, const Index& x, const Index& weight, const Index& y,
-    const std::function<void(const Index&, const Index&, const Index&)>& f) {
+void for_each_product(const Convolution& convolution, const Index& x, const Index& weight,
+                      const Index& y,
+                      const std::function<void(const Index&, const Index&, const Index&)>& f) {
   const Window& window = convolution.window;
   const std::int64_t out_per_group = weight[0] / convolution.groups;
   for_each_index(y, [&](const Index& i) {
     const std::int64_t first_channel = i[1] / out_per_group * weight[1];
     for_each_index({weight[1], weight[2], weight[3]}, [&](const Index& tap) {
-      const std::int64_t h = i[2] * window.stride[0] + tap[1] * window.dilation[0] - window.before(0);
-      const std::int64_t w = i[3] * window.stride[1] + tap[2] * window.dilation[1] - window.before(1);
+      const std::int64_t h =
+          i[2] * window.stride[0] + tap[1] * window.dilation[0] - window.before(0);
+      const std::int64_t w =
+          i[3] * window.stride[1] + tap[2] * window.dilation[1] - window.before(1);
       if (h < 0 || h >= x[2] || w < 0 || w >= x[3]) return;
       f({i[0], first_channel + tap[0], h, w}, {i[1], tap[0], tap[1], tap[2]}, i);
     });

@@ -28,9 +28,9 @@ Type result_type(const Convolution& convolution, const Type& x, const Type& weig
                  const std::string& x_text);
 
 // Calls f(index in x, index in weight, index in y) for every product of the sum above.
-void for_each_product(
-    const Convolution& convolution, const Index& x, const Index& weight, const Index& y,
-    const std::function<void(const Index&, const Index&, const Index&)>& f);
+void for_each_product(const Convolution& convolution, const Index& x, const Index& weight,
+                      const Index& y,
+                      const std::function<void(const Index&, const Index&, const Index&)>& f);
 
 // Cases: shapes of x [N, C, H, W] and of the weight, with their attributes.
 struct ConvolutionCase {

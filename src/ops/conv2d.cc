@@ -13,8 +13,7 @@ std::vector<Type> type(const TypeContext& c) {
 }
 
 void reference(const Reference& r) {
-  const Convolution convolution =
-      convolution_of(r.op.attributes, r.op.operands[1]->type.shape);
+  const Convolution convolution = convolution_of(r.op.attributes, r.op.operands[1]->type.shape);
   RefTensor& y = *r.results[0];
   for_each_product(convolution, r.operands[0]->shape, r.operands[1]->shape, y.shape,
                    [&](const Index& x, const Index& weight, const Index& out) {
@@ -32,14 +31,19 @@ void gradient(GradientContext& c) {
   if (c.wants(0)) {
     c.give(0, conv2d_input_gradient(dy, weight,
                                     {.size = {x.dim(2).constant(), x.dim(3).constant()},
-                                     .stride = stride, .padding = padding, .dilation = dilation,
+                                     .stride = stride,
+                                     .padding = padding,
+                                     .dilation = dilation,
                                      .groups = groups}));
   }
   if (c.wants(1)) {
-    c.give(1, conv2d_weight_gradient(x, dy,
-                                     {.kernel = {weight.dim(2).constant(), weight.dim(3).constant()},
-                                      .stride = stride, .padding = padding, .dilation = dilation,
-                                      .groups = groups}));
+    c.give(1,
+           conv2d_weight_gradient(x, dy,
+                                  {.kernel = {weight.dim(2).constant(), weight.dim(3).constant()},
+                                   .stride = stride,
+                                   .padding = padding,
+                                   .dilation = dilation,
+                                   .groups = groups}));
   }
 }
 
@@ -62,8 +66,9 @@ Op conv2d() {
   op.takes_epilogue = true;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin = "torch.nn.functional.conv2d(torch.nn.functional.pad(x[0], padding[2:] + padding[:2]), "
-            "x[1], stride=stride, dilation=dilation, groups=groups)";
+  op.twin =
+      "torch.nn.functional.conv2d(torch.nn.functional.pad(x[0], padding[2:] + padding[:2]), "
+      "x[1], stride=stride, dilation=dilation, groups=groups)";
   for (const ConvolutionCase& one : convolution_cases()) {
     Sample s;
     s.operands = {type_of(one.x), type_of(one.weight)};

@@ -24,8 +24,7 @@ std::vector<Type> type(const TypeContext& c) {
 }
 
 void reference(const Reference& r) {
-  const Convolution convolution =
-      convolution_of(r.op.attributes, r.op.operands[1]->type.shape);
+  const Convolution convolution = convolution_of(r.op.attributes, r.op.operands[1]->type.shape);
   RefTensor& dx = *r.results[0];
   for_each_product(convolution, dx.shape, r.operands[1]->shape, r.operands[0]->shape,
                    [&](const Index& x, const Index& weight, const Index& y) {
@@ -41,14 +40,18 @@ void gradient(GradientContext& c) {
   const auto groups = ir::get<std::int64_t>(a, "groups");
   const Value dy = c.operand(0), weight = c.operand(1), g = c.gradient();
   if (c.wants(0)) {
-    c.give(0, conv2d(g, weight, {.stride = stride, .padding = padding, .dilation = dilation,
-                                 .groups = groups}));
+    c.give(0,
+           conv2d(g, weight,
+                  {.stride = stride, .padding = padding, .dilation = dilation, .groups = groups}));
   }
   if (c.wants(1)) {
-    c.give(1, conv2d_weight_gradient(g, dy,
-                                     {.kernel = {weight.dim(2).constant(), weight.dim(3).constant()},
-                                      .stride = stride, .padding = padding, .dilation = dilation,
-                                      .groups = groups}));
+    c.give(1,
+           conv2d_weight_gradient(g, dy,
+                                  {.kernel = {weight.dim(2).constant(), weight.dim(3).constant()},
+                                   .stride = stride,
+                                   .padding = padding,
+                                   .dilation = dilation,
+                                   .groups = groups}));
   }
 }
 
@@ -67,10 +70,11 @@ Op conv2d_input_gradient() {
   op.library_kernel = "conv2d_input_gradient";
   op.reference = reference;
   op.gradient = gradient;
-  op.twin = "(lambda z: torch.autograd.grad(torch.nn.functional.conv2d(torch.nn.functional.pad(z, "
-            "padding[2:] + padding[:2]), x[1], stride=stride, dilation=dilation, groups=groups), z, "
-            "x[0], create_graph=True)[0])(torch.zeros([x[0].shape[0], x[1].shape[1] * groups] + size, "
-            "dtype=x[0].dtype, requires_grad=True))";
+  op.twin =
+      "(lambda z: torch.autograd.grad(torch.nn.functional.conv2d(torch.nn.functional.pad(z, "
+      "padding[2:] + padding[:2]), x[1], stride=stride, dilation=dilation, groups=groups), z, "
+      "x[0], create_graph=True)[0])(torch.zeros([x[0].shape[0], x[1].shape[1] * groups] + size, "
+      "dtype=x[0].dtype, requires_grad=True))";
   for (const ConvolutionCase& one : convolution_cases()) {
     Sample s;
     s.operands = {type_of(one.y()), type_of(one.weight)};

@@ -17,9 +17,8 @@ std::vector<Type> type(const TypeContext& c) {
           "the channels of " + c.operand_texts[0] + " cannot be divided into " +
               std::to_string(convolution.groups) + " groups");
   const auto& kernel = convolution.window.kernel;
-  const Type dw{x.dtype,
-                {dy.shape[1], x.shape[1].constant() / convolution.groups, kernel[0], kernel[1]},
-                ""};
+  const Type dw{
+      x.dtype, {dy.shape[1], x.shape[1].constant() / convolution.groups, kernel[0], kernel[1]}, ""};
   require_convolution(convolution, x, dw, c.operand_texts[0], dw.str());
   require_result(convolution, x, dw, dy, c.operand_texts[1]);
   return {dw};
@@ -42,13 +41,17 @@ void gradient(GradientContext& c) {
   const auto groups = ir::get<std::int64_t>(a, "groups");
   const Value x = c.operand(0), dy = c.operand(1), g = c.gradient();
   if (c.wants(0)) {
-    c.give(0, conv2d_input_gradient(dy, g, {.size = {x.dim(2).constant(), x.dim(3).constant()},
-                                            .stride = stride, .padding = padding,
-                                            .dilation = dilation, .groups = groups}));
+    c.give(0, conv2d_input_gradient(dy, g,
+                                    {.size = {x.dim(2).constant(), x.dim(3).constant()},
+                                     .stride = stride,
+                                     .padding = padding,
+                                     .dilation = dilation,
+                                     .groups = groups}));
   }
   if (c.wants(1)) {
-    c.give(1, conv2d(x, g, {.stride = stride, .padding = padding, .dilation = dilation,
-                            .groups = groups}));
+    c.give(1,
+           conv2d(x, g,
+                  {.stride = stride, .padding = padding, .dilation = dilation, .groups = groups}));
   }
 }
 
@@ -67,10 +70,11 @@ Op conv2d_weight_gradient() {
   op.library_kernel = "conv2d_weight_gradient";
   op.reference = reference;
   op.gradient = gradient;
-  op.twin = "(lambda z: torch.autograd.grad(torch.nn.functional.conv2d(torch.nn.functional.pad(x[0], "
-            "padding[2:] + padding[:2]), z, stride=stride, dilation=dilation, groups=groups), z, "
-            "x[1], create_graph=True)[0])(torch.zeros([x[1].shape[1], x[0].shape[1] // groups] + "
-            "kernel, dtype=x[0].dtype, requires_grad=True))";
+  op.twin =
+      "(lambda z: torch.autograd.grad(torch.nn.functional.conv2d(torch.nn.functional.pad(x[0], "
+      "padding[2:] + padding[:2]), z, stride=stride, dilation=dilation, groups=groups), z, "
+      "x[1], create_graph=True)[0])(torch.zeros([x[1].shape[1], x[0].shape[1] // groups] + "
+      "kernel, dtype=x[0].dtype, requires_grad=True))";
   for (const ConvolutionCase& one : convolution_cases()) {
     Sample s;
     s.operands = {type_of(one.x), type_of(one.y())};

@@ -41,8 +41,7 @@ ExprId lower(Lowering& l) {
   source.push_back(row);
   const auto rest = index.subspan(axis + indices_rank);
   source.insert(source.end(), rest.begin(), rest.end());
-  const ExprId guard =
-      x.shape[axis].is_constant() ? kernel_ir::kNoExpr : k.lt(k.integer(0), rows);
+  const ExprId guard = x.shape[axis].is_constant() ? kernel_ir::kNoExpr : k.lt(k.integer(0), rows);
   return l.load(0, source, guard);
 }
 
@@ -55,7 +54,8 @@ void reference(const Reference& r) {
   for_each_index(r.results[0]->shape, [&](const Index& index) {
     const double row = at(indices, Index(index.begin() + front, index.begin() + back));
     Index source(index.begin(), index.begin() + front);
-    source.push_back(std::clamp<std::int64_t>(static_cast<std::int64_t>(row), 0, x.shape[axis] - 1));
+    source.push_back(
+        std::clamp<std::int64_t>(static_cast<std::int64_t>(row), 0, x.shape[axis] - 1));
     source.insert(source.end(), index.begin() + back, index.end());
     at(*r.results[0], index) = at(x, source);
   });
@@ -102,17 +102,20 @@ Op gather() {
   Op op("gather(x, indices; axis: int = 0)");
   op.doc =
       "Rows of x along `axis` by their integer numbers: the axis is replaced by the axes of "
-      "`indices`. Numbers below 0 and beyond the last row read the first and the last row: check them "
+      "`indices`. Numbers below 0 and beyond the last row read the first and the last row: check "
+      "them "
       "where data enters, as the data sets and the Session's feeds of embeddings do.";
   op.traits = bits(Trait::view);
   op.type = type;
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin = "torch.index_select(x[0], axis, x[1].reshape(-1).long()).reshape("
-            "x[0].shape[:axis % x[0].dim()] + x[1].shape + x[0].shape[axis % x[0].dim() + 1:])";
-  op.samples = {sample({5, 37}, {9}, 0),    sample({5, 7}, {2, 3}, 1), sample({4, 3, 5}, {6}, -2),
-                sample({6}, {}, 0),         sample({3, 4}, {0}, 0),    sample({7, 2}, {4}, 0, DType::i32)};
+  op.twin =
+      "torch.index_select(x[0], axis, x[1].reshape(-1).long()).reshape("
+      "x[0].shape[:axis % x[0].dim()] + x[1].shape + x[0].shape[axis % x[0].dim() + 1:])";
+  op.samples = {sample({5, 37}, {9}, 0),    sample({5, 7}, {2, 3}, 1),
+                sample({4, 3, 5}, {6}, -2), sample({6}, {}, 0),
+                sample({3, 4}, {0}, 0),     sample({7, 2}, {4}, 0, DType::i32)};
   return op;
 }
 

@@ -28,8 +28,8 @@ Shape without_axes(const Shape& shape, const std::vector<int>& axes, bool keep);
 // The axes in [0, rank) that are not in `axes`, which is sorted.
 std::vector<std::int64_t> other_axes(const std::vector<int>& axes, int rank);
 
-// a / n and a % n for a >= 0 and a constant n > 0; by shifts where n is a power of two, since vector
-// code has no integer division.
+// a / n and a % n for a >= 0 and a constant n > 0; by shifts where n is a power of two, since
+// vector code has no integer division.
 ExprId quotient(Builder& k, ExprId a, std::int64_t n);
 ExprId remainder(Builder& k, ExprId a, std::int64_t n);
 // low <= a < high

@@ -124,7 +124,8 @@ Op matmul() {
   Op op("matmul(a, b; transpose_a: bool = false, transpose_b: bool = false)");
   op.doc =
       "The matrix product over the last two axes: [..., m, k] by [..., k, n] is [..., m, n]. The "
-      "leading axes of a and b are equal, or b is one matrix for all of them. A transposed operand is "
+      "leading axes of a and b are equal, or b is one matrix for all of them. A transposed operand "
+      "is "
       "given as [..., k, m] or [..., n, k].";
   op.traits = bits(Trait::library);
   op.type = type;
@@ -132,17 +133,18 @@ Op matmul() {
   op.takes_epilogue = true;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin = "torch.matmul(x[0].transpose(-1, -2) if transpose_a else x[0], "
-            "x[1].transpose(-1, -2) if transpose_b else x[1])";
+  op.twin =
+      "torch.matmul(x[0].transpose(-1, -2) if transpose_a else x[0], "
+      "x[1].transpose(-1, -2) if transpose_b else x[1])";
   op.samples = {
-      sample({5, 7}, {7, 3}, false, false),        sample({7, 5}, {7, 3}, true, false),
-      sample({5, 7}, {3, 7}, false, true),         sample({7, 5}, {3, 7}, true, true),
-      sample({2, 5, 7}, {2, 7, 3}, false, false),  sample({2, 7, 5}, {2, 7, 3}, true, false),
-      sample({2, 5, 7}, {2, 3, 7}, false, true),   sample({2, 7, 5}, {2, 3, 7}, true, true),
-      sample({2, 3, 5, 7}, {7, 4}, false, false),  sample({2, 3, 7, 5}, {7, 4}, true, false),
-      sample({3, 5, 7}, {4, 7}, false, true),      sample({3, 7, 5}, {4, 7}, true, true),
-      sample({1, 1}, {1, 1}, false, false),        sample({0, 7}, {7, 3}, false, false),
-      sample({4, 0}, {0, 3}, false, false),        sample({0, 5, 7}, {7, 3}, false, false),
+      sample({5, 7}, {7, 3}, false, false),       sample({7, 5}, {7, 3}, true, false),
+      sample({5, 7}, {3, 7}, false, true),        sample({7, 5}, {3, 7}, true, true),
+      sample({2, 5, 7}, {2, 7, 3}, false, false), sample({2, 7, 5}, {2, 7, 3}, true, false),
+      sample({2, 5, 7}, {2, 3, 7}, false, true),  sample({2, 7, 5}, {2, 3, 7}, true, true),
+      sample({2, 3, 5, 7}, {7, 4}, false, false), sample({2, 3, 7, 5}, {7, 4}, true, false),
+      sample({3, 5, 7}, {4, 7}, false, true),     sample({3, 7, 5}, {4, 7}, true, true),
+      sample({1, 1}, {1, 1}, false, false),       sample({0, 7}, {7, 3}, false, false),
+      sample({4, 0}, {0, 3}, false, false),       sample({0, 5, 7}, {7, 3}, false, false),
       sample({64, 40}, {40, 33}, false, false)};
   return op;
 }

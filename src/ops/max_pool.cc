@@ -11,7 +11,7 @@ std::vector<Type> type(const TypeContext& c) {
 
 struct Candidate {
   std::int64_t number;
-  ExprId value;   // -inf outside
+  ExprId value;  // -inf outside
   ExprId inside;
 };
 
@@ -38,8 +38,8 @@ ExprId lower(Lowering& l) {
   if (l.result() == 0) return best;
   ExprId winner = k.integer(candidates.back().number, DType::i32);
   for (auto tap = candidates.rbegin() + 1; tap != candidates.rend(); ++tap) {
-    ExprId wins = k.logical_or(k.eq(tap->value, best),
-                               k.binary(ExprOp::ne, tap->value, tap->value));
+    ExprId wins =
+        k.logical_or(k.eq(tap->value, best), k.binary(ExprOp::ne, tap->value, tap->value));
     if (tap->inside != kernel_ir::kNoExpr) wins = k.logical_and(wins, tap->inside);
     winner = k.select(wins, k.integer(tap->number, DType::i32), winner);
   }
@@ -87,8 +87,9 @@ Op max_pool() {
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin = "torch.nn.functional.max_pool2d(torch.nn.functional.pad(x[0], padding[2:] + padding[:2], "
-            "value=-math.inf), tuple(kernel), tuple(stride))";
+  op.twin =
+      "torch.nn.functional.max_pool2d(torch.nn.functional.pad(x[0], padding[2:] + padding[:2], "
+      "value=-math.inf), tuple(kernel), tuple(stride))";
   for (const PoolCase& one : pool_cases()) {
     Sample s;
     s.operands = {type_of(one.x)};

@@ -43,18 +43,20 @@ Op max_pool_gradient() {
       "padding: ints = [0, 0, 0, 0], size: ints, "
       "layout: string = \"nchw\")");
   op.doc =
-      "The gradient of max_pool by its images, which have the height and width `size`: each element "
+      "The gradient of max_pool by its images, which have the height and width `size`: each "
+      "element "
       "of dy goes to the place in its window that `position` names.";
   op.type = type;
   op.lower = lower;
   op.reference = reference;
-  op.twin = "torch.zeros(x[0].shape[:2] + (size[0] + padding[0] + padding[1], size[1] + padding[2] + "
-            "padding[3]), dtype=x[0].dtype).flatten(2).scatter_add(2, ((torch.arange(x[0].shape[2])"
-            "[:, None] * stride[0] + torch.div(x[1].long(), kernel[1], rounding_mode='floor')) * "
-            "(size[1] + padding[2] + padding[3]) + torch.arange(x[0].shape[3]) * stride[1] + "
-            "x[1].long() % kernel[1]).flatten(2), x[0].flatten(2)).reshape(x[0].shape[:2] + (size[0] "
-            "+ padding[0] + padding[1], size[1] + padding[2] + padding[3]))[:, :, padding[0]:"
-            "padding[0] + size[0], padding[2]:padding[2] + size[1]]";
+  op.twin =
+      "torch.zeros(x[0].shape[:2] + (size[0] + padding[0] + padding[1], size[1] + padding[2] + "
+      "padding[3]), dtype=x[0].dtype).flatten(2).scatter_add(2, ((torch.arange(x[0].shape[2])"
+      "[:, None] * stride[0] + torch.div(x[1].long(), kernel[1], rounding_mode='floor')) * "
+      "(size[1] + padding[2] + padding[3]) + torch.arange(x[0].shape[3]) * stride[1] + "
+      "x[1].long() % kernel[1]).flatten(2), x[0].flatten(2)).reshape(x[0].shape[:2] + (size[0] "
+      "+ padding[0] + padding[1], size[1] + padding[2] + padding[3]))[:, :, padding[0]:"
+      "padding[0] + size[0], padding[2]:padding[2] + size[1]]";
   for (const PoolCase& one : pool_cases()) {
     Sample s;
     s.operands = {type_of(one.y()), type_of(one.y(), DType::i32)};

@@ -18,9 +18,10 @@ std::vector<Type> type(const TypeContext& c) {
   const Ints& interior = ir::get<Ints>(c.attributes, "interior");
   require(is_float(x.dtype) || x.dtype != DType::boolean,
           "pad needs numbers, not " + c.operand_texts[0], "cast it first");
-  require(low.size() == rank && high.size() == rank && (interior.empty() || interior.size() == rank),
-          "pad needs `low` and `high` for each axis of " + c.operand_texts[0],
-          "leave an axis as it is with low 0 and high 0");
+  require(
+      low.size() == rank && high.size() == rank && (interior.empty() || interior.size() == rank),
+      "pad needs `low` and `high` for each axis of " + c.operand_texts[0],
+      "leave an axis as it is with low 0 and high 0");
   Type result{x.dtype, {}, ""};
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t gap = interior_of(c.attributes, i);
@@ -28,9 +29,9 @@ std::vector<Type> type(const TypeContext& c) {
             "pad axis " + std::to_string(i) + " of " + c.operand_texts[0] + " by " + low[i].str() +
                 " and " + high[i].str() + ": padding must not be negative",
             "cut with slice");
-    require(gap == 0 || x.shape[i].is_constant(),
-            "pad between the elements of the symbolic axis " + std::to_string(i) + " of " +
-                c.operand_texts[0]);
+    require(gap == 0 || x.shape[i].is_constant(), "pad between the elements of the symbolic axis " +
+                                                      std::to_string(i) + " of " +
+                                                      c.operand_texts[0]);
     const bool gaps = gap > 0 && x.shape[i].constant() > 0;
     result.shape.push_back(low[i] + x.shape[i] + high[i] +
                            (gaps ? (x.shape[i] - 1) * gap : Dim(0)));
@@ -94,8 +95,10 @@ Sample sample(std::vector<std::int64_t> shape, Shape low, Shape high, Ints inter
               double value = 0) {
   Sample s;
   s.operands = {type_of(std::move(shape))};
-  s.attributes = {{"high", std::move(high)}, {"interior", std::move(interior)},
-                  {"low", std::move(low)}, {"value", value}};
+  s.attributes = {{"high", std::move(high)},
+                  {"interior", std::move(interior)},
+                  {"low", std::move(low)},
+                  {"value", value}};
   return s;
 }
 
@@ -111,14 +114,18 @@ Op pad() {
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin = "(lambda y: (y.__setitem__(tuple(slice(int(low[i]), int(low[i]) + n + max(n - 1, 0) * g, "
-            "g + 1) for i, (n, g) in enumerate(zip(x[0].shape, interior or [0] * x[0].dim()))), x[0]),"
-            " y)[1])(torch.full([int(low[i]) + n + max(n - 1, 0) * g + int(high[i]) for i, (n, g) in "
-            "enumerate(zip(x[0].shape, interior or [0] * x[0].dim()))], float(value), "
-            "dtype=x[0].dtype))";
-  op.samples = {sample({5, 7}, {1, 2}, {0, 3}),          sample({4}, {2}, {1}, {}, 1.5),
-                sample({3, 5}, {0, 1}, {2, 0}, {1, 2}),  sample({1}, {0}, {4}, {3}),
-                sample({2, 3, 4}, {0, 0, 0}, {0, 0, 0}), sample({0, 3}, {0, 1}, {2, 0}),
+  op.twin =
+      "(lambda y: (y.__setitem__(tuple(slice(int(low[i]), int(low[i]) + n + max(n - 1, 0) * g, "
+      "g + 1) for i, (n, g) in enumerate(zip(x[0].shape, interior or [0] * x[0].dim()))), x[0]),"
+      " y)[1])(torch.full([int(low[i]) + n + max(n - 1, 0) * g + int(high[i]) for i, (n, g) in "
+      "enumerate(zip(x[0].shape, interior or [0] * x[0].dim()))], float(value), "
+      "dtype=x[0].dtype))";
+  op.samples = {sample({5, 7}, {1, 2}, {0, 3}),
+                sample({4}, {2}, {1}, {}, 1.5),
+                sample({3, 5}, {0, 1}, {2, 0}, {1, 2}),
+                sample({1}, {0}, {4}, {3}),
+                sample({2, 3, 4}, {0, 0, 0}, {0, 0, 0}),
+                sample({0, 3}, {0, 1}, {2, 0}),
                 sample({}, {}, {})};
   return op;
 }

@@ -99,8 +99,8 @@ std::vector<Tap> taps_of(Lowering& l) {
         const ExprId start = k.mul(l.index()[2 + axis], k.integer(window.stride[axis]));
         const ExprId place = k.add(start, k.integer(step - window.before(axis)));
         tap.index.push_back(place);
-        tap.inside = both(k, tap.inside, inside_axis(k, window, axis, step, windows[axis],
-                                                     image[axis], place));
+        tap.inside = both(k, tap.inside,
+                          inside_axis(k, window, axis, step, windows[axis], image[axis], place));
       }
       taps.push_back(tap);
     }

@@ -7,7 +7,8 @@ namespace trireme::ops {
 Op reduce_max() {
   Op op("reduce_max(x; axes: ints = [], keep: bool = false)");
   op.doc =
-      "The largest element along `axes`, or of all elements if the list is empty. Axes may count from "
+      "The largest element along `axes`, or of all elements if the list is empty. Axes may count "
+      "from "
       "the end. With `keep` the axes stay, with size 1. NaN if any element is NaN. The gradient is "
       "shared equally by all elements that are the largest.";
   op.traits = bits(Trait::reduction);

@@ -7,7 +7,8 @@ namespace trireme::ops {
 Op reduce_min() {
   Op op("reduce_min(x; axes: ints = [], keep: bool = false)");
   op.doc =
-      "The smallest element along `axes`, or of all elements if the list is empty. Axes may count from "
+      "The smallest element along `axes`, or of all elements if the list is empty. Axes may count "
+      "from "
       "the end. With `keep` the axes stay, with size 1. NaN if any element is NaN. The gradient is "
       "shared equally by all elements that are the smallest.";
   op.traits = bits(Trait::reduction);

@@ -20,7 +20,8 @@ TypeRule reduced_type(Numbers numbers) {
             "cast it to f32 first");
     const auto axes =
         checked_axes(ir::get<std::vector<std::int64_t>>(c.attributes, "axes"), x.rank());
-    Type result{x.dtype, without_axes(x.shape, axes, ir::get<bool>(c.attributes, "keep")), x.ragged};
+    Type result{x.dtype, without_axes(x.shape, axes, ir::get<bool>(c.attributes, "keep")),
+                x.ragged};
     if (!axes.empty() && axes.front() == 0) result.ragged.clear();
     return std::vector<Type>{result};
   };
@@ -89,10 +90,12 @@ std::vector<Sample> reduction_samples(bool empty, DType dtype) {
     return s;
   };
   std::vector<Sample> samples = {
-      sample({5, 37}, {1}, false),    sample({5, 37}, {-1}, true), sample({37, 5}, {0}, false),
-      sample({3, 4, 5}, {0, 2}, true), sample({3, 4, 5}, {1}, false), sample({2, 3, 4, 5}, {0, 2, 3}, false),
-      sample({7, 3}, {}, false),      sample({7, 3}, {}, true),    sample({1}, {0}, false),
-      sample({}, {}, false),          sample({0, 3}, {1}, false),
+      sample({5, 37}, {1}, false),   sample({5, 37}, {-1}, true),
+      sample({37, 5}, {0}, false),   sample({3, 4, 5}, {0, 2}, true),
+      sample({3, 4, 5}, {1}, false), sample({2, 3, 4, 5}, {0, 2, 3}, false),
+      sample({7, 3}, {}, false),     sample({7, 3}, {}, true),
+      sample({1}, {0}, false),       sample({}, {}, false),
+      sample({0, 3}, {1}, false),
   };
   if (empty) {
     samples.push_back(sample({0, 3}, {0}, false));

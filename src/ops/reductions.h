@@ -12,7 +12,8 @@ namespace trireme::ops {
 // The shape without attribute `axes` (all if the list is empty), kept as 1 with `keep`.
 TypeRule reduced_type(Numbers numbers);
 
-// Combines the summands of every result element in row-major order with `f`, then finishes the total.
+// Combines the summands of every result element in row-major order with `f`, then finishes
+// the total.
 ReferenceRule reduction_reference(double identity, std::function<double(double, double)> f,
                                   std::function<double(double, double count)> finish = {});
 

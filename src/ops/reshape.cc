@@ -32,7 +32,7 @@ std::vector<Run> matching_runs(const Shape& from, const Shape& to) {
     if (run.from_end < from.size()) left = from[run.from_end++];
     if (run.to_end < to.size()) right = to[run.to_end++];
     while (left != right) {
-      // Only the side that is a proper divisor can grow; if neither or both could, take what is left.
+      // Only the side that is a proper divisor can grow; else everything is one run.
       const bool grow_left = run.from_end < from.size() && right.divided_by(left).has_value();
       const bool grow_right = run.to_end < to.size() && left.divided_by(right).has_value();
       if (grow_left == grow_right) return {{0, from.size(), 0, to.size()}};
@@ -85,10 +85,12 @@ Op reshape() {
     c.give(0, reshape(c.gradient(), {.shape = c.operand(0).shape()}));
   };
   op.twin = "torch.reshape(x[0], tuple(shape))";
-  op.samples = {sample({6, 5}, {30}),         sample({30}, {2, 3, 5}), sample({3, 1, 7}, {3, 7}),
-                sample({4, 6}, {2, 12}),      sample({4, 6}, {6, 4}),  sample({2, 3, 4, 5}, {2, 12, 5}),
-                sample({1}, {}),              sample({}, {1, 1}),      sample({0, 3}, {3, 0, 2}),
-                sample({2, 6, 3}, {2, 2, 9}), sample({7, 2}, {7, 1, 2})};
+  op.samples = {sample({6, 5}, {30}),      sample({30}, {2, 3, 5}),
+                sample({3, 1, 7}, {3, 7}), sample({4, 6}, {2, 12}),
+                sample({4, 6}, {6, 4}),    sample({2, 3, 4, 5}, {2, 12, 5}),
+                sample({1}, {}),           sample({}, {1, 1}),
+                sample({0, 3}, {3, 0, 2}), sample({2, 6, 3}, {2, 2, 9}),
+                sample({7, 2}, {7, 1, 2})};
   return op;
 }
 

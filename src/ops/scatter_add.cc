@@ -11,7 +11,8 @@ std::vector<Type> type(const TypeContext& c) {
   const Shape& rows = ir::get<Shape>(c.attributes, "rows");
   require(is_integer(indices.dtype), "scatter_add needs integer indices, not " + c.operand_texts[0],
           "cast them to i64");
-  require(is(updates.dtype, Numbers::numeric), "scatter_add adds numbers, not " + c.operand_texts[1]);
+  require(is(updates.dtype, Numbers::numeric),
+          "scatter_add adds numbers, not " + c.operand_texts[1]);
   require(rows.size() == 1, "scatter_add: `rows` is one size, not " + str(rows));
   require(updates.rank() >= indices.rank() &&
               std::equal(indices.shape.begin(), indices.shape.end(), updates.shape.begin()),
@@ -61,12 +62,13 @@ Op scatter_add() {
   op.gradient = [](GradientContext& c) {
     if (c.wants(1)) c.give(1, gather(c.gradient(), c.operand(0)));
   };
-  op.twin = "torch.zeros([int(rows[0])] + list(x[1].shape[x[0].dim():]), dtype=x[1].dtype)"
-            ".index_add(0, x[0].reshape(-1).long(), "
-            "x[1].reshape([-1] + list(x[1].shape[x[0].dim():]) if x[0].numel() else "
-            "[0] + list(x[1].shape[x[0].dim():])))";
+  op.twin =
+      "torch.zeros([int(rows[0])] + list(x[1].shape[x[0].dim():]), dtype=x[1].dtype)"
+      ".index_add(0, x[0].reshape(-1).long(), "
+      "x[1].reshape([-1] + list(x[1].shape[x[0].dim():]) if x[0].numel() else "
+      "[0] + list(x[1].shape[x[0].dim():])))";
   op.samples = {sample(5, {9}, {37}), sample(7, {2, 3}, {5}), sample(4, {6}, {}),
-                sample(3, {}, {2}),   sample(3, {0}, {4})};
+                sample(3, {}, {2}), sample(3, {0}, {4})};
   return op;
 }
 

@@ -29,7 +29,8 @@ Dim sliced(const TypeContext& c, std::size_t axis) {
           "0 <= start <= limit <= size; -1 as a limit means the end");
   const Dim length = limit - start;
   if (stride == 1) return length;
-  require(length.is_constant(), what + " has a symbolic length and stride " + std::to_string(stride),
+  require(length.is_constant(),
+          what + " has a symbolic length and stride " + std::to_string(stride),
           "slice with stride 1, or along an axis of constant size");
   return (length.constant() + stride - 1) / stride;
 }
@@ -91,7 +92,8 @@ void gradient(GradientContext& c) {
 Sample sample(std::vector<std::int64_t> shape, Shape starts, Shape limits, Ints strides = {}) {
   Sample s;
   s.operands = {type_of(std::move(shape))};
-  s.attributes = {{"limits", std::move(limits)}, {"starts", std::move(starts)},
+  s.attributes = {{"limits", std::move(limits)},
+                  {"starts", std::move(starts)},
                   {"strides", std::move(strides)}};
   return s;
 }
@@ -109,12 +111,17 @@ Op slice() {
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
-  op.twin = "x[0][tuple(slice(int(a), None if b == -1 else int(b), (strides or [1] * len(starts))[i])"
-            " for i, (a, b) in enumerate(zip(starts, limits)))]";
-  op.samples = {sample({5, 37}, {1, 3}, {4, 30}),      sample({5, 37}, {0, 1}, {-1, -1}),
-                sample({9, 8}, {1, 0}, {8, 8}, {3, 2}), sample({7}, {6}, {7}),
-                sample({7}, {2}, {2}),                 sample({2, 3, 4}, {0, 1, 0}, {2, 3, 4}, {1, 1, 3}),
-                sample({0, 3}, {0, 1}, {0, 2}),        sample({}, {}, {})};
+  op.twin =
+      "x[0][tuple(slice(int(a), None if b == -1 else int(b), (strides or [1] * len(starts))[i])"
+      " for i, (a, b) in enumerate(zip(starts, limits)))]";
+  op.samples = {sample({5, 37}, {1, 3}, {4, 30}),
+                sample({5, 37}, {0, 1}, {-1, -1}),
+                sample({9, 8}, {1, 0}, {8, 8}, {3, 2}),
+                sample({7}, {6}, {7}),
+                sample({7}, {2}, {2}),
+                sample({2, 3, 4}, {0, 1, 0}, {2, 3, 4}, {1, 1, 3}),
+                sample({0, 3}, {0, 1}, {0, 2}),
+                sample({}, {}, {})};
   return op;
 }
 

@@ -70,7 +70,8 @@ Sample sample(std::vector<std::int64_t> shape, Axes permutation) {
 Op transpose() {
   Op op("transpose(x; permutation: ints)");
   op.doc =
-      "The axes in another order: axis i of the result is axis `permutation[i]` of x. Every axis is "
+      "The axes in another order: axis i of the result is axis `permutation[i]` of x. Every axis "
+      "is "
       "named once.";
   op.traits = bits(Trait::view);
   op.type = type;
@@ -80,9 +81,12 @@ Op transpose() {
   op.reference = reference;
   op.gradient = gradient;
   op.twin = "x[0].permute(tuple(permutation))";
-  op.samples = {sample({5, 7}, {1, 0}),          sample({2, 3, 4}, {2, 0, 1}),
-                sample({2, 3, 4, 5}, {0, 2, 3, 1}), sample({3, 37, 2}, {0, 2, 1}),
-                sample({6}, {0}),                sample({}, {}),
+  op.samples = {sample({5, 7}, {1, 0}),
+                sample({2, 3, 4}, {2, 0, 1}),
+                sample({2, 3, 4, 5}, {0, 2, 3, 1}),
+                sample({3, 37, 2}, {0, 2, 1}),
+                sample({6}, {0}),
+                sample({}, {}),
                 sample({0, 3}, {1, 0})};
   return op;
 }

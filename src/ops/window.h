@@ -25,8 +25,8 @@ struct Window {
   std::int64_t count(std::size_t axis, std::int64_t size) const;
 };
 
-// Reads attributes `stride`, `padding`, and, where there are any, `kernel` and `dilation`. TypeError
-// for lists of other lengths and for numbers that make no window.
+// Reads attributes `stride`, `padding`, and, where there are any, `kernel` and `dilation`.
+// TypeError for lists of other lengths and for numbers that make no window.
 Window window_of(const Attributes& attributes);
 
 // TypeError unless `type` is f32 or f64 [N, C, H, W] with constant H and W.

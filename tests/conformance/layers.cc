@@ -35,8 +35,7 @@ Case layer(const std::string& name, const std::vector<Input>& inputs, const Buil
     const Shape shape(input.shape.begin(), input.shape.end());
     values.push_back(c.program->input(input_name, input.dtype, shape));
     c.operands.push_back(values.back().get());
-    run.inputs[input_name] =
-        random_tensor(input.shape, input.dtype, input.low, input.high, ++seed);
+    run.inputs[input_name] = random_tensor(input.shape, input.dtype, input.low, input.high, ++seed);
   }
   c.results = {build(values).get()};
   for (const auto& parameter : c.program->ir().parameters()) {
@@ -47,8 +46,8 @@ Case layer(const std::string& name, const std::vector<Input>& inputs, const Buil
   }
   differentiate(c);
   for (const ir::Value* weight : c.weights) {
-    run.inputs[weight->name] = random_tensor(evaluate(weight->type.shape, {}), weight->type.dtype,
-                                             0.5, 1.5, ++seed);
+    run.inputs[weight->name] =
+        random_tensor(evaluate(weight->type.shape, {}), weight->type.dtype, 0.5, 1.5, ++seed);
   }
   c.runs.push_back(std::move(run));
   return c;
@@ -56,99 +55,116 @@ Case layer(const std::string& name, const std::vector<Input>& inputs, const Buil
 
 void add_activations(std::vector<Case>& cases) {
   const std::vector<std::pair<std::string, std::string>> twins = {
-      {"identity", "x[0] * 1"},         {"relu", "F.relu(x[0])"},
-      {"relu6", "F.relu6(x[0])"},       {"leaky_relu", "F.leaky_relu(x[0])"},
-      {"elu", "F.elu(x[0])"},           {"gelu", "F.gelu(x[0])"},
+      {"identity", "x[0] * 1"},
+      {"relu", "F.relu(x[0])"},
+      {"relu6", "F.relu6(x[0])"},
+      {"leaky_relu", "F.leaky_relu(x[0])"},
+      {"elu", "F.elu(x[0])"},
+      {"gelu", "F.gelu(x[0])"},
       {"gelu_tanh", "F.gelu(x[0], approximate='tanh')"},
-      {"silu", "F.silu(x[0])"},         {"mish", "F.mish(x[0])"},
+      {"silu", "F.silu(x[0])"},
+      {"mish", "F.mish(x[0])"},
       {"softplus", "torch.log1p(torch.exp(x[0]))"},
-      {"hard_sigmoid", "F.relu6(x[0] + 3) / 6"}, {"hard_swish", "F.hardswish(x[0])"},
-      {"tanh", "torch.tanh(x[0])"},     {"sigmoid", "torch.sigmoid(x[0])"},
+      {"hard_sigmoid", "F.relu6(x[0] + 3) / 6"},
+      {"hard_swish", "F.hardswish(x[0])"},
+      {"tanh", "torch.tanh(x[0])"},
+      {"sigmoid", "torch.sigmoid(x[0])"},
   };
   for (const auto& [name, twin] : twins) {
     const nn::Activation activation = nn::find_activation(name);
-    cases.push_back(layer("activation " + name, {{{7, 37}, f32, -8, 8}},
-                          [&](auto& x) { return activation(x[0], SourceLocation::current()); },
-                          twin));
+    cases.push_back(layer(
+        "activation " + name, {{{7, 37}, f32, -8, 8}},
+        [&](auto& x) { return activation(x[0], SourceLocation::current()); }, twin));
   }
 }
 
 void add_linear_and_convolutions(std::vector<Case>& cases) {
-  cases.push_back(layer("linear", {{{5, 7}}},
-                        [](auto& x) { return nn::linear(x[0], {.units = 4, .activation = nn::relu}); },
-                        "F.relu(x[0] @ x[1] + x[2])"));
-  cases.push_back(layer("linear of rank 3", {{{2, 5, 7}}},
-                        [](auto& x) { return nn::linear(x[0], {.units = 33}); },
-                        "x[0] @ x[1] + x[2]"));
-  cases.push_back(layer("conv2d same", {{{2, 3, 7, 8}}},
-                        [](auto& x) {
-                          return nn::conv2d(x[0], {.channels = 4, .padding = "same",
-                                                   .activation = nn::relu});
-                        },
-                        "F.relu(F.conv2d(x[0], x[1], x[2], padding='same'))"));
-  cases.push_back(layer("conv2d strided groups", {{{2, 4, 9, 9}}},
-                        [](auto& x) {
-                          return nn::conv2d(x[0], {.channels = 6, .stride = 2, .padding = 1,
-                                                   .groups = 2});
-                        },
-                        "F.conv2d(x[0], x[1], x[2], stride=2, padding=1, groups=2)"));
-  cases.push_back(layer("max_pool", {{{2, 3, 9, 8}}},
-                        [](auto& x) { return nn::max_pool(x[0], {.kernel = 3, .stride = 2, .padding = 1}); },
-                        "F.max_pool2d(x[0], 3, 2, 1)"));
-  cases.push_back(layer("avg_pool", {{{2, 3, 9, 8}}},
-                        [](auto& x) {
-                          return nn::avg_pool(x[0], {.kernel = 3, .stride = 2, .padding = 1,
-                                                     .count_padding = false});
-                        },
-                        "F.avg_pool2d(x[0], 3, 2, 1, count_include_pad=False)"));
-  cases.push_back(layer("global_avg_pool and flatten", {{{2, 3, 5, 4}}},
-                        [](auto& x) { return nn::global_avg_pool(x[0]) * mean(nn::flatten(x[0])); },
-                        "x[0].mean((2, 3)) * x[0].flatten(1).mean()"));
+  cases.push_back(layer(
+      "linear", {{{5, 7}}},
+      [](auto& x) { return nn::linear(x[0], {.units = 4, .activation = nn::relu}); },
+      "F.relu(x[0] @ x[1] + x[2])"));
+  cases.push_back(layer(
+      "linear of rank 3", {{{2, 5, 7}}}, [](auto& x) { return nn::linear(x[0], {.units = 33}); },
+      "x[0] @ x[1] + x[2]"));
+  cases.push_back(layer(
+      "conv2d same", {{{2, 3, 7, 8}}},
+      [](auto& x) {
+        return nn::conv2d(x[0], {.channels = 4, .padding = "same", .activation = nn::relu});
+      },
+      "F.relu(F.conv2d(x[0], x[1], x[2], padding='same'))"));
+  cases.push_back(layer(
+      "conv2d strided groups", {{{2, 4, 9, 9}}},
+      [](auto& x) {
+        return nn::conv2d(x[0], {.channels = 6, .stride = 2, .padding = 1, .groups = 2});
+      },
+      "F.conv2d(x[0], x[1], x[2], stride=2, padding=1, groups=2)"));
+  cases.push_back(layer(
+      "max_pool", {{{2, 3, 9, 8}}},
+      [](auto& x) { return nn::max_pool(x[0], {.kernel = 3, .stride = 2, .padding = 1}); },
+      "F.max_pool2d(x[0], 3, 2, 1)"));
+  cases.push_back(layer(
+      "avg_pool", {{{2, 3, 9, 8}}},
+      [](auto& x) {
+        return nn::avg_pool(x[0], {.kernel = 3, .stride = 2, .padding = 1, .count_padding = false});
+      },
+      "F.avg_pool2d(x[0], 3, 2, 1, count_include_pad=False)"));
+  cases.push_back(layer(
+      "global_avg_pool and flatten", {{{2, 3, 5, 4}}},
+      [](auto& x) { return nn::global_avg_pool(x[0]) * mean(nn::flatten(x[0])); },
+      "x[0].mean((2, 3)) * x[0].flatten(1).mean()"));
 }
 
 void add_normalisations(std::vector<Case>& cases) {
   // Parameters: running_mean, running_var, weight, bias.
-  const std::string twin = "F.batch_norm(x[0], x[1].detach().clone(), x[2].detach().clone(), x[3], "
-                           "x[4], training=True)";
-  cases.push_back(layer("batch_norm of images", {{{4, 3, 5, 6}}},
-                        [](auto& x) { return nn::batch_norm(x[0]); }, twin));
-  cases.push_back(layer("batch_norm of rows", {{{9, 5}}},
-                        [](auto& x) { return nn::batch_norm(x[0]); }, twin));
-  cases.push_back(layer("layer_norm", {{{3, 5, 37}}}, [](auto& x) { return nn::layer_norm(x[0]); },
-                        "F.layer_norm(x[0], [37], x[1], x[2])"));
-  cases.push_back(layer("layer_norm of two axes", {{{3, 5, 7}}},
-                        [](auto& x) { return nn::layer_norm(x[0], {.axes = 2}); },
-                        "F.layer_norm(x[0], [5, 7], x[1], x[2])"));
-  cases.push_back(layer("softmax", {{{5, 37}}}, [](auto& x) { return softmax(x[0]); },
-                        "F.softmax(x[0], -1)"));
-  cases.push_back(layer("softmax along axis 1", {{{2, 5, 7}}},
-                        [](auto& x) { return softmax(x[0], 1); }, "F.softmax(x[0], 1)"));
-  cases.push_back(layer("log_softmax", {{{5, 37}}}, [](auto& x) { return log_softmax(x[0]); },
-                        "F.log_softmax(x[0], -1)"));
+  const std::string twin =
+      "F.batch_norm(x[0], x[1].detach().clone(), x[2].detach().clone(), x[3], "
+      "x[4], training=True)";
+  cases.push_back(layer(
+      "batch_norm of images", {{{4, 3, 5, 6}}}, [](auto& x) { return nn::batch_norm(x[0]); },
+      twin));
+  cases.push_back(
+      layer("batch_norm of rows", {{{9, 5}}}, [](auto& x) { return nn::batch_norm(x[0]); }, twin));
+  cases.push_back(layer(
+      "layer_norm", {{{3, 5, 37}}}, [](auto& x) { return nn::layer_norm(x[0]); },
+      "F.layer_norm(x[0], [37], x[1], x[2])"));
+  cases.push_back(layer(
+      "layer_norm of two axes", {{{3, 5, 7}}},
+      [](auto& x) { return nn::layer_norm(x[0], {.axes = 2}); },
+      "F.layer_norm(x[0], [5, 7], x[1], x[2])"));
+  cases.push_back(
+      layer("softmax", {{{5, 37}}}, [](auto& x) { return softmax(x[0]); }, "F.softmax(x[0], -1)"));
+  cases.push_back(layer(
+      "softmax along axis 1", {{{2, 5, 7}}}, [](auto& x) { return softmax(x[0], 1); },
+      "F.softmax(x[0], 1)"));
+  cases.push_back(layer(
+      "log_softmax", {{{5, 37}}}, [](auto& x) { return log_softmax(x[0]); },
+      "F.log_softmax(x[0], -1)"));
 }
 
 void add_losses(std::vector<Case>& cases) {
   const Input rows{{6, 10}};
   const Input labels{{6}, i64, 0, 10};
   const Input targets{{6, 10}, f32, 0, 1};
-  cases.push_back(layer("cross_entropy", {rows, labels},
-                        [](auto& x) { return nn::cross_entropy(x[0], x[1]); },
-                        "F.cross_entropy(x[0], x[1], reduction='none')"));
-  cases.push_back(layer("cross_entropy smoothed", {rows, labels},
-                        [](auto& x) {
-                          return nn::cross_entropy(x[0], x[1], {.label_smoothing = 0.2});
-                        },
-                        "F.cross_entropy(x[0], x[1], reduction='none', label_smoothing=0.2)"));
-  cases.push_back(layer("binary_cross_entropy", {rows, targets},
-                        [](auto& x) { return nn::binary_cross_entropy_with_logits(x[0], x[1]); },
-                        "F.binary_cross_entropy_with_logits(x[0], x[1], reduction='none')"));
-  cases.push_back(layer("mse", {rows, targets}, [](auto& x) { return nn::mse(x[0], x[1]); },
-                        "F.mse_loss(x[0], x[1], reduction='none')"));
-  cases.push_back(layer("l1", {rows, targets}, [](auto& x) { return nn::l1(x[0], x[1]); },
-                        "F.l1_loss(x[0], x[1], reduction='none')"));
-  cases.push_back(layer("huber", {rows, targets},
-                        [](auto& x) { return nn::huber(x[0], x[1], {.delta = 0.75}); },
-                        "F.huber_loss(x[0], x[1], reduction='none', delta=0.75)"));
+  cases.push_back(layer(
+      "cross_entropy", {rows, labels}, [](auto& x) { return nn::cross_entropy(x[0], x[1]); },
+      "F.cross_entropy(x[0], x[1], reduction='none')"));
+  cases.push_back(layer(
+      "cross_entropy smoothed", {rows, labels},
+      [](auto& x) { return nn::cross_entropy(x[0], x[1], {.label_smoothing = 0.2}); },
+      "F.cross_entropy(x[0], x[1], reduction='none', label_smoothing=0.2)"));
+  cases.push_back(layer(
+      "binary_cross_entropy", {rows, targets},
+      [](auto& x) { return nn::binary_cross_entropy_with_logits(x[0], x[1]); },
+      "F.binary_cross_entropy_with_logits(x[0], x[1], reduction='none')"));
+  cases.push_back(layer(
+      "mse", {rows, targets}, [](auto& x) { return nn::mse(x[0], x[1]); },
+      "F.mse_loss(x[0], x[1], reduction='none')"));
+  cases.push_back(layer(
+      "l1", {rows, targets}, [](auto& x) { return nn::l1(x[0], x[1]); },
+      "F.l1_loss(x[0], x[1], reduction='none')"));
+  cases.push_back(layer(
+      "huber", {rows, targets}, [](auto& x) { return nn::huber(x[0], x[1], {.delta = 0.75}); },
+      "F.huber_loss(x[0], x[1], reduction='none', delta=0.75)"));
 }
 
 // The loop that PyTorch runs: `optimizer` names `w`, `clip` and `schedule` may be empty.
@@ -157,15 +173,16 @@ std::string training_twin(const std::string& optimizer, const std::string& clip,
   const std::string rate = schedule.empty() ? "None" : schedule;
   const std::string limit = clip.empty() ? "None" : clip;
   return "(lambda w: (lambda o: (lambda s: ([(o.zero_grad(), "
-         "((x[1] @ w - x[2]) ** 2).mean().backward(), " + limit + ", o.step(), "
-         "s and s.step()) for _ in range(" + std::to_string(TrainingCase::kSteps) +
-         ")], w.detach())[1])(" + rate + "))(torch.optim." + optimizer +
-         "))(x[0].detach().clone().requires_grad_())";
+         "((x[1] @ w - x[2]) ** 2).mean().backward(), " +
+         limit +
+         ", o.step(), "
+         "s and s.step()) for _ in range(" +
+         std::to_string(TrainingCase::kSteps) + ")], w.detach())[1])(" + rate + "))(torch.optim." +
+         optimizer + "))(x[0].detach().clone().requires_grad_())";
 }
 
-TrainingCase training(const std::string& name, const Optimizer& optimizer,
-                      const std::string& twin, const std::string& clip = "",
-                      const std::string& schedule = "") {
+TrainingCase training(const std::string& name, const Optimizer& optimizer, const std::string& twin,
+                      const std::string& clip = "", const std::string& schedule = "") {
   TrainingCase training;
   Case& c = training.c;
   c.op = name;
@@ -206,26 +223,27 @@ std::vector<TrainingCase> training_cases() {
   std::vector<TrainingCase> cases;
   cases.push_back(training("sgd", Sgd{.learning_rate = 0.05, .weight_decay = 0.01},
                            "SGD([w], lr=0.05, weight_decay=0.01)"));
-  cases.push_back(training("momentum", Momentum{.learning_rate = 0.02},
-                           "SGD([w], lr=0.02, momentum=0.9)"));
+  cases.push_back(
+      training("momentum", Momentum{.learning_rate = 0.02}, "SGD([w], lr=0.02, momentum=0.9)"));
   cases.push_back(training("nesterov", Momentum{.learning_rate = 0.02, .nesterov = true},
                            "SGD([w], lr=0.02, momentum=0.9, nesterov=True)"));
   cases.push_back(training("adam", Adam{.learning_rate = 0.02, .weight_decay = 0.1},
                            "Adam([w], lr=0.02, weight_decay=0.1)"));
   cases.push_back(training("adamw", AdamW{.learning_rate = 0.02, .weight_decay = 0.1},
                            "AdamW([w], lr=0.02, weight_decay=0.1)"));
-  cases.push_back(training("sgd clipped by value", Sgd{.learning_rate = 0.05, .clip = {.value = 0.1}},
-                           "SGD([w], lr=0.05)", "torch.nn.utils.clip_grad_value_([w], 0.1)"));
+  cases.push_back(training("sgd clipped by value",
+                           Sgd{.learning_rate = 0.05, .clip = {.value = 0.1}}, "SGD([w], lr=0.05)",
+                           "torch.nn.utils.clip_grad_value_([w], 0.1)"));
   cases.push_back(training("adam clipped by norm",
                            Adam{.learning_rate = 0.02, .clip = {.global_norm = 0.3}},
                            "Adam([w], lr=0.02)", "torch.nn.utils.clip_grad_norm_([w], 0.3)"));
-  cases.push_back(training("adam exponential", Adam{.learning_rate = Schedule::exponential(0.1, 0.95)},
-                           "Adam([w], lr=0.1)", "",
-                           "torch.optim.lr_scheduler.ExponentialLR(o, 0.95)"));
-  cases.push_back(training("sgd step_decay", Sgd{.learning_rate = Schedule::step_decay(0.1, 15, 0.5)},
+  cases.push_back(
+      training("adam exponential", Adam{.learning_rate = Schedule::exponential(0.1, 0.95)},
+               "Adam([w], lr=0.1)", "", "torch.optim.lr_scheduler.ExponentialLR(o, 0.95)"));
+  cases.push_back(training("sgd step_decay",
+                           Sgd{.learning_rate = Schedule::step_decay(0.1, 15, 0.5)},
                            "SGD([w], lr=0.1)", "", "torch.optim.lr_scheduler.StepLR(o, 15, 0.5)"));
-  cases.push_back(training("adamw cosine",
-                           AdamW{.learning_rate = Schedule::cosine(0.1, 50, 0.01)},
+  cases.push_back(training("adamw cosine", AdamW{.learning_rate = Schedule::cosine(0.1, 50, 0.01)},
                            "AdamW([w], lr=0.1)", "",
                            "torch.optim.lr_scheduler.CosineAnnealingLR(o, 50, 0.01)"));
   return cases;

@@ -38,8 +38,9 @@ inline ops::RefTensors first_values(const Program& program, std::uint64_t seed =
   return values;
 }
 
-inline ops::RefTensor run(const Program& program, const Value& wanted, const ops::RefTensors& inputs,
-                          ops::RefTensors& parameters, bool training = false) {
+inline ops::RefTensor run(const Program& program, const Value& wanted,
+                          const ops::RefTensors& inputs, ops::RefTensors& parameters,
+                          bool training = false) {
   return ops::evaluate(program.ir(), inputs, parameters, {wanted.get()}, {.training = training})[0];
 }
 
