@@ -1,0 +1,198 @@
+// Whole trainings by the command line and the examples, on small parts of the data sets. A test
+// whose data set is not on this machine is skipped.
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <regex>
+
+#include "../command.h"
+#include "trireme/data.h"
+#include "trireme/error.h"
+#include "trireme/image.h"
+
+namespace trireme::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kTrireme = TRIREME_CLI;
+const std::string kJobs = TRIREME_JOBS;
+
+bool have(const std::string& name) {
+  try {
+    data::open(name);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Commands run elsewhere: what ../shared/data means must not change.
+void find_data_from_here() {
+  if (std::getenv("TRIREME_DATA") != nullptr) return;
+  const std::string shared = std::string(TRIREME_JOBS) + "/../../../shared/data";
+  if (std::filesystem::exists(shared)) ::setenv("TRIREME_DATA", shared.c_str(), 1);
+}
+
+double number_behind(const std::string& text, const std::string& label) {
+  std::smatch match;
+  if (!std::regex_search(text, match, std::regex(label + "([-+0-9.e]+)"))) {
+    ADD_FAILURE() << "no \"" << label << "\" in:\n" << text;
+    return -1;
+  }
+  return std::stod(match[1]);
+}
+
+class EndToEnd : public InFolder {
+ protected:
+  EndToEnd() { find_data_from_here(); }
+
+  std::string succeeds(const std::string& command) {
+    const Outcome outcome = run_here(command);
+    EXPECT_EQ(outcome.code, 0) << command << "\n" << outcome.output;
+    return outcome.output;
+  }
+  // Trains an example job on few examples.
+  std::string train(const std::string& job, const std::string& options) {
+    return succeeds(kTrireme + " train " + kJobs + "/" + job + ".toml -o model " + options);
+  }
+  std::string weights(const std::string& folder = "model") {
+    return read(path(folder + "/weights.safetensors"));
+  }
+};
+
+const std::string kSmall = "--set data.limit=1280 --set data.test_limit=500 --set train.epochs=1 ";
+
+TEST_F(EndToEnd, TrainEvaluatePredictAndInspect) {
+  if (!have("mnist/train")) GTEST_SKIP() << "MNIST is not on this machine";
+  const std::string output = train("mnist_mlp", "--set data.limit=6400 --set train.epochs=2");
+  const double accuracy = number_behind(output, "test accuracy: ");
+  EXPECT_GT(accuracy, 0.85);
+  EXPECT_THAT(output, HasSubstr("confusion matrix"));
+  EXPECT_THAT(output, HasSubstr("saved model/"));
+  const Tensor sheet = image::load(path("model/test_images.png"));
+  EXPECT_GT(sheet.dim(0), 200);
+
+  const std::string eval = succeeds(kTrireme + " eval model --data mnist/test --batch 100");
+  EXPECT_NEAR(number_behind(eval, "accuracy: "), accuracy, 1e-9);
+
+  // A picture in a file gives what the same row of the data set gives.
+  const data::Batch row = data::mnist("test").rows(0, 1);
+  image::save_png(path("seven.png"),
+                  image::from_planes(row.at("image").reshaped({1, 28, 28})));
+  const std::regex first("\"score\": ([0-9.e-]+)");
+  std::smatch of_file, of_row;
+  const std::string file_json = succeeds(kTrireme + " predict model seven.png --json");
+  const std::string row_json =
+      succeeds(kTrireme + " predict model --data mnist/test --rows 0 --json");
+  ASSERT_TRUE(std::regex_search(file_json, of_file, first));
+  ASSERT_TRUE(std::regex_search(row_json, of_row, first));
+  EXPECT_EQ(of_file[1], of_row[1]);
+
+  const std::string inspect = succeeds(kTrireme + " inspect model --batch 7");
+  EXPECT_THAT(inspect, HasSubstr("linear_2.weight"));
+  EXPECT_THAT(inspect, HasSubstr("prediction at batch 7"));
+}
+
+TEST_F(EndToEnd, TheSameSeedGivesTheSameBitsOnAnyNumberOfThreads) {
+  if (!have("fashion_mnist/train")) GTEST_SKIP() << "Fashion-MNIST is not on this machine";
+  train("fashion_conv", kSmall + "--threads 1");
+  const std::string once = weights();
+  train("fashion_conv", kSmall + "--threads 2");
+  EXPECT_TRUE(once == weights()) << "two threads";
+  train("fashion_conv", kSmall + "--threads 1 --no-memory-planning");
+  EXPECT_TRUE(once == weights()) << "without memory planning";
+  train("fashion_conv", kSmall + "--threads 1 --seed 2");
+  EXPECT_FALSE(once == weights()) << "another seed";
+}
+
+TEST_F(EndToEnd, ASecondStartCompilesNothing) {
+  if (!have("fashion_mnist/train")) GTEST_SKIP() << "Fashion-MNIST is not on this machine";
+  const std::string cache = "TRIREME_CACHE_DIR=" + path("cache") + " ";
+  const std::string command = cache + kTrireme + " train " + kJobs + "/fashion_conv.toml -o model " +
+                              "--set train.schedule=constant --set train.max_steps=2 --timings " +
+                              "--set data.test_limit=64 --no-sheet";
+  const std::string first = succeeds(command);
+  EXPECT_GT(number_behind(first, "first step after [0-9.]+ s: "), 0);
+  // Another batch size is no other Plan.
+  for (const char* batch : {"64", "1", "7", "100"}) {
+    const std::string again = succeeds(command + " --set data.batch=" + batch);
+    EXPECT_EQ(number_behind(again, "first step after [0-9.]+ s: "), 0) << batch;
+  }
+}
+
+TEST_F(EndToEnd, DumpsAndProfilesAreWritten) {
+  if (!have("mnist/train")) GTEST_SKIP() << "MNIST is not on this machine";
+  succeeds("TRIREME_DUMP=" + path("dump") + " TRIREME_PROFILE=" + path("trace.json") + " " +
+           kTrireme + " train " + kJobs + "/mnist_mlp.toml -o model " + kSmall);
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path("dump"))) {
+    if (entry.is_regular_file()) ++files;
+  }
+  EXPECT_GT(files, 8u);
+  EXPECT_THAT(read(path("trace.json")), HasSubstr("linear_0"));
+}
+
+TEST_F(EndToEnd, AProgramFileIsAModelToo) {
+  if (!have("mnist/train")) GTEST_SKIP() << "MNIST is not on this machine";
+  write(path("net.txt"),
+        "program net v1\n"
+        "param %w : f32[784, 10] = xavier_uniform(gain = 1.0)\n"
+        "block 0 (%image : f32[batch, 1, 28, 28]) {\n"
+        "  %0 = reshape(%image) {shape = shape[batch, 784]} : f32[batch, 784]\n"
+        "  %1 = matmul(%0, %w) {transpose_a = false, transpose_b = false} : f32[batch, 10]\n"
+        "  return %1\n"
+        "}\n");
+  write(path("net.toml"),
+        "[data]\ntrain = \"mnist/train\"\ntest = \"mnist/test\"\nlimit = 6400\n"
+        "[model]\nprogram = \"net.txt\"\n"
+        "[train]\nloss = \"cross_entropy\"\noptimizer = { momentum = { learning_rate = 0.05 } }\n");
+  const std::string output = succeeds(kTrireme + " train net.toml --no-sheet");
+  EXPECT_GT(number_behind(output, "test accuracy: "), 0.8);
+  EXPECT_THAT(succeeds(kTrireme + " inspect net.txt"), HasSubstr("matmul"));
+}
+
+TEST_F(EndToEnd, LinearRegressionPredictsNumbers) {
+  if (!have("california_housing/train")) GTEST_SKIP() << "California housing is not here";
+  const std::string output = train("housing_linear", "--set train.epochs=20");
+  const double mse = number_behind(output, "test mse: ");
+  EXPECT_LT(mse, 0.47);
+  const std::string eval = succeeds(kTrireme + " eval model --data california_housing/test");
+  EXPECT_NEAR(number_behind(eval, "mse: "), mse, 1e-4);
+  EXPECT_THAT(succeeds(kTrireme + " predict model --data california_housing/test --rows 0:2"),
+              HasSubstr("prediction"));
+}
+
+#ifdef TRIREME_WITH_EXAMPLES
+TEST_F(EndToEnd, ExamplesRun) {
+  const struct {
+    const char* name;
+    const char* needs;
+    const char* says;
+  } examples[] = {{"housing_linear", "california_housing/train", "test mse: "},
+                  {"softmax_regression", "mnist/train", "test accuracy: "},
+                  {"mlp", "mnist/train", "test accuracy: "},
+                  {"convolutional", "fashion_mnist/train", "test accuracy: "}};
+  for (const auto& example : examples) {
+    if (!have(example.needs)) continue;
+    const std::string output =
+        succeeds(std::string(TRIREME_EXAMPLES) + "/" + example.name + " --quick");
+    number_behind(output, example.says);
+    EXPECT_TRUE(std::filesystem::exists(path(std::string(example.name) + "/model.json")));
+  }
+}
+#endif
+
+TEST(CommandLine, HelpStartsWithExamples) {
+  const Outcome help = run(kTrireme + " --help");
+  EXPECT_EQ(help.code, 0);
+  EXPECT_LT(help.output.find("trireme train examples/jobs"), help.output.find("Options"));
+  EXPECT_THAT(help.output, HasSubstr("exit codes"));
+  const Outcome info = run(kTrireme + " info");
+  EXPECT_EQ(info.code, 0);
+  EXPECT_THAT(info.output, HasSubstr("threads"));
+}
+
+}  // namespace
+}  // namespace trireme::testing
