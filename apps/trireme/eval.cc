@@ -107,8 +107,10 @@ void eval(const Arguments& arguments) {
   const double result = classifies ? static_cast<double>(totals.right) / n : totals.squared / n;
   const char* name = classifies ? "accuracy" : "mse";
   if (arguments.json) {
-    const nlohmann::ordered_json json = {{"model", arguments.model}, {"data", arguments.data},
-                                         {"examples", totals.examples}, {name, result}};
+    const nlohmann::ordered_json json = {{"model", arguments.model},
+                                         {"data", arguments.data},
+                                         {"examples", totals.examples},
+                                         {name, result}};
     std::printf("%s\n", json.dump(2).c_str());
     return;
   }

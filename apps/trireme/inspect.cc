@@ -40,12 +40,12 @@ void print_cost(const tr::Program& program, tr::Session& session,
     }
   }
   const tr::MemoryReport memory = session.memory(fetches, mode, sizes);
-  std::printf("%s at batch %lld: %d kernels, %d library calls, arena %s "
-              "(%s if no two values shared memory), parameters %s\n",
-              mode.updates ? "training step" : "prediction",
-              static_cast<long long>(arguments.batch), memory.kernels, memory.library_calls,
-              megabytes(memory.arena_bytes).c_str(), megabytes(memory.sum_of_values).c_str(),
-              megabytes(memory.parameter_bytes).c_str());
+  std::printf(
+      "%s at batch %lld: %d kernels, %d library calls, arena %s "
+      "(%s if no two values shared memory), parameters %s\n",
+      mode.updates ? "training step" : "prediction", static_cast<long long>(arguments.batch),
+      memory.kernels, memory.library_calls, megabytes(memory.arena_bytes).c_str(),
+      megabytes(memory.sum_of_values).c_str(), megabytes(memory.parameter_bytes).c_str());
 }
 
 void print_program(const tr::Program& program, const Arguments& arguments) {

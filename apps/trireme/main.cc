@@ -61,7 +61,8 @@ int complain_of_usage(const CLI::App& app, const CLI::ParseError& error,
   std::string hint;
   if (chosen.empty()) {
     std::vector<std::string> names;
-    for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+    for (const CLI::App* command : app.get_subcommands(nullptr))
+      names.push_back(command->get_name());
     for (const std::string& word : words) {
       if (word.starts_with("-")) continue;
       const std::string near = nearest(word, names);
@@ -79,9 +80,8 @@ int complain_of_usage(const CLI::App& app, const CLI::ParseError& error,
     }
     hint += "trireme " + chosen[0]->get_name() + " --help";
   }
-  return complain(std::string(error.what()) + "\n  hint   " +
-                      (hint.empty() ? "trireme --help" : hint),
-                  2);
+  return complain(
+      std::string(error.what()) + "\n  hint   " + (hint.empty() ? "trireme --help" : hint), 2);
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ Examples from_images(const tr::Model& model, const std::vector<std::string>& pat
   }
   const auto& [input, preprocessing] = *model.preprocessing().begin();
   const auto n = static_cast<std::int64_t>(paths.size());
-  tr::Tensor joined(tr::f32, {n, preprocessing.channels, preprocessing.height, preprocessing.width});
+  tr::Tensor joined(tr::f32,
+                    {n, preprocessing.channels, preprocessing.height, preprocessing.width});
   std::byte* to = joined.bytes();
   for (const std::string& path : paths) {
     const tr::Tensor planes = tr::preprocess(tr::image::load(path), preprocessing);
@@ -67,8 +68,8 @@ Examples from_data(const tr::Model& model, const Arguments& arguments) {
   std::int64_t end = begin + 1;
   if (colon != std::string::npos) {
     const std::string text = arguments.rows.substr(colon + 1);
-    end = std::min(text.empty() ? dataset.size() : row_number(text, arguments.rows),
-                   dataset.size());
+    end =
+        std::min(text.empty() ? dataset.size() : row_number(text, arguments.rows), dataset.size());
   }
   Examples examples{{}, inputs_of(model, dataset.rows(begin, end))};
   for (std::int64_t row = begin; row < end; ++row) examples.names.push_back(std::to_string(row));
@@ -145,8 +146,8 @@ void predict(const Arguments& arguments) {
     throw tr::Error(tr::ErrorKind::usage, "predict: give picture files or --data, one of the two");
   }
   tr::Model model = tr::load_model(arguments.model, {.threads = arguments.threads});
-  const Examples examples = arguments.data.empty() ? from_images(model, arguments.images)
-                                                   : from_data(model, arguments);
+  const Examples examples =
+      arguments.data.empty() ? from_images(model, arguments.images) : from_data(model, arguments);
   const tr::Tensor output = model.predict(examples.feeds).at(0);
   // Scores of classes are what a model with names for its classes gives.
   const bool classes = output.rank() == 2 && output.dtype() == tr::f32 && output.dim(1) > 1 &&

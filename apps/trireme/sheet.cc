@@ -14,13 +14,12 @@ void save_sheet(const std::string& path, const std::string& title, const trireme
   for (std::int64_t i = 0; i < labels.elements(); ++i) {
     const std::int64_t truth = labels.data<std::int64_t>()[i];
     const std::int64_t predicted = winner(scores.data<float>() + i * classes, classes);
-    captions.push_back({class_name(class_names, truth), class_name(class_names, predicted),
-                        truth != predicted});
+    captions.push_back(
+        {class_name(class_names, truth), class_name(class_names, predicted), truth != predicted});
     if (truth != predicted) ++wrong;
   }
   const std::string text = title + ": " + std::to_string(wrong) + " of " +
                            std::to_string(captions.size()) + " wrong (true above predicted)";
-  trireme::image::save_png(path,
-                           trireme::image::contact_sheet(images, captions, {.title = text}));
+  trireme::image::save_png(path, trireme::image::contact_sheet(images, captions, {.title = text}));
   std::printf("test images, wrong ones marked: %s\n", path.c_str());
 }

@@ -44,9 +44,10 @@ void print_results(tr::Job& job, const tr::Metrics& metrics) {
   }
   std::printf("test accuracy: %.4f\n", metrics["accuracy"]);
   if (metrics.tensors().empty()) return;
-  std::printf("\nconfusion matrix: rows are true classes, columns predicted ones\n%s\n",
-              tr::confusion_table(metrics.tensor("confusion"),
-                                  job.test_data()->dataset().class_names()).c_str());
+  std::printf(
+      "\nconfusion matrix: rows are true classes, columns predicted ones\n%s\n",
+      tr::confusion_table(metrics.tensor("confusion"), job.test_data()->dataset().class_names())
+          .c_str());
 }
 
 bool has_pictures(tr::Job& job) {
@@ -57,16 +58,17 @@ bool has_pictures(tr::Job& job) {
 void print_timings(tr::Job& job) {
   const double seconds = seconds_since_start();
   const tr::SessionStatistics statistics = job.trainer().session().statistics();
-  std::printf("first step after %.3f s: %d kernels compiled, %d cached\n"
-              "arena bytes: %lld\nvalues bytes: %lld\n",
-              seconds, statistics.kernels_compiled, statistics.kernels_cached,
-              static_cast<long long>(statistics.arena_bytes),
-              static_cast<long long>(statistics.sum_of_values));
+  std::printf(
+      "first step after %.3f s: %d kernels compiled, %d cached\n"
+      "arena bytes: %lld\nvalues bytes: %lld\n",
+      seconds, statistics.kernels_compiled, statistics.kernels_cached,
+      static_cast<long long>(statistics.arena_bytes),
+      static_cast<long long>(statistics.sum_of_values));
 }
 
 void fit(tr::Job& job, const Arguments& arguments) {
-  tr::FitOptions options{.epochs = job.epochs(), .max_steps = job.max_steps(),
-                         .progress = !arguments.quiet};
+  tr::FitOptions options{
+      .epochs = job.epochs(), .max_steps = job.max_steps(), .progress = !arguments.quiet};
   options.after_step = [&](std::int64_t step, double loss) {
     if (arguments.timings && step == 1) print_timings(job);
     // Nine digits: the float itself, to compare runs bit by bit.

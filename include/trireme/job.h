@@ -21,7 +21,7 @@ struct JobOptions {
   std::optional<std::uint64_t> seed;  // instead of [train] seed
   std::string output;                 // instead of [output] directory
   int threads = 0;
-  bool trace_nan = false;             // these as in TrainerOptions
+  bool trace_nan = false;  // these as in TrainerOptions
   bool plan_memory = true;
   bool fuse = true;
   bool interpreter = false;
@@ -47,10 +47,10 @@ class TRIREME_API Job {
   const data::Batches& train_data();
   const data::Batches* test_data();  // null if the job names none
 
-  Program& program();      // with gradients and updates once trainer() was called
+  Program& program();  // with gradients and updates once trainer() was called
   Trainer& trainer();
-  Value output();          // what is predicted: probabilities of classes, or numbers
-  bool classifies();       // the loss is cross entropy
+  Value output();     // what is predicted: probabilities of classes, or numbers
+  bool classifies();  // the loss is cross entropy
   std::string input_name();
   std::string target_name();
   SaveOptions save_options();

@@ -31,13 +31,13 @@ struct RunOptions {
 
 // What a Session has cost so far.
 struct SessionStatistics {
-  int kernels = 0;           // in all compiled Plans together
-  int kernels_compiled = 0;  // turned into code by this process
-  int kernels_cached = 0;    // found on disk
-  int plans = 0;             // one for each set of fetches and mode, whatever the sizes
-  double compile_ms = 0;     // spent compiling, code generation included
-  std::int64_t arena_bytes = 0;   // of the last run
-  std::int64_t sum_of_values = 0; // what the last run would need if no two values shared memory
+  int kernels = 0;                 // in all compiled Plans together
+  int kernels_compiled = 0;        // turned into code by this process
+  int kernels_cached = 0;          // found on disk
+  int plans = 0;                   // one for each set of fetches and mode, whatever the sizes
+  double compile_ms = 0;           // spent compiling, code generation included
+  std::int64_t arena_bytes = 0;    // of the last run
+  std::int64_t sum_of_values = 0;  // what the last run would need if no two values shared memory
 };
 
 // What a compiled run needs at given sizes.

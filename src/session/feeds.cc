@@ -24,8 +24,8 @@ namespace {
 
 void check_form(const ir::Value& input, const Tensor& tensor) {
   if (tensor.dtype() != input.type.dtype) {
-    fail_mismatch(input, tensor, fmt::format("convert it: tensor.cast(trireme::{})",
-                                             name_of(input.type.dtype)));
+    fail_mismatch(input, tensor,
+                  fmt::format("convert it: tensor.cast(trireme::{})", name_of(input.type.dtype)));
   }
   if (tensor.rank() != input.type.rank()) {
     fail_mismatch(input, tensor,

@@ -50,8 +50,7 @@ double flops_of(const ir::Op& op, const SymbolSizes& sizes) {
   if (name == "conv2d_weight_gradient") {
     return convolution_flops(op.operands[1], op.result(), sizes);
   }
-  if (op.has(ir::Trait::view) || op.has(ir::Trait::generator) ||
-      op.has(ir::Trait::side_effect)) {
+  if (op.has(ir::Trait::view) || op.has(ir::Trait::generator) || op.has(ir::Trait::side_effect)) {
     return 0;
   }
   double largest = 0;
@@ -70,6 +69,19 @@ std::string processor_name() {
   return "unknown";
 }
 
+// Of "+avx2,-amx" only what is there.
+std::string present(const std::string& features) {
+  std::string result;
+  for (std::size_t begin = 0; begin < features.size();) {
+    const std::size_t end = std::min(features.find(',', begin), features.size());
+    if (features[begin] == '+') {
+      result += (result.empty() ? "" : " ") + features.substr(begin + 1, end - begin - 1);
+    }
+    begin = end + 1;
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string parameter_table(const Program& program) {
@@ -78,8 +90,8 @@ std::string parameter_table(const Program& program) {
     width = std::max(width, parameter->name().size());
     type_width = std::max(type_width, parameter->value->type.str().size());
   }
-  std::string text = fmt::format("{:<{}}  {:<{}}  {:>12}  initializer\n", "parameter", width, "type",
-                                 type_width, "elements");
+  std::string text = fmt::format("{:<{}}  {:<{}}  {:>12}  initializer\n", "parameter", width,
+                                 "type", type_width, "elements");
   std::int64_t total = 0;
   for (const auto& parameter : program.ir().parameters()) {
     const std::int64_t count = product(parameter->value->type.shape).evaluate({});
@@ -114,9 +126,9 @@ std::string system_information() {
   };
   add("trireme", TRIREME_VERSION);
   add("processor", processor_name());
-  add("target", fmt::format("{} {}, {}-byte vectors", target.triple, target.cpu,
-                            target.vector_bytes));
-  add("features", target.features);
+  add("target",
+      fmt::format("{} {}, {}-byte vectors", target.triple, target.cpu, target.vector_bytes));
+  add("features", present(target.features));
   add("threads", fmt::format("{} of {} processors", device::make_cpu_device(0)->threads(),
                              std::thread::hardware_concurrency()));
   add("libraries", TRIREME_LIBRARY_VERSIONS);

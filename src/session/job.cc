@@ -66,8 +66,8 @@ void Job::State::open_data() {
   const data::Dataset testing = prepared(*data.test, data.test_limit);
   for (const data::Column& column : {columns->input, columns->target}) {
     if (testing.column(column.name).shape != column.shape) {
-      fail_at(*data.test, fmt::format("column \"{}\" has another shape than in data.train",
-                                      column.name));
+      fail_at(*data.test,
+              fmt::format("column \"{}\" has another shape than in data.train", column.name));
     }
   }
   test = testing.batch(data.test_batch);
@@ -180,11 +180,11 @@ std::string Job::summary() {
   const std::int64_t elements = trainable_elements(program());
   Session& session = trainer().session();
   const std::int64_t batch_size = state_->train->batch_size();
-  const MemoryReport memory =
-      session.memory(trainer().training_fetches(), {.training = true, .updates = true},
-                     {{"batch", batch_size}});
+  const MemoryReport memory = session.memory(
+      trainer().training_fetches(), {.training = true, .updates = true}, {{"batch", batch_size}});
+  const int count = state_->network->layers;
   const std::string layers =
-      state_->network->layers == 0 ? "" : fmt::format("{} layers, ", state_->network->layers);
+      count == 0 ? "" : fmt::format("{} layer{}, ", count, count == 1 ? "" : "s");
   return fmt::format("{}: {}{} parameters, {} kernels ({} cached), arena {:.1f} MB at batch {}",
                      name(), layers, with_thousands(elements), memory.kernels,
                      session.statistics().kernels_cached,

@@ -81,8 +81,9 @@ data::Dataset open_dataset(const Node& node, const std::string& directory) {
   Table table(node);
   if (table.has("csv")) return open_csv(table, directory);
   if (table.has("images")) return open_idx(table, directory);
-  fail_at(node, "must name a data set (\"mnist/train\"), or be { csv = \"file\" } or "
-                "{ images = \"file\", labels = \"file\" }");
+  fail_at(node,
+          "must name a data set (\"mnist/train\"), or be { csv = \"file\" } or "
+          "{ images = \"file\", labels = \"file\" }");
 }
 
 Columns choose_columns(const data::Dataset& dataset, const DataSettings& settings,
@@ -97,8 +98,9 @@ Columns choose_columns(const data::Dataset& dataset, const DataSettings& setting
     if (input.empty() && column.name != target) input = column.name;
   }
   if (target.empty() || input.empty()) {
-    fail_at(where, "the data set has no obvious input and target; name them with data.input and "
-                   "data.target");
+    fail_at(where,
+            "the data set has no obvious input and target; name them with data.input and "
+            "data.target");
   }
   return {dataset.column(input), dataset.column(target)};
 }
@@ -110,9 +112,10 @@ data::Dataset check_labels(const data::Dataset& dataset, const std::string& colu
     const std::int64_t* begin = labels.data<std::int64_t>();
     for (std::int64_t i = 0; i < labels.elements(); ++i) {
       if (begin[i] >= 0 && begin[i] < classes) continue;
-      fail_data(fmt::format("label {} is out of range: the network ends in {} classes, so labels "
-                            "are 0 to {}",
-                            begin[i], classes, classes - 1));
+      fail_data(
+          fmt::format("label {} is out of range: the network ends in {} classes, so labels "
+                      "are 0 to {}",
+                      begin[i], classes, classes - 1));
     }
     return batch;
   });

@@ -22,7 +22,7 @@ nn::Activation read_activation(Table& table) {
 }
 
 nn::Pair read_pair(Table& table, const char* key, std::int64_t fallback) {
-  const std::vector<std::int64_t> pair = table.integers(key, {fallback, fallback}, 2);
+  const std::vector<std::int64_t> pair = table.sizes(key, {fallback, fallback}, 2);
   for (const std::int64_t size : pair) {
     if (size < 1) fail_at(*table.node(key), "must be at least 1");
   }
@@ -38,14 +38,14 @@ nn::Padding read_padding(Table& table) {
     fail_at(*node, "must be \"same\", \"valid\" or integers, but is " + kind_text(*node));
   }
   const bool four = node->kind == Node::Kind::list && node->items.size() == 4;
-  const std::vector<std::int64_t> sides = table.integers("padding", {}, four ? 4 : 2);
+  const std::vector<std::int64_t> sides = table.sizes("padding", {}, four ? 4 : 2);
   return four ? nn::Padding(sides[0], sides[1], sides[2], sides[3])
               : nn::Padding(sides[0], sides[1]);
 }
 
 Value linear(Table& table, Value x) {
   nn::LinearOptions options;
-  options.units = table.required_integer("units");
+  options.units = table.required_size("units");
   options.bias = table.boolean("bias", true);
   options.activation = read_activation(table);
   if (x.rank() == 4) x = nn::flatten(x);  // pictures become rows
@@ -54,12 +54,12 @@ Value linear(Table& table, Value x) {
 
 Value conv2d(Table& table, Value x) {
   nn::Conv2dOptions options;
-  options.channels = table.required_integer("channels");
+  options.channels = table.required_size("channels");
   options.kernel = read_pair(table, "kernel", 3);
   options.stride = read_pair(table, "stride", 1);
   options.padding = read_padding(table);
   options.dilation = read_pair(table, "dilation", 1);
-  options.groups = table.integer("groups", 1, 1);
+  options.groups = table.size("groups", 1);
   options.bias = table.boolean("bias", true);
   options.activation = read_activation(table);
   return nn::conv2d(x, options);
@@ -89,7 +89,7 @@ Value batch_norm(Table& table, Value x) {
 
 Value layer_norm(Table& table, Value x) {
   nn::LayerNormOptions options;
-  options.axes = static_cast<int>(std::min<std::int64_t>(table.integer("axes", 1, 1), 64));
+  options.axes = static_cast<int>(table.size("axes", 1));
   options.epsilon = table.number("epsilon", options.epsilon);
   options.affine = table.boolean("affine", true);
   return nn::layer_norm(x, options);
@@ -129,7 +129,6 @@ Value apply_layer(const Node& node, Value x) {
     names.push_back(name);
     if (name != choice.name) continue;
     Table table(*choice.options);
-    // Keys first: a misspelt `units` must not be reported as a missing one.
     const Value result = apply(table, x);
     table.done();
     return result;

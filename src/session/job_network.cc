@@ -58,7 +58,8 @@ void check_classes(const Network& network, const Node& model) {
 std::string identifier(const std::string& name) {
   std::string result;
   for (const char c : name) result += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (result.empty() || std::isdigit(static_cast<unsigned char>(result[0]))) result = "job_" + result;
+  if (result.empty() || std::isdigit(static_cast<unsigned char>(result[0])))
+    result = "job_" + result;
   return result;
 }
 

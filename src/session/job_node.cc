@@ -19,8 +19,8 @@ const Node* Node::find(const std::string& key) const {
 }
 
 void fail_at(const Node& node, const std::string& message) {
-  fail_data(fmt::format("{}: {}{}{}", node.where(), node.path, node.path.empty() ? "" : ": ",
-                        message));
+  fail_data(
+      fmt::format("{}: {}{}{}", node.where(), node.path, node.path.empty() ? "" : ": ", message));
 }
 
 std::string kind_text(const Node& node) {
@@ -48,7 +48,11 @@ bool Table::has(const char* key) { return node(key) != nullptr; }
 
 const Node& Table::required(const char* key) {
   if (const Node* found = node(key)) return *found;
-  fail_at(node_, fmt::format("\"{}\" is missing", key));
+  std::vector<std::string> given;
+  for (const auto& [name, member] : node_.members) given.push_back(name);
+  const std::string near = nearest(key, given);
+  fail_at(node_, fmt::format("\"{}\" is missing{}", key,
+                             near.empty() ? "" : "; is it what \"" + near + "\" is meant to be?"));
 }
 
 bool Table::boolean(const char* key, bool fallback) {
@@ -72,6 +76,14 @@ std::int64_t checked_integer(const Node& node, std::int64_t least) {
   return node.integer;
 }
 
+std::int64_t checked_size(const Node& node, std::int64_t least) {
+  const std::int64_t size = checked_integer(node, least);
+  if (size > kLargestSize) {
+    fail_at(node, fmt::format("must be at most {}, but is {}", kLargestSize, size));
+  }
+  return size;
+}
+
 }  // namespace
 
 std::int64_t Table::integer(const char* key, std::int64_t fallback, std::int64_t least) {
@@ -79,8 +91,11 @@ std::int64_t Table::integer(const char* key, std::int64_t fallback, std::int64_t
   return found == nullptr ? fallback : checked_integer(*found, least);
 }
 
-std::int64_t Table::required_integer(const char* key, std::int64_t least) {
-  return checked_integer(required(key), least);
+std::int64_t Table::required_size(const char* key) { return checked_size(required(key), 1); }
+
+std::int64_t Table::size(const char* key, std::int64_t fallback) {
+  const Node* found = node(key);
+  return found == nullptr ? fallback : checked_size(*found, 1);
 }
 
 double Table::number(const char* key, double fallback) {
@@ -102,15 +117,15 @@ std::string Table::text(const char* key, const std::string& fallback) {
   return found->text;
 }
 
-std::vector<std::int64_t> Table::integers(const char* key, std::vector<std::int64_t> fallback,
-                                          std::size_t count) {
+std::vector<std::int64_t> Table::sizes(const char* key, std::vector<std::int64_t> fallback,
+                                       std::size_t count) {
   const Node* found = node(key);
   if (found == nullptr) return fallback;
   if (found->kind != Node::Kind::list) {
-    return std::vector<std::int64_t>(count, checked_integer(*found, 0));
+    return std::vector<std::int64_t>(count, checked_size(*found, 0));
   }
   std::vector<std::int64_t> result;
-  for (const Node& item : found->items) result.push_back(checked_integer(item, 0));
+  for (const Node& item : found->items) result.push_back(checked_size(item, 0));
   if (result.size() != count) {
     fail_at(*found, fmt::format("must be an integer or a list of {}, but the list has {}", count,
                                 result.size()));

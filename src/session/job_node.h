@@ -37,6 +37,9 @@ void override_value(Node& root, const std::string& setting);
 [[noreturn]] void fail_at(const Node& node, const std::string& message);
 std::string kind_text(const Node& node);  // "text \"five\""
 
+// Larger units, windows or borders are a slip of the pen, and their products would overflow.
+inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 20;
+
 // Reads one table. A missing key gives the fallback.
 class Table {
  public:
@@ -44,14 +47,16 @@ class Table {
   bool has(const char* key);
   bool boolean(const char* key, bool fallback);
   std::int64_t integer(const char* key, std::int64_t fallback, std::int64_t least = 0);
-  std::int64_t required_integer(const char* key, std::int64_t least = 1);
+  // Sizes in a network: from 1 to kLargestSize.
+  std::int64_t size(const char* key, std::int64_t fallback);
+  std::int64_t required_size(const char* key);
   double number(const char* key, double fallback);
   std::string text(const char* key, const std::string& fallback);
-  const Node* node(const char* key);       // null if missing
-  const Node& required(const char* key);   // Errors: data
-  // A single integer stands for `count` equal ones.
-  std::vector<std::int64_t> integers(const char* key, std::vector<std::int64_t> fallback,
-                                     std::size_t count);
+  const Node* node(const char* key);      // null if missing
+  const Node& required(const char* key);  // Errors: data
+  // From 0 to kLargestSize. A single integer stands for `count` equal ones.
+  std::vector<std::int64_t> sizes(const char* key, std::vector<std::int64_t> fallback,
+                                  std::size_t count);
 
   // Errors: data, for a key nobody asked for. Call it last.
   void done() const;

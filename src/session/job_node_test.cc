@@ -82,8 +82,7 @@ TEST(JobNode, RefusesWrongTypes) {
               HasSubstr("x.toml:13: train.epochs: must be an integer, but is the text \"three\""));
   EXPECT_THAT(settings_error(replaced(kJob, "batch = 32", "batch = 0")),
               HasSubstr("data.batch: must be at least 1, but is 0"));
-  EXPECT_THAT(settings_error(replaced(kJob, "[data]", "[dota]")),
-              HasSubstr("\"data\" is missing"));
+  EXPECT_THAT(settings_error(replaced(kJob, "[data]", "[dota]")), HasSubstr("\"data\" is missing"));
 }
 
 TEST(JobNode, OverridesReplaceAndAdd) {

@@ -15,7 +15,7 @@ struct DataSettings {
   const Node* test = nullptr;  // may be null
   std::int64_t batch = 64;
   std::int64_t test_batch = 256;
-  std::int64_t limit = 0;       // examples to train on; 0: all
+  std::int64_t limit = 0;  // examples to train on; 0: all
   std::int64_t test_limit = 0;
   bool shuffle = true;
   std::string input, target;  // columns; empty: found out

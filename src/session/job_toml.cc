@@ -30,9 +30,8 @@ Node convert(const toml::node& from, const std::string& path, const std::string&
       to.members.emplace_back(name, std::move(member));
     }
     // toml++ sorts keys; the file's order is the better one for people.
-    std::stable_sort(to.members.begin(), to.members.end(), [](const auto& a, const auto& b) {
-      return a.second.line < b.second.line;
-    });
+    std::stable_sort(to.members.begin(), to.members.end(),
+                     [](const auto& a, const auto& b) { return a.second.line < b.second.line; });
   } else if (const auto* array = from.as_array()) {
     to.kind = Node::Kind::list;
     for (std::size_t i = 0; i < array->size(); ++i) {

@@ -146,7 +146,8 @@ void load_weights(const std::string& path, const Program& program, Session& sess
 Model load_model(const std::string& directory, const SessionOptions& options) {
   const std::string description_path = directory + "/" + kModelFile;
   const Description description(description_path, read_file(description_path));
-  auto state = std::make_unique<Model::State>(read_program(directory + "/" + kProgramFile), options);
+  auto state =
+      std::make_unique<Model::State>(read_program(directory + "/" + kProgramFile), options);
   state->input_ports = description.ports("inputs", state->program.inputs());
   state->output_ports = description.ports("outputs", state->outputs);
   state->labels = description.labels();

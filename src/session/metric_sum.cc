@@ -25,9 +25,8 @@ const auto& named(const Pairs& pairs, std::string_view name) {
     names.push_back(key);
   }
   const std::string near = nearest(std::string(name), names);
-  fail(ErrorKind::not_found,
-       fmt::format("nothing called \"{}\" was measured{}", name,
-                   near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+  fail(ErrorKind::not_found, fmt::format("nothing called \"{}\" was measured{}", name,
+                                         near.empty() ? "" : "; did you mean \"" + near + "\"?"));
 }
 
 }  // namespace

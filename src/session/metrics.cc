@@ -13,14 +13,16 @@ void check_classes(std::string_view metric, Value logits, Value label) {
   const bool fits = logits.rank() >= 1 && label.rank() + 1 == logits.rank() &&
                     Shape(logits.shape().begin(), logits.shape().end() - 1) == label.shape();
   if (!fits || !is_float(logits.dtype()) || label.dtype() != DType::i64) {
-    fail_usage(fmt::format("{}: label must be i64 with the shape of logits without the last axis\n"
-                           "  logits  {}\n  label   {}",
-                           metric, logits.str(), label.str()));
+    fail_usage(
+        fmt::format("{}: label must be i64 with the shape of logits without the last axis\n"
+                    "  logits  {}\n  label   {}",
+                    metric, logits.str(), label.str()));
   }
 }
 
 // Numbers 0, 1 ... along `axis` of `shape`, in the Program of `like`.
-Value numbers_along(Value like, const Shape& shape, std::int64_t axis, const SourceLocation& where) {
+Value numbers_along(Value like, const Shape& shape, std::int64_t axis,
+                    const SourceLocation& where) {
   ir::Program& program = *like.get()->program;
   ir::Op* op = program.append(*program.insertion_block, "iota", {},
                               {{"axis", axis}, {"dtype", DType::i64}, {"shape", shape}},
@@ -50,9 +52,10 @@ Metric top_k(Value logits, Value label, int k, SourceLocation where) {
   check_classes("top_k", logits, label);
   if (k < 1) fail_usage(fmt::format("top_k: k is {}, but must be at least 1", k));
   const Value column = reshape(label, {.shape = with_ones(label.shape(), 1)}, where);
-  const Value is_label = trireme::equal(column, numbers_along(logits, {logits.dim(-1)}, 0, where), where);
-  const Value of_label = sum(select(is_label, logits, 0.0, where), {.axes = {-1}, .keep = true},
-                             where);
+  const Value is_label =
+      trireme::equal(column, numbers_along(logits, {logits.dim(-1)}, 0, where), where);
+  const Value of_label =
+      sum(select(is_label, logits, 0.0, where), {.axes = {-1}, .keep = true}, where);
   const Value larger = cast(less(of_label, logits, where), {.dtype = f32}, where);
   const Value count = sum(larger, {.axes = {-1}}, where);
   return {fmt::format("top_{}_accuracy", k), share(less(count, double(k), where), where)};
@@ -67,9 +70,9 @@ Metric confusion_matrix(Value logits, Value label, SourceLocation where) {
   const Shape one_each = with_ones(label.shape(), 2);
   const Value predicted = argmax(logits, {.axes = {-1}}, where);
   const Value in_row = trireme::equal(reshape(label, {.shape = one_each}, where),
-                             numbers_along(logits, {classes, 1}, 0, where), where);
+                                      numbers_along(logits, {classes, 1}, 0, where), where);
   const Value in_column = trireme::equal(reshape(predicted, {.shape = one_each}, where),
-                                numbers_along(logits, {1, classes}, 1, where), where);
+                                         numbers_along(logits, {1, classes}, 1, where), where);
   const Value hit = cast(logical_and(in_row, in_column, where), {.dtype = f32}, where);
   return {"confusion", sum(hit, {.axes = {0}}, where), Metric::Combine::sum};
 }

@@ -31,9 +31,10 @@ void check_replaceable(const std::string& directory) {
       (fs::exists(directory + "/" + kModelFile, error) || fs::is_empty(directory, error))) {
     return;
   }
-  fail_usage(fmt::format("{} exists and is no saved model; it is left as it is\n"
-                         "  hint   choose another folder or remove it",
-                         directory));
+  fail_usage(
+      fmt::format("{} exists and is no saved model; it is left as it is\n"
+                  "  hint   choose another folder or remove it",
+                  directory));
 }
 
 // Puts `temporary` where `directory` is; what was there is then called `temporary`.

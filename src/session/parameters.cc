@@ -33,9 +33,8 @@ const ir::Parameter& find_parameter(const ir::Program& program, std::string_view
   std::vector<std::string> names;
   for (const auto& parameter : program.parameters()) names.push_back(parameter->name());
   const std::string near = nearest(std::string(name), names);
-  fail(ErrorKind::not_found,
-       fmt::format("{} has no parameter \"{}\"{}", program.name, name,
-                   near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+  fail(ErrorKind::not_found, fmt::format("{} has no parameter \"{}\"{}", program.name, name,
+                                         near.empty() ? "" : "; did you mean \"" + near + "\"?"));
 }
 
 }  // namespace trireme

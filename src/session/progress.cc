@@ -60,7 +60,8 @@ std::string duration_text(double seconds) {
 
 std::string with_thousands(std::int64_t number) {
   std::string digits = std::to_string(number);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > (number < 0 ? 1 : 0); at -= 3) {
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > (number < 0 ? 1 : 0);
+       at -= 3) {
     digits.insert(static_cast<std::size_t>(at), ",");
   }
   return digits;
@@ -89,10 +90,11 @@ void Progress::clear_line() {
 
 void Progress::draw(std::int64_t step, std::int64_t examples, const std::string& numbers) {
   const double spent = seconds();
-  const double share = static_cast<double>(step) / static_cast<double>(std::max<std::int64_t>(steps_, 1));
+  const double share =
+      static_cast<double>(step) / static_cast<double>(std::max<std::int64_t>(steps_, 1));
   const double left = share > 0 ? spent / share - spent : 0;
-  const std::string rate =
-      with_thousands(static_cast<std::int64_t>(static_cast<double>(examples) / std::max(spent, 1e-9)));
+  const std::string rate = with_thousands(
+      static_cast<std::int64_t>(static_cast<double>(examples) / std::max(spent, 1e-9)));
   if (terminal_) {
     std::string bar = progress_bar(share, kBarWidth);
     std::string line = fmt::format("epoch {}/{}  {}  {}/{}  {}  {} samples/s  {} left", epoch_,
@@ -105,7 +107,9 @@ void Progress::draw(std::int64_t step, std::int64_t examples, const std::string&
     drawn_ = true;
   } else {
     std::fputs(fmt::format("epoch {}/{}  step {}/{}  {}  {} samples/s  {} left\n", epoch_, epochs_,
-                           step, steps_, numbers, rate, duration_text(left)).c_str(), stdout);
+                           step, steps_, numbers, rate, duration_text(left))
+                   .c_str(),
+               stdout);
   }
   std::fflush(stdout);
   next_ = steady_clock::now() + (terminal_ ? steady_clock::duration(kTerminalInterval)
@@ -119,9 +123,11 @@ void Progress::end_epoch(std::int64_t examples, const std::string& numbers,
   const double spent = seconds();
   std::fputs(fmt::format("epoch {}/{}  {}{}  {} samples/s  {:.1f} s\n", epoch_, epochs_, numbers,
                          validation.empty() ? "" : "  |  test " + validation,
-                         with_thousands(static_cast<std::int64_t>(
-                             static_cast<double>(examples) / std::max(spent, 1e-9))),
-                         spent).c_str(), stdout);
+                         with_thousands(static_cast<std::int64_t>(static_cast<double>(examples) /
+                                                                  std::max(spent, 1e-9))),
+                         spent)
+                 .c_str(),
+             stdout);
   std::fflush(stdout);
 }
 

@@ -38,7 +38,7 @@ class Progress {
 
 // Parts of the line, apart for the tests.
 std::string progress_bar(double share, int width);
-std::string duration_text(double seconds);          // "0:03", "1:02:03"
-std::string with_thousands(std::int64_t number);    // "9,840"
+std::string duration_text(double seconds);        // "0:03", "1:02:03"
+std::string with_thousands(std::int64_t number);  // "9,840"
 
 }  // namespace trireme

@@ -26,8 +26,8 @@ std::vector<std::string> names_of_outputs(const SaveOptions& options) {
     return names;
   }
   if (options.output_names.size() != count) {
-    fail_usage(fmt::format("save: {} outputs, but {} output_names", count,
-                           options.output_names.size()));
+    fail_usage(
+        fmt::format("save: {} outputs, but {} output_names", count, options.output_names.size()));
   }
   return options.output_names;
 }
@@ -55,9 +55,8 @@ std::unique_ptr<ir::Program> inference_program(const Program& program, const Sav
 void check_inputs(const ir::Program& program, const SaveOptions& options) {
   if (options.inputs.empty()) return;
   for (const auto& needed : program.main().arguments) {
-    const bool listed = std::any_of(options.inputs.begin(), options.inputs.end(), [&](Value v) {
-      return v && v.get()->name == needed->name;
-    });
+    const bool listed = std::any_of(options.inputs.begin(), options.inputs.end(),
+                                    [&](Value v) { return v && v.get()->name == needed->name; });
     if (!listed) {
       fail_usage(fmt::format("save: the outputs need input \"{}\" : {}, which is not in .inputs",
                              needed->name, needed->type.str()));
@@ -86,8 +85,8 @@ Json describe(const ir::Program& program, const SaveOptions& options) {
     if (const auto found = options.preprocessing.find(input->name);
         found != options.preprocessing.end()) {
       const ImagePreprocessing& p = found->second;
-      port["image"] = {{"channels", p.channels}, {"height", p.height}, {"width", p.width},
-                       {"invert", p.invert}};
+      port["image"] = {
+          {"channels", p.channels}, {"height", p.height}, {"width", p.width}, {"invert", p.invert}};
     }
     json["inputs"].push_back(std::move(port));
   }

@@ -56,8 +56,8 @@ bool same_mode(const RunOptions& a, const RunOptions& b) {
       if (dim.symbol() == symbol) inputs.push_back(argument->name);
     }
   }
-  fail_usage(fmt::format("the size of \"{}\" is not known: feed {}", symbol,
-                         fmt::join(inputs, " or ")));
+  fail_usage(
+      fmt::format("the size of \"{}\" is not known: feed {}", symbol, fmt::join(inputs, " or ")));
 }
 
 }  // namespace
@@ -99,11 +99,11 @@ struct Session::State {
 
 codegen::Codegen& Session::State::code() {
   if (codegen == nullptr) {
-    codegen = options.interpreter
-                  ? codegen::make_interpreter()
-                  : codegen::make_llvm_codegen(
-                        {.cache_directory = codegen::default_cache_directory(),
-                         .threads = device->threads()});
+    codegen =
+        options.interpreter
+            ? codegen::make_interpreter()
+            : codegen::make_llvm_codegen({.cache_directory = codegen::default_cache_directory(),
+                                          .threads = device->threads()});
   }
   return *codegen;
 }
@@ -121,9 +121,10 @@ std::unique_ptr<Entry> Session::State::compile(const std::vector<Value>& fetches
   compiler::CompileOptions compile_options{
       .training = mode.training, .updates = mode.updates, .fuse = options.fuse};
   if (const std::string directory = environment("TRIREME_DUMP"); !directory.empty()) {
-    compile_options.dump_directory =
-        fmt::format("{}/plan{}_{}", directory, statistics.plans,
-                    mode.updates ? "update" : mode.training ? "training" : "inference");
+    compile_options.dump_directory = fmt::format("{}/plan{}_{}", directory, statistics.plans,
+                                                 mode.updates    ? "update"
+                                                 : mode.training ? "training"
+                                                                 : "inference");
   }
   auto entry = std::make_unique<Entry>();
   entry->fetches = fetches;
@@ -232,8 +233,8 @@ MemoryReport Session::memory(const std::vector<Value>& fetches, RunOptions optio
   report.sum_of_values = placement.sum_of_values;
   for (const plan::Buffer& buffer : plan.buffers) {
     if (buffer.kind != plan::BufferKind::parameter || buffer.alias_of >= 0) continue;
-    report.parameter_bytes += product(buffer.shape).evaluate(sizes) *
-                              static_cast<std::int64_t>(size_of(buffer.dtype));
+    report.parameter_bytes +=
+        product(buffer.shape).evaluate(sizes) * static_cast<std::int64_t>(size_of(buffer.dtype));
   }
   return report;
 }

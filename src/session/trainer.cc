@@ -86,8 +86,9 @@ void Trainer::State::fail_not_finite(double loss) {
       fmt::format("the loss is {} in step {} of epoch {}", loss, steps_of_fit, epochs_done + 1);
   if (trace == nullptr) {
     fail(ErrorKind::numeric,
-         what + "\n  hint   lower the learning rate or clip the gradient; with trace_nan "
-                "(--trace-nan) the layer that first made it is named");
+         what +
+             "\n  hint   lower the learning rate or clip the gradient; with trace_nan "
+             "(--trace-nan) the layer that first made it is named");
   }
   try {
     trace->find(training_fetches);
@@ -156,8 +157,7 @@ Metrics Trainer::fit(const data::Batches& batches, const FitOptions& options) {
     report.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (options.validation != nullptr) report.validation = state_->evaluate(*options.validation);
-    progress.end_epoch(report.training.examples(), report.training.str(),
-                       report.validation.str());
+    progress.end_epoch(report.training.examples(), report.training.str(), report.validation.str());
     if (options.after_epoch && !options.after_epoch(report)) break;
     if (options.max_steps > 0 && state_->steps_of_fit >= options.max_steps) break;
   }

@@ -79,8 +79,7 @@ TEST_F(EndToEnd, TrainEvaluatePredictAndInspect) {
 
   // A picture in a file gives what the same row of the data set gives.
   const data::Batch row = data::mnist("test").rows(0, 1);
-  image::save_png(path("seven.png"),
-                  image::from_planes(row.at("image").reshaped({1, 28, 28})));
+  image::save_png(path("seven.png"), image::from_planes(row.at("image").reshaped({1, 28, 28})));
   const std::regex first("\"score\": ([0-9.e-]+)");
   std::smatch of_file, of_row;
   const std::string file_json = succeeds(kTrireme + " predict model seven.png --json");
@@ -110,7 +109,8 @@ TEST_F(EndToEnd, TheSameSeedGivesTheSameBitsOnAnyNumberOfThreads) {
 TEST_F(EndToEnd, ASecondStartCompilesNothing) {
   if (!have("fashion_mnist/train")) GTEST_SKIP() << "Fashion-MNIST is not on this machine";
   const std::string cache = "TRIREME_CACHE_DIR=" + path("cache") + " ";
-  const std::string command = cache + kTrireme + " train " + kJobs + "/fashion_conv.toml -o model " +
+  const std::string command = cache + kTrireme + " train " + kJobs +
+                              "/fashion_conv.toml -o model " +
                               "--set train.schedule=constant --set train.max_steps=2 --timings " +
                               "--set data.test_limit=64 --no-sheet";
   const std::string first = succeeds(command);

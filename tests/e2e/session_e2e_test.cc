@@ -40,7 +40,8 @@ struct Net {
     loss = mean(nn::cross_entropy(logits, label));
   }
   TrainerOptions options() const {
-    return {.loss = loss, .optimizer = Adam{.learning_rate = 0.01},
+    return {.loss = loss,
+            .optimizer = Adam{.learning_rate = 0.01},
             .metrics = {accuracy(logits, label), confusion_matrix(logits, label)}};
   }
 };
@@ -184,8 +185,7 @@ TEST(Sessions, WrongFeedsAreTold) {
   const auto run = [&](const Feeds& feeds) { session.run(feeds, {net.loss}); };
   const Tensor x(f32, {3, 4}), label(i64, {3});
   fails(ErrorKind::usage, "input \"label\" : i64[batch] is needed", [&] { run({{"x", x}}); });
-  fails(ErrorKind::usage, "did you mean \"label\"?",
-        [&] { run({{"x", x}, {"lable", label}}); });
+  fails(ErrorKind::usage, "did you mean \"label\"?", [&] { run({{"x", x}, {"lable", label}}); });
   fails(ErrorKind::usage, "convert it: tensor.cast(trireme::i64)",
         [&] { run({{"x", x}, {"label", Tensor(i32, {3})}}); });
   fails(ErrorKind::usage, "axis 1 must be 4",
@@ -224,9 +224,8 @@ TEST(Training, NaNIsTracedToItsLayer) {
   Trainer trainer(program, {.loss = mean(nn::cross_entropy(logits, label)),
                             .optimizer = Sgd{.learning_rate = 0.1},
                             .trace_nan = true});
-  fails(ErrorKind::numeric, "culprit", [&] {
-    trainer.fit(points(64, 1).batch(32), {.epochs = 1, .progress = false});
-  });
+  fails(ErrorKind::numeric, "culprit",
+        [&] { trainer.fit(points(64, 1).batch(32), {.epochs = 1, .progress = false}); });
 }
 
 class Saving : public InFolder {};

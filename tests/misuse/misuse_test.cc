@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "command.h"
+#include "../command.h"
 
 namespace trireme::testing {
 namespace {
@@ -104,7 +104,8 @@ TEST_F(Misuse, TheGoodJobIsGood) {
 
 TEST_F(Misuse, JobOfAWrongType) {
   replace("job.toml", "epochs = 1", "epochs = \"one\"");
-  fails("train job.toml", 3, "job.toml:16: train.epochs: must be an integer, but is the text \"one\"");
+  fails("train job.toml", 3,
+        "job.toml:16: train.epochs: must be an integer, but is the text \"one\"");
 }
 
 TEST_F(Misuse, JobThatIsNoToml) {
@@ -119,14 +120,16 @@ TEST_F(Misuse, JobWithAnUnknownKey) {
 
 TEST_F(Misuse, JobWithAnUnknownLayer) {
   replace("job.toml", "\"flatten\"", "\"flaten\"");
-  fails("train job.toml", 3, "job.toml:9: model.layers[1]: unknown layer \"flaten\"; did you mean "
-                             "\"flatten\"?");
+  fails("train job.toml", 3,
+        "job.toml:9: model.layers[1]: unknown layer \"flaten\"; did you mean "
+        "\"flatten\"?");
 }
 
 TEST_F(Misuse, JobWithAnUnknownKeyOfALayer) {
   replace("job.toml", "kernel = 3", "kernal = 3");
-  fails("train job.toml", 3, "job.toml:8: model.layers[0].conv2d.kernal: unknown key; did you mean "
-                             "\"kernel\"?");
+  fails("train job.toml", 3,
+        "job.toml:8: model.layers[0].conv2d.kernal: unknown key; did you mean "
+        "\"kernel\"?");
 }
 
 TEST_F(Misuse, ShapesThatCannotMatchNameLayerAndLine) {
@@ -166,8 +169,9 @@ TEST_F(Misuse, FewerLabelsThanImages) {
 
 TEST_F(Misuse, CsvWithTextWhereANumberBelongs) {
   write(path("table.csv"), "a,b,price\n1,2,3\n4,five,6\n");
-  write(path("csv.toml"), "[data]\ntrain = \"table.csv\"\n[model]\nlayers = [{ linear = { units = 1 "
-                          "} }]\n[train]\nloss = \"mse\"\n");
+  write(path("csv.toml"),
+        "[data]\ntrain = \"table.csv\"\n[model]\nlayers = [{ linear = { units = 1 "
+        "} }]\n[train]\nloss = \"mse\"\n");
   fails("train csv.toml", 3, "table.csv:3");
   write(path("table.csv"), "a,b,price\n1,2,3\n4,6\n");
   fails("train csv.toml", 3, "table.csv:3");
@@ -188,7 +192,8 @@ TEST_F(Misuse, AFullDiskLeavesTheEarlierModel) {
   train();
   const std::string before = model();
   // A limit on the size of files stands for a full disk: the same code path, without mounting one.
-  const Outcome outcome = run_here("ulimit -f 1; " + kTrireme + " train job.toml --seed 9 --quiet "
+  const Outcome outcome = run_here("ulimit -f 1; " + kTrireme +
+                                   " train job.toml --seed 9 --quiet "
                                    "--set 'model.layers=[\"flatten\", {linear={units=400}}, "
                                    "{linear={units=4}}]'");
   EXPECT_EQ(outcome.code, 4) << outcome.output;
