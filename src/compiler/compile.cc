@@ -13,6 +13,7 @@
 #include "transforms/prune.h"
 #include "transforms/simplify.h"
 #include "transforms/specialise.h"
+#include "transforms/split_reductions.h"
 
 namespace trireme::compiler {
 namespace {
@@ -102,6 +103,7 @@ std::shared_ptr<const plan::Plan> compile(const ir::Program& source,
 
   transforms::simplify(*program);
   transforms::use_channels_last(*program);
+  transforms::split_reductions(*program);
   dump.program("channels_last", *program);
   transforms::merge_equal(*program);
   transforms::prune(*program, {.keep_side_effects = options.updates, .drop_inputs = true});
