@@ -10,7 +10,7 @@ namespace nn = trireme::nn;
 
 int main(int argc, char** argv) {
   const bool quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
-  const int epochs = quick ? 1 : 5;
+  const int epochs = quick ? 1 : 4;
   try {
     tr::Program program("convolutional");
     tr::Value image = program.input("image", tr::f32, {tr::batch, 1, 28, 28});

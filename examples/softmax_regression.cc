@@ -10,7 +10,7 @@ namespace nn = trireme::nn;
 
 int main(int argc, char** argv) {
   const bool quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
-  const int epochs = quick ? 1 : 8;
+  const int epochs = quick ? 1 : 5;
   try {
     tr::Program program("softmax_regression");
     tr::Value image = program.input("image", tr::f32, {tr::batch, 1, 28, 28});
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
     tr::Value loss = mean(nn::cross_entropy(logits, label));
 
     const auto train = tr::data::mnist("train").shuffle(1).take(quick ? 6400 : 60000).batch(64);
-    const auto rate = tr::Schedule::cosine(1e-3, epochs * train.size());
+    const auto rate = tr::Schedule::cosine(4e-3, epochs * train.size());
     tr::Trainer trainer(program, {.loss = loss,
                                   .optimizer = tr::Adam{.learning_rate = rate},
                                   .metrics = {tr::accuracy(logits, label)}});

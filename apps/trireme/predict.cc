@@ -1,5 +1,6 @@
 // trireme predict: a saved model applied to pictures or rows of a data set.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -80,8 +81,9 @@ Examples from_data(const tr::Model& model, const Arguments& arguments) {
 std::vector<std::int64_t> best(const float* scores, std::int64_t classes, std::int64_t k) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(classes));
   for (std::int64_t i = 0; i < classes; ++i) order[static_cast<std::size_t>(i)] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::int64_t a, std::int64_t b) { return scores[a] > scores[b]; });
+  std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+  });
   order.resize(static_cast<std::size_t>(std::min(k, classes)));
   return order;
 }

@@ -11,9 +11,9 @@ namespace trireme::job {
 
 std::string Node::where() const { return line > 0 ? fmt::format("{}:{}", file, line) : file; }
 
-const Node* Node::find(const std::string& key) const {
-  for (const auto& [name, node] : members) {
-    if (name == key) return &node;
+const Node* Node::find(const std::string& name) const {
+  for (const Node& member : members) {
+    if (member.key == name) return &member;
   }
   return nullptr;
 }
@@ -49,7 +49,7 @@ bool Table::has(const char* key) { return node(key) != nullptr; }
 const Node& Table::required(const char* key) {
   if (const Node* found = node(key)) return *found;
   std::vector<std::string> given;
-  for (const auto& [name, member] : node_.members) given.push_back(name);
+  for (const Node& member : node_.members) given.push_back(member.key);
   const std::string near = nearest(key, given);
   fail_at(node_, fmt::format("\"{}\" is missing{}", key,
                              near.empty() ? "" : "; is it what \"" + near + "\" is meant to be?"));
@@ -134,9 +134,9 @@ std::vector<std::int64_t> Table::sizes(const char* key, std::vector<std::int64_t
 }
 
 void Table::done() const {
-  for (const auto& [key, member] : node_.members) {
-    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
-    const std::string near = nearest(key, known_);
+  for (const Node& member : node_.members) {
+    if (std::find(known_.begin(), known_.end(), member.key) != known_.end()) continue;
+    const std::string near = nearest(member.key, known_);
     fail_at(member, fmt::format("unknown key{}\n  known  {}",
                                 near.empty() ? "" : "; did you mean \"" + near + "\"?",
                                 fmt::join(known_, ", ")));
@@ -147,7 +147,7 @@ Choice read_choice(const Node& node, const char* what) {
   static const Node empty;
   if (node.kind == Node::Kind::text) return {node.text, &empty, &node};
   if (node.kind == Node::Kind::table && node.members.size() == 1) {
-    return {node.members[0].first, &node.members[0].second, &node};
+    return {node.members[0].key, &node.members[0], &node};
   }
   fail_at(node, fmt::format("must be the name of {0} or a table with that name as its one key, "
                             "such as \"name\" or {{ name = {{ ... }} }}, but is {1}",

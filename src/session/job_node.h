@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace trireme::job {
@@ -18,14 +17,15 @@ struct Node {
   std::int64_t integer = 0;
   double number = 0;
   std::string text;
-  std::vector<Node> items;                            // list
-  std::vector<std::pair<std::string, Node>> members;  // table, in the file's order
-  std::string file;                                   // base name; "--set" for overrides
+  std::vector<Node> items;    // list
+  std::vector<Node> members;  // table, in the file's order
+  std::string key;            // of a member
+  std::string file;           // base name; "--set" for overrides
   int line = 0;
   std::string path;  // "train.epochs", "model.layers[2]"
 
   std::string where() const;  // "fashion.toml:12"
-  const Node* find(const std::string& key) const;
+  const Node* find(const std::string& name) const;
 };
 
 // Errors: data, with line and column.

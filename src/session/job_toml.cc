@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include <toml++/toml.h>
 
@@ -27,11 +28,13 @@ Node convert(const toml::node& from, const std::string& path, const std::string&
       Node member = convert(value, path.empty() ? name : path + "." + name, file, depth + 1);
       // An error is where the key stands, which for a long value may be lines above its start.
       member.line = static_cast<int>(key.source().begin.line);
-      to.members.emplace_back(name, std::move(member));
+      member.key = name;
+      to.members.push_back(std::move(member));
     }
     // toml++ sorts keys; the file's order is the better one for people.
-    std::stable_sort(to.members.begin(), to.members.end(),
-                     [](const auto& a, const auto& b) { return a.second.line < b.second.line; });
+    std::sort(to.members.begin(), to.members.end(), [](const Node& a, const Node& b) {
+      return std::tie(a.line, a.key) < std::tie(b.line, b.key);
+    });
   } else if (const auto* array = from.as_array()) {
     to.kind = Node::Kind::list;
     for (std::size_t i = 0; i < array->size(); ++i) {
@@ -60,7 +63,7 @@ void mark_override(Node& node, const std::string& path) {
   node.file = "--set";
   node.line = 0;
   node.path = path;
-  for (auto& [key, member] : node.members) mark_override(member, path + "." + key);
+  for (Node& member : node.members) mark_override(member, path + "." + member.key);
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     mark_override(node.items[i], fmt::format("{}[{}]", path, i));
   }
@@ -110,17 +113,19 @@ void override_value(Node& root, const std::string& setting) {
                              kind_text(*table)));
     }
     auto member = std::find_if(table->members.begin(), table->members.end(),
-                               [&](const auto& m) { return m.first == key; });
+                               [&](const Node& m) { return m.key == key; });
     if (member == table->members.end()) {
       Node fresh;
       mark_override(fresh, path.substr(0, dot));
-      member = table->members.insert(table->members.end(), {key, std::move(fresh)});
+      fresh.key = key;
+      member = table->members.insert(table->members.end(), std::move(fresh));
     }
     if (dot == std::string::npos) {
-      member->second = override_node(setting.substr(equals + 1), path);
+      *member = override_node(setting.substr(equals + 1), path);
+      member->key = key;
       return;
     }
-    table = &member->second;
+    table = &*member;
     begin = dot + 1;
   }
 }
