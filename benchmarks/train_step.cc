@@ -29,7 +29,8 @@ tr::Value mlp(const tr::Value& image) {
 }
 
 tr::Value lenet(const tr::Value& image) {
-  tr::Value x = nn::conv2d(image, {.channels = 6, .kernel = 5, .padding = 2, .activation = nn::relu});
+  tr::Value x =
+      nn::conv2d(image, {.channels = 6, .kernel = 5, .padding = 2, .activation = nn::relu});
   x = nn::max_pool(x, {.kernel = 2});
   x = nn::conv2d(x, {.channels = 16, .kernel = 5, .activation = nn::relu});
   x = nn::max_pool(x, {.kernel = 2});

@@ -51,7 +51,7 @@ std::string read_file(const std::string& path) {
     const ErrorKind kind = errno == ENOENT ? ErrorKind::not_found : ErrorKind::io;
     fail(kind, "cannot open " + path + ": " + reason(errno));
   }
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.fd, &status) != 0) fail_io("cannot read " + path + ": " + reason(errno));
   if (S_ISDIR(status.st_mode)) fail_io("cannot read " + path + ": it is a directory");
   std::string content;

@@ -11,8 +11,8 @@
 
 namespace trireme::codegen {
 
-using KernelFunction = void (*)(void* const* buffers, const std::int64_t* sizes,
-                                std::int64_t begin, std::int64_t end);
+using KernelFunction = void (*)(void* const* buffers, const std::int64_t* sizes, std::int64_t begin,
+                                std::int64_t end);
 
 // A kernel that can be called; safe to call from several threads at once.
 class CompiledKernel {

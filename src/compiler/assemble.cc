@@ -81,9 +81,7 @@ class Assembler {
 
   int storage_of(const ir::Value* value) { return plan::root_of(plan_, buffer_of(value)); }
 
-  void alias(int buffer, int of) {
-    plan_.buffers[static_cast<std::size_t>(buffer)].alias_of = of;
-  }
+  void alias(int buffer, int of) { plan_.buffers[static_cast<std::size_t>(buffer)].alias_of = of; }
 
   bool is_fetch(const ir::Value* value) const {
     const auto& results = program_.main().results;
@@ -95,7 +93,6 @@ class Assembler {
     return group.ops.size() == 1 && group.ops.front()->name() == "reshape" &&
            !is_fetch(group.ops.front()->result());
   }
-
 
   // Conservative: uses through any reshape count as uses of what is behind it.
   void find_last_uses() {
@@ -217,7 +214,8 @@ class Assembler {
     std::string layers, ops;
     std::string last_layer = "\n";
     for (const Op* op : group.ops) {
-      if (op->location.layer != last_layer && layers.find(op->location.layer) == std::string::npos) {
+      if (op->location.layer != last_layer &&
+          layers.find(op->location.layer) == std::string::npos) {
         layers += (layers.empty() ? "" : ", ") + op->location.layer;
       }
       last_layer = op->location.layer;

@@ -59,8 +59,8 @@ void give_fetches_storage(ir::Program& program) {
   std::unordered_set<const ir::Value*> seen;
   for (ir::Value*& result : program.main().results) {
     if (result->producer == nullptr || !seen.insert(result).second) {
-      const ir::Location location = result->producer != nullptr ? result->producer->location
-                                                                : ir::Location{};
+      const ir::Location location =
+          result->producer != nullptr ? result->producer->location : ir::Location{};
       result = program
                    .append(program.main(), "reshape", {result}, {{"shape", result->type.shape}},
                            location)
@@ -80,10 +80,8 @@ void generate_code(Assembly& assembly, codegen::Codegen& codegen) {
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     assembly.plan.kernels.push_back(
         {kernels[i]->name, kernel_ir::print(*kernels[i]),
-         [kernel = compiled[i]](void* const* buffers, const std::int64_t* sizes,
-                                std::int64_t begin, std::int64_t end) {
-           kernel->run(buffers, sizes, begin, end);
-         }});
+         [kernel = compiled[i]](void* const* buffers, const std::int64_t* sizes, std::int64_t begin,
+                                std::int64_t end) { kernel->run(buffers, sizes, begin, end); }});
   }
 }
 

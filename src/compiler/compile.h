@@ -26,7 +26,6 @@ struct CompileOptions {
 // needed, its fetches are in the order given. Nothing depends on the sizes of symbols.
 std::shared_ptr<const plan::Plan> compile(const ir::Program& program,
                                           const std::vector<const ir::Value*>& fetches,
-                                          codegen::Codegen& codegen,
-                                          const CompileOptions& options);
+                                          codegen::Codegen& codegen, const CompileOptions& options);
 
 }  // namespace trireme::compiler

@@ -67,8 +67,8 @@ class Twin {
     }
     for (auto& result : results) bindings.fetches.push_back(result.data());
     executor_->run(sizes, bindings);
-    const auto expected = ops::evaluate(program_.ir(), inputs, parameters, wanted,
-                                        {.training = options_.training});
+    const auto expected =
+        ops::evaluate(program_.ir(), inputs, parameters, wanted, {.training = options_.training});
     for (std::size_t i = 0; i < results.size(); ++i) {
       compare(fetches_[i].str(), results[i], expected[i].data, tolerance);
     }

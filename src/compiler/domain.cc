@@ -20,7 +20,8 @@ std::vector<bool> reduced_axes(const Op& op) {
   const std::size_t rank = op.operands[0]->type.shape.size();
   std::vector<bool> reduced(rank, axes.empty());
   for (const std::int64_t axis : axes) {
-    reduced[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis)] = true;
+    reduced[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis)] =
+        true;
   }
   return reduced;
 }
@@ -42,7 +43,8 @@ bool reads_in_place(const Op& op, const ir::Value& operand, const Domain& domain
   const Shape& to = shape_of(op);
   if (op.has(Trait::elementwise) || op.has(Trait::side_effect)) return from == to;
   if (op.name() == "reshape") {
-    return (domain.is_full(from) && domain.is_full(to)) || (domain.is_row(from) && domain.is_row(to));
+    return (domain.is_full(from) && domain.is_full(to)) ||
+           (domain.is_row(from) && domain.is_row(to));
   }
   if (op.name() == "broadcast") {
     if (from.empty()) return true;
@@ -96,17 +98,17 @@ bool Domain::is_row(const Shape& other) const {
 
 std::optional<Domain> common_domain(const std::vector<const Op*>& ops) {
   Domain domain;
-  const auto reduction = std::find_if(ops.begin(), ops.end(),
-                                      [](const Op* op) { return op->has(Trait::reduction); });
-  const auto largest = std::find_if(ops.begin(), ops.end(),
-                                    [](const Op* op) { return !shape_of(*op).empty(); });
+  const auto reduction =
+      std::find_if(ops.begin(), ops.end(), [](const Op* op) { return op->has(Trait::reduction); });
+  const auto largest =
+      std::find_if(ops.begin(), ops.end(), [](const Op* op) { return !shape_of(*op).empty(); });
   const Op& model = reduction != ops.end() ? **reduction
                     : largest != ops.end() ? **largest
                                            : *ops.front();
   domain.shape = shape_of(model);
   domain.has_reduction = reduction != ops.end();
-  domain.reduced = domain.has_reduction ? reduced_axes(model)
-                                        : std::vector<bool>(domain.shape.size(), false);
+  domain.reduced =
+      domain.has_reduction ? reduced_axes(model) : std::vector<bool>(domain.shape.size(), false);
   const std::unordered_set<const Op*> members(ops.begin(), ops.end());
   for (const Op* op : ops) {
     if (!fits(*op, domain, members)) return std::nullopt;

@@ -63,7 +63,8 @@ void Dump::groups(const ir::Program&, const std::vector<Group>& groups) {
     }
     text += "\n";
     for (const ir::Op* op : group.ops) {
-      text += "  " + (op->results.empty() ? std::string() : ir::name_in_text(op->result()) + " = ") +
+      text += "  " +
+              (op->results.empty() ? std::string() : ir::name_in_text(op->result()) + " = ") +
               op->name() + "(";
       for (std::size_t i = 0; i < op->operands.size(); ++i) {
         text += (i > 0 ? ", " : "") + ir::name_in_text(op->operands[i]);

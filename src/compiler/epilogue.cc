@@ -36,8 +36,7 @@ const ir::Value* spread_bias(const ir::Value* value) {
 
 }  // namespace
 
-Epilogue find_epilogue(const ir::Program& program, const Dependencies& dependencies,
-                       const Op& op) {
+Epilogue find_epilogue(const ir::Program& program, const Dependencies& dependencies, const Op& op) {
   Epilogue epilogue;
   const ops::Op& def = ops::Catalog::of(op);
   if (!def.takes_epilogue || op.result()->type.dtype != DType::f32) return epilogue;

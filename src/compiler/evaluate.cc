@@ -138,7 +138,8 @@ ExprId Evaluator::linear(std::span<const ExprId> index, const Shape& shape) {
     const Run* run = run_at(coordinates, sizes, i);
     const std::size_t next = run != nullptr ? i + run->coordinates.size() : i + 1;
     const ExprId term = run != nullptr ? run->position : coordinates[i];
-    const Dim stride = product(Shape(sizes.begin() + static_cast<std::ptrdiff_t>(next), sizes.end()));
+    const Dim stride =
+        product(Shape(sizes.begin() + static_cast<std::ptrdiff_t>(next), sizes.end()));
     position = k_.add(position, k_.mul(term, dim(stride)));
     i = next;
   }

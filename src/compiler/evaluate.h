@@ -24,8 +24,7 @@ class Evaluator {
             std::function<int(const ir::Value*)> buffer_of);
 
   // The element of `value` at `index`, one coordinate per dimension; zero where `guard` is false.
-  ExprId value_at(const ir::Value* value, const Index& index,
-                  ExprId guard = kernel_ir::kNoExpr);
+  ExprId value_at(const ir::Value* value, const Index& index, ExprId guard = kernel_ir::kNoExpr);
 
   // A Dim as an i64: a number, or a size parameter of the kernel.
   ExprId dim(const Dim& dim);

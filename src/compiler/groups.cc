@@ -29,7 +29,9 @@ constexpr std::size_t kMaxExternalValues = 24;
 class Merger {
  public:
   Merger(const ir::Program& program, const Dependencies& dependencies)
-      : program_(program), dependencies_(dependencies), leader_(static_cast<std::size_t>(dependencies.count())) {
+      : program_(program),
+        dependencies_(dependencies),
+        leader_(static_cast<std::size_t>(dependencies.count())) {
     std::iota(leader_.begin(), leader_.end(), 0);
     for (int i = 0; i < dependencies.count(); ++i) members_.push_back({i});
     results_.insert(program.main().results.begin(), program.main().results.end());
@@ -187,7 +189,8 @@ std::vector<Group> Merger::ordered() const {
   }
   std::set<std::pair<int, int>> ready;  // last op, group
   for (const int group : leaders) {
-    if (waiting[static_cast<std::size_t>(group)].empty()) ready.insert({members(group).back(), group});
+    if (waiting[static_cast<std::size_t>(group)].empty())
+      ready.insert({members(group).back(), group});
   }
   std::vector<Group> groups;
   while (!ready.empty()) {
@@ -211,8 +214,8 @@ std::vector<Group> Merger::ordered() const {
 }  // namespace
 
 Dependencies::Dependencies(const ir::Program& program) {
-  std::unordered_map<const ir::Value*, int> assigned;              // by which op, last
-  std::unordered_map<const ir::Value*, std::vector<int>> read;     // since then
+  std::unordered_map<const ir::Value*, int> assigned;           // by which op, last
+  std::unordered_map<const ir::Value*, std::vector<int>> read;  // since then
   for (const auto& owned : program.main().ops) {
     const Op* op = owned.get();
     const int i = count();

@@ -31,9 +31,10 @@ class GroupLowering {
         storage_of_(storage_of),
         kernel_(std::make_unique<kernel_ir::Kernel>()),
         k_(*kernel_),
-        evaluator_(group, k_, [this](const ir::Value* value) {
-          return buffer(storage_of_(value), value->type.dtype);
-        }),
+        evaluator_(group, k_,
+                   [this](const ir::Value* value) {
+                     return buffer(storage_of_(value), value->type.dtype);
+                   }),
         segments_(make_segments(group)),
         stages_(group, outputs),
         lanes_(lanes_of(group, target)) {}
@@ -60,7 +61,8 @@ class GroupLowering {
     const auto found = std::find(storages_.begin(), storages_.end(), storage);
     if (found != storages_.end()) return static_cast<int>(found - storages_.begin());
     storages_.push_back(storage);
-    kernel_->buffers.push_back({type, BufferRole::input, "b" + std::to_string(storages_.size() - 1)});
+    kernel_->buffers.push_back(
+        {type, BufferRole::input, "b" + std::to_string(storages_.size() - 1)});
     return static_cast<int>(storages_.size()) - 1;
   }
 
@@ -182,8 +184,8 @@ class GroupLowering {
     const Dim total = product(group_.domain.shape);
     set_trip(total, kBlock);
     const ExprId start = k_.mul(root_var(), k_.integer(kBlock));
-    Stmt vector = loop(LoopKind::vector,
-                       k_.min(k_.integer(kBlock), k_.sub(evaluator_.dim(total), start)));
+    Stmt vector =
+        loop(LoopKind::vector, k_.min(k_.integer(kBlock), k_.sub(evaluator_.dim(total), start)));
     const ExprId position = k_.add(start, k_.loop_var(vector.loop_var));
     const Index index = evaluator_.delinear(position, group_.domain.shape);
     for (const Output& output : outputs_) store_output(vector.body, output, index);
@@ -303,8 +305,8 @@ class GroupLowering {
 
   int unroll_of(const Segment& segment, int stage) const {
     if (stages_.reductions(stage).empty()) return 1;
-    const bool small = segment.extent.is_constant() &&
-                       segment.extent.constant() < 2 * lanes_ * kReductionUnroll;
+    const bool small =
+        segment.extent.is_constant() && segment.extent.constant() < 2 * lanes_ * kReductionUnroll;
     return small ? 1 : kReductionUnroll;
   }
 
@@ -339,8 +341,8 @@ class GroupLowering {
     const int slot = static_cast<int>(storages_.size());
     storages_.push_back(-1);
     const Dim elements = extent_of(segments_where(true));
-    kernel_->buffers.push_back({value->type.dtype, BufferRole::scratch,
-                                "s" + std::to_string(slot), evaluator_.dim(elements)});
+    kernel_->buffers.push_back({value->type.dtype, BufferRole::scratch, "s" + std::to_string(slot),
+                                evaluator_.dim(elements)});
     scratch_.push_back(
         {slot, elements * Dim(static_cast<std::int64_t>(size_of(value->type.dtype)))});
     store(body, slot, reduced_position(index), evaluator_.value_at(value, index));
@@ -386,8 +388,8 @@ class GroupLowering {
     } else {
       result = k_.accumulator(accumulator, op.operands[0]->type.dtype);
       if (def.finish) {
-        const ExprId count = k_.cast(evaluator_.dim(extent_of(segments_where(true))),
-                                     op.operands[0]->type.dtype);
+        const ExprId count =
+            k_.cast(evaluator_.dim(extent_of(segments_where(true))), op.operands[0]->type.dtype);
         result = def.finish(k_, result, count);
       }
     }

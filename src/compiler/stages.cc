@@ -25,14 +25,15 @@ Stages::Stages(const Group& group, const std::vector<Output>& outputs) : group_(
     for (const auto& result : op->results) stage_[result.get()] = stage;
   }
   for (const Output& output : outputs) {
-    const bool full = group.domain.is_full(output.value->type.shape) &&
-                      !(output.value->producer != nullptr &&
-                        output.value->producer->has(Trait::reduction));
+    const bool full =
+        group.domain.is_full(output.value->type.shape) &&
+        !(output.value->producer != nullptr && output.value->producer->has(Trait::reduction));
     if (full) count_ = std::max(count_, stage_of(output.value) + 1);
   }
   reductions_.resize(static_cast<std::size_t>(count_));
   for (const ir::Op* op : group.ops) {
-    if (op->has(Trait::reduction)) reductions_[static_cast<std::size_t>(pass_.at(op))].push_back(op);
+    if (op->has(Trait::reduction))
+      reductions_[static_cast<std::size_t>(pass_.at(op))].push_back(op);
   }
   kept_.resize(static_cast<std::size_t>(count_));
   if (group.domain.has_reduction) find_kept(group, outputs);

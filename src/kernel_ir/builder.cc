@@ -12,9 +12,7 @@ void require(bool condition, const char* what, ExprOp op) {
   if (!condition) fail_internal(std::string("kernel IR: ") + name_of(op) + ": " + what);
 }
 
-bool takes_integers(ExprOp op) {
-  return op == ExprOp::neg || op == ExprOp::abs;
-}
+bool takes_integers(ExprOp op) { return op == ExprOp::neg || op == ExprOp::abs; }
 
 bool same_width(DType a, DType b) { return size_of(a) == size_of(b) && is_float(a) != is_float(b); }
 

@@ -108,8 +108,7 @@ ExprId Builder::fold(const Expr& given) {
   if (count != 2) return kNoExpr;
 
   // Constants to the right, then by number, so that a+b and b+a are one.
-  if (commutes(e) && !is_constant(e.args[1]) &&
-      (is_constant(e.args[0]) || e.args[0] > e.args[1])) {
+  if (commutes(e) && !is_constant(e.args[1]) && (is_constant(e.args[0]) || e.args[0] > e.args[1])) {
     std::swap(e.args[0], e.args[1]);
   }
   const ExprId folded = is_float(argument) ? fold_float(e) : fold_integer(e);

@@ -11,13 +11,13 @@ namespace trireme::kernel_ir {
 namespace {
 
 constexpr const char* kOpNames[] = {
-    "constant", "size",  "loop_var", "load",       "accumulator", "accumulator_index",
-    "neg",      "abs",   "sqrt",     "floor",      "ceil",        "round_even",
-    "trunc",    "not",   "exp",      "log",        "tanh",        "sigmoid",
-    "erf",      "sin",   "cos",      "cast",       "bitcast",     "add",
-    "sub",      "mul",   "div",      "rem",        "min",         "max",
-    "pow",      "and",   "or",       "xor",        "shl",         "shr",
-    "eq",       "ne",    "lt",       "le",         "select",      "fma"};
+    "constant", "size", "loop_var", "load",  "accumulator", "accumulator_index",
+    "neg",      "abs",  "sqrt",     "floor", "ceil",        "round_even",
+    "trunc",    "not",  "exp",      "log",   "tanh",        "sigmoid",
+    "erf",      "sin",  "cos",      "cast",  "bitcast",     "add",
+    "sub",      "mul",  "div",      "rem",   "min",         "max",
+    "pow",      "and",  "or",       "xor",   "shl",         "shr",
+    "eq",       "ne",   "lt",       "le",    "select",      "fma"};
 
 constexpr const char* kReduceNames[] = {"sum", "prod", "min", "max", "argmin", "argmax"};
 
@@ -59,8 +59,7 @@ const char* name_of(ExprOp op) { return kOpNames[static_cast<std::size_t>(op)]; 
 const char* name_of(ReduceOp op) { return kReduceNames[static_cast<std::size_t>(op)]; }
 
 bool Expr::operator==(const Expr& other) const {
-  return op == other.op && type == other.type && index == other.index &&
-         integer == other.integer &&
+  return op == other.op && type == other.type && index == other.index && integer == other.integer &&
          std::bit_cast<std::uint64_t>(number) == std::bit_cast<std::uint64_t>(other.number) &&
          args[0] == other.args[0] && args[1] == other.args[1] && args[2] == other.args[2];
 }

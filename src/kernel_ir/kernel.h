@@ -29,8 +29,21 @@ enum class ExprOp : std::uint8_t {
 
   // One argument. Floats only: sqrt floor ceil round_even trunc and the maths functions. neg and
   // abs of integers wrap. logical_not is for booleans.
-  neg, abs, sqrt, floor, ceil, round_even, trunc, logical_not,
-  exp, log, tanh, sigmoid, erf, sin, cos,  // removed by expand_math() for f32
+  neg,
+  abs,
+  sqrt,
+  floor,
+  ceil,
+  round_even,
+  trunc,
+  logical_not,
+  exp,
+  log,
+  tanh,
+  sigmoid,
+  erf,
+  sin,
+  cos,      // removed by expand_math() for f32
   cast,     // to `type`. float to integer truncates; NaN gives 0, out of range saturates. integer
             // to integer wraps. to boolean is "not equal to 0"
   bitcast,  // between i32 and f32, i64 and f64
@@ -39,18 +52,31 @@ enum class ExprOp : std::uint8_t {
   // division by zero gives 0; rem of floats is fmod. min and max give NaN if either argument is
   // NaN, and the first of equal ones (zeros of both signs). pow is for floats. Booleans know only
   // min, max, the bit operations and comparisons.
-  add, sub, mul, div, rem, min, max, pow,
-  bit_and, bit_or, bit_xor,  // integers and boolean
-  shl, shr,                  // integers; shr is logical; the count is taken modulo the width
-  eq, ne, lt, le,                      // give boolean; false if either argument is NaN, ne true
+  add,
+  sub,
+  mul,
+  div,
+  rem,
+  min,
+  max,
+  pow,
+  bit_and,
+  bit_or,
+  bit_xor,  // integers and boolean
+  shl,
+  shr,  // integers; shr is logical; the count is taken modulo the width
+  eq,
+  ne,
+  lt,
+  le,  // give boolean; false if either argument is NaN, ne true
 
   // Three arguments
   select,  // args[0] ? args[1] : args[2]
   fma,     // args[0] * args[1] + args[2], rounded once; floats only
 };
 
-int argument_count(ExprOp op);    // 0 to 3; a load has 1 or 2 and counts as a leaf with 0
-const char* name_of(ExprOp op);   // "add"
+int argument_count(ExprOp op);   // 0 to 3; a load has 1 or 2 and counts as a leaf with 0
+const char* name_of(ExprOp op);  // "add"
 
 struct Expr {
   ExprOp op;
@@ -122,8 +148,8 @@ enum class BufferRole : std::uint8_t {
 struct Buffer {
   DType type;
   BufferRole role;
-  std::string name;                    // for people
-  ExprId scratch_elements = kNoExpr;   // scratch only; uses sizes and constants
+  std::string name;                   // for people
+  ExprId scratch_elements = kNoExpr;  // scratch only; uses sizes and constants
 };
 
 // buffers and sizes are the kernel's parameters, in this order. Compiled form:
@@ -135,10 +161,10 @@ class Kernel {
  public:
   std::string name;
   std::vector<Buffer> buffers;
-  std::vector<std::string> sizes;          // names, for people
-  std::int32_t loop_vars = 0;              // how many there are
+  std::vector<std::string> sizes;  // names, for people
+  std::int32_t loop_vars = 0;      // how many there are
   std::int32_t accumulators = 0;
-  Stmt root;                               // the parallel loop
+  Stmt root;  // the parallel loop
 
   const std::vector<Expr>& exprs() const { return exprs_; }
   const Expr& expr(ExprId id) const { return exprs_[static_cast<std::size_t>(id)]; }

@@ -162,12 +162,11 @@ Kernel row_sum() {
   k.accumulators = 1;
   Builder b(k);
   const ExprId at = b.add(b.mul(b.loop_var(0), b.size(1)), b.loop_var(1));
-  k.root = make_loop(
-      LoopKind::parallel, 0, b.size(0),
-      {make_declare(0, ReduceOp::sum, f32),
-       make_loop(LoopKind::vector, 1, b.size(1),
-                 {make_accumulate(0, ReduceOp::sum, f32, b.load(0, at))}, 8, 4),
-       make_store(1, b.loop_var(0), b.accumulator(0, f32))});
+  k.root = make_loop(LoopKind::parallel, 0, b.size(0),
+                     {make_declare(0, ReduceOp::sum, f32),
+                      make_loop(LoopKind::vector, 1, b.size(1),
+                                {make_accumulate(0, ReduceOp::sum, f32, b.load(0, at))}, 8, 4),
+                      make_store(1, b.loop_var(0), b.accumulator(0, f32))});
   return k;
 }
 

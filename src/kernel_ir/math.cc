@@ -47,8 +47,8 @@ class Maths {
   ExprId tanh(ExprId x) {
     const ExprId a = b_.unary(ExprOp::abs, x);
     const ExprId z = b_.mul(a, a);
-    const ExprId q = polynomial(z, {-0x1.55553ep-2, 0x1.1109dcp-3, -0x1.b89ed8p-5, 0x1.54e014p-6,
-                                    -0x1.830be6p-8});
+    const ExprId q = polynomial(
+        z, {-0x1.55553ep-2, 0x1.1109dcp-3, -0x1.b89ed8p-5, 0x1.54e014p-6, -0x1.830be6p-8});
     const ExprId small = b_.fma(b_.mul(a, z), q, a);
     const ExprId e = exp_inside(b_.min(b_.add(a, a), f32(20)));
     const ExprId large = b_.sub(f32(1), b_.div(f32(2), b_.add(e, f32(1))));
@@ -59,15 +59,15 @@ class Maths {
     const ExprId tiny = b_.lt(x, f32(0x1p-126));
     const ExprId scaled = b_.select(tiny, b_.mul(x, f32(0x1p23)), x);
     const ExprId bits = b_.add(b_.bitcast(scaled, DType::i32), i32(0x3f800000 - 0x3f3504f3));
-    const ExprId exponent = b_.add(b_.binary(ExprOp::shr, bits, i32(23)),
-                                   b_.select(tiny, i32(-127 - 23), i32(-127)));
+    const ExprId exponent =
+        b_.add(b_.binary(ExprOp::shr, bits, i32(23)), b_.select(tiny, i32(-127 - 23), i32(-127)));
     const ExprId e = b_.cast(exponent, DType::f32);
     const ExprId mantissa = b_.add(b_.logical_and(bits, i32(0x7fffff)), i32(0x3f3504f3));
     const ExprId f = b_.sub(b_.bitcast(mantissa, DType::f32), f32(1));
 
-    const ExprId q = polynomial(f, {0x1.555546p-2, -0x1.ffffeep-3, 0x1.99a546p-3, -0x1.5562ep-3,
-                                    0x1.2332b4p-3, -0x1.fb438ep-4, 0x1.e651a4p-4, -0x1.e2e7cep-4,
-                                    0x1.1b3e5ap-4});
+    const ExprId q =
+        polynomial(f, {0x1.555546p-2, -0x1.ffffeep-3, 0x1.99a546p-3, -0x1.5562ep-3, 0x1.2332b4p-3,
+                       -0x1.fb438ep-4, 0x1.e651a4p-4, -0x1.e2e7cep-4, 0x1.1b3e5ap-4});
     const ExprId z = b_.mul(f, f);
     ExprId y = b_.fma(e, f32(-0x1.05c610p-29), b_.mul(b_.mul(f, z), q));
     y = b_.add(b_.fma(f32(-0.5), z, y), f);
@@ -85,9 +85,9 @@ class Maths {
     const ExprId small = b_.fma(x, q, x);
 
     const ExprId a = b_.min(b_.unary(ExprOp::abs, x), f32(3.95));
-    const ExprId u = polynomial(a, {-0x1.20e8c4p0, -0x1.4570acp-1, -0x1.af27fp-4, 0x1.737e3cp-6,
-                                    -0x1.800fc8p-9, 0x1.9ff6e8p-15, 0x1.7e5cd2p-15,
-                                    -0x1.4b65dcp-18});
+    const ExprId u =
+        polynomial(a, {-0x1.20e8c4p0, -0x1.4570acp-1, -0x1.af27fp-4, 0x1.737e3cp-6, -0x1.800fc8p-9,
+                       0x1.9ff6e8p-15, 0x1.7e5cd2p-15, -0x1.4b65dcp-18});
     const ExprId large = with_sign(b_.sub(f32(1), exp_inside(b_.mul(a, u))), x);
     return b_.select(b_.lt(f32(0.925), a), large, small);
   }
@@ -102,10 +102,10 @@ class Maths {
     v = b_.max(b_.min(v, f64(1000)), f64(-1000));
     const ExprId t = b_.add(v, f64(kRound64));
     const ExprId r = b_.mul(b_.sub(v, b_.sub(t, f64(kRound64))), f64(0x1.62e42fefa39efp-1));
-    const ExprId q = polynomial(r, {0x1.ffffffffee6d2p-2, 0x1.555555554cf75p-3,
-                                    0x1.55555581ec550p-5, 0x1.1111112ebee6ep-7,
-                                    0x1.6c1635296f157p-10, 0x1.a01970d38eaacp-13,
-                                    0x1.a17543378ab05p-16, 0x1.73055ce14d5dap-19});
+    const ExprId q =
+        polynomial(r, {0x1.ffffffffee6d2p-2, 0x1.555555554cf75p-3, 0x1.55555581ec550p-5,
+                       0x1.1111112ebee6ep-7, 0x1.6c1635296f157p-10, 0x1.a01970d38eaacp-13,
+                       0x1.a17543378ab05p-16, 0x1.73055ce14d5dap-19});
     const ExprId p = b_.fma(b_.fma(q, r, f64(1)), r, f64(1));
     const ExprId n = b_.add(b_.bitcast(t, DType::i64), i64(1023));
     const ExprId power = b_.bitcast(b_.binary(ExprOp::shl, n, i64(52)), DType::f64);
@@ -148,15 +148,13 @@ class Maths {
   }
 
   // n, at the place of a float's exponent.
-  ExprId shifted(ExprId t) {
-    return b_.binary(ExprOp::shl, b_.bitcast(t, DType::i32), i32(23));
-  }
+  ExprId shifted(ExprId t) { return b_.binary(ExprOp::shl, b_.bitcast(t, DType::i32), i32(23)); }
 
   // exp where the result is a normal number; elsewhere, and for NaN, anything.
   ExprId exp_inside(ExprId x) {
     const Reduced a = reduce_exp(x);
-    const ExprId q = polynomial(
-        a.r, {0x1.p-1, 0x1.55548ep-3, 0x1.55545ep-5, 0x1.123bep-7, 0x1.6db4e4p-10});
+    const ExprId q =
+        polynomial(a.r, {0x1.p-1, 0x1.55548ep-3, 0x1.55545ep-5, 0x1.123bep-7, 0x1.6db4e4p-10});
     const ExprId p = b_.fma(b_.fma(q, a.r, f32(1)), a.r, f32(1));
     return b_.bitcast(b_.add(b_.bitcast(p, DType::i32), shifted(a.t)), DType::f32);
   }
@@ -169,18 +167,17 @@ class Maths {
     ExprId r = b_.fma(n, f64(-0x1.921fb54442d18p0), wide);
     r = b_.cast(b_.fma(n, f64(-0x1.1a62633145c07p-54), r), DType::f32);
     r = b_.max(b_.min(r, f32(0.7861)), f32(-0.7861));
-    const ExprId turns =
-        b_.add(b_.cast(b_.bitcast(t, DType::i64), DType::i32), i32(quarter));
+    const ExprId turns = b_.add(b_.cast(b_.bitcast(t, DType::i64), DType::i32), i32(quarter));
 
     const ExprId z = b_.mul(r, r);
-    const ExprId sq = polynomial(z, {-0x1.555556p-3, 0x1.111108p-7, -0x1.a00f94p-13, 0x1.6cd5ecp-19});
+    const ExprId sq =
+        polynomial(z, {-0x1.555556p-3, 0x1.111108p-7, -0x1.a00f94p-13, 0x1.6cd5ecp-19});
     const ExprId sine = b_.fma(b_.mul(r, z), sq, r);
     const ExprId cq = polynomial(z, {0x1.55554ap-5, -0x1.6c0c82p-10, 0x1.99ff3ep-16});
     const ExprId cosine = b_.fma(b_.mul(z, z), cq, b_.fma(f32(-0.5), z, f32(1)));
     const ExprId even = b_.eq(b_.logical_and(turns, i32(1)), i32(0));
     const ExprId value = b_.select(even, sine, cosine);
-    const ExprId sign =
-        b_.binary(ExprOp::shl, b_.logical_and(turns, i32(2)), i32(30));
+    const ExprId sign = b_.binary(ExprOp::shl, b_.logical_and(turns, i32(2)), i32(30));
     const ExprId bits = b_.binary(ExprOp::bit_xor, b_.bitcast(value, DType::i32), sign);
     return b_.bitcast(bits, DType::f32);
   }
@@ -193,9 +190,9 @@ class Maths {
     const ExprId m = b_.bitcast(digits, DType::f64);
     const ExprId s = b_.div(b_.sub(m, f64(1)), b_.add(m, f64(1)));
     const ExprId z = b_.mul(s, s);
-    const ExprId q = polynomial(z, {0x1.5555555553908p-1, 0x1.999999a2ac412p-2,
-                                    0x1.24924166b682dp-2, 0x1.c72282225fbcap-3,
-                                    0x1.732acf9d828b0p-3, 0x1.588845a22f4a7p-3});
+    const ExprId q =
+        polynomial(z, {0x1.5555555553908p-1, 0x1.999999a2ac412p-2, 0x1.24924166b682dp-2,
+                       0x1.c72282225fbcap-3, 0x1.732acf9d828b0p-3, 0x1.588845a22f4a7p-3});
     const ExprId l = b_.fma(b_.mul(s, z), q, b_.add(s, s));
     return b_.fma(l, f64(0x1.71547652b82fep0), b_.cast(e, DType::f64));
   }
@@ -213,8 +210,8 @@ class Maths {
     value = b_.select(b_.eq(a, f32(0)), b_.select(below, inf, f32(0)), value);
     value = b_.select(b_.eq(a, inf), b_.select(below, f32(0), inf), value);
     value = b_.select(odd, with_sign(value, x), value);
-    const ExprId broken = b_.logical_and(
-        b_.logical_and(b_.lt(x, f32(0)), b_.lt(a, inf)), b_.unary(ExprOp::logical_not, whole));
+    const ExprId broken = b_.logical_and(b_.logical_and(b_.lt(x, f32(0)), b_.lt(a, inf)),
+                                         b_.unary(ExprOp::logical_not, whole));
     value = b_.select(broken, f32(kNan), value);
     const ExprId numbers = b_.logical_and(b_.eq(x, x), b_.eq(y, y));
     value = b_.select(numbers, value, b_.add(x, y));

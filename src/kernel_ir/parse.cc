@@ -61,8 +61,9 @@ class Parser {
 
   [[noreturn]] void wrong(const std::string& wanted) {
     const std::string_view word = peek();
-    fail_data("kernel text, line " + std::to_string(line_) + ": expected " + wanted + ", found " +
-              (word.empty() ? std::string("the end") : "'" + std::string(word.substr(0, 40)) + "'"));
+    fail_data(
+        "kernel text, line " + std::to_string(line_) + ": expected " + wanted + ", found " +
+        (word.empty() ? std::string("the end") : "'" + std::string(word.substr(0, 40)) + "'"));
   }
 
   bool accept(std::string_view word) {

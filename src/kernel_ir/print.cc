@@ -66,9 +66,8 @@ std::string expr_text(const Expr& e) {
 
 void print_stmt(const Stmt& s, int indent, std::string& out) {
   const std::string space(static_cast<std::size_t>(indent) * 2, ' ');
-  const std::string reduction =
-      " a" + std::to_string(s.accumulator) + " " + name_of(s.reduce) + " " +
-      std::string(name_of(s.type));
+  const std::string reduction = " a" + std::to_string(s.accumulator) + " " + name_of(s.reduce) +
+                                " " + std::string(name_of(s.type));
   out += space;
   switch (s.kind) {
     case StmtKind::loop:

@@ -68,8 +68,7 @@ class Verifier {
       case ExprOp::size: return e.type == DType::i64 && index_below(kernel_.sizes.size());
       case ExprOp::loop_var:
         return e.type == DType::i64 && index_below(static_cast<std::size_t>(kernel_.loop_vars));
-      case ExprOp::accumulator:
-        return index_below(static_cast<std::size_t>(kernel_.accumulators));
+      case ExprOp::accumulator: return index_below(static_cast<std::size_t>(kernel_.accumulators));
       case ExprOp::accumulator_index:
         return e.type == DType::i64 && index_below(static_cast<std::size_t>(kernel_.accumulators));
       case ExprOp::load:
@@ -151,8 +150,8 @@ class Verifier {
   int check_accumulator_use(const Expr& e, const std::string& where) const {
     for (const auto& [number, accumulator] : accumulators_) {
       if (number != e.index) continue;
-      const bool arg = accumulator.reduce == ReduceOp::argmin ||
-                       accumulator.reduce == ReduceOp::argmax;
+      const bool arg =
+          accumulator.reduce == ReduceOp::argmin || accumulator.reduce == ReduceOp::argmax;
       if (e.op == ExprOp::accumulator_index) require(arg, where + ": the reduction has no index");
       else require(accumulator.type == e.type, where + " has another type than its declaration");
       return accumulator.depth;
@@ -211,8 +210,8 @@ class Verifier {
     }
     const bool bits = s.reduce == ReduceOp::min || s.reduce == ReduceOp::max;
     require(bits || s.type != DType::boolean, where + ": booleans know only min and max");
-    accumulators_.emplace_back(
-        s.accumulator, Accumulator{s.reduce, s.type, static_cast<int>(loops_.size())});
+    accumulators_.emplace_back(s.accumulator,
+                               Accumulator{s.reduce, s.type, static_cast<int>(loops_.size())});
   }
 
   void check_accumulate(const Stmt& s) {

@@ -14,8 +14,8 @@ Sizes numbers(const Call& call, const std::string& name, std::size_t count,
   const Sizes& values = found->second;
   if (values.size() == count) return values;
   if (values.size() == 1) return Sizes(count, values[0]);
-  fail_internal(fmt::format("kernels: '{}' has {} numbers instead of 1 or {}", name, values.size(),
-                            count));
+  fail_internal(
+      fmt::format("kernels: '{}' has {} numbers instead of 1 or {}", name, values.size(), count));
 }
 
 bool flag(const Call& call, const std::string& name) { return numbers(call, name, 1, 0)[0] != 0; }

@@ -15,7 +15,7 @@ using Sizes = std::vector<std::int64_t>;
 // The numbers called `name`: 1 or `count` of them (one stands for all), or `count` times `otherwise`
 // if the call has none.
 Sizes numbers(const Call& call, const std::string& name, std::size_t count, std::int64_t otherwise);
-bool flag(const Call& call, const std::string& name);  // false if the call does not say
+bool flag(const Call& call, const std::string& name);         // false if the call does not say
 std::string text(const Call& call, const std::string& name);  // "" if the call does not say
 
 std::int64_t elements(const Sizes& shape);  // of shape[0] to shape[end)

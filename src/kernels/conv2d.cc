@@ -94,10 +94,10 @@ Conv2d read_conv2d(ConvKind kind, const Call& call) {
   if (!positive || conv.c % conv.groups != 0 || conv.k % conv.groups != 0 ||
       (*roles.y)[0] != conv.n || (*roles.weight)[0] != conv.k ||
       (*roles.weight)[1] != conv.group_c() ||
-      conv.out_h != output_size(conv.h, conv.top, conv.bottom, conv.r, conv.dilation_h,
-                                conv.stride_h) ||
-      conv.out_w != output_size(conv.w, conv.left, conv.right, conv.s, conv.dilation_w,
-                                conv.stride_w)) {
+      conv.out_h !=
+          output_size(conv.h, conv.top, conv.bottom, conv.r, conv.dilation_h, conv.stride_h) ||
+      conv.out_w !=
+          output_size(conv.w, conv.left, conv.right, conv.s, conv.dilation_w, conv.stride_w)) {
     fail_call(name, call, "the shapes, stride, padding, dilation or groups do not fit");
   }
   if (conv.bias && call.tensors[2].shape != Sizes{conv.k}) {

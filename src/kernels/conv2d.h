@@ -19,7 +19,7 @@ enum class ConvKind : std::uint8_t { forward, input_gradient, weight_gradient };
 struct Conv2d {
   ConvKind kind = ConvKind::forward;
   bool nhwc = false, bias = false, relu = false;
-  std::int64_t n = 0, c = 0, h = 0, w = 0;      // x; c of all groups
+  std::int64_t n = 0, c = 0, h = 0, w = 0;       // x; c of all groups
   std::int64_t k = 0, r = 0, s = 0, groups = 1;  // weight; k of all groups
   std::int64_t out_h = 0, out_w = 0;             // y
   std::int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
@@ -27,7 +27,7 @@ struct Conv2d {
 
   std::int64_t group_c() const { return c / groups; }
   std::int64_t group_k() const { return k / groups; }
-  std::int64_t x_image() const { return c * h * w; }          // elements
+  std::int64_t x_image() const { return c * h * w; }  // elements
   std::int64_t y_image() const { return k * out_h * out_w; }
   std::int64_t weights() const { return k * group_c() * r * s; }
   std::int64_t operations() const { return 2 * y_image() * group_c() * r * s; }  // of one image

@@ -27,7 +27,8 @@ class Loops : public Prepared {
 
  private:
   std::int64_t x_at(std::int64_t n, std::int64_t c, std::int64_t i, std::int64_t j) const {
-    return c_.nhwc ? ((n * c_.h + i) * c_.w + j) * c_.c + c : ((n * c_.c + c) * c_.h + i) * c_.w + j;
+    return c_.nhwc ? ((n * c_.h + i) * c_.w + j) * c_.c + c
+                   : ((n * c_.c + c) * c_.h + i) * c_.w + j;
   }
   std::int64_t y_at(std::int64_t n, std::int64_t k, std::int64_t i, std::int64_t j) const {
     return c_.nhwc ? ((n * c_.out_h + i) * c_.out_w + j) * c_.k + k

@@ -1,8 +1,8 @@
 // Convolution of f32 by oneDNN. The batch is cut into tiles of a fixed number of images; a tile runs
 // on one thread of our pool. Weights are brought into the order the primitive wants once per call.
 
-#include <dnnl.hpp>
 #include <fmt/format.h>
+#include <dnnl.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -99,11 +99,10 @@ class Maker {
   dnnl::convolution_forward::primitive_desc forward_description(const Shapes& s) const {
     using Forward = dnnl::convolution_forward;
     const auto training = dnnl::prop_kind::forward_training;
-    const auto desc = conv_.bias
-                          ? Forward::desc(training, kDirect, s.x, s.any_weight, s.bias, s.y,
-                                          s.stride, s.dilation, s.before, s.after)
-                          : Forward::desc(training, kDirect, s.x, s.any_weight, s.y, s.stride,
-                                          s.dilation, s.before, s.after);
+    const auto desc = conv_.bias ? Forward::desc(training, kDirect, s.x, s.any_weight, s.bias, s.y,
+                                                 s.stride, s.dilation, s.before, s.after)
+                                 : Forward::desc(training, kDirect, s.x, s.any_weight, s.y,
+                                                 s.stride, s.dilation, s.before, s.after);
     return {desc, attributes_, engine_};
   }
 
@@ -183,9 +182,9 @@ class OneDnn : public Prepared {
   std::int64_t images_, tiles_ = 0;
   Tile whole_, last_;
   Memory::desc plain_weight_;
-  bool reordered_ = false;           // the primitive wants the weights in another order than ours
-  std::int64_t scratch_ = 0;         // bytes per thread
-  std::int64_t weight_bytes_ = 0;    // in the primitive's order
+  bool reordered_ = false;         // the primitive wants the weights in another order than ours
+  std::int64_t scratch_ = 0;       // bytes per thread
+  std::int64_t weight_bytes_ = 0;  // in the primitive's order
 };
 
 // Forward and the gradient of the input: activations and weights to activations.
@@ -213,24 +212,25 @@ class Through : public OneDnn {
     auto* to = static_cast<float*>(tensors[conv_.bias ? 3 : 2]);
     const std::int64_t from_image = forward ? conv_.x_image() : conv_.y_image();
     const std::int64_t to_image = forward ? conv_.y_image() : conv_.x_image();
-    each_tile(device, scratch, [&](const Tile& tile, std::int64_t i, dnnl::stream& stream,
-                                   const Memory& scratch_memory) {
-      const Memory input = at(tile.input, from + i * images_ * from_image);
-      const Memory output = at(tile.output, to + i * images_ * to_image);
-      if (forward) {
-        std::unordered_map<int, Memory> arguments{{DNNL_ARG_SRC, input},
-                                                  {DNNL_ARG_WEIGHTS, weight},
-                                                  {DNNL_ARG_DST, output},
-                                                  {DNNL_ARG_SCRATCHPAD, scratch_memory}};
-        if (conv_.bias) arguments.emplace(DNNL_ARG_BIAS, bias);
-        tile.primitive.execute(stream, arguments);
-      } else {
-        tile.primitive.execute(stream, {{DNNL_ARG_DIFF_DST, input},
-                                        {DNNL_ARG_WEIGHTS, weight},
-                                        {DNNL_ARG_DIFF_SRC, output},
-                                        {DNNL_ARG_SCRATCHPAD, scratch_memory}});
-      }
-    });
+    each_tile(
+        device, scratch,
+        [&](const Tile& tile, std::int64_t i, dnnl::stream& stream, const Memory& scratch_memory) {
+          const Memory input = at(tile.input, from + i * images_ * from_image);
+          const Memory output = at(tile.output, to + i * images_ * to_image);
+          if (forward) {
+            std::unordered_map<int, Memory> arguments{{DNNL_ARG_SRC, input},
+                                                      {DNNL_ARG_WEIGHTS, weight},
+                                                      {DNNL_ARG_DST, output},
+                                                      {DNNL_ARG_SCRATCHPAD, scratch_memory}};
+            if (conv_.bias) arguments.emplace(DNNL_ARG_BIAS, bias);
+            tile.primitive.execute(stream, arguments);
+          } else {
+            tile.primitive.execute(stream, {{DNNL_ARG_DIFF_DST, input},
+                                            {DNNL_ARG_WEIGHTS, weight},
+                                            {DNNL_ARG_DIFF_SRC, output},
+                                            {DNNL_ARG_SCRATCHPAD, scratch_memory}});
+          }
+        });
   }
 };
 
@@ -248,16 +248,16 @@ class WeightGradient : public OneDnn {
     const auto* dy = static_cast<const float*>(tensors[1]);
     auto* sums = static_cast<char*>(workspace);
     const bool direct = tiles_ == 1 && !reordered_;
-    each_tile(device, sums + tiles_ * weight_bytes_,
-              [&](const Tile& tile, std::int64_t i, dnnl::stream& stream,
-                  const Memory& scratch_memory) {
-                void* sum = direct ? tensors[2] : sums + i * weight_bytes_;
-                tile.primitive.execute(
-                    stream, {{DNNL_ARG_SRC, at(tile.input, x + i * images_ * conv_.x_image())},
-                             {DNNL_ARG_DIFF_DST, at(tile.output, dy + i * images_ * conv_.y_image())},
-                             {DNNL_ARG_DIFF_WEIGHTS, at(tile.weight, sum)},
-                             {DNNL_ARG_SCRATCHPAD, scratch_memory}});
-              });
+    each_tile(
+        device, sums + tiles_ * weight_bytes_,
+        [&](const Tile& tile, std::int64_t i, dnnl::stream& stream, const Memory& scratch_memory) {
+          void* sum = direct ? tensors[2] : sums + i * weight_bytes_;
+          tile.primitive.execute(
+              stream, {{DNNL_ARG_SRC, at(tile.input, x + i * images_ * conv_.x_image())},
+                       {DNNL_ARG_DIFF_DST, at(tile.output, dy + i * images_ * conv_.y_image())},
+                       {DNNL_ARG_DIFF_WEIGHTS, at(tile.weight, sum)},
+                       {DNNL_ARG_SCRATCHPAD, scratch_memory}});
+        });
     if (direct) return;
     auto* total = reinterpret_cast<float*>(reordered_ ? sums : static_cast<char*>(tensors[2]));
     add_up(reinterpret_cast<const float*>(sums), total, device);
@@ -288,8 +288,8 @@ std::unique_ptr<Prepared> prepare_conv2d_onednn(const Conv2d& conv) {
     if (conv.kind == ConvKind::weight_gradient) return std::make_unique<WeightGradient>(conv);
     return std::make_unique<Through>(conv);
   } catch (const dnnl::error& error) {
-    fail_internal(fmt::format("oneDNN refused a convolution of {} images: {}", conv.n,
-                              error.message));
+    fail_internal(
+        fmt::format("oneDNN refused a convolution of {} images: {}", conv.n, error.message));
   }
 }
 

@@ -70,7 +70,9 @@ class Checker {
     bias_ = random_values<T>(c.k, 4);
     what_ = fmt::format("{}x{}x{}x{} to {}, {}x{}, groups {} {}", c.n, c.c, c.h, c.w, c.k, c.r, c.s,
                         c.groups, nhwc ? "nhwc" : "nchw");
-    call_.numbers = {{"stride", c.stride}, {"padding", c.padding}, {"dilation", c.dilation},
+    call_.numbers = {{"stride", c.stride},
+                     {"padding", c.padding},
+                     {"dilation", c.dilation},
                      {"groups", {c.groups}}};
     call_.texts = {{"layout", nhwc ? "nhwc" : "nchw"}};
   }
@@ -95,9 +97,7 @@ class Checker {
     const Case& c = g_.c;
     return {kType, nhwc_ ? Sizes{c.n, g_.oh, g_.ow, c.k} : Sizes{c.n, c.k, g_.oh, g_.ow}};
   }
-  TensorDescription weight_shape() const {
-    return {kType, {g_.c.k, g_.gc, g_.c.r, g_.c.s}};
-  }
+  TensorDescription weight_shape() const { return {kType, {g_.c.k, g_.gc, g_.c.r, g_.c.s}}; }
   template <class V>
   std::vector<V> x_layout(const std::vector<V>& data) const {
     return nhwc_ ? to_nhwc(data, g_.c.n, g_.c.c, g_.c.h, g_.c.w) : data;
@@ -206,7 +206,8 @@ TEST(Conv2d, EmptyTensors) {
 
 TEST(Conv2d, RefusesWhatDoesNotFit) {
   Call call;
-  call.tensors = {{DType::f32, {2, 3, 8, 8}}, {DType::f32, {4, 3, 3, 3}}, {DType::f32, {2, 4, 6, 6}}};
+  call.tensors = {
+      {DType::f32, {2, 3, 8, 8}}, {DType::f32, {4, 3, 3, 3}}, {DType::f32, {2, 4, 6, 6}}};
   EXPECT_NO_THROW(find("conv2d_forward")(call));
   call.numbers["stride"] = {2};
   EXPECT_THROW(find("conv2d_forward")(call), Error);

@@ -25,7 +25,7 @@ struct Problem {
 // How one product is cut: into runs of rows of c, or of columns.
 struct Cut {
   bool by_rows = true;
-  std::int64_t size = 0;   // rows or columns of each tile but perhaps the last
+  std::int64_t size = 0;  // rows or columns of each tile but perhaps the last
   std::int64_t tiles = 0;
 };
 
@@ -87,8 +87,14 @@ class Gemm : public Prepared {
     a += product * p_.m * p_.k;
     b += p_.shared_b ? 0 : product * p_.k * p_.n;
     c += product * p_.m * p_.n;
-    Product part{p_.transpose_a, p_.transpose_b, p_.m, p_.n, p_.k,
-                 p_.transpose_a ? p_.m : p_.k, p_.transpose_b ? p_.k : p_.n, p_.n};
+    Product part{p_.transpose_a,
+                 p_.transpose_b,
+                 p_.m,
+                 p_.n,
+                 p_.k,
+                 p_.transpose_a ? p_.m : p_.k,
+                 p_.transpose_b ? p_.k : p_.n,
+                 p_.n};
     if (cut_.by_rows) {
       part.m = std::min(cut_.size, p_.m - from);
       a += p_.transpose_a ? from : from * part.a_stride;

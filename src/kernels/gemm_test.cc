@@ -49,8 +49,8 @@ void check(const Case& c) {
   const DType dtype = sizeof(T) == 4 ? DType::f32 : DType::f64;
   const Sizes a_shape = with(c.leading, c.m, c.k, c.transpose_a);
   const Sizes b_shape = with(c.shared_b ? Sizes{} : c.leading, c.k, c.n, c.transpose_b);
-  call.numbers = {{"transpose_a", {c.transpose_a}}, {"transpose_b", {c.transpose_b}},
-                  {"has_bias", {c.bias}}};
+  call.numbers = {
+      {"transpose_a", {c.transpose_a}}, {"transpose_b", {c.transpose_b}}, {"has_bias", {c.bias}}};
   if (c.relu) call.texts["epilogue"] = "relu";
   const auto a = random_values<T>(elements(a_shape), 1);
   const auto b = random_values<T>(elements(b_shape), 2);
@@ -71,9 +71,18 @@ void check(const Case& c) {
 TEST(Gemm, EveryTransposeOverOddAndEmptySizes) {
   for (const bool ta : {false, true}) {
     for (const bool tb : {false, true}) {
-      for (const auto& [m, n, k] : std::vector<std::tuple<int, int, int>>{
-               {1, 1, 1}, {3, 5, 7}, {1, 33, 65}, {65, 1, 33}, {17, 16, 1}, {64, 10, 200},
-               {37, 300, 111}, {0, 4, 5}, {4, 0, 5}, {4, 5, 0}, {0, 0, 0}, {130, 260, 128}}) {
+      for (const auto& [m, n, k] : std::vector<std::tuple<int, int, int>>{{1, 1, 1},
+                                                                          {3, 5, 7},
+                                                                          {1, 33, 65},
+                                                                          {65, 1, 33},
+                                                                          {17, 16, 1},
+                                                                          {64, 10, 200},
+                                                                          {37, 300, 111},
+                                                                          {0, 4, 5},
+                                                                          {4, 0, 5},
+                                                                          {4, 5, 0},
+                                                                          {0, 0, 0},
+                                                                          {130, 260, 128}}) {
         check<float>({{}, m, n, k, ta, tb});
         check<double>({{}, m, n, k, ta, tb});
       }
@@ -152,8 +161,8 @@ TEST(OnePool, LibrariesMakeNoThreads) {
   Call call;
   call.numbers["padding"] = {1};
   call.texts["layout"] = "nhwc";
-  call.tensors = {{DType::f32, {16, 32, 32, 16}}, {DType::f32, {32, 16, 3, 3}},
-                  {DType::f32, {16, 32, 32, 32}}};
+  call.tensors = {
+      {DType::f32, {16, 32, 32, 16}}, {DType::f32, {32, 16, 3, 3}}, {DType::f32, {16, 32, 32, 32}}};
   run("conv2d_forward", call);
   std::swap(call.tensors[1], call.tensors[2]);
   run("conv2d_weight_gradient", call);

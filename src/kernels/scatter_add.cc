@@ -42,8 +42,10 @@ class ScatterAdd : public Prepared {
     for (std::int64_t i = 0; i < updates_; ++i) {
       const auto row = static_cast<std::int64_t>(indices[i]);
       if (row < 0 || row >= rows_) {
-        fail_data(fmt::format("scatter_add: index {} at position {} is outside [0, {}); look at the "
-                              "labels or ids that were fed", row, i, rows_));
+        fail_data(
+            fmt::format("scatter_add: index {} at position {} is outside [0, {}); look at the "
+                        "labels or ids that were fed",
+                        row, i, rows_));
       }
     }
   }

@@ -11,8 +11,8 @@ void check(std::int64_t rows, const Sizes& indices_shape, const Sizes& row_shape
   updates_shape.insert(updates_shape.end(), row_shape.begin(), row_shape.end());
   Sizes y_shape{rows};
   y_shape.insert(y_shape.end(), row_shape.begin(), row_shape.end());
-  call.tensors = {{dtype_of<I>, indices_shape}, {dtype_of<T>, updates_shape},
-                  {dtype_of<T>, y_shape}};
+  call.tensors = {
+      {dtype_of<I>, indices_shape}, {dtype_of<T>, updates_shape}, {dtype_of<T>, y_shape}};
   std::mt19937 random(3);
   std::vector<I> indices(static_cast<std::size_t>(elements(indices_shape)));
   for (I& index : indices) index = static_cast<I>(random() % static_cast<unsigned>(rows));

@@ -47,8 +47,7 @@ std::vector<T> run_call(const std::string& kernel, const Call& call,
     for (int repeat = 0; repeat < 2; ++repeat) {
       prepared->run(tensors.data(), workspace.get(), *device);
       if (first.empty()) first = result;
-      EXPECT_TRUE(count == 0 ||
-                  std::memcmp(first.data(), result.data(), count * sizeof(T)) == 0)
+      EXPECT_TRUE(count == 0 || std::memcmp(first.data(), result.data(), count * sizeof(T)) == 0)
           << kernel << " differs at " << threads << " threads";
     }
   }

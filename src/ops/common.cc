@@ -196,8 +196,7 @@ Value filled_like(const Value& like, double number) {
   attributes.push_back({"dtype", like.dtype()});
   attributes.push_back({"shape", like.shape()});
   attributes.push_back({"value", number});
-  return emit_in(*like.get()->program, "constant", std::move(attributes),
-                 SourceLocation::current())
+  return emit_in(*like.get()->program, "constant", std::move(attributes), SourceLocation::current())
       .front();
 }
 

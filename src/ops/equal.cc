@@ -5,8 +5,7 @@ namespace trireme::ops {
 Op equal() {
   Op op("equal(a, b)");
   op.doc = "Whether a equals b, element by element; false where either is NaN.";
-  op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable |
-              Trait::commutative;
+  op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable | Trait::commutative;
   op.type = same_shape_to(DType::boolean);
   op.lower = pointwise(ExprOp::eq);
   op.reference = pointwise_reference([](double a, double b) { return a == b; });

@@ -32,7 +32,8 @@ std::vector<T> last_to_first(const std::vector<T>& v) {
 }
 
 Type moved(Type type, bool to_last) {
-  if (type.rank() == 4) type.shape = to_last ? first_to_last(type.shape) : last_to_first(type.shape);
+  if (type.rank() == 4)
+    type.shape = to_last ? first_to_last(type.shape) : last_to_first(type.shape);
   return type;
 }
 
@@ -85,9 +86,7 @@ ReferenceRule both_references(ReferenceRule rule, Positions operands, Positions 
 class ChannelsFirst final : public Lowering {
  public:
   ChannelsFirst(Lowering& inner, const Positions& operands, bool result_is_image)
-      : inner_(inner),
-        operands_(operands),
-        index_(inner.index().begin(), inner.index().end()) {
+      : inner_(inner), operands_(operands), index_(inner.index().begin(), inner.index().end()) {
     if (result_is_image) index_ = last_to_first(index_);
   }
   Builder& k() override { return inner_.k(); }
@@ -125,8 +124,7 @@ Lower both_lowerings(Lower rule, Positions operands, Positions results) {
 // What a gradient rule sees: images transposed to [N, C, H, W], and an op that says so.
 class GradientChannelsFirst final : public GradientContext {
  public:
-  GradientChannelsFirst(GradientContext& inner, const Positions& operands,
-                        const Positions& results)
+  GradientChannelsFirst(GradientContext& inner, const Positions& operands, const Positions& results)
       : inner_(inner), operands_(operands), results_(results) {}
   const ir::Op& op() const override { return inner_.op(); }
   Value operand(int i) const override { return first(inner_.operand(i), operands_, i); }

@@ -5,8 +5,7 @@ namespace trireme::ops {
 Op logical_and() {
   Op op("logical_and(a, b)");
   op.doc = "Whether a and b are both true, element by element.";
-  op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable |
-              Trait::commutative;
+  op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable | Trait::commutative;
   op.type = same_type(Numbers::booleans);
   op.lower = pointwise(ExprOp::bit_and);
   op.reference = pointwise_reference([](double a, double b) { return a != 0 && b != 0; });

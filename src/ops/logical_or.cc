@@ -5,8 +5,7 @@ namespace trireme::ops {
 Op logical_or() {
   Op op("logical_or(a, b)");
   op.doc = "Whether a or b or both are true, element by element.";
-  op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable |
-              Trait::commutative;
+  op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable | Trait::commutative;
   op.type = same_type(Numbers::booleans);
   op.lower = pointwise(ExprOp::bit_or);
   op.reference = pointwise_reference([](double a, double b) { return a != 0 || b != 0; });

@@ -12,9 +12,8 @@ Op maximum() {
   op.traits = Trait::elementwise | Trait::cheap;
   op.type = same_type(Numbers::any);
   op.lower = pointwise(ExprOp::max);
-  op.reference = pointwise_reference([](double a, double b) {
-    return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b);
-  });
+  op.reference = pointwise_reference(
+      [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b); });
   // By the result instead of a, so that relu need not keep what went into it.
   op.gradient = [](GradientContext& c) {
     const Value b = c.operand(1), g = c.gradient();

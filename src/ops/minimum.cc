@@ -12,9 +12,8 @@ Op minimum() {
   op.traits = Trait::elementwise | Trait::cheap;
   op.type = same_type(Numbers::any);
   op.lower = pointwise(ExprOp::min);
-  op.reference = pointwise_reference([](double a, double b) {
-    return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b);
-  });
+  op.reference = pointwise_reference(
+      [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b); });
   // By the result instead of a, so that relu need not keep what went into it.
   op.gradient = [](GradientContext& c) {
     const Value b = c.operand(1), g = c.gradient();

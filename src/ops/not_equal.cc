@@ -5,8 +5,7 @@ namespace trireme::ops {
 Op not_equal() {
   Op op("not_equal(a, b)");
   op.doc = "Whether a differs from b, element by element; true where either is NaN.";
-  op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable |
-              Trait::commutative;
+  op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable | Trait::commutative;
   op.type = same_shape_to(DType::boolean);
   op.lower = pointwise(ExprOp::ne);
   op.reference = pointwise_reference([](double a, double b) { return a != b; });

@@ -24,12 +24,12 @@ class Lowering {
   virtual ~Lowering() = default;
   virtual kernel_ir::Builder& k() = 0;
   virtual const ir::Op& op() const = 0;
-  virtual int result() const = 0;                       // which result is asked for
-  virtual std::span<const ExprId> index() const = 0;    // i64, one per dimension of the result
+  virtual int result() const = 0;                     // which result is asked for
+  virtual std::span<const ExprId> index() const = 0;  // i64, one per dimension of the result
   // The element of operand i at `index`; where `guard` (boolean) is given and false, zero.
   virtual ExprId load(int operand, std::span<const ExprId> index,
                       ExprId guard = kernel_ir::kNoExpr) = 0;
-  virtual ExprId dim(const Dim& dim) = 0;               // a Dim as an i64 expression
+  virtual ExprId dim(const Dim& dim) = 0;  // a Dim as an i64 expression
   // Row-major position of `index` in `shape`, and back.
   virtual ExprId linear(std::span<const ExprId> index, const Shape& shape) = 0;
   virtual std::vector<ExprId> delinear(ExprId position, const Shape& shape) = 0;
@@ -58,10 +58,10 @@ struct Reference {
 struct Sample {
   std::vector<ir::Type> operands;
   Attributes attributes;
-  double low = -2, high = 2;      // operands are uniform in [low, high]; integers in [low, high)
+  double low = -2, high = 2;  // operands are uniform in [low, high]; integers in [low, high)
   std::vector<std::pair<double, double>> ranges;  // per operand, where they differ
-  bool check_gradient = true;     // false at points where the op is not smooth; say why in the file
-  double tolerance = 1e-5;        // relative, compiled f32 against the double reference
+  bool check_gradient = true;  // false at points where the op is not smooth; say why in the file
+  double tolerance = 1e-5;     // relative, compiled f32 against the double reference
 };
 
 struct Op : ir::OpDef {

@@ -99,8 +99,7 @@ TEST(Evaluate, AssignsInOrder) {
   assign(w, before + 1.0);
   const Value after = w * 10.0;
   RefTensors parameters{{"w", tensor({2}, {1, 2})}};
-  const auto values =
-      evaluate(program.ir(), {}, parameters, {before.get(), after.get(), w.get()});
+  const auto values = evaluate(program.ir(), {}, parameters, {before.get(), after.get(), w.get()});
   EXPECT_EQ(values[0].data, (std::vector<double>{1, 2}));
   EXPECT_EQ(values[1].data, (std::vector<double>{20, 30}));
   EXPECT_EQ(values[2].data, (std::vector<double>{2, 3}));

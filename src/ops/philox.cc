@@ -60,9 +60,7 @@ std::int64_t bernoulli_threshold(double probability) {
 
 namespace {
 
-ExprId low(Builder& k, ExprId x) {
-  return k.binary(ExprOp::bit_and, x, k.integer(0xFFFFFFFF));
-}
+ExprId low(Builder& k, ExprId x) { return k.binary(ExprOp::bit_and, x, k.integer(0xFFFFFFFF)); }
 ExprId high(Builder& k, ExprId x) { return k.binary(ExprOp::shr, x, k.integer(32)); }
 ExprId bit_xor(Builder& k, ExprId a, ExprId b) { return k.binary(ExprOp::bit_xor, a, b); }
 
@@ -80,8 +78,8 @@ PhiloxExprs random_words(Lowering& l, std::int64_t stream) {
   const ExprId seed = l.run_seed();
   const auto half = [](std::uint32_t word) { return static_cast<std::int64_t>(word); };
   const auto stream_bits = static_cast<std::uint64_t>(stream);
-  PhiloxExprs c = {low(k, position), high(k, position),
-                   k.integer(half(ops::low(stream_bits))), k.integer(half(ops::high(stream_bits)))};
+  PhiloxExprs c = {low(k, position), high(k, position), k.integer(half(ops::low(stream_bits))),
+                   k.integer(half(ops::high(stream_bits)))};
   std::array<ExprId, 2> key = {low(k, seed), high(k, seed)};
   for (int round = 0; round < kRounds; ++round) {
     const ExprId p0 = k.mul(c[0], k.integer(half(kMultiplier[0])));
@@ -102,10 +100,10 @@ ExprId uniform_number(Builder& k, const PhiloxExprs& words, DType dtype) {
 
 ExprId normal_number(Builder& k, const PhiloxExprs& words, DType dtype) {
   const ExprId rest = k.sub(k.constant(dtype, 1), uniform_number(k, words, dtype));
-  const ExprId radius = k.unary(
-      ExprOp::sqrt, k.mul(k.constant(dtype, -2), k.unary(ExprOp::log, rest)));
-  const ExprId turn = uniform_number(k, {words[2], words[3], kernel_ir::kNoExpr, kernel_ir::kNoExpr},
-                                     dtype);
+  const ExprId radius =
+      k.unary(ExprOp::sqrt, k.mul(k.constant(dtype, -2), k.unary(ExprOp::log, rest)));
+  const ExprId turn =
+      uniform_number(k, {words[2], words[3], kernel_ir::kNoExpr, kernel_ir::kNoExpr}, dtype);
   const ExprId angle = k.mul(k.constant(dtype, kTwoPi), turn);
   return k.mul(radius, k.unary(ExprOp::cos, angle));
 }

@@ -48,8 +48,9 @@ Moments moments_of(F number) {
 // Bounds are about five standard errors of the sample moments.
 TEST(Philox, UniformNumbersHaveTheMomentsOfTheUniformDistribution) {
   for (DType dtype : {DType::f32, DType::f64}) {
-    const Moments m = moments_of(
-        [&](int i) { return uniform_number(random_words(7, 1, static_cast<std::uint64_t>(i)), dtype); });
+    const Moments m = moments_of([&](int i) {
+      return uniform_number(random_words(7, 1, static_cast<std::uint64_t>(i)), dtype);
+    });
     EXPECT_NEAR(m.mean, 0.5, 0.0033);
     EXPECT_NEAR(m.variance, 1.0 / 12, 0.0009);
     EXPECT_NEAR(m.skewness, 0, 0.02);
@@ -59,8 +60,9 @@ TEST(Philox, UniformNumbersHaveTheMomentsOfTheUniformDistribution) {
 
 TEST(Philox, NormalNumbersHaveTheMomentsOfTheNormalDistribution) {
   for (DType dtype : {DType::f32, DType::f64}) {
-    const Moments m = moments_of(
-        [&](int i) { return normal_number(random_words(9, 2, static_cast<std::uint64_t>(i)), dtype); });
+    const Moments m = moments_of([&](int i) {
+      return normal_number(random_words(9, 2, static_cast<std::uint64_t>(i)), dtype);
+    });
     EXPECT_NEAR(m.mean, 0, 0.012);
     EXPECT_NEAR(m.variance, 1, 0.016);
     EXPECT_NEAR(m.skewness, 0, 0.03);

@@ -26,7 +26,9 @@ std::vector<Sample> samples() {
   std::vector<Sample> samples;
   const auto add = [&](Shape shape, double probability, DType dtype) {
     Sample sample;
-    sample.attributes = {{"dtype", dtype}, {"probability", probability}, {"shape", std::move(shape)},
+    sample.attributes = {{"dtype", dtype},
+                         {"probability", probability},
+                         {"shape", std::move(shape)},
                          {"stream", std::int64_t{5}}};
     samples.push_back(sample);
   };

@@ -29,8 +29,11 @@ std::vector<Sample> samples() {
   std::vector<Sample> samples;
   const auto add = [&](Shape shape, DType dtype) {
     Sample sample;
-    sample.attributes = {{"deviation", 0.5}, {"dtype", dtype}, {"mean", 3.0},
-                         {"shape", std::move(shape)}, {"stream", std::int64_t{5}}};
+    sample.attributes = {{"deviation", 0.5},
+                         {"dtype", dtype},
+                         {"mean", 3.0},
+                         {"shape", std::move(shape)},
+                         {"stream", std::int64_t{5}}};
     samples.push_back(sample);
   };
   add({3, 5, 7}, DType::f32);

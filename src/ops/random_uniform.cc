@@ -29,8 +29,11 @@ std::vector<Sample> samples() {
   std::vector<Sample> samples;
   const auto add = [&](Shape shape, DType dtype) {
     Sample sample;
-    sample.attributes = {{"dtype", dtype}, {"high", 2.5}, {"low", -0.5},
-                         {"shape", std::move(shape)}, {"stream", std::int64_t{5}}};
+    sample.attributes = {{"dtype", dtype},
+                         {"high", 2.5},
+                         {"low", -0.5},
+                         {"shape", std::move(shape)},
+                         {"stream", std::int64_t{5}}};
     samples.push_back(sample);
   };
   add({3, 5, 7}, DType::f32);

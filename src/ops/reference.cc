@@ -102,8 +102,7 @@ class Evaluation {
 }  // namespace
 
 std::vector<RefTensor> evaluate(const ir::Program& program, const RefTensors& inputs,
-                                RefTensors& parameters,
-                                const std::vector<const ir::Value*>& wanted,
+                                RefTensors& parameters, const std::vector<const ir::Value*>& wanted,
                                 const EvaluateOptions& options) {
   return Evaluation(program, inputs, parameters, options).run(wanted);
 }

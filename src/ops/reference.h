@@ -26,8 +26,7 @@ struct EvaluateOptions {
 // `wanted` or to an assign is computed.
 // Errors (usage): a missing or misshapen input or parameter, an op that has no reference loop.
 std::vector<RefTensor> evaluate(const ir::Program& program, const RefTensors& inputs,
-                                RefTensors& parameters,
-                                const std::vector<const ir::Value*>& wanted,
+                                RefTensors& parameters, const std::vector<const ir::Value*>& wanted,
                                 const EvaluateOptions& options = {});
 
 }  // namespace trireme::ops

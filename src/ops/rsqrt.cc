@@ -7,9 +7,8 @@ Op rsqrt() {
   op.doc = "One over the square root of every element.";
   op.traits = Trait::elementwise | Trait::cheap;
   op.type = same_type(Numbers::floats);
-  op.lower = pointwise([](Builder& k, Args x) {
-    return k.div(number(k, x[0], 1), k.unary(ExprOp::sqrt, x[0]));
-  });
+  op.lower = pointwise(
+      [](Builder& k, Args x) { return k.div(number(k, x[0], 1), k.unary(ExprOp::sqrt, x[0])); });
   op.reference = pointwise_reference([](double x) { return 1 / std::sqrt(x); });
   op.gradient = [](GradientContext& c) {
     const Value r = c.result();

@@ -53,17 +53,17 @@ struct Quotient {
 
 // A product of library code: which one, with which numbers, on tensors of which shapes.
 struct LibraryCall {
-  std::string kernel;                                       // a name in kernels/library.h's table
+  std::string kernel;                                        // a name in kernels/library.h's table
   std::map<std::string, std::vector<std::int64_t>> numbers;  // stride, padding, transpose_a ...
   std::map<std::string, std::string> texts;                  // layout, epilogue ...
 };
 
 struct Step {
-  std::string name;                // for people: "conv2d_0: add, maximum"
+  std::string name;                  // for people: "conv2d_0: add, maximum"
   std::vector<std::string> sources;  // "digits.cc:10 conv2d_0", of the ops it computes
   // One of the two:
-  int kernel = -1;                 // index into Plan::kernels
-  LibraryCall library;             // if library.kernel is not empty
+  int kernel = -1;      // index into Plan::kernels
+  LibraryCall library;  // if library.kernel is not empty
 
   // Kernel: the kernel's buffers in order; scratch buffers are -1 here. Library: operands, then
   // results.
@@ -71,12 +71,12 @@ struct Step {
   std::vector<int> reads, writes;  // subsets of buffers, for checks and dumps
 
   // Kernel only.
-  std::vector<Dim> sizes;          // values of the kernel's size parameters
-  Quotient trip;                   // iterations of the parallel loop
-  Dim work = 0;                    // about how many elements are computed; decides the threads
+  std::vector<Dim> sizes;  // values of the kernel's size parameters
+  Quotient trip;           // iterations of the parallel loop
+  Dim work = 0;            // about how many elements are computed; decides the threads
   struct Scratch {
-    int buffer;                    // position among the kernel's buffers
-    Dim bytes;                     // per thread
+    int buffer;  // position among the kernel's buffers
+    Dim bytes;   // per thread
   };
   std::vector<Scratch> scratch;
 };
@@ -86,7 +86,7 @@ struct Plan {
   std::vector<Buffer> buffers;
   std::vector<Kernel> kernels;
   std::vector<Step> steps;
-  std::vector<int> fetches;        // buffer of each fetched value, in the caller's order
+  std::vector<int> fetches;  // buffer of each fetched value, in the caller's order
 };
 
 // Sizes named "$seed" in Step::sizes stand for the run's seed: Dim("seed__").
@@ -95,7 +95,7 @@ inline const std::string kSeedSymbol = "seed__";
 struct Placement {
   std::vector<std::int64_t> offsets;  // bytes in the arena, by buffer; -1 if it has no place there
   std::int64_t arena_bytes = 0;
-  std::int64_t sum_of_values = 0;     // what the arena buffers would take if none shared memory
+  std::int64_t sum_of_values = 0;  // what the arena buffers would take if none shared memory
 };
 
 int root_of(const Plan& plan, int buffer);  // follows alias_of

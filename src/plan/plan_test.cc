@@ -10,8 +10,8 @@ namespace trireme::plan {
 namespace {
 
 Buffer arena(std::string name, Shape shape, int first, int last) {
-  return {.name = std::move(name), .shape = std::move(shape), .first_step = first,
-          .last_step = last};
+  return {
+      .name = std::move(name), .shape = std::move(shape), .first_step = first, .last_step = last};
 }
 
 // Byte ranges of two values that live at the same time never meet, whatever lives when.
@@ -73,7 +73,9 @@ TEST(Place, AChainOfValuesNeedsTwoPlaces) {
 TEST(Place, AliasesShareStorageAndExtendItsLife) {
   Plan plan;
   plan.steps.resize(4);
-  plan.buffers = {arena("a", {16}, 0, 1), arena("reshaped", {4, 4}, 1, 3), arena("b", {16}, 2, 3),
+  plan.buffers = {arena("a", {16}, 0, 1),
+                  arena("reshaped", {4, 4}, 1, 3),
+                  arena("b", {16}, 2, 3),
                   {.name = "w", .kind = BufferKind::parameter, .shape = {16}},
                   arena("updated", {16}, 3, 3)};
   plan.buffers[1].alias_of = 0;
@@ -106,8 +108,12 @@ Plan two_steps() {
                   {.name = "w", .kind = BufferKind::parameter, .shape = {3}},
                   arena("%0", {Dim("batch"), 3}, 0, 1),
                   {.name = "z", .kind = BufferKind::fetch, .shape = {Dim("batch"), 3}}};
-  Step f{.name = "f", .sources = {"net.cc:3 dense"}, .kernel = 0, .buffers = {0, 1, 2, -1},
-         .reads = {0, 1}, .writes = {2}};
+  Step f{.name = "f",
+         .sources = {"net.cc:3 dense"},
+         .kernel = 0,
+         .buffers = {0, 1, 2, -1},
+         .reads = {0, 1},
+         .writes = {2}};
   f.scratch = {{3, Dim(256)}};
   f.trip = {Dim("batch"), 4};
   Step g{.name = "g", .kernel = 1, .buffers = {2, 3}, .reads = {2}, .writes = {3}};
@@ -160,9 +166,9 @@ TEST(Verify, FindsEachBrokenPromise) {
 
 TEST(Print, NamesEverything) {
   const std::string text = print(two_steps());
-  for (const char* part : {"b0 feed : f32[batch, 3]  // x", "kernel f (b0, b1, b2, scratch)",
-                           "ceil((batch)/4)", "scratch 256 bytes", "net.cc:3 dense",
-                           "b2 arena", "fetches: b3"}) {
+  for (const char* part :
+       {"b0 feed : f32[batch, 3]  // x", "kernel f (b0, b1, b2, scratch)", "ceil((batch)/4)",
+        "scratch 256 bytes", "net.cc:3 dense", "b2 arena", "fetches: b3"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
   const std::string map = print_memory_map(two_steps(), {{"batch", 5}});

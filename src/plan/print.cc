@@ -79,8 +79,8 @@ std::string print_step(const Plan& plan, std::size_t index) {
   } else {
     text += fmt::format("library {} ({})", print_library(s.library), join_buffers(s.buffers));
   }
-  text += fmt::format("\n      reads {}; writes {}\n", join_buffers(s.reads),
-                      join_buffers(s.writes));
+  text +=
+      fmt::format("\n      reads {}; writes {}\n", join_buffers(s.reads), join_buffers(s.writes));
   for (const std::string& source : s.sources) text += fmt::format("      from {}\n", source);
   return text;
 }
@@ -125,18 +125,16 @@ std::string print_memory_map(const Plan& plan, const SymbolSizes& sizes) {
                                  print_sizes(sizes), "offset", "bytes", "steps");
   for (const std::size_t i : order) {
     const Buffer& b = plan.buffers[i];
-    const std::int64_t bytes = product(b.shape).evaluate(sizes) *
-                               static_cast<std::int64_t>(size_of(b.dtype));
-    text += fmt::format("{:>12} {:>12} {:>11}  {}{}\n", placement.offsets[i], bytes,
-                        b.first_step < 0 ? std::string("\"")
-                                         : fmt::format("{}-{}", b.first_step, b.last_step),
-                        b.name,
-                        b.alias_of >= 0 ? fmt::format(" (in b{})", b.alias_of) : "");
+    const std::int64_t bytes =
+        product(b.shape).evaluate(sizes) * static_cast<std::int64_t>(size_of(b.dtype));
+    text += fmt::format(
+        "{:>12} {:>12} {:>11}  {}{}\n", placement.offsets[i], bytes,
+        b.first_step < 0 ? std::string("\"") : fmt::format("{}-{}", b.first_step, b.last_step),
+        b.name, b.alias_of >= 0 ? fmt::format(" (in b{})", b.alias_of) : "");
   }
-  const double ratio = placement.arena_bytes == 0
-                           ? 1.0
-                           : static_cast<double>(placement.sum_of_values) /
-                                 static_cast<double>(placement.arena_bytes);
+  const double ratio = placement.arena_bytes == 0 ? 1.0
+                                                  : static_cast<double>(placement.sum_of_values) /
+                                                        static_cast<double>(placement.arena_bytes);
   text += fmt::format("arena {} bytes, sum of values {} bytes, ratio {:.2f}\n",
                       placement.arena_bytes, placement.sum_of_values, ratio);
   return text;

@@ -31,8 +31,8 @@ class Verifier {
 
   void require_buffer(int index, const std::string& where) const {
     if (index < 0 || index >= static_cast<int>(plan_.buffers.size())) {
-      fail_internal(fmt::format("plan: {} names buffer {} of {}", where, index,
-                                plan_.buffers.size()));
+      fail_internal(
+          fmt::format("plan: {} names buffer {} of {}", where, index, plan_.buffers.size()));
     }
   }
 
@@ -128,8 +128,7 @@ class Verifier {
         fail_internal(fmt::format("plan: fetch {}, {}, is never written", i, label(b)));
       }
       if (buffer(root).kind == BufferKind::arena &&
-          lives_[static_cast<std::size_t>(root)].last + 1 !=
-              static_cast<int>(plan_.steps.size())) {
+          lives_[static_cast<std::size_t>(root)].last + 1 != static_cast<int>(plan_.steps.size())) {
         fail_internal(fmt::format("plan: fetch {}, {}, dies at step {}", i, label(b),
                                   lives_[static_cast<std::size_t>(root)].last));
       }

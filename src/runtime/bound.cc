@@ -70,9 +70,8 @@ void Bound::bind_kernel(const plan::Plan& plan, const plan::Step& step,
   bound.trip = step.trip.evaluate(with_seed);
   const std::int64_t work = step.work.evaluate(with_seed);
   bound.parallel = threads > 1 && bound.trip > 1 && work >= kLeastParallelWork;
-  const double per_iteration =
-      static_cast<double>(std::max<std::int64_t>(work, 1)) /
-      static_cast<double>(std::max<std::int64_t>(bound.trip, 1));
+  const double per_iteration = static_cast<double>(std::max<std::int64_t>(work, 1)) /
+                               static_cast<double>(std::max<std::int64_t>(bound.trip, 1));
   bound.grain = std::max<std::int64_t>(
       1, static_cast<std::int64_t>(static_cast<double>(kLeastWorkPerChunk) / per_iteration));
   for (const plan::Step::Scratch& scratch : step.scratch) {

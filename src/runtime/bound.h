@@ -13,16 +13,16 @@
 namespace trireme::runtime {
 
 struct BoundStep {
-  const plan::KernelRun* kernel = nullptr;      // or
+  const plan::KernelRun* kernel = nullptr;  // or
   std::unique_ptr<kernels::Prepared> library;
-  std::size_t pointers = 0;   // first of its arguments in Bound::pointers
+  std::size_t pointers = 0;  // first of its arguments in Bound::pointers
   std::size_t arguments = 0;
-  std::size_t sizes = 0;      // first of its sizes in Bound::sizes
+  std::size_t sizes = 0;  // first of its sizes in Bound::sizes
   std::int64_t trip = 0, grain = 1;
   bool parallel = false;
   struct Scratch {
-    std::size_t position;     // among the arguments
-    std::int64_t offset;      // in a thread's part of the workspace
+    std::size_t position;  // among the arguments
+    std::int64_t offset;   // in a thread's part of the workspace
   };
   std::vector<Scratch> scratch;
   std::int64_t scratch_bytes = 0;  // of one thread
@@ -36,17 +36,17 @@ struct Bound {
   SymbolSizes symbols;
   plan::Placement placement;
   std::int64_t workspace_bytes = 0;
-  std::vector<std::int64_t> bytes;     // of each buffer
+  std::vector<std::int64_t> bytes;  // of each buffer
   std::vector<BoundStep> steps;
-  std::vector<void*> pointers;         // all steps' arguments
-  std::vector<std::int64_t> sizes;     // all steps' sizes
+  std::vector<void*> pointers;      // all steps' arguments
+  std::vector<std::int64_t> sizes;  // all steps' sizes
 
   struct External {
-    std::size_t pointer;               // place in `pointers` ...
-    std::size_t root;                  // ... where the memory of this buffer belongs
+    std::size_t pointer;  // place in `pointers` ...
+    std::size_t root;     // ... where the memory of this buffer belongs
   };
-  std::vector<External> externals;     // arguments outside the arena
-  std::vector<std::size_t> seeds;      // places in `sizes` where the run's seed belongs
+  std::vector<External> externals;  // arguments outside the arena
+  std::vector<std::size_t> seeds;   // places in `sizes` where the run's seed belongs
 
   // Points all arguments in the arena into `memory`; does nothing if they do already.
   void settle(const plan::Plan& plan, char* memory);

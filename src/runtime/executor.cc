@@ -114,8 +114,8 @@ void Executor::State::find_fetches() {
   for (std::size_t i = 0; i < plan->buffers.size(); ++i) {
     const plan::Buffer& buffer = plan->buffers[i];
     if (buffer.kind == plan::BufferKind::fetch && buffer.alias_of < 0 && !has_memory[i]) {
-      fail_internal(fmt::format("plan: buffer {} ({}) is a fetch that nobody fetches", i,
-                                buffer.name));
+      fail_internal(
+          fmt::format("plan: buffer {} ({}) is a fetch that nobody fetches", i, buffer.name));
     }
   }
 }
@@ -170,8 +170,8 @@ void Executor::State::bind_fetches(const Bindings& bindings, const Bound& bound)
   for (std::size_t i = 0; i < bindings.fetches.size(); ++i) {
     const auto buffer = static_cast<std::size_t>(plan->fetches[i]);
     if (bindings.fetches[i] == nullptr && bound.bytes[buffer] > 0) {
-      fail_usage(fmt::format("no memory was given for fetch {}, {}", i,
-                             plan->buffers[buffer].name));
+      fail_usage(
+          fmt::format("no memory was given for fetch {}, {}", i, plan->buffers[buffer].name));
     }
   }
   for (const Fetch& fetch : direct) external[fetch.buffer] = bindings.fetches[fetch.fetch];

@@ -27,9 +27,10 @@ struct Bindings {
 };
 
 struct ExecutorOptions {
-  bool plan_memory = true;     // false: every buffer has its own memory; for checks
+  bool plan_memory = true;       // false: every buffer has its own memory; for checks
   Profiler* profiler = nullptr;  // not owned; may be null
-  bool check_finite = false;   // after each step: Error(numeric) naming the first step that made NaN or infinity
+  bool check_finite =
+      false;  // after each step: Error(numeric) naming the first step that made NaN or infinity
 };
 
 // Not safe for use by several threads at once.

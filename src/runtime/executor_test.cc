@@ -25,7 +25,10 @@ const Dim kBatch("batch");
 float* floats(void* memory) { return static_cast<float*>(memory); }
 
 Buffer buffer(std::string name, BufferKind kind, Shape shape, int first = -1, int last = -1) {
-  return {.name = std::move(name), .kind = kind, .shape = std::move(shape), .first_step = first,
+  return {.name = std::move(name),
+          .kind = kind,
+          .shape = std::move(shape),
+          .first_step = first,
           .last_step = last};
 }
 
@@ -38,8 +41,11 @@ void add_size(void* const* b, const std::int64_t* sizes, std::int64_t begin, std
 
 Step kernel_step(int kernel, std::vector<int> buffers, std::vector<int> reads,
                  std::vector<int> writes, const Dim& count) {
-  Step step{.name = "step " + std::to_string(kernel), .sources = {"net.cc:7 dense_0"},
-            .kernel = kernel, .buffers = std::move(buffers), .reads = std::move(reads),
+  Step step{.name = "step " + std::to_string(kernel),
+            .sources = {"net.cc:7 dense_0"},
+            .kernel = kernel,
+            .buffers = std::move(buffers),
+            .reads = std::move(reads),
             .writes = std::move(writes)};
   step.trip = {count, 1};
   step.work = count;
@@ -51,23 +57,23 @@ std::shared_ptr<Plan> small_plan() {
   auto plan = std::make_shared<Plan>();
   plan->symbols = {"batch"};
   const Dim count = kBatch * 3;
-  plan->buffers = {buffer("x", BufferKind::feed, {kBatch, 3}),
-                   buffer("w", BufferKind::parameter, {3}),
-                   buffer("%0", BufferKind::arena, {kBatch, 3}, 0, 1),
-                   buffer("y", BufferKind::fetch, {kBatch, 3}),
-                   buffer("%0 flat", BufferKind::arena, {count})};
+  plan->buffers = {
+      buffer("x", BufferKind::feed, {kBatch, 3}), buffer("w", BufferKind::parameter, {3}),
+      buffer("%0", BufferKind::arena, {kBatch, 3}, 0, 1),
+      buffer("y", BufferKind::fetch, {kBatch, 3}), buffer("%0 flat", BufferKind::arena, {count})};
   plan->buffers[4].alias_of = 2;
   plan->kernels.push_back({"add_size", "", add_size});
-  plan->kernels.push_back({"add_row", "", [](void* const* b, const std::int64_t*,
-                                             std::int64_t begin, std::int64_t end) {
-                             for (std::int64_t i = begin; i < end; ++i) {
-                               floats(b[2])[i] = floats(b[0])[i] + floats(b[1])[i % 3];
-                             }
-                           }});
-  plan->kernels.push_back({"update", "", [](void* const* b, const std::int64_t*, std::int64_t begin,
-                                            std::int64_t end) {
-                             for (std::int64_t i = begin; i < end; ++i) floats(b[0])[i] += 10;
-                           }});
+  plan->kernels.push_back(
+      {"add_row", "",
+       [](void* const* b, const std::int64_t*, std::int64_t begin, std::int64_t end) {
+         for (std::int64_t i = begin; i < end; ++i) {
+           floats(b[2])[i] = floats(b[0])[i] + floats(b[1])[i % 3];
+         }
+       }});
+  plan->kernels.push_back(
+      {"update", "", [](void* const* b, const std::int64_t*, std::int64_t begin, std::int64_t end) {
+         for (std::int64_t i = begin; i < end; ++i) floats(b[0])[i] += 10;
+       }});
   plan->steps = {kernel_step(0, {0, 2}, {0}, {2}, count),
                  kernel_step(1, {4, 1, 3}, {4, 1}, {3}, count),
                  kernel_step(2, {1}, {1}, {1}, Dim(3))};
@@ -86,9 +92,9 @@ TEST(Executor, RunsAnySizeFromOnePlan) {
       for (const std::int64_t batch : {1, 7, 64, 0, 20000, 7, 1}) {
         std::vector<float> x(static_cast<std::size_t>(batch) * 3), y(x.size() + 1, -1);
         std::iota(x.begin(), x.end(), 0.0f);
-        executor.run({{"batch", batch}},
-                     {.parameters = {{"unused", nullptr}, {"w", w.data()}},
-                      .feeds = {{"x", x.data()}, {"z", nullptr}}, .fetches = {y.data()}});
+        executor.run({{"batch", batch}}, {.parameters = {{"unused", nullptr}, {"w", w.data()}},
+                                          .feeds = {{"x", x.data()}, {"z", nullptr}},
+                                          .fetches = {y.data()}});
         for (std::size_t i = 0; i < x.size(); ++i) {
           ASSERT_EQ(y[i], x[i] + 1 + 100 * static_cast<float>(i % 3 + 1) + updates) << batch;
         }
@@ -107,8 +113,9 @@ TEST(Executor, RemembersManySizesAndForgetsSome) {
   for (int round = 0; round < 3; ++round) {
     for (std::int64_t batch = 1; batch < 40; ++batch) {
       std::vector<float> w(3, 0), x(static_cast<std::size_t>(batch) * 3, 5), y(x.size());
-      executor.run({{"batch", batch}}, {.parameters = {{"w", w.data()}},
-                                        .feeds = {{"x", x.data()}}, .fetches = {y.data()}});
+      executor.run(
+          {{"batch", batch}},
+          {.parameters = {{"w", w.data()}}, .feeds = {{"x", x.data()}}, .fetches = {y.data()}});
       ASSERT_EQ(y, std::vector<float>(x.size(), 6));
     }
   }
@@ -157,7 +164,8 @@ TEST(Executor, FetchesAnything) {
   Executor executor(plan, *device);
   std::vector<float> w{1, 2, 3}, x{4, 5, 6}, y(3), y2(3), w2(3), x2(3), inner(3);
   executor.run({{"batch", 1}},
-               {.parameters = {{"w", w.data()}}, .feeds = {{"x", x.data()}},
+               {.parameters = {{"w", w.data()}},
+                .feeds = {{"x", x.data()}},
                 .fetches = {y.data(), y2.data(), w2.data(), x2.data(), inner.data()}});
   EXPECT_EQ(y, (std::vector<float>{6, 8, 10}));
   EXPECT_EQ(y2, y);
@@ -172,16 +180,16 @@ TEST(Executor, GivesEachThreadItsScratch) {
   auto plan = std::make_shared<Plan>();
   plan->buffers = {buffer("x", BufferKind::feed, {kBatch, kColumns}),
                    buffer("y", BufferKind::fetch, {kBatch})};
-  plan->kernels.push_back({"rows", "", [](void* const* b, const std::int64_t* sizes,
-                                          std::int64_t begin, std::int64_t end) {
-                             for (std::int64_t i = begin; i < end; ++i) {
-                               std::memcpy(b[1], floats(b[0]) + i * sizes[0],
-                                           static_cast<std::size_t>(sizes[0]) * 4);
-                               float sum = 0;
-                               for (std::int64_t j = 0; j < sizes[0]; ++j) sum += floats(b[1])[j];
-                               floats(b[2])[i] = sum;
-                             }
-                           }});
+  plan->kernels.push_back(
+      {"rows", "",
+       [](void* const* b, const std::int64_t* sizes, std::int64_t begin, std::int64_t end) {
+         for (std::int64_t i = begin; i < end; ++i) {
+           std::memcpy(b[1], floats(b[0]) + i * sizes[0], static_cast<std::size_t>(sizes[0]) * 4);
+           float sum = 0;
+           for (std::int64_t j = 0; j < sizes[0]; ++j) sum += floats(b[1])[j];
+           floats(b[2])[i] = sum;
+         }
+       }});
   Step step = kernel_step(0, {0, -1, 1}, {0}, {1}, kBatch);
   step.sizes = {Dim(kColumns)};
   step.work = kBatch * kColumns;
@@ -206,7 +214,8 @@ TEST(Executor, GivesEachThreadItsScratch) {
 
 TEST(Executor, RunsLibraryKernelsAndPassesTheSeed) {
   auto plan = std::make_shared<Plan>();
-  plan->buffers = {buffer("a", BufferKind::feed, {kBatch, 4}), buffer("b", BufferKind::feed, {4, 2}),
+  plan->buffers = {buffer("a", BufferKind::feed, {kBatch, 4}),
+                   buffer("b", BufferKind::feed, {4, 2}),
                    buffer("c", BufferKind::arena, {kBatch, 2}, 0, 1),
                    buffer("y", BufferKind::fetch, {kBatch, 2})};
   plan->kernels.push_back({"add_size", "", add_size});
@@ -221,8 +230,9 @@ TEST(Executor, RunsLibraryKernelsAndPassesTheSeed) {
   const std::vector<float> a(12, 2), b(8, 3);
   for (const std::uint64_t seed : {0, 5, 7}) {
     std::vector<float> y(6);
-    executor.run({{"batch", 3}}, {.feeds = {{"a", a.data()}, {"b", b.data()}},
-                                  .fetches = {y.data()}, .seed = seed});
+    executor.run(
+        {{"batch", 3}},
+        {.feeds = {{"a", a.data()}, {"b", b.data()}}, .fetches = {y.data()}, .seed = seed});
     EXPECT_EQ(y, std::vector<float>(6, 24 + static_cast<float>(seed)));
   }
 }
@@ -236,8 +246,8 @@ TEST(Executor, TellsWhereAnErrorHappened) {
   const auto device = device::make_cpu_device(2);
   Executor executor(plan, *device);
   std::vector<float> w(3), x(30), y(30);
-  const Bindings bindings{.parameters = {{"w", w.data()}}, .feeds = {{"x", x.data()}},
-                          .fetches = {y.data()}};
+  const Bindings bindings{
+      .parameters = {{"w", w.data()}}, .feeds = {{"x", x.data()}}, .fetches = {y.data()}};
   for (int repeat = 0; repeat < 3; ++repeat) {
     expect_error(ErrorKind::data, "label 12 is out of range\n  in step 'step 1'\n  from net.cc:7",
                  [&] { executor.run({{"batch", 10}}, bindings); });
@@ -247,8 +257,8 @@ TEST(Executor, TellsWhereAnErrorHappened) {
 TEST(Executor, StopsAtTheFirstNumberThatIsNotFinite) {
   const auto device = device::make_cpu_device(1);
   std::vector<float> w(3), x(30, 1), y(30);
-  const Bindings bindings{.parameters = {{"w", w.data()}}, .feeds = {{"x", x.data()}},
-                          .fetches = {y.data()}};
+  const Bindings bindings{
+      .parameters = {{"w", w.data()}}, .feeds = {{"x", x.data()}}, .fetches = {y.data()}};
   Executor executor(small_plan(), *device, {.check_finite = true});
   executor.run({{"batch", 10}}, bindings);
   w[1] = std::numeric_limits<float>::quiet_NaN();
@@ -273,8 +283,7 @@ TEST(Executor, RefusesABrokenPlan) {
   Executor executor(plan, *device);
   float w[3], x[3], y[3];
   expect_error(ErrorKind::internal, "conv3d", [&] {
-    executor.run({{"batch", 1}},
-                 {.parameters = {{"w", w}}, .feeds = {{"x", x}}, .fetches = {y}});
+    executor.run({{"batch", 1}}, {.parameters = {{"w", w}}, .feeds = {{"x", x}}, .fetches = {y}});
   });
 }
 
@@ -286,8 +295,9 @@ TEST(Profiler, WritesATraceAndATable) {
   Executor executor(plan, *device, {.profiler = &profiler});
   std::vector<float> w(3), x(30, 1), y(30);
   for (int i = 0; i < 4; ++i) {
-    executor.run({{"batch", 10}}, {.parameters = {{"w", w.data()}}, .feeds = {{"x", x.data()}},
-                                   .fetches = {y.data()}});
+    executor.run(
+        {{"batch", 10}},
+        {.parameters = {{"w", w.data()}}, .feeds = {{"x", x.data()}}, .fetches = {y.data()}});
   }
   const std::string trace = profiler.chrome_trace();
   EXPECT_THAT(trace, HasSubstr("{\"traceEvents\": ["));

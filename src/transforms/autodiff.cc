@@ -124,8 +124,7 @@ std::vector<ir::Value*> gradients(ir::Value* loss, const std::vector<ir::Value*>
   std::vector<const ir::Op*> forward;
   for (const auto& op : program.main().ops) forward.push_back(op.get());
 
-  const ir::Location origin =
-      loss->producer != nullptr ? loss->producer->location : ir::Location{};
+  const ir::Location origin = loss->producer != nullptr ? loss->producer->location : ir::Location{};
   GradientMap map;
   if (depends.contains(loss)) {
     map[loss] = trireme::Value(filled(program, loss->type, 1.0, origin));

@@ -88,8 +88,7 @@ Replacement sink_reduction(ir::Program& program, ir::Op& op) {
   if (!keep && !std::is_sorted(kept.begin(), kept.end())) return std::nullopt;
   Attributes attributes = op.attributes;
   ir::set(attributes, "axes", axes);
-  ir::Value* result =
-      make(program, op, op.name(), {moved->operands[0]}, std::move(attributes));
+  ir::Value* result = make(program, op, op.name(), {moved->operands[0]}, std::move(attributes));
   return {{keep ? transpose(program, op, result, kToFirst) : result}};
 }
 

@@ -37,7 +37,8 @@ void prune(ir::Program& program, const PruneOptions& options) {
   block.ops = std::move(kept);
 
   if (options.drop_inputs) {
-    std::erase_if(block.arguments, [&](const auto& value) { return !needed.contains(value.get()); });
+    std::erase_if(block.arguments,
+                  [&](const auto& value) { return !needed.contains(value.get()); });
     for (std::size_t i = 0; i < block.arguments.size(); ++i) {
       block.arguments[i]->index = static_cast<int>(i);
     }

@@ -212,8 +212,7 @@ ir::Value* simplified(ir::Program& program, const ir::Op& op) {
 void simplify(ir::Program& program) {
   // Each round can uncover more; chains are short, so a few rounds reach the end.
   for (int round = 0; round < 8; ++round) {
-    const int changed =
-        rewrite(program, [&](ir::Op& op) { return by(simplified(program, op)); });
+    const int changed = rewrite(program, [&](ir::Op& op) { return by(simplified(program, op)); });
     if (changed == 0) return;
   }
 }

@@ -36,8 +36,8 @@ void add_run(Case& c, const ops::Sample& sample, const std::vector<ir::Type>& ty
   std::uint64_t seed = seed_of(label);
   Run run{label, {}, {}};
   for (std::size_t i = 0; i < c.operands.size(); ++i) {
-    const auto [low, high] = i < sample.ranges.size() ? sample.ranges[i]
-                                                      : std::pair(sample.low, sample.high);
+    const auto [low, high] =
+        i < sample.ranges.size() ? sample.ranges[i] : std::pair(sample.low, sample.high);
     const bool parameter = c.operands[i]->kind == ir::ValueKind::parameter;
     ops::RefTensors& to = parameter ? run.parameters : run.inputs;
     to[c.operands[i]->name] =
@@ -71,9 +71,8 @@ Case make_case(const ops::Op& op, const ops::Sample& sample, const std::vector<i
   ir::Program& program = c.program->ir();
   for (std::size_t i = 0; i < types.size(); ++i) {
     const std::string name = "x" + std::to_string(i);
-    c.operands.push_back(c.updates && i == 0
-                             ? program.add_parameter(name, types[i], {}, true, {})
-                             : program.add_input(name, types[i]));
+    c.operands.push_back(c.updates && i == 0 ? program.add_parameter(name, types[i], {}, true, {})
+                                             : program.add_input(name, types[i]));
   }
   const ir::Op* made = program.append(program.main(), op.name, c.operands, sample.attributes, {});
   c.attributes = made->attributes;
@@ -132,10 +131,10 @@ void differentiate(Case& c) {
   for (ir::Value* result : c.results) {
     c.weights.push_back(nullptr);
     if (!is_float(result->type.dtype)) continue;
-    c.weights.back() =
-        program.add_input("weight" + std::to_string(c.weights.size()), result->type);
+    c.weights.back() = program.add_input("weight" + std::to_string(c.weights.size()), result->type);
     Value part = sum(Value(result) * Value(c.weights.back()));
-    if (c.loss && c.loss->type.dtype != part.dtype()) part = cast(part, {.dtype = c.loss->type.dtype});
+    if (c.loss && c.loss->type.dtype != part.dtype())
+      part = cast(part, {.dtype = c.loss->type.dtype});
     c.loss = c.loss ? (Value(c.loss) + part).get() : part.get();
   }
   if (c.loss && !c.wanted.empty()) {

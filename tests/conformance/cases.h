@@ -19,16 +19,16 @@ struct Run {
 };
 
 struct Case {
-  std::string op;      // what the row of the table is called
-  std::string twin;    // the twin's expression; empty: compared with no twin
+  std::string op;    // what the row of the table is called
+  std::string twin;  // the twin's expression; empty: compared with no twin
   Attributes attributes;
   double tolerance = 1e-5;
-  bool updates = false;          // assigns to a parameter
-  bool check_gradient = true;    // by finite differences and the twin
+  bool updates = false;        // assigns to a parameter
+  bool check_gradient = true;  // by finite differences and the twin
   std::unique_ptr<Program> program;
   std::vector<Run> runs;  // more than one where a size is a symbol
   std::vector<ir::Value*> operands;
-  std::vector<ir::Value*> results;    // a parameter that was assigned to counts as one
+  std::vector<ir::Value*> results;  // a parameter that was assigned to counts as one
   // loss = sum over float results of sum(result * weight), the weights being inputs. Null if there
   // is no float result or the op is not differentiable.
   ir::Value* loss = nullptr;

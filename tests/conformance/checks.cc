@@ -27,9 +27,7 @@ std::uint64_t first_run_seed(std::uint64_t seed) {
   return z ^ (z >> 31);
 }
 
-ops::EvaluateOptions options() {
-  return {.training = true, .run_seed = first_run_seed(kSeed)};
-}
+ops::EvaluateOptions options() { return {.training = true, .run_seed = first_run_seed(kSeed)}; }
 
 double loss_of(const Case& c, const ops::RefTensors& inputs) {
   ops::RefTensors parameters;
@@ -37,8 +35,7 @@ double loss_of(const Case& c, const ops::RefTensors& inputs) {
 }
 
 // The derivative of the loss by element `i` of input `name`.
-double central_difference(const Case& c, const Run& run, const std::string& name,
-                          std::size_t i) {
+double central_difference(const Case& c, const Run& run, const std::string& name, std::size_t i) {
   ops::RefTensors inputs = run.inputs;
   double& x = inputs.at(name).data[i];
   const double at = x, step = 1e-5 * std::max(1.0, std::abs(at));

@@ -70,8 +70,8 @@ void compare(const Case& c, const Run& run, const std::vector<Tensor>& got,
     const double error = distance(to_reference(got[i]), expected[i]);
     column.worst = std::max(column.worst, error);
     if (error <= c.tolerance) continue;
-    column.fail(run.label + ": " + name_of_output(c, i) + " is " + got[i].str() +
-                ", off by " + float_text(error));
+    column.fail(run.label + ": " + name_of_output(c, i) + " is " + got[i].str() + ", off by " +
+                float_text(error));
   }
 }
 
@@ -85,9 +85,9 @@ void require_same_bits(const Case& c, const Run& run, const std::vector<Tensor>&
 }
 
 // What one kind of Session gives for all runs; a run that throws is a failure and gives nothing.
-std::vector<std::vector<Tensor>> check_with(SessionOptions options, const Case& c,
-                                            const std::vector<std::vector<ops::RefTensor>>& expected,
-                                            Column& column) {
+std::vector<std::vector<Tensor>> check_with(
+    SessionOptions options, const Case& c, const std::vector<std::vector<ops::RefTensor>>& expected,
+    Column& column) {
   std::vector<std::vector<Tensor>> all(c.runs.size());
   Session session(*c.program, with_seed(std::move(options)));
   for (std::size_t i = 0; i < c.runs.size(); ++i) {

@@ -80,9 +80,14 @@ std::string cell(const Column& column) {
 }
 
 std::vector<const Column*> columns_of(const Row& row) {
-  return {&row.reference,          &row.compiled.one_thread, &row.compiled.two_threads,
-          &row.compiled.interpreter, &row.compiled.unfused,  &row.gradient,
-          &row.twin.values,        &row.twin.gradients};
+  return {&row.reference,
+          &row.compiled.one_thread,
+          &row.compiled.two_threads,
+          &row.compiled.interpreter,
+          &row.compiled.unfused,
+          &row.gradient,
+          &row.twin.values,
+          &row.twin.gradients};
 }
 
 // Returns the number of cells that failed or are missing without a reason.
@@ -104,7 +109,8 @@ int print_table(const std::vector<Row>& rows) {
   std::printf("\n");
   for (const Row& row : rows) {
     const std::string twin = row.twin.values.reason, gradient = row.gradient.reason;
-    if (!gradient.empty()) std::printf("%s: no gradient checked: %s\n", row.op.c_str(), gradient.c_str());
+    if (!gradient.empty())
+      std::printf("%s: no gradient checked: %s\n", row.op.c_str(), gradient.c_str());
     if (!twin.empty()) std::printf("%s: no twin: %s\n", row.op.c_str(), twin.c_str());
   }
   for (const Row& row : rows) {

@@ -76,25 +76,23 @@ void Twin::add(const Case& c, const Run& run, const std::vector<ops::RefTensor>&
     }
     std::size_t next = c.results.size();
     for (const ir::Value* x : c.operands) {
-      json["gradients"].push_back(
-          is_float(x->type.dtype) ? to_json(expected[next++], x->type.dtype) : Json());
+      json["gradients"].push_back(is_float(x->type.dtype) ? to_json(expected[next++], x->type.dtype)
+                                                          : Json());
     }
   }
   lines_.push_back(json.dump());
 }
 
-std::map<std::string, TwinColumns> Twin::run(const std::string& python,
-                                             const std::string& script) {
-  std::string folder =
-      (std::filesystem::temp_directory_path() / "trireme_twin_XXXXXX").string();
+std::map<std::string, TwinColumns> Twin::run(const std::string& python, const std::string& script) {
+  std::string folder = (std::filesystem::temp_directory_path() / "trireme_twin_XXXXXX").string();
   if (!mkdtemp(folder.data())) fail_io("cannot make a temporary directory " + folder);
   {
     std::ofstream cases(folder + "/cases.jsonl");
     for (const std::string& line : lines_) cases << line << '\n';
     if (!cases.flush()) fail_io("cannot write " + folder + "/cases.jsonl");
   }
-  const std::string command = "'" + python + "' '" + script + "' '" + folder + "/cases.jsonl' '" +
-                              folder + "/answers.txt'";
+  const std::string command =
+      "'" + python + "' '" + script + "' '" + folder + "/cases.jsonl' '" + folder + "/answers.txt'";
   const int status = std::system(command.c_str());
   std::ifstream answers(folder + "/answers.txt");
   if (status != 0 || !answers) fail_io("the twin did not run: " + command);

@@ -62,8 +62,8 @@ void write_element(DType type, void* buffer, std::int64_t index, Scalar value) {
 struct Accumulator {
   Scalar value;
   std::int64_t index = 0;
-  std::size_t depth = 0;                // how many loops are around its declaration
-  std::vector<Accumulator> partials;    // not empty while a vector loop feeds it
+  std::size_t depth = 0;              // how many loops are around its declaration
+  std::vector<Accumulator> partials;  // not empty while a vector loop feeds it
 };
 
 // One call of a kernel.
@@ -250,7 +250,8 @@ class Run {
   std::vector<std::size_t> loop_depths_;
   std::vector<Accumulator> accumulators_;
   std::vector<Memo> memo_;
-  std::vector<std::uint64_t> epochs_;  // of the running iteration of each loop around; [0]: the call
+  std::vector<std::uint64_t>
+      epochs_;  // of the running iteration of each loop around; [0]: the call
   std::uint64_t scratch_epoch_ = 0;
   std::uint64_t clock_ = 0;
   std::int32_t vector_var_ = -1;

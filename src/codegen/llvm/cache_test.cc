@@ -24,8 +24,8 @@ class CacheTest : public ::testing::Test {
  protected:
   CacheTest() {
     static int count = 0;
-    directory_ = fs::temp_directory_path() /
-                 ("trireme_cache_test." + std::to_string(::getpid()) + "." + std::to_string(count++));
+    directory_ = fs::temp_directory_path() / ("trireme_cache_test." + std::to_string(::getpid()) +
+                                              "." + std::to_string(count++));
     fs::create_directories(directory_);
   }
   ~CacheTest() override { fs::remove_all(directory_); }
@@ -140,8 +140,8 @@ TEST_F(CacheTest, KernelsOutliveTheCodegen) {
 TEST_F(CacheTest, ManyKernelsOnTwoThreadsAndLoadedQuickly) {
   std::vector<Kernel> kernels;
   for (const int lanes : {1, 2, 4, 8, 16}) {
-    for (const ExprOp op : {ExprOp::sqrt, ExprOp::floor, ExprOp::ceil, ExprOp::neg, ExprOp::abs,
-                            ExprOp::trunc}) {
+    for (const ExprOp op :
+         {ExprOp::sqrt, ExprOp::floor, ExprOp::ceil, ExprOp::neg, ExprOp::abs, ExprOp::trunc}) {
       kernels.push_back(testing::unary_map(op, f32, lanes));
     }
   }

@@ -39,8 +39,8 @@ llvm::AllocaInst* Emitter::local(llvm::Type* type) {
 Value* Emitter::identity(const Stmt& s, unsigned lanes) {
   const kernel_ir::Scalar value = identity_of(s.reduce, s.type);
   llvm::Constant* one = scalar_constant(
-      context_, {.op = ExprOp::constant, .type = s.type, .integer = value.integer,
-                 .number = value.number});
+      context_,
+      {.op = ExprOp::constant, .type = s.type, .integer = value.integer, .number = value.number});
   return lanes == 0 ? one : b_.CreateVectorSplat(lanes, one);
 }
 
@@ -55,9 +55,9 @@ void Emitter::emit(const char* name, const llvm::AttrBuilder& attributes) {
   types.resize(types.size() + kernel_.sizes.size() + 2, word);
   auto* body = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
                                       llvm::Function::InternalLinkage, "body", module_);
-  auto* outer = llvm::Function::Create(
-      llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr, word, word}, false),
-      llvm::Function::ExternalLinkage, name, module_);
+  auto* outer =
+      llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr, word, word}, false),
+                             llvm::Function::ExternalLinkage, name, module_);
   for (llvm::Function* f : {body, outer}) {
     f->addFnAttrs(attributes);
     f->setDoesNotThrow();
@@ -335,7 +335,8 @@ void Emitter::combine_partials(const Partials& p) {
       for (unsigned i = 0; i < n / 2; ++i) lanes.push_back(static_cast<int>(begin + i));
       return b_.CreateShuffleVector(v, lanes);
     };
-    r = combine(s, {half(r.value, 0), half(r.index, 0)}, {half(r.value, n / 2), half(r.index, n / 2)});
+    r = combine(s, {half(r.value, 0), half(r.index, 0)},
+                {half(r.value, n / 2), half(r.index, n / 2)});
   }
   const auto first = [&](Value* v) { return b_.CreateExtractElement(v, std::uint64_t{0}); };
   const Accumulator& a = accumulators_.at(s.accumulator);

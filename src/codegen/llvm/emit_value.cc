@@ -18,7 +18,9 @@ using llvm::Value;
 
 namespace {
 
-std::int64_t key_of(ExprId id, bool as_vector) { return std::int64_t{id} * 2 + (as_vector ? 1 : 0); }
+std::int64_t key_of(ExprId id, bool as_vector) {
+  return std::int64_t{id} * 2 + (as_vector ? 1 : 0);
+}
 
 llvm::Align element_alignment(DType type) { return llvm::Align(size_of(type)); }
 

@@ -50,7 +50,7 @@ class Emitter {
   struct Accumulator {
     const kernel_ir::Stmt* declaration = nullptr;
     int level = 0;
-    bool varying = false;         // declared inside a vector loop: one per lane
+    bool varying = false;          // declared inside a vector loop: one per lane
     llvm::Value* value = nullptr;  // where it is kept
     llvm::Value* index = nullptr;  // argmin and argmax only
   };
@@ -90,7 +90,7 @@ class Emitter {
   std::optional<std::int64_t> stride(kernel_ir::ExprId index);  // from lane to lane, if constant
   void split(kernel_ir::ExprId id, std::int64_t factor, std::vector<Term>& terms) const;
   llvm::Value* index_of_lane_0(kernel_ir::ExprId index);
-  llvm::Value* address(std::int32_t buffer, kernel_ir::ExprId index);   // of lane 0
+  llvm::Value* address(std::int32_t buffer, kernel_ir::ExprId index);    // of lane 0
   llvm::Value* addresses(std::int32_t buffer, kernel_ir::ExprId index);  // of all lanes
   llvm::Value* load_scalar(const kernel_ir::Expr& e);
   llvm::Value* load_vector(const kernel_ir::Expr& e);
@@ -128,7 +128,9 @@ class Emitter {
   llvm::AllocaInst* local(llvm::Type* type);
   llvm::Value* identity(const kernel_ir::Stmt& s, unsigned lanes);
   llvm::BasicBlock* new_block(const char* name);
-  llvm::ConstantInt* i64(std::int64_t value) { return b_.getInt64(static_cast<std::uint64_t>(value)); }
+  llvm::ConstantInt* i64(std::int64_t value) {
+    return b_.getInt64(static_cast<std::uint64_t>(value));
+  }
 
   const kernel_ir::Kernel& kernel_;
   llvm::Module& module_;

@@ -162,7 +162,8 @@ TEST(LlvmCodegen, RandomKernels) {
       const std::int64_t rows = 4;
       const std::vector<std::int64_t> elements(kernel.buffers.size(), rows * columns);
       ASSERT_EQ(comparison.run({rows, columns}, elements, rows, seed), "")
-          << "seed " << seed << " columns " << columns << "\n" << print(kernel);
+          << "seed " << seed << " columns " << columns << "\n"
+          << print(kernel);
     }
   }
 }

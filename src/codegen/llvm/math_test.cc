@@ -153,16 +153,16 @@ TEST(Maths, SpecialValues) {
 // z = pow(x, y) over arrays.
 std::vector<float> pow_of(std::vector<float> x, std::vector<float> y) {
   Kernel k;
-  k.buffers = {{f32, BufferRole::input, "x"}, {f32, BufferRole::input, "y"},
-               {f32, BufferRole::output, "z"}};
+  k.buffers = {
+      {f32, BufferRole::input, "x"}, {f32, BufferRole::input, "y"}, {f32, BufferRole::output, "z"}};
   k.sizes = {"n"};
   k.loop_vars = 2;
   Builder b(k);
   const auto i = b.loop_var(1);
-  k.root = make_loop(kernel_ir::LoopKind::parallel, 0, b.integer(1),
-                     {make_loop(kernel_ir::LoopKind::vector, 1, b.size(0),
-                                {make_store(2, i, b.binary(ExprOp::pow, b.load(0, i), b.load(1, i)))},
-                                8)});
+  k.root = make_loop(
+      kernel_ir::LoopKind::parallel, 0, b.integer(1),
+      {make_loop(kernel_ir::LoopKind::vector, 1, b.size(0),
+                 {make_store(2, i, b.binary(ExprOp::pow, b.load(0, i), b.load(1, i)))}, 8)});
   auto compiled = make_llvm_codegen({})->compile({&k})[0];
   std::vector<float> z(x.size());
   void* buffers[] = {x.data(), y.data(), z.data()};
@@ -190,8 +190,9 @@ TEST(Maths, PowIsCorrectlyRoundedNearly) {
 }
 
 TEST(Maths, PowOfSpecialValuesIsThatOfC) {
-  const float values[] = {0.0f,   -0.0f, 1,    -1,       2,     -2,        0.5f,  -0.5f, 3,    -3,
-                          1e-45f, 1e38f, 1e6f, 8388609, -1e38f, kInfinity, -kInfinity, kNan, 2.5f, -2.5f};
+  const float values[] = {0.0f,   -0.0f,     1,          -1,     2,     -2,   0.5f,
+                          -0.5f,  3,         -3,         1e-45f, 1e38f, 1e6f, 8388609,
+                          -1e38f, kInfinity, -kInfinity, kNan,   2.5f,  -2.5f};
   std::vector<float> x;
   std::vector<float> y;
   for (const float a : values) {

@@ -11,8 +11,8 @@ namespace {
 using kernel_ir::Expr;
 using kernel_ir::ExprOp;
 using kernel_ir::ReduceOp;
-using llvm::Intrinsic::ID;
 using llvm::Value;
+using llvm::Intrinsic::ID;
 
 Value* unary_intrinsic(IrBuilder& b, ID id, Value* x) { return b.CreateUnaryIntrinsic(id, x); }
 
@@ -277,7 +277,8 @@ Value* emit_index_division(IrBuilder& b, bool quotient, Value* x, Value* y) {
 Value* emit_reduce(IrBuilder& b, ReduceOp reduce, DType type, Value* accumulator, Value* value) {
   const bool f = is_float(type);
   switch (reduce) {
-    case ReduceOp::sum: return f ? b.CreateFAdd(accumulator, value) : b.CreateAdd(accumulator, value);
+    case ReduceOp::sum:
+      return f ? b.CreateFAdd(accumulator, value) : b.CreateAdd(accumulator, value);
     case ReduceOp::prod:
       return f ? b.CreateFMul(accumulator, value) : b.CreateMul(accumulator, value);
     case ReduceOp::min: return min_max(b, false, type, accumulator, value);
@@ -294,7 +295,8 @@ Value* emit_beats(IrBuilder& b, ReduceOp reduce, DType type, Value* value, Value
     }
     return greater ? b.CreateICmpSGT(value, accumulator) : b.CreateICmpSLT(value, accumulator);
   }
-  Value* better = greater ? b.CreateFCmpOGT(value, accumulator) : b.CreateFCmpOLT(value, accumulator);
+  Value* better =
+      greater ? b.CreateFCmpOGT(value, accumulator) : b.CreateFCmpOLT(value, accumulator);
   Value* first_nan = b.CreateAnd(is_nan(b, value), b.CreateFCmpORD(accumulator, accumulator));
   return b.CreateOr(better, first_nan);
 }

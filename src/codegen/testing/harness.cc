@@ -44,7 +44,9 @@ void fill(DType type, std::uint8_t* bytes, std::int64_t n, std::mt19937_64& rand
     switch (type) {
       case DType::boolean: put(bytes, i, static_cast<std::uint8_t>(random() % 2)); break;
       case DType::u8: put(bytes, i, static_cast<std::uint8_t>(random())); break;
-      case DType::i32: put(bytes, i, static_cast<std::int32_t>(random() % 8 ? small : INT32_MIN)); break;
+      case DType::i32:
+        put(bytes, i, static_cast<std::int32_t>(random() % 8 ? small : INT32_MIN));
+        break;
       case DType::i64: put(bytes, i, random() % 8 ? small : INT64_MIN); break;
       case DType::f32: put(bytes, i, random_float<float>(random)); break;
       case DType::f64: put(bytes, i, random_float<double>(random)); break;

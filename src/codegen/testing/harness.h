@@ -46,8 +46,8 @@ class Comparison {
 
   // Runs iterations [0, end) by the interpreter and by compiled code, as a whole and in pieces.
   // Returns the first difference, or "".
-  std::string run(const std::vector<std::int64_t>& sizes,
-                  const std::vector<std::int64_t>& elements, std::int64_t end, std::uint64_t seed,
+  std::string run(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& elements,
+                  std::int64_t end, std::uint64_t seed,
                   const std::function<void(Memory&)>& prepare = {});
 
  private:

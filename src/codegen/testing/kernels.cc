@@ -54,9 +54,9 @@ Kernel elementwise_chain(int lanes) {
 }
 
 Kernel unary_map(ExprOp op, DType type, int lanes) {
-  Kernel k = empty(
-      name_of(op), {buffer(type, BufferRole::input, "x"), buffer(type, BufferRole::output, "y")},
-      {"n"});
+  Kernel k =
+      empty(name_of(op),
+            {buffer(type, BufferRole::input, "x"), buffer(type, BufferRole::output, "y")}, {"n"});
   Builder b(k);
   std::vector<Stmt> outer;
   Stmt inner{.kind = StmtKind::loop};
@@ -79,9 +79,9 @@ Kernel cast_map(DType from, DType to, int lanes) {
 }
 
 Kernel row_softmax(int lanes, int unroll) {
-  Kernel k = empty("softmax",
-                   {buffer(f32, BufferRole::input, "x"), buffer(f32, BufferRole::output, "y")},
-                   {"rows", "columns"});
+  Kernel k =
+      empty("softmax", {buffer(f32, BufferRole::input, "x"), buffer(f32, BufferRole::output, "y")},
+            {"rows", "columns"});
   k.loop_vars = 2;
   k.accumulators = 2;
   Builder b(k);
@@ -93,11 +93,11 @@ Kernel row_softmax(int lanes, int unroll) {
   const auto row = [&](std::vector<Stmt> body) {
     return make_loop(LoopKind::vector, 1, columns, std::move(body), lanes, unroll);
   };
-  k.root = make_loop(LoopKind::parallel, 0, b.size(0),
-                     {make_declare(0, ReduceOp::max, f32), make_declare(1, ReduceOp::sum, f32),
-                      row({make_accumulate(0, ReduceOp::max, f32, b.load(0, i))}),
-                      row({make_accumulate(1, ReduceOp::sum, f32, e)}),
-                      row({make_store(1, i, b.mul(e, scale))})});
+  k.root = make_loop(
+      LoopKind::parallel, 0, b.size(0),
+      {make_declare(0, ReduceOp::max, f32), make_declare(1, ReduceOp::sum, f32),
+       row({make_accumulate(0, ReduceOp::max, f32, b.load(0, i))}),
+       row({make_accumulate(1, ReduceOp::sum, f32, e)}), row({make_store(1, i, b.mul(e, scale))})});
   return k;
 }
 
@@ -116,8 +116,8 @@ Kernel layer_norm(int lanes, int unroll) {
   const ExprId x = b.load(0, i);
   const ExprId centred = b.sub(x, b.div(b.accumulator(0, f32), count));
   const ExprId variance = b.div(b.accumulator(1, f32), count);
-  const ExprId scale = b.div(b.constant(f32, 1),
-                             b.unary(ExprOp::sqrt, b.add(variance, b.constant(f32, 1e-5))));
+  const ExprId scale =
+      b.div(b.constant(f32, 1), b.unary(ExprOp::sqrt, b.add(variance, b.constant(f32, 1e-5))));
   const auto row = [&](std::vector<Stmt> body) {
     return make_loop(LoopKind::vector, 1, columns, std::move(body), lanes, unroll);
   };
@@ -142,15 +142,13 @@ Kernel column_sums(int lanes) {
   const ExprId start = b.mul(b.loop_var(0), b.integer(64));
   const ExprId j = b.add(start, b.loop_var(1));
   const ExprId i = b.add(b.mul(b.loop_var(2), columns), j);
-  k.root = make_loop(
-      LoopKind::parallel, 0, b.div(b.add(columns, b.integer(63)), b.integer(64)),
-      {make_loop(
-          LoopKind::vector, 1, b.min(b.sub(columns, start), b.integer(64)),
-          {make_declare(0, ReduceOp::sum, f32),
-           make_loop(LoopKind::serial, 2, b.size(0),
-                     {make_accumulate(0, ReduceOp::sum, f32, b.load(0, i))}),
-           make_store(1, j, b.accumulator(0, f32))},
-          lanes)});
+  k.root = make_loop(LoopKind::parallel, 0, b.div(b.add(columns, b.integer(63)), b.integer(64)),
+                     {make_loop(LoopKind::vector, 1, b.min(b.sub(columns, start), b.integer(64)),
+                                {make_declare(0, ReduceOp::sum, f32),
+                                 make_loop(LoopKind::serial, 2, b.size(0),
+                                           {make_accumulate(0, ReduceOp::sum, f32, b.load(0, i))}),
+                                 make_store(1, j, b.accumulator(0, f32))},
+                                lanes)});
   return k;
 }
 
@@ -175,9 +173,8 @@ Kernel row_argmax(int lanes, int unroll, ReduceOp op) {
 }
 
 Kernel padded_shift(int lanes) {
-  Kernel k = empty("shift",
-                   {buffer(f32, BufferRole::input, "x"), buffer(f32, BufferRole::output, "y")},
-                   {"n"});
+  Kernel k = empty(
+      "shift", {buffer(f32, BufferRole::input, "x"), buffer(f32, BufferRole::output, "y")}, {"n"});
   Builder b(k);
   std::vector<Stmt> outer;
   Stmt inner{.kind = StmtKind::loop};

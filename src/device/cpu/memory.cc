@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-constexpr std::size_t kLarge = 2 * kHugePage;          // from here on huge pages are asked for
+constexpr std::size_t kLarge = 2 * kHugePage;            // from here on huge pages are asked for
 constexpr std::size_t kMostKept = std::size_t{1} << 30;  // bytes
 constexpr std::size_t kAddressSpace = std::size_t{1} << 47;
 
@@ -60,8 +60,10 @@ void* Memory::allocate(std::size_t bytes) {
     memory = take_from_system(size);
   }
   if (memory == nullptr) {
-    fail_io(fmt::format("out of memory: {} bytes ({:.1f} MiB) were wanted; a smaller batch needs "
-                        "less", bytes, static_cast<double>(bytes) / (1 << 20)));
+    fail_io(
+        fmt::format("out of memory: {} bytes ({:.1f} MiB) were wanted; a smaller batch needs "
+                    "less",
+                    bytes, static_cast<double>(bytes) / (1 << 20)));
   }
   return memory;
 }

@@ -16,7 +16,7 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
   ~Memory();  // frees what was released; what was not is its owner's leak
 
-  void* allocate(std::size_t bytes);  // as Device::allocate; not null even for 0 bytes
+  void* allocate(std::size_t bytes);              // as Device::allocate; not null even for 0 bytes
   void release(void* memory, std::size_t bytes);  // `bytes` as given to allocate
 
  private:

@@ -73,7 +73,9 @@ void Pool::run(std::int64_t count, std::int64_t grain, const Device::Body& body)
   const std::uint64_t job = job_of(gate_.load(std::memory_order_relaxed)) + 1;
   gate_.store(job << kJobShift | kOpen);  // sequentially consistent with sleepers_, both ways
   if (sleepers_.load() > 0) {
-    { const std::lock_guard lock(sleep_mutex_); }
+    {
+      const std::lock_guard lock(sleep_mutex_);
+    }
     wake_.notify_all();
   }
   work(0);

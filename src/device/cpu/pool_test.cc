@@ -94,8 +94,8 @@ TEST(Device, RunsInTheCallerWhenNotParallel) {
 
 TEST(Device, MemoryIsAlignedAndKept) {
   const auto device = make_cpu_device(1);
-  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{100},
-                                  std::size_t{5} << 20}) {
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{5} << 20}) {
     void* memory = device->allocate(bytes);
     const auto address = reinterpret_cast<std::uintptr_t>(memory);
     EXPECT_EQ(address % (bytes > (4u << 20) ? 2u << 20 : 64u), 0u);

@@ -47,8 +47,10 @@ int available_processors() {
 
 int choose_threads(int requested) {
   if (requested > kMaxThreads || requested < 0) {
-    fail_usage(fmt::format("{} threads were asked for; give a number from 1 to {}, or 0 for as many "
-                           "as there are processors", requested, kMaxThreads));
+    fail_usage(
+        fmt::format("{} threads were asked for; give a number from 1 to {}, or 0 for as many "
+                    "as there are processors",
+                    requested, kMaxThreads));
   }
   if (requested > 0) return requested;
   const char* text = std::getenv("TRIREME_NUM_THREADS");

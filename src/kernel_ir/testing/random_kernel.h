@@ -60,7 +60,8 @@ class Generator {
       stores.push_back(make_store(kTypeCount + out, element_, expr(kTypes[out], 5), guard));
     }
     if (one_in(2)) {
-      stores.push_back(make_store(kInOut, element_, b_.add(b_.load(kInOut, element_), expr(f32, 3))));
+      stores.push_back(
+          make_store(kInOut, element_, b_.add(b_.load(kInOut, element_), expr(f32, 3))));
     }
     body.push_back(make_loop(kind, 1, b_.size(1), std::move(stores), lanes, unroll));
     return body;
@@ -73,9 +74,9 @@ class Generator {
     body.push_back(make_declare(number, op, type));
     const bool index = op == ReduceOp::argmin || op == ReduceOp::argmax;
     const ExprId value = expr(type, 3);
-    body.push_back(make_loop(
-        kind, 1, b_.size(1),
-        {make_accumulate(number, op, type, value, index ? column_ : kNoExpr)}, lanes, unroll));
+    body.push_back(make_loop(kind, 1, b_.size(1),
+                             {make_accumulate(number, op, type, value, index ? column_ : kNoExpr)},
+                             lanes, unroll));
     readable_.push_back(b_.accumulator(number, type));
     if (index) readable_.push_back(b_.accumulator_index(number));
   }
@@ -122,8 +123,8 @@ class Generator {
     while (kTypes[buffer] != type) ++buffer;
     if (one_in(5)) {
       const ExprId shifted = b_.add(column_, b_.integer(below(7) - 3));
-      const ExprId inside = b_.logical_and(b_.le(b_.integer(0), shifted),
-                                           b_.lt(shifted, b_.size(1)));
+      const ExprId inside =
+          b_.logical_and(b_.le(b_.integer(0), shifted), b_.lt(shifted, b_.size(1)));
       return b_.load(buffer, shifted, inside);
     }
     return b_.load(buffer, index());
@@ -163,10 +164,10 @@ class Generator {
     const auto sub = [&] { return expr(type, depth - 1); };
     if (one_in(4)) return b_.fma(sub(), sub(), sub());
     if (one_in(3)) {
-      constexpr ExprOp kOps[] = {ExprOp::neg,   ExprOp::abs,        ExprOp::sqrt,  ExprOp::floor,
-                                 ExprOp::ceil,  ExprOp::round_even, ExprOp::trunc, ExprOp::exp,
-                                 ExprOp::log,   ExprOp::tanh,       ExprOp::erf,   ExprOp::sin,
-                                 ExprOp::cos,   ExprOp::sigmoid};
+      constexpr ExprOp kOps[] = {ExprOp::neg,  ExprOp::abs,        ExprOp::sqrt,  ExprOp::floor,
+                                 ExprOp::ceil, ExprOp::round_even, ExprOp::trunc, ExprOp::exp,
+                                 ExprOp::log,  ExprOp::tanh,       ExprOp::erf,   ExprOp::sin,
+                                 ExprOp::cos,  ExprOp::sigmoid};
       return b_.unary(kOps[below(14)], sub());
     }
     constexpr ExprOp kOps[] = {ExprOp::add, ExprOp::sub, ExprOp::mul,
