@@ -9,7 +9,7 @@ status=0
 "$trireme" inspect $job --batch 64 >"$out/inspect.txt"
 line=$(grep -E '^training step .*arena' "$out/inspect.txt" || true)
 echo "$line"
-ratio=$(sed -nE 's/.*arena ([0-9.]+) MB \(([0-9.]+) MB if.*/\1 \2/p' <<<"$line" |
+ratio=$(sed -nE 's/.*arena ([0-9.]+) MB .*all values of the Program ([0-9.]+) MB.*/\1 \2/p' <<<"$line" |
   awk '{ printf "%.2f", $2 / $1 }')
 at_least "${ratio:-0}" 2 || status=1
 

@@ -42,10 +42,11 @@ void print_cost(const tr::Program& program, tr::Session& session,
   const tr::MemoryReport memory = session.memory(fetches, mode, sizes);
   std::printf(
       "%s at batch %lld: %d kernels, %d library calls, arena %s "
-      "(%s if no two values shared memory), parameters %s\n",
+      "(stored values %s, all values of the Program %s), parameters %s\n",
       mode.updates ? "training step" : "prediction", static_cast<long long>(arguments.batch),
       memory.kernels, memory.library_calls, megabytes(memory.arena_bytes).c_str(),
-      megabytes(memory.sum_of_values).c_str(), megabytes(memory.parameter_bytes).c_str());
+      megabytes(memory.sum_of_values).c_str(), megabytes(memory.program_bytes).c_str(),
+      megabytes(memory.parameter_bytes).c_str());
 }
 
 void print_program(const tr::Program& program, const Arguments& arguments) {

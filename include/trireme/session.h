@@ -45,7 +45,9 @@ struct MemoryReport {
   int kernels = 0;
   int library_calls = 0;
   std::int64_t arena_bytes = 0;
-  std::int64_t sum_of_values = 0;  // what it would be if no two values shared memory
+  std::int64_t sum_of_values = 0;  // what it would be if no two stored values shared memory
+  // What all values of the Program take, those too that fusion never stores; no views, no constants.
+  std::int64_t program_bytes = 0;
   std::int64_t parameter_bytes = 0;
 };
 

@@ -188,6 +188,12 @@ class Assembler {
     }
     if (!lowered.in_place_is_safe) fail_internal("a parameter cannot be updated in place");
     add_step(group, std::move(lowered));
+    // A result in another value's storage is a value of its own.
+    for (const int buffer : shared) {
+      if (plan_.buffers[static_cast<std::size_t>(buffer)].alias_of >= 0) {
+        plan_.steps.back().writes.push_back(buffer);
+      }
+    }
   }
 
   void add_step(const Group& group, LoweredGroup lowered) {

@@ -69,6 +69,22 @@ void give_fetches_storage(ir::Program& program) {
   }
 }
 
+// What the values that the Program computes take together. Views move nothing and constants need no
+// memory, so they do not count.
+Dim value_bytes(const ir::Program& program) {
+  Dim bytes = 0;
+  for (const auto& op : program.main().ops) {
+    const bool computes =
+        !op->has(ir::Trait::view) && (!op->has(ir::Trait::generator) || op->has(ir::Trait::random));
+    if (!computes) continue;
+    for (const auto& result : op->results) {
+      const auto size = static_cast<std::int64_t>(size_of(result->type.dtype));
+      bytes = bytes + product(result->type.shape) * Dim(size);
+    }
+  }
+  return bytes;
+}
+
 void generate_code(Assembly& assembly, codegen::Codegen& codegen) {
   std::vector<const kernel_ir::Kernel*> kernels;
   for (const auto& kernel : assembly.kernels) {
@@ -106,6 +122,7 @@ std::shared_ptr<const plan::Plan> compile(const ir::Program& source,
   transforms::merge_equal(*program);
   transforms::prune(*program, {.keep_side_effects = options.updates, .drop_inputs = true});
   dump.program("simplify", *program);
+  const Dim program_bytes = value_bytes(*program);
 
   transforms::localise(*program);
   give_fetches_storage(*program);
@@ -116,6 +133,7 @@ std::shared_ptr<const plan::Plan> compile(const ir::Program& source,
   dump.groups(*program, groups);
 
   Assembly assembly = assemble(*program, dependencies, groups, codegen.target());
+  assembly.plan.program_bytes = program_bytes;
   generate_code(assembly, codegen);
   plan::verify(assembly.plan);
   dump.plan(assembly.plan);

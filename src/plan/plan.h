@@ -68,7 +68,7 @@ struct Step {
   // Kernel: the kernel's buffers in order; scratch buffers are -1 here. Library: operands, then
   // results.
   std::vector<int> buffers;
-  std::vector<int> reads, writes;  // subsets of buffers, for checks and dumps
+  std::vector<int> reads, writes;  // of these buffers, or what shares their storage; for checks
 
   // Kernel only.
   std::vector<Dim> sizes;  // values of the kernel's size parameters
@@ -87,6 +87,9 @@ struct Plan {
   std::vector<Kernel> kernels;
   std::vector<Step> steps;
   std::vector<int> fetches;  // buffer of each fetched value, in the caller's order
+  // What all values that the Program computes would take together, in bytes: those that fusion
+  // keeps in registers too, but no views and no constants.
+  Dim program_bytes = 0;
 };
 
 // Sizes named "$seed" in Step::sizes stand for the run's seed: Dim("seed__").

@@ -107,6 +107,15 @@ std::string print(const Plan& plan) {
   return text;
 }
 
+namespace {
+
+std::string ratio_of(std::int64_t bytes, std::int64_t arena_bytes) {
+  if (arena_bytes == 0) return "1.00";
+  return fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(arena_bytes));
+}
+
+}  // namespace
+
 std::string print_memory_map(const Plan& plan, const SymbolSizes& sizes) {
   const Placement placement = place(plan, sizes);
   std::vector<std::size_t> order;
@@ -132,11 +141,12 @@ std::string print_memory_map(const Plan& plan, const SymbolSizes& sizes) {
         b.first_step < 0 ? std::string("\"") : fmt::format("{}-{}", b.first_step, b.last_step),
         b.name, b.alias_of >= 0 ? fmt::format(" (in b{})", b.alias_of) : "");
   }
-  const double ratio = placement.arena_bytes == 0 ? 1.0
-                                                  : static_cast<double>(placement.sum_of_values) /
-                                                        static_cast<double>(placement.arena_bytes);
-  text += fmt::format("arena {} bytes, sum of values {} bytes, ratio {:.2f}\n",
-                      placement.arena_bytes, placement.sum_of_values, ratio);
+  text += fmt::format("arena {} bytes, sum of values {} bytes, ratio {}\n", placement.arena_bytes,
+                      placement.sum_of_values,
+                      ratio_of(placement.sum_of_values, placement.arena_bytes));
+  const std::int64_t program_bytes = plan.program_bytes.evaluate(sizes);
+  text += fmt::format("with the values that fusion never stores {} bytes, ratio {}\n",
+                      program_bytes, ratio_of(program_bytes, placement.arena_bytes));
   return text;
 }
 

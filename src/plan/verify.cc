@@ -106,7 +106,9 @@ class Verifier {
 
   void check_use(const Step& step, int index, int i) const {
     require_buffer(i, label(step));
-    if (std::find(step.buffers.begin(), step.buffers.end(), i) == step.buffers.end()) {
+    // A result may be written under the name of the storage that it shares.
+    const auto is_same = [&](int b) { return b == i || b == root_of(plan_, i); };
+    if (std::none_of(step.buffers.begin(), step.buffers.end(), is_same)) {
       fail_internal(fmt::format("plan: {} touches {}, which is not an argument of it", label(step),
                                 label(i)));
     }

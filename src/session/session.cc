@@ -231,6 +231,7 @@ MemoryReport Session::memory(const std::vector<Value>& fetches, RunOptions optio
   const plan::Placement placement = plan::place(plan, sizes, state_->options.plan_memory);
   report.arena_bytes = placement.arena_bytes;
   report.sum_of_values = placement.sum_of_values;
+  report.program_bytes = plan.program_bytes.evaluate(sizes);
   for (const plan::Buffer& buffer : plan.buffers) {
     if (buffer.kind != plan::BufferKind::parameter || buffer.alias_of >= 0) continue;
     report.parameter_bytes +=
