@@ -118,12 +118,22 @@ class Gemm : public Prepared {
     if (bias == nullptr && !p_.relu) return;
     for (std::int64_t i = 0; i < part.m; ++i) {
       T* row = c + i * part.c_stride;
-      if (bias != nullptr) {
+      if (bias == nullptr) {
+        cut_negative(row, part.n);
+      } else if (p_.relu) {
+        add_and_cut(bias, row, part.n);
+      } else {
         for (std::int64_t j = 0; j < part.n; ++j) row[j] += bias[j];
       }
-      if (p_.relu) {
-        for (std::int64_t j = 0; j < part.n; ++j) row[j] = row[j] < T{0} ? T{0} : row[j];
-      }
+    }
+  }
+  static void cut_negative(T* row, std::int64_t n) {
+    for (std::int64_t j = 0; j < n; ++j) row[j] = row[j] < T{0} ? T{0} : row[j];
+  }
+  static void add_and_cut(const T* bias, T* row, std::int64_t n) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      const T sum = row[j] + bias[j];
+      row[j] = sum < T{0} ? T{0} : sum;
     }
   }
 

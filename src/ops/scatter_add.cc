@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/error.h"
 #include "ops/index.h"
 
 namespace trireme::ops {
@@ -30,7 +31,9 @@ void reference(const Reference& r) {
   const auto front = static_cast<std::ptrdiff_t>(indices.shape.size());
   for_each_index(r.operands[1]->shape, [&](const Index& index) {
     const double row = at(indices, Index(index.begin(), index.begin() + front));
-    if (row < 0 || row >= static_cast<double>(y.shape[0])) return;
+    if (row < 0 || row >= static_cast<double>(y.shape[0])) {
+      fail_data("scatter_add: an index is outside [0, rows)");
+    }
     Index target{static_cast<std::int64_t>(row)};
     target.insert(target.end(), index.begin() + front, index.end());
     at(y, target) += at(*r.operands[1], index);
@@ -53,8 +56,8 @@ Op scatter_add() {
   Op op("scatter_add(indices, updates; rows: shape)");
   op.doc =
       "Zeros with `rows` rows, to which each update is added at the row its index names, in order. "
-      "The updates' shape is the indices' shape followed by the shape of a row. Updates of indices "
-      "outside [0, rows) are dropped.";
+      "The updates' shape is the indices' shape followed by the shape of a row. An index "
+      "outside [0, rows) is Error(data) when it runs.";
   op.traits = bits(Trait::library);
   op.type = type;
   op.library_kernel = "scatter_add";
