@@ -35,7 +35,9 @@ class EmitTest : public testing::Test {
 TEST_F(EmitTest, OperatorsAppendOps) {
   const Value a = program_.input("a", f32, {batch, 3});
   const Value b = program_.input("b", f32, {batch, 3});
-  (a + b), (a - b), (a * b), (a / b), (-a), (a < b), (a <= b);
+  for (const Value& made : {a + b, a - b, a * b, a / b, -a, a < b, a <= b}) {
+    EXPECT_NE(made.get()->producer, nullptr);
+  }
   EXPECT_THAT(ops(), testing::ElementsAre("add", "sub", "mul", "div", "neg", "less", "less_equal"));
   const Value greater = a > b;
   EXPECT_EQ(greater.dtype(), boolean);
