@@ -148,7 +148,7 @@ TRIREME_API Dataset from_tensors(std::map<std::string, Tensor> columns,
                                  std::vector<std::string> class_names = {});
 
 struct LoadOptions {
-  std::string directory;  // where the files are; empty: look in the usual places
+  std::string directory = {};  // where the files are; empty: look in the usual places
 };
 
 // The known data sets, split is "train" or "test". They are looked for in the given directory, else
@@ -169,7 +169,7 @@ TRIREME_API Dataset open(std::string_view name, const LoadOptions& options = {})
 TRIREME_API std::vector<std::string> known_datasets();
 
 struct IdxOptions {
-  std::vector<std::string> class_names;
+  std::vector<std::string> class_names = {};
   std::int64_t classes = 0;  // labels must lie below; 0: as many as names, or any if there are none
 };
 
@@ -178,9 +178,9 @@ TRIREME_API Dataset idx_images(const std::string& images_path, const std::string
                                const IdxOptions& options = {});
 
 struct CsvOptions {
-  std::string target;                 // the column to predict; empty: the last one
-  std::vector<std::string> features;  // empty: all other columns
-  std::vector<std::string> one_hot;   // text columns that become zeros and ones, one per word
+  std::string target = {};                 // the column to predict; empty: the last one
+  std::vector<std::string> features = {};  // empty: all other columns
+  std::vector<std::string> one_hot = {};   // text columns that become zeros and ones, one per word
   char separator = ',';
   bool header = true;        // else columns are called "0", "1" ...
   int skip_lines = 0;        // before the header

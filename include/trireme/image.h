@@ -49,7 +49,7 @@ struct Caption {
 
 struct SheetOptions {
   int columns = 8;
-  std::string title;  // above all; empty: none
+  std::string title = {};  // above all; empty: none
 };
 
 // Draws images, f32[n, 1 or 3, h, w] in [0, 1], in a grid, with two lines of text below each.

@@ -17,9 +17,9 @@ namespace trireme {
 
 // What the command line may change in a job.
 struct JobOptions {
-  std::vector<std::string> set;       // "train.epochs=2"; the value as in TOML
-  std::optional<std::uint64_t> seed;  // instead of [train] seed
-  std::string output;                 // instead of [output] directory
+  std::vector<std::string> set = {};       // "train.epochs=2"; the value as in TOML
+  std::optional<std::uint64_t> seed = {};  // instead of [train] seed
+  std::string output = {};                 // instead of [output] directory
   int threads = 0;
   bool trace_nan = false;  // these as in TrainerOptions
   bool plan_memory = true;

@@ -95,11 +95,11 @@ TRIREME_API std::vector<std::string> activation_names();
 struct LinearOptions {
   std::int64_t units = 0;  // required
   bool bias = true;
-  Activation activation;  // none if empty
+  Activation activation = {};  // none if empty
   // By default kaiming_uniform() where there is an activation, else xavier_uniform().
-  std::optional<Initializer> weight_init;
-  Initializer bias_init;  // zeros
-  std::string name;       // of the layer; "linear_0" and so on if empty
+  std::optional<Initializer> weight_init = {};
+  Initializer bias_init = {};  // zeros
+  std::string name = {};       // of the layer; "linear_0" and so on if empty
 };
 // x [..., in] times weight [in, units], plus bias [units], for x of rank 2 or more.
 TRIREME_API Value linear(const Value& x, LinearOptions options,
@@ -133,14 +133,14 @@ struct Conv2dOptions {
   std::int64_t channels = 0;  // required: of the result
   Pair kernel = 3;
   Pair stride = 1;
-  Padding padding;
+  Padding padding = {};
   Pair dilation = 1;
   std::int64_t groups = 1;
   bool bias = true;
-  Activation activation;
-  std::optional<Initializer> weight_init;  // as in LinearOptions
-  Initializer bias_init;
-  std::string name;
+  Activation activation = {};
+  std::optional<Initializer> weight_init = {};  // as in LinearOptions
+  Initializer bias_init = {};
+  std::string name = {};
 };
 // weight [channels, in / groups, kernel height, kernel width], bias [channels].
 TRIREME_API Value conv2d(const Value& x, Conv2dOptions options,
@@ -148,8 +148,8 @@ TRIREME_API Value conv2d(const Value& x, Conv2dOptions options,
 
 struct PoolOptions {
   Pair kernel = 2;
-  std::optional<Pair> stride;  // the kernel's size if not set
-  Padding padding;
+  std::optional<Pair> stride = {};  // the kernel's size if not set
+  Padding padding = {};
   bool count_padding = true;  // avg_pool only: padding counts as elements
 };
 TRIREME_API Value max_pool(const Value& x, PoolOptions options,
@@ -166,7 +166,7 @@ struct BatchNormOptions {
   double momentum = 0.1;  // how far the running statistics move towards those of a batch
   double epsilon = 1e-5;
   bool affine = true;  // with parameters weight and bias [channels]
-  std::string name;
+  std::string name = {};
 };
 // (x - mean) / sqrt(variance + epsilon) for every channel, axis 1 of x. In training mean and
 // variance are those of the batch, and running_mean and running_var follow them, the variance
@@ -178,7 +178,7 @@ struct LayerNormOptions {
   int axes = 1;  // how many of the last axes are normalised together
   double epsilon = 1e-5;
   bool affine = true;  // with parameters weight and bias of the shape of these axes
-  std::string name;
+  std::string name = {};
 };
 TRIREME_API Value layer_norm(const Value& x, LayerNormOptions options = {},
                              SourceLocation where = SourceLocation::current());

@@ -82,7 +82,7 @@ struct Initializer {
 };
 
 struct ParameterOptions {
-  Initializer initializer;
+  Initializer initializer = {};
   bool trainable = true;
 };
 

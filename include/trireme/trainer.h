@@ -22,9 +22,9 @@ namespace trireme {
 TRIREME_API void minimize(Value loss, const Optimizer& optimizer);
 
 struct TrainerOptions {
-  Value loss;  // a scalar, the mean over the batch
-  Optimizer optimizer;
-  std::vector<Metric> metrics;
+  Value loss = {};  // a scalar, the mean over the batch
+  Optimizer optimizer = {};
+  std::vector<Metric> metrics = {};
   int threads = 0;
   std::uint64_t seed = 1;
   // Training stops with Error(numeric) when the loss is NaN or infinite. With trace_nan the error
@@ -50,8 +50,8 @@ struct FitOptions {
   // A moving line on a terminal, else a line per epoch and one every ten seconds; on stdout.
   bool progress = true;
   const data::Batches* validation = nullptr;                       // measured after every epoch
-  std::function<bool(const EpochReport&)> after_epoch;             // false stops
-  std::function<void(std::int64_t step, double loss)> after_step;  // steps of this fit, from 1
+  std::function<bool(const EpochReport&)> after_epoch = {};             // false stops
+  std::function<void(std::int64_t step, double loss)> after_step = {};  // steps of this fit, from 1
 };
 
 // Trains, measures and saves one Program. Data columns are fed to the inputs of the same name;

@@ -50,3 +50,9 @@ static=()
 c++ -std=c++20 "$source/tests/consumer/project/main.cc" -o "$work/by_pkg_config" \
   $(pkg-config "${static[@]}" --cflags --libs trireme)
 LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH") "$work/by_pkg_config"
+
+echo "== the README's example, $kind"
+sed -n '/^```cpp$/,/^```$/{/^```/d;p}' "$source/README.md" >"$work/readme.cc"
+# shellcheck disable=SC2046
+c++ -std=c++20 -Wall -Wextra -Werror "$work/readme.cc" -o "$work/readme" \
+  $(pkg-config "${static[@]}" --cflags --libs trireme)
