@@ -29,7 +29,8 @@ struct SaveOptions {
   std::vector<std::string> output_names = {};  // empty: "output", or "output_0", "output_1" ...
   std::vector<std::string> labels = {};        // of the classes that the first output scores
   std::map<std::string, ImagePreprocessing> preprocessing = {};  // by input
-  std::string target = {};  // the data column that the first output predicts; lets `trireme eval` work
+  std::string target =
+      {};  // the data column that the first output predicts; lets `trireme eval` work
 };
 
 // Writes a folder: program.txt (what the outputs need and nothing of training), weights.safetensors

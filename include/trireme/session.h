@@ -20,7 +20,7 @@ struct SessionOptions {
   bool plan_memory = true;   // false: every value has memory of its own; for checks
   bool fuse = true;          // false: every op is a kernel of its own; for checks
   bool interpreter = false;  // run kernels without generating code: slow, the oracle
-  std::string profile = {};       // write a Chrome trace here at the end; empty: $TRIREME_PROFILE
+  std::string profile = {};  // write a Chrome trace here at the end; empty: $TRIREME_PROFILE
 };
 
 struct RunOptions {

@@ -49,8 +49,8 @@ struct FitOptions {
   std::int64_t max_steps = 0;  // stop after so many; 0: no bound
   // A moving line on a terminal, else a line per epoch and one every ten seconds; on stdout.
   bool progress = true;
-  const data::Batches* validation = nullptr;                       // measured after every epoch
-  std::function<bool(const EpochReport&)> after_epoch = {};             // false stops
+  const data::Batches* validation = nullptr;                 // measured after every epoch
+  std::function<bool(const EpochReport&)> after_epoch = {};  // false stops
   std::function<void(std::int64_t step, double loss)> after_step = {};  // steps of this fit, from 1
 };
 
