@@ -60,6 +60,14 @@ def main():
     f = lambda r: (mp.expm1(r) - r) / r**2 if abs(r) > 1e-9 else mp.mpf(1) / 2
     show("exp, 1 + r + r^2 q", fit(f, -half_ln2, half_ln2, 4, lambda r: r**2))
 
+    # expm1(r) = r + r^2 * q(r)
+    show("expm1, r + r^2 q", fit(f, -half_ln2, half_ln2, 5, lambda r: abs(r) + mp.mpf(10)**-9))
+
+    # atan(t) = t + t^3 q(t^2) for |t| < tan(pi/8)
+    top = (mp.sqrt(2) - 1)**2 * mp.mpf("1.001")
+    t = lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else -mp.mpf(1) / 3
+    show("atan, t + t^3 q(t^2)", fit(t, 0, top, 4, lambda z: z))
+
     # tanh(x) = x + x^3 q(x^2) for |x| < 0.6
     th = lambda z: (mp.tanh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z > 1e-12 else -mp.mpf(1) / 3
     show("tanh, x + x^3 q(x^2)", fit(th, 0, mp.mpf("0.6")**2, 4, lambda z: z))

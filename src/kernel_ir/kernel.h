@@ -43,7 +43,11 @@ enum class ExprOp : std::uint8_t {
   sigmoid,
   erf,
   sin,
-  cos,      // removed by expand_math() for f32
+  cos,
+  tan,
+  atan,
+  log1p,    // log(1 + x)
+  expm1,    // exp(x) - 1; exp to expm1 are removed by expand_math() for f32
   cast,     // to `type`. float to integer truncates; NaN gives 0, out of range saturates. integer
             // to integer wraps. to boolean is "not equal to 0"
   bitcast,  // between i32 and f32, i64 and f64
@@ -258,7 +262,7 @@ std::string print(const Kernel& kernel);
 Kernel parse(const std::string& text);  // exact inverse of print; throws Error(data)
 void verify(const Kernel& kernel);      // throws Error(internal) naming the offending part
 
-// Replaces exp, log, tanh, sigmoid, erf, sin, cos and pow of f32 by polynomials made of the other
+// Replaces exp, log, tanh, sigmoid, erf, sin, cos, tan, atan, log1p, expm1 and pow of f32 by polynomials made of the other
 // operations, the same on every target. Bounds in units in the last place are stated in math.cc and
 // checked over the float range by math_test. f64 maths is left to the target's C library.
 void expand_math(Kernel& kernel);

@@ -8,6 +8,10 @@
 //   sigmoid  2.3
 //   erf      1.2   subnormal arguments included
 //   sin cos  1.6   up to |x| = 2^40; beyond, some number in [-1, 1]
+//   tan      3.5   up to |x| = 2^40; beyond, some number
+//   atan     1.9   subnormal arguments included
+//   log1p    1.1   subnormal arguments included
+//   expm1    1.6   subnormal arguments included
 //   pow      0.51  subnormal results included
 //
 // Infinities, NaN and zeros of both signs give what C's functions give.
@@ -55,7 +59,52 @@ class Maths {
     return with_sign(b_.select(b_.lt(f32(0.6), a), large, small), x);
   }
 
-  ExprId log(ExprId x) {
+  ExprId log(ExprId x) { return log_and_more(x, f32(0)); }
+
+  // log(u) + (x + 1 - u) / u for u = 1 + x as it is rounded.
+  ExprId log1p(ExprId x) {
+    const ExprId u = b_.add(f32(1), x);
+    const ExprId lost =
+        b_.select(b_.lt(f32(1), x), b_.sub(f32(1), b_.sub(u, x)), b_.sub(x, b_.sub(u, f32(1))));
+    const ExprId y = log_and_more(u, b_.div(lost, u));
+    return b_.select(b_.lt(b_.unary(ExprOp::abs, x), f32(0x1p-25)), x, y);
+  }
+
+  // 2^n p + (2^n - 1) for exp(r) = 1 + p. Half of it, as 2^128 is no number.
+  ExprId expm1(ExprId x) {
+    const Reduced a = reduce_exp(b_.max(x, f32(-18)));
+    const ExprId q = polynomial(
+        a.r, {0x1p-1, 0x1.555556p-3, 0x1.5554aep-5, 0x1.111092p-7, 0x1.6d7540p-10, 0x1.a19ee6p-13});
+    const ExprId p = b_.fma(b_.mul(a.r, a.r), q, a.r);
+    const ExprId half = b_.bitcast(b_.add(i32(0x3f000000), shifted(a.t)), DType::f32);
+    const ExprId sum = b_.fma(half, p, b_.sub(half, f32(0.5)));
+    const ExprId y =
+        b_.select(b_.le(x, f32(0x1.62e42ep6)), b_.add(sum, sum), b_.mul(x, f32(kInfinity)));
+    return b_.select(b_.lt(b_.unary(ExprOp::abs, x), f32(0x1p-25)), x, y);
+  }
+
+  // atan(a) = base + atan(t), |t| <= tan(pi / 8), for base = 0, pi / 4 and pi / 2.
+  ExprId atan(ExprId x) {
+    const ExprId a = b_.unary(ExprOp::abs, x);
+    const ExprId middle = b_.lt(f32(0x1.a8279ap-2), a);
+    const ExprId large = b_.lt(f32(0x1.3504f4p1), a);
+    const auto choose = [&](ExprId in_large, ExprId in_middle, ExprId in_small) {
+      return b_.select(large, in_large, b_.select(middle, in_middle, in_small));
+    };
+    const ExprId t =
+        b_.div(choose(f32(-1), b_.sub(a, f32(1)), a), choose(a, b_.add(a, f32(1)), f32(1)));
+    const ExprId z = b_.mul(t, t);
+    const ExprId q = polynomial(
+        z, {-0x1.55554ap-2, 0x1.9991a6p-3, -0x1.23b636p-3, 0x1.b1fa0ep-4, -0x1.f22aecp-5});
+    // What pi / 2 and pi / 4 lack as floats goes to the small part.
+    const ExprId lack = choose(f32(-0x1.777a5cp-25), f32(-0x1.777a5cp-26), f32(0));
+    const ExprId part = b_.fma(b_.mul(t, z), q, lack);
+    const ExprId base = choose(f32(0x1.921fb6p0), f32(0x1.921fb6p-1), f32(0));
+    return with_sign(b_.add(base, b_.add(t, part)), x);
+  }
+
+  // log(x) + more, where more is small beside it.
+  ExprId log_and_more(ExprId x, ExprId more) {
     const ExprId tiny = b_.lt(x, f32(0x1p-126));
     const ExprId scaled = b_.select(tiny, b_.mul(x, f32(0x1p23)), x);
     const ExprId bits = b_.add(b_.bitcast(scaled, DType::i32), i32(0x3f800000 - 0x3f3504f3));
@@ -69,7 +118,7 @@ class Maths {
         polynomial(f, {0x1.555546p-2, -0x1.ffffeep-3, 0x1.99a546p-3, -0x1.5562ep-3, 0x1.2332b4p-3,
                        -0x1.fb438ep-4, 0x1.e651a4p-4, -0x1.e2e7cep-4, 0x1.1b3e5ap-4});
     const ExprId z = b_.mul(f, f);
-    ExprId y = b_.fma(e, f32(-0x1.05c610p-29), b_.mul(b_.mul(f, z), q));
+    ExprId y = b_.fma(e, f32(-0x1.05c610p-29), b_.fma(b_.mul(f, z), q, more));
     y = b_.add(b_.fma(f32(-0.5), z, y), f);
     y = b_.fma(e, f32(0x1.62e430p-1), y);
 
@@ -94,6 +143,14 @@ class Maths {
 
   ExprId sin(ExprId x) { return b_.select(b_.eq(x, f32(0)), x, sin_shifted(x, 0)); }
   ExprId cos(ExprId x) { return sin_shifted(x, 1); }
+
+  ExprId tan(ExprId x) {
+    const Circle c = on_circle(x);
+    const ExprId odd = b_.eq(b_.logical_and(c.turns, i32(1)), i32(1));
+    const ExprId minus = b_.unary(ExprOp::neg, c.cosine);
+    const ExprId y = b_.div(b_.select(odd, minus, c.sine), b_.select(odd, c.sine, c.cosine));
+    return b_.select(b_.eq(x, f32(0)), x, y);
+  }
 
   // In double: x^y = 2^(y log2 x).
   ExprId pow(ExprId x, ExprId y) {
@@ -159,15 +216,20 @@ class Maths {
     return b_.bitcast(b_.add(b_.bitcast(p, DType::i32), shifted(a.t)), DType::f32);
   }
 
-  // sin(x + quarter * pi/2). The argument is reduced in double.
-  ExprId sin_shifted(ExprId x, std::int64_t quarter) {
+  // Sine and cosine of r, where x = turns * pi/2 + r and |r| <= pi/4. Reduced in double.
+  struct Circle {
+    ExprId sine;
+    ExprId cosine;
+    ExprId turns;
+  };
+  Circle on_circle(ExprId x) {
     const ExprId wide = b_.cast(x, DType::f64);
     const ExprId t = b_.fma(wide, f64(0x1.45f306dc9c883p-1), f64(kRound64));
     const ExprId n = b_.sub(t, f64(kRound64));
     ExprId r = b_.fma(n, f64(-0x1.921fb54442d18p0), wide);
     r = b_.cast(b_.fma(n, f64(-0x1.1a62633145c07p-54), r), DType::f32);
     r = b_.max(b_.min(r, f32(0.7861)), f32(-0.7861));
-    const ExprId turns = b_.add(b_.cast(b_.bitcast(t, DType::i64), DType::i32), i32(quarter));
+    const ExprId turns = b_.cast(b_.bitcast(t, DType::i64), DType::i32);
 
     const ExprId z = b_.mul(r, r);
     const ExprId sq =
@@ -175,8 +237,15 @@ class Maths {
     const ExprId sine = b_.fma(b_.mul(r, z), sq, r);
     const ExprId cq = polynomial(z, {0x1.55554ap-5, -0x1.6c0c82p-10, 0x1.99ff3ep-16});
     const ExprId cosine = b_.fma(b_.mul(z, z), cq, b_.fma(f32(-0.5), z, f32(1)));
+    return {sine, cosine, turns};
+  }
+
+  // sin(x + quarter * pi/2).
+  ExprId sin_shifted(ExprId x, std::int64_t quarter) {
+    const Circle c = on_circle(x);
+    const ExprId turns = b_.add(c.turns, i32(quarter));
     const ExprId even = b_.eq(b_.logical_and(turns, i32(1)), i32(0));
-    const ExprId value = b_.select(even, sine, cosine);
+    const ExprId value = b_.select(even, c.sine, c.cosine);
     const ExprId sign = b_.binary(ExprOp::shl, b_.logical_and(turns, i32(2)), i32(30));
     const ExprId bits = b_.binary(ExprOp::bit_xor, b_.bitcast(value, DType::i32), sign);
     return b_.bitcast(bits, DType::f32);
@@ -230,6 +299,10 @@ ExprId expanded(Maths& maths, ExprOp op, ExprId a, ExprId b) {
     case ExprOp::erf: return maths.erf(a);
     case ExprOp::sin: return maths.sin(a);
     case ExprOp::cos: return maths.cos(a);
+    case ExprOp::tan: return maths.tan(a);
+    case ExprOp::atan: return maths.atan(a);
+    case ExprOp::log1p: return maths.log1p(a);
+    case ExprOp::expm1: return maths.expm1(a);
     case ExprOp::pow: return maths.pow(a, b);
     default: return kNoExpr;
   }
@@ -237,7 +310,7 @@ ExprId expanded(Maths& maths, ExprOp op, ExprId a, ExprId b) {
 
 bool to_expand(const Expr& e) {
   return e.type == DType::f32 &&
-         ((e.op >= ExprOp::exp && e.op <= ExprOp::cos) || e.op == ExprOp::pow);
+         ((e.op >= ExprOp::exp && e.op <= ExprOp::expm1) || e.op == ExprOp::pow);
 }
 
 void replace(const std::vector<ExprId>& now, ExprId& id) {

@@ -75,6 +75,10 @@ T function(ExprOp op, T x) {
     case ExprOp::erf: return std::erf(x);
     case ExprOp::sin: return std::sin(x);
     case ExprOp::cos: return std::cos(x);
+    case ExprOp::tan: return std::tan(x);
+    case ExprOp::atan: return std::atan(x);
+    case ExprOp::log1p: return std::log1p(x);
+    case ExprOp::expm1: return std::expm1(x);
     default: fail_internal("kernel IR: this operation has no meaning for floats");
   }
 }

@@ -25,6 +25,13 @@ std::string text(const Call& call, const std::string& name) {
   return found == call.texts.end() ? std::string() : found->second;
 }
 
+std::size_t axis_of(const char* kernel, const Call& call) {
+  const auto rank = static_cast<std::int64_t>(call.tensors.back().shape.size());
+  const std::int64_t axis = numbers(call, "axis", 1, -1)[0];
+  if (axis < -rank || axis >= rank) fail_call(kernel, call, "there is no such axis");
+  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+}
+
 std::int64_t elements(const Sizes& shape) {
   std::int64_t count = 1;
   for (const std::int64_t size : shape) count *= size;

@@ -18,6 +18,9 @@ Sizes numbers(const Call& call, const std::string& name, std::size_t count, std:
 bool flag(const Call& call, const std::string& name);         // false if the call does not say
 std::string text(const Call& call, const std::string& name);  // "" if the call does not say
 
+// The number `axis`, counted from the front; Error(internal) if the last tensor has no such axis.
+std::size_t axis_of(const char* kernel, const Call& call);
+
 std::int64_t elements(const Sizes& shape);  // of shape[0] to shape[end)
 
 // Error(internal) with the kernel's name and the shapes it was given.

@@ -11,5 +11,10 @@ std::unique_ptr<Prepared> prepare_conv2d_forward(const Call& call);
 std::unique_ptr<Prepared> prepare_conv2d_input_gradient(const Call& call);
 std::unique_ptr<Prepared> prepare_conv2d_weight_gradient(const Call& call);
 std::unique_ptr<Prepared> prepare_scatter_add(const Call& call);
+std::unique_ptr<Prepared> prepare_scatter_add_nd(const Call& call);
+std::unique_ptr<Prepared> prepare_scatter_add_along_axis(const Call& call);
+std::unique_ptr<Prepared> prepare_cumsum(const Call& call);
+std::unique_ptr<Prepared> prepare_sort(const Call& call);
+std::unique_ptr<Prepared> prepare_argsort(const Call& call);
 
 }  // namespace trireme::kernels

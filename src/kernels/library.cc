@@ -12,11 +12,16 @@ struct Entry {
 };
 
 constexpr Entry kTable[] = {
+    {"argsort", prepare_argsort},
     {"conv2d_forward", prepare_conv2d_forward},
     {"conv2d_input_gradient", prepare_conv2d_input_gradient},
     {"conv2d_weight_gradient", prepare_conv2d_weight_gradient},
+    {"cumsum", prepare_cumsum},
     {"gemm", prepare_gemm},
     {"scatter_add", prepare_scatter_add},
+    {"scatter_add_along_axis", prepare_scatter_add_along_axis},
+    {"scatter_add_nd", prepare_scatter_add_nd},
+    {"sort", prepare_sort},
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
-// y = zeros; y[indices[i]] += updates[i], in order of i.
+// y = zeros; y[indices[i]] += updates[i], in order of i. For scatter_add_nd indices[i] is a tuple.
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "kernels/call.h"
@@ -13,14 +13,17 @@ namespace trireme::kernels {
 
 namespace {
 
-constexpr const char* kName = "scatter_add";
-
 // Cut by columns: each thread adds all updates, in order, to its own columns.
 template <class T, class I>
 class ScatterAdd : public Prepared {
  public:
-  ScatterAdd(std::int64_t rows, std::int64_t columns, std::int64_t updates)
-      : rows_(rows), columns_(columns), updates_(updates) {}
+  // The rows of y are numbered by tuples of indices below `extents`.
+  ScatterAdd(const char* kernel, Sizes extents, std::int64_t columns, std::int64_t updates)
+      : kernel_(kernel),
+        extents_(std::move(extents)),
+        rows_(elements(extents_)),
+        columns_(columns),
+        updates_(updates) {}
 
   void run(void* const* tensors, void*, device::Device& device) override {
     const auto* indices = static_cast<const I*>(tensors[0]);
@@ -40,14 +43,24 @@ class ScatterAdd : public Prepared {
  private:
   void check(const I* indices) const {
     for (std::int64_t i = 0; i < updates_; ++i) {
-      const auto row = static_cast<std::int64_t>(indices[i]);
-      if (row < 0 || row >= rows_) {
+      for (std::size_t j = 0; j < extents_.size(); ++j) {
+        const auto index =
+            static_cast<std::int64_t>(indices[static_cast<std::size_t>(i) * extents_.size() + j]);
+        if (index >= 0 && index < extents_[j]) continue;
         fail_data(
-            fmt::format("scatter_add: index {} at position {} is outside [0, {}); look at the "
-                        "labels or ids that were fed",
-                        row, i, rows_));
+            fmt::format("{}: index {} at position {} is outside [0, {}); look at the labels "
+                        "or ids that were fed",
+                        kernel_, index, i, extents_[j]));
       }
     }
+  }
+
+  std::int64_t row(const I* tuple) const {
+    std::int64_t row = 0;
+    for (std::size_t j = 0; j < extents_.size(); ++j) {
+      row = row * extents_[j] + static_cast<std::int64_t>(tuple[j]);
+    }
+    return row;
   }
 
   void add(const I* indices, const T* updates, T* y, std::int64_t from, std::int64_t to) const {
@@ -55,51 +68,72 @@ class ScatterAdd : public Prepared {
       std::fill(y + row * columns_ + from, y + row * columns_ + to, T{0});
     }
     for (std::int64_t i = 0; i < updates_; ++i) {
-      T* target = y + static_cast<std::int64_t>(indices[i]) * columns_;
+      const auto tuple = static_cast<std::int64_t>(extents_.size());
+      T* target = y + row(indices + i * tuple) * columns_;
       const T* update = updates + i * columns_;
       for (std::int64_t j = from; j < to; ++j) target[j] += update[j];
     }
   }
 
+  const char* kernel_;
+  Sizes extents_;
   std::int64_t rows_, columns_, updates_;
 };
 
 template <class T>
-std::unique_ptr<Prepared> prepare_for(const Call& call, std::int64_t rows, std::int64_t columns,
-                                      std::int64_t updates) {
+std::unique_ptr<Prepared> prepare_for(const char* kernel, const Call& call, const Sizes& extents,
+                                      std::int64_t columns, std::int64_t updates) {
+  const auto make = [&]<class I>(I) -> std::unique_ptr<Prepared> {
+    return std::make_unique<ScatterAdd<T, I>>(kernel, extents, columns, updates);
+  };
   switch (call.tensors[0].dtype) {
-    case DType::u8: return std::make_unique<ScatterAdd<T, std::uint8_t>>(rows, columns, updates);
-    case DType::i32: return std::make_unique<ScatterAdd<T, std::int32_t>>(rows, columns, updates);
-    case DType::i64: return std::make_unique<ScatterAdd<T, std::int64_t>>(rows, columns, updates);
-    default: fail_call(kName, call, "indices must be integers");
+    case DType::u8: return make(std::uint8_t{});
+    case DType::i32: return make(std::int32_t{});
+    case DType::i64: return make(std::int64_t{});
+    default: fail_call(kernel, call, "indices must be integers");
+  }
+}
+
+// Each update is named by the `tuple` indices in the last axis of `indices` or, for `tuple` -1, by
+// one index.
+std::unique_ptr<Prepared> prepare(const char* kernel, const Call& call, std::int64_t tuple) {
+  Sizes positions = call.tensors[0].shape;  // of the updates
+  if (tuple >= 0) positions.pop_back();
+  const Sizes& updates = call.tensors[1].shape;
+  const Sizes& y = call.tensors[2].shape;
+  const auto named = static_cast<std::ptrdiff_t>(tuple < 0 ? 1 : tuple);  // axes of y
+  const auto rank = static_cast<std::ptrdiff_t>(positions.size());
+  const bool begins = updates.size() >= positions.size() &&
+                      std::equal(positions.begin(), positions.end(), updates.begin());
+  if (!begins || static_cast<std::ptrdiff_t>(y.size()) < named ||
+      Sizes(y.begin() + named, y.end()) != Sizes(updates.begin() + rank, updates.end()) ||
+      call.tensors[1].dtype != call.tensors[2].dtype) {
+    fail_call(kernel, call, "the shapes or dtypes do not fit");
+  }
+  const Sizes extents(y.begin(), y.begin() + named);
+  const std::int64_t columns = elements(Sizes(y.begin() + named, y.end()));
+  const std::int64_t count = elements(positions);
+  switch (call.tensors[1].dtype) {
+    case DType::f32: return prepare_for<float>(kernel, call, extents, columns, count);
+    case DType::f64: return prepare_for<double>(kernel, call, extents, columns, count);
+    case DType::i32: return prepare_for<std::int32_t>(kernel, call, extents, columns, count);
+    case DType::i64: return prepare_for<std::int64_t>(kernel, call, extents, columns, count);
+    case DType::u8: return prepare_for<std::uint8_t>(kernel, call, extents, columns, count);
+    default: fail_call(kernel, call, "only numbers are added");
   }
 }
 
 }  // namespace
 
 std::unique_ptr<Prepared> prepare_scatter_add(const Call& call) {
-  require_tensors(kName, call, 3);
-  const Sizes& indices = call.tensors[0].shape;
-  const Sizes& updates = call.tensors[1].shape;
-  const Sizes& y = call.tensors[2].shape;
-  const bool begins = updates.size() >= indices.size() &&
-                      std::equal(indices.begin(), indices.end(), updates.begin());
-  const std::size_t rank = indices.size();
-  if (!begins || y.empty() ||
-      Sizes(y.begin() + 1, y.end()) !=
-          Sizes(updates.begin() + static_cast<std::ptrdiff_t>(rank), updates.end()) ||
-      call.tensors[1].dtype != call.tensors[2].dtype) {
-    fail_call(kName, call, "the shapes or dtypes do not fit");
-  }
-  const std::int64_t columns = elements(Sizes(y.begin() + 1, y.end()));
-  switch (call.tensors[1].dtype) {
-    case DType::f32: return prepare_for<float>(call, y[0], columns, elements(indices));
-    case DType::f64: return prepare_for<double>(call, y[0], columns, elements(indices));
-    case DType::i32: return prepare_for<std::int32_t>(call, y[0], columns, elements(indices));
-    case DType::i64: return prepare_for<std::int64_t>(call, y[0], columns, elements(indices));
-    case DType::u8: return prepare_for<std::uint8_t>(call, y[0], columns, elements(indices));
-    default: fail_call(kName, call, "only numbers are added");
-  }
+  require_tensors("scatter_add", call, 3);
+  return prepare("scatter_add", call, -1);
+}
+
+std::unique_ptr<Prepared> prepare_scatter_add_nd(const Call& call) {
+  require_tensors("scatter_add_nd", call, 3);
+  if (call.tensors[0].shape.empty()) fail_call("scatter_add_nd", call, "indices need an axis");
+  return prepare("scatter_add_nd", call, call.tensors[0].shape.back());
 }
 
 }  // namespace trireme::kernels

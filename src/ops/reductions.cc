@@ -16,8 +16,9 @@ std::vector<int> axes_of(const ir::Op& op) {
 TypeRule reduced_type(Numbers numbers) {
   return [numbers](const TypeContext& c) {
     const Type& x = c.operands[0];
-    require(is(x.dtype, numbers), c.operand_texts[0] + " cannot be reduced by this op",
-            "cast it to f32 first");
+    require(
+        is(x.dtype, numbers), c.operand_texts[0] + " cannot be reduced by this op",
+        numbers == Numbers::booleans ? "compare it with something first" : "cast it to f32 first");
     const auto axes =
         checked_axes(ir::get<std::vector<std::int64_t>>(c.attributes, "axes"), x.rank());
     Type result{x.dtype, without_axes(x.shape, axes, ir::get<bool>(c.attributes, "keep")),
@@ -79,6 +80,57 @@ void extremum_gradient(GradientContext& c) {
   const Value winners = cast(equal(x, spread(c, c.result())), {.dtype = x.dtype()});
   const Value count = sum(winners, {.axes = axes, .keep = keep});
   c.give(0, winners * spread(c, c.gradient() / count));
+}
+
+std::vector<Type> position_type(const TypeContext& c) {
+  const auto& axes = ir::get<std::vector<std::int64_t>>(c.attributes, "axes");
+  require(axes.size() == 1,
+          "the position is looked for along one axis, not " + std::to_string(axes.size()),
+          "reshape x so that the elements to compare are one axis");
+  std::vector<Type> types = reduced_type(Numbers::numeric)(c);
+  types[0].dtype = DType::i64;
+  return types;
+}
+
+ReferenceRule position_reference(std::function<bool(double, double)> better) {
+  return [better = std::move(better)](const Reference& r) {
+    const RefTensor& x = *r.operands[0];
+    const auto axis = static_cast<std::size_t>(axes_of(r.op)[0]);
+    Index kept_shape = x.shape;
+    kept_shape[axis] = 1;
+    std::size_t i = 0;
+    for_each_index(kept_shape, [&](const Index& kept) {
+      Index index = kept;
+      double best = 0;
+      std::int64_t winner = 0;
+      for (index[axis] = 0; index[axis] < x.shape[axis]; ++index[axis]) {
+        const double value = at(x, index);
+        const bool wins = std::isnan(value) ? !std::isnan(best) : better(value, best);
+        if (index[axis] > 0 && !wins) continue;
+        best = value;
+        winner = index[axis];
+      }
+      r.results[0]->data[i++] = static_cast<double>(winner);
+    });
+  };
+}
+
+std::vector<Sample> position_samples() {
+  const auto sample = [](std::vector<std::int64_t> shape, std::int64_t axis, bool keep,
+                         DType dtype = DType::f32) {
+    Sample s;
+    s.operands = {type_of(std::move(shape), dtype)};
+    s.attributes = {{"axes", std::vector<std::int64_t>{axis}}, {"keep", keep}};
+    s.check_gradient = false;  // an index has none
+    return s;
+  };
+  return {sample({5, 37}, -1, false),
+          sample({37, 5}, 0, false),
+          sample({3, 4, 5}, 1, true),
+          sample({1}, 0, false),
+          sample({0, 3}, 1, false),
+          sample({4, 41}, 1, false, DType::i32),
+          sample({41, 3}, 0, true, DType::i64)};
 }
 
 std::vector<Sample> reduction_samples(bool empty, DType dtype) {

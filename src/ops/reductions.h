@@ -1,6 +1,6 @@
 #pragma once
 
-// What sum, mean, reduce_max, reduce_min and argmax share.
+// What the reductions share: sum, mean, prod, reduce_max, reduce_min, any, all, argmax, argmin.
 
 #include <functional>
 #include <vector>
@@ -24,6 +24,12 @@ Operand summands(const GradientContext& c);
 
 // Gradient of the two extrema: equal shares for all elements that are equal to the result.
 void extremum_gradient(GradientContext& c);
+
+// argmax and argmin: the i64 position of the winner along the single axis of `axes`.
+std::vector<Type> position_type(const TypeContext& c);
+// The first NaN wins or, without one, the first element that is better than those before it.
+ReferenceRule position_reference(std::function<bool(double x, double best)> better);
+std::vector<Sample> position_samples();
 
 // No axis kept, one, all; an axis in front; odd sizes; one element. Empty ones where `empty`.
 std::vector<Sample> reduction_samples(bool empty, DType dtype = DType::f32);

@@ -100,6 +100,10 @@ TEST(Maths, WithinTheStatedBounds) {
   EXPECT_LE(sweep(ExprOp::erf, std::erf, 0, kInfinity, true).largest, 1.2);
   EXPECT_LE(sweep(ExprOp::sin, std::sin, 0, 0x1p40f, true).largest, 1.6);
   EXPECT_LE(sweep(ExprOp::cos, std::cos, 0, 0x1p40f, true).largest, 1.6);
+  EXPECT_LE(sweep(ExprOp::tan, std::tan, 0, 0x1p40f, true).largest, 3.5);
+  EXPECT_LE(sweep(ExprOp::atan, std::atan, 0, kInfinity, true).largest, 1.9);
+  EXPECT_LE(sweep(ExprOp::log1p, std::log1p, 0, kInfinity, true).largest, 1.1);
+  EXPECT_LE(sweep(ExprOp::expm1, std::expm1, 0, kInfinity, true).largest, 1.6);
 }
 
 TEST(Maths, DenselyWhereItIsHot) {
@@ -107,6 +111,10 @@ TEST(Maths, DenselyWhereItIsHot) {
   EXPECT_LE(sweep(ExprOp::tanh, std::tanh, 0.125f, 10, false, 37).largest, 1.4);
   EXPECT_LE(sweep(ExprOp::log, std::log, 0.5f, 2, false, 37).largest, 1.0);
   EXPECT_LE(sweep(ExprOp::erf, std::erf, 0.125f, 4, false, 37).largest, 1.2);
+  EXPECT_LE(sweep(ExprOp::tan, std::tan, 0.125f, 7, false, 37).largest, 3.5);
+  EXPECT_LE(sweep(ExprOp::atan, std::atan, 0.125f, 8, false, 37).largest, 1.9);
+  EXPECT_LE(sweep(ExprOp::log1p, std::log1p, 0x1p-26f, 4, false, 37).largest, 1.1);
+  EXPECT_LE(sweep(ExprOp::expm1, std::expm1, 0x1p-26f, 4, false, 37).largest, 1.6);
 }
 
 TEST(Maths, SpecialValues) {
@@ -147,6 +155,28 @@ TEST(Maths, SpecialValues) {
     for (const float x : {1e20f, -3e38f, 1e35f}) EXPECT_LE(std::fabs(function(x)), 1);
   }
   EXPECT_TRUE(std::signbit(Function(ExprOp::sin)(-0.0f)));
+  for (const ExprOp op : {ExprOp::tan, ExprOp::atan, ExprOp::log1p, ExprOp::expm1}) {
+    const Function function(op);
+    EXPECT_TRUE(std::isnan(function(kNan))) << name_of(op);
+    EXPECT_EQ(function(0), 0) << name_of(op);
+    EXPECT_FALSE(std::signbit(function(0.0f))) << name_of(op);
+    EXPECT_TRUE(std::signbit(function(-0.0f))) << name_of(op);
+    EXPECT_EQ(function(1e-40f), 1e-40f) << name_of(op);
+  }
+  const Function log1p(ExprOp::log1p);
+  EXPECT_EQ(log1p(-1), -kInfinity);
+  EXPECT_EQ(log1p(kInfinity), kInfinity);
+  EXPECT_TRUE(std::isnan(log1p(-1.5f)));
+  EXPECT_TRUE(std::isnan(log1p(-kInfinity)));
+  const Function expm1(ExprOp::expm1);
+  EXPECT_EQ(expm1(-kInfinity), -1);
+  EXPECT_EQ(expm1(kInfinity), kInfinity);
+  EXPECT_EQ(expm1(89), kInfinity);
+  EXPECT_LT(expm1(88.72283f), kInfinity);
+  const Function atan(ExprOp::atan);
+  EXPECT_EQ(atan(kInfinity), 0x1.921fb6p0f);
+  EXPECT_EQ(atan(-kInfinity), -0x1.921fb6p0f);
+  for (const float x : {kInfinity, -kInfinity}) EXPECT_TRUE(std::isnan(Function(ExprOp::tan)(x)));
   EXPECT_EQ(Function(ExprOp::cos)(0), 1);
 }
 

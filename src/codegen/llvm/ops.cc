@@ -139,6 +139,10 @@ Value* library_maths(IrBuilder& b, const Expr& e, Value* const* args) {
     case ExprOp::erf: return library_call(b, "erf", {args[0]});
     case ExprOp::sin: return library_call(b, "sin", {args[0]});
     case ExprOp::cos: return library_call(b, "cos", {args[0]});
+    case ExprOp::tan: return library_call(b, "tan", {args[0]});
+    case ExprOp::atan: return library_call(b, "atan", {args[0]});
+    case ExprOp::log1p: return library_call(b, "log1p", {args[0]});
+    case ExprOp::expm1: return library_call(b, "expm1", {args[0]});
     case ExprOp::pow: return library_call(b, "pow", {args[0], args[1]});
     default: {  // sigmoid
       Value* one = llvm::ConstantFP::get(args[0]->getType(), 1.0);
@@ -233,6 +237,10 @@ Value* emit_op(IrBuilder& b, const Expr& e, DType argument, Value* const* args) 
     case ExprOp::erf:
     case ExprOp::sin:
     case ExprOp::cos:
+    case ExprOp::tan:
+    case ExprOp::atan:
+    case ExprOp::log1p:
+    case ExprOp::expm1:
     case ExprOp::pow: return library_maths(b, e, args);
     case ExprOp::cast: return convert(b, e.type, argument, args[0], result);
     case ExprOp::bitcast: return b.CreateBitCast(args[0], result);

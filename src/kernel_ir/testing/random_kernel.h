@@ -164,11 +164,12 @@ class Generator {
     const auto sub = [&] { return expr(type, depth - 1); };
     if (one_in(4)) return b_.fma(sub(), sub(), sub());
     if (one_in(3)) {
-      constexpr ExprOp kOps[] = {ExprOp::neg,  ExprOp::abs,        ExprOp::sqrt,  ExprOp::floor,
-                                 ExprOp::ceil, ExprOp::round_even, ExprOp::trunc, ExprOp::exp,
-                                 ExprOp::log,  ExprOp::tanh,       ExprOp::erf,   ExprOp::sin,
-                                 ExprOp::cos,  ExprOp::sigmoid};
-      return b_.unary(kOps[below(14)], sub());
+      constexpr ExprOp kOps[] = {ExprOp::neg,   ExprOp::abs,        ExprOp::sqrt,  ExprOp::floor,
+                                 ExprOp::ceil,  ExprOp::round_even, ExprOp::trunc, ExprOp::exp,
+                                 ExprOp::log,   ExprOp::tanh,       ExprOp::erf,   ExprOp::sin,
+                                 ExprOp::cos,   ExprOp::sigmoid,    ExprOp::tan,   ExprOp::atan,
+                                 ExprOp::log1p, ExprOp::expm1};
+      return b_.unary(kOps[below(18)], sub());
     }
     constexpr ExprOp kOps[] = {ExprOp::add, ExprOp::sub, ExprOp::mul,
                                ExprOp::div, ExprOp::rem, ExprOp::pow};

@@ -1,0 +1,87 @@
+// y = zeros; y[..., indices[..., i, ...], ...] += updates[..., i, ...] along one axis, in order of
+// i.
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "kernels/families.h"
+#include "kernels/lines.h"
+
+namespace trireme::kernels {
+
+namespace {
+
+constexpr const char* kName = "scatter_add_along_axis";
+
+template <class T, class I>
+class ScatterAddAlongAxis : public Prepared {
+ public:
+  ScatterAddAlongAxis(const Lines& from, const Lines& to) : from_(from), to_(to) {}
+
+  void run(void* const* tensors, void*, device::Device& device) override {
+    const auto* indices = static_cast<const I*>(tensors[0]);
+    const auto* updates = static_cast<const T*>(tensors[1]);
+    auto* y = static_cast<T*>(tensors[2]);
+    run_lines(to_.count, from_.length + to_.length, device,
+              [&](std::int64_t begin, std::int64_t end, int) {
+                for (std::int64_t i = begin; i < end; ++i) {
+                  const std::int64_t first = from_.first(i);
+                  add(indices + first, updates + first, y + to_.first(i));
+                }
+              });
+  }
+
+ private:
+  void add(const I* indices, const T* updates, T* y) const {
+    for (std::int64_t j = 0; j < to_.length; ++j) y[j * to_.stride] = T{0};
+    for (std::int64_t j = 0; j < from_.length; ++j) {
+      const auto place = static_cast<std::int64_t>(indices[j * from_.stride]);
+      if (place < 0 || place >= to_.length) {
+        fail_data(
+            fmt::format("{}: index {} is outside [0, {}); look at the labels or ids that "
+                        "were fed",
+                        kName, place, to_.length));
+      }
+      T& target = y[place * to_.stride];
+      target = static_cast<T>(target + updates[j * from_.stride]);
+    }
+  }
+
+  Lines from_, to_;
+};
+
+template <class T>
+std::unique_ptr<Prepared> prepare_for(const Call& call, const Lines& from, const Lines& to) {
+  switch (call.tensors[0].dtype) {
+    case DType::u8: return std::make_unique<ScatterAddAlongAxis<T, std::uint8_t>>(from, to);
+    case DType::i32: return std::make_unique<ScatterAddAlongAxis<T, std::int32_t>>(from, to);
+    case DType::i64: return std::make_unique<ScatterAddAlongAxis<T, std::int64_t>>(from, to);
+    default: fail_call(kName, call, "indices must be integers");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Prepared> prepare_scatter_add_along_axis(const Call& call) {
+  require_tensors(kName, call, 3);
+  const Sizes& updates = call.tensors[1].shape;
+  const Sizes& y = call.tensors[2].shape;
+  const std::size_t axis = axis_of(kName, call);
+  Sizes expected = updates;
+  if (y.size() == updates.size()) expected[axis] = y[axis];
+  if (call.tensors[0].shape != updates || y != expected ||
+      call.tensors[1].dtype != call.tensors[2].dtype) {
+    fail_call(kName, call, "the shapes or dtypes do not fit");
+  }
+  const Lines from(updates, axis), to(y, axis);
+  switch (call.tensors[1].dtype) {
+    case DType::f32: return prepare_for<float>(call, from, to);
+    case DType::f64: return prepare_for<double>(call, from, to);
+    case DType::i32: return prepare_for<std::int32_t>(call, from, to);
+    case DType::i64: return prepare_for<std::int64_t>(call, from, to);
+    case DType::u8: return prepare_for<std::uint8_t>(call, from, to);
+    default: fail_call(kName, call, "only numbers are added");
+  }
+}
+
+}  // namespace trireme::kernels

@@ -1,0 +1,28 @@
+#include "ops/reductions.h"
+
+namespace trireme::ops {
+
+Op all() {
+  Op op("all(x; axes: ints = [], keep: bool = false)");
+  op.doc =
+      "Whether all elements along `axes`, or all there are if the list is empty, are true; true of "
+      "nothing. x "
+      "is boolean. Axes may count from the end. With `keep` the axes stay, with size 1.";
+  op.traits = Trait::reduction | Trait::not_differentiable;
+  op.type = reduced_type(Numbers::booleans);
+  op.reduce = kernel_ir::ReduceOp::min;
+  op.reference =
+      reduction_reference(1, [](double total, double x) { return total != 0 && x != 0; });
+  op.twin =
+      "(torch.sum(~x[0], dim=axes or list(range(x[0].dim())), keepdim=keep) == 0) "
+      "if x[0].dim() else x[0]";
+  op.samples = reduction_samples(true, DType::boolean);
+  for (Sample& sample : op.samples) sample.low = 0, sample.high = 2;
+  for (Sample sample : reduction_samples(true, DType::boolean)) {
+    sample.low = sample.high = 1;
+    op.samples.push_back(sample);
+  }
+  return op;
+}
+
+}  // namespace trireme::ops

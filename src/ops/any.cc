@@ -1,0 +1,28 @@
+#include "ops/reductions.h"
+
+namespace trireme::ops {
+
+Op any() {
+  Op op("any(x; axes: ints = [], keep: bool = false)");
+  op.doc =
+      "Whether any element along `axes`, or any at all if the list is empty, is true; false of "
+      "nothing. x "
+      "is boolean. Axes may count from the end. With `keep` the axes stay, with size 1.";
+  op.traits = Trait::reduction | Trait::not_differentiable;
+  op.type = reduced_type(Numbers::booleans);
+  op.reduce = kernel_ir::ReduceOp::max;
+  op.reference =
+      reduction_reference(0, [](double total, double x) { return total != 0 || x != 0; });
+  op.twin =
+      "(torch.sum(x[0], dim=axes or list(range(x[0].dim())), keepdim=keep) > 0) "
+      "if x[0].dim() else x[0]";
+  op.samples = reduction_samples(true, DType::boolean);
+  for (Sample& sample : op.samples) sample.low = 0, sample.high = 2;
+  for (Sample sample : reduction_samples(true, DType::boolean)) {
+    sample.low = sample.high = 0;
+    op.samples.push_back(sample);
+  }
+  return op;
+}
+
+}  // namespace trireme::ops

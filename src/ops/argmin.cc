@@ -1,0 +1,21 @@
+#include "ops/reductions.h"
+
+namespace trireme::ops {
+
+Op argmin() {
+  Op op("argmin(x; axes: ints = [-1], keep: bool = false)");
+  op.doc =
+      "The i64 position of the smallest element along the single axis in `axes`. The first of "
+      "equal "
+      "ones wins, and NaN beats every number. With `keep` the axis stays, with size 1.";
+  op.traits = Trait::reduction | Trait::not_differentiable;
+  op.type = position_type;
+  op.reduce = kernel_ir::ReduceOp::argmin;
+  op.reduce_gives_index = true;
+  op.reference = position_reference([](double x, double best) { return x < best; });
+  op.twin = "torch.argmin(x[0], dim=axes[0], keepdim=keep)";
+  op.samples = position_samples();
+  return op;
+}
+
+}  // namespace trireme::ops

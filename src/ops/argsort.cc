@@ -1,0 +1,21 @@
+#include "ops/order.h"
+
+namespace trireme::ops {
+
+Op argsort() {
+  Op op("argsort(x; axis: int = -1, descending: bool = false)");
+  op.doc =
+      "The i64 indices that put the elements along `axis` in order, as the second result of sort: "
+      "equal elements keep their order, NaN counts as larger than every number.";
+  op.traits = Trait::library | Trait::not_differentiable;
+  op.type = [](const TypeContext& c) { return std::vector<Type>{ordered_type(c)[1]}; };
+  op.library_kernel = "argsort";
+  op.reference =
+      order_reference([](const Attributes& a) { return ir::get<bool>(a, "descending"); });
+  op.twin = "torch.sort(x[0], dim=axis, descending=descending, stable=True)[1]";
+  op.samples =
+      joined({order_samples({{"descending", false}}), order_samples({{"descending", true}})});
+  return op;
+}
+
+}  // namespace trireme::ops

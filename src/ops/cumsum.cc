@@ -1,0 +1,77 @@
+#include "ops/index.h"
+
+namespace trireme::ops {
+namespace {
+
+int axis_of(const Attributes& attributes, int rank) {
+  return checked_axis(ir::get<std::int64_t>(attributes, "axis"), rank);
+}
+
+std::vector<Type> type(const TypeContext& c) {
+  const Type& x = c.operands[0];
+  require(is(x.dtype, Numbers::numeric), "cumsum adds numbers, not " + c.operand_texts[0],
+          "cast it first");
+  axis_of(c.attributes, x.rank());
+  return {x};
+}
+
+void reference(const Reference& r) {
+  const RefTensor& x = *r.operands[0];
+  const auto axis =
+      static_cast<std::size_t>(axis_of(r.op.attributes, static_cast<int>(x.shape.size())));
+  const bool exclusive = ir::get<bool>(r.op.attributes, "exclusive");
+  const bool reverse = ir::get<bool>(r.op.attributes, "reverse");
+  for_each_index(x.shape, [&](const Index& index) {
+    Index other = index;
+    double& total = at(*r.results[0], index);
+    for (other[axis] = 0; other[axis] < x.shape[axis]; ++other[axis]) {
+      const bool before = reverse ? other[axis] > index[axis] : other[axis] < index[axis];
+      if (before || (!exclusive && other[axis] == index[axis])) total += at(x, other);
+    }
+  });
+}
+
+Sample sample(std::vector<std::int64_t> shape, std::int64_t axis, bool exclusive, bool reverse,
+              DType dtype = DType::f32) {
+  Sample s;
+  s.operands = {type_of(std::move(shape), dtype)};
+  s.attributes = {{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}};
+  if (is_integer(dtype)) s.low = 0, s.high = 9;
+  return s;
+}
+
+}  // namespace
+
+Op cumsum() {
+  Op op("cumsum(x; axis: int = -1, exclusive: bool = false, reverse: bool = false)");
+  op.doc =
+      "Every element becomes the sum of those up to it along `axis`, itself included unless "
+      "`exclusive`; with `reverse`, of those from it to the end. Floats are added in f64, integers "
+      "wrap.";
+  op.traits = bits(Trait::library);
+  op.type = type;
+  op.library_kernel = "cumsum";
+  op.reference = reference;
+  op.gradient = [](GradientContext& c) {
+    const Attributes& a = c.op().attributes;
+    c.give(0, cumsum(c.gradient(), {.axis = ir::get<std::int64_t>(a, "axis"),
+                                    .exclusive = ir::get<bool>(a, "exclusive"),
+                                    .reverse = !ir::get<bool>(a, "reverse")}));
+  };
+  op.twin =
+      "(lambda turn: turn((lambda a: torch.cumsum(a, axis) - (a if exclusive else 0))(turn(x[0]))))"
+      "(lambda a: torch.flip(a, [axis]) if reverse else a)";
+  op.samples = {sample({5, 37}, -1, false, false),
+                sample({5, 37}, 0, true, false),
+                sample({3, 4, 5}, 1, false, true),
+                sample({3, 4, 5}, -3, true, true),
+                sample({1}, 0, true, false),
+                sample({0, 3}, 1, false, false),
+                sample({3, 0}, 1, true, true),
+                sample({4, 9}, 0, false, true, DType::i64),
+                sample({19}, 0, true, false, DType::i32),
+                sample({9}, 0, false, false, DType::u8)};
+  return op;
+}
+
+}  // namespace trireme::ops

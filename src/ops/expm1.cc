@@ -1,0 +1,18 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+
+Op expm1() {
+  Op op("expm1(x)");
+  op.doc = "e to the power of every element, minus 1; exact near 0 too.";
+  op.traits = bits(Trait::elementwise);
+  op.type = same_type(Numbers::floats);
+  op.lower = pointwise(ExprOp::expm1);
+  op.reference = pointwise_reference([](double x) { return std::expm1(x); });
+  op.gradient = [](GradientContext& c) { c.give(0, c.gradient() * (c.result() + 1.0)); };
+  op.twin = "torch.expm1(x[0])";
+  op.samples = joined({elementwise_samples(1), elementwise_samples(1, -1e-6, 1e-6)});
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,69 @@
+#include "ops/index.h"
+
+namespace trireme::ops {
+namespace {
+
+std::vector<int> axes_of(const Attributes& attributes, int rank) {
+  return checked_axes(ir::get<std::vector<std::int64_t>>(attributes, "axes"), rank);
+}
+
+std::vector<Type> type(const TypeContext& c) {
+  Type result = c.operands[0];
+  const std::vector<int> axes = axes_of(c.attributes, result.rank());
+  if (!axes.empty() && axes.front() == 0) result.ragged.clear();
+  return {result};
+}
+
+ExprId lower(Lowering& l) {
+  Builder& k = l.k();
+  const Type& x = l.op().operands[0]->type;
+  std::vector<ExprId> index(l.index().begin(), l.index().end());
+  for (const int axis : axes_of(l.op().attributes, x.rank())) {
+    const auto i = static_cast<std::size_t>(axis);
+    index[i] = k.sub(k.sub(l.dim(x.shape[i]), k.integer(1)), index[i]);
+  }
+  return l.load(0, index);
+}
+
+void reference(const Reference& r) {
+  const RefTensor& x = *r.operands[0];
+  const auto axes = axes_of(r.op.attributes, static_cast<int>(x.shape.size()));
+  for_each_index(x.shape, [&](const Index& index) {
+    Index target = index;
+    for (const int axis : axes) {
+      const auto i = static_cast<std::size_t>(axis);
+      target[i] = x.shape[i] - 1 - index[i];
+    }
+    at(*r.results[0], target) = at(x, index);
+  });
+}
+
+Sample sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> axes) {
+  Sample s;
+  s.operands = {type_of(std::move(shape))};
+  s.attributes = {{"axes", std::move(axes)}};
+  return s;
+}
+
+}  // namespace
+
+Op flip() {
+  Op op("flip(x; axes: ints = [])");
+  op.doc =
+      "The elements in the opposite order along `axes`, or along all axes if the list is empty.";
+  op.traits = bits(Trait::view);
+  op.type = type;
+  op.lower = lower;
+  op.reference = reference;
+  op.gradient = [](GradientContext& c) {
+    const auto& axes = ir::get<std::vector<std::int64_t>>(c.op().attributes, "axes");
+    c.give(0, flip(c.gradient(), {.axes = axes}));
+  };
+  op.twin = "torch.flip(x[0], axes or list(range(x[0].dim())))";
+  op.samples = {sample({5, 37}, {1}),  sample({5, 37}, {0}), sample({3, 4, 5}, {-1, 0}),
+                sample({3, 4, 5}, {}), sample({1}, {0}),     sample({}, {}),
+                sample({0, 3}, {1})};
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,59 @@
+#include "ops/reductions.h"
+
+namespace trireme::ops {
+namespace {
+
+// Each element's factor is the product of the others. Without zeros among the others that is the
+// product of all that are not zero, divided by the element if it is not zero itself; otherwise it
+// is zero.
+void gradient(GradientContext& c) {
+  const Value x = c.operand(0);
+  const bool keep = ir::get<bool>(c.op().attributes, "keep");
+  const auto& axes = ir::get<std::vector<std::int64_t>>(c.op().attributes, "axes");
+  const Value is_zero = equal(x, filled_like(x, 0));
+  const Value factors = select(is_zero, filled_like(x, 1), x);
+  const Value product = prod(factors, {.axes = axes, .keep = keep});
+  const Value zero = cast(is_zero, {.dtype = x.dtype()});
+  const Value zeros = sum(zero, {.axes = axes, .keep = keep});
+  const Value others = spread(c, c.gradient() * product) / factors;
+  c.give(0, select(equal(spread(c, zeros), zero), others, filled_like(x, 0)));
+}
+
+}  // namespace
+
+Op prod() {
+  Op op("prod(x; axes: ints = [], keep: bool = false)");
+  op.doc =
+      "The product of all elements along `axes`, or of all elements if the list is empty. Axes may "
+      "count from the end. With `keep` the axes stay, with size 1. The product of nothing is 1. "
+      "The "
+      "gradient is right where elements are 0 too.";
+  op.traits = bits(Trait::reduction);
+  op.type = reduced_type(Numbers::numeric);
+  op.reduce = kernel_ir::ReduceOp::prod;
+  op.reference = reduction_reference(1, [](double total, double x) { return total * x; });
+  op.gradient = gradient;
+  op.twin =
+      "(lambda a: (lambda kept: x[0].permute(kept + a).reshape([x[0].shape[i] for i in kept] + "
+      "[math.prod(x[0].shape[i] for i in a)]).prod(-1).reshape([1 if i in a else n for i, n in "
+      "enumerate(x[0].shape)] if keep else [x[0].shape[i] for i in kept]))([i for i in "
+      "range(x[0].dim()) if i not in a]))([i % x[0].dim() for i in axes] or "
+      "list(range(x[0].dim())))";
+  op.samples = reduction_samples(true);
+  for (Sample& sample : op.samples) sample.low = 0.5, sample.high = 1.5;
+  Sample zeros;  // one factor, and it is zero; several zeros
+  zeros.operands = {type_of({7, 1})};
+  zeros.attributes = {{"axes", std::vector<std::int64_t>{1}}, {"keep", false}};
+  zeros.low = zeros.high = 0;
+  op.samples.push_back(zeros);
+  zeros.operands = {type_of({5, 3})};
+  op.samples.push_back(zeros);
+  Sample integers;
+  integers.operands = {type_of({9, 4}, DType::i64)};
+  integers.attributes = {{"axes", std::vector<std::int64_t>{1}}, {"keep", true}};
+  integers.low = -3, integers.high = 4;
+  op.samples.push_back(integers);
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,87 @@
+#include "base/error.h"
+#include "ops/index.h"
+
+namespace trireme::ops {
+namespace {
+
+std::size_t axis_of(const Attributes& attributes, int rank) {
+  return static_cast<std::size_t>(checked_axis(ir::get<std::int64_t>(attributes, "axis"), rank));
+}
+
+std::vector<Type> type(const TypeContext& c) {
+  const Type& indices = c.operands[0];
+  const Type& updates = c.operands[1];
+  const Shape& size = ir::get<Shape>(c.attributes, "size");
+  require(is_integer(indices.dtype),
+          "scatter_add_along_axis needs integer indices, not " + c.operand_texts[0],
+          "cast them to i64");
+  require(is(updates.dtype, Numbers::numeric),
+          "scatter_add_along_axis adds numbers, not " + c.operand_texts[1]);
+  require(size.size() == 1 && never_negative(size[0]),
+          "scatter_add_along_axis: `size` is one size, not " + str(size));
+  require(indices.shape == updates.shape,
+          "scatter_add_along_axis: indices and updates must be of one shape: " +
+              c.operand_texts[0] + " and " + c.operand_texts[1]);
+  Type result = updates;
+  const std::size_t axis = axis_of(c.attributes, updates.rank());
+  result.shape[axis] = size[0];
+  if (axis == 0) result.ragged.clear();
+  return {result};
+}
+
+void reference(const Reference& r) {
+  const RefTensor& indices = *r.operands[0];
+  RefTensor& y = *r.results[0];
+  const std::size_t axis = axis_of(r.op.attributes, static_cast<int>(indices.shape.size()));
+  for_each_index(indices.shape, [&](const Index& index) {
+    const double place = at(indices, index);
+    if (place < 0 || place >= static_cast<double>(y.shape[axis])) {
+      fail_data("scatter_add_along_axis: an index is outside [0, size)");
+    }
+    Index target = index;
+    target[axis] = static_cast<std::int64_t>(place);
+    at(y, target) += at(*r.operands[1], index);
+  });
+}
+
+Sample sample(std::vector<std::int64_t> shape, std::int64_t axis, std::int64_t size,
+              DType dtype = DType::i64) {
+  Sample s;
+  s.operands = {type_of(shape, dtype), type_of(shape)};
+  s.attributes = {{"axis", axis}, {"size", Shape{size}}};
+  s.ranges = {{0, static_cast<double>(size)}, {-2, 2}};
+  return s;
+}
+
+}  // namespace
+
+Op scatter_add_along_axis() {
+  Op op("scatter_add_along_axis(indices, updates; size: shape, axis: int = -1)");
+  op.doc =
+      "Zeros of `size` along `axis`, to which each update is added at the place its index names: "
+      "result[.., indices[.., i, ..], ..] += updates[.., i, ..], in order. Indices and updates are "
+      "of one shape. An index outside [0, size) is Error(data) when it runs.";
+  op.traits = bits(Trait::library);
+  op.type = type;
+  op.library_kernel = "scatter_add_along_axis";
+  op.reference = reference;
+  op.gradient = [](GradientContext& c) {
+    if (!c.wants(1)) return;
+    const std::int64_t axis = ir::get<std::int64_t>(c.op().attributes, "axis");
+    c.give(1, take_along_axis(c.gradient(), c.operand(0), {.axis = axis}));
+  };
+  op.twin =
+      "torch.zeros([int(size[0]) if i == axis % x[1].dim() else n for i, n in "
+      "enumerate(x[1].shape)], dtype=x[1].dtype).scatter_add(axis, x[0].long(), x[1])";
+  op.samples = {sample({5, 37}, -1, 9),
+                sample({5, 7}, 0, 11),
+                sample({3, 4, 5}, 1, 2),
+                sample({6}, 0, 1),
+                sample({3, 0}, 1, 4),
+                sample({0, 3}, 1, 4),
+                sample({2, 9}, 1, 5, DType::i32),
+                sample({2, 9}, 1, 5, DType::u8)};
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,91 @@
+#include "base/error.h"
+#include "ops/index.h"
+
+namespace trireme::ops {
+namespace {
+
+std::vector<Type> type(const TypeContext& c) {
+  const Type& indices = c.operands[0];
+  const Type& updates = c.operands[1];
+  const Shape& shape = ir::get<Shape>(c.attributes, "shape");
+  require(is_integer(indices.dtype),
+          "scatter_add_nd needs integer indices, not " + c.operand_texts[0], "cast them to i64");
+  require(is(updates.dtype, Numbers::numeric),
+          "scatter_add_nd adds numbers, not " + c.operand_texts[1]);
+  require(indices.rank() > 0 && indices.shape.back().is_constant() &&
+              indices.shape.back().constant() <= static_cast<std::int64_t>(shape.size()),
+          "scatter_add_nd: the last axis of the indices holds one index for each of the first axes "
+          "of " +
+              str(shape) + ", and they are " + c.operand_texts[0]);
+  for (const Dim& size : shape) require(never_negative(size), "a size is negative: " + str(shape));
+  Shape expected(indices.shape.begin(), indices.shape.end() - 1);
+  const auto named = static_cast<std::ptrdiff_t>(indices.shape.back().constant());
+  expected.insert(expected.end(), shape.begin() + named, shape.end());
+  require(updates.shape == expected, "scatter_add_nd: the updates are " + c.operand_texts[1] +
+                                         ", and " + str(expected) + " fits the indices");
+  return {Type{updates.dtype, shape, ""}};
+}
+
+void reference(const Reference& r) {
+  const RefTensor& indices = *r.operands[0];
+  RefTensor& y = *r.results[0];
+  const auto front = static_cast<std::ptrdiff_t>(indices.shape.size()) - 1;
+  for_each_index(r.operands[1]->shape, [&](const Index& index) {
+    Index place(index.begin(), index.begin() + front);
+    place.push_back(0);
+    Index target;
+    for (; place.back() < indices.shape.back(); ++place.back()) {
+      const double i = at(indices, place);
+      if (i < 0 || i >= static_cast<double>(y.shape[target.size()])) {
+        fail_data("scatter_add_nd: an index is outside its axis");
+      }
+      target.push_back(static_cast<std::int64_t>(i));
+    }
+    target.insert(target.end(), index.begin() + front, index.end());
+    at(y, target) += at(*r.operands[1], index);
+  });
+}
+
+Sample sample(const std::vector<std::int64_t>& indices, const std::vector<std::int64_t>& shape,
+              double high, DType dtype = DType::i64) {
+  Sample s;
+  std::vector<std::int64_t> updates(indices.begin(), indices.end() - 1);
+  updates.insert(updates.end(), shape.begin() + indices.back(), shape.end());
+  s.operands = {type_of(indices, dtype), type_of(updates)};
+  s.attributes = {{"shape", Shape(shape.begin(), shape.end())}};
+  s.ranges = {{0, high}, {-2, 2}};
+  return s;
+}
+
+}  // namespace
+
+Op scatter_add_nd() {
+  Op op("scatter_add_nd(indices, updates; shape: shape)");
+  op.doc =
+      "Zeros of `shape`, to which each update is added at the place that its tuple of integer "
+      "indices names, in order. The last axis of `indices` holds one index for each of the first n "
+      "axes, n its constant size; the updates have the other axes of the indices, then the other "
+      "axes of `shape`. An index outside its axis is Error(data) when it runs.";
+  op.traits = bits(Trait::library);
+  op.type = type;
+  op.library_kernel = "scatter_add_nd";
+  op.reference = reference;
+  op.gradient = [](GradientContext& c) {
+    if (c.wants(1)) c.give(1, gather_nd(c.gradient(), c.operand(0)));
+  };
+  op.twin =
+      "(lambda y: y.index_put(tuple(x[0].long().unbind(-1)), x[1], accumulate=True) "
+      "if x[0].shape[-1] else y + x[1].reshape([-1] + list(y.shape)).sum(0))"
+      "(torch.zeros([int(n) for n in shape], dtype=x[1].dtype))";
+  op.samples = {sample({9, 2}, {5, 7, 3}, 5),
+                sample({2, 3, 1}, {5, 7}, 5),
+                sample({6, 3}, {4, 3, 5}, 3),
+                sample({2}, {6, 5}, 5),
+                sample({2, 0}, {3, 4}, 1),
+                sample({0, 2}, {3, 4}, 3),
+                sample({4, 2}, {7, 2}, 2, DType::i32),
+                sample({4, 2}, {7, 2}, 2, DType::u8)};
+  return op;
+}
+
+}  // namespace trireme::ops

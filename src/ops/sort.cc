@@ -1,0 +1,23 @@
+#include "ops/order.h"
+
+namespace trireme::ops {
+
+Op sort() {
+  Op op("sort(x; axis: int = -1, descending: bool = false) -> values, indices");
+  op.doc =
+      "The elements along `axis` from the smallest to the largest or, `descending`, from the "
+      "largest to the smallest, and the i64 indices they had. Equal elements keep their order; NaN "
+      "counts as larger than every number. The gradient goes back to where the values came from.";
+  op.traits = bits(Trait::library);
+  op.type = [](const TypeContext& c) { return ordered_type(c); };
+  op.library_kernel = "sort";
+  op.reference =
+      order_reference([](const Attributes& a) { return ir::get<bool>(a, "descending"); });
+  op.gradient = order_gradient;
+  op.twin = "torch.sort(x[0], dim=axis, descending=descending, stable=True)";
+  op.samples =
+      joined({order_samples({{"descending", false}}), order_samples({{"descending", true}})});
+  return op;
+}
+
+}  // namespace trireme::ops

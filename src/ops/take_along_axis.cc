@@ -1,0 +1,101 @@
+#include <algorithm>
+
+#include "ops/index.h"
+
+namespace trireme::ops {
+namespace {
+
+std::size_t axis_of(const Attributes& attributes, int rank) {
+  return static_cast<std::size_t>(checked_axis(ir::get<std::int64_t>(attributes, "axis"), rank));
+}
+
+std::vector<Type> type(const TypeContext& c) {
+  const Type& x = c.operands[0];
+  const Type& indices = c.operands[1];
+  require(is_integer(indices.dtype),
+          "take_along_axis needs integer indices, not " + c.operand_texts[1], "cast them to i64");
+  const std::size_t axis = axis_of(c.attributes, x.rank());
+  Shape expected = x.shape;
+  if (indices.rank() == x.rank()) expected[axis] = indices.shape[axis];
+  require(indices.shape == expected,
+          "take_along_axis: the shapes may differ along axis " + std::to_string(axis) +
+              " alone: " + c.operand_texts[0] + " and " + c.operand_texts[1],
+          "rows by one index each are taken by gather()");
+  require(x.shape[axis] != Dim(0) || product(indices.shape) == Dim(0),
+          "take from axis " + std::to_string(axis) + " of " + c.operand_texts[0] +
+              ", which has no elements");
+  return {Type{x.dtype, indices.shape, axis == 0 ? indices.ragged : x.ragged}};
+}
+
+ExprId lower(Lowering& l) {
+  Builder& k = l.k();
+  const Type& x = l.op().operands[0]->type;
+  const std::size_t axis = axis_of(l.op().attributes, x.rank());
+  const ExprId size = l.dim(x.shape[axis]);
+  const ExprId place = k.cast(l.load(1, l.index()), DType::i64);
+  std::vector<ExprId> source(l.index().begin(), l.index().end());
+  source[axis] = k.max(k.min(place, k.sub(size, k.integer(1))), k.integer(0));
+  const ExprId guard = x.shape[axis].is_constant() ? kernel_ir::kNoExpr : k.lt(k.integer(0), size);
+  return l.load(0, source, guard);
+}
+
+void reference(const Reference& r) {
+  const RefTensor& x = *r.operands[0];
+  const std::size_t axis = axis_of(r.op.attributes, static_cast<int>(x.shape.size()));
+  for_each_index(r.results[0]->shape, [&](const Index& index) {
+    Index source = index;
+    source[axis] = std::clamp<std::int64_t>(static_cast<std::int64_t>(at(*r.operands[1], index)), 0,
+                                            x.shape[axis] - 1);
+    at(*r.results[0], index) = at(x, source);
+  });
+}
+
+void gradient(GradientContext& c) {
+  if (!c.wants(0)) return;
+  const Value x = c.operand(0), indices = c.operand(1);
+  const std::size_t axis = axis_of(c.op().attributes, x.rank());
+  const Value last = dim_size(x, {.axes = {static_cast<std::int64_t>(axis)}, .dtype = DType::i64});
+  const Value place = minimum(maximum(cast(indices, {.dtype = DType::i64}), 0.0), last - 1.0);
+  c.give(0, scatter_add_along_axis(
+                place, c.gradient(),
+                {.size = {x.shape()[axis]}, .axis = static_cast<std::int64_t>(axis)}));
+}
+
+Sample sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices, std::int64_t axis,
+              DType dtype = DType::i64, double beyond = 0) {
+  Sample s;
+  const auto place = static_cast<std::size_t>(checked_axis(axis, static_cast<int>(shape.size())));
+  const auto size = static_cast<double>(shape[place]);
+  s.operands = {type_of(std::move(shape)), type_of(std::move(indices), dtype)};
+  s.attributes = {{"axis", axis}};
+  s.ranges = {{-2, 2}, {-beyond, size + beyond}};
+  return s;
+}
+
+}  // namespace
+
+Op take_along_axis() {
+  Op op("take_along_axis(x, indices; axis: int = -1)");
+  op.doc =
+      "Elements of x by their integer places along `axis`: result[.., i, ..] = x[.., indices[.., "
+      "i, "
+      "..], ..]. The shapes of x and the indices may differ along the axis alone. Places below 0 "
+      "and beyond the last read the first and the last element, as in gather.";
+  op.traits = bits(Trait::view);
+  op.type = type;
+  op.lower = lower;
+  op.reference = reference;
+  op.gradient = gradient;
+  op.twin = "torch.take_along_dim(x[0], x[1].long().clamp(0, max(x[0].shape[axis] - 1, 0)), axis)";
+  op.samples = {sample({5, 37}, {5, 9}, 1),
+                sample({5, 7}, {11, 7}, 0),
+                sample({3, 4, 5}, {3, 2, 5}, -2),
+                sample({6}, {1}, 0),
+                sample({3, 4}, {3, 0}, 1),
+                sample({0, 4}, {0, 2}, 1),
+                sample({7, 2}, {7, 3}, 1, DType::i32),
+                sample({4, 5}, {4, 8}, 1, DType::i64, 3)};
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,20 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+
+Op tan() {
+  Op op("tan(x)");
+  op.doc = "The tangent of every element, in radians.";
+  op.traits = bits(Trait::elementwise);
+  op.type = same_type(Numbers::floats);
+  op.lower = pointwise(ExprOp::tan);
+  op.reference = pointwise_reference([](double x) { return std::tan(x); });
+  op.gradient = [](GradientContext& c) {
+    c.give(0, c.gradient() * (c.result() * c.result() + 1.0));
+  };
+  op.twin = "torch.tan(x[0])";
+  op.samples = joined({elementwise_samples(1, -1.25, 1.25), elementwise_samples(1, 2, 4.25)});
+  return op;
+}
+
+}  // namespace trireme::ops
