@@ -4,6 +4,7 @@
 
 #include "trireme/data.h"
 #include "trireme/error.h"
+#include "trireme/functions.h"
 #include "trireme/image.h"
 #include "trireme/inspect.h"
 #include "trireme/job.h"

@@ -5,6 +5,7 @@
 #include "ir/program.h"
 #include "ops/common.h"
 #include "transforms/autodiff.h"
+#include "trireme/functions.h"
 #include "trireme/nn.h"
 #include "trireme/optimizer.h"
 
@@ -141,6 +142,74 @@ void add_normalisations(std::vector<Case>& cases) {
       "F.log_softmax(x[0], -1)"));
 }
 
+void add_shapes_and_values(std::vector<Case>& cases) {
+  cases.push_back(layer(
+      "one_hot", {{{4, 5}}, {{4}, i64, -1, 6}}, [](auto& x) { return one_hot(x[1], 5) * x[0]; },
+      "(x[1][:, None] == torch.arange(5)) * x[0]"));
+  cases.push_back(layer(
+      "tile", {{{3, 1, 5}}}, [](auto& x) { return tile(x[0], {2, 3, 1}); }, "x[0].tile(2, 3, 1)"));
+  cases.push_back(layer(
+      "stack along the last axis", {{{3, 5}}, {{3, 5}}, {{3, 5}}},
+      [](auto& x) { return stack(x, -1); }, "torch.stack(x, -1)"));
+  cases.push_back(layer(
+      "split", {{{3, 7}}},
+      [](auto& x) {
+        const auto part = split(x[0], {1, 4, 2}, 1);
+        return concat({part[2], part[0] * part[1]}, {.axis = 1});
+      },
+      "(lambda p: torch.cat([p[2], p[0] * p[1]], 1))(torch.split(x[0], [1, 4, 2], 1))"));
+  cases.push_back(layer(
+      "split_evenly", {{{6, 5}}},
+      [](auto& x) {
+        const auto part = split_evenly(x[0], 2);
+        return part[0] * part[1];
+      },
+      "x[0][:3] * x[0][3:]"));
+  cases.push_back(layer(
+      "squeeze and unsqueeze", {{{3, 1, 5}}},
+      [](auto& x) { return squeeze(x[0], {1}) * squeeze(unsqueeze(x[0], 0)); },
+      "x[0].squeeze(1) * x[0].unsqueeze(0).squeeze()"));
+  cases.push_back(layer(
+      "clamp", {{{5, 9}}}, [](auto& x) { return clamp(x[0], -0.75, 1.25); },
+      "x[0].clamp(-0.75, 1.25)"));
+  cases.push_back(layer(
+      "broadcast operands", {{{3, 1, 5}, f32, 1, 2}, {{4, 1}, f32, 1, 2}},
+      [](auto& x) { return floor_mod(x[0], x[1] * 0.5); }, "torch.remainder(x[0], x[1] * 0.5)"));
+  // Some factors are 0, and the gradient goes on as if they were not made so.
+  cases.push_back(layer(
+      "prod with zeros", {{{3, 11, 4}, f32, -0.5, 2}},
+      [](auto& x) { return prod(x[0] - stop_gradient(minimum(x[0], 0.0)), {.axes = {2}}); },
+      "(x[0] - x[0].clamp(max=0).detach()).prod(2)"));
+}
+
+void add_padding_and_resizing(std::vector<Case>& cases) {
+  const Input images{{2, 3, 5, 7}};
+  const std::vector<std::int64_t> low{0, 0, 2, 4}, high{0, 0, 3, 1};
+  cases.push_back(layer(
+      "pad_reflect", {images}, [&](auto& x) { return pad_reflect(x[0], low, high); },
+      "F.pad(x[0], (4, 1, 2, 3), mode='reflect')"));
+  cases.push_back(layer(
+      "pad_edge", {images}, [&](auto& x) { return pad_edge(x[0], low, {0, 0, 9, 1}); },
+      "F.pad(x[0], (4, 1, 2, 9), mode='replicate')"));
+  cases.push_back(layer(
+      "pad_circular", {images}, [&](auto& x) { return pad_circular(x[0], low, {0, 0, 5, 1}); },
+      "F.pad(x[0], (4, 1, 2, 5), mode='circular')"));
+  cases.push_back(layer(
+      "pad_reflect of one axis", {{{9}}}, [](auto& x) { return pad_reflect(x[0], {8}, {0}); },
+      "torch.cat([x[0][1:].flip(0), x[0]])"));
+  for (const auto& [height, width] : {std::pair{8, 4}, {5, 20}, {3, 7}, {1, 1}}) {
+    const std::string size = std::to_string(height) + ", " + std::to_string(width);
+    cases.push_back(layer(
+        "resize_nearest to " + size, {images},
+        [h = height, w = width](auto& x) { return resize_nearest(x[0], h, w); },
+        "F.interpolate(x[0], size=(" + size + "), mode='nearest')"));
+    cases.push_back(layer(
+        "resize_bilinear to " + size, {images},
+        [h = height, w = width](auto& x) { return resize_bilinear(x[0], h, w); },
+        "F.interpolate(x[0], size=(" + size + "), mode='bilinear')"));
+  }
+}
+
 void add_losses(std::vector<Case>& cases) {
   const Input rows{{6, 10}};
   const Input labels{{6}, i64, 0, 10};
@@ -215,6 +284,8 @@ std::vector<Case> layer_cases() {
   add_activations(cases);
   add_linear_and_convolutions(cases);
   add_normalisations(cases);
+  add_shapes_and_values(cases);
+  add_padding_and_resizing(cases);
   add_losses(cases);
   return cases;
 }

@@ -1,0 +1,97 @@
+// Values and gradients of trireme/functions.h are compared with PyTorch in tests/conformance; here
+// are symbolic sizes, integers, and what is refused.
+
+#include "trireme/functions.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+
+#include "nn/running_test.h"
+
+namespace trireme::nn {
+namespace {
+
+using ops::RefTensor;
+using ops::RefTensors;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+RefTensor run_on(const RefTensor& x, DType dtype, const Shape& shape,
+                 const std::function<Value(const Value&)>& function) {
+  Program program;
+  const Value y = function(program.input("x", dtype, shape));
+  RefTensors none;
+  return run(program, y, {{"x", x}}, none);
+}
+
+void expect_refused(const Shape& shape, const std::function<void(const Value&)>& function,
+                    const std::string& message, DType dtype = f32) {
+  Program program;
+  const Value x = program.input("x", dtype, shape);
+  try {
+    function(x);
+    ADD_FAILURE() << message;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_THAT(error.what(), HasSubstr(message));
+    EXPECT_THAT(error.what(), HasSubstr("functions_test.cc:"));
+  }
+}
+
+TEST(Functions, TakeSymbolicSizes) {
+  const RefTensor x = tensor({2, 1}, {1, 2});
+  EXPECT_THAT(run_on(x, f64, {batch, 1}, [](auto& v) { return tile(v, {2, 3}); }).data,
+              ElementsAre(1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2));
+  EXPECT_THAT(run_on(x, f64, {batch, 1}, [](auto& v) { return squeeze(v); }).shape, ElementsAre(2));
+  EXPECT_THAT(run_on(x, f64, {batch, 1}, [](auto& v) { return stack({v, v}, -1); }).data,
+              ElementsAre(1, 1, 2, 2));
+  EXPECT_THAT(
+      run_on(tensor({3}, {2, 0, 5}), i64, {batch}, [](auto& v) { return one_hot(v, 3); }).data,
+      ElementsAre(0, 0, 1, 1, 0, 0, 0, 0, 0));
+  EXPECT_THAT(run_on(tensor({1, 2}, {1, 2}), f64, {batch, 2},
+                     [](auto& v) { return pad_edge(v, {0, 1}, {0, 2}); })
+                  .data,
+              ElementsAre(1, 1, 2, 2, 2));
+}
+
+TEST(Functions, TakeIntegers) {
+  const RefTensor x = tensor({4}, {1, 2, 3, 4});
+  EXPECT_THAT(run_on(x, i64, {4}, [](auto& v) { return clamp(v, 2, 3); }).data,
+              ElementsAre(2, 2, 3, 3));
+  EXPECT_THAT(run_on(x, i64, {4}, [](auto& v) { return clamp(v, 3); }).data,
+              ElementsAre(3, 3, 3, 4));
+  EXPECT_THAT(run_on(x, i32, {4}, [](auto& v) { return pad_reflect(v, {3}, {1}); }).data,
+              ElementsAre(4, 3, 2, 1, 2, 3, 4, 3));
+  EXPECT_THAT(run_on(x, i32, {4}, [](auto& v) { return pad_circular(v, {4}, {1}); }).data,
+              ElementsAre(1, 2, 3, 4, 1, 2, 3, 4, 1));
+  EXPECT_THAT(run_on(tensor({1, 1, 1, 2}, {7, 9}), u8, {1, 1, 1, 2},
+                     [](auto& v) { return resize_nearest(v, 1, 4); })
+                  .data,
+              ElementsAre(7, 7, 9, 9));
+}
+
+TEST(Functions, RefuseWhatMakesNoSense) {
+  expect_refused({2, 3}, [](auto& x) { unsqueeze(x, 3); }, "there is no axis 3");
+  expect_refused({2, 1}, [](auto& x) { squeeze(x, {0}); }, "axis 0 is not of size 1");
+  expect_refused({batch, 1}, [](auto& x) { squeeze(x, {0}); }, "axis 0 is not of size 1");
+  expect_refused({2, 3}, [](auto& x) { tile(x, {2}); }, "one number of repetitions");
+  expect_refused({2, 3}, [](auto& x) { stack({x, unsqueeze(x, 0)}); }, "the values differ");
+  expect_refused({2, 3}, [](auto& x) { split(x, {1, 1}, 1); }, "the sizes add up to 2");
+  expect_refused({batch, 3}, [](auto& x) { split(x, {1, 1}); }, "is of size batch");
+  expect_refused({2, 3}, [](auto& x) { split_evenly(x, 2, 1); }, "makes no 2 equal parts");
+  expect_refused({2}, [](auto& x) { clamp(x, 2, 1); }, "low must not be above high");
+  expect_refused({2}, [](auto& x) { one_hot(x, 3); }, "labels are integers");
+  expect_refused({2}, [](auto& x) { one_hot(x, 0); }, "depth must be 1 or more", i64);
+  expect_refused({3}, [](auto& x) { pad_reflect(x, {3}, {0}); }, "3 on one side are too many");
+  expect_refused({3}, [](auto& x) { pad_circular(x, {0}, {4}); }, "4 on one side are too many");
+  expect_refused({3}, [](auto& x) { pad_edge(x, {-1}, {0}); }, "must not be negative");
+  expect_refused({batch}, [](auto& x) { pad_edge(x, {1}, {0}); }, "must be of constant size");
+  expect_refused({3}, [](auto& x) { resize_nearest(x, 2, 2); }, "images are [batch");
+  expect_refused({1, 1, 2, 2}, [](auto& x) { resize_bilinear(x, 0, 2); }, "must be 1 or more");
+  expect_refused({1, 1, 2, 2}, [](auto& x) { resize_bilinear(x, 3, 3); }, "of floats", u8);
+  EXPECT_THROW(stack({}), Error);
+}
+
+}  // namespace
+}  // namespace trireme::nn
