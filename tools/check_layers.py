@@ -44,7 +44,7 @@ FLOORS = [
 PUBLIC_HEADERS = {
     "dtype": "base", "error": "base", "export": "base", "shape": "base", "tensor": "base",
     "program": "ir", "ops": "ir",
-    "loss": "nn", "nn": "nn", "optimizer": "nn",
+    "functions": "nn", "loss": "nn", "nn": "nn", "optimizer": "nn",
     "data": "data", "image": "data",
     "inspect": "session", "job": "session", "metrics": "session", "saved_model": "session", "session": "session",
     "trainer": "session", "trireme": "session",
