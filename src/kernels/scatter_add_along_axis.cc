@@ -24,26 +24,25 @@ class ScatterAddAlongAxis : public Prepared {
     auto* y = static_cast<T*>(tensors[2]);
     run_lines(to_.count, from_.length + to_.length, device,
               [&](std::int64_t begin, std::int64_t end, int) {
-                for (std::int64_t i = begin; i < end; ++i) {
-                  const std::int64_t first = from_.first(i);
-                  add(indices + first, updates + first, y + to_.first(i));
-                }
+                for (std::int64_t i = begin; i < end; ++i) add(indices, updates, y, i);
               });
   }
 
  private:
-  void add(const I* indices, const T* updates, T* y) const {
-    for (std::int64_t j = 0; j < to_.length; ++j) y[j * to_.stride] = T{0};
+  void add(const I* indices, const T* updates, T* y, std::int64_t line) const {
+    const std::int64_t first = from_.first(line), target = to_.first(line);
+    for (std::int64_t j = 0; j < to_.length; ++j) y[target + j * to_.stride] = T{0};
     for (std::int64_t j = 0; j < from_.length; ++j) {
-      const auto place = static_cast<std::int64_t>(indices[j * from_.stride]);
+      const std::int64_t at = first + j * from_.stride;
+      const auto place = static_cast<std::int64_t>(indices[at]);
       if (place < 0 || place >= to_.length) {
         fail_data(
             fmt::format("{}: index {} is outside [0, {}); look at the labels or ids that "
                         "were fed",
                         kName, place, to_.length));
       }
-      T& target = y[place * to_.stride];
-      target = static_cast<T>(target + updates[j * from_.stride]);
+      T& sum = y[target + place * to_.stride];
+      sum = static_cast<T>(sum + updates[at]);
     }
   }
 

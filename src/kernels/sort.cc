@@ -52,6 +52,7 @@ class Sort : public Prepared {
     const auto* x = static_cast<const T*>(tensors[0]);
     auto* values = gives_values_ ? static_cast<T*>(tensors[1]) : nullptr;
     auto* indices = static_cast<std::int64_t*>(tensors[gives_values_ ? 2 : 1]);
+    if (to_.length == 0) return;
     constexpr std::int64_t kStepsPerElement = 32;
     run_lines(to_.count, from_.length * kStepsPerElement, device,
               [&](std::int64_t begin, std::int64_t end, int thread) {

@@ -12,13 +12,20 @@ ExprId lower(Builder& k, Args x) {
   return k.select(wrong, k.add(rest, x[1]), rest);
 }
 
-double reference(double a, double b) {
-  if (b == 0) return std::fmod(a, b);  // NaN
+double left_of(double a, double b) {
   const double rest = std::fmod(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-// Divisors of both signs, never near zero.
+void reference(const Reference& r) {
+  const bool whole = is_integer(r.op.result()->type.dtype);
+  for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
+    const double a = r.operands[0]->data[i], b = r.operands[1]->data[i];
+    r.results[0]->data[i] = whole && b == 0 ? 0 : left_of(a, b);
+  }
+}
+
+// Divisors of both signs, never near zero but, for integers, zero.
 std::vector<Sample> samples() {
   std::vector<Sample> samples;
   for (const auto& [low, high] : {std::pair{0.75, 2.0}, std::pair{-2.0, -0.75}}) {
@@ -27,7 +34,8 @@ std::vector<Sample> samples() {
       samples.push_back(sample);
     }
   }
-  for (const auto& [low, high] : {std::pair{1.0, 7.0}, std::pair{-7.0, 0.0}}) {
+  for (const auto& [low, high] :
+       {std::pair{1.0, 7.0}, std::pair{-7.0, 0.0}, std::pair{-2.0, 3.0}}) {
     for (Sample sample : elementwise_samples(2, 0, 1, DType::i64)) {
       sample.ranges = {{-20, 20}, {low, high}};
       samples.push_back(sample);
@@ -47,12 +55,14 @@ Op floor_mod() {
   op.traits = bits(Trait::elementwise);
   op.type = same_type(Numbers::numeric);
   op.lower = pointwise(lower);
-  op.reference = pointwise_reference(reference);
+  op.reference = reference;
   op.gradient = [](GradientContext& c) {
     if (c.wants(0)) c.give(0, c.gradient());
     if (c.wants(1)) c.give(1, -(c.gradient() * floor(c.operand(0) / c.operand(1))));
   };
-  op.twin = "torch.remainder(x[0], x[1])";
+  op.twin =
+      "torch.remainder(x[0], x[1]) if x[0].is_floating_point() else "
+      "torch.where(x[1] == 0, 0 * x[0], torch.remainder(x[0], x[1] + (x[1] == 0)))";
   op.samples = samples();
   return op;
 }

@@ -73,13 +73,10 @@ Op scatter_add_along_axis() {
   op.twin =
       "torch.zeros([int(size[0]) if i == axis % x[1].dim() else n for i, n in "
       "enumerate(x[1].shape)], dtype=x[1].dtype).scatter_add(axis, x[0].long(), x[1])";
-  op.samples = {sample({5, 37}, -1, 9),
-                sample({5, 7}, 0, 11),
-                sample({3, 4, 5}, 1, 2),
-                sample({6}, 0, 1),
-                sample({3, 0}, 1, 4),
-                sample({0, 3}, 1, 4),
-                sample({2, 9}, 1, 5, DType::i32),
+  op.samples = {sample({5, 37}, -1, 9),         sample({5, 7}, 0, 11),
+                sample({3, 4, 5}, 1, 2),        sample({6}, 0, 1),
+                sample({3, 0}, 1, 4),           sample({0, 3}, 0, 4),
+                sample({0, 3}, 1, 4),           sample({2, 9}, 1, 5, DType::i32),
                 sample({2, 9}, 1, 5, DType::u8)};
   return op;
 }
