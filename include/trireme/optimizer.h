@@ -47,14 +47,19 @@ struct Clip {
   double global_norm = 0;  // all gradients together shortened to this length
 };
 
-// p -= rate * g. weight_decay adds weight_decay * p to g, except in AdamW.
+// The optimizers. g is the gradient, p the parameter, m and v start at zero; what is not said to be
+// a product of matrices works element by element. weight_decay adds weight_decay * p to g (L2
+// regularisation), where nothing else is said. Each parameter is updated by one fused kernel.
+
+// p -= rate * g: Robbins and Monro 1951.
 struct Sgd {
   Schedule learning_rate = 1e-2;
   double weight_decay = 0;
   Clip clip = {};
 };
 
-// v = momentum * v + g; p -= rate * v, or, with Nesterov, rate * (g + momentum * v).
+// v = momentum * v + g; p -= rate * v (Polyak 1964), or, with nesterov, rate * (g + momentum * v)
+// (Sutskever et al. 2013).
 struct Momentum {
   Schedule learning_rate = 1e-2;
   double momentum = 0.9;
@@ -63,7 +68,49 @@ struct Momentum {
   Clip clip = {};
 };
 
-// Kingma and Ba 2015, with bias correction.
+// v += g^2; p -= rate * g / (sqrt(v) + epsilon); v starts at `initial`: Duchi et al. 2011.
+struct Adagrad {
+  Schedule learning_rate = 1e-2;
+  double initial = 0;
+  double epsilon = 1e-10;
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
+// Adagrad that forgets: v = decay * v + (1 - decay) * g^2; p -= rate * g / (sqrt(v) + epsilon).
+struct DecayedAdagrad {
+  Schedule learning_rate = 1e-2;
+  double decay = 0.95;
+  double epsilon = 1e-6;
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
+// v = decay * v + (1 - decay) * g^2; d = g * sqrt(m + epsilon) / sqrt(v + epsilon);
+// m = decay * m + (1 - decay) * d^2; p -= rate * d: Zeiler 2012.
+struct Adadelta {
+  Schedule learning_rate = 1;
+  double decay = 0.9;
+  double epsilon = 1e-6;
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
+// v = decay * v + (1 - decay) * g^2; d = g / (sqrt(v) + epsilon); p -= rate * d: Tieleman and
+// Hinton 2012. Centred, sqrt(v - a^2) stands for sqrt(v), with a the like mean of g: Graves 2013.
+// With momentum, m = momentum * m + d; p -= rate * m.
+struct RmsProp {
+  Schedule learning_rate = 1e-2;
+  double decay = 0.99;
+  double epsilon = 1e-8;
+  double momentum = 0;
+  bool centred = false;
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
+// m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g^2; in step t, from 1,
+// p -= rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon): Kingma and Ba 2015.
 struct Adam {
   Schedule learning_rate = 1e-3;
   double beta1 = 0.9, beta2 = 0.999;
@@ -72,7 +119,7 @@ struct Adam {
   Clip clip = {};
 };
 
-// Loshchilov and Hutter 2019: Adam, and p is first multiplied by 1 - rate * weight_decay.
+// Adam, and p is first multiplied by 1 - rate * weight_decay: Loshchilov and Hutter 2019.
 struct AdamW {
   Schedule learning_rate = 1e-3;
   double beta1 = 0.9, beta2 = 0.999;
@@ -81,14 +128,58 @@ struct AdamW {
   Clip clip = {};
 };
 
-using Optimizer = std::variant<Sgd, Momentum, Adam, AdamW>;
+// m as in Adam; v = max(beta2 * v, |g| + epsilon); p -= rate / (1 - beta1^t) * m / v: Kingma and
+// Ba 2015, section 7.1.
+struct Adamax {
+  Schedule learning_rate = 2e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
+// With d what Adam subtracts for rate 1, plus weight_decay * p: p -= rate * d * |p| / |d|, where |.|
+// is the length of the whole parameter; the quotient is 1 where a length is 0: You et al. 2020. The
+// lengths cost a pass over the parameter before the update.
+struct Lamb {
+  Schedule learning_rate = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double epsilon = 1e-6;
+  double weight_decay = 1e-2;
+  Clip clip = {};
+};
+
+// p is multiplied by 1 - rate * weight_decay; p -= rate * sign(beta1 * m + (1 - beta1) * g);
+// m = beta2 * m + (1 - beta2) * g: Chen et al. 2023.
+struct Lion {
+  Schedule learning_rate = 1e-4;
+  double beta1 = 0.9, beta2 = 0.99;
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
+// FTRL-Proximal, McMahan et al. 2013, algorithm 1: s = (sqrt(v + g^2) - sqrt(v)) / rate;
+// m += g - s * p; v += g^2; p = 0 where |m| <= l1, else
+// p = -(m - sign(m) * l1) / ((beta + sqrt(v)) / rate + l2).
+// The penalties pull towards 0 and the first step forgets most of the first value, so a parameter
+// that it trains is best zero at first. v starts at `initial`.
+struct Ftrl {
+  Schedule learning_rate = 0.1;
+  double beta = 1;
+  double l1 = 0, l2 = 0;
+  double initial = 0;
+  Clip clip = {};
+};
+
+using Optimizer = std::variant<Sgd, Momentum, Adam, AdamW, Adagrad, DecayedAdagrad, Adadelta,
+                               RmsProp, Adamax, Lamb, Lion, Ftrl>;
 
 namespace nn {
 
 // Appends to the parameters' Program the ops that assign each its next value. gradients[i] belongs
 // to parameters[i]. State is kept in parameters that are not trained: "<name>.momentum",
-// "<name>.adam_m", "<name>.adam_v" and, where something depends on the step, "optimizer.step". Call
-// it once.
+// "<name>.adam_m", "<name>.adam_v" and so on, and, where something depends on the step,
+// "optimizer.step". Call it once.
 // Errors: usage, for options that make no sense.
 TRIREME_API void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
                                const std::vector<Value>& gradients);

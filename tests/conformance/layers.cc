@@ -1,5 +1,6 @@
 #include "layers.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "ir/program.h"
@@ -181,12 +182,18 @@ std::string training_twin(const std::string& optimizer, const std::string& clip,
          optimizer + "))(x[0].detach().clone().requires_grad_())";
 }
 
-TrainingCase training(const std::string& name, const Optimizer& optimizer, const std::string& twin,
-                      const std::string& clip = "", const std::string& schedule = "") {
+// The same by one of the rules of formulas.py.
+std::string formula_twin(const std::string& rule, const std::string& options) {
+  return "formulas.train(formulas." + rule + ", x, " + std::to_string(TrainingCase::kSteps) + ", " +
+         options + ")";
+}
+
+TrainingCase training_case(const std::string& name, const Optimizer& optimizer,
+                           const std::string& twin) {
   TrainingCase training;
   Case& c = training.c;
   c.op = name;
-  c.twin = training_twin(twin, clip, schedule);
+  c.twin = twin;
   c.check_gradient = false;
   c.program = std::make_unique<Program>("training");
   const Value x = c.program->input("x", f32, {16, 5});
@@ -200,12 +207,44 @@ TrainingCase training(const std::string& name, const Optimizer& optimizer, const
   run.inputs["x"] = random_tensor({16, 5}, f32, -2, 2, 1);
   run.inputs["t"] = random_tensor({16, 3}, f32, -2, 2, 2);
   for (const auto& parameter : c.program->ir().parameters()) {
-    run.parameters[parameter->name()] =
-        ops::RefTensor(evaluate(parameter->value->type.shape, {}));  // zeros
+    ops::RefTensor& value = run.parameters[parameter->name()] =
+        ops::RefTensor(evaluate(parameter->value->type.shape, {}));
+    const Attributes& attributes = parameter->initializer.attributes;
+    if (!ir::has_attribute(attributes, "value")) continue;
+    const double first = ir::get<double>(attributes, "value");  // of state
+    std::fill(value.data.begin(), value.data.end(), first);
   }
   run.parameters["w"] = random_tensor({5, 3}, f32, -1, 1, 3);
   c.runs.push_back(std::move(run));
   return training;
+}
+
+TrainingCase training(const std::string& name, const Optimizer& optimizer, const std::string& twin,
+                      const std::string& clip = "", const std::string& schedule = "") {
+  return training_case(name, optimizer, training_twin(twin, clip, schedule));
+}
+
+void add_adaptive(std::vector<TrainingCase>& cases) {
+  cases.push_back(
+      training("adagrad", Adagrad{.learning_rate = 0.1, .initial = 0.1, .weight_decay = 0.1},
+               "Adagrad([w], lr=0.1, initial_accumulator_value=0.1, weight_decay=0.1)"));
+  cases.push_back(training("adadelta", Adadelta{}, "Adadelta([w])"));
+  cases.push_back(
+      training("rmsprop", RmsProp{.weight_decay = 0.1}, "RMSprop([w], lr=0.01, weight_decay=0.1)"));
+  cases.push_back(training("rmsprop centred", RmsProp{.centred = true},
+                           "RMSprop([w], lr=0.01, centered=True)"));
+  cases.push_back(training("rmsprop with momentum", RmsProp{.momentum = 0.5, .centred = true},
+                           "RMSprop([w], lr=0.01, momentum=0.5, centered=True)"));
+  cases.push_back(
+      training("adamax", Adamax{.weight_decay = 0.1}, "Adamax([w], lr=2e-3, weight_decay=0.1)"));
+  cases.push_back(training_case("decayed adagrad", DecayedAdagrad{.learning_rate = 0.02},
+                                formula_twin("decayed_adagrad", "rate=0.02")));
+  cases.push_back(training_case("ftrl", Ftrl{.l1 = 0.3, .l2 = 0.1},
+                                formula_twin("ftrl", "rate=0.1, l1=0.3, l2=0.1")));
+  cases.push_back(
+      training_case("lamb", Lamb{.learning_rate = 0.02}, formula_twin("lamb", "rate=0.02")));
+  cases.push_back(training_case("lion", Lion{.learning_rate = 0.01, .weight_decay = 0.1},
+                                formula_twin("lion", "rate=0.01, weight_decay=0.1")));
 }
 
 }  // namespace
@@ -231,6 +270,7 @@ std::vector<TrainingCase> training_cases() {
                            "Adam([w], lr=0.02, weight_decay=0.1)"));
   cases.push_back(training("adamw", AdamW{.learning_rate = 0.02, .weight_decay = 0.1},
                            "AdamW([w], lr=0.02, weight_decay=0.1)"));
+  add_adaptive(cases);
   cases.push_back(training("sgd clipped by value",
                            Sgd{.learning_rate = 0.05, .clip = {.value = 0.1}}, "SGD([w], lr=0.05)",
                            "torch.nn.utils.clip_grad_value_([w], 0.1)"));
