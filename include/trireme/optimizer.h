@@ -4,6 +4,7 @@
 // (trireme/trainer.h) turns it into ops of the Program.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -13,31 +14,67 @@
 
 namespace trireme {
 
+// Multiplies the learning rate by `factor` when a metric has stopped getting better: after more than
+// `patience` measurements in a row that are not better than the best by more than `threshold` times
+// the best. The `cooldown` measurements after that are not counted.
+struct Plateau {
+  double factor = 0.1;
+  int patience = 10;
+  double threshold = 1e-4;
+  int cooldown = 0;
+  double least = 0;               // all factors together are kept at or above this
+  std::string metric = "loss";    // of the validation data, or, without any, of the training
+  bool higher_is_better = false;  // such as accuracy
+};
+
 // A learning rate as a function of the step, counted from 0 and computed inside the Program. A
 // plain number is a constant Schedule.
 struct TRIREME_API Schedule {
-  enum class Kind : std::uint8_t { constant, step_decay, exponential, cosine, polynomial };
+  enum class Kind : std::uint8_t {
+    constant,
+    step_decay,
+    multi_step,
+    exponential,
+    cosine,
+    polynomial,
+    one_cycle,
+    inverse_sqrt
+  };
   Kind kind = Kind::constant;
   double rate = 1e-3;      // at the start, or after the warm-up
   std::int64_t steps = 0;  // of a stair, or until the end
   double factor = 1, last = 0, power = 1;
+  std::vector<std::int64_t> milestones = {};
   std::int64_t warmup_steps = 0;
+  std::optional<Plateau> plateau = {};
 
   Schedule(double constant = 1e-3) : rate(constant) {}  // NOLINT
 
   // rate * factor^floor(step / every)
   static Schedule step_decay(double rate, std::int64_t every, double factor);
+  // rate * factor^(number of milestones not above the step); the milestones rise
+  static Schedule multi_step(double rate, std::vector<std::int64_t> milestones, double factor);
   // rate * factor^step
   static Schedule exponential(double rate, double factor);
   // Half a cosine from `rate` to `last` within `steps`, then `last`.
   static Schedule cosine(double rate, std::int64_t steps, double last = 0);
   // (rate - last) * (1 - step / steps)^power + last, then `last`.
   static Schedule polynomial(double rate, std::int64_t steps, double last = 0, double power = 1);
+  // Half a cosine from peak / start_divisor up to `peak` within the first `rise` of `steps`, and half
+  // a cosine down to peak / start_divisor / last_divisor in the rest: Smith and Topin 2019.
+  static Schedule one_cycle(double peak, std::int64_t steps, double rise = 0.3,
+                            double start_divisor = 25, double last_divisor = 1e4);
+  // peak * min((step + 1) / steps, sqrt(steps / (step + 1))): Vaswani et al. 2017, where
+  // peak = 1 / sqrt(width * steps).
+  static Schedule inverse_sqrt(double peak, std::int64_t steps);
   // A straight line from rate / steps in step 0 to rate; then this Schedule, its step 0 there.
   Schedule warmup(std::int64_t steps) const;
+  // This Schedule times a factor that the Trainer lowers. The factor and what else is remembered are
+  // parameters of the Program: "optimizer.plateau_factor", "_best", "_waited" and "_cooling".
+  Schedule on_plateau(Plateau plateau) const;
 
-  bool is_constant() const { return kind == Kind::constant && warmup_steps == 0; }
-  double at(std::int64_t step) const;  // the same on the host
+  bool is_constant() const { return kind == Kind::constant && warmup_steps == 0 && !plateau; }
+  double at(std::int64_t step) const;  // the same on the host, without the plateau's factor
 };
 
 // Limits on gradients before they are used, in this order; 0 means none.
@@ -174,15 +211,46 @@ struct Ftrl {
 using Optimizer = std::variant<Sgd, Momentum, Adam, AdamW, Adagrad, DecayedAdagrad, Adadelta,
                                RmsProp, Adamax, Lamb, Lion, Ftrl>;
 
+// Averages of the trained parameters, kept in parameters "<name>.average".
+struct TRIREME_API Average {
+  enum class Kind : std::uint8_t { none, exponential, window };
+  Kind kind = Kind::none;
+  double decay = 0.999;
+  bool correct_bias = true;
+  std::int64_t updates = 0;  // of a window
+
+  // After each update a = decay * a + (1 - decay) * p. With correct_bias a starts at 0 and is divided
+  // by 1 - decay^t in update t, as Adam's moments are; without, it starts as p was before the first
+  // update.
+  static Average exponential(double decay = 0.999, bool correct_bias = true);
+  // The mean of p after each of the last updates: of all of them until there are 2 * updates, then
+  // of the last updates + 1 to 2 * updates, as whole windows drop out at once.
+  static Average window(std::int64_t updates);
+};
+
+// What is done beside the optimizer's rule.
+struct UpdateOptions {
+  // The update runs in every so many-th step, with the mean of their gradients. Schedules, averages
+  // and "optimizer.step" count updates. What is summed up is kept in "<name>.gradient", and
+  // "optimizer.batch" counts; sums go on from one epoch to the next.
+  int accumulate = 1;
+  Average average = {};
+  // l1 * sign(p) + l2 * p is added to gradients, behind clipping; the loss does not show it. A
+  // parameter's settings multiply both by their weight_decay and add their own.
+  double l1 = 0, l2 = 0;
+};
+
 namespace nn {
 
 // Appends to the parameters' Program the ops that assign each its next value. gradients[i] belongs
 // to parameters[i]. State is kept in parameters that are not trained: "<name>.momentum",
 // "<name>.adam_m", "<name>.adam_v" and so on, and, where something depends on the step,
 // "optimizer.step". Call it once.
+// Parameters that are frozen stay as they are, without state.
 // Errors: usage, for options that make no sense.
 TRIREME_API void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
-                               const std::vector<Value>& gradients);
+                               const std::vector<Value>& gradients,
+                               const UpdateOptions& options = {});
 
 }  // namespace nn
 }  // namespace trireme

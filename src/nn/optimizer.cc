@@ -74,40 +74,56 @@ void check(const Options& o) {
   }
 }
 
+void check(const UpdateOptions& options) {
+  require(options.accumulate >= 1, "gradients of at least 1 step are accumulated");
+  require(options.l1 >= 0 && options.l2 >= 0, "l1 and l2 must not be negative");
+}
+
+// The penalties' part of the gradient.
 template <class Options>
-void decay(const Options& options, Slot& slot) {
+void regularise(const Options& options, const UpdateOptions& all, Slot& slot) {
+  const ParameterSettings& own = slot.settings;
+  const double l1 = all.l1 * own.weight_decay + own.l1;
+  double l2 = all.l2 * own.weight_decay + own.l2;
   if constexpr (!decays_itself<Options> && requires { options.weight_decay; }) {
-    if (options.weight_decay != 0) slot.g = slot.g + slot.p * options.weight_decay;
+    l2 += options.weight_decay * own.weight_decay;
   }
+  if (l2 != 0) slot.g = slot.g + slot.p * l2;
+  if (l1 != 0) slot.g = slot.g + sign(slot.p) * l1;
 }
 
 }  // namespace
 
 void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
-                   const std::vector<Value>& gradients) {
+                   const std::vector<Value>& gradients, const UpdateOptions& options) {
   if (parameters.empty()) return;
   if (parameters.size() != gradients.size()) {
     fail_usage("apply_updates: there must be one gradient for each parameter");
   }
+  check(options);
   ir::Program& program = *parameters.front().get()->program;
   const OptimizerScope scope(program);
   std::visit(
-      [&](const auto& options) {
-        using Options = std::decay_t<decltype(options)>;
-        check(options);
+      [&](const auto& rule) {
+        using Rule = std::decay_t<decltype(rule)>;
+        check(rule);
         ir::Location location{"", 0, kLayer};
         program.location_override = &location;
+        const Updates updates(program, rule.learning_rate, options, counts_steps<Rule>);
         std::vector<Slot> slots;
         for (std::size_t i = 0; i < parameters.size(); ++i) {
-          slots.push_back({parameters[i], gradients[i]});
+          Slot slot{parameters[i], gradients[i],
+                    program.parameter_of(parameters[i].get()).settings};
+          if (slot.settings.frozen) continue;
+          updates.accumulate(slot);
+          slots.push_back(std::move(slot));
         }
-        clip(slots, options.clip);
-        const Updates updates(program, options.learning_rate, counts_steps<Options>);
+        clip(slots, rule.clip);
         for (Slot& slot : slots) {
           const ir::Location& made = program.parameter_of(slot.p.get()).location;
           location = {made.file, made.line, kLayer + ("/" + made.layer)};
-          decay(options, slot);
-          update(options, updates, slot);
+          regularise(rule, options, slot);
+          update(rule, updates, slot);
         }
       },
       optimizer);

@@ -13,16 +13,16 @@ template <class Options>
 Moments moments(const Options& options, const Updates& updates, const Slot& slot,
                 const std::string& name) {
   Moments moments;
-  moments.m = updates.state(slot.p, (name + "_m").c_str());
-  moments.v = updates.state(slot.p, (name + "_v").c_str());
+  moments.m = updates.state(slot, (name + "_m").c_str());
+  moments.v = updates.state(slot, (name + "_v").c_str());
   moments.next_m = running_mean(moments.m, slot.g, options.beta1);
   moments.next_v = running_square(moments.v, slot.g, options.beta2);
   return moments;
 }
 
-void keep(const Moments& moments) {
-  assign(moments.m, moments.next_m);
-  assign(moments.v, moments.next_v);
+void keep(const Updates& updates, const Moments& moments) {
+  updates.set(moments.m, moments.next_m);
+  updates.set(moments.v, moments.next_v);
 }
 
 // 1 - beta^t, in f64: at the first steps it is small.
@@ -38,9 +38,9 @@ Value corrected_root(const Options& options, const Updates& updates, const Value
 }
 
 template <class Options>
-Value adam_change(const Options& options, const Updates& updates, const Value& p,
+Value adam_change(const Options& options, const Updates& updates, const Slot& slot,
                   const Moments& moments) {
-  const Operand rate = updates.rate_over(correction(updates, options.beta1), p);
+  const Operand rate = updates.rate_over(correction(updates, options.beta1), slot);
   return moments.next_m * rate / corrected_root(options, updates, moments.next_v);
 }
 
@@ -50,26 +50,26 @@ Value length(const Value& x) { return sqrt(sum(x * x)); }
 
 void update(const Adam& options, const Updates& updates, const Slot& slot) {
   const Moments next = moments(options, updates, slot, "adam");
-  assign(slot.p, slot.p - adam_change(options, updates, slot.p, next));
-  keep(next);
+  updates.set_parameter(slot, slot.p - adam_change(options, updates, slot, next));
+  keep(updates, next);
 }
 
 void update(const AdamW& options, const Updates& updates, const Slot& slot) {
   const Moments next = moments(options, updates, slot, "adam");
-  const Value change = adam_change(options, updates, slot.p, next);
-  assign(slot.p, updates.decayed(slot.p, options.weight_decay) - change);
-  keep(next);
+  const Value change = adam_change(options, updates, slot, next);
+  updates.set_parameter(slot, updates.decayed(slot, options.weight_decay) - change);
+  keep(updates, next);
 }
 
 void update(const Adamax& options, const Updates& updates, const Slot& slot) {
-  const Value m = updates.state(slot.p, "adamax_m");
-  const Value v = updates.state(slot.p, "adamax_v");
+  const Value m = updates.state(slot, "adamax_m");
+  const Value v = updates.state(slot, "adamax_v");
   const Value next_m = running_mean(m, slot.g, options.beta1);
   const Value next_v = maximum(v * options.beta2, abs(slot.g) + options.epsilon);
-  const Operand rate = updates.rate_over(correction(updates, options.beta1), slot.p);
-  assign(slot.p, slot.p - next_m * rate / next_v);
-  assign(m, next_m);
-  assign(v, next_v);
+  const Operand rate = updates.rate_over(correction(updates, options.beta1), slot);
+  updates.set_parameter(slot, slot.p - next_m * rate / next_v);
+  updates.set(m, next_m);
+  updates.set(v, next_v);
 }
 
 void update(const Lamb& options, const Updates& updates, const Slot& slot) {
@@ -77,23 +77,23 @@ void update(const Lamb& options, const Updates& updates, const Slot& slot) {
   const Moments next = moments(options, updates, slot, "lamb");
   const Value one_over = Updates::as(1.0 / correction(updates, options.beta1), p);
   Value change = next.next_m * one_over / corrected_root(options, updates, next.next_v);
-  if (options.weight_decay != 0) change = change + p * options.weight_decay;
+  const double weight_decay = options.weight_decay * slot.settings.weight_decay;
+  if (weight_decay != 0) change = change + p * weight_decay;
   const Value of_p = length(p), of_change = length(change);
   const Value both = minimum(of_p, of_change);
   const Value trust = select(both > 0.0, of_p / of_change, both * 0.0 + 1.0);
-  assign(p, p - change * (trust * updates.rate(p)));
-  keep(next);
+  updates.set_parameter(slot, p - change * (trust * updates.rate(slot)));
+  keep(updates, next);
 }
 
 // Both means are built on g - m, the next state's first, so that they become one kernel.
 void update(const Lion& options, const Updates& updates, const Slot& slot) {
-  const Value& p = slot.p;
-  const Value m = updates.state(p, "lion");
+  const Value m = updates.state(slot, "lion");
   const Value apart = slot.g - m;
   const Value next = m + apart * (1 - options.beta2);
-  const Value change = sign(m + apart * (1 - options.beta1)) * updates.rate(p);
-  assign(p, updates.decayed(p, options.weight_decay) - change);
-  assign(m, next);
+  const Value change = sign(m + apart * (1 - options.beta1)) * updates.rate(slot);
+  updates.set_parameter(slot, updates.decayed(slot, options.weight_decay) - change);
+  updates.set(m, next);
 }
 
 }  // namespace trireme::nn

@@ -1,41 +1,14 @@
-// [train] of a job: optimizer, schedule, clip.
+// [train] of a job: the optimizer and what is done beside its rule.
 
-#include <algorithm>
-#include <functional>
+#include <utility>
 
 #include "session/job_model.h"
 
 namespace trireme::job {
 namespace {
 
-const std::vector<std::string> kSchedules = {"constant", "cosine", "step_decay", "exponential",
-                                             "polynomial"};
-
 void require(const Node& node, bool holds, const char* message) {
   if (!holds) fail_at(node, message);
-}
-
-Schedule read_schedule(const Settings& settings, double rate, std::int64_t steps_per_epoch) {
-  if (settings.schedule == nullptr) return rate;
-  const Choice choice = read_choice(*settings.schedule, "a schedule");
-  Table table(*choice.options);
-  const std::int64_t warmup = table.integer("warmup_steps", 0, 0);
-  const std::int64_t all = std::max<std::int64_t>(settings.epochs * steps_per_epoch - warmup, 1);
-  Schedule schedule = rate;
-  if (choice.name == "cosine") {
-    schedule = Schedule::cosine(rate, all, table.number("last", 0));
-  } else if (choice.name == "polynomial") {
-    schedule = Schedule::polynomial(rate, all, table.number("last", 0), table.number("power", 1));
-  } else if (choice.name == "step_decay") {
-    const std::int64_t epochs = table.integer("every_epochs", 1, 1);
-    schedule = Schedule::step_decay(rate, epochs * steps_per_epoch, table.number("factor", 0.1));
-  } else if (choice.name == "exponential") {
-    schedule = Schedule::exponential(rate, table.number("factor", 0.999));
-  } else if (choice.name != "constant") {
-    fail_unknown(choice, "schedule", kSchedules);
-  }
-  table.done();
-  return warmup > 0 ? schedule.warmup(warmup) : schedule;
 }
 
 Clip read_clip(const Settings& settings) {
@@ -120,6 +93,37 @@ Optimizer read_optimizer(const Settings& settings, std::int64_t steps_per_epoch)
     names.push_back(name);
   }
   fail_unknown(choice, "optimizer", names);
+}
+
+namespace {
+
+Average read_average(const Node& node) {
+  const Choice choice = read_choice(node, "an average");
+  Table table(*choice.options);
+  Average average;
+  if (choice.name == "exponential") {
+    const double decay = table.number("decay", average.decay);
+    const bool correct = table.boolean("correct_bias", average.correct_bias);
+    require(node, decay >= 0 && decay < 1, "decay must be in [0, 1)");
+    average = Average::exponential(decay, correct);
+  } else if (choice.name == "window") {
+    average = Average::window(table.integer("updates", 1000, 1));
+  } else {
+    fail_unknown(choice, "average", {"exponential", "window"});
+  }
+  table.done();
+  return average;
+}
+
+}  // namespace
+
+UpdateOptions read_updates(const Settings& settings) {
+  UpdateOptions options;
+  options.accumulate = settings.accumulate;
+  options.l1 = settings.l1;
+  options.l2 = settings.l2;
+  if (settings.average != nullptr) options.average = read_average(*settings.average);
+  return options;
 }
 
 }  // namespace trireme::job

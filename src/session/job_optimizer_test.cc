@@ -55,6 +55,73 @@ TEST(JobOptimizer, NamesAndKeys) {
   EXPECT_EQ(std::get<Ftrl>(optimizer("{ ftrl = { l1 = 2, l2 = 3, beta = 4 } }")).l1, 2);
 }
 
+Schedule schedule(const std::string& text, const std::string& more = "") {
+  return read_schedule(Read("schedule = " + text + "\n" + more).settings, 0.5, 10);
+}
+
+TEST(JobOptimizer, SchedulesCountUpdates) {
+  using Kind = Schedule::Kind;
+  EXPECT_EQ(schedule("\"cosine\"").steps, 40);
+  EXPECT_EQ(schedule("\"cosine\"", "accumulate = 5").steps, 8);
+  EXPECT_EQ(schedule("{ step_decay = { every_epochs = 2 } }", "accumulate = 5").steps, 4);
+  EXPECT_EQ(schedule("{ multi_step = { epochs = [1, 3] } }").milestones,
+            (std::vector<std::int64_t>{10, 30}));
+  const Schedule cycle = schedule("{ one_cycle = { rise = 0.5, warmup_steps = 0 } }");
+  EXPECT_EQ(cycle.kind, Kind::one_cycle);
+  EXPECT_EQ(cycle.at(19), 0.5);
+  EXPECT_EQ(schedule("{ inverse_sqrt = { steps = 7 } }").at(6), 0.5);
+  const Schedule plateau = schedule("{ plateau = { patience = 3, warmup_steps = 9 } }");
+  EXPECT_EQ(plateau.plateau->patience, 3);
+  EXPECT_FALSE(plateau.plateau->higher_is_better);
+  EXPECT_EQ(plateau.warmup_steps, 9);
+  EXPECT_TRUE(schedule("{ plateau = { metric = \"accuracy\" } }").plateau->higher_is_better);
+}
+
+TEST(JobOptimizer, WhatIsDoneBesideTheRule) {
+  const UpdateOptions options = read_updates(
+      Read("accumulate = 4\nl1 = 0.5\nl2 = 1\naverage = { exponential = { decay = 0.9 } }")
+          .settings);
+  EXPECT_EQ(options.accumulate, 4);
+  EXPECT_EQ(options.l1, 0.5);
+  EXPECT_EQ(options.average.decay, 0.9);
+  EXPECT_EQ(read_updates(Read("average = { window = { updates = 7 } }").settings).average.updates,
+            7);
+}
+
+TEST(JobOptimizer, SettingsOfParameters) {
+  const Node layers = parse_toml(
+      "all = [{ linear = { units = 3, parameters = { frozen = true } } },"
+      "{ linear = { units = 2, parameters = { l1 = 0.5 } } }]",
+      "x.toml");
+  Program program;
+  apply_layers(*layers.find("all"), program.input("x", f32, {batch, 4}));
+  const Read read("parameters = [{ match = \"*.bias\", weight_decay = 0, learning_rate = 2 }]");
+  configure_parameters(program, read.settings);
+  EXPECT_TRUE(program.settings("linear_0.weight").frozen);
+  EXPECT_TRUE(program.settings("linear_0.bias").frozen);
+  EXPECT_EQ(program.settings("linear_1.weight").l1, 0.5);
+  EXPECT_EQ(program.settings("linear_1.bias").l1, 0.5);
+  EXPECT_EQ(program.settings("linear_1.bias").weight_decay, 0);
+  EXPECT_EQ(program.settings("linear_1.weight").weight_decay, 1);
+
+  const auto refused = [&](const std::string& lines) -> std::string {
+    try {
+      configure_parameters(program, Read(lines).settings);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::data);
+      return error.what();
+    }
+    return "nothing was refused";
+  };
+  EXPECT_THAT(refused("parameters = [{ match = \"linear_1.wait\" }]"),
+              HasSubstr("did you mean \"linear_1.weight\"?"));
+  EXPECT_THAT(refused("parameters = [{ match = \"*\", forzen = true }]"),
+              HasSubstr("did you mean \"frozen\"?"));
+  EXPECT_THAT(refused("parameters = [{ match = \"*\", learning_rate = 0 }]"),
+              HasSubstr("frozen = true"));
+  EXPECT_THAT(refused("parameters = [{ frozen = true }]"), HasSubstr("\"match\" is missing"));
+}
+
 TEST(JobOptimizer, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal("optimizer = \"rmsprob\""), HasSubstr("did you mean \"rmsprop\"?"));
   EXPECT_THAT(refusal("optimizer = { rmsprop = { centered = true } }"),
@@ -64,6 +131,15 @@ TEST(JobOptimizer, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal("optimizer = { adam = { beta2 = 1.5 } }"), HasSubstr("must be in [0, 1)"));
   EXPECT_THAT(refusal("optimizer = { ftrl = { l1 = -1 } }"), HasSubstr("must not be negative"));
   EXPECT_THAT(refusal("optimizer = { lion = { learning_rate = 0 } }"), HasSubstr("above 0"));
+  EXPECT_THAT(refusal("schedule = \"onecycle\""), HasSubstr("did you mean \"one_cycle\"?"));
+  EXPECT_THAT(refusal("schedule = { one_cycle = { rise = 2 } }"),
+              HasSubstr("x.toml:8: train.schedule: one_cycle: the rise must be"));
+  EXPECT_THAT(refusal("schedule = { plateau = { factor = 2 } }"), HasSubstr("between 0 and 1"));
+  EXPECT_THAT(refusal("schedule = { multi_step = { epochs = [3, 2] } }"), HasSubstr("must rise"));
+  EXPECT_THAT(refusal("average = { window = { updates = 0 } }"), HasSubstr("at least 1"));
+  EXPECT_THAT(refusal("average = \"mean\""), HasSubstr("known  exponential, window"));
+  EXPECT_THAT(refusal("accumulate = 0"), HasSubstr("must be at least 1"));
+  EXPECT_THAT(refusal("l1 = -1"), HasSubstr("must not be negative"));
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ void check_training(const Settings& settings) {
     fail_unknown(loss, "loss", kLosses);
   }
   read_optimizer(settings, 1);
+  read_updates(settings);
 }
 
 }  // namespace trireme::job

@@ -1,10 +1,11 @@
-"""Optimizers that Debian's PyTorch lacks, written from their papers' formulas in NumPy.
+"""What the twin says of optimizers and schedules where an expression would be too long.
 
-Each rule takes the parameter, its gradient, the number of the step from 1 and a dict for its state,
+Optimizers that Debian's PyTorch lacks are written from their papers' formulas in NumPy. Each rule takes the parameter, its gradient, the number of the step from 1 and a dict for its state,
 and gives the next parameter.
 """
 
 import numpy as np
+import torch
 
 
 def decayed_adagrad(p, g, t, state, rate, decay=0.95, epsilon=1e-6):
@@ -48,3 +49,27 @@ def train(rule, tensors, steps, **options):
         gradient = 2 / t.size * x.T @ (x @ w - t)
         w = rule(w, gradient, step, state, **options)
     return tensors[0].new_tensor(w)
+
+
+def rates(schedule, steps):
+    """The learning rates of the first steps; `schedule` makes PyTorch's of an optimizer."""
+    p = torch.nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([p], lr=1.0)
+    scheduler = schedule(optimizer)
+    result = []
+    for _ in range(steps):
+        result.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        scheduler.step()
+    return torch.tensor(result, dtype=torch.float64)
+
+
+def plateau_factors(measured, **options):
+    """What PyTorch multiplies the learning rate with after each measurement."""
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, **options)
+    result = []
+    for value in measured.tolist():
+        scheduler.step(value)
+        result.append(optimizer.param_groups[0]["lr"])
+    return torch.tensor(result, dtype=torch.float64)
