@@ -29,7 +29,7 @@ TRIREME_API void report_to_plateau(Session& session, const Plateau& plateau, dou
 
 // While it lives, the parameters of a Session hold their averages (UpdateOptions::average), for
 // evaluating and saving; then they are as they were. Do not train meanwhile. The Session must outlive
-// it. Before the first update the averages are zero.
+// it. Before the first update there are no averages, and nothing changes.
 class TRIREME_API AveragedParameters {
  public:
   // Errors: usage, if the Program keeps no averages.

@@ -47,7 +47,8 @@ AveragedParameters::AveragedParameters(const Program& program, Session& session)
     fail_usage("there are no averages of the parameters of " + program.name() +
                "\n  hint   ask for them: .updates = {.average = Average::exponential(0.999)}");
   }
-  swapped_ = std::make_shared<Swapped>(session, std::move(names));
+  const bool any = session.parameter("optimizer.step").item<std::int64_t>() > 0;
+  swapped_ = std::make_shared<Swapped>(session, any ? std::move(names) : Names{});
 }
 
 }  // namespace trireme

@@ -93,9 +93,14 @@ TEST(Averages, StandInForTheParametersAndGoBack) {
                                 .optimizer = Sgd{.learning_rate = 0.001},
                                 .updates = {.average = Average::window(5)}});
   const data::Dataset data = line();
-  trainer.fit(data.batch(16), {.epochs = 4, .progress = false});
   Session& session = trainer.session();
   const auto values = [&](const char* name) { return session.parameter(name).to_vector<float>(); };
+  const std::vector<float> first = values("out.weight");
+  {
+    const AveragedParameters none_yet = trainer.averaged();
+    EXPECT_EQ(values("out.weight"), first);
+  }
+  trainer.fit(data.batch(16), {.epochs = 4, .progress = false});
   const std::vector<float> own = values("out.weight"), average = values("out.weight.average");
   const double loss = trainer.evaluate(data.batch(90))["loss"];
   EXPECT_NE(own, average);
