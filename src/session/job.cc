@@ -91,6 +91,7 @@ void Job::State::make_trainer() {
   if (trainer != nullptr) return;
   build();
   job::configure_parameters(program, settings);
+  job::check_plateau(settings, network->metrics);
   trainer = std::make_unique<Trainer>(
       program, TrainerOptions{.loss = network->loss,
                               .optimizer = job::read_optimizer(settings, train->size()),

@@ -37,6 +37,8 @@ bool is_cross_entropy(const Node& node);
 
 Schedule read_schedule(const Settings& settings, double rate, std::int64_t steps_per_epoch);
 UpdateOptions read_updates(const Settings& settings);
+// Errors: data, if the schedule follows a metric that is not measured.
+void check_plateau(const Settings& settings, const std::vector<Metric>& metrics);
 
 // What the `parameters` table of a layer and the list in [train] say of parameters: of those that
 // the layer made, from number `first` on, and of those that are matched.

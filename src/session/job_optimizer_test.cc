@@ -77,6 +77,18 @@ TEST(JobOptimizer, SchedulesCountUpdates) {
   EXPECT_TRUE(schedule("{ plateau = { metric = \"accuracy\" } }").plateau->higher_is_better);
 }
 
+TEST(JobOptimizer, APlateauFollowsAMetricThatIsMeasured) {
+  const Read read("schedule = { plateau = { metric = \"acuracy\" } }");
+  try {
+    check_plateau(read.settings, {{"accuracy", {}}, {"confusion", {}, Metric::Combine::sum}});
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("x.toml:8: train.schedule: unknown metric \"acuracy\"; did "
+                                        "you mean \"accuracy\"?"));
+  }
+  EXPECT_NO_THROW(check_plateau(read.settings, {{"acuracy", {}}}));
+}
+
 TEST(JobOptimizer, WhatIsDoneBesideTheRule) {
   const UpdateOptions options = read_updates(
       Read("accumulate = 4\nl1 = 0.5\nl2 = 1\naverage = { exponential = { decay = 0.9 } }")

@@ -20,12 +20,16 @@ std::vector<std::int64_t> read_milestones(Table& table, std::int64_t updates_per
   return steps;
 }
 
+int read_count(Table& table, const char* key, int fallback) {
+  return static_cast<int>(std::min(table.integer(key, fallback, 0), kLargestSize));
+}
+
 Plateau read_plateau(Table& table) {
   Plateau plateau;
   plateau.factor = table.number("factor", plateau.factor);
-  plateau.patience = static_cast<int>(table.size("patience", plateau.patience));
+  plateau.patience = read_count(table, "patience", plateau.patience);
   plateau.threshold = table.number("threshold", plateau.threshold);
-  plateau.cooldown = static_cast<int>(table.integer("cooldown", plateau.cooldown, 0));
+  plateau.cooldown = read_count(table, "cooldown", plateau.cooldown);
   plateau.least = table.number("least", plateau.least);
   plateau.metric = table.text("metric", plateau.metric);
   plateau.higher_is_better = table.boolean("higher_is_better", plateau.metric == "accuracy");
@@ -84,6 +88,20 @@ Schedule read_schedule(const Settings& settings, double rate, std::int64_t steps
   }
   table.done();
   return warmup > 0 ? schedule.warmup(warmup) : schedule;
+}
+
+void check_plateau(const Settings& settings, const std::vector<Metric>& metrics) {
+  if (settings.schedule == nullptr) return;
+  const std::optional<Plateau> plateau = read_schedule(settings, 1, 1).plateau;
+  if (!plateau) return;
+  std::vector<std::string> names = {"loss"};
+  for (const Metric& metric : metrics) {
+    if (metric.combine == Metric::Combine::mean) names.push_back(metric.name);
+  }
+  const Choice choice{plateau->metric, nullptr, settings.schedule};
+  if (std::find(names.begin(), names.end(), plateau->metric) == names.end()) {
+    fail_unknown(choice, "metric", names);
+  }
 }
 
 }  // namespace trireme::job
