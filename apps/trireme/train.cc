@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "commands.h"
@@ -89,6 +90,8 @@ void train(Arguments& arguments) {
   if (!arguments.quiet) std::printf("%s\n", job.summary().c_str());
   std::fflush(stdout);
   fit(job, arguments);
+  std::optional<tr::AveragedParameters> averaged;
+  if (job.averages()) averaged.emplace(job.trainer().averaged());
   if (job.test_data() != nullptr) print_results(job, job.trainer().evaluate(*job.test_data()));
   const std::string& directory = job.output_directory();
   job.trainer().save(directory, job.save_options());

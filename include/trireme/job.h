@@ -44,6 +44,8 @@ class TRIREME_API Job {
   int epochs() const;
   std::int64_t max_steps() const;  // 0: as many as the epochs have
 
+  bool averages() const;  // [train] has an average: what is to be tested and saved
+
   const data::Batches& train_data();
   const data::Batches* test_data();  // null if the job names none
 

@@ -99,7 +99,8 @@ struct LinearOptions {
   // By default kaiming_uniform() where there is an activation, else xavier_uniform().
   std::optional<Initializer> weight_init = {};
   Initializer bias_init = {};  // zeros
-  std::string name = {};       // of the layer; "linear_0" and so on if empty
+  ParameterSettings weight_settings = {}, bias_settings = {};
+  std::string name = {};  // of the layer; "linear_0" and so on if empty
 };
 // x [..., in] times weight [in, units], plus bias [units], for x of rank 2 or more.
 TRIREME_API Value linear(const Value& x, LinearOptions options,
@@ -140,6 +141,7 @@ struct Conv2dOptions {
   Activation activation = {};
   std::optional<Initializer> weight_init = {};  // as in LinearOptions
   Initializer bias_init = {};
+  ParameterSettings weight_settings = {}, bias_settings = {};
   std::string name = {};
 };
 // weight [channels, in / groups, kernel height, kernel width], bias [channels].

@@ -4,6 +4,7 @@
 // (trireme/trainer.h) turns it into ops of the Program.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -13,31 +14,67 @@
 
 namespace trireme {
 
+// Multiplies the learning rate by `factor` when a metric has stopped getting better: after more than
+// `patience` measurements in a row that are not better than the best by more than `threshold` times
+// the best. The `cooldown` measurements after that are not counted.
+struct Plateau {
+  double factor = 0.1;
+  int patience = 10;
+  double threshold = 1e-4;
+  int cooldown = 0;
+  double least = 0;               // all factors together are kept at or above this
+  std::string metric = "loss";    // of the validation data, or, without any, of the training
+  bool higher_is_better = false;  // such as accuracy
+};
+
 // A learning rate as a function of the step, counted from 0 and computed inside the Program. A
 // plain number is a constant Schedule.
 struct TRIREME_API Schedule {
-  enum class Kind : std::uint8_t { constant, step_decay, exponential, cosine, polynomial };
+  enum class Kind : std::uint8_t {
+    constant,
+    step_decay,
+    multi_step,
+    exponential,
+    cosine,
+    polynomial,
+    one_cycle,
+    inverse_sqrt
+  };
   Kind kind = Kind::constant;
   double rate = 1e-3;      // at the start, or after the warm-up
   std::int64_t steps = 0;  // of a stair, or until the end
   double factor = 1, last = 0, power = 1;
+  std::vector<std::int64_t> milestones = {};
   std::int64_t warmup_steps = 0;
+  std::optional<Plateau> plateau = {};
 
   Schedule(double constant = 1e-3) : rate(constant) {}  // NOLINT
 
   // rate * factor^floor(step / every)
   static Schedule step_decay(double rate, std::int64_t every, double factor);
+  // rate * factor^(number of milestones not above the step); the milestones rise
+  static Schedule multi_step(double rate, std::vector<std::int64_t> milestones, double factor);
   // rate * factor^step
   static Schedule exponential(double rate, double factor);
   // Half a cosine from `rate` to `last` within `steps`, then `last`.
   static Schedule cosine(double rate, std::int64_t steps, double last = 0);
   // (rate - last) * (1 - step / steps)^power + last, then `last`.
   static Schedule polynomial(double rate, std::int64_t steps, double last = 0, double power = 1);
+  // Half a cosine from peak / start_divisor up to `peak` within the first `rise` of `steps`, and half
+  // a cosine down to peak / start_divisor / last_divisor in the rest: Smith and Topin 2019.
+  static Schedule one_cycle(double peak, std::int64_t steps, double rise = 0.3,
+                            double start_divisor = 25, double last_divisor = 1e4);
+  // peak * min((step + 1) / steps, sqrt(steps / (step + 1))): Vaswani et al. 2017, where
+  // peak = 1 / sqrt(width * steps).
+  static Schedule inverse_sqrt(double peak, std::int64_t steps);
   // A straight line from rate / steps in step 0 to rate; then this Schedule, its step 0 there.
   Schedule warmup(std::int64_t steps) const;
+  // This Schedule times a factor that the Trainer lowers. The factor and what else is remembered are
+  // parameters of the Program: "optimizer.plateau_factor", "_best", "_waited" and "_cooling".
+  Schedule on_plateau(Plateau plateau) const;
 
-  bool is_constant() const { return kind == Kind::constant && warmup_steps == 0; }
-  double at(std::int64_t step) const;  // the same on the host
+  bool is_constant() const { return kind == Kind::constant && warmup_steps == 0 && !plateau; }
+  double at(std::int64_t step) const;  // the same on the host, without the plateau's factor
 };
 
 // Limits on gradients before they are used, in this order; 0 means none.
@@ -47,14 +84,19 @@ struct Clip {
   double global_norm = 0;  // all gradients together shortened to this length
 };
 
-// p -= rate * g. weight_decay adds weight_decay * p to g, except in AdamW.
+// The optimizers. g is the gradient, p the parameter, m and v start at zero; what is not said to be
+// a product of matrices works element by element. weight_decay adds weight_decay * p to g (L2
+// regularisation), where nothing else is said. Each parameter is updated by one fused kernel.
+
+// p -= rate * g: Robbins and Monro 1951.
 struct Sgd {
   Schedule learning_rate = 1e-2;
   double weight_decay = 0;
   Clip clip = {};
 };
 
-// v = momentum * v + g; p -= rate * v, or, with Nesterov, rate * (g + momentum * v).
+// v = momentum * v + g; p -= rate * v (Polyak 1964), or, with nesterov, rate * (g + momentum * v)
+// (Sutskever et al. 2013).
 struct Momentum {
   Schedule learning_rate = 1e-2;
   double momentum = 0.9;
@@ -63,7 +105,49 @@ struct Momentum {
   Clip clip = {};
 };
 
-// Kingma and Ba 2015, with bias correction.
+// v += g^2; p -= rate * g / (sqrt(v) + epsilon); v starts at `initial`: Duchi et al. 2011.
+struct Adagrad {
+  Schedule learning_rate = 1e-2;
+  double initial = 0;
+  double epsilon = 1e-10;
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
+// Adagrad that forgets: v = decay * v + (1 - decay) * g^2; p -= rate * g / (sqrt(v) + epsilon).
+struct DecayedAdagrad {
+  Schedule learning_rate = 1e-2;
+  double decay = 0.95;
+  double epsilon = 1e-6;
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
+// v = decay * v + (1 - decay) * g^2; d = g * sqrt(m + epsilon) / sqrt(v + epsilon);
+// m = decay * m + (1 - decay) * d^2; p -= rate * d: Zeiler 2012.
+struct Adadelta {
+  Schedule learning_rate = 1;
+  double decay = 0.9;
+  double epsilon = 1e-6;
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
+// v = decay * v + (1 - decay) * g^2; d = g / (sqrt(v) + epsilon); p -= rate * d: Tieleman and
+// Hinton 2012. Centred, sqrt(v - a^2) stands for sqrt(v), with a the like mean of g: Graves 2013.
+// With momentum, m = momentum * m + d; p -= rate * m.
+struct RmsProp {
+  Schedule learning_rate = 1e-2;
+  double decay = 0.99;
+  double epsilon = 1e-8;
+  double momentum = 0;
+  bool centred = false;
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
+// m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g^2; in step t, from 1,
+// p -= rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon): Kingma and Ba 2015.
 struct Adam {
   Schedule learning_rate = 1e-3;
   double beta1 = 0.9, beta2 = 0.999;
@@ -72,7 +156,7 @@ struct Adam {
   Clip clip = {};
 };
 
-// Loshchilov and Hutter 2019: Adam, and p is first multiplied by 1 - rate * weight_decay.
+// Adam, and p is first multiplied by 1 - rate * weight_decay: Loshchilov and Hutter 2019.
 struct AdamW {
   Schedule learning_rate = 1e-3;
   double beta1 = 0.9, beta2 = 0.999;
@@ -81,17 +165,92 @@ struct AdamW {
   Clip clip = {};
 };
 
-using Optimizer = std::variant<Sgd, Momentum, Adam, AdamW>;
+// m as in Adam; v = max(beta2 * v, |g| + epsilon); p -= rate / (1 - beta1^t) * m / v: Kingma and
+// Ba 2015, section 7.1.
+struct Adamax {
+  Schedule learning_rate = 2e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
+// With d what Adam subtracts for rate 1, plus weight_decay * p: p -= rate * d * |p| / |d|, where |.|
+// is the length of the whole parameter; the quotient is 1 where a length is 0: You et al. 2020. The
+// lengths cost a pass over the parameter before the update.
+struct Lamb {
+  Schedule learning_rate = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double epsilon = 1e-6;
+  double weight_decay = 1e-2;
+  Clip clip = {};
+};
+
+// p is multiplied by 1 - rate * weight_decay; p -= rate * sign(beta1 * m + (1 - beta1) * g);
+// m = beta2 * m + (1 - beta2) * g: Chen et al. 2023.
+struct Lion {
+  Schedule learning_rate = 1e-4;
+  double beta1 = 0.9, beta2 = 0.99;
+  double weight_decay = 0;
+  Clip clip = {};
+};
+
+// FTRL-Proximal, McMahan et al. 2013, algorithm 1: s = (sqrt(v + g^2) - sqrt(v)) / rate;
+// m += g - s * p; v += g^2; p = 0 where |m| <= l1, else
+// p = -(m - sign(m) * l1) / ((beta + sqrt(v)) / rate + l2).
+// The penalties pull towards 0 and the first step forgets most of the first value, so a parameter
+// that it trains is best zero at first. v starts at `initial`.
+struct Ftrl {
+  Schedule learning_rate = 0.1;
+  double beta = 1;
+  double l1 = 0, l2 = 0;
+  double initial = 0;
+  Clip clip = {};
+};
+
+using Optimizer = std::variant<Sgd, Momentum, Adam, AdamW, Adagrad, DecayedAdagrad, Adadelta,
+                               RmsProp, Adamax, Lamb, Lion, Ftrl>;
+
+// Averages of the trained parameters, kept in parameters "<name>.average".
+struct TRIREME_API Average {
+  enum class Kind : std::uint8_t { none, exponential, window };
+  Kind kind = Kind::none;
+  double decay = 0.999;
+  bool correct_bias = true;
+  std::int64_t updates = 0;  // of a window
+
+  // After each update a = decay * a + (1 - decay) * p. With correct_bias a starts at 0 and is divided
+  // by 1 - decay^t in update t, as Adam's moments are; without, it starts as p was before the first
+  // update.
+  static Average exponential(double decay = 0.999, bool correct_bias = true);
+  // The mean of p after each of the last updates: of all of them until there are 2 * updates, then
+  // of the last updates + 1 to 2 * updates, as whole windows drop out at once.
+  static Average window(std::int64_t updates);
+};
+
+// What is done beside the optimizer's rule.
+struct UpdateOptions {
+  // The update runs in every so many-th step, with the mean of their gradients. Schedules, averages
+  // and "optimizer.step" count updates. What is summed up is kept in "<name>.gradient", and
+  // "optimizer.batch" counts; sums go on from one epoch to the next.
+  int accumulate = 1;
+  Average average = {};
+  // l1 * sign(p) + l2 * p is added to gradients, behind clipping; the loss does not show it. A
+  // parameter's settings multiply both by their weight_decay and add their own.
+  double l1 = 0, l2 = 0;
+};
 
 namespace nn {
 
 // Appends to the parameters' Program the ops that assign each its next value. gradients[i] belongs
 // to parameters[i]. State is kept in parameters that are not trained: "<name>.momentum",
-// "<name>.adam_m", "<name>.adam_v" and, where something depends on the step, "optimizer.step". Call
-// it once.
+// "<name>.adam_m", "<name>.adam_v" and so on, and, where something depends on the step,
+// "optimizer.step". Call it once.
+// Parameters that are frozen stay as they are, without state.
 // Errors: usage, for options that make no sense.
 TRIREME_API void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
-                               const std::vector<Value>& gradients);
+                               const std::vector<Value>& gradients,
+                               const UpdateOptions& options = {});
 
 }  // namespace nn
 }  // namespace trireme

@@ -81,9 +81,19 @@ struct Initializer {
   Attributes attributes;
 };
 
+// What an optimizer makes of one parameter, beside its own options.
+struct ParameterSettings {
+  double learning_rate = 1;  // times the optimizer's; above 0
+  double weight_decay = 1;   // times the optimizer's weight_decay; 0: none
+  double l1 = 0, l2 = 0;     // l1 * sign(p) + l2 * p is added to the gradient
+  bool frozen = false;       // no gradient, no update, no optimizer state
+  friend bool operator==(const ParameterSettings&, const ParameterSettings&) = default;
+};
+
 struct ParameterOptions {
   Initializer initializer = {};
-  bool trainable = true;
+  bool trainable = true;  // false: state that the Program keeps, such as a running mean
+  ParameterSettings settings = {};
 };
 
 // A network, its parameters and, after minimize(), its training step: data that can be printed,
@@ -128,6 +138,12 @@ class TRIREME_API Program {
   std::vector<Value> outputs() const;
   std::vector<Value> inputs() const;
   std::vector<Value> parameters() const;
+
+  // The settings of the trainable parameters whose names `pattern` matches, where * stands for any
+  // characters ("encoder/*", "*.bias"). They say what a later minimize() does. Gives the number of
+  // parameters. Errors: not_found, if there is none; usage, for numbers that make no sense.
+  int configure(std::string_view pattern, const ParameterSettings& settings);
+  ParameterSettings settings(std::string_view name) const;  // Errors: not_found
   Value find(std::string_view name) const;  // an input or parameter by name; empty if none
 
   std::string str() const;                      // the text form, complete

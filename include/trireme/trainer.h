@@ -18,12 +18,33 @@ namespace trireme {
 
 // Appends to the loss's Program its gradients by all trainable parameters and the optimizer's
 // updates: a run with RunOptions::updates then is one training step. Call it once.
-// Errors: usage, if the loss is no float scalar or depends on no trainable parameter.
-TRIREME_API void minimize(Value loss, const Optimizer& optimizer);
+// Errors: usage, if the loss is no float scalar or there is no parameter to train.
+TRIREME_API void minimize(Value loss, const Optimizer& optimizer,
+                          const UpdateOptions& options = {});
+
+// Tells what was measured of the plateau's metric: what the Trainer does after every epoch. The next
+// step has the learning rate that follows. Errors: not_found, if minimize() was given no such
+// schedule.
+TRIREME_API void report_to_plateau(Session& session, const Plateau& plateau, double measured);
+
+// While it lives, the parameters of a Session hold their averages (UpdateOptions::average), for
+// evaluating and saving; then they are as they were. Do not train meanwhile. The Session must outlive
+// it. Before the first update there are no averages, and nothing changes.
+class TRIREME_API AveragedParameters {
+ public:
+  // Errors: usage, if the Program keeps no averages.
+  AveragedParameters(const Program& program, Session& session);
+
+ private:
+  friend class Trainer;
+  AveragedParameters() = default;
+  std::shared_ptr<void> swapped_;  // its end swaps back
+};
 
 struct TrainerOptions {
   Value loss = {};  // a scalar, the mean over the batch
   Optimizer optimizer = {};
+  UpdateOptions updates = {};  // accumulation of gradients, averages, l1 and l2
   std::vector<Metric> metrics = {};
   int threads = 0;
   std::uint64_t seed = 1;
@@ -70,6 +91,9 @@ class TRIREME_API Trainer {
   Metrics evaluate(const data::Batches& batches);  // "loss" and all metrics; changes nothing
   // The value for all examples, joined along axis 0. Errors: usage, if axis 0 is not the batch.
   Tensor predict(const data::Batches& batches, Value value);
+
+  // As AveragedParameters; fit() refuses to run meanwhile.
+  AveragedParameters averaged();
 
   void save(const std::string& directory, const SaveOptions& options);
   Session& session();

@@ -72,9 +72,12 @@ class Parser {
     Initializer initializer{scan_.name("the initializer"), {}};
     scan_.expect('(', "after the name of the initializer");
     initializer.attributes = parse_attributes(')');
+    Attributes settings;
+    if (scan_.accept('{')) settings = parse_attributes('}');
     const Location location = parse_location_comment();
     define(name, at, [&] {
-      return program_->add_parameter(name, std::move(type), initializer, trainable, location);
+      return program_->add_parameter(name, std::move(type), initializer, trainable, location,
+                                     settings_from(settings));
     });
   }
 

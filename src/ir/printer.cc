@@ -77,6 +77,8 @@ class Printer {
     text_ += (parameter.trainable ? "param %" : "state %") + parameter.name() + " : " +
              parameter.value->type.str() + " = " + parameter.initializer.name + "(" +
              attributes_text(parameter.initializer.attributes) + ")";
+    const Attributes settings = attributes_of(parameter.settings);
+    if (!settings.empty()) text_ += " {" + attributes_text(settings) + "}";
     end_line(parameter.location);
   }
 

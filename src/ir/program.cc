@@ -161,7 +161,9 @@ Value* Program::add_argument(Block& block, std::string new_name, Type type) {
 }
 
 Value* Program::add_parameter(std::string new_name, Type type, const Initializer& initializer,
-                              bool trainable, Location location) {
+                              bool trainable, Location location,
+                              const ParameterSettings& settings) {
+  check(settings);
   check_declaration(new_name, "parameter", type);
   if (!is_constant(type.shape)) {
     fail_usage("parameter " + new_name + " needs a shape of numbers only, got " + type.str());
@@ -172,6 +174,7 @@ Value* Program::add_parameter(std::string new_name, Type type, const Initializer
                                 parameters_.size(), nullptr, this);
   parameter->trainable = trainable;
   parameter->location = std::move(location);
+  parameter->settings = settings;
   by_name_.emplace(parameter->name(), parameter.get());
   parameters_.push_back(std::move(parameter));
   return parameters_.back()->value.get();
@@ -265,7 +268,7 @@ std::unique_ptr<Program> Program::clone() const {
   for (const auto& parameter : parameters_) {
     map[parameter->value.get()] =
         copy->add_parameter(parameter->name(), parameter->value->type, parameter->initializer,
-                            parameter->trainable, parameter->location);
+                            parameter->trainable, parameter->location, parameter->settings);
   }
   copy_block(main_, copy->main_, map);
   copy->layer = layer;

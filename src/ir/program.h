@@ -71,6 +71,7 @@ struct Parameter {
   Initializer initializer;
   bool trainable = true;
   Location location;
+  ParameterSettings settings;
   const std::string& name() const { return value->name; }
 };
 
@@ -93,10 +94,11 @@ class Program {
   // The Program without the parameters of which `unwanted` is true; no op may use them any more.
   void remove_parameters(const std::function<bool(const Parameter&)>& unwanted);
 
-  // Errors: usage, for a name that is taken or no name, or a type with negative sizes.
+  // Errors: usage, for a name that is taken or no name, a type with negative sizes, or settings
+  // that make no sense.
   Value* add_input(std::string name, Type type);
   Value* add_parameter(std::string name, Type type, const Initializer& initializer, bool trainable,
-                       Location location);
+                       Location location, const ParameterSettings& settings = {});
 
   // Appends an op to `block` after checking operand types with the op's type rule; unknown or
   // missing attributes and violated rules are Error(usage) in the form of api.md's "A mistake".
@@ -147,6 +149,14 @@ bool same(const Attributes& a, const Attributes& b);
 // `given` sorted, checked against the signature of `def`, with defaults filled in. A number is taken
 // for a float, integers for a shape. Throws TypeError.
 Attributes complete_attributes(const OpDef& def, const Attributes& given);
+
+// Settings as attributes, without those at their defaults, and back. Errors: usage, for unknown names
+// and numbers that make no sense.
+Attributes attributes_of(const ParameterSettings& settings);
+ParameterSettings settings_from(const Attributes& attributes);
+void check(const ParameterSettings& settings);
+// Whether `pattern` is `text`, * standing for any characters.
+bool matches(std::string_view pattern, std::string_view text);
 
 // Text; the grammar is in README.md. parse() throws Error(data) with line and column; it accepts
 // what print() writes, plus free white space, comments that are no locations, and results numbered

@@ -209,8 +209,10 @@ class Generator {
     for (int i = number(0, 4); i-- > 0;) {
       initializer.attributes.push_back({"n" + std::to_string(9 - i), attribute()});
     }
+    ParameterSettings settings{.frozen = number(0, 4) == 0};
+    if (number(0, 1) == 1) settings.l1 = settings.weight_decay = number(0, 9) / 7.0;
     visible_.push_back(program_->add_parameter(fresh_name(), type(false), initializer,
-                                               number(0, 1) == 1, location()));
+                                               number(0, 1) == 1, location(), settings));
   }
 
   void fill(Block& block, int depth) {

@@ -50,7 +50,8 @@ Value Program::parameter(std::string_view name, DType dtype, Shape shape, Parame
   full += name;
   try {
     return Value(ir_->add_parameter(std::move(full), {dtype, std::move(shape), ""},
-                                    std::move(options.initializer), options.trainable, location));
+                                    std::move(options.initializer), options.trainable, location,
+                                    options.settings));
   } catch (const Error& error) {
     fail(error.kind(), std::string(error.what()) + "\n  made   at " + location.str());
   }

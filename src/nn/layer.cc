@@ -39,10 +39,11 @@ Layer::Layer(const Value& x, const char* stem, const std::string& name, const So
 Layer::~Layer() { program_->layer = previous_layer_; }
 
 Value Layer::parameter(std::string_view name, DType dtype, const Shape& shape,
-                       const Initializer& initializer, bool trainable) {
+                       const Initializer& initializer, bool trainable,
+                       const ParameterSettings& settings) {
   const std::string full = program_->layer + "." + std::string(name);
   return Value(program_->add_parameter(full, ir::Type{dtype, shape, ""}, initializer, trainable,
-                                       program_->locate(SourceLocation::current())));
+                                       program_->locate(SourceLocation::current()), settings));
 }
 
 void Layer::require(bool holds, const std::string& message, const std::string& hint) {

@@ -40,7 +40,8 @@ class Layer : public At {
   ~Layer();
 
   Value parameter(std::string_view name, DType dtype, const Shape& shape,
-                  const Initializer& initializer, bool trainable = true);
+                  const Initializer& initializer, bool trainable = true,
+                  const ParameterSettings& settings = {});
   // Error(usage) naming the layer, the caller's line and the value `x` unless `holds`.
   void require(bool holds, const std::string& message, const std::string& hint = "");
 

@@ -62,10 +62,12 @@ Value linear(const Value& x, LinearOptions options, SourceLocation where) {
                 "flatten or reshape it to [batch, features]");
   layer.require(x.dim(-1).is_constant(), "the last axis of the input must be a number");
   const Value weight = layer.parameter("weight", x.dtype(), {x.dim(-1), options.units},
-                                       weight_init(options.weight_init, options.activation));
+                                       weight_init(options.weight_init, options.activation), true,
+                                       options.weight_settings);
   Value y = matmul(x, weight);
   if (options.bias) {
-    y = y + layer.parameter("bias", x.dtype(), {options.units}, options.bias_init);
+    y = y + layer.parameter("bias", x.dtype(), {options.units}, options.bias_init, true,
+                            options.bias_settings);
   }
   return options.activation ? options.activation(y, where) : y;
 }
@@ -82,7 +84,8 @@ Value conv2d(const Value& x, Conv2dOptions options, SourceLocation where) {
   const Shape shape{options.channels, in / options.groups, options.kernel.height,
                     options.kernel.width};
   const Value weight = layer.parameter("weight", x.dtype(), shape,
-                                       weight_init(options.weight_init, options.activation));
+                                       weight_init(options.weight_init, options.activation), true,
+                                       options.weight_settings);
   Value y = trireme::conv2d(
       x, weight,
       {.stride = list(options.stride),
@@ -90,8 +93,9 @@ Value conv2d(const Value& x, Conv2dOptions options, SourceLocation where) {
        .dilation = list(options.dilation),
        .groups = options.groups});
   if (options.bias) {
-    y = y +
-        spread(layer.parameter("bias", x.dtype(), {options.channels}, options.bias_init), y, {1});
+    y = y + spread(layer.parameter("bias", x.dtype(), {options.channels}, options.bias_init, true,
+                                   options.bias_settings),
+                   y, {1});
   }
   return options.activation ? options.activation(y, where) : y;
 }

@@ -104,6 +104,22 @@ TEST(Optimizers, ClipByValueNormAndGlobalNorm) {
   EXPECT_NEAR(global["b"][0], 0.5 - 0.8, 1e-6);
 }
 
+TEST(Optimizers, RefuseOptionsThatMakeNoSense) {
+  EXPECT_THROW(Steps(Adam{.beta2 = 1}), Error);
+  EXPECT_THROW(Steps(RmsProp{.decay = -0.1}), Error);
+  EXPECT_THROW(Steps(Adagrad{.initial = -1}), Error);
+  EXPECT_THROW(Steps(Ftrl{.l1 = -1}), Error);
+  EXPECT_THROW(Steps(Ftrl{.learning_rate = 0}), Error);
+  EXPECT_THROW(Steps(Lion{.learning_rate = NAN}), Error);
+  EXPECT_THROW(Steps(Sgd{.clip = {.norm = -1}}), Error);
+}
+
+TEST(Optimizers, LambDoesNotDivideByALengthOfZero) {
+  Steps steps(Lamb{.learning_rate = 0.1, .weight_decay = 0});
+  steps.step({0, 0, 0}, {0, 0, 0});
+  EXPECT_EQ(steps["a"], (std::vector<double>{1, -2, 3}));
+}
+
 TEST(Schedules, AreTheSameInTheProgramAndOnTheHost) {
   const std::vector<Schedule> schedules = {
       Schedule(0.3),

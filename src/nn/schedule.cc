@@ -2,7 +2,9 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "ir/program.h"
 #include "nn/schedule.h"
+#include "trireme/nn.h"
 
 namespace trireme {
 namespace {
@@ -20,6 +22,17 @@ Schedule Schedule::step_decay(double rate, std::int64_t every, double factor) {
   Schedule schedule(rate);
   schedule.kind = Kind::step_decay;
   schedule.steps = every;
+  schedule.factor = factor;
+  return schedule;
+}
+
+Schedule Schedule::multi_step(double rate, std::vector<std::int64_t> milestones, double factor) {
+  if (!std::is_sorted(milestones.begin(), milestones.end())) {
+    fail_usage("multi_step: the milestones must rise");
+  }
+  Schedule schedule(rate);
+  schedule.kind = Kind::multi_step;
+  schedule.milestones = std::move(milestones);
   schedule.factor = factor;
   return schedule;
 }
@@ -50,12 +63,68 @@ Schedule Schedule::polynomial(double rate, std::int64_t steps, double last, doub
   return schedule;
 }
 
+Schedule Schedule::one_cycle(double peak, std::int64_t steps, double rise, double start_divisor,
+                             double last_divisor) {
+  require_steps(steps, "one_cycle");
+  if (!(rise > 0 && rise < 1)) fail_usage("one_cycle: the rise must be a share between 0 and 1");
+  if (!(start_divisor > 0 && last_divisor > 0)) {
+    fail_usage("one_cycle: the divisors must be above 0");
+  }
+  Schedule schedule(peak);
+  schedule.kind = Kind::one_cycle;
+  schedule.steps = steps;
+  schedule.power = rise;
+  schedule.factor = 1 / start_divisor;
+  schedule.last = peak / start_divisor / last_divisor;
+  return schedule;
+}
+
+Schedule Schedule::inverse_sqrt(double peak, std::int64_t steps) {
+  require_steps(steps, "inverse_sqrt");
+  Schedule schedule(peak);
+  schedule.kind = Kind::inverse_sqrt;
+  schedule.steps = steps;
+  return schedule;
+}
+
+Schedule Schedule::on_plateau(Plateau plateau) const {
+  if (!(plateau.factor > 0 && plateau.factor < 1)) {
+    fail_usage("on_plateau: the factor must be between 0 and 1");
+  }
+  if (plateau.patience < 0 || plateau.cooldown < 0 || !(plateau.threshold >= 0) ||
+      !(plateau.least >= 0)) {
+    fail_usage("on_plateau: patience, cooldown, threshold and least must not be negative");
+  }
+  Schedule schedule = *this;
+  schedule.plateau = std::move(plateau);
+  return schedule;
+}
+
 Schedule Schedule::warmup(std::int64_t steps) const {
   require_steps(steps, "warmup");
   Schedule schedule = *this;
   schedule.warmup_steps = steps;
   return schedule;
 }
+
+namespace {
+
+// The two ends of a one-cycle's rise and fall.
+struct Cycle {
+  explicit Cycle(const Schedule& schedule)
+      : start(schedule.rate * schedule.factor),
+        top(std::max(schedule.power * static_cast<double>(schedule.steps) - 1, 0.0)),
+        end(std::max(static_cast<double>(schedule.steps) - 1, top + 1)) {}
+  double start;     // rate
+  double top, end;  // steps
+};
+
+// From `from` to `to` as x goes from 0 to 1.
+double half_cosine(double from, double to, double x) {
+  return to + (from - to) * 0.5 * (1 + std::cos(kPi * std::clamp(x, 0.0, 1.0)));
+}
+
+}  // namespace
 
 double Schedule::at(std::int64_t step) const {
   if (step < warmup_steps) {
@@ -66,15 +135,51 @@ double Schedule::at(std::int64_t step) const {
   switch (kind) {
     case Kind::constant: return rate;
     case Kind::step_decay: return rate * std::pow(factor, std::floor(s / n));
+    case Kind::multi_step: {
+      const auto passed =
+          std::upper_bound(milestones.begin(), milestones.end(), step - warmup_steps) -
+          milestones.begin();
+      return rate * std::pow(factor, static_cast<double>(passed));
+    }
     case Kind::exponential: return rate * std::pow(factor, s);
-    case Kind::cosine:
-      return last + (rate - last) * 0.5 * (1 + std::cos(kPi * std::min(s / n, 1.0)));
+    case Kind::cosine: return half_cosine(rate, last, s / n);
+    case Kind::one_cycle: {
+      const Cycle cycle(*this);
+      if (s < cycle.top) return half_cosine(cycle.start, rate, s / cycle.top);
+      return half_cosine(rate, last, (s - cycle.top) / (cycle.end - cycle.top));
+    }
+    case Kind::inverse_sqrt: return rate * std::min((s + 1) / n, std::sqrt(n / (s + 1)));
     case Kind::polynomial: return last + (rate - last) * std::pow(1 - std::min(s / n, 1.0), power);
   }
   return rate;
 }
 
 namespace nn {
+namespace {
+
+// As above, in the Program.
+Value half_cosine(double from, double to, const Value& x) {
+  const Value inside = minimum(maximum(x, 0.0), 1.0);
+  return (cos(inside * kPi) + 1.0) * ((from - to) / 2) + to;
+}
+
+Value one_cycle(const Schedule& schedule, const Value& s) {
+  const Cycle cycle(schedule);
+  const Value fall =
+      half_cosine(schedule.rate, schedule.last, (s - cycle.top) / (cycle.end - cycle.top));
+  if (cycle.top == 0) return fall;
+  return select(s < cycle.top, half_cosine(cycle.start, schedule.rate, s / cycle.top), fall);
+}
+
+Value multi_step(const Schedule& schedule, const Value& s) {
+  Value passed = s * 0.0;
+  for (const std::int64_t milestone : schedule.milestones) {
+    passed = passed + cast(s >= static_cast<double>(milestone), {.dtype = f64});
+  }
+  return pow(schedule.factor, passed) * schedule.rate;
+}
+
+}  // namespace
 
 Value rate_at(const Schedule& schedule, const Value& step) {
   using Kind = Schedule::Kind;
@@ -86,9 +191,10 @@ Value rate_at(const Schedule& schedule, const Value& step) {
     case Kind::constant: result = s * 0.0 + rate; break;
     case Kind::step_decay: result = pow(schedule.factor, floor(s / n)) * rate; break;
     case Kind::exponential: result = pow(schedule.factor, s) * rate; break;
-    case Kind::cosine:
-      result = (cos(minimum(s / n, 1.0) * kPi) + 1.0) * ((rate - last) / 2) + last;
-      break;
+    case Kind::cosine: result = half_cosine(rate, last, s / n); break;
+    case Kind::multi_step: result = multi_step(schedule, s); break;
+    case Kind::one_cycle: result = one_cycle(schedule, s); break;
+    case Kind::inverse_sqrt: result = minimum((s + 1.0) / n, sqrt(n / (s + 1.0))) * rate; break;
     case Kind::polynomial:
       result = pow(1.0 - minimum(s / n, 1.0), schedule.power) * (rate - last) + last;
       break;
@@ -96,6 +202,39 @@ Value rate_at(const Schedule& schedule, const Value& step) {
   if (schedule.warmup_steps == 0) return result;
   const auto warmup = static_cast<double>(schedule.warmup_steps);
   return select(step < warmup, (step + 1.0) * (rate / warmup), result);
+}
+
+Value plateau_factor(ir::Program& program) {
+  const auto make = [&](const char* name, double first) {
+    return Value(program.add_parameter(name, ir::Type{DType::f64, {}, ""}, constant(first),
+                                       /*trainable=*/false, ir::Location{"", 0, "optimizer"}));
+  };
+  make(kPlateauBest, std::nan(""));
+  make(kPlateauWaited, 0);
+  make(kPlateauCooling, 0);
+  return make(kPlateauFactor, 1);
+}
+
+PlateauState after_measuring(PlateauState state, const Plateau& plateau, double measured) {
+  const double margin = plateau.threshold * std::abs(state.best);
+  const bool better =
+      plateau.higher_is_better ? measured > state.best + margin : measured < state.best - margin;
+  if (better || std::isnan(state.best)) {
+    state.best = measured;
+    state.waited = 0;
+  } else {
+    state.waited += 1;
+  }
+  if (state.cooling > 0) {
+    state.cooling -= 1;
+    state.waited = 0;
+  }
+  if (state.waited > plateau.patience) {
+    state.factor = std::max(state.factor * plateau.factor, std::min(plateau.least, state.factor));
+    state.cooling = plateau.cooldown;
+    state.waited = 0;
+  }
+  return state;
 }
 
 }  // namespace nn

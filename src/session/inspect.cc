@@ -98,7 +98,10 @@ std::string parameter_table(const Program& program) {
     total += count;
     text += fmt::format("{:<{}}  {:<{}}  {:>12}  {}{}\n", parameter->name(), width,
                         parameter->value->type.str(), type_width, with_thousands(count),
-                        parameter->initializer.name, parameter->trainable ? "" : " (not trained)");
+                        parameter->initializer.name,
+                        !parameter->trainable        ? " (not trained)"
+                        : parameter->settings.frozen ? " (frozen)"
+                                                     : "");
   }
   return text + fmt::format("{:<{}}  {:<{}}  {:>12}\n", "total", width, "", type_width,
                             with_thousands(total));

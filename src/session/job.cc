@@ -90,9 +90,12 @@ void Job::State::build() {
 void Job::State::make_trainer() {
   if (trainer != nullptr) return;
   build();
+  job::configure_parameters(program, settings);
+  job::check_plateau(settings, network->metrics);
   trainer = std::make_unique<Trainer>(
       program, TrainerOptions{.loss = network->loss,
                               .optimizer = job::read_optimizer(settings, train->size()),
+                              .updates = job::read_updates(settings),
                               .metrics = network->metrics,
                               .threads = options.threads,
                               .seed = settings.seed,
@@ -119,6 +122,7 @@ Job Job::parse(std::string_view text, const std::string& name, const JobOptions&
 const std::string& Job::name() const { return state_->name; }
 const std::string& Job::output_directory() const { return state_->settings.output_directory; }
 int Job::epochs() const { return state_->settings.epochs; }
+bool Job::averages() const { return state_->settings.average != nullptr; }
 std::int64_t Job::max_steps() const { return state_->settings.max_steps; }
 
 const data::Batches& Job::train_data() {

@@ -129,7 +129,12 @@ Value apply_layer(const Node& node, Value x) {
     names.push_back(name);
     if (name != choice.name) continue;
     Table table(*choice.options);
+    ir::Program& program = *x.get()->program;
+    const std::size_t first = program.parameters().size();
     const Value result = apply(table, x);
+    if (const Node* settings = table.node("parameters")) {
+      configure_new_parameters(program, first, *settings);
+    }
     table.done();
     return result;
   }

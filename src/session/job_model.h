@@ -35,6 +35,16 @@ Value apply_layers(const Node& list, Value x);
 Value apply_loss(const Node& node, Value logits, Value target);
 bool is_cross_entropy(const Node& node);
 
+Schedule read_schedule(const Settings& settings, double rate, std::int64_t steps_per_epoch);
+UpdateOptions read_updates(const Settings& settings);
+// Errors: data, if the schedule follows a metric that is not measured.
+void check_plateau(const Settings& settings, const std::vector<Metric>& metrics);
+
+// What the `parameters` table of a layer and the list in [train] say of parameters: of those that
+// the layer made, from number `first` on, and of those that are matched.
+void configure_new_parameters(ir::Program& program, std::size_t first, const Node& node);
+void configure_parameters(Program& program, const Settings& settings);
+
 Optimizer read_optimizer(const Settings& settings, std::int64_t steps_per_epoch);
 // Errors: data, for what can be seen to be wrong in [train] without data.
 void check_training(const Settings& settings);

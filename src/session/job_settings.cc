@@ -27,6 +27,14 @@ void read_train(const Node& node, Settings& settings) {
   settings.optimizer = table.node("optimizer");
   settings.schedule = table.node("schedule");
   settings.clip = table.node("clip");
+  settings.average = table.node("average");
+  settings.parameters = table.node("parameters");
+  settings.accumulate = static_cast<int>(table.size("accumulate", 1));
+  settings.l1 = table.number("l1", 0);
+  settings.l2 = table.number("l2", 0);
+  for (const char* key : {"l1", "l2"}) {
+    if (table.number(key, 0) < 0) fail_at(*table.node(key), "must not be negative");
+  }
   const std::int64_t epochs = table.integer("epochs", 1, 0);
   if (epochs > std::numeric_limits<int>::max()) {
     fail_at(*table.node("epochs"), "is too large");

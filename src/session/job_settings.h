@@ -26,9 +26,13 @@ struct Settings {
   DataSettings data;
   const Node* model = nullptr;
   const Node* loss = nullptr;
-  const Node* optimizer = nullptr;  // may be null
-  const Node* schedule = nullptr;   // may be null
-  const Node* clip = nullptr;       // may be null
+  const Node* optimizer = nullptr;   // may be null
+  const Node* schedule = nullptr;    // may be null
+  const Node* clip = nullptr;        // may be null
+  const Node* average = nullptr;     // may be null
+  const Node* parameters = nullptr;  // may be null
+  int accumulate = 1;
+  double l1 = 0, l2 = 0;
   int epochs = 1;
   std::int64_t max_steps = 0;  // 0: no bound
   std::uint64_t seed = 1;

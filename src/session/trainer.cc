@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -30,6 +31,7 @@ std::int64_t examples_in(const data::Batch& batch) {
 struct Trainer::State {
   State(Program& program, TrainerOptions options);
 
+  void check_plateau() const;
   std::optional<data::Batch> next(data::BatchStream& stream) const;
   double step(const data::Batch& batch, std::int64_t examples, MetricSum& sum);
   [[noreturn]] void fail_not_finite(double loss);
@@ -43,6 +45,8 @@ struct Trainer::State {
   std::vector<Value> training_fetches;
   std::unique_ptr<Session> session;
   std::unique_ptr<NanTrace> trace;
+  std::optional<Plateau> plateau;  // of the learning rate
+  std::weak_ptr<void> averaged;    // lives while the parameters hold their averages
   std::int64_t epochs_done = 0;
   std::int64_t steps_of_fit = 0;
 };
@@ -53,12 +57,15 @@ Trainer::State::State(Program& program_in, TrainerOptions options_in)
   if (options.loss.get()->program != &program->ir()) {
     fail_usage("Trainer: .loss belongs to another Program");
   }
-  minimize(options.loss, options.optimizer);
+  minimize(options.loss, options.optimizer, options.updates);
+  plateau =
+      std::visit([](const auto& rule) { return rule.learning_rate.plateau; }, options.optimizer);
   all_metrics.push_back({"loss", options.loss});
   for (const Metric& metric : options.metrics) all_metrics.push_back(metric);
   for (const Metric& metric : all_metrics) {
     if (metric.combine == Metric::Combine::mean) training_metrics.push_back(metric);
   }
+  if (plateau) check_plateau();
   training_fetches = values_of(training_metrics);
   session = std::make_unique<Session>(*program, SessionOptions{.threads = options.threads,
                                                                .seed = options.seed,
@@ -66,6 +73,14 @@ Trainer::State::State(Program& program_in, TrainerOptions options_in)
                                                                .fuse = options.fuse,
                                                                .interpreter = options.interpreter});
   if (options.trace_nan) trace = std::make_unique<NanTrace>(*program, *session);
+}
+
+void Trainer::State::check_plateau() const {
+  std::vector<std::string> names;
+  for (const Metric& metric : training_metrics) names.push_back(metric.name);
+  if (std::find(names.begin(), names.end(), plateau->metric) != names.end()) return;
+  fail_usage(fmt::format("Trainer: the learning rate depends on metric \"{}\"; there are {}",
+                         plateau->metric, fmt::join(names, ", ")));
 }
 
 // The next batch without columns that are no inputs; empty at the end.
@@ -146,6 +161,9 @@ Session& Trainer::session() { return *state_->session; }
 std::vector<Value> Trainer::training_fetches() const { return state_->training_fetches; }
 
 Metrics Trainer::fit(const data::Batches& batches, const FitOptions& options) {
+  if (!state_->averaged.expired()) {
+    fail_usage("fit: the parameters hold their averages; end the AveragedParameters first");
+  }
   if (options.epochs < 0) fail_usage(fmt::format("fit: epochs is {}", options.epochs));
   Progress progress(options.progress, options.epochs, batches.size());
   state_->steps_of_fit = 0;
@@ -157,6 +175,10 @@ Metrics Trainer::fit(const data::Batches& batches, const FitOptions& options) {
     report.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (options.validation != nullptr) report.validation = state_->evaluate(*options.validation);
+    if (state_->plateau) {
+      const Metrics& seen = options.validation ? report.validation : report.training;
+      report_to_plateau(session(), *state_->plateau, seen[state_->plateau->metric]);
+    }
     progress.end_epoch(report.training.examples(), report.training.str(), report.validation.str());
     if (options.after_epoch && !options.after_epoch(report)) break;
     if (options.max_steps > 0 && state_->steps_of_fit >= options.max_steps) break;
@@ -189,6 +211,17 @@ Tensor Trainer::predict(const data::Batches& batches, Value value) {
     to += part.size_bytes();
   }
   return joined;
+}
+
+AveragedParameters Trainer::averaged() {
+  if (const auto lives = state_->averaged.lock()) {
+    AveragedParameters same;
+    same.swapped_ = lives;
+    return same;
+  }
+  AveragedParameters averaged(*state_->program, *state_->session);
+  state_->averaged = averaged.swapped_;
+  return averaged;
 }
 
 void Trainer::save(const std::string& directory, const SaveOptions& options) {

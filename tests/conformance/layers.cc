@@ -1,8 +1,11 @@
 #include "layers.h"
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "ir/program.h"
+#include "nn/schedule.h"
 #include "ops/common.h"
 #include "transforms/autodiff.h"
 #include "trireme/functions.h"
@@ -250,12 +253,18 @@ std::string training_twin(const std::string& optimizer, const std::string& clip,
          optimizer + "))(x[0].detach().clone().requires_grad_())";
 }
 
-TrainingCase training(const std::string& name, const Optimizer& optimizer, const std::string& twin,
-                      const std::string& clip = "", const std::string& schedule = "") {
+// The same by one of the rules of formulas.py.
+std::string formula_twin(const std::string& rule, const std::string& options) {
+  return "formulas.train(formulas." + rule + ", x, " + std::to_string(TrainingCase::kSteps) + ", " +
+         options + ")";
+}
+
+TrainingCase training_case(const std::string& name, const Optimizer& optimizer,
+                           const std::string& twin) {
   TrainingCase training;
   Case& c = training.c;
   c.op = name;
-  c.twin = training_twin(twin, clip, schedule);
+  c.twin = twin;
   c.check_gradient = false;
   c.program = std::make_unique<Program>("training");
   const Value x = c.program->input("x", f32, {16, 5});
@@ -269,12 +278,86 @@ TrainingCase training(const std::string& name, const Optimizer& optimizer, const
   run.inputs["x"] = random_tensor({16, 5}, f32, -2, 2, 1);
   run.inputs["t"] = random_tensor({16, 3}, f32, -2, 2, 2);
   for (const auto& parameter : c.program->ir().parameters()) {
-    run.parameters[parameter->name()] =
-        ops::RefTensor(evaluate(parameter->value->type.shape, {}));  // zeros
+    ops::RefTensor& value = run.parameters[parameter->name()] =
+        ops::RefTensor(evaluate(parameter->value->type.shape, {}));
+    const Attributes& attributes = parameter->initializer.attributes;
+    if (!ir::has_attribute(attributes, "value")) continue;
+    const double first = ir::get<double>(attributes, "value");  // of state
+    std::fill(value.data.begin(), value.data.end(), first);
   }
   run.parameters["w"] = random_tensor({5, 3}, f32, -1, 1, 3);
   c.runs.push_back(std::move(run));
   return training;
+}
+
+TrainingCase training(const std::string& name, const Optimizer& optimizer, const std::string& twin,
+                      const std::string& clip = "", const std::string& schedule = "") {
+  return training_case(name, optimizer, training_twin(twin, clip, schedule));
+}
+
+void add_adaptive(std::vector<TrainingCase>& cases) {
+  cases.push_back(
+      training("adagrad", Adagrad{.learning_rate = 0.1, .initial = 0.1, .weight_decay = 0.1},
+               "Adagrad([w], lr=0.1, initial_accumulator_value=0.1, weight_decay=0.1)"));
+  cases.push_back(training("adadelta", Adadelta{}, "Adadelta([w])"));
+  cases.push_back(
+      training("rmsprop", RmsProp{.weight_decay = 0.1}, "RMSprop([w], lr=0.01, weight_decay=0.1)"));
+  cases.push_back(training("rmsprop centred", RmsProp{.centred = true},
+                           "RMSprop([w], lr=0.01, centered=True)"));
+  cases.push_back(training("rmsprop with momentum", RmsProp{.momentum = 0.5, .centred = true},
+                           "RMSprop([w], lr=0.01, momentum=0.5, centered=True)"));
+  cases.push_back(
+      training("adamax", Adamax{.weight_decay = 0.1}, "Adamax([w], lr=2e-3, weight_decay=0.1)"));
+  cases.push_back(training_case("decayed adagrad", DecayedAdagrad{.learning_rate = 0.02},
+                                formula_twin("decayed_adagrad", "rate=0.02")));
+  cases.push_back(training_case("ftrl", Ftrl{.l1 = 0.3, .l2 = 0.1},
+                                formula_twin("ftrl", "rate=0.1, l1=0.3, l2=0.1")));
+  cases.push_back(
+      training_case("lamb", Lamb{.learning_rate = 0.02}, formula_twin("lamb", "rate=0.02")));
+  cases.push_back(training_case("lion", Lion{.learning_rate = 0.01, .weight_decay = 0.1},
+                                formula_twin("lion", "rate=0.01, weight_decay=0.1")));
+}
+
+constexpr int kRates = 60;
+
+Case schedule_case(const std::string& name, const Schedule& schedule, const std::string& twin) {
+  Case c;
+  c.op = "schedule " + name;
+  c.twin = "formulas.rates(lambda o: " + twin + ", " + std::to_string(kRates) + ")";
+  c.check_gradient = false;
+  c.tolerance = 1e-9;
+  c.program = std::make_unique<Program>("schedule");
+  const Value step = c.program->input("step", f64, {kRates});
+  c.operands = {step.get()};
+  c.results = {nn::rate_at(schedule, step).get()};
+  Run run{c.op, {}, {}};
+  ops::RefTensor& steps = run.inputs["step"] = ops::RefTensor({kRates});
+  for (int i = 0; i < kRates; ++i) steps.data[static_cast<std::size_t>(i)] = i;
+  c.runs.push_back(std::move(run));
+  return c;
+}
+
+// What the Trainer makes of measurements that fall, stay and rise.
+Case plateau_case(const std::string& name, const Plateau& plateau, const std::string& twin) {
+  Case c;
+  c.op = "schedule " + name;
+  c.twin = "formulas.plateau_factors(x[0], " + twin + ")";
+  c.check_gradient = false;
+  c.tolerance = 1e-9;
+  c.program = std::make_unique<Program>("schedule");
+  c.operands = {c.program->input("measured", f64, {kRates}).get()};
+  c.results = {(c.program->parameter("factors", f64, {kRates}) * 1.0).get()};
+  Run run{c.op, {}, {}};
+  ops::RefTensor& measured = run.inputs["measured"] = random_tensor({kRates}, f64, 0.9, 1.0, 5);
+  ops::RefTensor& factors = run.parameters["factors"] = ops::RefTensor({kRates});
+  nn::PlateauState state{.best = std::nan("")};
+  for (std::size_t i = 0; i < kRates; ++i) {
+    measured.data[i] *= 1 + 3.0 / (1.0 + static_cast<double>(i));
+    state = nn::after_measuring(state, plateau, measured.data[i]);
+    factors.data[i] = state.factor;
+  }
+  c.runs.push_back(std::move(run));
+  return c;
 }
 
 }  // namespace
@@ -290,6 +373,38 @@ std::vector<Case> layer_cases() {
   return cases;
 }
 
+std::vector<Case> schedule_cases() {
+  const std::string torch = "torch.optim.lr_scheduler.";
+  std::vector<Case> cases;
+  cases.push_back(
+      schedule_case("step_decay", Schedule::step_decay(1, 7, 0.5), torch + "StepLR(o, 7, 0.5)"));
+  cases.push_back(schedule_case("multi_step", Schedule::multi_step(1, {5, 20, 21}, 0.3),
+                                torch + "MultiStepLR(o, [5, 20, 21], 0.3)"));
+  cases.push_back(
+      schedule_case("exponential", Schedule::exponential(1, 0.9), torch + "ExponentialLR(o, 0.9)"));
+  cases.push_back(schedule_case("cosine", Schedule::cosine(1, kRates, 0.1),
+                                torch + "CosineAnnealingLR(o, 60, 0.1)"));
+  cases.push_back(schedule_case("polynomial", Schedule::polynomial(1, 40, 0, 2),
+                                torch + "PolynomialLR(o, 40, 2)"));
+  cases.push_back(schedule_case("one_cycle", Schedule::one_cycle(2, kRates + 1),
+                                torch + "OneCycleLR(o, 2, 61)"));
+  cases.push_back(schedule_case(
+      "one_cycle of other shape", Schedule::one_cycle(2, kRates + 1, 0.5, 10, 100),
+      torch + "OneCycleLR(o, 2, 61, pct_start=0.5, div_factor=10, final_div_factor=100)"));
+  cases.push_back(
+      schedule_case("warm-up", Schedule(1.0).warmup(8), torch + "LinearLR(o, 1 / 8, 1, 7)"));
+  cases.push_back(schedule_case(
+      "inverse_sqrt", Schedule::inverse_sqrt(1 / std::sqrt(512.0 * 20), 20),
+      torch + "LambdaLR(o, lambda s: 512 ** -0.5 * min((s + 1) ** -0.5, (s + 1) * 20 ** -1.5))"));
+  cases.push_back(plateau_case("plateau", {.factor = 0.5, .patience = 2, .threshold = 0.01},
+                               "factor=0.5, patience=2, threshold=0.01"));
+  cases.push_back(
+      plateau_case("plateau with cooldown",
+                   {.patience = 1, .cooldown = 3, .least = 0.002, .higher_is_better = true},
+                   "mode='max', patience=1, cooldown=3, min_lr=0.002"));
+  return cases;
+}
+
 std::vector<TrainingCase> training_cases() {
   std::vector<TrainingCase> cases;
   cases.push_back(training("sgd", Sgd{.learning_rate = 0.05, .weight_decay = 0.01},
@@ -302,6 +417,7 @@ std::vector<TrainingCase> training_cases() {
                            "Adam([w], lr=0.02, weight_decay=0.1)"));
   cases.push_back(training("adamw", AdamW{.learning_rate = 0.02, .weight_decay = 0.1},
                            "AdamW([w], lr=0.02, weight_decay=0.1)"));
+  add_adaptive(cases);
   cases.push_back(training("sgd clipped by value",
                            Sgd{.learning_rate = 0.05, .clip = {.value = 0.1}}, "SGD([w], lr=0.05)",
                            "torch.nn.utils.clip_grad_value_([w], 0.1)"));

@@ -19,4 +19,7 @@ struct TrainingCase {
 };
 std::vector<TrainingCase> training_cases();
 
+// The learning rates of a schedule's first steps.
+std::vector<Case> schedule_cases();
+
 }  // namespace trireme::conformance

@@ -1,5 +1,5 @@
 // The conformance suite of what is built of ops: layers and losses, their values and gradients, and
-// optimizers over 50 steps, reference against compiled code and against PyTorch.
+// optimizers over 50 steps, and schedules, reference against compiled code and against PyTorch.
 //
 // usage: conformance_layers [--no-twin] [--python PATH]
 
@@ -86,7 +86,7 @@ int print_table(const std::vector<Row>& rows, bool with_twin) {
     bad += !row.twin.values.failure.empty() || row.twin.values.cases == 0;
     bad += !row.twin.gradients.failure.empty() || (!row.trains && row.twin.gradients.cases == 0);
   }
-  std::printf("\nOptimizers have no gradient of their own; the twin is %s.\n",
+  std::printf("\nOptimizers and schedules have no gradient of their own; the twin is %s.\n",
               with_twin ? "PyTorch" : "left out: --no-twin");
   for (const Row& row : rows) {
     for (const Column* column : {&row.compiled, &row.twin.values, &row.twin.gradients}) {
@@ -101,6 +101,10 @@ int run(bool with_twin, const std::string& python) {
   Twin twin;
   std::vector<Row> rows;
   for (const Case& c : layer_cases()) rows.push_back(check_layer(c, twin));
+  for (const Case& c : schedule_cases()) {
+    rows.push_back(check_layer(c, twin));
+    rows.back().trains = true;
+  }
   for (const TrainingCase& c : training_cases()) rows.push_back(check_training(c, twin));
   if (with_twin) {
     auto columns = twin.run(python, std::string(TRIREME_SOURCE) + "/twin.py");

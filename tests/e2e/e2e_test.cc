@@ -166,6 +166,30 @@ TEST_F(EndToEnd, LinearRegressionPredictsNumbers) {
               HasSubstr("prediction"));
 }
 
+TEST_F(EndToEnd, AnAverageIsWhatIsTestedAndSaved) {
+  std::string rows = "a,b,target\n";
+  for (int i = 0; i < 200; ++i) {
+    const int a = i * 37 % 101, b = i * 53 % 97, noise = i * 29 % 11 - 5;
+    rows += std::to_string(a / 100.0) + "," + std::to_string(b / 100.0) + "," +
+            std::to_string((3 * a - 2 * b + noise) / 100.0) + "\n";
+  }
+  write(path("line.csv"), rows);
+  write(path("line.toml"),
+        "[data]\ntrain = \"line.csv\"\ntest = \"line.csv\"\nbatch = 10\n"
+        "[model]\nlayers = [{ linear = { units = 1 } }]\n"
+        "[train]\nloss = \"mse\"\nepochs = 40\naccumulate = 2\n"
+        "optimizer = { lion = { learning_rate = 0.05 } }\n"
+        "parameters = [{ match = \"*.bias\", weight_decay = 0, learning_rate = 0.5 }]\n");
+  const std::string average = "--set 'train.average={window={updates=100}}'";
+  const double plain = number_behind(succeeds(kTrireme + " train line.toml"), "test mse: ");
+  const double mse =
+      number_behind(succeeds(kTrireme + " train line.toml " + average), "test mse: ");
+  EXPECT_LT(mse, plain);  // steps of a fixed length dance around what their average finds
+  EXPECT_LT(mse, 0.002);
+  const std::string eval = succeeds(kTrireme + " eval line --data line.csv");
+  EXPECT_NEAR(number_behind(eval, "mse: "), mse, 1e-6);
+}
+
 #ifdef TRIREME_WITH_EXAMPLES
 TEST_F(EndToEnd, ExamplesRun) {
   const struct {

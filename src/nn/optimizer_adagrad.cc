@@ -1,0 +1,70 @@
+// Optimizers that divide by the root of what squared gradients came to.
+
+#include "nn/updates.h"
+
+namespace trireme::nn {
+
+void update(const Adagrad& options, const Updates& updates, const Slot& slot) {
+  const Value v = updates.state(slot, "adagrad", options.initial);
+  const Value next = v + slot.g * slot.g;
+  updates.set_parameter(slot,
+                        slot.p - slot.g * updates.rate(slot) / (sqrt(next) + options.epsilon));
+  updates.set(v, next);
+}
+
+void update(const DecayedAdagrad& options, const Updates& updates, const Slot& slot) {
+  const Value v = updates.state(slot, "decayed_adagrad");
+  const Value next = running_square(v, slot.g, options.decay);
+  updates.set_parameter(slot,
+                        slot.p - slot.g * updates.rate(slot) / (sqrt(next) + options.epsilon));
+  updates.set(v, next);
+}
+
+void update(const Adadelta& options, const Updates& updates, const Slot& slot) {
+  const Value v = updates.state(slot, "adadelta_v");
+  const Value m = updates.state(slot, "adadelta_m");
+  const Value next_v = running_square(v, slot.g, options.decay);
+  const Value change = slot.g * sqrt(m + options.epsilon) / sqrt(next_v + options.epsilon);
+  const Value next_m = running_square(m, change, options.decay);
+  updates.set_parameter(slot, slot.p - change * updates.rate(slot));
+  updates.set(v, next_v);
+  updates.set(m, next_m);
+}
+
+void update(const RmsProp& options, const Updates& updates, const Slot& slot) {
+  const Value v = updates.state(slot, "rmsprop_v");
+  const Value next_v = running_square(v, slot.g, options.decay);
+  Value spread = next_v, a, next_a, m, next_m;
+  if (options.centred) {
+    a = updates.state(slot, "rmsprop_mean");
+    next_a = running_mean(a, slot.g, options.decay);
+    spread = maximum(next_v - next_a * next_a, 0.0);  // rounding may bring it below
+  }
+  Value change = slot.g / (sqrt(spread) + options.epsilon);
+  if (options.momentum != 0) {
+    m = updates.state(slot, "rmsprop_momentum");
+    change = next_m = m * options.momentum + change;
+  }
+  updates.set_parameter(slot, slot.p - change * updates.rate(slot));
+  updates.set(v, next_v);
+  if (a) updates.set(a, next_a);
+  if (m) updates.set(m, next_m);
+}
+
+void update(const Ftrl& options, const Updates& updates, const Slot& slot) {
+  const Value& p = slot.p;
+  const Value v = updates.state(slot, "ftrl_v", options.initial);
+  const Value m = updates.state(slot, "ftrl_m");
+  const Operand rate = updates.rate(slot);
+  const Value before = p * sqrt(v);
+  const Value next_v = v + slot.g * slot.g;
+  const Value root = sqrt(next_v);
+  const Value next_m = m + slot.g - (p * root - before) / rate;
+  // m - sign(m) * l1 where |m| > l1, else 0
+  const Value beyond = maximum(next_m - options.l1, 0.0) + minimum(next_m + options.l1, 0.0);
+  updates.set_parameter(slot, -beyond / ((root + options.beta) / rate + options.l2));
+  updates.set(v, next_v);
+  updates.set(m, next_m);
+}
+
+}  // namespace trireme::nn

@@ -1,0 +1,99 @@
+// Optimizers that follow a running mean of the gradients.
+
+#include "nn/updates.h"
+
+namespace trireme::nn {
+namespace {
+
+struct Moments {
+  Value m, v, next_m, next_v;
+};
+
+template <class Options>
+Moments moments(const Options& options, const Updates& updates, const Slot& slot,
+                const std::string& name) {
+  Moments moments;
+  moments.m = updates.state(slot, (name + "_m").c_str());
+  moments.v = updates.state(slot, (name + "_v").c_str());
+  moments.next_m = running_mean(moments.m, slot.g, options.beta1);
+  moments.next_v = running_square(moments.v, slot.g, options.beta2);
+  return moments;
+}
+
+void keep(const Updates& updates, const Moments& moments) {
+  updates.set(moments.m, moments.next_m);
+  updates.set(moments.v, moments.next_v);
+}
+
+// 1 - beta^t, in f64: at the first steps it is small.
+Value correction(const Updates& updates, double beta) {
+  return 1.0 - pow(beta, updates.step_number());
+}
+
+// sqrt(v / (1 - beta2^t)) + epsilon
+template <class Options>
+Value corrected_root(const Options& options, const Updates& updates, const Value& next_v) {
+  const Value root = Updates::as(rsqrt(correction(updates, options.beta2)), next_v);
+  return sqrt(next_v) * root + options.epsilon;
+}
+
+template <class Options>
+Value adam_change(const Options& options, const Updates& updates, const Slot& slot,
+                  const Moments& moments) {
+  const Operand rate = updates.rate_over(correction(updates, options.beta1), slot);
+  return moments.next_m * rate / corrected_root(options, updates, moments.next_v);
+}
+
+Value length(const Value& x) { return sqrt(sum(x * x)); }
+
+}  // namespace
+
+void update(const Adam& options, const Updates& updates, const Slot& slot) {
+  const Moments next = moments(options, updates, slot, "adam");
+  updates.set_parameter(slot, slot.p - adam_change(options, updates, slot, next));
+  keep(updates, next);
+}
+
+void update(const AdamW& options, const Updates& updates, const Slot& slot) {
+  const Moments next = moments(options, updates, slot, "adam");
+  const Value change = adam_change(options, updates, slot, next);
+  updates.set_parameter(slot, updates.decayed(slot, options.weight_decay) - change);
+  keep(updates, next);
+}
+
+void update(const Adamax& options, const Updates& updates, const Slot& slot) {
+  const Value m = updates.state(slot, "adamax_m");
+  const Value v = updates.state(slot, "adamax_v");
+  const Value next_m = running_mean(m, slot.g, options.beta1);
+  const Value next_v = maximum(v * options.beta2, abs(slot.g) + options.epsilon);
+  const Operand rate = updates.rate_over(correction(updates, options.beta1), slot);
+  updates.set_parameter(slot, slot.p - next_m * rate / next_v);
+  updates.set(m, next_m);
+  updates.set(v, next_v);
+}
+
+void update(const Lamb& options, const Updates& updates, const Slot& slot) {
+  const Value& p = slot.p;
+  const Moments next = moments(options, updates, slot, "lamb");
+  const Value one_over = Updates::as(1.0 / correction(updates, options.beta1), p);
+  Value change = next.next_m * one_over / corrected_root(options, updates, next.next_v);
+  const double weight_decay = options.weight_decay * slot.settings.weight_decay;
+  if (weight_decay != 0) change = change + p * weight_decay;
+  const Value of_p = length(p), of_change = length(change);
+  const Value both = minimum(of_p, of_change);
+  const Value trust = select(both > 0.0, of_p / of_change, both * 0.0 + 1.0);
+  updates.set_parameter(slot, p - change * (trust * updates.rate(slot)));
+  keep(updates, next);
+}
+
+// Both means are built on g - m, the next state's first, so that they become one kernel.
+void update(const Lion& options, const Updates& updates, const Slot& slot) {
+  const Value m = updates.state(slot, "lion");
+  const Value apart = slot.g - m;
+  const Value next = m + apart * (1 - options.beta2);
+  const Value change = sign(m + apart * (1 - options.beta1)) * updates.rate(slot);
+  updates.set_parameter(slot, updates.decayed(slot, options.weight_decay) - change);
+  updates.set(m, next);
+}
+
+}  // namespace trireme::nn

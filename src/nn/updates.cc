@@ -1,0 +1,187 @@
+#include "nn/updates.h"
+
+#include "base/error.h"
+#include "nn/schedule.h"
+#include "trireme/nn.h"
+
+namespace trireme::nn {
+
+Updates::Updates(ir::Program& program, const Schedule& schedule, const UpdateOptions& options,
+                 bool needs_step)
+    : program_(program), schedule_(schedule), options_(options) {
+  if (options.accumulate > 1) count_batches();
+  if (needs_step || !schedule.is_constant() || options.average.kind != Average::Kind::none) {
+    count_updates();
+  }
+}
+
+Value Updates::counter(const char* name) const {
+  return Value(program_.add_parameter(std::string("optimizer.") + name,
+                                      ir::Type{DType::i64, {}, ""}, zeros(), /*trainable=*/false,
+                                      ir::Location{"", 0, "optimizer"}));
+}
+
+void Updates::count_batches() {
+  const Value batches = counter("batch");
+  const Value next = batches + 1.0;
+  due_ = next >= static_cast<double>(options_.accumulate);
+  assign(batches, select(due_, zero_like(next), next));
+}
+
+void Updates::count_updates() {
+  const Value updates = counter("step");
+  const Value next = updates + 1.0;
+  number_ = cast(next, {.dtype = f64});
+  if (!schedule_.is_constant()) rate_ = rate_at(schedule_, number_ - 1.0);
+  if (schedule_.plateau) rate_ = rate_ * plateau_factor(program_);
+  set(updates, next);
+}
+
+Operand Updates::rate(const Slot& slot) const {
+  const double factor = slot.settings.learning_rate;
+  if (schedule_.is_constant()) return schedule_.rate * factor;
+  return as(factor == 1 ? rate_ : rate_ * factor, slot.p);
+}
+
+Operand Updates::rate_over(const Value& divisor, const Slot& slot) const {
+  const double factor = slot.settings.learning_rate;
+  if (schedule_.is_constant()) return as(schedule_.rate * factor / divisor, slot.p);
+  return as((factor == 1 ? rate_ : rate_ * factor) / divisor, slot.p);
+}
+
+Value Updates::decayed(const Slot& slot, double weight_decay) const {
+  const double share = slot.settings.weight_decay * slot.settings.learning_rate * weight_decay;
+  if (share == 0) return slot.p;
+  if (schedule_.is_constant()) return slot.p * (1 - schedule_.rate * share);
+  return slot.p * as(1.0 - rate_ * share, slot.p);
+}
+
+Value Updates::state(const Slot& slot, const char* suffix, double initial) const {
+  const ir::Parameter& parameter = program_.parameter_of(slot.p.get());
+  return Value(program_.add_parameter(parameter.name() + "." + suffix, slot.p.get()->type,
+                                      constant(initial), /*trainable=*/false, parameter.location));
+}
+
+void Updates::accumulate(Slot& slot) const {
+  if (!due_) return;
+  const Value sum = state(slot, "gradient");
+  const Value next = sum + slot.g;
+  slot.g = next * (1.0 / options_.accumulate);
+  assign(sum, select(due_, zero_like(next), next));
+}
+
+void Updates::set(const Value& state, const Value& next) const {
+  assign(state, due_ ? select(due_, next, state) : next);
+}
+
+void Updates::set_parameter(const Slot& slot, const Value& next) const {
+  switch (options_.average.kind) {
+    case Average::Kind::none: break;
+    case Average::Kind::exponential: average_exponentially(slot, next); break;
+    case Average::Kind::window: average_in_windows(slot, next); break;
+  }
+  set(slot.p, next);
+}
+
+// The bias is corrected in the average itself: with a' = a / (1 - d^t) the recurrence is
+// a' += (1 - d) / (1 - d^t) * (p - a').
+void Updates::average_exponentially(const Slot& slot, const Value& next) const {
+  const Average& options = options_.average;
+  const Value a = state(slot, "average");
+  if (options.correct_bias) {
+    const Value share = (1 - options.decay) / (1.0 - pow(options.decay, number_));
+    set(a, a + (next - a) * as(share, a));
+  } else {
+    const Value before = select(number_ <= 1.0, slot.p, a);
+    set(a, before + (next - before) * (1 - options.decay));
+  }
+}
+
+// Beside the average, the mean of the window that is being filled. When it is full it becomes the
+// average, which then takes in the next window.
+void Updates::average_in_windows(const Slot& slot, const Value& next) const {
+  const auto length = static_cast<double>(options_.average.updates);
+  const Value a = state(slot, "average"), m = state(slot, "average_window");
+  const Value before = number_ - 1.0;                             // updates before this one
+  const Value inside = before - floor(before / length) * length;  // those of this window
+  const Value starts = inside <= 0.0;
+  const Value older = minimum(before - inside, length);
+  const Value from = select(starts, m, a);
+  set(a, from + (next - from) * as(1.0 / (older + inside + 1.0), a));
+  set(m, select(starts, next, m + (next - m) * as(1.0 / (inside + 1.0), m)));
+}
+
+Value Updates::as(const Value& scalar, const Value& like) {
+  return scalar.dtype() == like.dtype() ? scalar : cast(scalar, {.dtype = like.dtype()});
+}
+
+Value zero_like(const Value& x) {
+  ir::Program& program = *x.get()->program;
+  return Value(program
+                   .append(program.main(), "constant", {},
+                           {{"dtype", x.dtype()}, {"shape", x.shape()}, {"value", 0.0}},
+                           program.locate(SourceLocation::current()))
+                   ->result());
+}
+
+Value sign(const Value& x) {
+  const DType dtype = x.dtype();
+  return cast(x > 0.0, {.dtype = dtype}) - cast(x < 0.0, {.dtype = dtype});
+}
+
+Value running_mean(const Value& mean, const Value& x, double keep) {
+  return mean * keep + x * (1 - keep);
+}
+
+Value running_square(const Value& mean, const Value& x, double keep) {
+  return mean * keep + x * x * (1 - keep);
+}
+
+namespace {
+
+// The factor that brings a gradient of this squared length down to `limit`, at most 1.
+Value shrink(const Value& squared_norm, double limit) {
+  return minimum(limit / (sqrt(squared_norm) + 1e-6), 1.0);
+}
+
+}  // namespace
+
+void clip(std::vector<Slot>& slots, const Clip& limits) {
+  Value total;
+  for (Slot& slot : slots) {
+    Value& g = slot.g;
+    if (limits.value > 0) g = minimum(maximum(g, -limits.value), limits.value);
+    if (limits.norm > 0) g = g * shrink(sum(g * g), limits.norm);
+    if (limits.global_norm <= 0) continue;
+    const Value part = sum(g * g);
+    total = total ? total + Updates::as(part, total) : part;
+  }
+  if (!total) return;
+  const Value factor = shrink(total, limits.global_norm);
+  for (Slot& slot : slots) slot.g = slot.g * Updates::as(factor, slot.g);
+}
+
+}  // namespace trireme::nn
+
+namespace trireme {
+
+Average Average::exponential(double decay, bool correct_bias) {
+  if (!(decay >= 0 && decay < 1)) {
+    fail_usage("Average::exponential: the decay must be in [0, 1)");
+  }
+  Average average;
+  average.kind = Kind::exponential;
+  average.decay = decay;
+  average.correct_bias = correct_bias;
+  return average;
+}
+
+Average Average::window(std::int64_t updates) {
+  if (updates < 1) fail_usage("Average::window: a window has at least 1 update");
+  Average average;
+  average.kind = Kind::window;
+  average.updates = updates;
+  return average;
+}
+
+}  // namespace trireme

@@ -1,0 +1,23 @@
+// The learning rate that a measurement lowers.
+
+#include "nn/schedule.h"
+#include "trireme/trainer.h"
+
+namespace trireme {
+
+void report_to_plateau(Session& session, const Plateau& plateau, double measured) {
+  const auto get = [&](const char* name) { return session.parameter(name).item<double>(); };
+  const auto put = [&](const char* name, double value) {
+    session.set_parameter(name, Tensor::from<double>({}, {value}));
+  };
+  const nn::PlateauState state =
+      nn::after_measuring({get(nn::kPlateauFactor), get(nn::kPlateauBest), get(nn::kPlateauWaited),
+                           get(nn::kPlateauCooling)},
+                          plateau, measured);
+  put(nn::kPlateauFactor, state.factor);
+  put(nn::kPlateauBest, state.best);
+  put(nn::kPlateauWaited, state.waited);
+  put(nn::kPlateauCooling, state.cooling);
+}
+
+}  // namespace trireme

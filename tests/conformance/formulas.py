@@ -1,0 +1,75 @@
+"""What the twin says of optimizers and schedules where an expression would be too long.
+
+Optimizers that Debian's PyTorch lacks are written from their papers' formulas in NumPy. Each rule takes the parameter, its gradient, the number of the step from 1 and a dict for its state,
+and gives the next parameter.
+"""
+
+import numpy as np
+import torch
+
+
+def decayed_adagrad(p, g, t, state, rate, decay=0.95, epsilon=1e-6):
+    """As PaddlePaddle documents it: Duchi et al. 2011 with a running mean in place of the sum."""
+    state["v"] = decay * state.get("v", 0) + (1 - decay) * g**2
+    return p - rate * g / (np.sqrt(state["v"]) + epsilon)
+
+
+def ftrl(p, g, t, state, rate, beta=1.0, l1=0.0, l2=0.0):
+    """McMahan et al. 2013, "Ad click prediction: a view from the trenches", algorithm 1."""
+    z, n = state.get("z", np.zeros_like(p)), state.get("n", np.zeros_like(p))
+    sigma = (np.sqrt(n + g**2) - np.sqrt(n)) / rate
+    z, n = z + g - sigma * p, n + g**2
+    state["z"], state["n"] = z, n
+    return np.where(np.abs(z) <= l1, 0.0,
+                    -(z - np.sign(z) * l1) / ((beta + np.sqrt(n)) / rate + l2))
+
+
+def lamb(p, g, t, state, rate, beta1=0.9, beta2=0.999, epsilon=1e-6, weight_decay=0.01):
+    """You et al. 2020, "Large batch optimization for deep learning", algorithm 2, phi(z) = z."""
+    state["m"] = beta1 * state.get("m", 0) + (1 - beta1) * g
+    state["v"] = beta2 * state.get("v", 0) + (1 - beta2) * g**2
+    m, v = state["m"] / (1 - beta1**t), state["v"] / (1 - beta2**t)
+    r = m / (np.sqrt(v) + epsilon) + weight_decay * p
+    return p - rate * np.linalg.norm(p) / np.linalg.norm(r) * r
+
+
+def lion(p, g, t, state, rate, beta1=0.9, beta2=0.99, weight_decay=0.0):
+    """Chen et al. 2023, "Symbolic discovery of optimization algorithms", algorithm 2."""
+    m = state.get("m", np.zeros_like(p))
+    c = beta1 * m + (1 - beta1) * g
+    state["m"] = beta2 * m + (1 - beta2) * g
+    return p - rate * (np.sign(c) + weight_decay * p)
+
+
+def train(rule, tensors, steps, **options):
+    """`steps` updates of w in the mean of (x @ w - t)^2; tensors are w, x and t of PyTorch."""
+    w, x, t = (tensor.detach().numpy() for tensor in tensors)
+    state = {}
+    for step in range(1, steps + 1):
+        gradient = 2 / t.size * x.T @ (x @ w - t)
+        w = rule(w, gradient, step, state, **options)
+    return tensors[0].new_tensor(w)
+
+
+def rates(schedule, steps):
+    """The learning rates of the first steps; `schedule` makes PyTorch's of an optimizer."""
+    p = torch.nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([p], lr=1.0)
+    scheduler = schedule(optimizer)
+    result = []
+    for _ in range(steps):
+        result.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        scheduler.step()
+    return torch.tensor(result, dtype=torch.float64)
+
+
+def plateau_factors(measured, **options):
+    """What PyTorch multiplies the learning rate with after each measurement."""
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, **options)
+    result = []
+    for value in measured.tolist():
+        scheduler.step(value)
+        result.append(optimizer.param_groups[0]["lr"])
+    return torch.tensor(result, dtype=torch.float64)
