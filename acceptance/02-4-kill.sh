@@ -34,14 +34,15 @@ every_steps = 25
 best = "loss"
 JOB
 
-train() { "$trireme" train "$work/job.toml" --quiet --run "$work/$1" --output "$work/$1-model" "${@:2}"; }
-train whole
+# arguments NAME: of the run called so. A background function would be a shell that outlives its kill.
+arguments() { echo train "$work/job.toml" --quiet --run "$work/$1" --output "$work/$1-model"; }
+"$trireme" $(arguments whole)
 killed=0 resumed=0 differing=0 failed=0 round=0 ended=0
 while [ "$killed" -lt "$kills" ]; do
   round=$((round + 1))
   while :; do
     # All of one round's processes share its folder; threads change from one to the next.
-    train "pieces$round" --resume --threads $((killed % 2 + 1)) >"$work/log" 2>&1 &
+    "$trireme" $(arguments "pieces$round") --resume --threads $((killed % 2 + 1)) >"$work/log" 2>&1 &
     child=$!
     sleep "$(awk -v seed="$RANDOM$killed" 'BEGIN { srand(seed); print 0.02 + 0.6 * rand() }')"
     code=0

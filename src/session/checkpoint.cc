@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "base/checksum.h"
 #include "base/error.h"
@@ -44,16 +46,24 @@ Json state_json(const CheckpointState& state) {
           {"early_stopping", {{"best", best_json(p.best_stopping)}, {"waited", p.waited}}}};
 }
 
-std::optional<Best> best_from(const Json& json) {
-  if (json.is_null()) return std::nullopt;
-  return Best{json.at("value").get<double>(), json.at("step").get<std::int64_t>()};
+// Whole numbers from 0 on; another kind of value throws as the JSON library does.
+std::uint64_t whole(const Json& json, const char* key) {
+  const Json& value = json.at(key);
+  if (!value.is_number_unsigned()) throw std::domain_error(fmt::format("\"{}\" is no count", key));
+  return value.get<std::uint64_t>();
 }
 
-// Whole numbers below zero are no counts.
 std::int64_t count(const Json& json, const char* key) {
-  const auto value = json.at(key).get<std::int64_t>();
-  if (value < 0) throw std::out_of_range(fmt::format("\"{}\" is {}", key, value));
-  return value;
+  const std::uint64_t value = whole(json, key);
+  if (value > std::numeric_limits<std::int64_t>::max()) {
+    throw std::domain_error(fmt::format("\"{}\" is too large", key));
+  }
+  return static_cast<std::int64_t>(value);
+}
+
+std::optional<Best> best_from(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  return Best{json.at("value").get<double>(), count(json, "step")};
 }
 
 // Throws what the JSON library throws, for a value that is missing or of another kind.
@@ -61,11 +71,11 @@ CheckpointState state_from(const Json& json) {
   CheckpointState state;
   state.program = json.at("program").at("name").get<std::string>();
   state.program_hash = json.at("program").at("xxh128").get<std::string>();
-  state.seed = json.at("seed").get<std::uint64_t>();
+  state.seed = whole(json, "seed");
   state.examples = count(json.at("data"), "examples");
   state.batch_size = count(json.at("data"), "batch_size");
   Progression& p = state.progression;
-  p.runs = json.at("runs").get<std::uint64_t>();
+  p.runs = whole(json, "runs");
   p.steps = count(json, "steps");
   p.epoch = count(json, "epoch");
   p.batch = count(json, "batch");
@@ -95,8 +105,8 @@ std::string read_part(const std::string& directory, const char* name) {
 }
 
 // The checksums by file. The last line is the checksum of the lines before.
-std::map<std::string, std::string> read_checksums(const std::string& directory) {
-  const std::string text = read_part(directory, kChecksumsFile);
+std::map<std::string, std::string> parse_checksums(const std::string& text,
+                                                   const std::string& directory) {
   if (text.size() < 2 || text.back() != '\n') fail_damaged(directory, kChecksumsFile);
   const std::size_t last = text.rfind('\n', text.size() - 2);
   if (last == std::string::npos ||
@@ -133,8 +143,20 @@ std::string read_checked(const std::string& directory, const char* name,
 
 }  // namespace
 
+std::string checkpoint_state_text(const CheckpointState& state) {
+  return state_json(state).dump(2) + "\n";
+}
+
+CheckpointState parse_checkpoint_state(std::string_view text, const std::string& name) {
+  try {
+    return state_from(Json::parse(text));
+  } catch (const std::exception& error) {
+    fail_data(fmt::format("{}: {}", name, error.what()));
+  }
+}
+
 void write_checkpoint(const std::string& directory, const CheckpointState& state) {
-  const std::string description = state_json(state).dump(2) + "\n";
+  const std::string description = checkpoint_state_text(state);
   const std::string parameters = safetensors_bytes({state.parameters, {}});
   std::string sums = fmt::format("{}{}\n", kFirstWords, kVersion);
   sums += fmt::format("{}  {}\n", checksum(description), kStateFile);
@@ -148,15 +170,11 @@ void write_checkpoint(const std::string& directory, const CheckpointState& state
 }
 
 CheckpointState read_checkpoint(const std::string& directory) {
-  const std::map<std::string, std::string> checksums = read_checksums(directory);
+  const std::map<std::string, std::string> checksums =
+      parse_checksums(read_part(directory, kChecksumsFile), directory);
   const std::string description = read_checked(directory, kStateFile, checksums);
   const std::string parameters = read_checked(directory, kParametersFile, checksums);
-  CheckpointState state;
-  try {
-    state = state_from(Json::parse(description));
-  } catch (const std::exception& error) {
-    fail_data(fmt::format("{}/{}: {}", directory, kStateFile, error.what()));
-  }
+  CheckpointState state = parse_checkpoint_state(description, directory + "/" + kStateFile);
   state.parameters = parse_safetensors(parameters, directory + "/" + kParametersFile).tensors;
   return state;
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,10 @@ inline constexpr const char* kChecksumsFile = "checksums.txt";
 void write_checkpoint(const std::string& directory, const CheckpointState& state);
 // Errors: data, naming the file that is damaged or newer; not_found; io.
 CheckpointState read_checkpoint(const std::string& directory);
+
+// The text of checkpoint.json: everything but the parameters. Errors: data, with `name`.
+std::string checkpoint_state_text(const CheckpointState& state);
+CheckpointState parse_checkpoint_state(std::string_view text, const std::string& name);
 
 // A folder of checkpoints, each named after its step.
 class CheckpointFolder {

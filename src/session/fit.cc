@@ -154,7 +154,8 @@ void Fit::step(const data::Batch& batch) {
   if (options_.evaluate_every > 0 && at_.fit_steps % options_.evaluate_every == 0 && !last) {
     observe(validate());
   }
-  if (checkpoint_due()) save();
+  // After an epoch's last step the checkpoint of the epoch follows at once.
+  if (checkpoint_due() && !(last && options_.checkpoint.every_epoch)) save();
   if (end_ == End::no && reached_max_steps()) end_ = End::enough;
   if (options_.stop && options_.stop()) end_ = End::stopped;
 }
