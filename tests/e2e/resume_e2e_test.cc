@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <random>
+#include <utility>
 
 #include "../command.h"
 #include "trireme/trireme.h"
@@ -209,6 +210,50 @@ TEST_F(Resume, EarlyStoppingEndsTrainingAndStaysEnded) {
   again.trainer->fit(again.train, fit);
   EXPECT_EQ(seen.size(), before);
   EXPECT_EQ(again.bits(), run.bits());
+}
+
+TEST_F(Resume, EarlyStoppingInPiecesStopsAtTheSameStep) {
+  FitOptions fit = options(100);
+  fit.evaluate_every = 2;
+  fit.early_stopping = {.watch = {"loss"}, .patience = 6};
+  Pupil whole(kMomentum);
+  fit.validation = &whole.validation;
+  whole.trainer->fit(whole.train, fit);
+  ASSERT_LT(whole.trainer->steps(), 100 * kBatches);
+  fit.run = path("run");
+  fit.resume = true;
+  fit.checkpoint.best = {"accuracy", true};
+  int asked = 0;
+  fit.stop = [&] { return ++asked % 5 == 0; };
+  std::int64_t before = -1, now = 0;
+  while (now != before) {
+    Pupil piece(kMomentum);
+    fit.validation = &piece.validation;
+    piece.trainer->fit(piece.train, fit);
+    before = std::exchange(now, piece.trainer->steps());
+    if (now == before) {
+      EXPECT_EQ(piece.bits(), whole.bits());
+    }
+  }
+  EXPECT_EQ(now, whole.trainer->steps());
+}
+
+TEST_F(Resume, CheckpointsByTime) {
+  Pupil run(kAdam);
+  FitOptions fit = options(1);
+  fit.checkpoint = {
+      .directory = path("all"), .every_epoch = false, .every_seconds = 1e-9, .keep = 0};
+  run.trainer->fit(run.train, fit);
+  for (std::int64_t step = 1; step <= kBatches; ++step) {
+    EXPECT_TRUE(std::filesystem::exists(path("all/checkpoint-00000000" + std::to_string(step))));
+  }
+  std::filesystem::remove_all(path("all"));
+  fit.checkpoint.every_seconds = 3600;
+  fit.checkpoint.every_epoch = false;
+  Pupil again(kAdam);
+  again.trainer->fit(again.train, fit);  // only at the end
+  EXPECT_FALSE(std::filesystem::exists(path("all/checkpoint-000000001")));
+  EXPECT_TRUE(std::filesystem::exists(path("all/checkpoint-000000007")));
 }
 
 TEST_F(Resume, ADamagedCheckpointFallsBackToTheOneBefore) {

@@ -162,6 +162,17 @@ TEST_F(RunFolders, ASignalFinishesTheStepAndSaves) {
   }
 }
 
+TEST_F(RunFolders, ASecondSignalEndsAtOnce) {
+  const pid_t child = start({"--run", "run", "--set", "train.epochs=100000"});
+  wait_for_lines("run", 2);
+  // Both wait while the process stands still, so that no step lies between them.
+  ::kill(child, SIGSTOP);
+  ::kill(child, SIGTERM);
+  ::kill(child, SIGINT);
+  ::kill(child, SIGCONT);
+  EXPECT_THAT(end_of(child), ::testing::AnyOf(128 + SIGTERM, 128 + SIGINT));
+}
+
 TEST_F(RunFolders, KilledAtRandomMomentsEndsInTheSameBits) {
   ASSERT_EQ(train("--output whole --run whole_run").code, 0);
   std::mt19937 random(11);
