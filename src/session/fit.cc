@@ -123,6 +123,11 @@ void Fit::begin() {
 Metrics Fit::run() {
   while (end_ == End::no && at_.fit_epochs < options_.epochs) epoch();
   if (checkpoints_ && at_.fit_steps > 0 && saved_step_ != at_.steps) save();
+  if (end_ == End::early && options_.progress && at_.best_stopping) {
+    fmt::print("stopped early after step {}: {} was best after step {}, {:.4g}\n", at_.steps,
+               options_.early_stopping.watch.metric, at_.best_stopping->step,
+               at_.best_stopping->value);
+  }
   return training_.sum->result();
 }
 
