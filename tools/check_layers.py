@@ -46,7 +46,7 @@ PUBLIC_HEADERS = {
     "program": "ir", "ops": "ir",
     "functions": "nn", "loss": "nn", "nn": "nn", "optimizer": "nn",
     "data": "data", "image": "data",
-    "inspect": "session", "job": "session", "metrics": "session", "saved_model": "session", "session": "session",
+    "checkpoint": "session", "inspect": "session", "job": "session", "metrics": "session", "saved_model": "session", "session": "session",
     "trainer": "session", "trireme": "session",
 }
 

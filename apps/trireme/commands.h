@@ -4,6 +4,12 @@
 // it throws becomes the message and the exit code (main.cc).
 
 #include <CLI/CLI.hpp>
+#include <string>
+
+// Thrown by a command that a signal ended after it had put its work in order.
+struct Stopped {
+  std::string message;
+};
 
 void add_train(CLI::App& app);
 void add_eval(CLI::App& app);

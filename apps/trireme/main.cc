@@ -26,7 +26,9 @@ environment: TRIREME_NUM_THREADS, TRIREME_DATA (folder of data sets), TRIREME_CA
   TRIREME_DUMP (folder for what the compiler makes), TRIREME_PROFILE (a Chrome trace), NO_COLOR
 exit codes: 0 done, 1 a failure of Trireme itself, 2 wrong usage or a network that cannot be built,
   3 wrong or damaged data, job or model, 4 a file is missing or cannot be read or written,
-  5 NaN or infinity)";
+  5 NaN or infinity, 6 training was stopped by SIGINT or SIGTERM, after a last checkpoint)";
+
+constexpr int kStoppedCode = 6;
 
 int exit_code(trireme::ErrorKind kind) {
   switch (kind) {
@@ -105,6 +107,10 @@ int main(int argc, char** argv) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
     return complain_of_usage(app, error, {argv + 1, argv + argc});
+  } catch (const Stopped& stopped) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "%s\n", stopped.message.c_str());
+    return kStoppedCode;
   } catch (const trireme::Error& error) {
     return complain(error.what(), exit_code(error.kind()));
   } catch (const std::exception& error) {

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "commands.h"
 #include "sheet.h"
+#include "stop_signal.h"
 #include "support.h"
 #include "trireme/inspect.h"
 #include "trireme/job.h"
@@ -21,6 +24,8 @@ struct Arguments {
   std::string job;
   tr::JobOptions options;
   std::int64_t seed = -1;
+  bool resume = false;
+  std::string resume_from;
   std::string sheet;
   bool no_sheet = false;
   bool quiet = false;
@@ -67,19 +72,56 @@ void print_timings(tr::Job& job) {
       static_cast<long long>(statistics.sum_of_values));
 }
 
+// `--resume DIR` goes on in the run folder that DIR is, if the job names no other place.
+void prepare_resume(tr::Job& job, const Arguments& arguments, tr::FitOptions& options) {
+  if (!arguments.resume) return;
+  const std::string& from = arguments.resume_from;
+  if (from.empty()) {
+    if (options.run.empty() && options.checkpoint.directory.empty()) {
+      throw tr::Error(tr::ErrorKind::usage,
+                      "--resume: nothing says where the run is\n"
+                      "  hint   --run DIR, or --resume DIR, or [output] run in the job");
+    }
+    options.resume = true;
+    return;
+  }
+  job.trainer().resume(from);
+  if (options.run.empty() && options.checkpoint.directory.empty() &&
+      std::filesystem::is_directory(from + "/checkpoints")) {
+    options.run = from;
+  }
+}
+
+[[noreturn]] void tell_stopped(tr::Job& job, const tr::FitOptions& options) {
+  const bool saved = !options.run.empty() || !options.checkpoint.directory.empty();
+  throw Stopped{"stopped by " + stop_signal_name() + " after step " +
+                std::to_string(job.trainer().steps()) +
+                (saved ? "; a checkpoint is saved\n  hint   go on with --resume"
+                       : "; nothing is saved\n  hint   with --run DIR there are checkpoints")};
+}
+
 void fit(tr::Job& job, const Arguments& arguments) {
-  tr::FitOptions options{
-      .epochs = job.epochs(), .max_steps = job.max_steps(), .progress = !arguments.quiet};
+  tr::FitOptions options = job.fit_options();
+  options.progress = !arguments.quiet;
+  prepare_resume(job, arguments, options);
+  bool first = true;
   options.after_step = [&](std::int64_t step, double loss) {
-    if (arguments.timings && step == 1) print_timings(job);
+    if (std::exchange(first, false)) {
+      if (step > 1) std::printf("went on after step %lld\n", static_cast<long long>(step - 1));
+      std::fflush(stdout);
+      if (arguments.timings) print_timings(job);
+    }
     // Nine digits: the float itself, to compare runs bit by bit.
     if (arguments.log_every > 0 && step % arguments.log_every == 0) {
       std::printf("step %lld  loss %.9g\n", static_cast<long long>(step), loss);
     }
   };
+  const StopSignals signals;
+  options.stop = stop_signal_came;
   const auto start = std::chrono::steady_clock::now();
   job.trainer().fit(job.train_data(), options);
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  if (stop_signal_came()) tell_stopped(job, options);
   if (!arguments.quiet) std::printf("trained in %.1f s\n", spent.count());
 }
 
@@ -107,7 +149,7 @@ void train(Arguments& arguments) {
 void add_train(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("train", "train, test and save what a job file describes");
-  command->add_option("job", arguments->job, "job file (docs/job.md)")->required();
+  command->add_option("job", arguments->job, "job file (docs/job.md)");
   command
       ->add_option("--set", arguments->options.set,
                    "change one key of the job: --set train.epochs=2 (may be repeated)")
@@ -117,6 +159,14 @@ void add_train(CLI::App& app) {
   command->add_option("--threads", arguments->options.threads, "default: all processors")
       ->check(CLI::PositiveNumber);
   command->add_option("-o,--output", arguments->options.output, "folder for the saved model");
+  command->add_option("--run", arguments->options.run,
+                      "folder for metrics, TensorBoard events and checkpoints");
+  CLI::Option* resume =
+      command
+          ->add_option("--resume", arguments->resume_from,
+                       "go on from the newest checkpoint of the run folder, or of DIR")
+          ->expected(0, 1)
+          ->type_name("[DIR]");
   command->add_option("--save-sheet", arguments->sheet,
                       "PNG file for the test images (default: test_images.png in the folder)");
   command->add_flag("--no-sheet", arguments->no_sheet, "no picture of test images");
@@ -129,5 +179,13 @@ void add_train(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   command->add_flag("--no-memory-planning", arguments->no_memory_planning,
                     "give every value memory of its own (to compare)");
-  command->callback([arguments] { train(*arguments); });
+  command->callback([arguments, resume] {
+    arguments->resume = resume->count() > 0;
+    // In `train --resume job.toml` the job is not what to resume from.
+    if (arguments->job.empty() && arguments->resume_from.ends_with(".toml")) {
+      std::swap(arguments->job, arguments->resume_from);
+    }
+    if (arguments->job.empty()) throw CLI::RequiredError("job");
+    train(*arguments);
+  });
 }

@@ -134,7 +134,9 @@ class TRIREME_API Batches {
   std::int64_t examples() const;  // examples in an epoch, without those dropped
   std::int64_t batch_size() const { return batch_size_; }
   const Dataset& dataset() const { return dataset_; }
-  BatchStream epoch(std::int64_t number) const;
+  // The batches of one epoch from batch `first` on: the same as after reading over those before it.
+  // Errors: usage, if there are fewer.
+  BatchStream epoch(std::int64_t number, std::int64_t first = 0) const;
 
  private:
   Dataset dataset_;

@@ -20,6 +20,7 @@ struct JobOptions {
   std::vector<std::string> set = {};       // "train.epochs=2"; the value as in TOML
   std::optional<std::uint64_t> seed = {};  // instead of [train] seed
   std::string output = {};                 // instead of [output] directory
+  std::string run = {};                    // instead of [output] run
   int threads = 0;
   bool trace_nan = false;  // these as in TrainerOptions
   bool plan_memory = true;
@@ -43,11 +44,14 @@ class TRIREME_API Job {
   const std::string& output_directory() const;  // where to save
   int epochs() const;
   std::int64_t max_steps() const;  // 0: as many as the epochs have
+  // How the job wants to be trained: epochs, validation, checkpoints, run folder, early stopping.
+  FitOptions fit_options();
 
   bool averages() const;  // [train] has an average: what is to be tested and saved
 
   const data::Batches& train_data();
-  const data::Batches* test_data();  // null if the job names none
+  const data::Batches* validation_data();  // these two are null if the job names none
+  const data::Batches* test_data();
 
   Program& program();  // with gradients and updates once trainer() was called
   Trainer& trainer();

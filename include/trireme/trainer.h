@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "trireme/checkpoint.h"
 #include "trireme/data.h"
 #include "trireme/export.h"
 #include "trireme/metrics.h"
@@ -70,9 +71,23 @@ struct FitOptions {
   std::int64_t max_steps = 0;  // stop after so many; 0: no bound
   // A moving line on a terminal, else a line per epoch and one every ten seconds; on stdout.
   bool progress = true;
-  const data::Batches* validation = nullptr;                 // measured after every epoch
-  std::function<bool(const EpochReport&)> after_epoch = {};  // false stops
+  const data::Batches* validation = nullptr;  // measured after every epoch
+  std::int64_t evaluate_every = 0;            // and after so many steps; 0: not
+  EarlyStopping early_stopping = {};
+  CheckpointOptions checkpoint = {};
+  // A folder for what can be watched: metrics.jsonl, TensorBoard events, checkpoints
+  // (docs/run-folder.md). Empty: none.
+  std::string run = {};
+  std::int64_t log_every = 10;  // steps between two lines of the run folder
+  // Goes on from the newest whole checkpoint of the run, if it has any: see Trainer::resume().
+  // Without it a run folder that holds checkpoints is refused.
+  bool resume = false;
+
+  std::function<bool(const EpochReport&)> after_epoch = {};             // false stops
   std::function<void(std::int64_t step, double loss)> after_step = {};  // steps of this fit, from 1
+  std::function<void(std::int64_t step, const Metrics&)> after_evaluation = {};
+  // Asked after every step, for signals and the like: true ends fit after a last checkpoint.
+  std::function<bool()> stop = {};
 };
 
 // Trains, measures and saves one Program. Data columns are fed to the inputs of the same name;
@@ -85,8 +100,9 @@ class TRIREME_API Trainer {
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
 
-  // Gives what was measured in the last epoch. A second fit goes on where the first ended.
-  // Errors: numeric, as trace_nan says; whatever the data's reader throws.
+  // Gives what was measured in the last epoch. A second fit goes on with a new epoch.
+  // Errors: numeric, as trace_nan says; usage, for a run folder in use by another process or with
+  // checkpoints and no .resume; io; as resume(); whatever the data's reader throws.
   Metrics fit(const data::Batches& batches, const FitOptions& options = {});
   Metrics evaluate(const data::Batches& batches);  // "loss" and all metrics; changes nothing
   // The value for all examples, joined along axis 0. Errors: usage, if axis 0 is not the batch.
@@ -96,7 +112,19 @@ class TRIREME_API Trainer {
   AveragedParameters averaged();
 
   void save(const std::string& directory, const SaveOptions& options);
+
+  // All that training depends on: parameters with the optimizer's state, counters, place in the data
+  // (docs/formats/checkpoint.md). Written in one step: a checkpoint is there whole or not at all.
+  // Errors: io; usage, for a folder that holds something else.
+  void save_checkpoint(const std::string& directory);
+  // Goes back to a checkpoint, or to the newest whole one of a folder of them or of a run folder;
+  // those that are damaged are passed over with a warning. The next fit then goes on with the fit
+  // that was interrupted, at the very batch, and ends bit for bit as it would have ended: give it
+  // the same data and options.
+  // Errors: data, if it is damaged, of another Program or seed, or of a newer format; not_found; io.
+  void resume(const std::string& directory);
   Session& session();
+  std::int64_t steps() const;                   // of training, in all fits
   std::vector<Value> training_fetches() const;  // what every step fetches: the loss first
 
  private:

@@ -2,6 +2,7 @@
 
 // All of Trireme's public interface.
 
+#include "trireme/checkpoint.h"
 #include "trireme/data.h"
 #include "trireme/error.h"
 #include "trireme/functions.h"

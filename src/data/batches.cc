@@ -3,6 +3,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -15,11 +16,13 @@ namespace trireme::data {
 // to kDepth batches waiting. After an error nothing more is made.
 class BatchStream::Reader {
  public:
-  Reader(Dataset dataset, std::int64_t epoch, std::int64_t batch_size, BatchOptions options)
+  Reader(Dataset dataset, std::int64_t epoch, std::int64_t first, std::int64_t batch_size,
+         BatchOptions options)
       : dataset_(std::move(dataset)),
         epoch_(epoch),
         batch_size_(batch_size),
-        drop_last_(options.drop_last) {
+        drop_last_(options.drop_last),
+        position_(static_cast<std::size_t>(first * batch_size)) {
     if (options.prefetch) thread_ = std::thread([this] { run(); });
   }
 
@@ -52,13 +55,12 @@ class BatchStream::Reader {
   static constexpr std::size_t kDepth = 2;
 
   std::optional<Batch> make() {
-    if (position_ == 0) order_ = dataset_.order(epoch_);
+    if (!order_) order_ = dataset_.order(epoch_);
+    if (position_ >= order_->size()) return std::nullopt;
     const std::size_t count =
-        std::min(order_.size() - position_, static_cast<std::size_t>(batch_size_));
-    if (count == 0 || (drop_last_ && count < static_cast<std::size_t>(batch_size_))) {
-      return std::nullopt;
-    }
-    Batch batch = dataset_.gather({order_.data() + position_, count});
+        std::min(order_->size() - position_, static_cast<std::size_t>(batch_size_));
+    if (drop_last_ && count < static_cast<std::size_t>(batch_size_)) return std::nullopt;
+    Batch batch = dataset_.gather({order_->data() + position_, count});
     position_ += count;
     return batch;
   }
@@ -90,8 +92,8 @@ class BatchStream::Reader {
   std::int64_t epoch_;
   std::int64_t batch_size_;
   bool drop_last_;
-  std::vector<std::int64_t> order_;
-  std::size_t position_ = 0;
+  std::optional<std::vector<std::int64_t>> order_;  // made by the first next()
+  std::size_t position_;
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
@@ -127,9 +129,13 @@ std::int64_t Batches::examples() const {
   return options_.drop_last ? n / batch_size_ * batch_size_ : n;
 }
 
-BatchStream Batches::epoch(std::int64_t number) const {
+BatchStream Batches::epoch(std::int64_t number, std::int64_t first) const {
+  if (first < 0 || first > size()) {
+    fail_usage("epoch: cannot begin at batch " + std::to_string(first) + " of " +
+               std::to_string(size()));
+  }
   return BatchStream(
-      std::make_unique<BatchStream::Reader>(dataset_, number, batch_size_, options_));
+      std::make_unique<BatchStream::Reader>(dataset_, number, first, batch_size_, options_));
 }
 
 }  // namespace trireme::data

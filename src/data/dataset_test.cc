@@ -90,6 +90,26 @@ TEST(Batches, ShuffleByEpochWithAndWithoutPrefetch) {
   EXPECT_EQ(sorted(first).back(), 102);
 }
 
+TEST(Batches, BeginInTheMiddleOfAnEpoch) {
+  for (const bool prefetch : {false, true}) {
+    for (const bool drop_last : {false, true}) {
+      const Batches batches = counting(23).shuffle(5).batch(4, {drop_last, prefetch});
+      std::vector<Ids> all;
+      for (const Batch& batch : batches.epoch(2)) {
+        all.push_back(batch.at("id").to_vector<std::int64_t>());
+      }
+      for (std::int64_t first = 0; first <= batches.size(); ++first) {
+        std::vector<Ids> rest;
+        for (const Batch& batch : batches.epoch(2, first)) {
+          rest.push_back(batch.at("id").to_vector<std::int64_t>());
+        }
+        EXPECT_EQ(rest, std::vector<Ids>(all.begin() + first, all.end())) << first;
+      }
+      EXPECT_THROW(batches.epoch(0, batches.size() + 1), Error);
+    }
+  }
+}
+
 TEST(Batches, EmptyDataGivesNoBatch) {
   EXPECT_EQ(ids_of(counting(0).batch(3), 0), Ids{});
   EXPECT_EQ(ids_of(counting(5).take(0).shuffle(1).batch(3), 0), Ids{});

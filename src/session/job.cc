@@ -18,6 +18,8 @@ struct Job::State {
   State(job::Node root, const std::string& path, const JobOptions& options);
 
   void open_data();
+  void open_validation(data::Dataset& training);
+  data::Batches measured(const job::Node& node, std::int64_t limit) const;
   data::Dataset prepared(const job::Node& node, std::int64_t limit) const;
   void build();
   void make_trainer();
@@ -29,7 +31,7 @@ struct Job::State {
   job::Settings settings;
 
   std::optional<job::Columns> columns;
-  std::optional<data::Batches> train, test;
+  std::optional<data::Batches> train, validation, test;
   Program program;
   std::optional<job::Network> network;
   std::unique_ptr<Trainer> trainer;
@@ -44,6 +46,7 @@ Job::State::State(job::Node root_in, const std::string& path, const JobOptions& 
   for (const std::string& setting : options.set) job::override_value(root, setting);
   settings = job::read_settings(root);
   if (options.seed) settings.seed = *options.seed;
+  if (!options.run.empty()) settings.run = options.run;
   if (!options.output.empty()) settings.output_directory = options.output;
   if (settings.output_directory.empty()) settings.output_directory = name;
   job::check_training(settings);
@@ -60,17 +63,32 @@ void Job::State::open_data() {
   const job::DataSettings& data = settings.data;
   data::Dataset training = prepared(*data.train, data.limit);
   columns = job::choose_columns(training, data, *data.train);
+  open_validation(training);
   if (data.shuffle) training = training.shuffle(settings.seed);
   train = training.batch(data.batch);
-  if (data.test == nullptr) return;
-  const data::Dataset testing = prepared(*data.test, data.test_limit);
+  if (data.test != nullptr) test = measured(*data.test, data.test_limit);
+}
+
+// Other data than those trained on, of the same columns.
+data::Batches Job::State::measured(const job::Node& node, std::int64_t limit) const {
+  const data::Dataset dataset = prepared(node, limit);
   for (const data::Column& column : {columns->input, columns->target}) {
-    if (testing.column(column.name).shape != column.shape) {
-      fail_at(*data.test,
-              fmt::format("column \"{}\" has another shape than in data.train", column.name));
+    if (dataset.column(column.name).shape != column.shape) {
+      fail_at(node, fmt::format("column \"{}\" has another shape than in data.train", column.name));
     }
   }
-  test = testing.batch(data.test_batch);
+  return dataset.batch(settings.data.test_batch);
+}
+
+void Job::State::open_validation(data::Dataset& training) {
+  const job::DataSettings& data = settings.data;
+  if (data.validation != nullptr) validation = measured(*data.validation, 0);
+  if (data.validation_split <= 0) return;
+  const auto count = std::max<std::int64_t>(
+      static_cast<std::int64_t>(data.validation_split * static_cast<double>(training.size())), 1);
+  const data::Dataset mixed = training.shuffle(settings.seed);
+  validation = mixed.take(count).batch(data.test_batch);
+  training = mixed.skip(count);
 }
 
 void Job::State::build() {
@@ -84,6 +102,7 @@ void Job::State::build() {
         .batch(batches.batch_size());
   };
   train = checked(*train);
+  if (validation) validation = checked(*validation);
   if (test) test = checked(*test);
 }
 
@@ -125,9 +144,26 @@ int Job::epochs() const { return state_->settings.epochs; }
 bool Job::averages() const { return state_->settings.average != nullptr; }
 std::int64_t Job::max_steps() const { return state_->settings.max_steps; }
 
+FitOptions Job::fit_options() {
+  const job::Settings& settings = state_->settings;
+  FitOptions options{.epochs = settings.epochs, .max_steps = settings.max_steps};
+  options.validation = validation_data();
+  options.evaluate_every = settings.evaluate_every;
+  options.early_stopping = settings.early_stopping;
+  options.checkpoint = settings.checkpoint;
+  options.run = settings.run;
+  options.log_every = settings.log_every;
+  return options;
+}
+
 const data::Batches& Job::train_data() {
   state_->build();
   return *state_->train;
+}
+
+const data::Batches* Job::validation_data() {
+  state_->build();
+  return state_->validation ? &*state_->validation : nullptr;
 }
 
 const data::Batches* Job::test_data() {

@@ -1,5 +1,6 @@
 #include "session/job_settings.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace trireme::job {
@@ -10,6 +11,14 @@ DataSettings read_data(const Node& node) {
   DataSettings data;
   data.train = &table.required("train");
   data.test = table.node("test");
+  data.validation = table.node("validation");
+  data.validation_split = table.number("validation_split", 0);
+  if (const Node* split = table.node("validation_split")) {
+    if (!(data.validation_split >= 0 && data.validation_split < 1)) {
+      fail_at(*split, "must be at least 0 and below 1");
+    }
+    if (data.validation != nullptr) fail_at(*split, "data.validation is given too");
+  }
   data.batch = table.integer("batch", 64, 1);
   data.test_batch = table.integer("test_batch", 256, 1);
   data.limit = table.integer("limit", 0, 0);
@@ -19,6 +28,62 @@ DataSettings read_data(const Node& node) {
   data.target = table.text("target", "");
   table.done();
   return data;
+}
+
+bool has_validation(const DataSettings& data) {
+  return data.validation != nullptr || data.validation_split > 0;
+}
+
+// The metric under `key` and whether "goal" wants it large. Only of a loss it goes without saying.
+Watch read_watch(Table& table, const char* key, const std::string& fallback,
+                 const DataSettings& data) {
+  Watch watch;
+  watch.metric = table.text(key, fallback);
+  const Node* goal = table.node("goal");
+  if (watch.metric.empty()) {
+    if (goal != nullptr) fail_at(*goal, std::string("needs \"") + key + "\"");
+    return watch;
+  }
+  if (!has_validation(data)) {
+    fail_at(table.self(), "watches \"" + watch.metric +
+                              "\", but there are no validation data: set " +
+                              "data.validation or data.validation_split");
+  }
+  const std::string way = table.text("goal", watch.metric == "loss" ? "min" : "");
+  if (way != "min" && way != "max") {
+    fail_at(goal != nullptr ? *goal : table.self(), "goal must be \"min\" or \"max\": is \"" +
+                                                        watch.metric +
+                                                        "\" better when it is small or large?");
+  }
+  watch.larger_better = way == "max";
+  return watch;
+}
+
+void read_checkpoint_table(const Node& node, Settings& settings) {
+  Table table(node);
+  CheckpointOptions& checkpoint = settings.checkpoint;
+  checkpoint.directory = table.text("directory", "");
+  checkpoint.every_epoch = table.boolean("every_epoch", true);
+  checkpoint.every_steps = table.integer("every_steps", 0, 0);
+  checkpoint.every_seconds = table.number("every_seconds", 0);
+  if (!(checkpoint.every_seconds >= 0)) {
+    fail_at(*table.node("every_seconds"), "must not be negative");
+  }
+  const std::int64_t keep = table.integer("keep", checkpoint.keep, 0);
+  checkpoint.keep = static_cast<int>(std::min<std::int64_t>(keep, 1'000'000'000));
+  checkpoint.best = read_watch(table, "best", "", settings.data);
+  table.done();
+}
+
+void read_early_stopping(const Node& node, Settings& settings) {
+  Table table(node);
+  EarlyStopping& early = settings.early_stopping;
+  early.watch = read_watch(table, "metric", "loss", settings.data);
+  const std::int64_t patience = table.integer("patience", early.patience, 1);
+  early.patience = static_cast<int>(std::min<std::int64_t>(patience, 1'000'000'000));
+  early.min_delta = table.number("min_delta", 0);
+  if (!(early.min_delta >= 0)) fail_at(*table.node("min_delta"), "must not be negative");
+  table.done();
 }
 
 void read_train(const Node& node, Settings& settings) {
@@ -42,6 +107,12 @@ void read_train(const Node& node, Settings& settings) {
   settings.epochs = static_cast<int>(epochs);
   settings.max_steps = table.integer("max_steps", 0, 0);
   settings.seed = static_cast<std::uint64_t>(table.integer("seed", 1, 0));
+  settings.evaluate_every = table.integer("evaluate_every", 0, 0);
+  if (settings.evaluate_every > 0 && !has_validation(settings.data)) {
+    fail_at(*table.node("evaluate_every"),
+            "there are no validation data: set data.validation or data.validation_split");
+  }
+  if (const Node* early = table.node("early_stopping")) read_early_stopping(*early, settings);
   table.done();
 }
 
@@ -53,9 +124,12 @@ Settings read_settings(const Node& root) {
   settings.data = read_data(table.required("data"));
   settings.model = &table.required("model");
   read_train(table.required("train"), settings);
+  if (const Node* node = table.node("checkpoint")) read_checkpoint_table(*node, settings);
   if (const Node* node = table.node("output")) {
     Table output(*node);
     settings.output_directory = output.text("directory", "");
+    settings.run = output.text("run", "");
+    settings.log_every = output.integer("log_every", 10, 1);
     output.done();
   }
   table.done();

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "session/job_node.h"
+#include "trireme/checkpoint.h"
 #include "trireme/data.h"
 #include "trireme/job.h"
 
@@ -12,7 +13,9 @@ namespace trireme::job {
 // [data]
 struct DataSettings {
   const Node* train = nullptr;
-  const Node* test = nullptr;  // may be null
+  const Node* test = nullptr;        // may be null
+  const Node* validation = nullptr;  // may be null
+  double validation_split = 0;       // else this share of the training data
   std::int64_t batch = 64;
   std::int64_t test_batch = 256;
   std::int64_t limit = 0;  // examples to train on; 0: all
@@ -36,7 +39,12 @@ struct Settings {
   int epochs = 1;
   std::int64_t max_steps = 0;  // 0: no bound
   std::uint64_t seed = 1;
+  std::int64_t evaluate_every = 0;  // steps; 0: after epochs only
+  EarlyStopping early_stopping;
+  CheckpointOptions checkpoint;
   std::string output_directory;
+  std::string run;  // empty: no run folder
+  std::int64_t log_every = 10;
 };
 
 Settings read_settings(const Node& root);

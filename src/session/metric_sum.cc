@@ -57,6 +57,27 @@ double MetricSum::mean(std::size_t metric) const {
   return numbers_[metric] / static_cast<double>(examples_);
 }
 
+std::vector<std::pair<std::string, double>> MetricSum::sums() const {
+  std::vector<std::pair<std::string, double>> sums;
+  for (std::size_t i = 0; i < metrics_.size(); ++i)
+    sums.emplace_back(metrics_[i].name, numbers_[i]);
+  return sums;
+}
+
+void MetricSum::restore(const std::vector<std::pair<std::string, double>>& sums,
+                        std::int64_t examples) {
+  clear();
+  bool same = sums.size() == metrics_.size();
+  for (std::size_t i = 0; same && i < sums.size(); ++i) {
+    same = sums[i].first == metrics_[i].name;
+    numbers_[i] = sums[i].second;
+  }
+  if (!same) fail_data("the checkpoint was made with other metrics");
+  examples_ = examples;
+}
+
+void MetricSum::clear() { *this = MetricSum(std::vector<Metric>(metrics_)); }
+
 Metrics MetricSum::result() const {
   Metrics result;
   result.examples_ = examples_;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "trireme/metrics.h"
@@ -20,6 +23,11 @@ class MetricSum {
   Metrics result() const;
   std::int64_t examples() const { return examples_; }
   double mean(std::size_t metric) const;  // so far
+
+  // The sums of the means, for a checkpoint, and back. Errors: data, for other metrics.
+  std::vector<std::pair<std::string, double>> sums() const;
+  void restore(const std::vector<std::pair<std::string, double>>& sums, std::int64_t examples);
+  void clear();
 
  private:
   std::vector<Metric> metrics_;

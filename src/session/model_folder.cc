@@ -22,19 +22,19 @@ std::string without_slash(std::string path) {
   return path;
 }
 
-// Errors: usage, if replacing `directory` would lose something that is no saved model.
-void check_replaceable(const std::string& directory) {
+// Errors: usage, if replacing `directory` would lose something that is of another kind.
+void check_replaceable(const std::string& directory, const FolderKind& kind) {
   std::error_code error;
   const fs::file_status status = fs::symlink_status(directory, error);
   if (!fs::exists(status)) return;
   if (fs::is_directory(status) &&
-      (fs::exists(directory + "/" + kModelFile, error) || fs::is_empty(directory, error))) {
+      (fs::exists(directory + "/" + kind.file, error) || fs::is_empty(directory, error))) {
     return;
   }
   fail_usage(
-      fmt::format("{} exists and is no saved model; it is left as it is\n"
+      fmt::format("{} exists and is no {}; it is left as it is\n"
                   "  hint   choose another folder or remove it",
-                  directory));
+                  directory, kind.name));
 }
 
 // Puts `temporary` where `directory` is; what was there is then called `temporary`.
@@ -56,6 +56,13 @@ void swap_in(const std::string& temporary, const std::string& directory) {
   fail_io(fmt::format("cannot write {}: {}", directory, std::generic_category().message(errno)));
 }
 
+void sync_path(const std::string& directory) {
+  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
 struct Removed {
   std::string path;
   ~Removed() {
@@ -66,17 +73,19 @@ struct Removed {
 
 }  // namespace
 
-void replace_model_folder(const std::string& target,
-                          const std::function<void(const std::string& temporary)>& write) {
+void replace_folder(const std::string& target, const FolderKind& kind,
+                    const std::function<void(const std::string& temporary)>& write) {
   const std::string directory = without_slash(target);
   if (directory.empty()) fail_usage("save: the folder's name is empty");
-  check_replaceable(directory);
+  check_replaceable(directory, kind);
   const std::string parent = fs::path(directory).parent_path().string();
   if (!parent.empty()) make_directories(parent);
   const Removed temporary{fmt::format("{}.tmp.{}", directory, ::getpid())};
   make_directories(temporary.path);
   write(temporary.path);
+  sync_path(temporary.path);
   swap_in(temporary.path, directory);
+  sync_path(parent.empty() ? "." : parent);
 }
 
 }  // namespace trireme

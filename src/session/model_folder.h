@@ -10,10 +10,17 @@ inline constexpr const char* kProgramFile = "program.txt";
 inline constexpr const char* kWeightsFile = "weights.safetensors";
 inline constexpr const char* kModelFile = "model.json";
 
+// What is written as a folder: how messages call it, and the file by which one is known.
+struct FolderKind {
+  const char* name;
+  const char* file;
+};
+inline constexpr FolderKind kSavedModel{"saved model", kModelFile};
+
 // Calls write(temporary) to fill a new folder beside `directory` and then puts it in its place in
-// one step: whatever fails, a saved model that stood there is still whole. What stands there must
-// be a saved model, an empty folder or nothing. Errors: usage, if it is not; io; what write throws.
-void replace_model_folder(const std::string& directory,
-                          const std::function<void(const std::string& temporary)>& write);
+// one step, on the disk too: whatever fails, what stood there is still whole. That must be a folder
+// of the kind, an empty folder or nothing. Errors: usage, if it is not; io; what write throws.
+void replace_folder(const std::string& directory, const FolderKind& kind,
+                    const std::function<void(const std::string& temporary)>& write);
 
 }  // namespace trireme

@@ -112,7 +112,7 @@ void save_model(const Program& program, Session& session, const std::string& dir
   for (const auto& parameter : copy->parameters()) {
     weights.tensors.emplace(parameter->name(), session.parameter(parameter->name()));
   }
-  replace_model_folder(directory, [&](const std::string& folder) {
+  replace_folder(directory, kSavedModel, [&](const std::string& folder) {
     write_file_atomically(folder + "/" + kProgramFile, ir::print(*copy));
     write_safetensors(folder + "/" + kWeightsFile, weights);
     write_file_atomically(folder + "/" + kModelFile, description);

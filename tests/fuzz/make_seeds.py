@@ -18,6 +18,19 @@ def idx():
     yield struct.pack(">BBBBIh", 0, 0, 11, 1, 1, -3)
 
 
+def checkpoint():
+    best = {"value": 0.25, "step": 30}
+    state = {"program": {"name": "net", "xxh128": "00"}, "seed": 2**64 - 1,
+             "data": {"examples": 100, "batch_size": 8}, "runs": 41, "steps": 41, "epoch": 3, "batch": 5,
+             "fit": {"epochs": 3, "steps": 41},
+             "sums": {"examples": 40, "values": {"loss": 0.1, "accuracy": None}},
+             "best_checkpoint": best, "early_stopping": {"best": None, "waited": 2}}
+    yield json.dumps(state).encode()
+    state["early_stopping"]["best"] = best
+    state["epoch"] = -1
+    yield json.dumps(state, indent=2).encode()
+
+
 def csv():  # the first byte chooses options, see csv.cc
     yield b"\x01a,b,target\n1,2.5,3\n-4,5e2,6\n"
     yield b'\x0b"name","x"\r\n"with ""quotes""\nand a line",1\r\nplain,2\r\n'
@@ -59,7 +72,7 @@ def safetensors():
 
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for target in (csv, idx, image, safetensors):
+    for target in (checkpoint, csv, idx, image, safetensors):
         folder = corpus / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for number, seed in enumerate(target()):

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace trireme {
+
+// XXH128 of the bytes (XXH3, seed 0) as 32 hexadecimal digits: what `xxhsum -H2` prints. It finds
+// damage, not forgery.
+std::string checksum(std::string_view bytes);
+
+// CRC-32C (Castagnoli, reflected polynomial 0x82f63b78).
+std::uint32_t crc32c(std::string_view bytes);
+
+}  // namespace trireme

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace trireme {
+
+// Writes a TensorBoard event file: records of a little-endian u64 length, its masked CRC-32C, an
+// Event in protobuf's wire form and its masked CRC-32C. Only scalars, which is all that training
+// has to show.
+class EventFile {
+ public:
+  // A new file in `directory`, named by time, host and process. What other files of the folder say
+  // of steps from `first_step` on is to be forgotten: a run that was resumed does them again.
+  // Errors: io.
+  EventFile(const std::string& directory, std::int64_t first_step);
+
+  // Errors: io.
+  void add(std::int64_t step, const std::vector<std::pair<std::string, double>>& scalars);
+  const std::string& path() const { return path_; }
+
+ private:
+  void write_record(std::string_view event);
+
+  std::string path_;
+  std::ofstream file_;
+};
+
+}  // namespace trireme

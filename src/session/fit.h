@@ -1,0 +1,58 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "session/checkpoint.h"
+#include "session/progress.h"
+#include "session/run_folder.h"
+#include "session/training.h"
+
+namespace trireme {
+
+// One call of Trainer::fit: the loop over epochs and steps, and all that happens between them.
+class Fit {
+ public:
+  // Errors: those of Trainer::fit that can be seen before the first step.
+  Fit(Training& training, const data::Batches& batches, const FitOptions& options);
+  Metrics run();
+
+ private:
+  enum class End { no, enough, early, stopped };  // why training ends
+
+  void check_options() const;
+  void check_watch(const Watch& watch, const char* what) const;
+  void open_folders();
+  void begin();
+  void check_data() const;
+
+  void epoch();
+  void step(const data::Batch& batch);
+  void end_epoch();
+  void log_step();
+  Metrics validate();
+  void observe(const Metrics& validation);  // for the best checkpoint and early stopping
+  bool reached_max_steps() const;
+  bool checkpoint_due() const;
+  void save();
+
+  Training& training_;
+  Progression& at_;
+  const data::Batches& batches_;
+  const FitOptions& options_;
+  Progress progress_;
+  std::unique_ptr<FolderLock> run_lock_, checkpoint_lock_;
+  std::optional<CheckpointFolder> checkpoints_;
+  std::unique_ptr<RunFolder> run_;
+
+  End end_ = End::no;
+  bool improved_ = false;  // by the last evaluation, and not saved yet
+  std::int64_t saved_step_ = -1;
+  std::chrono::steady_clock::time_point saved_at_, epoch_began_;
+  std::int64_t epoch_examples_ = 0;  // read in this epoch by this process
+  std::int64_t logged_examples_ = 0;
+  EpochReport report_;
+};
+
+}  // namespace trireme

@@ -1,0 +1,214 @@
+#include "session/training.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "ir/program.h"
+#include "nn/schedule.h"
+
+namespace trireme {
+namespace {
+
+std::vector<Value> values_of(const std::vector<Metric>& metrics) {
+  std::vector<Value> values;
+  for (const Metric& metric : metrics) values.push_back(metric.value);
+  return values;
+}
+
+// Of the Program's text without the places in the user's files, which change nothing.
+std::string hash_of(const ir::Program& program) {
+  const std::string text = ir::print(program);
+  std::string bare;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    bare += line.substr(0, line.rfind("   // ")) + "\n";
+    at = end + 1;
+  }
+  return checksum(bare);
+}
+
+}  // namespace
+
+std::int64_t examples_in(const data::Batch& batch) {
+  return batch.empty() ? 0 : batch.begin()->second.dim(0);
+}
+
+Training::Training(Program& program_in, TrainerOptions options_in)
+    : program(&program_in), options(std::move(options_in)) {
+  if (!options.loss) fail_usage("Trainer: .loss is not set");
+  if (options.loss.get()->program != &program->ir()) {
+    fail_usage("Trainer: .loss belongs to another Program");
+  }
+  minimize(options.loss, options.optimizer, options.updates);
+  plateau =
+      std::visit([](const auto& rule) { return rule.learning_rate.plateau; }, options.optimizer);
+  all_metrics.push_back({"loss", options.loss});
+  for (const Metric& metric : options.metrics) all_metrics.push_back(metric);
+  for (const Metric& metric : all_metrics) {
+    if (metric.combine == Metric::Combine::mean) training_metrics.push_back(metric);
+  }
+  if (plateau) check_plateau();
+  training_fetches = values_of(training_metrics);
+  sum.emplace(training_metrics);
+  session = std::make_unique<Session>(*program, SessionOptions{.threads = options.threads,
+                                                               .seed = options.seed,
+                                                               .plan_memory = options.plan_memory,
+                                                               .fuse = options.fuse,
+                                                               .interpreter = options.interpreter});
+  if (options.trace_nan) trace = std::make_unique<NanTrace>(*program, *session);
+  program_hash_ = hash_of(program->ir());
+}
+
+void Training::check_plateau() const {
+  std::vector<std::string> names;
+  for (const Metric& metric : training_metrics) names.push_back(metric.name);
+  if (std::find(names.begin(), names.end(), plateau->metric) != names.end()) return;
+  fail_usage(fmt::format("Trainer: the learning rate depends on metric \"{}\"; there are {}",
+                         plateau->metric, fmt::join(names, ", ")));
+}
+
+std::optional<data::Batch> Training::next(data::BatchStream& stream) const {
+  std::optional<data::Batch> batch = stream.next();
+  if (!batch) return batch;
+  std::erase_if(*batch, [this](const auto& column) {
+    for (const auto& input : program->ir().main().arguments) {
+      if (input->name == column.first) return false;
+    }
+    return true;
+  });
+  return batch;
+}
+
+void Training::fail_not_finite(double loss) {
+  const std::string what =
+      fmt::format("the loss is {} in step {} of epoch {}", loss, at.fit_steps + 1, at.epoch + 1);
+  if (trace == nullptr) {
+    fail(ErrorKind::numeric,
+         what +
+             "\n  hint   lower the learning rate or clip the gradient; with trace_nan "
+             "(--trace-nan) the layer that first made it is named");
+  }
+  try {
+    trace->find(training_fetches);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::numeric) throw;
+    fail(ErrorKind::numeric, what + "\n  first  " + error.what());
+  }
+  fail(ErrorKind::numeric, what + "; no layer made it anew, so it was in the data or parameters");
+}
+
+double Training::step(const data::Batch& batch) {
+  if (trace != nullptr) trace->before_step(batch);
+  const std::vector<Tensor> values =
+      session->run(batch, training_fetches, {.training = true, .updates = true});
+  const double loss = values[0].dtype() == f64 ? values[0].item<double>() : values[0].item<float>();
+  if (!std::isfinite(loss)) fail_not_finite(loss);
+  sum->add(values, examples_in(batch));
+  last_values.clear();
+  for (const Tensor& value : values) last_values.push_back(value.cast(f64).data<double>()[0]);
+  ++at.steps;
+  ++at.batch;
+  ++at.fit_steps;
+  return loss;
+}
+
+Metrics Training::evaluate(const data::Batches& batches) {
+  const Undisturbed guard(*session);
+  MetricSum measured(all_metrics);
+  const std::vector<Value> fetches = values_of(all_metrics);
+  data::BatchStream stream = batches.epoch(0);
+  while (std::optional<data::Batch> batch = next(stream)) {
+    measured.add(session->run(*batch, fetches), examples_in(*batch));
+  }
+  return measured.result();
+}
+
+double Training::learning_rate(std::int64_t step) const {
+  const double planned = std::visit(
+      [update = step / options.updates.accumulate](const auto& kind) {
+        return kind.learning_rate.at(update);
+      },
+      options.optimizer);
+  return plateau ? planned * session->parameter(nn::kPlateauFactor).item<double>() : planned;
+}
+
+void Training::report_to_plateau(const Metrics& seen) {
+  if (plateau) trireme::report_to_plateau(*session, *plateau, seen[plateau->metric]);
+}
+
+std::vector<std::pair<std::string, double>> Training::last_numbers() const {
+  std::vector<std::pair<std::string, double>> numbers;
+  for (std::size_t i = 0; i < last_values.size(); ++i) {
+    numbers.emplace_back(training_metrics[i].name, last_values[i]);
+  }
+  return numbers;
+}
+
+CheckpointState Training::checkpoint() {
+  CheckpointState state;
+  state.program = program->ir().name;
+  state.program_hash = program_hash_;
+  state.seed = options.seed;
+  state.examples = examples;
+  state.batch_size = batch_size;
+  state.progression = at;
+  state.progression.runs = session->step();
+  state.progression.sums = sum->sums();
+  state.progression.sum_examples = sum->examples();
+  for (const auto& parameter : program->ir().parameters()) {
+    state.parameters.emplace(parameter->name(), session->parameter(parameter->name()));
+  }
+  return state;
+}
+
+void Training::check_same_model(const CheckpointState& state) const {
+  const std::string other =
+      fmt::format("the checkpoint is of another model ({}, and this is {}): ", state.program,
+                  program->ir().name);
+  for (const auto& parameter : program->ir().parameters()) {
+    const auto found = state.parameters.find(parameter->name());
+    if (found == state.parameters.end()) {
+      fail_data(fmt::format("{}it has no parameter \"{}\"", other, parameter->name()));
+    }
+    const ir::Type& type = parameter->value->type;
+    if (found->second.dtype() != type.dtype ||
+        found->second.shape() != trireme::evaluate(type.shape, {})) {
+      fail_data(fmt::format("{}parameter \"{}\" is {} there and {} here", other, parameter->name(),
+                            found->second.type_str(), type.str()));
+    }
+  }
+  for (const auto& [name, value] : state.parameters) {
+    if (program->ir().find_parameter(name) == nullptr) {
+      fail_data(fmt::format("{}its parameter \"{}\" is not here", other, name));
+    }
+  }
+  if (state.program_hash != program_hash_) {
+    fail_data(other +
+              "the parameters are the same, but the ops are not\n"
+              "  hint   resuming needs the same layers, loss, optimizer and schedule; a schedule "
+              "may depend on the number of epochs and the size of a batch");
+  }
+}
+
+void Training::restore(const CheckpointState& state) {
+  check_same_model(state);
+  if (state.seed != options.seed) {
+    fail_data(fmt::format("the checkpoint was made with seed {}, and this training has seed {}",
+                          state.seed, options.seed));
+  }
+  sum->restore(state.progression.sums, state.progression.sum_examples);
+  for (const auto& [name, value] : state.parameters) session->set_parameter(name, value);
+  at = state.progression;
+  session->set_step(at.runs);
+  examples = state.examples;
+  batch_size = state.batch_size;
+  resumed = true;
+}
+
+}  // namespace trireme
