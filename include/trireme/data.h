@@ -157,6 +157,9 @@ struct LoadOptions {
 // Images: "image" f32[1, 28, 28] in [0, 1] and "label" i64[].
 TRIREME_API Dataset fashion_mnist(std::string_view split, const LoadOptions& options = {});
 TRIREME_API Dataset mnist(std::string_view split, const LoadOptions& options = {});
+// CIFAR-10 as a pack of JPEG pictures, decoded when read: "image" f32[3, 32, 32] in [0, 1] and
+// "label" i64[]. The file is sorted by class, so shuffle.
+TRIREME_API Dataset cifar10(std::string_view split, const LoadOptions& options = {});
 // Housing: "features" f32[n], standardised with mean and deviation of the training rows, and
 // "target" f32[1], the price: in 100,000 dollars (california), in 1,000 dollars (boston). A fixed
 // random 80% of the rows are for training. California: 8 numbers, with missing ones replaced by the

@@ -1,6 +1,5 @@
-#include "data/known.h"
-
 #include "base/error.h"
+#include "data/find.h"
 #include "trireme/data.h"
 
 namespace trireme::data {
@@ -13,16 +12,11 @@ struct Known {
 
 constexpr Known kKnown[] = {{"fashion_mnist", fashion_mnist},
                             {"mnist", mnist},
+                            {"cifar10", cifar10},
                             {"california_housing", california_housing},
                             {"boston_housing", boston_housing}};
 
 }  // namespace
-
-void check_split(const std::string& dataset, std::string_view split) {
-  if (split != "train" && split != "test") {
-    fail_usage(dataset + ": no split \"" + std::string(split) + "\"; there are train and test");
-  }
-}
 
 std::vector<std::string> known_datasets() {
   std::vector<std::string> names;

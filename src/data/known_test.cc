@@ -78,6 +78,28 @@ TEST(Known, Mnist) {
   EXPECT_NEAR(mean_pixel(*train), 0.1307, 5e-5);
 }
 
+TEST(Known, Cifar10) {
+  LOAD_OR_SKIP(train, "cifar10/train");
+  LOAD_OR_SKIP(test, "cifar10/test");
+  EXPECT_EQ(train->size(), 50000);
+  EXPECT_EQ(test->size(), 10000);
+  EXPECT_EQ(test->column("image").shape, (std::vector<std::int64_t>{3, 32, 32}));
+  EXPECT_EQ(test->class_names()[6], "frog");
+  std::vector<std::int64_t> counts(10);
+  double sum[3] = {};
+  for (const Batch& batch : test->batch(1000).epoch(0)) {
+    for (const std::int64_t label : batch.at("label").to_vector<std::int64_t>()) {
+      ++counts.at(static_cast<std::size_t>(label));
+    }
+    const float* image = batch.at("image").data<float>();
+    for (std::int64_t i = 0; i < batch.at("image").elements(); ++i) sum[i / 1024 % 3] += image[i];
+  }
+  for (const std::int64_t count : counts) EXPECT_EQ(count, 1000);
+  // The published means of the channels, which a second JPEG compression hardly moves.
+  const double means[] = {0.4942, 0.4851, 0.4504};
+  for (int c = 0; c < 3; ++c) EXPECT_NEAR(sum[c] / (10000 * 1024.0), means[c], 0.002);
+}
+
 // Features of the training part have mean 0 and deviation 1.
 void expect_standardised(const Dataset& data, std::int64_t numbers) {
   const Batch all = data.all();

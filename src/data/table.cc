@@ -9,7 +9,6 @@
 #include "data/blob.h"
 #include "data/csv.h"
 #include "data/find.h"
-#include "data/known.h"
 #include "data/order.h"
 #include "trireme/data.h"
 
@@ -147,24 +146,13 @@ Dataset csv(const std::string& path, const CsvOptions& options) {
 }
 
 Dataset california_housing(std::string_view split, const LoadOptions& options) {
-  check_split("california_housing", split);
-  static const KnownPlace place{"california_housing",
-                                {"housing", "california_housing"},
-                                "",
-                                "put california_housing.csv into $TRIREME_DATA/housing"};
-  const std::string path = find_data_file(
-      place, {"california_housing.csv.zst", "california_housing.csv.gz", "california_housing.csv"},
-      options.directory);
+  const std::string path =
+      find_part(known_place("california_housing"), split, options.directory)[0];
   return housing(path, {}, "median_house_value", 100000.0, split);
 }
 
 Dataset boston_housing(std::string_view split, const LoadOptions& options) {
-  check_split("boston_housing", split);
-  static const KnownPlace place{"boston_housing",
-                                {"housing", "boston_housing"},
-                                "/usr/lib/python3/dist-packages/sklearn/datasets/data",
-                                "get it with: apt-get install python3-sklearn"};
-  const std::string path = find_data_file(place, {"boston_house_prices.csv"}, options.directory);
+  const std::string path = find_part(known_place("boston_housing"), split, options.directory)[0];
   return housing(path, {.skip_lines = 1}, "MEDV", 1.0, split);
 }
 

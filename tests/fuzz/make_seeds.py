@@ -45,6 +45,14 @@ def image():  # PNG; corpus/image has JPEG
     yield png(2, 2, 8, 0, bytes(2), png_chunk(b"gAMA", struct.pack(">I", 45455)))
 
 
+def image_pack():
+    picture = (pathlib.Path(__file__).parent / "corpus/image/rgb.jpg").read_bytes()
+    record = struct.pack("<BI", 3, len(picture)) + picture
+    yield record
+    yield record * 2
+    yield struct.pack("<BI", 1, 0)
+
+
 def safetensors():
     def pack(header, data):
         text = json.dumps(header).encode()
@@ -59,7 +67,7 @@ def safetensors():
 
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for target in (csv, idx, image, safetensors):
+    for target in (csv, idx, image, image_pack, safetensors):
         folder = corpus / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for number, seed in enumerate(target()):
