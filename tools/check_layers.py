@@ -42,7 +42,7 @@ FLOORS = [
 
 # Which room a public header belongs to: that room implements it, the rooms above may include it.
 PUBLIC_HEADERS = {
-    "dtype": "base", "error": "base", "export": "base", "shape": "base", "tensor": "base",
+    "augment": "data", "dtype": "base", "error": "base", "export": "base", "shape": "base", "tensor": "base",
     "program": "ir", "ops": "ir",
     "loss": "nn", "nn": "nn", "optimizer": "nn",
     "data": "data", "image": "data",

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trireme/augment.h"
 #include "trireme/dtype.h"
 #include "trireme/export.h"
 #include "trireme/tensor.h"
@@ -37,11 +38,14 @@ class TRIREME_API Source {
   virtual const std::vector<std::string>& class_names() const;  // empty if there are no classes
   // The given rows, in this order, in fresh tensors. Rows lie in [0, size()).
   virtual Batch gather(std::span<const std::int64_t> rows) const = 0;
+  // The same where examples look different in every epoch (augmentations).
+  virtual Batch gather_epoch(std::span<const std::int64_t> rows, std::int64_t epoch) const;
 };
 
 struct BatchOptions {
   bool drop_last = false;  // leave out a last batch that is not full
-  bool prefetch = true;    // make batches ahead, on a thread of their own
+  bool prefetch = true;    // make batches ahead, on threads of their own
+  int threads = 1;         // that many; they change the speed, never the batches
 };
 
 class Batches;
@@ -66,10 +70,24 @@ class TRIREME_API Dataset {
   Dataset take(std::int64_t n) const;
   Dataset skip(std::int64_t n) const;
 
-  // Passes every batch through `f`, on the prefetch thread. `f` may change values, columns and
+  // Passes every batch through `f`, on a prefetch thread. `f` may change values, columns and
   // dtypes, but must give as many rows as it gets; it is called with one example here, to learn the
   // new columns, and must be safe to call from several threads.
   Dataset map(std::function<Batch(Batch)> f) const;
+
+  // Augmentations of pictures, for training sets: random changes, others in every epoch. They apply
+  // to the one column of shape f32[channels, height, width], with values in [0, 1]; augment.h has
+  // the options. Errors: usage, if there is no such column or a size does not fit.
+  Dataset random_crop(std::int64_t size, const CropOptions& options = {}) const;
+  Dataset flip(const FlipOptions& options = {}) const;  // left to right
+  Dataset colour_jitter(const JitterOptions& options = {}) const;
+  // A black square of `size` around a random pixel; what lies outside the picture is lost.
+  Dataset cutout(std::int64_t size, const CutoutOptions& options = {}) const;
+  // Mixes every example with the next one of its batch: all f32 columns, and "label" i64[], which
+  // becomes f32[classes], the share of each class. Other columns are refused.
+  Dataset mixup(const MixupOptions& options = {}) const;
+  // (x - mean) / deviation, one of each for each channel, or one for all. Not random.
+  Dataset normalise(const std::vector<float>& mean, const std::vector<float>& deviation) const;
 
   Batches batch(std::int64_t n, BatchOptions options = {}) const;
 
@@ -78,18 +96,20 @@ class TRIREME_API Dataset {
 
   // Rows of the source in the order of one epoch, and what stands in such rows.
   std::vector<std::int64_t> order(std::int64_t epoch) const;
-  Batch gather(std::span<const std::int64_t> source_rows) const;
+  Batch gather(std::span<const std::int64_t> source_rows, std::int64_t epoch = 0) const;
 
  private:
+  Dataset augmented(std::shared_ptr<const Source> source) const;
   Dataset selected(std::int64_t begin, std::int64_t end) const;
   std::int64_t row(std::int64_t i) const;
 
   std::shared_ptr<const Source> source_;
   std::shared_ptr<const std::vector<std::int64_t>> rows_;  // null: all rows of the source
   std::optional<std::uint64_t> seed_;
+  std::uint64_t stages_ = 0;  // augmentations so far
 };
 
-// The batches of one epoch, one after the other. It owns the prefetch thread, which ends with it.
+// The batches of one epoch, one after the other. It owns the prefetch threads, which end with it.
 class TRIREME_API BatchStream {
  public:
   BatchStream(BatchStream&&) noexcept;
@@ -134,6 +154,7 @@ class TRIREME_API Batches {
   std::int64_t examples() const;  // examples in an epoch, without those dropped
   std::int64_t batch_size() const { return batch_size_; }
   const Dataset& dataset() const { return dataset_; }
+  const BatchOptions& options() const { return options_; }
   BatchStream epoch(std::int64_t number) const;
 
  private:

@@ -57,7 +57,7 @@ class MappedSource : public Source {
       : source_(std::move(source)), f_(std::move(f)) {
     if (source_->size() == 0) fail_usage("map: the data set is empty");
     const std::int64_t first = 0;
-    for (const auto& [name, tensor] : gather({&first, 1})) {
+    for (const auto& [name, tensor] : gather_epoch({&first, 1}, 0)) {
       const std::vector<std::int64_t>& shape = tensor.shape();
       columns_.push_back({name, tensor.dtype(), {shape.begin() + 1, shape.end()}});
     }
@@ -67,8 +67,10 @@ class MappedSource : public Source {
   const std::vector<Column>& columns() const override { return columns_; }
   const std::vector<std::string>& class_names() const override { return source_->class_names(); }
 
-  Batch gather(std::span<const std::int64_t> rows) const override {
-    Batch batch = f_(source_->gather(rows));
+  Batch gather(std::span<const std::int64_t> rows) const override { return gather_epoch(rows, 0); }
+
+  Batch gather_epoch(std::span<const std::int64_t> rows, std::int64_t epoch) const override {
+    Batch batch = f_(source_->gather_epoch(rows, epoch));
     for (const auto& [name, tensor] : batch) {
       if (tensor.rank() == 0 || tensor.dim(0) != static_cast<std::int64_t>(rows.size())) {
         fail_usage("map: got " + std::to_string(rows.size()) + " rows, but gave column " + name +
@@ -89,6 +91,10 @@ class MappedSource : public Source {
 const std::vector<std::string>& Source::class_names() const {
   static const std::vector<std::string> none;
   return none;
+}
+
+Batch Source::gather_epoch(std::span<const std::int64_t> rows, std::int64_t) const {
+  return gather(rows);
 }
 
 Dataset::Dataset(std::shared_ptr<const Source> source) : source_(std::move(source)) {
@@ -172,8 +178,8 @@ std::vector<std::int64_t> Dataset::order(std::int64_t epoch) const {
   return result;
 }
 
-Batch Dataset::gather(std::span<const std::int64_t> source_rows) const {
-  return source_->gather(source_rows);
+Batch Dataset::gather(std::span<const std::int64_t> source_rows, std::int64_t epoch) const {
+  return source_->gather_epoch(source_rows, epoch);
 }
 
 Dataset from_tensors(std::map<std::string, Tensor> columns, std::vector<std::string> class_names) {

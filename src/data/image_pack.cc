@@ -39,7 +39,8 @@ class ImagePackSource : public Source {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto row = static_cast<std::size_t>(rows[i]);
       const Tensor decoded = decode(row);
-      bytes_to_planes(decoded.data<std::uint8_t>(), 3, pixels, image.data<float>() + i * 3 * pixels);
+      bytes_to_planes(decoded.data<std::uint8_t>(), 3, pixels,
+                      image.data<float>() + i * 3 * pixels);
       label.data<std::int64_t>()[i] = pack_.records[row].label;
     }
     return {{"image", std::move(image)}, {"label", std::move(label)}};
@@ -96,15 +97,14 @@ ImagePack parse_image_pack(Blob blob, const std::string& name, std::int64_t clas
 
 Dataset image_pack_dataset(ImagePack pack, std::int64_t side,
                            std::vector<std::string> class_names) {
-  return Dataset(
-      std::make_shared<ImagePackSource>(std::move(pack), side, std::move(class_names)));
+  return Dataset(std::make_shared<ImagePackSource>(std::move(pack), side, std::move(class_names)));
 }
 
 Dataset cifar10(std::string_view split, const LoadOptions& options) {
   const std::string path = find_part(known_place("cifar10"), split, options.directory)[0];
-  return image_pack_dataset(parse_image_pack(read_blob_cached(path), path, 10), 32,
-                            {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog",
-                             "horse", "ship", "truck"});
+  return image_pack_dataset(
+      parse_image_pack(read_blob_cached(path), path, 10), 32,
+      {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"});
 }
 
 }  // namespace trireme::data

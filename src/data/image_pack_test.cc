@@ -56,8 +56,7 @@ TEST(ImagePack, GivesPlanesAndLabels) {
   EXPECT_NEAR(batch.at("image").data<float>()[2 * 3 * 1024 - 1], 0.8, 0.005);
   // Rows in another order.
   const std::int64_t rows[] = {1, 1, 0};
-  EXPECT_TRUE(
-      equal(data.gather(rows).at("label"), Tensor::from<std::int64_t>({3}, {0, 0, 2})));
+  EXPECT_TRUE(equal(data.gather(rows).at("label"), Tensor::from<std::int64_t>({3}, {0, 0, 2})));
 }
 
 TEST(ImagePack, NamesRecordAndByteOfDamage) {

@@ -60,8 +60,12 @@ void Job::State::open_data() {
   const job::DataSettings& data = settings.data;
   data::Dataset training = prepared(*data.train, data.limit);
   columns = job::choose_columns(training, data, *data.train);
+  if (data.augment != nullptr) {
+    training = job::augmented(training, *data.augment, settings.seed);
+    columns = job::choose_columns(training, data, *data.train);
+  }
   if (data.shuffle) training = training.shuffle(settings.seed);
-  train = training.batch(data.batch);
+  train = training.batch(data.batch, {.threads = data.workers});
   if (data.test == nullptr) return;
   const data::Dataset testing = prepared(*data.test, data.test_limit);
   for (const data::Column& column : {columns->input, columns->target}) {
@@ -70,7 +74,7 @@ void Job::State::open_data() {
               fmt::format("column \"{}\" has another shape than in data.train", column.name));
     }
   }
-  test = testing.batch(data.test_batch);
+  test = testing.batch(data.test_batch, {.threads = data.workers});
 }
 
 void Job::State::build() {
@@ -81,7 +85,7 @@ void Job::State::build() {
   const std::int64_t classes = network->logits.dim(-1).constant();
   const auto checked = [&](const data::Batches& batches) {
     return job::check_labels(batches.dataset(), columns->target.name, classes)
-        .batch(batches.batch_size());
+        .batch(batches.batch_size(), batches.options());
   };
   train = checked(*train);
   if (test) test = checked(*test);
