@@ -45,7 +45,7 @@ PUBLIC_HEADERS = {
     "augment": "data", "dtype": "base", "error": "base", "export": "base", "shape": "base", "tensor": "base",
     "program": "ir", "ops": "ir",
     "loss": "nn", "nn": "nn", "optimizer": "nn",
-    "data": "data", "image": "data",
+    "data": "data", "image": "data", "known_data": "data", "readers": "data",
     "inspect": "session", "job": "session", "metrics": "session", "saved_model": "session", "session": "session",
     "trainer": "session", "trireme": "session",
 }

@@ -14,15 +14,22 @@
 #include "trireme/augment.h"
 #include "trireme/dtype.h"
 #include "trireme/export.h"
+#include "trireme/known_data.h"
+#include "trireme/readers.h"
 #include "trireme/tensor.h"
 
 namespace trireme::data {
+
+// readers.h and known_data.h say where data sets come from.
 
 // One named value of every example: {"image", f32, {1, 28, 28}} or {"label", i64, {}}.
 struct Column {
   std::string name;
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;  // of one example
+  // Of a column of ids: they lie in [0, ids), and these are the words they stand for, if any.
+  std::int64_t ids = 0;
+  std::vector<std::string> words = {};
 };
 
 // Some examples side by side: for each column a Tensor whose axis 0 counts the examples.
@@ -167,52 +174,5 @@ class TRIREME_API Batches {
 // Errors: usage, if they differ in rows or are scalars.
 TRIREME_API Dataset from_tensors(std::map<std::string, Tensor> columns,
                                  std::vector<std::string> class_names = {});
-
-struct LoadOptions {
-  std::string directory = {};  // where the files are; empty: look in the usual places
-};
-
-// The known data sets, split is "train" or "test". They are looked for in the given directory, else
-// in $TRIREME_DATA, in ../shared/data beside the working directory and its parents, and where Debian
-// puts them. Errors: not_found with how to get them; data, if a file is damaged.
-// Images: "image" f32[1, 28, 28] in [0, 1] and "label" i64[].
-TRIREME_API Dataset fashion_mnist(std::string_view split, const LoadOptions& options = {});
-TRIREME_API Dataset mnist(std::string_view split, const LoadOptions& options = {});
-// CIFAR-10 as a pack of JPEG pictures, decoded when read: "image" f32[3, 32, 32] in [0, 1] and
-// "label" i64[]. The file is sorted by class, so shuffle.
-TRIREME_API Dataset cifar10(std::string_view split, const LoadOptions& options = {});
-// Housing: "features" f32[n], standardised with mean and deviation of the training rows, and
-// "target" f32[1], the price: in 100,000 dollars (california), in 1,000 dollars (boston). A fixed
-// random 80% of the rows are for training. California: 8 numbers, with missing ones replaced by the
-// mean, and 5 zeros and ones for the proximity of the ocean. Boston: 13 numbers.
-TRIREME_API Dataset california_housing(std::string_view split, const LoadOptions& options = {});
-TRIREME_API Dataset boston_housing(std::string_view split, const LoadOptions& options = {});
-
-// A known data set by its text name, "fashion_mnist/train". Errors: usage, with the nearest name.
-TRIREME_API Dataset open(std::string_view name, const LoadOptions& options = {});
-TRIREME_API std::vector<std::string> known_datasets();
-
-struct IdxOptions {
-  std::vector<std::string> class_names = {};
-  std::int64_t classes = 0;  // labels must lie below; 0: as many as names, or any if there are none
-};
-
-// IDX files, plain or gzip, u8 images [n, h, w] or [n, h, w, c] and integer labels [n].
-TRIREME_API Dataset idx_images(const std::string& images_path, const std::string& labels_path,
-                               const IdxOptions& options = {});
-
-struct CsvOptions {
-  std::string target = {};                 // the column to predict; empty: the last one
-  std::vector<std::string> features = {};  // empty: all other columns
-  std::vector<std::string> one_hot = {};   // text columns that become zeros and ones, one per word
-  char separator = ',';
-  bool header = true;        // else columns are called "0", "1" ...
-  int skip_lines = 0;        // before the header
-  bool standardise = false;  // features to mean 0 and deviation 1 over the file
-};
-
-// A CSV file, plain, .gz or .zst, read whole: "features" f32[n] and "target" f32[1].
-// Errors: data, naming the line, for a missing value or text where a number belongs.
-TRIREME_API Dataset csv(const std::string& path, const CsvOptions& options = {});
 
 }  // namespace trireme::data

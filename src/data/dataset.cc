@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "data/columns.h"
 #include "data/order.h"
 #include "trireme/data.h"
 
@@ -23,6 +24,16 @@ class TensorSource : public Source {
       const std::vector<std::int64_t>& shape = tensor.shape();
       columns_.push_back({name, tensor.dtype(), {shape.begin() + 1, shape.end()}});
     }
+  }
+
+  // The names, order, ids and words of the columns; dtypes and shapes are those of the tensors.
+  void describe(std::vector<Column> columns) {
+    for (Column& column : columns) {
+      for (const Column& known : columns_) {
+        if (known.name == column.name) column.dtype = known.dtype, column.shape = known.shape;
+      }
+    }
+    columns_ = std::move(columns);
   }
 
   std::int64_t size() const override { return tensors_.begin()->second.dim(0); }
@@ -60,6 +71,11 @@ class MappedSource : public Source {
     for (const auto& [name, tensor] : gather_epoch({&first, 1}, 0)) {
       const std::vector<std::int64_t>& shape = tensor.shape();
       columns_.push_back({name, tensor.dtype(), {shape.begin() + 1, shape.end()}});
+      for (const Column& before : source_->columns()) {
+        if (before.name != name || before.dtype != tensor.dtype()) continue;
+        columns_.back().ids = before.ids;
+        columns_.back().words = before.words;
+      }
     }
   }
 
@@ -184,6 +200,21 @@ Batch Dataset::gather(std::span<const std::int64_t> source_rows, std::int64_t ep
 
 Dataset from_tensors(std::map<std::string, Tensor> columns, std::vector<std::string> class_names) {
   return Dataset(std::make_shared<TensorSource>(std::move(columns), std::move(class_names)));
+}
+
+Dataset from_columns(std::vector<std::pair<Column, Tensor>> columns,
+                     std::vector<std::string> class_names) {
+  std::map<std::string, Tensor> tensors;
+  std::vector<Column> described;
+  for (auto& [column, tensor] : columns) {
+    if (!tensors.emplace(column.name, std::move(tensor)).second) {
+      fail_usage("two columns are called \"" + column.name + "\"");
+    }
+    described.push_back(std::move(column));
+  }
+  auto source = std::make_shared<TensorSource>(std::move(tensors), std::move(class_names));
+  source->describe(std::move(described));
+  return Dataset(std::move(source));
 }
 
 }  // namespace trireme::data

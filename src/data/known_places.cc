@@ -54,6 +54,21 @@ std::vector<KnownPlace> make_places() {
        "/usr/lib/python3/dist-packages/sklearn/datasets/data",
        "get it with: apt-get install python3-sklearn",
        train_and_test(boston, boston)},
+      {"adult",
+       {"ctr", "adult"},
+       "",
+       "put adult-train.csv and adult-test.csv into $TRIREME_DATA/ctr",
+       train_and_test(packed("adult-train.csv"), packed("adult-test.csv"))},
+      {"movielens",
+       {"movielens"},
+       "",
+       "put ratings.csv of MovieLens into $TRIREME_DATA/movielens",
+       train_and_test(packed("ratings.csv"), packed("ratings.csv"))},
+      {"frappe",
+       {"ctr", "frappe"},
+       "",
+       "put frappe.validation.libfm and frappe.test.libfm into $TRIREME_DATA/ctr",
+       train_and_test(packed("frappe.validation.libfm"), packed("frappe.test.libfm"))},
   };
 }
 

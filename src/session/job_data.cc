@@ -42,12 +42,35 @@ std::vector<std::string> texts(Table& table, const char* key) {
   return result;
 }
 
+data::Missing read_missing(Table& table, double* constant) {
+  const Node* node = table.node("missing");
+  if (node == nullptr) return data::Missing::error;
+  if (node->kind == Node::Kind::integer || node->kind == Node::Kind::number) {
+    *constant =
+        node->kind == Node::Kind::integer ? static_cast<double>(node->integer) : node->number;
+    return data::Missing::constant;
+  }
+  const std::string policy = table.text("missing", "");
+  if (policy == "mean") return data::Missing::mean;
+  if (policy == "error") return data::Missing::error;
+  fail_at(*node, "must be \"error\", \"mean\" or a number, but is " + kind_text(*node));
+}
+
 data::Dataset open_csv(Table& table, const std::string& directory) {
   data::CsvOptions options;
   const std::string path = path_in(directory, table.text("csv", ""));
   options.target = table.text("target", "");
   options.features = texts(table, "features");
   options.one_hot = texts(table, "one_hot");
+  options.categories = texts(table, "categories");
+  options.integers = texts(table, "integers");
+  options.names = texts(table, "names");
+  options.named = table.boolean("named", false);
+  options.classes = table.boolean("classes", false);
+  options.missing = read_missing(table, &options.missing_value);
+  options.missing_word = table.text("missing_word", "");
+  options.fit = table.text("fit", "");
+  if (!options.fit.empty()) options.fit = path_in(directory, options.fit);
   options.standardise = table.boolean("standardise", false);
   options.header = table.boolean("header", true);
   const std::string separator = table.text("separator", ",");
@@ -68,6 +91,13 @@ data::Dataset open_idx(Table& table, const std::string& directory) {
   return data::idx_images(images, labels, options);
 }
 
+data::Dataset open_libsvm(Table& table, const std::string& directory) {
+  const std::string path = path_in(directory, table.text("libsvm", ""));
+  const data::LibsvmOptions options{table.integer("ids", 0, 0), table.boolean("zero_one", false)};
+  table.done();
+  return data::libsvm(path, options);
+}
+
 }  // namespace
 
 data::Dataset open_dataset(const Node& node, const std::string& directory) {
@@ -80,6 +110,7 @@ data::Dataset open_dataset(const Node& node, const std::string& directory) {
   }
   Table table(node);
   if (table.has("csv")) return open_csv(table, directory);
+  if (table.has("libsvm")) return open_libsvm(table, directory);
   if (table.has("images")) return open_idx(table, directory);
   fail_at(node,
           "must name a data set (\"mnist/train\"), or be { csv = \"file\" } or "
