@@ -61,4 +61,25 @@ struct LibsvmOptions {
 // Errors: data, naming the line.
 TRIREME_API Dataset libsvm(const std::string& path, const LibsvmOptions& options = {});
 
+struct FolderOptions {
+  std::int64_t height = 0;  // resize all pictures to this; 0: all must be of one size
+  std::int64_t width = 0;   // both or none
+  int channels = 3;         // 1: gray
+};
+
+// PNG and JPEG pictures in one subfolder for each class: "image" f32[channels, height, width] in
+// [0, 1] and "label" i64[]. Classes and pictures are sorted by name; a picture is read when its batch
+// is. Errors: not_found; data, if there are none; when read, data, naming a file that is damaged or
+// of another size.
+TRIREME_API Dataset image_folder(const std::string& path, const FolderOptions& options = {});
+
+// A record file (docs/formats/records.md), mapped into memory: any data set, with a checksum for
+// each example, which is checked when it is read. Errors: not_found, io; data, naming the byte.
+TRIREME_API Dataset records(const std::string& path);
+
+// Writes a record file, unshuffled and as epoch 0 is; beside its place and then renamed. Pictures
+// whose values are all a byte / 255 take a byte for each. Errors: usage, if the data set is empty;
+// io; what reading throws.
+TRIREME_API void write_records(const std::string& path, const Dataset& dataset);
+
 }  // namespace trireme::data

@@ -8,11 +8,12 @@
 namespace trireme {
 namespace {
 
-bool names_a_csv_file(const std::string& name) {
-  for (const char* end : {".csv", ".csv.gz", ".csv.zst"}) {
-    if (name.ends_with(end)) return true;
+// Whether a file's name ends so, packed or not.
+bool ends_in(std::string name, const char* end) {
+  for (const char* packed : {".gz", ".zst"}) {
+    if (name.ends_with(packed)) name.resize(name.size() - std::string(packed).size());
   }
-  return false;
+  return name.ends_with(end);
 }
 
 std::string path_in(const std::string& directory, const std::string& path) {
@@ -23,7 +24,13 @@ std::string path_in(const std::string& directory, const std::string& path) {
 }  // namespace
 
 data::Dataset open_data(const std::string& specification, const std::string& directory) {
-  if (names_a_csv_file(specification)) return data::csv(path_in(directory, specification));
+  const std::string path = path_in(directory, specification);
+  if (ends_in(specification, ".csv")) return data::csv(path);
+  if (ends_in(specification, ".libsvm") || ends_in(specification, ".libfm")) {
+    return data::libsvm(path);
+  }
+  if (specification.ends_with(".trec")) return data::records(path);
+  if (std::filesystem::is_directory(path)) return data::image_folder(path);
   return data::open(specification);
 }
 
@@ -98,6 +105,25 @@ data::Dataset open_libsvm(Table& table, const std::string& directory) {
   return data::libsvm(path, options);
 }
 
+data::Dataset open_folder(Table& table, const std::string& directory) {
+  const std::string path = path_in(directory, table.text("folder", ""));
+  data::FolderOptions options;
+  if (table.has("size")) {
+    const std::vector<std::int64_t> size = table.sizes("size", {}, 2);
+    options.height = size[0];
+    options.width = size[1];
+  }
+  options.channels = static_cast<int>(table.size("channels", 3));
+  table.done();
+  return data::image_folder(path, options);
+}
+
+data::Dataset open_records(Table& table, const std::string& directory) {
+  const std::string path = path_in(directory, table.text("records", ""));
+  table.done();
+  return data::records(path);
+}
+
 }  // namespace
 
 data::Dataset open_dataset(const Node& node, const std::string& directory) {
@@ -110,11 +136,13 @@ data::Dataset open_dataset(const Node& node, const std::string& directory) {
   }
   Table table(node);
   if (table.has("csv")) return open_csv(table, directory);
+  if (table.has("folder")) return open_folder(table, directory);
+  if (table.has("records")) return open_records(table, directory);
   if (table.has("libsvm")) return open_libsvm(table, directory);
   if (table.has("images")) return open_idx(table, directory);
   fail_at(node,
-          "must name a data set (\"mnist/train\"), or be { csv = \"file\" } or "
-          "{ images = \"file\", labels = \"file\" }");
+          "must name a data set (\"mnist/train\"), or be a table with csv, images, libsvm, folder "
+          "or records");
 }
 
 Columns choose_columns(const data::Dataset& dataset, const DataSettings& settings,
