@@ -208,6 +208,7 @@ TEST(Csv, NamesTheLineOfAMistake) {
   EXPECT_THAT(load("a,b\n1,\"2\n3,4\n"), HasSubstr("t.csv:2: a quote is not closed"));
   EXPECT_THAT(load("a,b\n1,\"2\"3\n"), HasSubstr("t.csv:2: text after a closing quote"));
   EXPECT_THAT(load(""), HasSubstr("no rows"));
+  EXPECT_THAT(load("a,b\n"), HasSubstr("a header, but no rows"));
   EXPECT_THAT(error_of([] { table_from_csv("alpha,beta\n1,2\n", "t", {.target = "bet"}); }),
               HasSubstr("did you mean \"beta\"?"));
 }

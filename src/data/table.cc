@@ -133,7 +133,9 @@ class Builder {
 
   void add_matrix() {
     const bool only_ids = matrix_.empty() && !columns_.empty();
-    if (!only_ids) add_numbers("features", matrix_);
+    if (only_ids) return;
+    add_numbers("features", matrix_);
+    std::rotate(columns_.begin(), columns_.end() - 1, columns_.end());  // it comes first
   }
 
   void add_ids(std::size_t c, Words words) {
@@ -211,6 +213,7 @@ class Builder {
 
 CsvTable read_table(std::string_view text, const std::string& name, const CsvOptions& options) {
   CsvTable table = parse_csv(text, name, {options.separator, options.header, options.skip_lines});
+  if (table.rows() == 0) fail_data(name + ": the file has a header, but no rows");
   if (!options.names.empty()) {
     if (options.header) fail_usage(name + ": names of columns are for files without header");
     if (options.names.size() != table.header.size()) {
