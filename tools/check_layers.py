@@ -42,10 +42,10 @@ FLOORS = [
 
 # Which room a public header belongs to: that room implements it, the rooms above may include it.
 PUBLIC_HEADERS = {
-    "dtype": "base", "error": "base", "export": "base", "shape": "base", "tensor": "base",
+    "augment": "data", "dtype": "base", "error": "base", "export": "base", "shape": "base", "tensor": "base",
     "program": "ir", "ops": "ir",
     "functions": "nn", "loss": "nn", "nn": "nn", "optimizer": "nn",
-    "data": "data", "image": "data",
+    "data": "data", "image": "data", "known_data": "data", "readers": "data",
     "checkpoint": "session", "inspect": "session", "job": "session", "metrics": "session", "saved_model": "session", "session": "session",
     "trainer": "session", "trireme": "session",
 }

@@ -11,17 +11,25 @@
 #include <string_view>
 #include <vector>
 
+#include "trireme/augment.h"
 #include "trireme/dtype.h"
 #include "trireme/export.h"
+#include "trireme/known_data.h"
+#include "trireme/readers.h"
 #include "trireme/tensor.h"
 
 namespace trireme::data {
+
+// readers.h and known_data.h say where data sets come from.
 
 // One named value of every example: {"image", f32, {1, 28, 28}} or {"label", i64, {}}.
 struct Column {
   std::string name;
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;  // of one example
+  // Of a column of ids: they lie in [0, ids), and these are the words they stand for, if any.
+  std::int64_t ids = 0;
+  std::vector<std::string> words = {};
 };
 
 // Some examples side by side: for each column a Tensor whose axis 0 counts the examples.
@@ -37,11 +45,14 @@ class TRIREME_API Source {
   virtual const std::vector<std::string>& class_names() const;  // empty if there are no classes
   // The given rows, in this order, in fresh tensors. Rows lie in [0, size()).
   virtual Batch gather(std::span<const std::int64_t> rows) const = 0;
+  // The same where examples look different in every epoch (augmentations).
+  virtual Batch gather_epoch(std::span<const std::int64_t> rows, std::int64_t epoch) const;
 };
 
 struct BatchOptions {
   bool drop_last = false;  // leave out a last batch that is not full
-  bool prefetch = true;    // make batches ahead, on a thread of their own
+  bool prefetch = true;    // make batches ahead, on threads of their own
+  int threads = 1;         // that many; they change the speed, never the batches
 };
 
 class Batches;
@@ -66,10 +77,24 @@ class TRIREME_API Dataset {
   Dataset take(std::int64_t n) const;
   Dataset skip(std::int64_t n) const;
 
-  // Passes every batch through `f`, on the prefetch thread. `f` may change values, columns and
+  // Passes every batch through `f`, on a prefetch thread. `f` may change values, columns and
   // dtypes, but must give as many rows as it gets; it is called with one example here, to learn the
   // new columns, and must be safe to call from several threads.
   Dataset map(std::function<Batch(Batch)> f) const;
+
+  // Augmentations of pictures, for training sets: random changes, others in every epoch. They apply
+  // to the one column of shape f32[channels, height, width], with values in [0, 1]; augment.h has
+  // the options. Errors: usage, if there is no such column or a size does not fit.
+  Dataset random_crop(std::int64_t size, const CropOptions& options = {}) const;
+  Dataset flip(const FlipOptions& options = {}) const;  // left to right
+  Dataset colour_jitter(const JitterOptions& options = {}) const;
+  // A black square of `size` around a random pixel; what lies outside the picture is lost.
+  Dataset cutout(std::int64_t size, const CutoutOptions& options = {}) const;
+  // Mixes every example with the next one of its batch: all f32 columns, and "label" i64[], which
+  // becomes f32[classes], the share of each class. Other columns are refused.
+  Dataset mixup(const MixupOptions& options = {}) const;
+  // (x - mean) / deviation, one of each for each channel, or one for all. Not random.
+  Dataset normalise(const std::vector<float>& mean, const std::vector<float>& deviation) const;
 
   Batches batch(std::int64_t n, BatchOptions options = {}) const;
 
@@ -78,18 +103,20 @@ class TRIREME_API Dataset {
 
   // Rows of the source in the order of one epoch, and what stands in such rows.
   std::vector<std::int64_t> order(std::int64_t epoch) const;
-  Batch gather(std::span<const std::int64_t> source_rows) const;
+  Batch gather(std::span<const std::int64_t> source_rows, std::int64_t epoch = 0) const;
 
  private:
+  Dataset augmented(std::shared_ptr<const Source> source) const;
   Dataset selected(std::int64_t begin, std::int64_t end) const;
   std::int64_t row(std::int64_t i) const;
 
   std::shared_ptr<const Source> source_;
   std::shared_ptr<const std::vector<std::int64_t>> rows_;  // null: all rows of the source
   std::optional<std::uint64_t> seed_;
+  std::uint64_t stages_ = 0;  // augmentations so far
 };
 
-// The batches of one epoch, one after the other. It owns the prefetch thread, which ends with it.
+// The batches of one epoch, one after the other. It owns the prefetch threads, which end with it.
 class TRIREME_API BatchStream {
  public:
   BatchStream(BatchStream&&) noexcept;
@@ -134,6 +161,7 @@ class TRIREME_API Batches {
   std::int64_t examples() const;  // examples in an epoch, without those dropped
   std::int64_t batch_size() const { return batch_size_; }
   const Dataset& dataset() const { return dataset_; }
+  const BatchOptions& options() const { return options_; }
   // The batches of one epoch from batch `first` on: the same as after reading over those before it.
   // Errors: usage, if there are fewer.
   BatchStream epoch(std::int64_t number, std::int64_t first = 0) const;
@@ -148,49 +176,5 @@ class TRIREME_API Batches {
 // Errors: usage, if they differ in rows or are scalars.
 TRIREME_API Dataset from_tensors(std::map<std::string, Tensor> columns,
                                  std::vector<std::string> class_names = {});
-
-struct LoadOptions {
-  std::string directory = {};  // where the files are; empty: look in the usual places
-};
-
-// The known data sets, split is "train" or "test". They are looked for in the given directory, else
-// in $TRIREME_DATA, in ../shared/data beside the working directory and its parents, and where Debian
-// puts them. Errors: not_found with how to get them; data, if a file is damaged.
-// Images: "image" f32[1, 28, 28] in [0, 1] and "label" i64[].
-TRIREME_API Dataset fashion_mnist(std::string_view split, const LoadOptions& options = {});
-TRIREME_API Dataset mnist(std::string_view split, const LoadOptions& options = {});
-// Housing: "features" f32[n], standardised with mean and deviation of the training rows, and
-// "target" f32[1], the price: in 100,000 dollars (california), in 1,000 dollars (boston). A fixed
-// random 80% of the rows are for training. California: 8 numbers, with missing ones replaced by the
-// mean, and 5 zeros and ones for the proximity of the ocean. Boston: 13 numbers.
-TRIREME_API Dataset california_housing(std::string_view split, const LoadOptions& options = {});
-TRIREME_API Dataset boston_housing(std::string_view split, const LoadOptions& options = {});
-
-// A known data set by its text name, "fashion_mnist/train". Errors: usage, with the nearest name.
-TRIREME_API Dataset open(std::string_view name, const LoadOptions& options = {});
-TRIREME_API std::vector<std::string> known_datasets();
-
-struct IdxOptions {
-  std::vector<std::string> class_names = {};
-  std::int64_t classes = 0;  // labels must lie below; 0: as many as names, or any if there are none
-};
-
-// IDX files, plain or gzip, u8 images [n, h, w] or [n, h, w, c] and integer labels [n].
-TRIREME_API Dataset idx_images(const std::string& images_path, const std::string& labels_path,
-                               const IdxOptions& options = {});
-
-struct CsvOptions {
-  std::string target = {};                 // the column to predict; empty: the last one
-  std::vector<std::string> features = {};  // empty: all other columns
-  std::vector<std::string> one_hot = {};   // text columns that become zeros and ones, one per word
-  char separator = ',';
-  bool header = true;        // else columns are called "0", "1" ...
-  int skip_lines = 0;        // before the header
-  bool standardise = false;  // features to mean 0 and deviation 1 over the file
-};
-
-// A CSV file, plain, .gz or .zst, read whole: "features" f32[n] and "target" f32[1].
-// Errors: data, naming the line, for a missing value or text where a number belongs.
-TRIREME_API Dataset csv(const std::string& path, const CsvOptions& options = {});
 
 }  // namespace trireme::data

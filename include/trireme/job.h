@@ -71,8 +71,9 @@ class TRIREME_API Job {
   std::unique_ptr<State> state_;
 };
 
-// A data set by what a job or command line calls it: a known one ("fashion_mnist/test") or a CSV
-// file ("prices.csv"), sought in `directory` if its name is relative. Errors: usage, not_found, data.
+// A data set by what a job or command line calls it: a known one ("fashion_mnist/test"), a file
+// ("prices.csv", "rows.libsvm", "mine.trec") or a folder of pictures, sought in `directory` if its
+// name is relative. Errors: usage, not_found, data.
 TRIREME_API data::Dataset open_data(const std::string& specification,
                                     const std::string& directory = "");
 

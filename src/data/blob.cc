@@ -5,11 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "base/cache.h"
 #include "base/error.h"
@@ -91,6 +93,26 @@ Blob Blob::own(std::string content) {
 
 Blob read_blob(const std::string& path) {
   return Blob::own(decompress(read_file(path), path, kLimit));
+}
+
+Blob map_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int error = errno;
+  struct stat status{};
+  if (fd < 0 || ::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) {
+    if (fd >= 0) ::close(fd);
+    const bool none = fd < 0 && error == ENOENT;
+    fail(none ? ErrorKind::not_found : ErrorKind::io,
+         "cannot read " + path + ": " +
+             (fd < 0 ? std::generic_category().message(error) : "it is empty or no plain file"));
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  ::close(fd);
+  if (memory == MAP_FAILED) fail_io("cannot map " + path + " into memory");
+  return {std::shared_ptr<const void>(
+              memory, [size](const void* p) { ::munmap(const_cast<void*>(p), size); }),
+          {static_cast<const char*>(memory), size}};
 }
 
 Blob read_blob_cached(const std::string& path) {

@@ -23,6 +23,9 @@ std::string decompress(std::string_view packed, const std::string& name, std::si
 // The content of a file, unpacked as decompress() does. Errors: not_found, io, data.
 Blob read_blob(const std::string& path);
 
+// A file as it is, mapped into memory. Errors: not_found, io.
+Blob map_file(const std::string& path);
+
 // Like read_blob, but what a packed file holds is kept below cache_directory()/data and mapped into
 // memory the next time, which takes no time. A kept file is found by path, size and time of the
 // packed file; one that is gone, or that cannot be written, is not an error.

@@ -145,7 +145,8 @@ std::vector<double> CsvTable::numbers(std::size_t column, bool allow_missing) co
       result.push_back(*number);
     } else if (!cell.empty()) {
       fail_data(at_line(name, lines[row]) + "column \"" + header[column] + "\": \"" +
-                cell.substr(0, 40) + "\" is not a number");
+                cell.substr(0, 40) +
+                "\" is not a number; a column of words can be one_hot or one of the categories");
     } else if (allow_missing) {
       result.push_back(std::numeric_limits<double>::quiet_NaN());
     } else {

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "data/columns.h"
 #include "data/order.h"
 #include "trireme/data.h"
 
@@ -23,6 +24,16 @@ class TensorSource : public Source {
       const std::vector<std::int64_t>& shape = tensor.shape();
       columns_.push_back({name, tensor.dtype(), {shape.begin() + 1, shape.end()}});
     }
+  }
+
+  // The names, order, ids and words of the columns; dtypes and shapes are those of the tensors.
+  void describe(std::vector<Column> columns) {
+    for (Column& column : columns) {
+      for (const Column& known : columns_) {
+        if (known.name == column.name) column.dtype = known.dtype, column.shape = known.shape;
+      }
+    }
+    columns_ = std::move(columns);
   }
 
   std::int64_t size() const override { return tensors_.begin()->second.dim(0); }
@@ -57,9 +68,14 @@ class MappedSource : public Source {
       : source_(std::move(source)), f_(std::move(f)) {
     if (source_->size() == 0) fail_usage("map: the data set is empty");
     const std::int64_t first = 0;
-    for (const auto& [name, tensor] : gather({&first, 1})) {
+    for (const auto& [name, tensor] : gather_epoch({&first, 1}, 0)) {
       const std::vector<std::int64_t>& shape = tensor.shape();
       columns_.push_back({name, tensor.dtype(), {shape.begin() + 1, shape.end()}});
+      for (const Column& before : source_->columns()) {
+        if (before.name != name || before.dtype != tensor.dtype()) continue;
+        columns_.back().ids = before.ids;
+        columns_.back().words = before.words;
+      }
     }
   }
 
@@ -67,8 +83,10 @@ class MappedSource : public Source {
   const std::vector<Column>& columns() const override { return columns_; }
   const std::vector<std::string>& class_names() const override { return source_->class_names(); }
 
-  Batch gather(std::span<const std::int64_t> rows) const override {
-    Batch batch = f_(source_->gather(rows));
+  Batch gather(std::span<const std::int64_t> rows) const override { return gather_epoch(rows, 0); }
+
+  Batch gather_epoch(std::span<const std::int64_t> rows, std::int64_t epoch) const override {
+    Batch batch = f_(source_->gather_epoch(rows, epoch));
     for (const auto& [name, tensor] : batch) {
       if (tensor.rank() == 0 || tensor.dim(0) != static_cast<std::int64_t>(rows.size())) {
         fail_usage("map: got " + std::to_string(rows.size()) + " rows, but gave column " + name +
@@ -89,6 +107,10 @@ class MappedSource : public Source {
 const std::vector<std::string>& Source::class_names() const {
   static const std::vector<std::string> none;
   return none;
+}
+
+Batch Source::gather_epoch(std::span<const std::int64_t> rows, std::int64_t) const {
+  return gather(rows);
 }
 
 Dataset::Dataset(std::shared_ptr<const Source> source) : source_(std::move(source)) {
@@ -172,12 +194,27 @@ std::vector<std::int64_t> Dataset::order(std::int64_t epoch) const {
   return result;
 }
 
-Batch Dataset::gather(std::span<const std::int64_t> source_rows) const {
-  return source_->gather(source_rows);
+Batch Dataset::gather(std::span<const std::int64_t> source_rows, std::int64_t epoch) const {
+  return source_->gather_epoch(source_rows, epoch);
 }
 
 Dataset from_tensors(std::map<std::string, Tensor> columns, std::vector<std::string> class_names) {
   return Dataset(std::make_shared<TensorSource>(std::move(columns), std::move(class_names)));
+}
+
+Dataset from_columns(std::vector<std::pair<Column, Tensor>> columns,
+                     std::vector<std::string> class_names) {
+  std::map<std::string, Tensor> tensors;
+  std::vector<Column> described;
+  for (auto& [column, tensor] : columns) {
+    if (!tensors.emplace(column.name, std::move(tensor)).second) {
+      fail_usage("two columns are called \"" + column.name + "\"");
+    }
+    described.push_back(std::move(column));
+  }
+  auto source = std::make_shared<TensorSource>(std::move(tensors), std::move(class_names));
+  source->describe(std::move(described));
+  return Dataset(std::move(source));
 }
 
 }  // namespace trireme::data

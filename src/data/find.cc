@@ -52,4 +52,19 @@ std::string find_data_file(const KnownPlace& place, const std::vector<std::strin
                                  place.advice + ", or name the directory that has it");
 }
 
+std::vector<std::string> find_part(const KnownPlace& place, std::string_view split,
+                                   const std::string& directory) {
+  for (const KnownPart& part : place.parts) {
+    if (part.split != split) continue;
+    std::vector<std::string> paths;
+    for (const auto& names : part.files) paths.push_back(find_data_file(place, names, directory));
+    return paths;
+  }
+  std::string message = place.name + ": no split \"" + std::string(split) + "\"; there are";
+  for (const KnownPart& part : place.parts) {
+    message += (&part == &place.parts.front() ? " " : " and ") + part.split;
+  }
+  fail_usage(message);
+}
+
 }  // namespace trireme::data

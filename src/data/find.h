@@ -1,9 +1,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trireme::data {
+
+// One part of a data set and its files, each of them by any of some names.
+struct KnownPart {
+  std::string split;  // "train"
+  std::vector<std::vector<std::string>> files;
+};
 
 // A data set that people know by name and the places where its files may be.
 struct KnownPlace {
@@ -11,6 +18,7 @@ struct KnownPlace {
   std::vector<std::string> folders;  // its folder below a data directory, any of these names
   std::string system_folder;         // where a Debian package puts it; may be empty
   std::string advice;                // how to get it: "apt-get install dataset-fashion-mnist"
+  std::vector<KnownPart> parts;
 };
 
 // The path of the first of `files` (alternatives, such as with and without ".gz") that exists: in
@@ -19,5 +27,13 @@ struct KnownPlace {
 // the system folder. Errors: not_found, one line that says where was looked and how to get it.
 std::string find_data_file(const KnownPlace& place, const std::vector<std::string>& files,
                            const std::string& directory);
+
+// The files of one part. Errors: as find_data_file; usage, for a part that there is not.
+std::vector<std::string> find_part(const KnownPlace& place, std::string_view split,
+                                   const std::string& directory);
+
+// All data sets that have names, and one of them. Precondition: there is one of that name.
+const std::vector<KnownPlace>& known_places();
+const KnownPlace& known_place(std::string_view name);
 
 }  // namespace trireme::data

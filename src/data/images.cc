@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "data/find.h"
 #include "data/idx.h"
-#include "data/known.h"
 #include "trireme/data.h"
 
 namespace trireme::data {
@@ -73,15 +72,10 @@ std::vector<std::int64_t> read_labels(const std::string& path, std::int64_t clas
   return labels;
 }
 
-Dataset mnist_like(const KnownPlace& place, std::string_view split, const LoadOptions& options,
+Dataset mnist_like(const char* name, std::string_view split, const LoadOptions& options,
                    std::vector<std::string> class_names) {
-  check_split(place.name, split);
-  const std::string stem = split == "train" ? "train" : "t10k";
-  const auto find = [&](const std::string& file) {
-    return find_data_file(place, {stem + file + ".gz", stem + file}, options.directory);
-  };
-  return idx_images(find("-images-idx3-ubyte"), find("-labels-idx1-ubyte"),
-                    {.class_names = std::move(class_names)});
+  const std::vector<std::string> paths = find_part(known_place(name), split, options.directory);
+  return idx_images(paths[0], paths[1], {.class_names = std::move(class_names)});
 }
 
 }  // namespace
@@ -105,19 +99,13 @@ Dataset idx_images(const std::string& images_path, const std::string& labels_pat
 }
 
 Dataset fashion_mnist(std::string_view split, const LoadOptions& options) {
-  static const KnownPlace place{"fashion_mnist",
-                                {"fashion-mnist", "fashion_mnist"},
-                                "/usr/share/datasets/fashion-mnist",
-                                "get it with: apt-get install dataset-fashion-mnist"};
-  return mnist_like(place, split, options,
+  return mnist_like("fashion_mnist", split, options,
                     {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt",
                      "Sneaker", "Bag", "Ankle boot"});
 }
 
 Dataset mnist(std::string_view split, const LoadOptions& options) {
-  static const KnownPlace place{
-      "mnist", {"mnist"}, "", "put the four files of MNIST into $TRIREME_DATA/mnist"};
-  return mnist_like(place, split, options, {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"});
+  return mnist_like("mnist", split, options, {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"});
 }
 
 }  // namespace trireme::data

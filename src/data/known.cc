@@ -1,6 +1,5 @@
-#include "data/known.h"
-
 #include "base/error.h"
+#include "data/find.h"
 #include "trireme/data.h"
 
 namespace trireme::data {
@@ -13,21 +12,35 @@ struct Known {
 
 constexpr Known kKnown[] = {{"fashion_mnist", fashion_mnist},
                             {"mnist", mnist},
+                            {"cifar10", cifar10},
                             {"california_housing", california_housing},
-                            {"boston_housing", boston_housing}};
+                            {"boston_housing", boston_housing},
+                            {"adult", adult},
+                            {"movielens", movielens},
+                            {"frappe", frappe}};
 
 }  // namespace
-
-void check_split(const std::string& dataset, std::string_view split) {
-  if (split != "train" && split != "test") {
-    fail_usage(dataset + ": no split \"" + std::string(split) + "\"; there are train and test");
-  }
-}
 
 std::vector<std::string> known_datasets() {
   std::vector<std::string> names;
   for (const Known& known : kKnown) names.push_back(known.name);
   return names;
+}
+
+std::vector<KnownData> known_data(const LoadOptions& options) {
+  std::vector<KnownData> result;
+  for (const KnownPlace& place : known_places()) {
+    for (const KnownPart& part : place.parts) {
+      KnownData data{place.name + "/" + part.split, {}, place.advice};
+      try {
+        data.files = find_part(place, part.split, options.directory);
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::not_found) throw;
+      }
+      result.push_back(std::move(data));
+    }
+  }
+  return result;
 }
 
 Dataset open(std::string_view name, const LoadOptions& options) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -78,6 +79,28 @@ TEST(Known, Mnist) {
   EXPECT_NEAR(mean_pixel(*train), 0.1307, 5e-5);
 }
 
+TEST(Known, Cifar10) {
+  LOAD_OR_SKIP(train, "cifar10/train");
+  LOAD_OR_SKIP(test, "cifar10/test");
+  EXPECT_EQ(train->size(), 50000);
+  EXPECT_EQ(test->size(), 10000);
+  EXPECT_EQ(test->column("image").shape, (std::vector<std::int64_t>{3, 32, 32}));
+  EXPECT_EQ(test->class_names()[6], "frog");
+  std::vector<std::int64_t> counts(10);
+  double sum[3] = {};
+  for (const Batch& batch : test->batch(1000).epoch(0)) {
+    for (const std::int64_t label : batch.at("label").to_vector<std::int64_t>()) {
+      ++counts.at(static_cast<std::size_t>(label));
+    }
+    const float* image = batch.at("image").data<float>();
+    for (std::int64_t i = 0; i < batch.at("image").elements(); ++i) sum[i / 1024 % 3] += image[i];
+  }
+  for (const std::int64_t count : counts) EXPECT_EQ(count, 1000);
+  // The published means of the channels, which a second JPEG compression hardly moves.
+  const double means[] = {0.4942, 0.4851, 0.4504};
+  for (int c = 0; c < 3; ++c) EXPECT_NEAR(sum[c] / (10000 * 1024.0), means[c], 0.002);
+}
+
 // Features of the training part have mean 0 and deviation 1.
 void expect_standardised(const Dataset& data, std::int64_t numbers) {
   const Batch all = data.all();
@@ -122,6 +145,72 @@ TEST(Known, BostonHousing) {
   EXPECT_EQ(train->size(), 404);
   EXPECT_EQ(train->column("features").shape, std::vector<std::int64_t>{13});
   expect_standardised(*train, 13);
+}
+
+TEST(Known, Adult) {
+  LOAD_OR_SKIP(train, "adult/train");
+  LOAD_OR_SKIP(test, "adult/test");
+  EXPECT_EQ(train->size(), 32561);  // the published numbers
+  EXPECT_EQ(test->size(), 16281);
+  EXPECT_EQ(train->column("features").shape, std::vector<std::int64_t>{6});
+  expect_standardised(*train, 6);
+  const auto share = [](const Dataset& data) {
+    double sum = 0;
+    for (const float value : data.all().at("target").to_vector<float>()) sum += value;
+    return sum / static_cast<double>(data.size());
+  };
+  EXPECT_NEAR(share(*train), 7841 / 32561.0, 1e-9);
+  EXPECT_NEAR(share(*test), 3846 / 16281.0, 1e-9);
+  const Column& workclass = train->column("workclass");
+  EXPECT_EQ(workclass.ids, 9);  // eight words and the missing one
+  EXPECT_EQ(train->column("native_country").ids, 42);
+  EXPECT_EQ(test->column("native_country").words, train->column("native_country").words);
+  const Batch first = train->rows(0, 1);
+  const auto id = static_cast<std::size_t>(first.at("workclass").data<std::int64_t>()[0]);
+  EXPECT_EQ(workclass.words[id], "State-gov");
+  std::int64_t missing = 0;
+  for (const std::int64_t value : train->all().at("workclass").to_vector<std::int64_t>()) {
+    missing += value == 0 ? 1 : 0;
+  }
+  EXPECT_EQ(missing, 1836);
+}
+
+TEST(Known, Movielens) {
+  LOAD_OR_SKIP(train, "movielens/train");
+  LOAD_OR_SKIP(test, "movielens/test");
+  EXPECT_EQ(test->size(), 10083);
+  EXPECT_EQ(train->size() + test->size(), 100836);
+  EXPECT_EQ(train->column("user").ids, 610);
+  EXPECT_EQ(train->column("item").ids, 9724);
+  double sum = 0;
+  std::vector<bool> seen(9724);
+  for (const Dataset& part : {*train, *test}) {
+    const Batch all = part.all();
+    for (const float value : all.at("rating").to_vector<float>()) {
+      EXPECT_TRUE(value >= 0.5f && value <= 5.0f);
+      sum += value;
+    }
+    for (const std::int64_t item : all.at("item").to_vector<std::int64_t>()) {
+      seen.at(static_cast<std::size_t>(item)) = true;
+    }
+  }
+  EXPECT_NEAR(sum / 100836, 3.501557, 1e-6);  // the published mean
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), true), 9724);
+  EXPECT_EQ(movielens("test").all().at("user").str(), test->all().at("user").str());
+}
+
+TEST(Known, Frappe) {
+  LOAD_OR_SKIP(train, "frappe/train");
+  LOAD_OR_SKIP(test, "frappe/test");
+  EXPECT_EQ(train->size(), 57722);
+  EXPECT_EQ(test->size(), 28860);
+  EXPECT_EQ(train->column("ids").ids, 5382);
+  const Batch row = test->rows(0, 1);
+  EXPECT_TRUE(equal(row.at("ids"),
+                    Tensor::from<std::int64_t>(
+                        {1, 10}, {204, 4798, 5041, 5046, 5053, 5055, 5058, 5060, 5073, 5183})));
+  EXPECT_EQ(row.at("target").item<float>(), 0);
+  EXPECT_EQ(row.at("values").data<float>()[9], 1);
 }
 
 TEST(Known, SaysHowToGetWhatIsMissing) {

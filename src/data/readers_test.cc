@@ -10,6 +10,7 @@
 #include "data/blob.h"
 #include "data/csv.h"
 #include "data/idx.h"
+#include "data/libsvm.h"
 #include "data/table.h"
 #include "data/test_files.h"
 #include "trireme/error.h"
@@ -207,6 +208,7 @@ TEST(Csv, NamesTheLineOfAMistake) {
   EXPECT_THAT(load("a,b\n1,\"2\n3,4\n"), HasSubstr("t.csv:2: a quote is not closed"));
   EXPECT_THAT(load("a,b\n1,\"2\"3\n"), HasSubstr("t.csv:2: text after a closing quote"));
   EXPECT_THAT(load(""), HasSubstr("no rows"));
+  EXPECT_THAT(load("a,b\n"), HasSubstr("a header, but no rows"));
   EXPECT_THAT(error_of([] { table_from_csv("alpha,beta\n1,2\n", "t", {.target = "bet"}); }),
               HasSubstr("did you mean \"beta\"?"));
 }
@@ -219,6 +221,100 @@ TEST(Csv, MakesFeaturesAndTarget) {
   EXPECT_TRUE(equal(batch.at("target"), Tensor::from<float>({2, 1}, {10, 20})));
   const Batch scaled = table_from_csv("a,b,y\n1,5,0\n3,5,1\n", "t", {.standardise = true}).all();
   EXPECT_TRUE(equal(scaled.at("features"), Tensor::from<float>({2, 2}, {-1, 0, 1, 0})));
+}
+
+constexpr const char* kTyped =
+    "age,job,sex,score,income\n30,cook,m,1.5,low\n?,smith,f,?,high\n50,?,m,2.5,low\n";
+
+CsvOptions typed() {
+  return {.categories = {"job"},
+          .integers = {"age"},
+          .classes = true,
+          .missing = Missing::constant,
+          .missing_value = -1,
+          .missing_word = "?"};
+}
+
+TEST(Csv, MakesTypedColumns) {
+  CsvOptions options = typed();
+  options.one_hot = {"sex"};
+  const Dataset data = table_from_csv(kTyped, "t", options);
+  const Batch batch = data.all();
+  EXPECT_TRUE(equal(batch.at("age"), Tensor::from<std::int64_t>({3}, {30, -1, 50})));
+  EXPECT_TRUE(equal(batch.at("job"), Tensor::from<std::int64_t>({3}, {1, 2, 0})));
+  EXPECT_TRUE(
+      equal(batch.at("features"), Tensor::from<float>({3, 3}, {0, 1, 1.5f, 1, 0, -1, 0, 1, 2.5f})));
+  EXPECT_TRUE(equal(batch.at("label"), Tensor::from<std::int64_t>({3}, {1, 0, 1})));
+  EXPECT_EQ(data.class_names(), (std::vector<std::string>{"high", "low"}));
+  EXPECT_EQ(data.column("job").ids, 3);
+  EXPECT_EQ(data.column("job").words, (std::vector<std::string>{"", "cook", "smith"}));
+  // Passing through map() keeps what the ids mean.
+  EXPECT_EQ(data.map([](Batch b) { return b; }).column("job").ids, 3);
+}
+
+TEST(Csv, FillsMissingNumbersWithTheMean) {
+  const Batch batch =
+      table_from_csv("a,b,y\n1,,0\n3,4,1\n,8,2\n", "t", {.named = true, .missing = Missing::mean})
+          .all();
+  EXPECT_TRUE(equal(batch.at("a"), Tensor::from<float>({3, 1}, {1, 3, 2})));
+  EXPECT_TRUE(equal(batch.at("b"), Tensor::from<float>({3, 1}, {6, 4, 8})));
+  EXPECT_FALSE(batch.contains("features"));
+}
+
+TEST(Csv, FitsOneFileAndReadsAnother) {
+  const TestDirectory directory;
+  const std::string train = directory.write("train.csv", "x,w,y\n1,a,0\n3,b,1\n");
+  const std::string test = directory.write("test.csv", "x,w,y\n5,b,0\n2,z,1\n");
+  const Dataset data = csv(test, {.standardise = true, .categories = {"w"}, .fit = train});
+  EXPECT_TRUE(equal(data.all().at("features"), Tensor::from<float>({2, 1}, {3, 0})));
+  EXPECT_TRUE(equal(data.all().at("w"), Tensor::from<std::int64_t>({2}, {2, 0})));
+  const std::string other = directory.write("other.csv", "x,y\n1,2\n");
+  EXPECT_THAT(error_of([&] { csv(test, {.fit = other}); }), HasSubstr("are not those of"));
+}
+
+TEST(Csv, SaysWhatDoesNotFitTheTypes) {
+  const auto load = [](const char* text, const CsvOptions& options) {
+    return error_of([&] { table_from_csv(text, "t.csv", options); });
+  };
+  CsvOptions strict = typed();
+  strict.missing = Missing::error;
+  EXPECT_THAT(load(kTyped, strict), HasSubstr("t.csv:3: column \"age\": missing value"));
+  EXPECT_THAT(load(kTyped, typed()), HasSubstr("column \"sex\": \"m\" is not a number; a column"));
+  EXPECT_THAT(load("a,y\n1.5,0\n", {.integers = {"a"}}), HasSubstr("not a whole number"));
+  EXPECT_THAT(load("a,y\n,0\n", {.integers = {"a"}, .missing = Missing::mean}),
+              HasSubstr("no mean"));
+  EXPECT_THAT(load("a,y\n1,\n", {.missing = Missing::mean}),
+              HasSubstr("column \"y\": missing value"));
+  EXPECT_THAT(load("a,y\n1,\n", {.classes = true}), HasSubstr("column \"y\": missing value"));
+  EXPECT_THAT(load("1,2\n", {.header = false, .names = {"a"}}), HasSubstr("1 names"));
+  EXPECT_THAT(load("a,y\n1,2\n", {.names = {"a", "b"}}), HasSubstr("without header"));
+  EXPECT_THAT(load("a,y\n1,2\n", {.categories = {"b"}}), HasSubstr("no column \"b\""));
+  EXPECT_THAT(load("target,y\n1,2\n", {.categories = {"target"}}),
+              HasSubstr("two columns are called \"target\""));
+}
+
+TEST(Libsvm, ReadsRowsOfEqualLength) {
+  const Dataset data =
+      libsvm_from_text("1 0:1 7:2.5\n\n-1 3:1e1 2:-1 # comment\r\n", "t", {.zero_one = true});
+  const Batch batch = data.all();
+  EXPECT_TRUE(equal(batch.at("ids"), Tensor::from<std::int64_t>({2, 2}, {0, 7, 3, 2})));
+  EXPECT_TRUE(equal(batch.at("values"), Tensor::from<float>({2, 2}, {1, 2.5f, 10, -1})));
+  EXPECT_TRUE(equal(batch.at("target"), Tensor::from<float>({2, 1}, {1, 0})));
+  EXPECT_EQ(data.column("ids").ids, 8);
+}
+
+TEST(Libsvm, NamesTheLineOfAMistake) {
+  const auto load = [](const char* text) {
+    return error_of([&] { libsvm_from_text(text, "t.libfm", {.ids = 10}); });
+  };
+  EXPECT_THAT(load(""), HasSubstr("t.libfm: the file has no rows"));
+  EXPECT_THAT(load("1\n2\n"), HasSubstr("no id:value pairs"));
+  EXPECT_THAT(load("1 2:3\n1 2:3 4:5\n"), HasSubstr("t.libfm:2: 2 id:value pairs, but"));
+  EXPECT_THAT(load("1 2:3\nx 2:3\n"), HasSubstr("t.libfm:2: \"x\" is not a number"));
+  EXPECT_THAT(load("1 2:inf\n"), HasSubstr("not a number"));
+  EXPECT_THAT(load("1 2\n"), HasSubstr("not a pair"));
+  EXPECT_THAT(load("1 -2:1\n"), HasSubstr("not a pair"));
+  EXPECT_THAT(load("1 10:1\n"), HasSubstr("id 10 is out of range, ids are 0 to 9"));
 }
 
 }  // namespace

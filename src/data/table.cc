@@ -1,4 +1,4 @@
-// Rows of numbers from CSV files: features and a target.
+// Columns of numbers, ids and classes from CSV files.
 #include "data/table.h"
 
 #include <algorithm>
@@ -6,166 +6,249 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/float_text.h"
 #include "data/blob.h"
-#include "data/csv.h"
-#include "data/find.h"
-#include "data/known.h"
-#include "data/order.h"
-#include "trireme/data.h"
+#include "data/columns.h"
 
 namespace trireme::data {
 namespace {
 
 using Numbers = std::vector<double>;
+using Words = std::vector<std::string>;
 
-// One column of zeros and ones for every word of a text column, in alphabetical order.
-std::vector<Numbers> one_hot(const std::vector<std::string>& cells) {
-  const std::set<std::string> words(cells.begin(), cells.end());
-  std::vector<Numbers> result;
-  for (const std::string& word : words) {
-    Numbers column;
-    for (const std::string& cell : cells) column.push_back(cell == word ? 1.0 : 0.0);
-    result.push_back(std::move(column));
-  }
-  return result;
+bool has(const Words& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// To mean 0 and deviation 1 over `rows`; missing values become the mean, a constant column 0.
-void standardise(Numbers& column, const std::vector<std::int64_t>& rows) {
-  double sum = 0;
-  double squares = 0;
-  double count = 0;
-  const auto present = [&](auto f) {
-    for (const std::int64_t row : rows) {
-      const double value = column[static_cast<std::size_t>(row)];
-      if (!std::isnan(value)) f(value);
+[[noreturn]] void fail_cell(const CsvTable& table, std::size_t column, std::size_t row,
+                            const std::string& what) {
+  fail_data(table.name + ":" + std::to_string(table.lines[row]) + ": column \"" +
+            table.header[column] + "\": " + what);
+}
+
+// The different words of a column, sorted, without the empty one.
+Words vocabulary(const CsvTable& table, std::size_t column) {
+  std::set<std::string> words(table.columns[column].begin(), table.columns[column].end());
+  words.erase("");
+  return {words.begin(), words.end()};
+}
+
+// Makes the columns of a data set from those of a table.
+class Builder {
+ public:
+  Builder(const CsvTable& table, const CsvTable& reference, const CsvOptions& options)
+      : table_(table),
+        reference_(reference),
+        options_(options),
+        count_(static_cast<std::int64_t>(table.rows())) {}
+
+  Dataset build(Words class_names) {
+    const std::size_t target =
+        options_.target.empty() ? table_.header.size() - 1 : table_.index(options_.target);
+    std::vector<std::size_t> chosen;
+    for (const Words* list :
+         {&options_.features, &options_.one_hot, &options_.categories, &options_.integers}) {
+      for (const std::string& name : *list) chosen.push_back(table_.index(name));
     }
-  };
-  present([&](double value) { sum += value, count += 1; });
-  const double mean = count > 0 ? sum / count : 0;
-  present([&](double value) { squares += (value - mean) * (value - mean); });
-  const double deviation = count > 0 ? std::sqrt(squares / count) : 0;
-  for (double& value : column) {
-    value = std::isnan(value) || deviation == 0 ? 0 : (value - mean) / deviation;
-  }
-}
-
-Dataset table_dataset(const std::vector<Numbers>& features, const Numbers& target,
-                      const std::vector<std::int64_t>& rows) {
-  const auto count = static_cast<std::int64_t>(rows.size());
-  const std::size_t width = features.size();
-  Tensor x = Tensor::uninitialized(f32, {count, static_cast<std::int64_t>(width)});
-  Tensor y = Tensor::uninitialized(f32, {count, 1});
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto row = static_cast<std::size_t>(rows[i]);
-    for (std::size_t c = 0; c < width; ++c) {
-      x.data<float>()[i * width + c] = static_cast<float>(features[c][row]);
+    if (options_.features.empty()) {
+      chosen.clear();
+      for (std::size_t c = 0; c < table_.header.size(); ++c) {
+        if (c != target) chosen.push_back(c);
+      }
     }
-    y.data<float>()[i] = static_cast<float>(target[row]);
+    std::set<std::size_t> seen;
+    for (const std::size_t c : chosen) {
+      if (seen.insert(c).second) add_feature(c);
+    }
+    add_matrix();
+    if (options_.classes) class_names = add_label(target);
+    else add_target(target);
+    return from_columns(std::move(columns_), std::move(class_names));
   }
-  return from_tensors({{"features", x}, {"target", y}});
-}
 
-std::vector<std::int64_t> all_rows(std::size_t count) {
-  std::vector<std::int64_t> rows(count);
-  for (std::size_t i = 0; i < count; ++i) rows[i] = static_cast<std::int64_t>(i);
-  return rows;
-}
-
-struct Split {
-  std::vector<std::int64_t> train;
-  std::vector<std::int64_t> test;
-};
-
-// A fixed random four fifths of the rows for training, each part in the order of the file.
-Split split_rows(std::size_t count) {
-  constexpr std::uint64_t kSeed = 80;
-  const std::vector<std::int64_t> order = permutation(static_cast<std::int64_t>(count), kSeed, 0);
-  const auto cut = order.begin() + static_cast<std::ptrdiff_t>(count * 4 / 5);
-  Split split{{order.begin(), cut}, {cut, order.end()}};
-  std::sort(split.train.begin(), split.train.end());
-  std::sort(split.test.begin(), split.test.end());
-  return split;
-}
-
-// Reads a housing table: numbers are standardised by the training rows, one text column becomes
-// zeros and ones, the target is divided by `unit`.
-Dataset housing(const std::string& path, const CsvFormat& format, const std::string& target_name,
-                double unit, std::string_view part) {
-  const CsvTable table = parse_csv(read_blob(path).bytes, path, format);
-  const Split split = split_rows(table.rows());
-  std::vector<Numbers> features;
-  std::vector<Numbers> flags;
-  Numbers target;
-  for (std::size_t c = 0; c < table.header.size(); ++c) {
-    if (table.header[c] == target_name) {
-      target = table.numbers(c);
-      for (double& value : target) value /= unit;
-    } else if (table.header[c] == "ocean_proximity") {
-      flags = one_hot(table.columns[c]);
+ private:
+  void add_feature(std::size_t c) {
+    const std::string& name = table_.header[c];
+    if (has(options_.one_hot, name)) {
+      for (const std::string& word : vocabulary(reference_, c)) {
+        Numbers column;
+        for (std::size_t row = 0; row < table_.rows(); ++row) {
+          column.push_back(present(c, row) && table_.columns[c][row] == word ? 1 : 0);
+        }
+        matrix_.push_back(std::move(column));
+      }
+      if (vocabulary(reference_, c).empty()) check_present(c);
+    } else if (has(options_.categories, name)) {
+      add_ids(c, vocabulary(reference_, c));
+    } else if (has(options_.integers, name)) {
+      add_integers(c);
+    } else if (options_.named) {
+      add_numbers(name, {numbers(c)});
     } else {
-      Numbers column = table.numbers(c, true);
-      standardise(column, split.train);
-      features.push_back(std::move(column));
+      matrix_.push_back(numbers(c));
     }
   }
-  if (target.empty()) fail_data(path + ": no column \"" + target_name + "\"");
-  features.insert(features.end(), flags.begin(), flags.end());
-  return table_dataset(features, target, part == "train" ? split.train : split.test);
-}
+
+  // Whether there is a value. Errors: data, if there must be one.
+  bool present(std::size_t c, std::size_t row) const {
+    if (!table_.columns[c][row].empty()) return true;
+    if (options_.missing == Missing::error) fail_cell(table_, c, row, "missing value");
+    return false;
+  }
+
+  void check_present(std::size_t c) const {
+    for (std::size_t row = 0; row < table_.rows(); ++row) present(c, row);
+  }
+
+  // Numbers with the missing ones filled in, standardised if that is asked for.
+  Numbers numbers(std::size_t c) const {
+    const bool allow = options_.missing != Missing::error;
+    Numbers column = table_.numbers(c, allow);
+    Numbers fitted = &table_ == &reference_ ? column : reference_.numbers(c, allow);
+    std::erase_if(fitted, [](double value) { return std::isnan(value); });
+    const auto count = static_cast<double>(std::max<std::size_t>(fitted.size(), 1));
+    double mean = 0;
+    for (const double value : fitted) mean += value / count;
+    double variance = 0;
+    for (const double value : fitted) variance += (value - mean) * (value - mean) / count;
+    const double deviation = std::sqrt(variance);
+    const double filler = options_.missing == Missing::mean ? mean : options_.missing_value;
+    for (double& value : column) {
+      if (std::isnan(value)) value = filler;
+      if (options_.standardise) value = deviation == 0 ? 0 : (value - mean) / deviation;
+    }
+    return column;
+  }
+
+  void add_numbers(const std::string& name, const std::vector<Numbers>& values) {
+    const auto width = static_cast<std::int64_t>(values.size());
+    Tensor tensor = Tensor::uninitialized(f32, {count_, width});
+    for (std::size_t c = 0; c < values.size(); ++c) {
+      for (std::size_t row = 0; row < values[c].size(); ++row) {
+        tensor.data<float>()[row * values.size() + c] = static_cast<float>(values[c][row]);
+      }
+    }
+    columns_.push_back({Column{name}, std::move(tensor)});
+  }
+
+  void add_matrix() {
+    const bool only_ids = matrix_.empty() && !columns_.empty();
+    if (only_ids) return;
+    add_numbers("features", matrix_);
+    std::rotate(columns_.begin(), columns_.end() - 1, columns_.end());  // it comes first
+  }
+
+  void add_ids(std::size_t c, Words words) {
+    Tensor tensor = Tensor::uninitialized(i64, {count_});
+    for (std::size_t row = 0; row < table_.rows(); ++row) {
+      std::int64_t id = 0;
+      if (present(c, row)) {
+        const std::string& cell = table_.columns[c][row];
+        const auto place = std::lower_bound(words.begin(), words.end(), cell);
+        if (place != words.end() && *place == cell) id = place - words.begin() + 1;
+      }
+      tensor.data<std::int64_t>()[row] = id;
+    }
+    words.insert(words.begin(), "");
+    Column column{table_.header[c]};
+    column.ids = static_cast<std::int64_t>(words.size());
+    column.words = std::move(words);
+    columns_.push_back({std::move(column), std::move(tensor)});
+  }
+
+  void add_integers(std::size_t c) {
+    if (options_.missing == Missing::mean) {
+      check_present_for_integers(c);
+    }
+    Tensor tensor = Tensor::uninitialized(i64, {count_});
+    for (std::size_t row = 0; row < table_.rows(); ++row) {
+      const std::string& cell = table_.columns[c][row];
+      std::optional<std::int64_t> value = parse_integer(cell);
+      if (!present(c, row)) value = static_cast<std::int64_t>(options_.missing_value);
+      if (!value) {
+        fail_cell(table_, c, row, "\"" + cell.substr(0, 40) + "\" is not a whole number");
+      }
+      tensor.data<std::int64_t>()[row] = *value;
+    }
+    columns_.push_back({Column{table_.header[c]}, std::move(tensor)});
+  }
+
+  void check_present_for_integers(std::size_t c) const {
+    for (std::size_t row = 0; row < table_.rows(); ++row) {
+      if (table_.columns[c][row].empty()) {
+        fail_cell(table_, c, row,
+                  "missing value, and whole numbers have no mean; fill it with a constant");
+      }
+    }
+  }
+
+  void add_target(std::size_t c) { add_numbers("target", {table_.numbers(c)}); }
+
+  Words add_label(std::size_t c) {
+    Words words = vocabulary(reference_, c);
+    Tensor tensor = Tensor::uninitialized(i64, {count_});
+    for (std::size_t row = 0; row < table_.rows(); ++row) {
+      const std::string& cell = table_.columns[c][row];
+      if (cell.empty()) fail_cell(table_, c, row, "missing value");
+      const auto place = std::lower_bound(words.begin(), words.end(), cell);
+      if (place == words.end() || *place != cell) {
+        fail_cell(table_, c, row,
+                  "\"" + cell.substr(0, 40) + "\" is no class of " + reference_.name);
+      }
+      tensor.data<std::int64_t>()[row] = place - words.begin();
+    }
+    columns_.push_back({Column{"label"}, std::move(tensor)});
+    return words;
+  }
+
+  const CsvTable& table_;
+  const CsvTable& reference_;
+  const CsvOptions& options_;
+  const std::int64_t count_;
+  std::vector<Numbers> matrix_;  // columns of "features"
+  std::vector<std::pair<Column, Tensor>> columns_;
+};
 
 }  // namespace
 
-Dataset table_from_csv(std::string_view text, const std::string& name, const CsvOptions& options) {
-  const CsvTable table =
-      parse_csv(text, name, {options.separator, options.header, options.skip_lines});
-  const std::size_t target =
-      options.target.empty() ? table.header.size() - 1 : table.index(options.target);
-  std::vector<std::size_t> chosen;
-  for (const std::string& feature : options.features) chosen.push_back(table.index(feature));
-  for (std::size_t c = 0; options.features.empty() && c < table.header.size(); ++c) {
-    if (c != target) chosen.push_back(c);
+CsvTable read_table(std::string_view text, const std::string& name, const CsvOptions& options) {
+  CsvTable table = parse_csv(text, name, {options.separator, options.header, options.skip_lines});
+  if (table.rows() == 0) fail_data(name + ": the file has a header, but no rows");
+  if (!options.names.empty()) {
+    if (options.header) fail_usage(name + ": names of columns are for files without header");
+    if (options.names.size() != table.header.size()) {
+      fail_data(name + ": " + std::to_string(options.names.size()) +
+                " names of columns are given, but the file has " +
+                std::to_string(table.header.size()) + " columns");
+    }
+    table.header = options.names;
   }
-  std::set<std::size_t> text_columns;
-  for (const std::string& column : options.one_hot) text_columns.insert(table.index(column));
-
-  const std::vector<std::int64_t> rows = all_rows(table.rows());
-  std::vector<Numbers> features;
-  for (const std::size_t c : chosen) {
-    if (text_columns.contains(c)) {
-      for (Numbers& column : one_hot(table.columns[c])) features.push_back(std::move(column));
-    } else {
-      features.push_back(table.numbers(c));
-      if (options.standardise) standardise(features.back(), rows);
+  for (auto& column : table.columns) {
+    for (std::string& cell : column) {
+      if (!options.missing_word.empty() && cell == options.missing_word) cell.clear();
     }
   }
-  return table_dataset(features, table.numbers(target), rows);
+  return table;
+}
+
+Dataset table_dataset(const CsvTable& table, const CsvTable& reference, const CsvOptions& options,
+                      std::vector<std::string> class_names) {
+  if (table.header != reference.header) {
+    fail_data(table.name + ": its columns are not those of " + reference.name);
+  }
+  return Builder(table, reference, options).build(std::move(class_names));
+}
+
+Dataset table_from_csv(std::string_view text, const std::string& name, const CsvOptions& options) {
+  const CsvTable table = read_table(text, name, options);
+  return table_dataset(table, table, options);
 }
 
 Dataset csv(const std::string& path, const CsvOptions& options) {
-  return table_from_csv(read_blob(path).bytes, path, options);
-}
-
-Dataset california_housing(std::string_view split, const LoadOptions& options) {
-  check_split("california_housing", split);
-  static const KnownPlace place{"california_housing",
-                                {"housing", "california_housing"},
-                                "",
-                                "put california_housing.csv into $TRIREME_DATA/housing"};
-  const std::string path = find_data_file(
-      place, {"california_housing.csv.zst", "california_housing.csv.gz", "california_housing.csv"},
-      options.directory);
-  return housing(path, {}, "median_house_value", 100000.0, split);
-}
-
-Dataset boston_housing(std::string_view split, const LoadOptions& options) {
-  check_split("boston_housing", split);
-  static const KnownPlace place{"boston_housing",
-                                {"housing", "boston_housing"},
-                                "/usr/lib/python3/dist-packages/sklearn/datasets/data",
-                                "get it with: apt-get install python3-sklearn"};
-  const std::string path = find_data_file(place, {"boston_house_prices.csv"}, options.directory);
-  return housing(path, {.skip_lines = 1}, "MEDV", 1.0, split);
+  const Blob file = read_blob(path);
+  if (options.fit.empty()) return table_from_csv(file.bytes, path, options);
+  const CsvTable reference = read_table(read_blob(options.fit).bytes, options.fit, options);
+  return table_dataset(read_table(file.bytes, path, options), reference, options);
 }
 
 }  // namespace trireme::data

@@ -18,8 +18,8 @@ struct Job::State {
   State(job::Node root, const std::string& path, const JobOptions& options);
 
   void open_data();
-  void open_validation(data::Dataset& training);
-  data::Batches measured(const job::Node& node, std::int64_t limit) const;
+  std::optional<data::Dataset> hold_out(data::Dataset& training) const;
+  data::Batches measured(const data::Dataset& dataset, const job::Node& node) const;
   data::Dataset prepared(const job::Node& node, std::int64_t limit) const;
   void build();
   void make_trainer();
@@ -63,32 +63,39 @@ void Job::State::open_data() {
   const job::DataSettings& data = settings.data;
   data::Dataset training = prepared(*data.train, data.limit);
   columns = job::choose_columns(training, data, *data.train);
-  open_validation(training);
+  const std::optional<data::Dataset> held_out = hold_out(training);
+  if (data.augment != nullptr) {
+    training = job::augmented(training, *data.augment, settings.seed);
+    columns = job::choose_columns(training, data, *data.train);
+  }
   if (data.shuffle) training = training.shuffle(settings.seed);
-  train = training.batch(data.batch);
-  if (data.test != nullptr) test = measured(*data.test, data.test_limit);
+  train = training.batch(data.batch, {.threads = data.workers});
+  if (held_out) validation = measured(*held_out, *data.train);
+  if (data.validation != nullptr) {
+    validation = measured(prepared(*data.validation, 0), *data.validation);
+  }
+  if (data.test != nullptr) test = measured(prepared(*data.test, data.test_limit), *data.test);
 }
 
-// Other data than those trained on, of the same columns.
-data::Batches Job::State::measured(const job::Node& node, std::int64_t limit) const {
-  const data::Dataset dataset = prepared(node, limit);
+// Other data than those trained on, of the same columns; `node` says where they are from.
+data::Batches Job::State::measured(const data::Dataset& dataset, const job::Node& node) const {
   for (const data::Column& column : {columns->input, columns->target}) {
     if (dataset.column(column.name).shape != column.shape) {
       fail_at(node, fmt::format("column \"{}\" has another shape than in data.train", column.name));
     }
   }
-  return dataset.batch(settings.data.test_batch);
+  return dataset.batch(settings.data.test_batch, {.threads = settings.data.workers});
 }
 
-void Job::State::open_validation(data::Dataset& training) {
+// The part of the training data that is kept for validation, if one is; `training` loses it.
+std::optional<data::Dataset> Job::State::hold_out(data::Dataset& training) const {
   const job::DataSettings& data = settings.data;
-  if (data.validation != nullptr) validation = measured(*data.validation, 0);
-  if (data.validation_split <= 0) return;
+  if (data.validation_split <= 0) return std::nullopt;
   const auto count = std::max<std::int64_t>(
       static_cast<std::int64_t>(data.validation_split * static_cast<double>(training.size())), 1);
   const data::Dataset mixed = training.shuffle(settings.seed);
-  validation = mixed.take(count).batch(data.test_batch);
   training = mixed.skip(count);
+  return mixed.take(count);
 }
 
 void Job::State::build() {
@@ -99,7 +106,7 @@ void Job::State::build() {
   const std::int64_t classes = network->logits.dim(-1).constant();
   const auto checked = [&](const data::Batches& batches) {
     return job::check_labels(batches.dataset(), columns->target.name, classes)
-        .batch(batches.batch_size());
+        .batch(batches.batch_size(), batches.options());
   };
   train = checked(*train);
   if (validation) validation = checked(*validation);

@@ -8,11 +8,12 @@
 namespace trireme {
 namespace {
 
-bool names_a_csv_file(const std::string& name) {
-  for (const char* end : {".csv", ".csv.gz", ".csv.zst"}) {
-    if (name.ends_with(end)) return true;
+// Whether a file's name ends so, packed or not.
+bool ends_in(std::string name, const char* end) {
+  for (const char* packed : {".gz", ".zst"}) {
+    if (name.ends_with(packed)) name.resize(name.size() - std::string(packed).size());
   }
-  return false;
+  return name.ends_with(end);
 }
 
 std::string path_in(const std::string& directory, const std::string& path) {
@@ -23,7 +24,13 @@ std::string path_in(const std::string& directory, const std::string& path) {
 }  // namespace
 
 data::Dataset open_data(const std::string& specification, const std::string& directory) {
-  if (names_a_csv_file(specification)) return data::csv(path_in(directory, specification));
+  const std::string path = path_in(directory, specification);
+  if (ends_in(specification, ".csv")) return data::csv(path);
+  if (ends_in(specification, ".libsvm") || ends_in(specification, ".libfm")) {
+    return data::libsvm(path);
+  }
+  if (specification.ends_with(".trec")) return data::records(path);
+  if (std::filesystem::is_directory(path)) return data::image_folder(path);
   return data::open(specification);
 }
 
@@ -42,12 +49,35 @@ std::vector<std::string> texts(Table& table, const char* key) {
   return result;
 }
 
+data::Missing read_missing(Table& table, double* constant) {
+  const Node* node = table.node("missing");
+  if (node == nullptr) return data::Missing::error;
+  if (node->kind == Node::Kind::integer || node->kind == Node::Kind::number) {
+    *constant =
+        node->kind == Node::Kind::integer ? static_cast<double>(node->integer) : node->number;
+    return data::Missing::constant;
+  }
+  const std::string policy = table.text("missing", "");
+  if (policy == "mean") return data::Missing::mean;
+  if (policy == "error") return data::Missing::error;
+  fail_at(*node, "must be \"error\", \"mean\" or a number, but is " + kind_text(*node));
+}
+
 data::Dataset open_csv(Table& table, const std::string& directory) {
   data::CsvOptions options;
   const std::string path = path_in(directory, table.text("csv", ""));
   options.target = table.text("target", "");
   options.features = texts(table, "features");
   options.one_hot = texts(table, "one_hot");
+  options.categories = texts(table, "categories");
+  options.integers = texts(table, "integers");
+  options.names = texts(table, "names");
+  options.named = table.boolean("named", false);
+  options.classes = table.boolean("classes", false);
+  options.missing = read_missing(table, &options.missing_value);
+  options.missing_word = table.text("missing_word", "");
+  options.fit = table.text("fit", "");
+  if (!options.fit.empty()) options.fit = path_in(directory, options.fit);
   options.standardise = table.boolean("standardise", false);
   options.header = table.boolean("header", true);
   const std::string separator = table.text("separator", ",");
@@ -68,6 +98,32 @@ data::Dataset open_idx(Table& table, const std::string& directory) {
   return data::idx_images(images, labels, options);
 }
 
+data::Dataset open_libsvm(Table& table, const std::string& directory) {
+  const std::string path = path_in(directory, table.text("libsvm", ""));
+  const data::LibsvmOptions options{table.integer("ids", 0, 0), table.boolean("zero_one", false)};
+  table.done();
+  return data::libsvm(path, options);
+}
+
+data::Dataset open_folder(Table& table, const std::string& directory) {
+  const std::string path = path_in(directory, table.text("folder", ""));
+  data::FolderOptions options;
+  if (table.has("size")) {
+    const std::vector<std::int64_t> size = table.sizes("size", {}, 2);
+    options.height = size[0];
+    options.width = size[1];
+  }
+  options.channels = static_cast<int>(table.size("channels", 3));
+  table.done();
+  return data::image_folder(path, options);
+}
+
+data::Dataset open_records(Table& table, const std::string& directory) {
+  const std::string path = path_in(directory, table.text("records", ""));
+  table.done();
+  return data::records(path);
+}
+
 }  // namespace
 
 data::Dataset open_dataset(const Node& node, const std::string& directory) {
@@ -80,10 +136,13 @@ data::Dataset open_dataset(const Node& node, const std::string& directory) {
   }
   Table table(node);
   if (table.has("csv")) return open_csv(table, directory);
+  if (table.has("folder")) return open_folder(table, directory);
+  if (table.has("records")) return open_records(table, directory);
+  if (table.has("libsvm")) return open_libsvm(table, directory);
   if (table.has("images")) return open_idx(table, directory);
   fail_at(node,
-          "must name a data set (\"mnist/train\"), or be { csv = \"file\" } or "
-          "{ images = \"file\", labels = \"file\" }");
+          "must name a data set (\"mnist/train\"), or be a table with csv, images, libsvm, folder "
+          "or records");
 }
 
 Columns choose_columns(const data::Dataset& dataset, const DataSettings& settings,

@@ -23,6 +23,11 @@ DataSettings read_data(const Node& node) {
   data.test_batch = table.integer("test_batch", 256, 1);
   data.limit = table.integer("limit", 0, 0);
   data.test_limit = table.integer("test_limit", 0, 0);
+  const std::int64_t workers = table.integer("workers", 1, 1);
+  constexpr std::int64_t kMostWorkers = 256;
+  if (workers > kMostWorkers) fail_at(*table.node("workers"), "must be at most 256");
+  data.workers = static_cast<int>(workers);
+  data.augment = table.node("augment");
   data.shuffle = table.boolean("shuffle", true);
   data.input = table.text("input", "");
   data.target = table.text("target", "");

@@ -21,7 +21,9 @@ struct DataSettings {
   std::int64_t limit = 0;  // examples to train on; 0: all
   std::int64_t test_limit = 0;
   bool shuffle = true;
-  std::string input, target;  // columns; empty: found out
+  int workers = 1;                // threads that read ahead
+  const Node* augment = nullptr;  // of train; may be null
+  std::string input, target;      // columns; empty: found out
 };
 
 // The whole job, checked for form. Points into the tree it was read from.
@@ -51,6 +53,9 @@ Settings read_settings(const Node& root);
 
 // A data set as a job names it: text, { csv = "file", ... } or { images = "file", labels = "file" }.
 data::Dataset open_dataset(const Node& node, const std::string& directory);
+
+// Passes a data set of pictures through the list [data] augment.
+data::Dataset augmented(data::Dataset dataset, const Node& list, std::uint64_t seed);
 
 // The columns that are fed and predicted. Errors: data.
 struct Columns {

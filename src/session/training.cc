@@ -130,11 +130,9 @@ Metrics Training::evaluate(const data::Batches& batches) {
 }
 
 double Training::learning_rate(std::int64_t step) const {
-  const double planned = std::visit(
-      [update = step / options.updates.accumulate](const auto& kind) {
-        return kind.learning_rate.at(update);
-      },
-      options.optimizer);
+  const double planned = std::visit([update = step / options.updates.accumulate](
+                                        const auto& kind) { return kind.learning_rate.at(update); },
+                                    options.optimizer);
   return plateau ? planned * session->parameter(nn::kPlateauFactor).item<double>() : planned;
 }
 

@@ -10,9 +10,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.standardise = (data[0] & 2) != 0;
   options.separator = (data[0] & 4) != 0 ? ';' : ',';
   options.skip_lines = data[0] >> 6;
+  if ((data[0] & 16) != 0) options.missing = trireme::data::Missing::mean;
+  if ((data[0] & 32) != 0) {
+    options.categories = {options.header ? "word" : "1"};
+    options.classes = true;
+    options.missing_word = "?";
+  }
   if ((data[0] & 8) != 0) options.one_hot = {options.header ? "name" : "0"};
   return fuzz(data + 1, size - 1, [&](std::string_view bytes) {
     const auto dataset = trireme::data::table_from_csv(bytes, "f", options);
-    if (dataset.all().at("target").dim(0) != dataset.size()) __builtin_trap();
+    const char* target = options.classes ? "label" : "target";
+    if (dataset.all().at(target).dim(0) != dataset.size()) __builtin_trap();
   });
 }

@@ -36,6 +36,7 @@ def csv():  # the first byte chooses options, see csv.cc
     yield b'\x0b"name","x"\r\n"with ""quotes""\nand a line",1\r\nplain,2\r\n'
     yield b"\x05x;y\n1;2\n\n3;4"
     yield b"\x01a,b\n1,\nnan,inf\n"
+    yield b"\x31a,word,y\n1,cook,low\n?,?,high\n"
 
 
 def png_chunk(kind, data):
@@ -58,6 +59,19 @@ def image():  # PNG; corpus/image has JPEG
     yield png(2, 2, 8, 0, bytes(2), png_chunk(b"gAMA", struct.pack(">I", 45455)))
 
 
+def libsvm():  # the first byte chooses options, see libsvm.cc
+    yield b"\x031 0:1 7:2.5\n\n-1 3:1e1 2:-1 # comment\r\n"
+    yield b"\x00 2.5 1099511627775:1\n3 4:5\n"
+
+
+def image_pack():
+    picture = (pathlib.Path(__file__).parent / "corpus/image/rgb.jpg").read_bytes()
+    record = struct.pack("<BI", 3, len(picture)) + picture
+    yield record
+    yield record * 2
+    yield struct.pack("<BI", 1, 0)
+
+
 def safetensors():
     def pack(header, data):
         text = json.dumps(header).encode()
@@ -72,7 +86,7 @@ def safetensors():
 
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for target in (checkpoint, csv, idx, image, safetensors):
+    for target in (checkpoint, csv, idx, image, image_pack, libsvm, safetensors):
         folder = corpus / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for number, seed in enumerate(target()):

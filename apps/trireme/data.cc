@@ -1,0 +1,153 @@
+// trireme data: which data sets there are, whether they are whole, and other forms of them.
+
+#include "trireme/data.h"
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "commands.h"
+#include "support.h"
+#include "trireme/error.h"
+#include "trireme/job.h"
+
+namespace {
+
+namespace tr = trireme;
+
+std::string megabytes(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f MB", bytes / 1e6);
+  return text;
+}
+
+std::string shape_text(const tr::data::Column& column) {
+  std::string text = std::string(tr::name_of(column.dtype)) + "[";
+  for (std::size_t i = 0; i < column.shape.size(); ++i) {
+    text += (i > 0 ? ", " : "") + std::to_string(column.shape[i]);
+  }
+  return text + "]";
+}
+
+void list() {
+  std::vector<std::vector<std::string>> rows;
+  for (const tr::data::KnownData& data : tr::data::known_data()) {
+    double bytes = 0;
+    for (const std::string& file : data.files) {
+      std::error_code error;
+      bytes += static_cast<double>(std::filesystem::file_size(file, error));
+    }
+    if (data.files.empty()) rows.push_back({data.name, "missing", "", data.advice});
+    else rows.push_back({data.name, "found", megabytes(bytes), data.files[0]});
+  }
+  std::printf("%s", table({"data set", "", "size", "where, or how to get it"}, rows).c_str());
+}
+
+// The parts that a name stands for: "mnist/test" itself, all parts of "mnist".
+std::vector<tr::data::KnownData> parts_of(const std::string& name) {
+  std::vector<tr::data::KnownData> result;
+  for (tr::data::KnownData& data : tr::data::known_data()) {
+    if (data.name == name || data.name.starts_with(name + "/")) result.push_back(std::move(data));
+  }
+  if (result.empty()) tr::data::open(name);  // says what is wrong with the name
+  return result;
+}
+
+void path(const std::string& name) {
+  for (const tr::data::KnownData& data : parts_of(name)) {
+    if (data.files.empty()) {
+      throw tr::Error(tr::ErrorKind::not_found, data.name + ": not found; " + data.advice);
+    }
+    for (const std::string& file : data.files) std::printf("%s\n", file.c_str());
+  }
+}
+
+void check_values(const tr::data::Column& column, const tr::Tensor& tensor, std::int64_t first) {
+  const auto fail = [&](std::int64_t element, const std::string& what) {
+    const std::int64_t width = tensor.elements() / tensor.dim(0);
+    throw tr::Error(tr::ErrorKind::data, "example " + std::to_string(first + element / width) +
+                                             ": column \"" + column.name + "\" " + what);
+  };
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    if (column.dtype == tr::f32 && !std::isfinite(tensor.data<float>()[i])) {
+      fail(i, "is not finite");
+    }
+    if (column.dtype != tr::i64 || column.ids == 0) continue;
+    const std::int64_t id = tensor.data<std::int64_t>()[i];
+    if (id < 0 || id >= column.ids) {
+      fail(i, "is " + std::to_string(id) + ", must be 0 to " + std::to_string(column.ids - 1));
+    }
+  }
+}
+
+// Reads all of a data set and tells what it has.
+void verify(const std::string& specification) {
+  const tr::data::Dataset dataset = tr::open_data(specification);
+  std::vector<tr::data::Column> columns = dataset.columns();
+  std::string text;
+  for (tr::data::Column& column : columns) {
+    text += ", " + column.name + " " + shape_text(column);
+    if (column.name == "label" && column.dtype == tr::i64) {
+      column.ids = static_cast<std::int64_t>(dataset.class_names().size());
+    }
+  }
+  std::int64_t first = 0;
+  for (const tr::data::Batch& batch : dataset.batch(256).epoch(0)) {
+    for (const tr::data::Column& column : columns) {
+      check_values(column, batch.at(column.name), first);
+    }
+    first += batch.begin()->second.dim(0);
+  }
+  std::printf("%s: ok, %lld examples%s\n", specification.c_str(), static_cast<long long>(first),
+              text.c_str());
+}
+
+void verify_all(const std::vector<std::string>& specifications) {
+  for (const std::string& specification : specifications) verify(specification);
+  if (!specifications.empty()) return;
+  for (const tr::data::KnownData& data : tr::data::known_data()) {
+    if (!data.files.empty()) verify(data.name);
+  }
+}
+
+void convert(const std::string& specification, const std::string& output) {
+  if (!output.ends_with(".trec")) {
+    throw tr::Error(tr::ErrorKind::usage,
+                    "data convert: the name of a record file ends in .trec, not " + output);
+  }
+  const tr::data::Dataset dataset = tr::open_data(specification);
+  tr::data::write_records(output, dataset);
+  std::error_code error;
+  std::printf("%s: %lld examples, %s\n", output.c_str(), static_cast<long long>(dataset.size()),
+              megabytes(static_cast<double>(std::filesystem::file_size(output, error))).c_str());
+}
+
+}  // namespace
+
+void add_data(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("data", "lists, checks and converts data sets");
+  command->require_subcommand(1);
+  command->add_subcommand("list", "known data sets, whether they are here, and where")
+      ->callback(list);
+
+  auto name = std::make_shared<std::string>();
+  CLI::App* path_command = command->add_subcommand("path", "the files of a known data set");
+  path_command->add_option("name", *name, "mnist, or one part: mnist/test")->required();
+  path_command->callback([name] { path(*name); });
+
+  auto specifications = std::make_shared<std::vector<std::string>>();
+  CLI::App* verify_command =
+      command->add_subcommand("verify", "reads all of a data set: form, checksums, ranges");
+  verify_command->add_option("what", *specifications,
+                             "known data sets, files or folders; none: all known ones found");
+  verify_command->callback([specifications] { verify_all(*specifications); });
+
+  auto output = std::make_shared<std::string>();
+  CLI::App* convert_command =
+      command->add_subcommand("convert", "writes a data set as a record file");
+  convert_command->add_option("what", *name, "a known data set, a file or a folder")->required();
+  convert_command->add_option("output", *output, "the record file, NAME.trec")->required();
+  convert_command->callback([name, output] { convert(*name, *output); });
+}

@@ -1,0 +1,279 @@
+// Random changes of pictures, one example at a time; mixup.cc has the one that joins two.
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "data/random.h"
+#include "trireme/data.h"
+
+namespace trireme::data {
+namespace {
+
+struct Picture {  // sizes of a picture [channels, height, width]
+  std::int64_t channels = 0;
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+
+  std::int64_t pixels() const { return height * width; }
+  std::int64_t elements() const { return channels * pixels(); }
+};
+
+// Makes `out` of `in`; both are the same memory where the sizes stay as they are and `in_place` is
+// true.
+struct Change {
+  std::function<void(const float* in, float* out, ExampleRandom& random)> apply;
+  Picture result;
+  bool in_place = true;
+  std::uint64_t seed = 0;
+};
+
+// The name of the one column that holds pictures. Errors: usage.
+std::string picture_column(const char* who, const Dataset& dataset) {
+  std::string found;
+  for (const Column& column : dataset.columns()) {
+    if (column.dtype != DType::f32 || column.shape.size() != 3) continue;
+    if (!found.empty()) {
+      fail_usage(std::string(who) + ": the data set has two columns of pictures, " + found +
+                 " and " + column.name);
+    }
+    found = column.name;
+  }
+  if (!found.empty()) return found;
+  std::string message =
+      std::string(who) + ": the data set has no column of pictures f32[channels, height, width];";
+  message += " it has";
+  for (const Column& column : dataset.columns()) message += " " + column.name;
+  fail_usage(message);
+}
+
+class AugmentedSource : public Source {
+ public:
+  AugmentedSource(std::shared_ptr<const Source> source, std::string column, Change change,
+                  std::uint64_t stage)
+      : source_(std::move(source)),
+        column_(std::move(column)),
+        change_(std::move(change)),
+        stage_(stage),
+        columns_(source_->columns()) {
+    for (Column& c : columns_) {
+      if (c.name != column_) continue;
+      in_elements_ = c.shape[0] * c.shape[1] * c.shape[2];
+      c.shape = {change_.result.channels, change_.result.height, change_.result.width};
+    }
+  }
+
+  std::int64_t size() const override { return source_->size(); }
+  const std::vector<Column>& columns() const override { return columns_; }
+  const std::vector<std::string>& class_names() const override { return source_->class_names(); }
+
+  Batch gather(std::span<const std::int64_t> rows) const override { return gather_epoch(rows, 0); }
+
+  Batch gather_epoch(std::span<const std::int64_t> rows, std::int64_t epoch) const override {
+    Batch batch = source_->gather_epoch(rows, epoch);
+    Tensor& tensor = batch.at(column_);
+    const Picture& size = change_.result;
+    Tensor result = change_.in_place
+                        ? tensor
+                        : Tensor::uninitialized(
+                              DType::f32, {tensor.dim(0), size.channels, size.height, size.width});
+    const float* in = tensor.data<float>();
+    float* out = result.data<float>();
+    for (const std::int64_t row : rows) {
+      ExampleRandom random(change_.seed, random_stream(epoch, stage_), row);
+      change_.apply(in, out, random);
+      in += in_elements_;
+      out += size.elements();
+    }
+    tensor = result;
+    return batch;
+  }
+
+ private:
+  std::shared_ptr<const Source> source_;
+  std::string column_;
+  Change change_;
+  std::uint64_t stage_;
+  std::vector<Column> columns_;
+  std::int64_t in_elements_ = 0;
+};
+
+Picture picture_of(const Dataset& dataset, const std::string& column) {
+  const std::vector<std::int64_t>& shape = dataset.column(column).shape;
+  return {shape[0], shape[1], shape[2]};
+}
+
+// Copies the window of `to`'s size at (top, left) of the picture with a black border around it.
+void crop(const float* in, const Picture& from, float* out, const Picture& to, std::int64_t top,
+          std::int64_t left) {
+  const std::int64_t x_begin = std::clamp<std::int64_t>(-left, 0, to.width);
+  const std::int64_t x_end = std::clamp<std::int64_t>(from.width - left, x_begin, to.width);
+  for (std::int64_t c = 0; c < to.channels; ++c) {
+    for (std::int64_t y = 0; y < to.height; ++y, out += to.width) {
+      const std::int64_t row = top + y;
+      const bool inside = row >= 0 && row < from.height;
+      std::fill(out, out + (inside ? x_begin : to.width), 0.0f);
+      if (!inside) continue;
+      const float* source = in + (c * from.height + row) * from.width + left;
+      std::copy(source + x_begin, source + x_end, out + x_begin);
+      std::fill(out + x_end, out + to.width, 0.0f);
+    }
+  }
+}
+
+// The weights of ITU-R BT.601; the value itself where there is no colour.
+float gray_at(const float* picture, const Picture& size, std::int64_t pixel) {
+  if (size.channels != 3) return picture[pixel];
+  const std::int64_t n = size.pixels();
+  return 0.299f * picture[pixel] + 0.587f * picture[n + pixel] + 0.114f * picture[2 * n + pixel];
+}
+
+// from + factor * (x - from), kept in [0, 1].
+float blend(float from, float x, float factor) {
+  return std::clamp(from + factor * (x - from), 0.0f, 1.0f);
+}
+
+void jitter(float* picture, const Picture& size, float brightness, float contrast,
+            float saturation) {
+  const std::int64_t n = size.pixels();
+  for (std::int64_t i = 0; i < size.elements(); ++i) {
+    picture[i] = blend(0.0f, picture[i], brightness);
+  }
+  double sum = 0;
+  for (std::int64_t p = 0; p < n; ++p) sum += gray_at(picture, size, p);
+  const auto mean = static_cast<float>(sum / static_cast<double>(n));
+  for (std::int64_t i = 0; i < size.elements(); ++i) {
+    picture[i] = blend(mean, picture[i], contrast);
+  }
+  for (std::int64_t p = 0; p < n && size.channels == 3; ++p) {
+    const float gray = gray_at(picture, size, p);
+    for (int c = 0; c < 3; ++c) picture[c * n + p] = blend(gray, picture[c * n + p], saturation);
+  }
+}
+
+std::string text(std::int64_t number) { return std::to_string(number); }
+
+}  // namespace
+
+Dataset Dataset::augmented(std::shared_ptr<const Source> source) const {
+  Dataset result = *this;
+  result.source_ = std::move(source);
+  ++result.stages_;
+  return result;
+}
+
+Dataset Dataset::random_crop(std::int64_t size, const CropOptions& options) const {
+  const std::string column = picture_column("random_crop", *this);
+  const Picture from = picture_of(*this, column);
+  constexpr std::int64_t kMostPadding = 1 << 16;
+  if (options.padding < 0 || options.padding > kMostPadding) {
+    fail_usage("random_crop: the padding is " + text(options.padding) + ", must be 0 to " +
+               text(kMostPadding));
+  }
+  const std::int64_t down = from.height + 2 * options.padding - size;
+  const std::int64_t right = from.width + 2 * options.padding - size;
+  if (size < 1 || down < 0 || right < 0) {
+    fail_usage("random_crop: " + text(size) + " x " + text(size) +
+               " does not fit into pictures of " + text(from.width) + " x " + text(from.height) +
+               " with a padding of " + text(options.padding));
+  }
+  const Picture to{from.channels, size, size};
+  const std::int64_t padding = options.padding;
+  const auto apply = [=](const float* in, float* out, ExampleRandom& random) {
+    const std::int64_t top = random.below(down + 1) - padding;
+    crop(in, from, out, to, top, random.below(right + 1) - padding);
+  };
+  return augmented(std::make_shared<AugmentedSource>(
+      source_, column, Change{apply, to, false, options.seed}, stages_));
+}
+
+Dataset Dataset::flip(const FlipOptions& options) const {
+  const std::string column = picture_column("flip", *this);
+  const Picture size = picture_of(*this, column);
+  if (!(options.probability >= 0 && options.probability <= 1)) {
+    fail_usage("flip: the probability is " + std::to_string(options.probability) +
+               ", must be in [0, 1]");
+  }
+  const auto apply = [size, probability = options.probability](const float*, float* out,
+                                                               ExampleRandom& random) {
+    if (random.uniform() >= probability) return;
+    for (std::int64_t y = 0; y < size.channels * size.height; ++y, out += size.width) {
+      std::reverse(out, out + size.width);
+    }
+  };
+  return augmented(std::make_shared<AugmentedSource>(
+      source_, column, Change{apply, size, true, options.seed}, stages_));
+}
+
+Dataset Dataset::colour_jitter(const JitterOptions& options) const {
+  const std::string column = picture_column("colour_jitter", *this);
+  const Picture size = picture_of(*this, column);
+  for (const double value : {options.brightness, options.contrast, options.saturation}) {
+    if (!(value >= 0 && value <= 100)) {
+      fail_usage("colour_jitter: " + std::to_string(value) + " is not in [0, 100]");
+    }
+  }
+  const auto apply = [size, options](const float*, float* out, ExampleRandom& random) {
+    const auto factor = [&](double range) {
+      const double least = std::max(0.0, 1 - range);
+      return static_cast<float>(least + random.uniform() * (1 + range - least));
+    };
+    const float brightness = factor(options.brightness);
+    const float contrast = factor(options.contrast);
+    jitter(out, size, brightness, contrast, factor(options.saturation));
+  };
+  return augmented(std::make_shared<AugmentedSource>(
+      source_, column, Change{apply, size, true, options.seed}, stages_));
+}
+
+Dataset Dataset::cutout(std::int64_t side, const CutoutOptions& options) const {
+  const std::string column = picture_column("cutout", *this);
+  const Picture size = picture_of(*this, column);
+  constexpr std::int64_t kMost = 1 << 20;
+  if (side < 1 || side > kMost)
+    fail_usage("cutout: the size is " + text(side) + ", must be at least 1");
+  const auto apply = [size, side](const float*, float* out, ExampleRandom& random) {
+    const std::int64_t top = random.below(size.height) - side / 2;
+    const std::int64_t left = random.below(size.width) - side / 2;
+    const std::int64_t x_begin = std::max<std::int64_t>(left, 0);
+    const std::int64_t x_end = std::min(left + side, size.width);
+    for (std::int64_t c = 0; c < size.channels; ++c) {
+      for (std::int64_t y = std::max<std::int64_t>(top, 0); y < std::min(top + side, size.height);
+           ++y) {
+        float* row = out + (c * size.height + y) * size.width;
+        std::fill(row + x_begin, row + std::max(x_begin, x_end), 0.0f);
+      }
+    }
+  };
+  return augmented(std::make_shared<AugmentedSource>(
+      source_, column, Change{apply, size, true, options.seed}, stages_));
+}
+
+Dataset Dataset::normalise(const std::vector<float>& mean,
+                           const std::vector<float>& deviation) const {
+  const std::string column = picture_column("normalise", *this);
+  const Picture size = picture_of(*this, column);
+  const auto spread = [&](std::vector<float> values, const char* what) {
+    const auto channels = static_cast<std::size_t>(size.channels);
+    if (values.size() == 1) values.resize(channels, values[0]);
+    if (values.size() != channels) {
+      fail_usage(std::string("normalise: ") + what + " has " + std::to_string(values.size()) +
+                 " values, the pictures have " + std::to_string(channels) + " channels");
+    }
+    return values;
+  };
+  const std::vector<float> means = spread(mean, "mean");
+  const std::vector<float> deviations = spread(deviation, "deviation");
+  for (const float value : deviations) {
+    if (!(value > 0)) fail_usage("normalise: a deviation must be above 0");
+  }
+  const auto apply = [=](const float*, float* out, ExampleRandom&) {
+    for (std::size_t c = 0; c < means.size(); ++c) {
+      for (std::int64_t p = 0; p < size.pixels(); ++p, ++out)
+        *out = (*out - means[c]) / deviations[c];
+    }
+  };
+  return augmented(
+      std::make_shared<AugmentedSource>(source_, column, Change{apply, size, true, 0}, stages_));
+}
+
+}  // namespace trireme::data

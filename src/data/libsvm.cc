@@ -1,0 +1,115 @@
+#include "data/libsvm.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/float_text.h"
+#include "data/blob.h"
+#include "data/columns.h"
+
+namespace trireme::data {
+namespace {
+
+class LibsvmReader {
+ public:
+  LibsvmReader(const std::string& name, const LibsvmOptions& options)
+      : name_(name), options_(options) {}
+
+  void read(std::string_view text) {
+    for (line_ = 1; !text.empty(); ++line_) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      read_row(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    if (targets_.empty()) fail_data(name_ + ": the file has no rows");
+    if (width_ == 0) fail_data(name_ + ": the rows have no id:value pairs");
+  }
+
+  Dataset dataset() const {
+    const auto rows = static_cast<std::int64_t>(targets_.size());
+    const auto width = static_cast<std::int64_t>(width_);
+    Column ids{"ids"};
+    ids.ids = options_.ids > 0 ? options_.ids : *std::max_element(ids_.begin(), ids_.end()) + 1;
+    return from_columns({{ids, Tensor::from<std::int64_t>({rows, width}, ids_)},
+                         {Column{"values"}, Tensor::from<float>({rows, width}, values_)},
+                         {Column{"target"}, Tensor::from<float>({rows, 1}, targets_)}});
+  }
+
+ private:
+  [[noreturn]] void fail_here(const std::string& what) const {
+    fail_data(name_ + ":" + std::to_string(line_) + ": " + what);
+  }
+
+  static std::string_view next_word(std::string_view& text) {
+    constexpr const char* kBlanks = " \t\r";
+    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+    const std::string_view word = text.substr(0, text.find_first_of(kBlanks));
+    text.remove_prefix(word.size());
+    return word;
+  }
+
+  float number(std::string_view word) const {
+    const std::optional<double> value = parse_float(word);
+    if (!value || !std::isfinite(static_cast<float>(*value))) {
+      fail_here("\"" + std::string(word.substr(0, 40)) + "\" is not a number");
+    }
+    return static_cast<float>(*value);
+  }
+
+  void read_row(std::string_view row) {
+    row = row.substr(0, row.find('#'));
+    const std::string_view target = next_word(row);
+    if (target.empty()) return;
+    const float value = number(target);
+    targets_.push_back(options_.zero_one && value == -1 ? 0 : value);
+    std::size_t pairs = 0;
+    for (std::string_view word = next_word(row); !word.empty(); word = next_word(row), ++pairs) {
+      read_pair(word);
+    }
+    if (targets_.size() == 1) width_ = pairs;
+    if (pairs != width_) {
+      fail_here(std::to_string(pairs) + " id:value pairs, but the first row has " +
+                std::to_string(width_) + "; rows of different lengths cannot be read");
+    }
+  }
+
+  void read_pair(std::string_view word) {
+    const std::size_t colon = word.find(':');
+    const std::optional<std::int64_t> id =
+        parse_integer(word.substr(0, std::min(colon, word.size())));
+    constexpr std::int64_t kMostIds = std::int64_t{1} << 40;
+    if (colon == std::string_view::npos || !id || *id < 0 || *id >= kMostIds) {
+      fail_here("\"" + std::string(word.substr(0, 40)) + "\" is not a pair id:value");
+    }
+    if (options_.ids > 0 && *id >= options_.ids) {
+      fail_here("id " + std::to_string(*id) + " is out of range, ids are 0 to " +
+                std::to_string(options_.ids - 1));
+    }
+    ids_.push_back(*id);
+    values_.push_back(number(word.substr(colon + 1)));
+  }
+
+  const std::string& name_;
+  const LibsvmOptions& options_;
+  int line_ = 1;
+  std::size_t width_ = 0;
+  std::vector<std::int64_t> ids_;
+  std::vector<float> values_;
+  std::vector<float> targets_;
+};
+
+}  // namespace
+
+Dataset libsvm_from_text(std::string_view text, const std::string& name,
+                         const LibsvmOptions& options) {
+  LibsvmReader reader(name, options);
+  reader.read(text);
+  return reader.dataset();
+}
+
+Dataset libsvm(const std::string& path, const LibsvmOptions& options) {
+  return libsvm_from_text(read_blob(path).bytes, path, options);
+}
+
+}  // namespace trireme::data

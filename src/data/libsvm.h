@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "trireme/data.h"
+
+namespace trireme::data {
+
+// What libsvm() does, on text that is there already. `name` is for messages.
+Dataset libsvm_from_text(std::string_view text, const std::string& name,
+                         const LibsvmOptions& options);
+
+}  // namespace trireme::data

@@ -1,0 +1,101 @@
+// Known tables of ids: Adult, MovieLens and Frappe.
+#include <algorithm>
+
+#include "base/error.h"
+#include "data/blob.h"
+#include "data/columns.h"
+#include "data/find.h"
+#include "data/libsvm.h"
+#include "data/order.h"
+#include "data/table.h"
+
+namespace trireme::data {
+namespace {
+
+// Targets become 0 and 1; in the test file they end in a dot.
+CsvTable read_adult(const std::string& path, const CsvOptions& options) {
+  CsvTable table = read_table(read_blob(path).bytes, path, options);
+  std::vector<std::string>& targets = table.columns.back();
+  for (std::size_t row = 0; row < targets.size(); ++row) {
+    std::string& cell = targets[row];
+    if (cell.ends_with('.')) cell.pop_back();
+    if (cell != "<=50K" && cell != ">50K") {
+      fail_data(path + ":" + std::to_string(table.lines[row]) + ": income is \"" +
+                cell.substr(0, 40) + "\", must be <=50K or >50K");
+    }
+    cell = cell == ">50K" ? "1" : "0";
+  }
+  return table;
+}
+
+// Numbers the different values from 0, in their order.
+std::vector<std::int64_t> dense(const std::vector<std::int64_t>& values, std::int64_t* count) {
+  std::vector<std::int64_t> known = values;
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  *count = static_cast<std::int64_t>(known.size());
+  std::vector<std::int64_t> result;
+  for (const std::int64_t value : values) {
+    result.push_back(std::lower_bound(known.begin(), known.end(), value) - known.begin());
+  }
+  return result;
+}
+
+}  // namespace
+
+Dataset adult(std::string_view split, const LoadOptions& options) {
+  const KnownPlace& place = known_place("adult");
+  const std::string path = find_part(place, split, options.directory)[0];
+  const CsvOptions format{
+      .header = false,
+      .standardise = true,
+      .names = {"age", "workclass", "fnlwgt", "education", "education_num", "marital_status",
+                "occupation", "relationship", "race", "sex", "capital_gain", "capital_loss",
+                "hours_per_week", "native_country", "income"},
+      .categories = {"workclass", "education", "marital_status", "occupation", "relationship",
+                     "race", "sex", "native_country"},
+      .missing = Missing::mean,
+      .missing_word = "?"};
+  const CsvTable table = read_adult(path, format);
+  const std::vector<std::string> classes = {"<=50K", ">50K"};
+  if (split == "train") return table_dataset(table, table, format, classes);
+  const CsvTable training = read_adult(find_part(place, "train", options.directory)[0], format);
+  return table_dataset(table, training, format, classes);
+}
+
+Dataset movielens(std::string_view split, const LoadOptions& options) {
+  const std::string path = find_part(known_place("movielens"), split, options.directory)[0];
+  const Dataset all = table_from_csv(
+      read_blob(path).bytes, path,
+      {.target = "rating", .features = {"userId", "movieId"}, .integers = {"userId", "movieId"}});
+  const Batch batch = all.all();
+  // A fixed random tenth of the ratings for the test, each part in the order of the file.
+  constexpr std::uint64_t kSeed = 90;
+  std::vector<std::int64_t> rows = permutation(all.size(), kSeed, 0);
+  const auto cut = rows.begin() + static_cast<std::ptrdiff_t>(all.size() - all.size() / 10);
+  rows = split == "train" ? std::vector(rows.begin(), cut) : std::vector(cut, rows.end());
+  std::sort(rows.begin(), rows.end());
+
+  const auto count = static_cast<std::int64_t>(rows.size());
+  const auto ids = [&](const std::string& from, const std::string& name) {
+    Column column{name};
+    const std::vector<std::int64_t> numbered =
+        dense(batch.at(from).to_vector<std::int64_t>(), &column.ids);
+    Tensor tensor = Tensor::uninitialized(i64, {count});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      tensor.data<std::int64_t>()[i] = numbered[static_cast<std::size_t>(rows[i])];
+    }
+    return std::pair(column, tensor);
+  };
+  return from_columns({ids("userId", "user"),
+                       ids("movieId", "item"),
+                       {Column{"rating"}, all.gather(rows).at("target")}});
+}
+
+Dataset frappe(std::string_view split, const LoadOptions& options) {
+  const std::string path = find_part(known_place("frappe"), split, options.directory)[0];
+  constexpr std::int64_t kIds = 5382;
+  return libsvm_from_text(read_blob(path).bytes, path, {.ids = kIds, .zero_one = true});
+}
+
+}  // namespace trireme::data

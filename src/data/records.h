@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/blob.h"
+#include "trireme/data.h"
+
+namespace trireme::data {
+
+// Parts of a record file; docs/formats/records.md describes it.
+inline constexpr std::string_view kRecordsMagic = "\x89TREC\r\n\x1a";
+inline constexpr std::string_view kRecordsEnd = "TRECEND\n";
+inline constexpr std::uint32_t kRecordsVersion = 1;
+inline constexpr std::size_t kRecordsPrefix = 24;  // bytes before the header's text
+inline constexpr std::size_t kRecordsFooter = 32;
+
+struct StoredColumn {
+  Column column;
+  bool as_bytes = false;  // f32 stored as u8, which is value * 255
+
+  std::size_t elements() const;
+  std::size_t size_bytes() const;  // of one example, as stored
+};
+
+struct RecordsHeader {
+  std::vector<StoredColumn> columns;
+  std::vector<std::string> class_names;
+
+  std::size_t payload() const;  // bytes of one example
+};
+
+std::string print_header(const RecordsHeader& header);
+// Errors: data.
+RecordsHeader parse_header(std::string_view text, const std::string& name);
+
+// Checks all but the records themselves, which are checked when they are read. `name` is for
+// messages. Errors: data, naming the byte.
+Dataset parse_records(Blob blob, const std::string& name);
+
+}  // namespace trireme::data

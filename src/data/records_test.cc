@@ -1,0 +1,163 @@
+// Record files and folders of pictures.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "data/records.h"
+#include "data/test_files.h"
+#include "trireme/error.h"
+#include "trireme/image.h"
+
+namespace trireme::data {
+namespace {
+
+using testing::HasSubstr;
+
+template <class F>
+std::string error_of(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    EXPECT_NE(error.kind(), ErrorKind::internal);
+    return error.what();
+  }
+  return "no error";
+}
+
+Dataset sample() {
+  return from_tensors(
+      {{"a name", Tensor::from<std::int64_t>({3, 2}, {1, -2, 3, 4, 5, 1LL << 40})},
+       {"image", Tensor::from<float>({3, 1, 1, 2}, {0, 1, 51 / 255.0f, 7 / 255.0f, 0, 0})},
+       {"raw", Tensor::from<float>({3, 1, 1, 1}, {0.1f, -0.0f, 3})},
+       {"y", Tensor::from<double>({3}, {0.1, 1e300, -1})}},
+      {"one class", "100%"});
+}
+
+void expect_same(const Dataset& a, const Dataset& b) {
+  ASSERT_EQ(a.size(), b.size());
+  ASSERT_EQ(a.columns().size(), b.columns().size());
+  EXPECT_EQ(a.class_names(), b.class_names());
+  for (std::size_t c = 0; c < a.columns().size(); ++c) {
+    EXPECT_EQ(a.columns()[c].name, b.columns()[c].name);
+    EXPECT_EQ(a.columns()[c].ids, b.columns()[c].ids);
+    EXPECT_EQ(a.columns()[c].words, b.columns()[c].words);
+  }
+  const Batch left = a.all();
+  const Batch right = b.all();
+  for (const auto& [name, tensor] : left) EXPECT_TRUE(equal(tensor, right.at(name))) << name;
+}
+
+TEST(Records, GiveBackWhatWasWritten) {
+  const TestDirectory directory;
+  const std::string path = directory.path() + "/a.trec";
+  write_records(path, sample());
+  const Dataset read = records(path);
+  expect_same(read, sample());
+  const std::int64_t rows[] = {2, 0, 2};
+  EXPECT_TRUE(equal(read.gather(rows).at("y"), Tensor::from<double>({3}, {-1, 0.1, -1})));
+  // The picture takes a byte a value, since all are n / 255; "raw" does not.
+  const std::string file = read_file(path);
+  EXPECT_THAT(file, HasSubstr("column image f32 u8 1 1 2\n"));
+  EXPECT_THAT(file, HasSubstr("column raw f32 f32 1 1 1\n"));
+  // Ids and words are kept; more examples than are in memory at a time.
+  std::string text = "w,y\n";
+  for (int i = 0; i < 600; ++i) text += (i % 3 == 0 ? "x y," : "%,") + std::to_string(i) + "\n";
+  const Dataset table = csv(directory.write("t.csv", text), {.categories = {"w"}});
+  write_records(path, table);
+  expect_same(records(path), table);
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+    EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos);
+  }
+}
+
+TEST(Records, NoticeEveryFlippedBitAndEveryCut) {
+  const TestDirectory directory;
+  const std::string path = directory.path() + "/a.trec";
+  write_records(path, sample());
+  const std::string file = read_file(path);
+  const auto read = [](const std::string& bytes) {
+    return error_of([&] { parse_records(Blob::own(bytes), "f").all(); });
+  };
+  EXPECT_EQ(read(file), "no error");
+  for (std::size_t i = 0; i < file.size(); ++i) {
+    std::string damaged = file;
+    damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
+    EXPECT_THAT(read(damaged), HasSubstr("f: ")) << i;
+    EXPECT_THAT(read(file.substr(0, i)), HasSubstr("f: ")) << i;
+  }
+  EXPECT_THAT(read(file + "x"), HasSubstr("f: cut short"));
+  std::string newer = file;
+  newer[8] = 9;
+  EXPECT_THAT(read(newer), HasSubstr("version 9; this program reads version 1"));
+  std::string record = file;
+  const std::size_t last = file.size() - kRecordsFooter - 4 * 8 - 1;
+  record[last] = static_cast<char>(record[last] ^ 1);
+  EXPECT_THAT(read(record), HasSubstr("the checksum of record 2 at byte"));
+}
+
+TEST(Records, LeaveAnEarlierFileWhereWritingFails) {
+  const TestDirectory directory;
+  const std::string path = directory.path() + "/a.trec";
+  write_records(path, sample());
+  const std::string before = read_file(path);
+  int calls = 0;
+  const Dataset failing = sample().map([&](Batch batch) {
+    if (++calls > 2) throw std::runtime_error("cannot read on");
+    return batch;
+  });
+  EXPECT_THROW(write_records(path, failing), std::runtime_error);
+  EXPECT_EQ(read_file(path), before);
+  EXPECT_THAT(error_of([&] { write_records(path, sample().take(0)); }), HasSubstr("is empty"));
+  EXPECT_THAT(error_of([&] { write_records(directory.path() + "/no/a.trec", sample()); }),
+              HasSubstr("nothing was changed"));
+  EXPECT_THAT(error_of([&] { records(directory.path() + "/none.trec"); }), HasSubstr("none.trec"));
+  EXPECT_THAT(error_of([&] { records(directory.write("b.trec", "text")); }),
+              HasSubstr("not a record file"));
+}
+
+void save(const TestDirectory& directory, const std::string& name, std::int64_t height,
+          std::int64_t width, int shade) {
+  const std::string path = directory.path() + "/" + name;
+  make_directories(std::filesystem::path(path).parent_path().string());
+  Tensor picture(u8, {height, width, 3});
+  std::fill_n(picture.data<std::uint8_t>(), picture.elements(), static_cast<std::uint8_t>(shade));
+  image::save_png(path, picture);
+}
+
+TEST(ImageFolder, MakesAClassOfEverySubfolder) {
+  const TestDirectory directory;
+  save(directory, "dog/b.png", 2, 3, 51);
+  save(directory, "dog/a.PNG", 2, 3, 102);
+  save(directory, "cat/x.png", 2, 3, 255);
+  directory.write("dog/notes.txt", "no picture");
+  directory.write("readme", "");
+  const Dataset data = image_folder(directory.path());
+  EXPECT_EQ(data.class_names(), (std::vector<std::string>{"cat", "dog"}));
+  const Batch batch = data.all();
+  EXPECT_EQ(batch.at("image").type_str(), "f32[3, 3, 2, 3]");
+  EXPECT_TRUE(equal(batch.at("label"), Tensor::from<std::int64_t>({3}, {0, 1, 1})));
+  EXPECT_FLOAT_EQ(batch.at("image").data<float>()[18], 0.4f);
+  EXPECT_EQ(image_folder(directory.path(), {.channels = 1}).column("image").shape[0], 1);
+}
+
+TEST(ImageFolder, NamesThePictureThatDoesNotFit) {
+  const TestDirectory directory;
+  save(directory, "a/1.png", 4, 4, 1);
+  save(directory, "a/2.png", 4, 5, 1);
+  const Dataset mixed = image_folder(directory.path());
+  EXPECT_THAT(error_of([&] { mixed.all(); }), HasSubstr("a/2.png: the picture has 5 x 4 pixels"));
+  EXPECT_EQ(image_folder(directory.path(), {.height = 2, .width = 3}).all().at("image").type_str(),
+            "f32[2, 3, 2, 3]");
+  directory.write("a/3.png", "no png");
+  EXPECT_THAT(error_of([&] { image_folder(directory.path(), {.height = 2, .width = 3}).all(); }),
+              HasSubstr("a/3.png"));
+  const TestDirectory empty;
+  EXPECT_THAT(error_of([&] { image_folder(empty.path()); }), HasSubstr("no pictures"));
+  EXPECT_THAT(error_of([&] { image_folder(empty.path() + "/none"); }), HasSubstr("cannot list"));
+  EXPECT_THAT(error_of([&] { image_folder(empty.path(), {.height = 2}); }), HasSubstr("resize"));
+}
+
+}  // namespace
+}  // namespace trireme::data

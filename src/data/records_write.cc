@@ -1,0 +1,153 @@
+// Writing record files, a few examples at a time.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <system_error>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "data/records.h"
+
+namespace trireme::data {
+namespace {
+
+constexpr std::int64_t kChunk = 256;  // examples in memory
+
+// A file under a temporary name that takes its own when all is written, or goes away.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::string& path)
+      : path_(path), temporary_(path + ".tmp." + std::to_string(::getpid())) {
+    file_ = std::fopen(temporary_.c_str(), "wbx");
+    if (file_ == nullptr) fail_here();
+  }
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile() {
+    if (file_ != nullptr) std::fclose(file_);
+    if (!done_) ::unlink(temporary_.c_str());
+  }
+
+  void write(std::string_view bytes) {
+    if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail_here();
+    size_ += bytes.size();
+  }
+  template <class T>
+  void write_number(T value) {
+    write({reinterpret_cast<const char*>(&value), sizeof value});
+  }
+  std::uint64_t size() const { return size_; }
+
+  void finish() {
+    if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail_here();
+    const int closed = std::fclose(std::exchange(file_, nullptr));
+    if (closed != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) fail_here();
+    done_ = true;
+  }
+
+ private:
+  [[noreturn]] void fail_here() const {
+    fail_io("cannot write " + path_ + ": " + std::generic_category().message(errno) +
+            "; nothing was changed");
+  }
+
+  std::string path_;
+  std::string temporary_;
+  std::FILE* file_ = nullptr;
+  std::uint64_t size_ = 0;
+  bool done_ = false;
+};
+
+std::uint8_t nearest_byte(float value) {
+  return static_cast<std::uint8_t>(std::lround(std::fmin(std::fmax(value, 0.0f), 1.0f) * 255.0f));
+}
+
+// Whether every value is exactly some byte / 255, so that bytes lose nothing.
+bool are_bytes(const Tensor& tensor) {
+  const float* values = tensor.data<float>();
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    if (static_cast<float>(nearest_byte(values[i])) / 255.0f != values[i]) return false;
+    if (values[i] == 0 && std::signbit(values[i])) return false;
+  }
+  return true;
+}
+
+template <class F>
+void for_each_chunk(const Dataset& dataset, F f) {
+  for (std::int64_t begin = 0; begin < dataset.size(); begin += kChunk) {
+    f(dataset.rows(begin, std::min(begin + kChunk, dataset.size())));
+  }
+}
+
+// Pictures are stored as bytes if all of them are; that takes a reading of its own.
+RecordsHeader make_header(const Dataset& dataset) {
+  RecordsHeader header{{}, dataset.class_names()};
+  bool pictures = false;
+  for (const Column& column : dataset.columns()) {
+    const bool picture = column.dtype == DType::f32 && column.shape.size() == 3;
+    header.columns.push_back({column, picture});
+    pictures |= picture;
+  }
+  if (!pictures) return header;
+  for_each_chunk(dataset, [&](const Batch& batch) {
+    for (StoredColumn& stored : header.columns) {
+      stored.as_bytes = stored.as_bytes && are_bytes(batch.at(stored.column.name));
+    }
+  });
+  return header;
+}
+
+void append_value(const StoredColumn& stored, const Tensor& tensor, std::int64_t i,
+                  std::string& payload) {
+  const std::size_t elements = stored.elements();
+  if (elements == 0) return;
+  if (!stored.as_bytes) {
+    const auto* from = reinterpret_cast<const char*>(tensor.bytes());
+    payload.append(from + static_cast<std::size_t>(i) * stored.size_bytes(), stored.size_bytes());
+    return;
+  }
+  const float* from = tensor.data<float>() + static_cast<std::size_t>(i) * elements;
+  for (std::size_t k = 0; k < elements; ++k) payload += static_cast<char>(nearest_byte(from[k]));
+}
+
+}  // namespace
+
+void write_records(const std::string& path, const Dataset& dataset) {
+  if (dataset.size() == 0) fail_usage("write_records: the data set is empty");
+  const RecordsHeader header = make_header(dataset);
+  const std::string text = print_header(header);
+  parse_header(text, "write_records");  // refuses what could not be read again
+  AtomicFile file(path);
+  file.write(kRecordsMagic);
+  file.write_number(kRecordsVersion);
+  file.write_number(static_cast<std::uint32_t>(text.size()));
+  file.write_number(hash64(text));
+  file.write(text);
+  std::vector<std::uint64_t> index;
+  for_each_chunk(dataset, [&](const Batch& batch) {
+    const std::int64_t rows = batch.begin()->second.dim(0);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      std::string payload;
+      for (const StoredColumn& stored : header.columns) {
+        append_value(stored, batch.at(stored.column.name), i, payload);
+      }
+      index.push_back(file.size());
+      file.write_number(hash64(payload));
+      file.write(payload);
+    }
+  });
+  index.push_back(file.size());
+  const std::string_view table(reinterpret_cast<const char*>(index.data()), index.size() * 8);
+  file.write(table);
+  file.write_number(index.back());
+  file.write_number(static_cast<std::uint64_t>(dataset.size()));
+  file.write_number(hash64(table));
+  file.write(kRecordsEnd);
+  file.finish();
+}
+
+}  // namespace trireme::data
