@@ -149,8 +149,8 @@ BatchStream Batches::epoch(std::int64_t number, std::int64_t first) const {
     fail_usage("epoch: cannot begin at batch " + std::to_string(first) + " of " +
                std::to_string(size()));
   }
-  return BatchStream(
-      std::make_unique<BatchStream::Reader>(dataset_, number, batch_size_, size(), options_));
+  return BatchStream(std::make_unique<BatchStream::Reader>(dataset_, number, first, batch_size_,
+                                                           size(), options_));
 }
 
 }  // namespace trireme::data

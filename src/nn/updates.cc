@@ -124,11 +124,6 @@ Value zero_like(const Value& x) {
                    ->result());
 }
 
-Value sign(const Value& x) {
-  const DType dtype = x.dtype();
-  return cast(x > 0.0, {.dtype = dtype}) - cast(x < 0.0, {.dtype = dtype});
-}
-
 Value running_mean(const Value& mean, const Value& x, double keep) {
   return mean * keep + x * (1 - keep);
 }

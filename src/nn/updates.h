@@ -59,8 +59,6 @@ class Updates {
 };
 
 Value zero_like(const Value& x);
-// -1, 0 or 1.
-Value sign(const Value& x);
 // keep * mean + (1 - keep) * x, and the same of x^2
 Value running_mean(const Value& mean, const Value& x, double keep);
 Value running_square(const Value& mean, const Value& x, double keep);
