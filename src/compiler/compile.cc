@@ -9,6 +9,7 @@
 #include "compiler/groups.h"
 #include "transforms/channels_last.h"
 #include "transforms/cse.h"
+#include "transforms/direct.h"
 #include "transforms/localise.h"
 #include "transforms/prune.h"
 #include "transforms/simplify.h"
@@ -85,6 +86,18 @@ Dim value_bytes(const ir::Program& program) {
   return bytes;
 }
 
+// Measured on Zen 4: our convolutions reach 90% of the peak for any number of channels, where oneDNN
+// 2.6 falls to 7% with few. Our products are as fast as the libraries' as long as the second matrix
+// stays in a level 2 cache, and take in whatever follows; transposing it first would cost too much.
+bool generated_is_faster(const ir::Op& op) {
+  if (op.name() != "matmul") return true;
+  constexpr std::int64_t kMostElements = 512 * 1024;
+  const Dim elements = product(op.operands[1]->type.shape);
+  return elements.is_constant() && elements.constant() <= kMostElements &&
+         !ir::get<bool>(op.attributes, "transpose_a") &&
+         !ir::get<bool>(op.attributes, "transpose_b");
+}
+
 void generate_code(Assembly& assembly, codegen::Codegen& codegen) {
   std::vector<const kernel_ir::Kernel*> kernels;
   for (const auto& kernel : assembly.kernels) {
@@ -117,6 +130,8 @@ std::shared_ptr<const plan::Plan> compile(const ir::Program& source,
 
   transforms::simplify(*program);
   transforms::use_channels_last(*program);
+  transforms::use_direct_kernels(
+      *program, [&](const ir::Op& op) { return !options.libraries || generated_is_faster(op); });
   transforms::split_reductions(*program);
   dump.program("channels_last", *program);
   transforms::merge_equal(*program);

@@ -16,6 +16,9 @@ struct CompileOptions {
   bool training = false;  // which side of when_training is taken
   bool updates = false;   // run the `assign` ops; otherwise parameters are only read
   bool fuse = true;       // false: every op is a kernel of its own; for checks
+  // False: convolutions and matrix products are kernels of our own too, so that the Plan needs no
+  // library for them.
+  bool libraries = true;
   // Where to write the Program after every transform, the kernels, the Plan and the memory map (at
   // batch 64 or $TRIREME_DUMP_SIZES, "batch=7,width=3"); empty: nowhere. Callers pass $TRIREME_DUMP.
   std::string dump_directory;

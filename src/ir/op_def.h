@@ -29,6 +29,7 @@ enum class Trait : std::uint32_t {
   commutative = 1u << 7,
   not_differentiable = 1u << 8,  // gradient is zero or undefined: comparisons, argmax, casts to int
   cheap = 1u << 9,               // costs less to compute again than to store and load
+  contraction = 1u << 10,        // a sum of products, as of matrices, that becomes a kernel of ours
 };
 
 // A violated rule, before it is dressed with layer, line and shapes: throw from a type rule.

@@ -118,8 +118,10 @@ std::unique_ptr<Entry> Session::State::compile(const std::vector<Value>& fetches
     }
     values.push_back(fetch.get());
   }
-  compiler::CompileOptions compile_options{
-      .training = mode.training, .updates = mode.updates, .fuse = options.fuse};
+  compiler::CompileOptions compile_options{.training = mode.training,
+                                           .updates = mode.updates,
+                                           .fuse = options.fuse,
+                                           .libraries = options.libraries};
   if (const std::string directory = environment("TRIREME_DUMP"); !directory.empty()) {
     compile_options.dump_directory = fmt::format("{}/plan{}_{}", directory, statistics.plans,
                                                  mode.updates    ? "update"

@@ -28,7 +28,8 @@ Row check_layer(const Case& c, Twin& twin) {
   CompiledColumns columns;
   check_compiled(c, {expected}, columns);
   row.compiled = columns.one_thread;
-  for (const Column* other : {&columns.two_threads, &columns.interpreter, &columns.unfused}) {
+  for (const Column* other :
+       {&columns.two_threads, &columns.interpreter, &columns.unfused, &columns.generated}) {
     row.compiled.worst = std::max(row.compiled.worst, other->worst);
     if (!other->failure.empty()) row.compiled.fail(other->failure);
   }

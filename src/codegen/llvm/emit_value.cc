@@ -224,7 +224,8 @@ void Emitter::split(ExprId id, std::int64_t factor, std::vector<Term>& terms) co
   }
 }
 
-// The terms are summed from the outermost level in, each partial sum at its own level.
+// The terms are summed from the outermost level in, each partial sum at its own level. Numbers come
+// last: elements at a fixed distance then share the sum, and the distance is part of the address.
 Value* Emitter::index_of_lane_0(ExprId index) {
   struct Placed {
     int level;
@@ -234,7 +235,13 @@ Value* Emitter::index_of_lane_0(ExprId index) {
   std::vector<Term> terms;
   split(index, 1, terms);
   std::vector<Placed> placed;
+  std::int64_t distance = 0;
   for (const Term& term : terms) {
+    const Expr& e = kernel_.expr(term.id);
+    if (e.op == ExprOp::constant) {
+      distance += term.factor * e.integer;
+      continue;
+    }
     const Info i = info(term.id);
     if (i.varying) {
       placed.push_back(
@@ -258,7 +265,9 @@ Value* Emitter::index_of_lane_0(ExprId index) {
     Value* term = p.factor == 1 ? p.value : b_.CreateMul(p.value, i64(p.factor));
     sum = sum == nullptr ? term : b_.CreateAdd(sum, term);
   }
-  return sum;
+  b_.restoreIP(here);
+  if (sum == nullptr) return i64(distance);
+  return distance == 0 ? sum : b_.CreateAdd(sum, i64(distance));
 }
 
 Value* Emitter::address(std::int32_t buffer, ExprId index) {
