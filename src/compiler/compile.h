@@ -31,4 +31,19 @@ std::shared_ptr<const plan::Plan> compile(const ir::Program& program,
                                           const std::vector<const ir::Value*>& fetches,
                                           codegen::Codegen& codegen, const CompileOptions& options);
 
+// A Plan whose work on parameters alone is done once: before the Plan runs, and again when a
+// parameter has changed.
+struct PreparedPlans {
+  std::shared_ptr<const plan::Plan> plan;
+  std::shared_ptr<const plan::Plan> preparation;  // reads parameters only; null if there is none
+  std::vector<std::string> names;  // of its fetches: parameters that `plan` reads besides others
+};
+
+// compile() without updates, and with that work apart. `preparing` makes the preparation's code, so
+// that a Plan for another machine can be prepared here.
+PreparedPlans compile_prepared(const ir::Program& program,
+                               const std::vector<const ir::Value*>& fetches,
+                               codegen::Codegen& preparing, codegen::Codegen& codegen,
+                               const CompileOptions& options);
+
 }  // namespace trireme::compiler

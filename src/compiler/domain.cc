@@ -117,6 +117,7 @@ std::optional<Domain> common_domain(const std::vector<const Op*>& ops) {
   const auto contraction = std::find_if(ops.begin(), ops.end(),
                                         [](const Op* op) { return op->has(Trait::contraction); });
   if (contraction != ops.end()) domain.contraction = *contraction;
+  if (domain.contraction != nullptr && reduction != ops.end()) return std::nullopt;
   const Op& model = domain.contraction != nullptr ? *domain.contraction
                     : reduction != ops.end()      ? **reduction
                     : largest != ops.end()        ? **largest
