@@ -403,9 +403,7 @@ void Emitter::store(const Stmt& s) {
 // What was read from scratch before a store is not used after it.
 void Emitter::forget_scratch() {
   for (Scope& scope : scopes_) {
-    std::erase_if(scope.body, [&](const auto& entry) {
-      return info(static_cast<kernel_ir::ExprId>(entry.first / 2)).pinned;
-    });
+    std::erase_if(scope.body, [&](const auto& entry) { return info(expr_of(entry.first)).pinned; });
   }
 }
 

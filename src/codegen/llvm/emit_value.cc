@@ -18,10 +18,6 @@ using llvm::Value;
 
 namespace {
 
-std::int64_t key_of(ExprId id, bool as_vector) {
-  return std::int64_t{id} * 2 + (as_vector ? 1 : 0);
-}
-
 llvm::Align element_alignment(DType type) { return llvm::Align(size_of(type)); }
 
 }  // namespace
@@ -127,7 +123,7 @@ Value* Emitter::scalar(ExprId id) {
   if (e.op == ExprOp::size) return sizes_[static_cast<std::size_t>(e.index)];
   const Info i = info(id);
   if (i.varying) fail_internal("codegen: a value that differs between lanes is used as one");
-  const std::int64_t key = key_of(id, false);
+  const std::int64_t key = key_of(id, 0);
   if (Value* known = find(key, i)) return known;
   Value* result = compute(id, false, i);
   remember(key, i, result);
@@ -136,7 +132,7 @@ Value* Emitter::scalar(ExprId id) {
 
 Value* Emitter::vector(ExprId id) {
   const Info i = info(id);
-  const std::int64_t key = key_of(id, true);
+  const std::int64_t key = key_of(id, lanes());
   if (kernel_.expr(id).op == ExprOp::constant) return splat(scalar(id));
   if (Value* known = find(key, i)) return known;
   Value* result = nullptr;

@@ -280,10 +280,10 @@ Kernel scratch_rows(int lanes) {
 Kernel tiled_product(int rows, int lanes) {
   Kernel k = empty("product",
                    {buffer(f32, BufferRole::input, "a"), buffer(f32, BufferRole::input, "b"),
-                    buffer(f32, BufferRole::output, "c")},
+                    buffer(f32, BufferRole::output, "c"), buffer(f32, BufferRole::output, "d")},
                    {"m", "n", "k"});
   Builder b(k);
-  k.loop_vars = 3;
+  k.loop_vars = 4;
   k.accumulators = rows;
   const ExprId m = b.size(0), n = b.size(1), depth = b.size(2);
   const ExprId column = b.loop_var(1), step = b.loop_var(2);
@@ -297,14 +297,17 @@ Kernel tiled_product(int rows, int lanes) {
     const ExprId a_value = b.load(0, b.add(b.mul(a_row, depth), step));
     body.push_back(make_declare(r, ReduceOp::sum, f32));
     inner.push_back(make_accumulate(r, ReduceOp::sum, f32, b.mul(a_value, b_value)));
-    stores.push_back(
-        make_store(2, b.add(b.mul(row, n), column), b.accumulator(r, f32), b.lt(row, m)));
+    stores.push_back(make_store(2, b.add(b.mul(row, n), column),
+                                b.add(b.accumulator(r, f32), b.cast(first, f32)), b.lt(row, m)));
   }
   body.push_back(make_loop(LoopKind::serial, 2, depth, inner));
   body.insert(body.end(), stores.begin(), stores.end());
   const ExprId tiles = b.div(b.add(m, b.integer(rows - 1)), b.integer(rows));
-  k.root =
-      make_loop(LoopKind::parallel, 0, tiles, {make_loop(LoopKind::vector, 1, n, body, lanes)});
+  const ExprId place = b.add(b.mul(b.loop_var(0), n), b.loop_var(3));
+  const Stmt wide =
+      make_loop(LoopKind::vector, 3, n, {make_store(3, place, b.cast(first, f32))}, 4 * lanes);
+  k.root = make_loop(LoopKind::parallel, 0, tiles,
+                     {make_loop(LoopKind::vector, 1, n, body, lanes), wide});
   return k;
 }
 
