@@ -1,6 +1,22 @@
 # Third-party libraries. Each is used by few files behind our own interface; docs/dependencies.md
 # says what for. All come from Debian packages (tools/install-deps.sh).
 find_package(Threads REQUIRED)
+
+# What the inference library uses: headers alone. They are the same for every architecture, so a cross
+# build takes the build machine's.
+foreach(header fmt/format.h nlohmann/json.hpp xxhash.h)
+  string(MAKE_C_IDENTIFIER TRIREME_HEADER_${header} variable)
+  find_path(${variable} ${header} REQUIRED)
+  list(APPEND trireme_header_paths ${${variable}})
+endforeach()
+list(REMOVE_DUPLICATES trireme_header_paths)
+add_library(trireme_headers INTERFACE)
+target_include_directories(trireme_headers SYSTEM INTERFACE ${trireme_header_paths})
+target_compile_definitions(trireme_headers INTERFACE FMT_HEADER_ONLY XXH_INLINE_ALL)
+if(TRIREME_INFERENCE_ONLY)
+  return()
+endif()
+
 # Debian's own Python: its packages (torch, numpy) are not importable from another one that may come
 # first on PATH.
 if(EXISTS /usr/bin/python3 AND NOT Python3_EXECUTABLE)

@@ -1,15 +1,22 @@
-# cmake --install: headers (the generated ones too), library, command line, and the two ways of
-# finding them, TriremeConfig.cmake and trireme.pc. Both are relocatable. tests/consumer tries them.
+# cmake --install: headers (the generated ones too), libraries, command line, and the two ways of
+# finding them: TriremeConfig.cmake with the components `trireme` and `inference`, and trireme.pc with
+# trireme-inference.pc. All are relocatable. tests/consumer tries them.
 include(CMakePackageConfigHelpers)
 
 set(TRIREME_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Trireme)
+file(RELATIVE_PATH TRIREME_PC_PREFIX
+  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 
-install(TARGETS trireme EXPORT TriremeTargets
+# The inference library: shared and static.
+install(TARGETS trireme_inference_shared trireme_inference_static EXPORT TriremeInferenceTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/trireme ${TRIREME_GENERATED_DIR}/include/trireme
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-install(EXPORT TriremeTargets NAMESPACE Trireme:: DESTINATION ${TRIREME_CMAKE_DIR})
+install(EXPORT TriremeInferenceTargets NAMESPACE Trireme:: DESTINATION ${TRIREME_CMAKE_DIR})
+install(FILES ${PROJECT_SOURCE_DIR}/include/trireme.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/trireme-inference.pc.in
+  ${PROJECT_BINARY_DIR}/trireme-inference.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/trireme-inference.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 configure_package_config_file(
   ${CMAKE_CURRENT_LIST_DIR}/TriremeConfig.cmake.in ${PROJECT_BINARY_DIR}/TriremeConfig.cmake
@@ -19,6 +26,21 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/TriremeConfigVersion.cmak
 install(FILES
   ${PROJECT_BINARY_DIR}/TriremeConfig.cmake ${PROJECT_BINARY_DIR}/TriremeConfigVersion.cmake
   DESTINATION ${TRIREME_CMAKE_DIR})
+
+if(TRIREME_INFERENCE_ONLY)
+  foreach(header dtype error export inference shape tensor)
+    install(FILES ${PROJECT_SOURCE_DIR}/include/trireme/${header}.h
+      DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/trireme)
+  endforeach()
+  return()
+endif()
+
+install(TARGETS trireme EXPORT TriremeTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/trireme ${TRIREME_GENERATED_DIR}/include/trireme
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(EXPORT TriremeTargets NAMESPACE Trireme:: DESTINATION ${TRIREME_CMAKE_DIR})
 
 # pkg-config. A shared library needs nothing more; a static one's users say `--static` and get the
 # libraries behind it from the private lines.
@@ -32,7 +54,5 @@ if(NOT BUILD_SHARED_LIBS)
   set(TRIREME_PC_LIBS_PRIVATE
     "-ldnnl -lgomp -L${openblas_dir} -lopenblas -L${LLVM_LIBRARY_DIRS} -lLLVM-19 -pthread -lstdc++")
 endif()
-file(RELATIVE_PATH TRIREME_PC_PREFIX
-  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/trireme.pc.in ${PROJECT_BINARY_DIR}/trireme.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/trireme.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

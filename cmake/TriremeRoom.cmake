@@ -1,14 +1,22 @@
-# trireme_room(NAME [DEPENDS room...] [LIBRARIES third-party...])
+# trireme_room(NAME [SELF_CONTAINED] [LIBRARIES third-party...] [SOURCES file...] [EXCLUDE file...])
 #
 # A room is a folder of src/: every .cc in it (and below) that is not a test becomes part of the
 # object library trireme_<room>; every *_test.cc, and every file of a folder `testing`, becomes part
 # of the test program <room>_test.
+# SOURCES takes these files alone and makes no test, EXCLUDE leaves files out. A SELF_CONTAINED room is
+# part of the inference library, too: of other libraries it uses headers alone.
 # The include rules between rooms are checked by tools/check_layers.py, not here.
 set(TRIREME_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 
 function(trireme_room name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(ARG "SELF_CONTAINED" "" "LIBRARIES;SOURCES;EXCLUDE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  foreach(excluded ${ARG_EXCLUDE})
+    list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${excluded})
+  endforeach()
+  if(ARG_SOURCES)
+    set(sources ${ARG_SOURCES})
+  endif()
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|/testing/[^/]*)\\.cc$")
   list(FILTER tests INCLUDE REGEX "(_test|/testing/[^/]*)\\.cc$")
@@ -25,8 +33,16 @@ function(trireme_room name)
   endif()
   target_include_directories(${target} PUBLIC
     ${PROJECT_SOURCE_DIR}/include ${TRIREME_GENERATED_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${target} PRIVATE trireme_flags ${ARG_LIBRARIES} fmt::fmt)
-  add_dependencies(${target} trireme_generate)
+  target_link_libraries(${target} PRIVATE trireme_flags ${ARG_LIBRARIES})
+  if(ARG_SELF_CONTAINED)
+    target_link_libraries(${target} PRIVATE trireme_headers)
+    set_property(GLOBAL APPEND PROPERTY TRIREME_INFERENCE_ROOMS ${target})
+  else()
+    target_link_libraries(${target} PRIVATE fmt::fmt)
+  endif()
+  if(TARGET trireme_generate)
+    add_dependencies(${target} trireme_generate)
+  endif()
   set_property(GLOBAL APPEND PROPERTY TRIREME_ROOMS ${target})
   set_property(GLOBAL APPEND PROPERTY TRIREME_LIBRARIES ${ARG_LIBRARIES})
 

@@ -28,8 +28,9 @@ ROOMS = {
     "nn": ["ir"],
     "compiler": ["ir", "kernel_ir", "ops", "transforms", "codegen", "plan"],
     "runtime": ["plan", "device", "kernels"],
+    "inference": ["plan", "device", "kernels", "runtime"],
     "session": ["ir", "kernel_ir", "plan", "device", "data", "ops", "transforms", "codegen",
-                "kernels", "nn", "compiler", "runtime"],
+                "kernels", "nn", "compiler", "runtime", "inference"],
 }
 
 FLOORS = [
@@ -37,6 +38,7 @@ FLOORS = [
     ["ir", "plan", "data", "kernel_ir", "device"],
     ["transforms", "nn", "ops", "codegen", "kernels"],
     ["compiler", "runtime"],
+    ["inference"],
     ["session"],
 ]
 
@@ -46,9 +48,13 @@ PUBLIC_HEADERS = {
     "program": "ir", "ops": "ir",
     "functions": "nn", "loss": "nn", "nn": "nn", "optimizer": "nn",
     "data": "data", "image": "data", "known_data": "data", "readers": "data",
-    "checkpoint": "session", "inspect": "session", "job": "session", "metrics": "session", "saved_model": "session", "session": "session",
+    "inference": "inference",
+    "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "metrics": "session", "saved_model": "session", "session": "session",
     "trainer": "session", "trireme": "session",
 }
+
+# The interface for C, in include/ itself.
+C_HEADER = "trireme.h"
 
 # Third-party headers, each with the only places that may name it. A place is a folder.
 TESTS = "(tests)"
@@ -58,7 +64,7 @@ THIRD_PARTY = [
     (r"cblas\.h|lapacke?\.h|omp\.h", ["src/kernels"]),
     (r"toml\+\+/|toml\.hpp", ["src/session"]),
     (r"png\.h|turbojpeg\.h|zlib\.h|zstd\.h", ["src/data"]),
-    (r"nlohmann/", ["src/session", "apps"]),
+    (r"nlohmann/", ["src/base", "src/plan", "src/inference", "src/session", "apps"]),
     (r"CLI/", ["apps"]),
     (r"fmt/", ["src", "apps"]),
     (r"xxhash\.h", ["src/base", "src/codegen"]),
@@ -66,7 +72,7 @@ THIRD_PARTY = [
 ]
 SYSTEM_HEADER = re.compile(
     r"[a-z_0-9]+$|c(type|puid)\.h|(std[a-z]+|string|errno|math|time|limits|locale|signal)\.h|"
-    r"(unistd|fcntl|dlfcn|pthread|sched|elf|link|poll|glob|term(ios)?|dirent)\.h|"
+    r"(unistd|fcntl|spawn|dlfcn|pthread|sched|elf|link|poll|glob|term(ios)?|dirent)\.h|"
     r"(sys|linux|asm|arpa|net|netinet)/|[a-z]*mmintrin\.h|immintrin\.h|malloc\.h")
 
 CODE = (".cc", ".h", ".c", ".py", ".sh", ".cmake")
@@ -134,6 +140,8 @@ def may_include_room(path, target):
 
 def check_own_include(path, target, files):
     """A quoted include: the rule it breaks, or None."""
+    if target == C_HEADER:
+        return check_c_header(path)
     beside = os.path.normpath(os.path.join(os.path.dirname(path), target))
     if target.startswith("trireme/"):
         return check_public_include(path, target)
@@ -147,6 +155,13 @@ def check_own_include(path, target, files):
     if not path.startswith(("src/", "include/")) and "/" in target:
         return None if any(f.endswith("/" + target) for f in files) else "no such file"
     return "no such file: includes are written from src/, as \"room/file.h\""
+
+
+def check_c_header(path):
+    """The interface for C stands apart from the C++ headers: who may include it."""
+    if path.startswith(("src/inference/", "examples/", "tests/")):
+        return None
+    return "the C interface is made in src/inference; C++ code uses trireme/inference.h"
 
 
 def check_public_include(path, target):
@@ -166,6 +181,8 @@ def check_public_include(path, target):
 
 def check_angle_include(path, target):
     """An include in angle brackets: the rule it breaks, or None."""
+    if target == C_HEADER:
+        return check_c_header(path)
     if target.startswith("trireme/"):
         return check_public_include(path, target)
     for pattern, places in THIRD_PARTY:

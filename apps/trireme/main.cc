@@ -18,6 +18,7 @@ constexpr const char* kExamples = R"(examples:
   trireme eval fashion_conv --data fashion_mnist/test
   trireme predict fashion_conv shirt.png boot.jpg
   trireme predict fashion_conv --data fashion_mnist/test --rows 0:5 --json
+  trireme compile fashion_conv --target aarch64     a folder that runs without a compiler
   trireme data list                                 known data sets, and where they are
   trireme inspect fashion_conv                      what is computed, parameters, cost, memory
 )";
@@ -99,6 +100,7 @@ int main(int argc, char** argv) {
   add_train(app);
   add_eval(app);
   add_predict(app);
+  add_compile(app);
   add_inspect(app);
   add_data(app);
   add_info(app);

@@ -3,10 +3,12 @@
 // All of Trireme's public interface.
 
 #include "trireme/checkpoint.h"
+#include "trireme/compile.h"
 #include "trireme/data.h"
 #include "trireme/error.h"
 #include "trireme/functions.h"
 #include "trireme/image.h"
+#include "trireme/inference.h"
 #include "trireme/inspect.h"
 #include "trireme/job.h"
 #include "trireme/metrics.h"

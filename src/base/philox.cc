@@ -32,6 +32,13 @@ PhiloxWords random_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t
                        {low(seed), high(seed)});
 }
 
+std::uint64_t seed_of_run(std::uint64_t seed, std::uint64_t run) {
+  std::uint64_t z = seed + 0x9e3779b97f4a7c15u * (run + 1);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
 double uniform_24(const PhiloxWords& words) { return (words[0] >> 8) * 0x1p-24; }
 
 double uniform_53(const PhiloxWords& words) {

@@ -20,6 +20,10 @@ PhiloxWords philox4x32_10(PhiloxWords counter, std::array<std::uint32_t, 2> key)
 // The four words of one element: counter = (position, stream), key = seed, low halves first.
 PhiloxWords random_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t position);
 
+// Mixes a seed and the number of a run into the seed of that run (Steele et al., "Fast splittable
+// pseudorandom number generators", 2014: the finalizer of SplitMix).
+std::uint64_t seed_of_run(std::uint64_t seed, std::uint64_t run);
+
 // From the words of one element, with 24 random bits (for f32) or 53 (for f64).
 double uniform_24(const PhiloxWords& words);  // in [0, 1)
 double uniform_53(const PhiloxWords& words);

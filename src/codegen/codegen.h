@@ -3,6 +3,7 @@
 // Kernel IR to something that runs. Two implementations: llvm/ and interpreter/ (the oracle).
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ struct Target {
   std::string str() const;
 };
 Target host_target();
+// A kind of machine by name: "x86-64-v3", "x86-64-v4", "aarch64". Error(usage), with the list.
+Target named_target(const std::string& name);
 
 struct CodegenStatistics {
   int compiled = 0;  // kernels turned into code by this process
@@ -57,6 +60,18 @@ struct LlvmOptions {
   int threads = 1;              // for compiling several kernels at once
 };
 std::unique_ptr<Codegen> make_llvm_codegen(LlvmOptions options);
+
+// Keeps the code that it makes instead of loading it, for a machine that need not be this one: the
+// kernels it returns cannot be run.
+class ObjectCodegen : public Codegen {
+ public:
+  // Of the kernels in the order in which they were compiled; equal kernels have the same.
+  virtual const std::vector<std::string>& symbols() const = 0;
+  // Relocatable object files by the symbol that each defines.
+  virtual const std::map<std::string, std::string>& objects() const = 0;
+};
+std::unique_ptr<ObjectCodegen> make_object_codegen(Target target, int threads = 1);
+
 std::unique_ptr<Codegen> make_interpreter(Target target = host_target());
 
 // cache_directory() of base/cache.h, made if it is not there: $TRIREME_CACHE_DIR, else $XDG_CACHE_HOME/trireme, else ~/.cache/trireme; empty if none exists or

@@ -44,7 +44,8 @@ class Twin {
     for (const Value& fetch : fetches_) wanted.push_back(fetch.get());
     if (!executor_) {
       plan_ = compile(program_.ir(), wanted, codegen, options_);
-      executor_ = std::make_unique<runtime::Executor>(plan_, *device_);
+      executor_ = std::make_unique<runtime::Executor>(
+          plan_, *device_, runtime::ExecutorOptions{.find_kernel = kernels::find});
     }
     ops::RefTensors inputs, parameters;
     runtime::Bindings bindings;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The entries of library.cc's table, each defined in its family's file.
+// What library.cc and loops.cc find by name, each defined in its family's file.
 
 #include "kernels/library.h"
 

@@ -4,39 +4,12 @@
 
 namespace trireme::kernels {
 
-namespace {
-
-struct Entry {
-  const char* name;
-  Prepare prepare;
-};
-
-constexpr Entry kTable[] = {
-    {"argsort", prepare_argsort},
-    {"conv2d_forward", prepare_conv2d_forward},
-    {"conv2d_input_gradient", prepare_conv2d_input_gradient},
-    {"conv2d_weight_gradient", prepare_conv2d_weight_gradient},
-    {"cumsum", prepare_cumsum},
-    {"gemm", prepare_gemm},
-    {"scatter_add", prepare_scatter_add},
-    {"scatter_add_along_axis", prepare_scatter_add_along_axis},
-    {"scatter_add_nd", prepare_scatter_add_nd},
-    {"sort", prepare_sort},
-};
-
-}  // namespace
-
 Prepare find(const std::string& name) {
-  for (const Entry& entry : kTable) {
-    if (name == entry.name) return entry.prepare;
-  }
-  return nullptr;
-}
-
-std::vector<std::string> names() {
-  std::vector<std::string> result;
-  for (const Entry& entry : kTable) result.emplace_back(entry.name);
-  return result;
+  if (name == "conv2d_forward") return prepare_conv2d_forward;
+  if (name == "conv2d_input_gradient") return prepare_conv2d_input_gradient;
+  if (name == "conv2d_weight_gradient") return prepare_conv2d_weight_gradient;
+  if (name == "gemm") return prepare_gemm;
+  return find_loop(name);
 }
 
 }  // namespace trireme::kernels

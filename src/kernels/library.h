@@ -42,8 +42,10 @@ class Prepared {
 
 using Prepare = std::unique_ptr<Prepared> (*)(const Call& call);
 
-// Null if there is no such kernel.
-Prepare find(const std::string& name);
-std::vector<std::string> names();
+// A table of kernels by name: null if there is no such kernel.
+using Find = Prepare (*)(const std::string& name);
+
+Prepare find(const std::string& name);       // all of them; whoever calls it links the libraries
+Prepare find_loop(const std::string& name);  // those that are loops of our own
 
 }  // namespace trireme::kernels

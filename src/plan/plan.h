@@ -22,6 +22,7 @@ struct Kernel {
   std::string name;
   std::string text;  // printed kernel IR, for dumps
   KernelRun run;
+  std::string symbol;  // of a model compiled ahead of time: its function in the shared object
 };
 
 enum class BufferKind : std::uint8_t {

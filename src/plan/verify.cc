@@ -59,7 +59,7 @@ class Verifier {
 
   void check_step(int index) {
     const Step& step = plan_.steps[static_cast<std::size_t>(index)];
-    check_what_runs(step);
+    check_what_runs(step, index);
     for (const int i : step.reads) check_use(step, index, i);
     for (const int i : step.reads) {
       if (!written_[static_cast<std::size_t>(root_of(plan_, i))]) {
@@ -76,7 +76,7 @@ class Verifier {
     }
   }
 
-  void check_what_runs(const Step& step) const {
+  void check_what_runs(const Step& step, int index) const {
     const bool is_library = !step.library.kernel.empty();
     if (is_library == (step.kernel >= 0)) {
       fail_internal(fmt::format("plan: {} must have a kernel or a library call", label(step)));
@@ -94,7 +94,9 @@ class Verifier {
         fail_internal(fmt::format("plan: buffer position {} of {} is {}", i, label(step),
                                   is_scratch ? "scratch and a buffer" : "neither"));
       }
-      if (b != -1) require_buffer(b, label(step));
+      if (b == -1) continue;
+      require_buffer(b, label(step));
+      check_alive(step, index, b);
     }
     for (const Step::Scratch& s : step.scratch) {
       if (s.buffer < 0 || s.buffer >= static_cast<int>(step.buffers.size())) {
@@ -112,6 +114,10 @@ class Verifier {
       fail_internal(fmt::format("plan: {} touches {}, which is not an argument of it", label(step),
                                 label(i)));
     }
+    check_alive(step, index, i);
+  }
+
+  void check_alive(const Step& step, int index, int i) const {
     const int root = root_of(plan_, i);
     if (buffer(root).kind != BufferKind::arena) return;
     const Life& life = lives_[static_cast<std::size_t>(root)];

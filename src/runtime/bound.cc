@@ -14,6 +14,7 @@ namespace {
 constexpr std::int64_t kLeastParallelWork = 32768;
 constexpr std::int64_t kLeastWorkPerChunk = 8192;
 constexpr std::int64_t kLine = 64;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 48;  // no memory holds more
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
@@ -23,15 +24,16 @@ const plan::Buffer& at(const plan::Plan& plan, int buffer) {
 
 }  // namespace
 
-Bound::Bound(const plan::Plan& plan, const SymbolSizes& symbols_, bool plan_memory, int threads)
+Bound::Bound(const plan::Plan& plan, const SymbolSizes& symbols_, bool plan_memory, int threads,
+             kernels::Find find)
     : symbols(symbols_), placement(plan::place(plan, symbols_, plan_memory)) {
   SymbolSizes with_seed = symbols;
   with_seed[plan::kSeedSymbol] = 0;
   for (const plan::Buffer& buffer : plan.buffers) {
     const std::int64_t count = product(buffer.shape).evaluate(symbols);
-    if (count < 0) {
-      fail_usage(fmt::format("{} has a negative size under these sizes of its symbols: {}",
-                             buffer.name, str(buffer.shape)));
+    if (count < 0 || count > kMostElements) {
+      fail_usage(fmt::format("{} has {} elements under these sizes of its symbols: {}", buffer.name,
+                             count, str(buffer.shape)));
     }
     bytes.push_back(count * static_cast<std::int64_t>(size_of(buffer.dtype)));
   }
@@ -53,7 +55,7 @@ Bound::Bound(const plan::Plan& plan, const SymbolSizes& symbols_, bool plan_memo
     if (step.kernel >= 0) {
       bind_kernel(plan, step, with_seed, threads, bound);
     } else {
-      bind_library(plan, step, threads, bound);
+      bind_library(plan, step, threads, find, bound);
     }
   }
 }
@@ -75,16 +77,20 @@ void Bound::bind_kernel(const plan::Plan& plan, const plan::Step& step,
   bound.grain = std::max<std::int64_t>(
       1, static_cast<std::int64_t>(static_cast<double>(kLeastWorkPerChunk) / per_iteration));
   for (const plan::Step::Scratch& scratch : step.scratch) {
+    const std::int64_t bytes = scratch.bytes.evaluate(with_seed);
+    if (bytes < 0 || bytes > kMostElements) {
+      fail_usage(fmt::format("step '{}' wants {} bytes of scratch memory", step.name, bytes));
+    }
     bound.scratch.push_back({static_cast<std::size_t>(scratch.buffer), bound.scratch_bytes});
-    bound.scratch_bytes += aligned(scratch.bytes.evaluate(with_seed));
+    bound.scratch_bytes += aligned(bytes);
   }
   const std::int64_t parts = bound.parallel ? threads : 1;
   workspace_bytes = std::max(workspace_bytes, parts * bound.scratch_bytes);
 }
 
 void Bound::bind_library(const plan::Plan& plan, const plan::Step& step, int threads,
-                         BoundStep& bound) {
-  const kernels::Prepare prepare = kernels::find(step.library.kernel);
+                         kernels::Find find, BoundStep& bound) {
+  const kernels::Prepare prepare = find(step.library.kernel);
   if (prepare == nullptr) {
     fail_internal(fmt::format("step '{}' asks for the library kernel '{}', which there is not",
                               step.name, step.library.kernel));

@@ -31,7 +31,8 @@ struct BoundStep {
 // Memory: the arena as placed, then a workspace that one step at a time uses for scratch buffers
 // (a part per thread) or as the workspace of a library kernel.
 struct Bound {
-  Bound(const plan::Plan& plan, const SymbolSizes& symbols, bool plan_memory, int threads);
+  Bound(const plan::Plan& plan, const SymbolSizes& symbols, bool plan_memory, int threads,
+        kernels::Find find);
 
   SymbolSizes symbols;
   plan::Placement placement;
@@ -54,7 +55,8 @@ struct Bound {
  private:
   void bind_kernel(const plan::Plan& plan, const plan::Step& step, const SymbolSizes& with_seed,
                    int threads, BoundStep& bound);
-  void bind_library(const plan::Plan& plan, const plan::Step& step, int threads, BoundStep& bound);
+  void bind_library(const plan::Plan& plan, const plan::Step& step, int threads, kernels::Find find,
+                    BoundStep& bound);
   char* settled_in_ = nullptr;
 };
 

@@ -126,7 +126,8 @@ Bound& Executor::State::bound_for(const SymbolSizes& sizes) {
   if (found != bounds.end()) {
     std::rotate(bounds.begin(), found, found + 1);
   } else {
-    auto made = std::make_unique<Bound>(*plan, sizes, options.plan_memory, device.threads());
+    auto made = std::make_unique<Bound>(*plan, sizes, options.plan_memory, device.threads(),
+                                        options.find_kernel);
     if (bounds.size() == kMostBounds) bounds.pop_back();
     bounds.insert(bounds.begin(), std::move(made));
   }

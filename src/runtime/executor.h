@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "kernels/library.h"
 #include "plan/plan.h"
 
 namespace trireme::runtime {
@@ -31,6 +32,7 @@ struct ExecutorOptions {
   Profiler* profiler = nullptr;  // not owned; may be null
   bool check_finite =
       false;  // after each step: Error(numeric) naming the first step that made NaN or infinity
+  kernels::Find find_kernel = kernels::find_loop;  // where library kernels are looked up
 };
 
 // Not safe for use by several threads at once.

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "base/checksum.h"
+#include "base/checked_folder.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/safetensors.h"
 #include "session/model_folder.h"
-#include "session/safetensors.h"
 
 namespace trireme {
 namespace {
@@ -20,9 +20,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kStateFile = "checkpoint.json";
 constexpr const char* kParametersFile = "parameters.safetensors";
-constexpr const char* kFirstWords = "trireme checkpoint ";
-constexpr int kVersion = 1;
-constexpr const char* kHint = "\n  hint   resume from an earlier checkpoint";
+constexpr FolderFormat kFormat{"checkpoint", 1, "resume from an earlier checkpoint"};
 
 Json best_json(const std::optional<Best>& best) {
   if (!best) return nullptr;
@@ -91,56 +89,6 @@ CheckpointState state_from(const Json& json) {
   return state;
 }
 
-std::string read_part(const std::string& directory, const char* name) {
-  try {
-    return read_file(directory + "/" + name);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::not_found) throw;
-    fail_data(fmt::format("checkpoint {}: {} is missing{}", directory, name, kHint));
-  }
-}
-
-[[noreturn]] void fail_damaged(const std::string& directory, const std::string& file) {
-  fail_data(fmt::format("{}/{} is damaged: its checksum is another{}", directory, file, kHint));
-}
-
-// The checksums by file. The last line is the checksum of the lines before.
-std::map<std::string, std::string> parse_checksums(const std::string& text,
-                                                   const std::string& directory) {
-  if (text.size() < 2 || text.back() != '\n') fail_damaged(directory, kChecksumsFile);
-  const std::size_t last = text.rfind('\n', text.size() - 2);
-  if (last == std::string::npos ||
-      text.substr(last + 1) != checksum(std::string_view(text).substr(0, last + 1)) + "\n") {
-    fail_damaged(directory, kChecksumsFile);
-  }
-  const std::string first = text.substr(0, text.find('\n'));
-  if (first != kFirstWords + std::to_string(kVersion)) {
-    if (!first.starts_with(kFirstWords)) fail_data(directory + " is no checkpoint of Trireme");
-    fail_data(
-        fmt::format("checkpoint {} has format {}, and this version of Trireme reads {}\n"
-                    "  hint   use the version of Trireme that wrote it, or a newer one",
-                    directory, first.substr(std::string_view(kFirstWords).size()), kVersion));
-  }
-  std::map<std::string, std::string> sums;
-  for (std::size_t at = first.size() + 1; at < last + 1;) {
-    const std::size_t end = text.find('\n', at);
-    const std::size_t gap = text.find("  ", at);
-    if (gap < end) sums[text.substr(gap + 2, end - gap - 2)] = text.substr(at, gap - at);
-    at = end + 1;
-  }
-  return sums;
-}
-
-std::string read_checked(const std::string& directory, const char* name,
-                         const std::map<std::string, std::string>& checksums) {
-  std::string content = read_part(directory, name);
-  const auto expected = checksums.find(name);
-  if (expected == checksums.end() || expected->second != checksum(content)) {
-    fail_damaged(directory, name);
-  }
-  return content;
-}
-
 }  // namespace
 
 std::string checkpoint_state_text(const CheckpointState& state) {
@@ -158,10 +106,8 @@ CheckpointState parse_checkpoint_state(std::string_view text, const std::string&
 void write_checkpoint(const std::string& directory, const CheckpointState& state) {
   const std::string description = checkpoint_state_text(state);
   const std::string parameters = safetensors_bytes({state.parameters, {}});
-  std::string sums = fmt::format("{}{}\n", kFirstWords, kVersion);
-  sums += fmt::format("{}  {}\n", checksum(description), kStateFile);
-  sums += fmt::format("{}  {}\n", checksum(parameters), kParametersFile);
-  sums += checksum(sums) + "\n";
+  const std::string sums =
+      checksums_text(kFormat, {{kStateFile, description}, {kParametersFile, parameters}});
   replace_folder(directory, {"checkpoint", kChecksumsFile}, [&](const std::string& folder) {
     write_file_atomically(folder + "/" + kStateFile, description);
     write_file_atomically(folder + "/" + kParametersFile, parameters);
@@ -170,12 +116,11 @@ void write_checkpoint(const std::string& directory, const CheckpointState& state
 }
 
 CheckpointState read_checkpoint(const std::string& directory) {
-  const std::map<std::string, std::string> checksums =
-      parse_checksums(read_part(directory, kChecksumsFile), directory);
-  const std::string description = read_checked(directory, kStateFile, checksums);
-  const std::string parameters = read_checked(directory, kParametersFile, checksums);
-  CheckpointState state = parse_checkpoint_state(description, directory + "/" + kStateFile);
-  state.parameters = parse_safetensors(parameters, directory + "/" + kParametersFile).tensors;
+  const CheckedFolder folder(directory, kFormat);
+  const std::string description = folder.read(kStateFile);
+  const std::string parameters = folder.read(kParametersFile);
+  CheckpointState state = parse_checkpoint_state(description, folder.path(kStateFile));
+  state.parameters = parse_safetensors(parameters, folder.path(kParametersFile)).tensors;
   return state;
 }
 

@@ -44,8 +44,6 @@ struct CheckpointState {
   std::map<std::string, Tensor> parameters;
 };
 
-inline constexpr const char* kChecksumsFile = "checksums.txt";
-
 // Errors: io; usage, if `directory` holds something else. What was there stays whole.
 void write_checkpoint(const std::string& directory, const CheckpointState& state);
 // Errors: data, naming the file that is damaged or newer; not_found; io.

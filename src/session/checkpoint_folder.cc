@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/checked_folder.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "session/checkpoint.h"

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/safetensors.h"
 #include "ir/program.h"
 #include "session/model_folder.h"
-#include "session/safetensors.h"
 #include "trireme/image.h"
 #include "trireme/saved_model.h"
 

@@ -6,12 +6,14 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/feeds.h"
 #include "base/file.h"
+#include "base/philox.h"
 #include "codegen/codegen.h"
 #include "compiler/compile.h"
 #include "device/device.h"
+#include "kernels/library.h"
 #include "runtime/executor.h"
-#include "session/feeds.h"
 #include "session/parameters.h"
 
 namespace trireme {
@@ -20,15 +22,6 @@ namespace {
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-// Mixes seed and step into the seed of one run (Steele et al., "Fast splittable pseudorandom number
-// generators", 2014: the finalizer of SplitMix).
-std::uint64_t seed_of_run(std::uint64_t seed, std::uint64_t step) {
-  std::uint64_t z = seed + 0x9e3779b97f4a7c15u * (step + 1);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
 }
 
 // One compiled set of fetches in one mode.
@@ -51,6 +44,17 @@ struct Entry {
 
 bool same_mode(const RunOptions& a, const RunOptions& b) {
   return a.training == b.training && a.updates == b.updates && a.check_finite == b.check_finite;
+}
+
+SymbolSizes sizes_of(const ir::Program& program, const Feeds& feeds) {
+  std::vector<InputView> inputs;
+  for (const auto& argument : program.main().arguments) {
+    inputs.push_back({&argument->name, argument->type.dtype, &argument->type.shape});
+  }
+  std::vector<FeedView> views;
+  for (const auto& [name, tensor] : feeds)
+    views.push_back({&name, tensor.dtype(), &tensor.shape()});
+  return bind_feeds(program.name, inputs, views);
 }
 
 // What moves a missing size into sight: the inputs that would tell it.
@@ -164,7 +168,8 @@ std::unique_ptr<runtime::Executor> Session::State::make_executor(
       std::move(plan), *device,
       runtime::ExecutorOptions{.plan_memory = options.plan_memory,
                                .profiler = profiler.get(),
-                               .check_finite = mode.check_finite});
+                               .check_finite = mode.check_finite,
+                               .find_kernel = kernels::find});
 }
 
 void Session::State::add_preparation(Entry& entry, const compiler::PreparedPlans& plans) {
@@ -252,7 +257,7 @@ Session& Session::operator=(Session&&) noexcept = default;
 
 std::vector<Tensor> Session::run(const Feeds& feeds, const std::vector<Value>& fetches,
                                  RunOptions options) {
-  const SymbolSizes sizes = bind_feeds(state_->program, feeds);
+  const SymbolSizes sizes = sizes_of(state_->program, feeds);
   Entry& entry = state_->entry(fetches, options);
   state_->bind(entry, feeds, sizes);
   state_->last_entry = &entry;

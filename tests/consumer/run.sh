@@ -21,7 +21,7 @@ if [ "$shared_here" != "$wanted" ]; then
   cmake -S "$source" -B "$library" -G Ninja -DCMAKE_BUILD_TYPE="$type" \
     -DCMAKE_CXX_FLAGS_DEBUG="$flags" -DBUILD_SHARED_LIBS="$wanted" \
     -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF -DTRIREME_BUILD_APPS=OFF >/dev/null
-  cmake --build "$library" -j "$jobs" --target trireme
+  cmake --build "$library" -j "$jobs" --target trireme trireme_inference_shared trireme_inference_static
 fi
 cmake --install "$library" --prefix "$prefix" >/dev/null
 

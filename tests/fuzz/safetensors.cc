@@ -1,4 +1,4 @@
-#include "session/safetensors.h"
+#include "base/safetensors.h"
 #include "fuzz.h"
 
 // safetensors files; what is read is the same after it was written and read again.

@@ -1,17 +1,15 @@
 // Kernels to machine code: from the disk cache where they are known, else by LLVM, which is set up
 // only when something must be compiled.
 
-#include <atomic>
 #include <chrono>
-#include <exception>
 #include <map>
 #include <mutex>
-#include <thread>
 
 #include "codegen/codegen.h"
 #include "codegen/llvm/loader.h"
 #include "codegen/llvm/object.h"
 #include "codegen/llvm/object_cache.h"
+#include "codegen/llvm/parallel.h"
 
 namespace trireme::codegen {
 namespace {
@@ -83,27 +81,11 @@ class LlvmCodegen : public Codegen {
  private:
   void compile_missing(const std::vector<Job*>& missing) {
     const auto start = std::chrono::steady_clock::now();
-    std::atomic<std::size_t> next{0};
-    std::mutex failed;
-    std::exception_ptr failure;
-    const auto work = [&] {
-      try {
-        ObjectCompiler compiler(options_.target);
-        for (std::size_t i = next++; i < missing.size(); i = next++) {
-          missing[i]->object = compiler.compile(missing[i]->kernel);
-          cache_.keep(missing[i]->key, missing[i]->object);
-        }
-      } catch (...) {
-        const std::lock_guard lock(failed);
-        failure = std::current_exception();
-      }
-    };
-    const auto wanted = static_cast<std::size_t>(std::max(1, options_.threads));
-    std::vector<std::thread> helpers;
-    for (std::size_t i = 1; i < std::min(wanted, missing.size()); ++i) helpers.emplace_back(work);
-    work();
-    for (std::thread& helper : helpers) helper.join();
-    if (failure) std::rethrow_exception(failure);
+    for_each_object(missing.size(), options_.threads, options_.target,
+                    [&](ObjectCompiler& compiler, std::size_t i) {
+                      missing[i]->object = compiler.compile(missing[i]->kernel);
+                      cache_.keep(missing[i]->key, missing[i]->object);
+                    });
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     statistics_.compiled += static_cast<int>(missing.size());
     statistics_.compile_ms += took.count();

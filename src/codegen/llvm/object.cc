@@ -82,7 +82,8 @@ struct ObjectCompiler::State {
   std::unique_ptr<llvm::TargetMachine> machine;
   llvm::LLVMContext context;
 
-  std::unique_ptr<llvm::Module> module(const kernel_ir::Kernel& kernel) {
+  std::unique_ptr<llvm::Module> module(const kernel_ir::Kernel& kernel,
+                                       const std::string& symbol = kKernelSymbol) {
     auto result = std::make_unique<llvm::Module>("kernel", context);
     result->setTargetTriple(target.triple);
     result->setDataLayout(machine->createDataLayout());
@@ -91,7 +92,7 @@ struct ObjectCompiler::State {
     attributes.addAttribute("target-features", target.features);
     attributes.addAttribute("no-builtins");
     if (target.vector_bytes == 64) attributes.addAttribute("prefer-vector-width", "512");
-    Emitter(kernel, *result).emit(kKernelSymbol, attributes);
+    Emitter(kernel, *result).emit(symbol.c_str(), attributes);
     std::string error;
     llvm::raw_string_ostream stream(error);
     if (llvm::verifyModule(*result, &stream)) {
@@ -119,8 +120,8 @@ ObjectCompiler::ObjectCompiler(const Target& target) : state_(std::make_unique<S
 
 ObjectCompiler::~ObjectCompiler() = default;
 
-std::string ObjectCompiler::compile(const kernel_ir::Kernel& kernel) {
-  const std::unique_ptr<llvm::Module> module = state_->module(kernel);
+std::string ObjectCompiler::compile(const kernel_ir::Kernel& kernel, const std::string& symbol) {
+  const std::unique_ptr<llvm::Module> module = state_->module(kernel, symbol);
   optimize(*module, *state_->machine);
   return state_->code(*module, llvm::CodeGenFileType::ObjectFile);
 }

@@ -7,7 +7,7 @@
 
 namespace trireme::codegen {
 
-// The one function every object file of a kernel defines.
+// The one function that the object file of a kernel defines, if nothing else is asked for.
 inline constexpr const char* kKernelSymbol = "trireme_kernel";
 
 // Makes object code from kernels for one target. Not for use by several threads at once; make one
@@ -17,8 +17,9 @@ class ObjectCompiler {
   explicit ObjectCompiler(const Target& target);  // Error(usage) if LLVM does not know the target
   ~ObjectCompiler();
 
-  // The content of a relocatable object file. The kernel must be verified and its maths expanded.
-  std::string compile(const kernel_ir::Kernel& kernel);
+  // The content of a relocatable object file that defines `symbol`. The kernel must be verified and
+  // its maths expanded.
+  std::string compile(const kernel_ir::Kernel& kernel, const std::string& symbol = kKernelSymbol);
 
   // The LLVM IR that compile() starts from or, after its passes, makes code from: for people.
   std::string llvm_ir(const kernel_ir::Kernel& kernel, bool optimized);

@@ -1,4 +1,4 @@
-#include "session/safetensors.h"
+#include "base/safetensors.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trireme/dtype.h"
+#include "trireme/export.h"
+#include "trireme/shape.h"
+#include "trireme/tensor.h"
+
+namespace trireme {
+
+// What a run is given: input name to Tensor.
+using Feeds = std::map<std::string, Tensor>;
+
+// A model that compile_model() or `trireme compile` has made: it needs no compiler, so the small
+// library Trireme::inference is enough. trireme.h has the same for C.
+//
+// Not safe for several threads at once; models are independent of each other, so that each thread
+// may load its own. predict() itself uses `threads` threads.
+struct CompiledModelOptions {
+  int threads = 0;  // 0: $TRIREME_NUM_THREADS, else the processors this process may use
+};
+
+class TRIREME_API CompiledModel {
+ public:
+  // Errors: not_found; io; data, naming the file, where a part is missing, damaged or newer; usage,
+  // if the model was compiled for another kind of machine.
+  static CompiledModel load(const std::string& directory, const CompiledModelOptions& options = {});
+  CompiledModel(CompiledModel&&) noexcept;
+  CompiledModel& operator=(CompiledModel&&) noexcept;
+  ~CompiledModel();
+
+  struct Port {
+    std::string name;
+    DType dtype;
+    Shape shape;  // symbols such as `batch` take their sizes from the feeds
+  };
+  const std::string& name() const;
+  const std::string& target() const;  // "x86-64-v3"
+  const std::vector<Port>& inputs() const;
+  const std::vector<Port>& outputs() const;
+  const std::vector<std::string>& labels() const;
+
+  // The outputs in order. A returned Tensor is the caller's: a later run does not change it.
+  // Errors: usage, for a feed that is missing, unknown or of the wrong dtype or shape.
+  std::vector<Tensor> predict(const Feeds& feeds);
+
+ private:
+  struct State;
+  explicit CompiledModel(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace trireme

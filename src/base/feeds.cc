@@ -1,0 +1,88 @@
+#include "base/feeds.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+
+#include "base/error.h"
+
+namespace trireme {
+namespace {
+
+[[noreturn]] void fail_unknown(const std::string& owner, const std::vector<InputView>& inputs,
+                               const std::string& name) {
+  std::vector<std::string> names;
+  for (const InputView& input : inputs) names.push_back(*input.name);
+  const std::string near = nearest(name, names);
+  fail_usage(fmt::format("feed \"{}\": {} has no input of that name{}\n  inputs  {}", name, owner,
+                         near.empty() ? "" : "; did you mean \"" + near + "\"?",
+                         names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+}
+
+[[noreturn]] void fail_mismatch(const InputView& input, const FeedView& feed,
+                                const std::string& hint) {
+  fail_usage(fmt::format("feed \"{}\" is {}[{}], but the input is {}{}\n  hint   {}", *input.name,
+                         name_of(feed.dtype), fmt::join(*feed.shape, ", "), name_of(input.dtype),
+                         str(*input.shape), hint));
+}
+
+void check_form(const InputView& input, const FeedView& feed) {
+  if (feed.dtype != input.dtype) {
+    fail_mismatch(input, feed,
+                  fmt::format("convert it: tensor.cast(trireme::{})", name_of(input.dtype)));
+  }
+  if (feed.shape->size() != input.shape->size()) {
+    fail_mismatch(input, feed,
+                  feed.shape->size() + 1 == input.shape->size()
+                      ? "one example needs a first axis of size 1: tensor.reshaped({1, ...})"
+                      : fmt::format("it needs {} axes", input.shape->size()));
+  }
+}
+
+const InputView* find_input(const std::vector<InputView>& inputs, const std::string& name) {
+  for (const InputView& input : inputs) {
+    if (*input.name == name) return &input;
+  }
+  return nullptr;
+}
+
+void bind_symbol(const std::string& symbol, std::int64_t size, const std::string& feed,
+                 SymbolSizes& sizes, std::map<std::string, std::string>& given_by) {
+  const auto [known, is_new] = sizes.emplace(symbol, size);
+  if (is_new) given_by[symbol] = feed;
+  else if (known->second != size) {
+    fail_usage(fmt::format("feed \"{}\": {} is {} here, but {} in feed \"{}\"", feed, symbol, size,
+                           known->second, given_by[symbol]));
+  }
+}
+
+}  // namespace
+
+SymbolSizes bind_feeds(const std::string& owner, const std::vector<InputView>& inputs,
+                       const std::vector<FeedView>& feeds) {
+  SymbolSizes sizes;
+  std::map<std::string, std::string> given_by;
+  for (const FeedView& feed : feeds) {
+    const InputView* input = find_input(inputs, *feed.name);
+    if (input == nullptr) fail_unknown(owner, inputs, *feed.name);
+    check_form(*input, feed);
+    for (std::size_t axis = 0; axis < feed.shape->size(); ++axis) {
+      if (const auto symbol = (*input->shape)[axis].symbol()) {
+        bind_symbol(*symbol, (*feed.shape)[axis], *feed.name, sizes, given_by);
+      }
+    }
+  }
+  for (const FeedView& feed : feeds) {
+    const InputView& input = *find_input(inputs, *feed.name);
+    for (std::size_t axis = 0; axis < feed.shape->size(); ++axis) {
+      const std::int64_t wanted = (*input.shape)[axis].evaluate(sizes);
+      if ((*feed.shape)[axis] != wanted) {
+        fail_mismatch(input, feed, fmt::format("axis {} must be {}", axis, wanted));
+      }
+    }
+  }
+  return sizes;
+}
+
+}  // namespace trireme

@@ -1,0 +1,146 @@
+#include "inference/model_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "plan/json.h"
+
+namespace trireme::inference {
+namespace {
+
+using plan::Json;
+using Ports = std::vector<CompiledModel::Port>;
+
+Json to_json(const Ports& ports) {
+  Json json = Json::array();
+  for (const CompiledModel::Port& port : ports) {
+    json.push_back({{"name", port.name},
+                    {"dtype", name_of(port.dtype)},
+                    {"shape", plan::to_json(port.shape)}});
+  }
+  return json;
+}
+
+Ports read_ports(const Json& json, const char* key) {
+  Ports ports;
+  for (const Json& port : plan::list(json, key)) {
+    ports.push_back(
+        {plan::text(port, "name"), plan::dtype(port, "dtype"), plan::shape(port, "shape")});
+  }
+  return ports;
+}
+
+void check_format(const Json& json) {
+  if (!json.is_object()) fail_data("this is not JSON, or damaged");
+  if (plan::text(json, "format") != fmt::format("trireme {}", kFormat.name)) {
+    fail_data("this is not a Trireme compiled model");
+  }
+  if (plan::integer(plan::member(json, "version"), "version") != kFormat.version) {
+    fail_data("written by another version of Trireme");
+  }
+}
+
+// Every feed of the Plan is an input, of that form.
+void check_feeds(const ModelFile& model) {
+  for (const plan::Buffer& buffer : model.plan.buffers) {
+    if (buffer.kind != plan::BufferKind::feed || buffer.alias_of >= 0) continue;
+    const auto same = [&](const CompiledModel::Port& port) {
+      return port.name == buffer.name && port.dtype == buffer.dtype && port.shape == buffer.shape;
+    };
+    if (std::none_of(model.inputs.begin(), model.inputs.end(), same)) {
+      fail_data(fmt::format("the plan reads {}, which is no input of that form", buffer.name));
+    }
+  }
+}
+
+void check_fetches(const ModelFile& model) {
+  if (model.outputs.size() != model.plan.fetches.size()) {
+    fail_data(
+        fmt::format("{} outputs, but {} fetches", model.outputs.size(), model.plan.fetches.size()));
+  }
+  for (std::size_t i = 0; i < model.outputs.size(); ++i) {
+    const CompiledModel::Port& port = model.outputs[i];
+    const plan::Buffer& buffer =
+        model.plan.buffers[static_cast<std::size_t>(model.plan.fetches[i])];
+    if (port.dtype != buffer.dtype || port.shape != buffer.shape) {
+      fail_data(fmt::format("output {} has another form than what the plan computes", port.name));
+    }
+  }
+}
+
+// Sizes come from the inputs, and a constant has one size.
+void check_symbols(const ModelFile& model) {
+  std::set<std::string> known{plan::kSeedSymbol};
+  std::set<std::string> names;
+  for (const CompiledModel::Port& input : model.inputs) {
+    if (!names.insert(input.name).second) {
+      fail_data(fmt::format("two inputs are called {}", input.name));
+    }
+    for (const Dim& dim : input.shape) {
+      if (const auto symbol = dim.symbol()) known.insert(*symbol);
+    }
+  }
+  const auto check = [&](const Dim& dim) {
+    for (const std::string& symbol : dim.symbols()) {
+      if (!known.contains(symbol)) fail_data(fmt::format("no input tells the size of {}", symbol));
+    }
+  };
+  for (const plan::Buffer& buffer : model.plan.buffers) {
+    for (const Dim& dim : buffer.shape) check(dim);
+    if (buffer.kind == plan::BufferKind::parameter && !is_constant(buffer.shape)) {
+      fail_data(fmt::format("the constant {} has no certain size", buffer.name));
+    }
+  }
+  for (const plan::Step& step : model.plan.steps) {
+    for (const Dim& dim : step.sizes) check(dim);
+    for (const plan::Step::Scratch& scratch : step.scratch) check(scratch.bytes);
+    check(step.trip.numerator);
+    check(step.work);
+  }
+}
+
+}  // namespace
+
+std::string model_file_text(const ModelFile& model) {
+  Json json{{"format", fmt::format("trireme {}", kFormat.name)},
+            {"version", kFormat.version},
+            {"name", model.name},
+            {"target", model.target},
+            {"inputs", to_json(model.inputs)},
+            {"outputs", to_json(model.outputs)},
+            {"labels", model.labels},
+            {"plan", plan::to_json(model.plan)}};
+  try {
+    return json.dump(1) + "\n";
+  } catch (const Json::exception& error) {
+    fail_usage(fmt::format("a name in the model is not UTF-8: {}", error.what()));
+  }
+}
+
+ModelFile parse_model_file(std::string_view text, const std::string& path) {
+  const Json json = Json::parse(text, nullptr, false);
+  try {
+    check_format(json);
+    ModelFile model;
+    model.name = plan::text(json, "name");
+    model.target = plan::text(json, "target");
+    model.inputs = read_ports(json, "inputs");
+    model.outputs = read_ports(json, "outputs");
+    for (const Json& label : plan::list(json, "labels")) {
+      if (!label.is_string()) fail_data("a label is no text");
+      model.labels.push_back(label.get<std::string>());
+    }
+    model.plan = plan::plan_from_json(plan::member(json, "plan"));
+    check_feeds(model);
+    check_fetches(model);
+    check_symbols(model);
+    return model;
+  } catch (const Error& error) {
+    fail_data(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+}  // namespace trireme::inference

@@ -1,0 +1,48 @@
+#pragma once
+
+// A compiled model, loaded and ready to run on the caller's memory.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/feeds.h"
+#include "device/device.h"
+#include "inference/model_file.h"
+#include "runtime/executor.h"
+#include "trireme/tensor.h"
+
+namespace trireme::inference {
+
+class Runner {
+ public:
+  // Errors: those of CompiledModel::load.
+  Runner(const std::string& directory, int threads);
+
+  const ModelFile& model() const { return model_; }
+
+  // The sizes that feeds of those forms imply. Errors: usage, if they do not fit the inputs or one
+  // that is needed is missing.
+  SymbolSizes sizes(const std::vector<FeedView>& feeds) const;
+  std::vector<std::int64_t> output_shape(std::size_t output, const SymbolSizes& sizes) const;
+
+  // `outputs`: memory for each, in order. Errors: those of Executor::run.
+  void run(const SymbolSizes& sizes, const std::map<std::string, const void*>& feeds,
+           const std::vector<void*>& outputs);
+
+ private:
+  void read_constants(const CheckedFolder& folder);
+  void load_kernels(const CheckedFolder& folder, plan::Plan& plan) const;
+
+  ModelFile model_;
+  std::map<std::string, Tensor> constants_;
+  std::vector<std::string> needed_;  // inputs that the Plan reads
+  std::unique_ptr<device::Device> device_;
+  std::unique_ptr<runtime::Executor> executor_;
+  runtime::Bindings bindings_;
+  std::uint64_t runs_ = 0;
+};
+
+}  // namespace trireme::inference

@@ -1,0 +1,24 @@
+#pragma once
+
+// The kinds of machines that models are compiled for ahead of time.
+
+#include <string>
+#include <vector>
+
+namespace trireme::inference {
+
+struct Machine {
+  const char* name;          // "x86-64-v3"
+  const char* architecture;  // "x86-64"
+};
+
+// All of them; better ones of one architecture come later.
+const std::vector<Machine>& machines();
+
+// Why code for `target` cannot run here: "" if it can.
+std::string obstacle(const std::string& target);
+
+// The best of machines() that this one is; "" if it is none.
+std::string native_target();
+
+}  // namespace trireme::inference

@@ -1,0 +1,33 @@
+// The kernels that need no library: all that an inference library has besides generated code.
+
+#include "kernels/families.h"
+#include "kernels/library.h"
+
+namespace trireme::kernels {
+
+namespace {
+
+struct Entry {
+  const char* name;
+  Prepare prepare;
+};
+
+constexpr Entry kTable[] = {
+    {"argsort", prepare_argsort},
+    {"cumsum", prepare_cumsum},
+    {"scatter_add", prepare_scatter_add},
+    {"scatter_add_along_axis", prepare_scatter_add_along_axis},
+    {"scatter_add_nd", prepare_scatter_add_nd},
+    {"sort", prepare_sort},
+};
+
+}  // namespace
+
+Prepare find_loop(const std::string& name) {
+  for (const Entry& entry : kTable) {
+    if (name == entry.name) return entry.prepare;
+  }
+  return nullptr;
+}
+
+}  // namespace trireme::kernels
