@@ -19,7 +19,7 @@ if(TRIREME_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 find_program(TRIREME_MOLD mold)
-if(TRIREME_MOLD)
+if(TRIREME_MOLD AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=mold)
 endif()
 
