@@ -32,8 +32,8 @@ Bound::Bound(const plan::Plan& plan, const SymbolSizes& symbols_, bool plan_memo
   for (const plan::Buffer& buffer : plan.buffers) {
     const std::int64_t count = product(buffer.shape).evaluate(symbols);
     if (count < 0 || count > kMostElements) {
-      fail_usage(fmt::format("{} has {} elements under these sizes of its symbols: {}", buffer.name,
-                             count, str(buffer.shape)));
+      fail_usage(fmt::format("{} has a {} size under these sizes of its symbols: {}", buffer.name,
+                             count < 0 ? "negative" : "far too large", str(buffer.shape)));
     }
     bytes.push_back(count * static_cast<std::int64_t>(size_of(buffer.dtype)));
   }

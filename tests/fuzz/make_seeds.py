@@ -31,6 +31,29 @@ def checkpoint():
     yield json.dumps(state, indent=2).encode()
 
 
+def compiled_plan():
+    image = {"name": "x", "dtype": "f32", "shape": ["batch", 3]}
+    buffers = [{"name": "x", "kind": "feed", "dtype": "f32", "shape": ["batch", 3], "steps": [0, 0]},
+               {"name": "w", "kind": "parameter", "dtype": "f32", "shape": [3], "steps": [0, 0]},
+               {"name": "y", "kind": "arena", "dtype": "f32", "shape": ["3*batch"], "steps": [0, 1]},
+               {"name": "rows", "kind": "arena", "dtype": "f32", "shape": ["batch", 3], "alias_of": 2},
+               {"name": "out", "kind": "fetch", "dtype": "f32", "shape": ["batch", 3], "steps": [1, 1]}]
+    steps = [{"name": "mul", "buffers": [0, 1, 2, -1], "reads": [0, 1], "writes": [2], "kernel": 0,
+              "sizes": ["batch", "seed__"], "trip": ["3*batch", 8], "work": "3*batch + 1",
+              "scratch": [[3, "4*batch"]]},
+             {"name": "sort", "buffers": [3, 4], "reads": [3], "writes": [4],
+              "library": {"kernel": "sort", "numbers": {"axis": [1]}, "texts": {"order": "rising"}}}]
+    plan = {"symbols": ["batch"], "buffers": buffers, "kernels": [{"name": "mul", "symbol": "k_0"}],
+            "steps": steps, "fetches": [4], "program_bytes": "24*batch"}
+    model = {"format": "trireme compiled model", "version": 1, "name": "net", "target": "aarch64",
+             "inputs": [image], "outputs": [dict(image, name="out")], "labels": ["a", "b"], "plan": plan}
+    yield json.dumps(model).encode()
+    steps.pop()
+    yield json.dumps(dict(model, version=2)).encode()
+    buffers[3]["alias_of"] = 3
+    yield json.dumps(model, indent=1).encode()
+
+
 def csv():  # the first byte chooses options, see csv.cc
     yield b"\x01a,b,target\n1,2.5,3\n-4,5e2,6\n"
     yield b'\x0b"name","x"\r\n"with ""quotes""\nand a line",1\r\nplain,2\r\n'
@@ -86,7 +109,7 @@ def safetensors():
 
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for target in (checkpoint, csv, idx, image, image_pack, libsvm, safetensors):
+    for target in (checkpoint, compiled_plan, csv, idx, image, image_pack, libsvm, safetensors):
         folder = corpus / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for number, seed in enumerate(target()):

@@ -1,0 +1,125 @@
+// A compiled model against the Session it comes from: ResNet-20 (He, Zhang, Ren and Sun, "Deep residual
+// learning for image recognition", 2016, section 4.2) on pictures of 32 x 32, made-up numbers.
+//
+//   inference [--batch N] [--threads N] [--target T] [--rounds N] [--directory D]
+//
+// Runs of both take turns; the medians of the processor time that each takes are printed, and how far
+// their results are apart.
+
+#include <trireme/trireme.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <vector>
+
+namespace tr = trireme;
+namespace nn = trireme::nn;
+
+namespace {
+
+tr::Value block(const tr::Value& x, std::int64_t channels, bool halve) {
+  tr::Value y =
+      nn::conv2d(x, {.channels = channels, .stride = halve ? 2 : 1, .padding = 1, .bias = false});
+  y = nn::relu(nn::batch_norm(y));
+  y = nn::batch_norm(nn::conv2d(y, {.channels = channels, .padding = 1, .bias = false}));
+  tr::Value shortcut = x;
+  if (halve) {
+    shortcut = nn::batch_norm(
+        nn::conv2d(x, {.channels = channels, .kernel = 1, .stride = 2, .bias = false}));
+  }
+  return nn::relu(y + shortcut);
+}
+
+tr::Value resnet20(const tr::Value& image) {
+  tr::Value x = nn::conv2d(image, {.channels = 16, .padding = 1, .bias = false});
+  x = nn::relu(nn::batch_norm(x));
+  for (const std::int64_t channels : {16, 32, 64}) {
+    for (int i = 0; i < 3; ++i) x = block(x, channels, i == 0 && channels != 16);
+  }
+  return softmax(nn::linear(nn::global_avg_pool(x), {.units = 10}));
+}
+
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+struct Arguments {
+  std::int64_t batch = 1;
+  int threads = 1, rounds = 200;
+  std::string target = "native", directory = "inference-benchmark";
+};
+
+Arguments read(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string key = argv[i], value = argv[i + 1];
+    if (key == "--batch") arguments.batch = std::stoll(value);
+    else if (key == "--threads") arguments.threads = std::stoi(value);
+    else if (key == "--rounds") arguments.rounds = std::stoi(value);
+    else if (key == "--target") arguments.target = value;
+    else if (key == "--directory") arguments.directory = value;
+    else throw tr::Error(tr::ErrorKind::usage, "unknown option " + key);
+  }
+  return arguments;
+}
+
+void measure(const Arguments& arguments) {
+  tr::Program program("resnet20");
+  const tr::Value image = program.input("image", tr::f32, {tr::batch, 3, 32, 32});
+  const tr::Value scores = resnet20(image);
+  tr::Session session(program, {.threads = arguments.threads});
+  tr::save_model(program, session, arguments.directory, {.outputs = {scores}});
+  tr::Model model = tr::load_model(arguments.directory, {.threads = arguments.threads});
+  const std::string folder = arguments.directory + "/compiled";
+  tr::compile_model(model, folder, {.target = arguments.target});
+  tr::CompiledModel compiled = tr::CompiledModel::load(folder, {.threads = arguments.threads});
+
+  tr::Tensor pictures(tr::f32, {arguments.batch, 3, 32, 32});
+  for (std::int64_t i = 0; i < pictures.elements(); ++i) {
+    pictures.data<float>()[i] = static_cast<float>(i * 2654435761u % 1000) * 2e-3f - 1.0f;
+  }
+  const tr::Feeds feeds{{"image", pictures}};
+  const tr::Tensor a = model.predict(feeds).at(0), b = compiled.predict(feeds).at(0);
+  double apart = 0;
+  for (std::int64_t i = 0; i < a.elements(); ++i) {
+    apart = std::max(apart, std::abs(double{a.data<float>()[i]} - b.data<float>()[i]));
+  }
+  std::vector<double> full, small;
+  for (int round = 0; round < arguments.rounds; ++round) {
+    const double start = cpu_seconds();
+    model.predict(feeds);
+    const double middle = cpu_seconds();
+    compiled.predict(feeds);
+    full.push_back(middle - start);
+    small.push_back(cpu_seconds() - middle);
+  }
+  std::printf(
+      "resnet20 batch %lld, %d threads, %s: full library %.3f ms, inference library %.3f ms, "
+      "ratio: %.3f, apart: %.2g\n",
+      static_cast<long long>(arguments.batch), arguments.threads, compiled.target().c_str(),
+      median(full) * 1e3, median(small) * 1e3, median(small) / median(full), apart);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    measure(read(argc, argv));
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,125 @@
+#include "inference/model_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "inference/target.h"
+
+namespace trireme::inference {
+namespace {
+
+using plan::BufferKind;
+using ::testing::HasSubstr;
+
+// y = kernel(x, w), then out = sort(y) in the first half of its buffer's storage.
+ModelFile small() {
+  const Dim n = batch;
+  ModelFile model{.name = "small \"net\"", .target = "aarch64", .labels = {"a", "b"}};
+  model.inputs = {{"x", f32, {n, 3}}};
+  model.outputs = {{"out", f32, {n, 3}}};
+  plan::Plan& plan = model.plan;
+  plan.symbols = {"batch"};
+  plan.buffers = {
+      {.name = "x", .kind = BufferKind::feed, .shape = {n, 3}, .first_step = 0, .last_step = 0},
+      {.name = "w", .kind = BufferKind::parameter, .shape = {3}, .first_step = 0, .last_step = 0},
+      {.name = "y", .kind = BufferKind::arena, .shape = {n * 3}, .first_step = 0, .last_step = 1},
+      {.name = "y as rows", .kind = BufferKind::arena, .shape = {n, 3}, .alias_of = 2},
+      {.name = "out", .kind = BufferKind::fetch, .shape = {n, 3}, .first_step = 1, .last_step = 1}};
+  plan.kernels = {{.name = "mul", .symbol = "trireme_kernel_00"}};
+  plan::Step mul{.name = "mul", .kernel = 0, .buffers = {0, 1, 2, -1}, .reads = {0, 1}};
+  mul.writes = {2};
+  mul.sizes = {n, Dim(std::string_view{plan::kSeedSymbol})};
+  mul.trip = {n * 3, 8};
+  mul.work = n * 3 + 1;
+  mul.scratch = {{3, n * 4}};
+  plan::Step sort{.name = "sort", .buffers = {3, 4}, .reads = {3}, .writes = {4}};
+  sort.library = {"sort", {{"axis", {1}}}, {{"order", "rising"}}};
+  plan.steps = {mul, sort};
+  plan.fetches = {4};
+  plan.program_bytes = n * 24;
+  return model;
+}
+
+TEST(ModelFile, ComesBackTheSame) {
+  const std::string text = model_file_text(small());
+  const ModelFile read = parse_model_file(text, "plan.json");
+  EXPECT_EQ(model_file_text(read), text);
+  EXPECT_EQ(read.name, "small \"net\"");
+  EXPECT_EQ(read.plan.steps[0].trip.denominator, 8);
+  EXPECT_EQ(read.plan.steps[0].scratch[0].bytes, batch * 4);
+  EXPECT_EQ(read.plan.steps[1].library.numbers.at("axis"), std::vector<std::int64_t>{1});
+  EXPECT_EQ(read.plan.buffers[3].alias_of, 2);
+  EXPECT_EQ(plan::print(read.plan), plan::print(small().plan));
+}
+
+void expect_refused(const std::string& text, const std::string& why) {
+  try {
+    parse_model_file(text, "dir/plan.json");
+    ADD_FAILURE() << "accepted; expected: " << why;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::data) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr("dir/plan.json"));
+    EXPECT_THAT(error.what(), HasSubstr(why));
+  }
+}
+
+TEST(ModelFile, RefusesWhatIsNotOne) {
+  const std::string text = model_file_text(small());
+  expect_refused("", "not JSON");
+  expect_refused(text.substr(0, text.size() / 2), "not JSON");
+  expect_refused("[1, 2]", "not JSON");
+  expect_refused("{}", "\"format\" is missing");
+  expect_refused(R"({"format": "trireme saved model"})", "not a Trireme compiled model");
+  std::string newer = text;
+  newer.replace(newer.find("\"version\": 1"), 12, "\"version\": 9");
+  expect_refused(newer, "another version");
+}
+
+// Every change of a Plan that would let a run touch memory that it may not.
+TEST(ModelFile, RefusesAPlanThatDoesNotHoldTogether) {
+  const auto refused = [](const std::string& why, const std::function<void(ModelFile&)>& spoil) {
+    ModelFile model = small();
+    spoil(model);
+    expect_refused(model_file_text(model), why);
+  };
+  refused("names kernel 7", [](ModelFile& m) { m.plan.steps[0].kernel = 7; });
+  refused("names buffer 99", [](ModelFile& m) { m.plan.steps[1].buffers[0] = 99; });
+  refused("does not exist", [](ModelFile& m) { m.plan.buffers[3].alias_of = 50; });
+  refused("circle", [](ModelFile& m) { m.plan.buffers[2].alias_of = 3; });
+  refused("lives from", [](ModelFile& m) { m.plan.buffers[2].last_step = 0; });
+  refused("lives from", [](ModelFile& m) { m.plan.buffers[2].last_step = 9; });
+  // Not even where the step does not own up to it.
+  refused("lives from", [](ModelFile& m) {
+    m.plan.buffers[2].last_step = 0;
+    m.plan.steps[1].reads.clear();
+  });
+  refused("before it is written", [](ModelFile& m) { m.plan.steps[0].writes.clear(); });
+  refused("writes the feed", [](ModelFile& m) { m.plan.steps[0].writes = {2, 0}; });
+  refused("shares the memory", [](ModelFile& m) {
+    m.plan.buffers[3].alias_of = 0;
+    m.plan.buffers[3].shape = {batch, 4};
+  });
+  refused("trip", [](ModelFile& m) { m.plan.steps[0].trip.denominator = 0; });
+  refused("no input of that form", [](ModelFile& m) { m.inputs[0].shape = {batch, 2}; });
+  refused("no input of that form", [](ModelFile& m) { m.inputs[0].dtype = f64; });
+  refused("another form", [](ModelFile& m) { m.outputs[0].shape = {batch, 2}; });
+  refused("0 outputs", [](ModelFile& m) { m.outputs.clear(); });
+  refused("two inputs", [](ModelFile& m) { m.inputs.push_back(m.inputs[0]); });
+  refused("size of width", [](ModelFile& m) { m.plan.steps[0].sizes[0] = Dim("width"); });
+  refused("no certain size", [](ModelFile& m) { m.plan.buffers[1].shape = {batch}; });
+  refused("scratch", [](ModelFile& m) { m.plan.steps[0].scratch[0].buffer = 2; });
+}
+
+TEST(Machine, KnowsWhereCodeCanRun) {
+  EXPECT_THAT(obstacle("sparc"), HasSubstr("does not know"));
+  const std::string native = native_target();
+  if (!native.empty()) {
+    EXPECT_EQ(obstacle(native), "");
+  }
+  const std::string foreign = native == "aarch64" ? "x86-64-v3" : "aarch64";
+  EXPECT_THAT(obstacle(foreign), HasSubstr("it is for " + foreign));
+}
+
+}  // namespace
+}  // namespace trireme::inference

@@ -1,0 +1,191 @@
+// Compiled models that are damaged, foreign or newer, and compiling what cannot be compiled.
+
+#include <gmock/gmock.h>
+
+#include "../command.h"
+#include "base/checked_folder.h"
+#include "base/checksum.h"
+#include "base/safetensors.h"
+#include "inference/model_file.h"
+#include "trireme/trireme.h"
+
+namespace trireme::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kFiles[] = {"checksums.txt", "constants.safetensors", "kernels.so",
+                                  "plan.json"};
+
+class CompiledMisuse : public InFolder {
+ protected:
+  CompiledMisuse() {
+    Program program("net");
+    const Value x = program.input("x", f32, {batch, 4});
+    Session session(program);
+    save_model(program, session, path("model"),
+               {.outputs = {softmax(nn::linear(x, {.units = 3}))}});
+    Model model = load_model(path("model"));
+    compile_model(model, path("compiled"));
+  }
+
+  std::string file(const std::string& name) const { return path("compiled/" + name); }
+
+  template <class F>
+  void expect_error(ErrorKind kind, const std::string& why, const F& body) {
+    try {
+      body();
+      ADD_FAILURE() << "no error; expected: " << why;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), kind) << error.what();
+      EXPECT_THAT(error.what(), HasSubstr(why));
+    }
+  }
+  void load_fails(ErrorKind kind, const std::string& why) {
+    expect_error(kind, why, [&] { CompiledModel::load(path("compiled")); });
+  }
+
+  // Makes the folder whole again after a file was changed on purpose.
+  void sign() {
+    const std::string plan = read(file("plan.json")), code = read(file("kernels.so")),
+                      constants = read(file("constants.safetensors"));
+    write(file("checksums.txt"),
+          checksums_text(
+              inference::kFormat,
+              {{"plan.json", plan}, {"constants.safetensors", constants}, {"kernels.so", code}}));
+  }
+  void replace_in_plan(const std::string& from, const std::string& to) {
+    std::string text = read(file("plan.json"));
+    const std::size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    write(file("plan.json"), text.replace(at, from.size(), to));
+    sign();
+  }
+};
+
+TEST_F(CompiledMisuse, EveryFlippedByteNamesItsFile) {
+  for (const char* name : kFiles) {
+    const std::string whole = read(file(name));
+    for (std::size_t i = 0; i < whole.size(); i += 1 + whole.size() / 40) {
+      std::string damaged = whole;
+      damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
+      write(file(name), damaged);
+      load_fails(ErrorKind::data, name);
+    }
+    write(file(name), whole);
+  }
+  CompiledModel::load(path("compiled"));
+}
+
+TEST_F(CompiledMisuse, CutShortEmptyAndMissingFilesAreNamed) {
+  for (const char* name : kFiles) {
+    const std::string whole = read(file(name));
+    write(file(name), whole.substr(0, whole.size() / 2));
+    load_fails(ErrorKind::data, name);
+    write(file(name), "");
+    load_fails(ErrorKind::data, name);
+    std::filesystem::remove(file(name));
+    load_fails(ErrorKind::data, std::string(name) + " is missing");
+    write(file(name), whole);
+  }
+  expect_error(ErrorKind::not_found, "there is no folder",
+               [&] { CompiledModel::load(path("nowhere")); });
+  expect_error(ErrorKind::data, "checksums.txt is missing",
+               [&] { CompiledModel::load(path("model")); });
+}
+
+TEST_F(CompiledMisuse, PartsThatDoNotFitEachOther) {
+  replace_in_plan("\"name\": \"net\"", "\"name\": \"NET\"");
+  EXPECT_EQ(CompiledModel::load(path("compiled")).name(), "NET");
+  write(file("kernels.so"), "no ELF at all");
+  sign();
+  load_fails(ErrorKind::data, "kernels.so cannot be loaded");
+}
+
+TEST_F(CompiledMisuse, AKernelThatIsNotThere) {
+  replace_in_plan("trireme_kernel_", "trireme_colonel_");
+  load_fails(ErrorKind::data, "has no kernel trireme_colonel_");
+}
+
+TEST_F(CompiledMisuse, ConstantsOfAnotherForm) {
+  Safetensors constants = read_safetensors(file("constants.safetensors"));
+  const std::string name = constants.tensors.begin()->first;
+  constants.tensors[name] = Tensor(f32, {77});
+  write_safetensors(file("constants.safetensors"), constants);
+  sign();
+  load_fails(ErrorKind::data, "\"" + name + "\" is f32[77]");
+  constants.tensors.erase(name);
+  write_safetensors(file("constants.safetensors"), constants);
+  sign();
+  load_fails(ErrorKind::data, "\"" + name + "\" is missing");
+}
+
+TEST_F(CompiledMisuse, NewerFormatsAndForeignFolders) {
+  std::string text = "trireme compiled model 2\n";
+  text += checksum(text) + "\n";
+  write(file("checksums.txt"), text);
+  load_fails(ErrorKind::data, "has format 2");
+  text = "trireme checkpoint 1\n";
+  text += checksum(text) + "\n";
+  write(file("checksums.txt"), text);
+  load_fails(ErrorKind::data, "is no compiled model");
+}
+
+TEST_F(CompiledMisuse, AModelForAnotherMachine) {
+  Model model = load_model(path("model"));
+  const std::string here = CompiledModel::load(path("compiled")).target();
+  const std::string foreign = here == "aarch64" ? "x86-64-v3" : "aarch64";
+  compile_model(model, path("compiled"), {.target = foreign});
+  load_fails(ErrorKind::usage, "it is for " + foreign);
+  load_fails(ErrorKind::usage, "--target " + here);
+  expect_error(ErrorKind::usage, "did you mean \"aarch64\"",
+               [&] { compile_model(model, path("other"), {.target = "arch64"}); });
+}
+
+TEST_F(CompiledMisuse, CompilingLeavesWhatWasThereWhole) {
+  Model model = load_model(path("model"));
+  const std::string before = read(file("plan.json"));
+  expect_error(ErrorKind::usage, "no no_such_linker",
+               [&] { compile_model(model, path("compiled"), {.linker = "no_such_linker"}); });
+  expect_error(ErrorKind::internal, "the linker false ended with 1",
+               [&] { compile_model(model, path("compiled"), {.linker = "false"}); });
+  EXPECT_EQ(read(file("plan.json")), before);
+  CompiledModel::load(path("compiled"));
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    EXPECT_EQ(entry.path().string().find(".tmp."), std::string::npos) << entry.path();
+  }
+  write(path("precious"), "mine");
+  expect_error(ErrorKind::usage, "is no compiled model",
+               [&] { compile_model(model, path("precious")); });
+  expect_error(ErrorKind::usage, "is no compiled model",
+               [&] { compile_model(model, path("model")); });
+  EXPECT_EQ(read(path("precious")), "mine");
+}
+
+TEST_F(CompiledMisuse, WrongFeeds) {
+  CompiledModel model = CompiledModel::load(path("compiled"));
+  expect_error(ErrorKind::usage, "\"x\" is not fed", [&] { model.predict({}); });
+  expect_error(ErrorKind::usage, "no input of that name",
+               [&] { model.predict({{"z", Tensor(f32, {1, 4})}}); });
+  expect_error(ErrorKind::usage, "axis 1 must be 4",
+               [&] { model.predict({{"x", Tensor(f32, {1, 5})}}); });
+  expect_error(ErrorKind::usage, "f64[1, 4]", [&] { model.predict({{"x", Tensor(f64, {1, 4})}}); });
+  EXPECT_EQ(model.predict({{"x", Tensor(f32, {0, 4})}}).at(0).elements(), 0);
+  EXPECT_EQ(model.predict({{"x", Tensor(f32, {2, 4})}}).at(0).elements(), 6);
+}
+
+TEST_F(CompiledMisuse, TheCommandSaysWhatIsWrong) {
+  const std::string compile = std::string(TRIREME_CLI) + " compile ";
+  Outcome outcome = run_here(compile + "model --target vax");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("x86-64-v3, x86-64-v4, aarch64, native"));
+  outcome = run_here(compile + "nowhere");
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_THAT(outcome.output, HasSubstr("nowhere"));
+  outcome = run_here(compile + "model");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  CompiledModel::load(path("model/compiled-native"));
+}
+
+}  // namespace
+}  // namespace trireme::testing
