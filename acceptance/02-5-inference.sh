@@ -45,7 +45,7 @@ echo "start to first prediction: ${start% *} ms, processor ${start#* } ms"
 at_least 20 "${start% *}" || status=1
 
 worst=0
-for arguments in "--batch 1 --threads 1" "--batch 1 --threads 2" "--batch 32 --threads 1 --rounds 30"; do
+for arguments in "--batch 1 --threads 1" "--batch 32 --threads 1 --rounds 30"; do
   # shellcheck disable=SC2086
   build/release/bin/inference $arguments --directory "$work/resnet20" | tee "$work/resnet20.log"
   ratio=$(value_of ratio "$work/resnet20.log")

@@ -1,20 +1,13 @@
 #!/usr/bin/env bash
-# run_inference.sh SOURCE_DIR BUILD_DIR: builds and installs the inference library alone, checks that it
-# needs nothing but the C++ library, then builds inference/ against the installed files by CMake and by
-# pkg-config.
+# run_inference.sh SOURCE_DIR BUILD_DIR: installs, checks that the inference library needs nothing but the
+# C++ library, then builds inference/ against the installed files by CMake and by pkg-config.
 set -euo pipefail
 source=$1 build=$2
 work=$build/consumer/inference
 prefix=$work/prefix
-rm -rf "$prefix" "$work/project"
+rm -rf "$work"
 mkdir -p "$work"
-
-flags=$(sed -n 's/^CMAKE_CXX_FLAGS_DEBUG:[A-Z]*=//p' "$build/CMakeCache.txt")
-type=$(sed -n 's/^CMAKE_BUILD_TYPE:[A-Z]*=//p' "$build/CMakeCache.txt")
-cmake -S "$source" -B "$work/library" -G Ninja -DCMAKE_BUILD_TYPE="$type" \
-  -DCMAKE_CXX_FLAGS_DEBUG="$flags" -DTRIREME_INFERENCE_ONLY=ON >/dev/null
-cmake --build "$work/library" -j "${JOBS:-$(nproc)}"
-cmake --install "$work/library" --prefix "$prefix" >/dev/null
+cmake --install "$build" --prefix "$prefix" >/dev/null
 
 library=$(find "$prefix" -name libtrireme_inference.so)
 needed=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
