@@ -28,7 +28,8 @@ function(trireme_room name)
   set(target trireme_${name})
   add_library(${target} OBJECT ${sources})
   target_compile_definitions(${target} PRIVATE TRIREME_BUILDING)
-  if(NOT BUILD_SHARED_LIBS)
+  # The inference library is made as a shared one in every build, so its rooms export what is public.
+  if(NOT BUILD_SHARED_LIBS AND NOT ARG_SELF_CONTAINED)
     target_compile_definitions(${target} PUBLIC TRIREME_STATIC)
   endif()
   target_include_directories(${target} PUBLIC
