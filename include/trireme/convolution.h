@@ -81,6 +81,55 @@ struct ConvTranspose1dOptions {
 TRIREME_API Value conv_transpose1d(const Value& x, ConvTranspose1dOptions options,
                                    SourceLocation where = SourceLocation::current());
 
+// Depth, height and width: one number stands for all.
+struct Triple {
+  std::int64_t depth = 1, height = 1, width = 1;
+  Triple(int all) : Triple(all, all, all) {}           // NOLINT
+  Triple(std::int64_t all) : Triple(all, all, all) {}  // NOLINT
+  Triple(std::int64_t d, std::int64_t h, std::int64_t w) : depth(d), height(h), width(w) {}
+};
+
+// Elements on both sides of each axis; "same" and "valid" as in Padding.
+struct TRIREME_API Padding3d {
+  Triple sides = 0;
+  bool same = false;
+  Padding3d() = default;
+  Padding3d(int all) : sides(all) {}           // NOLINT
+  Padding3d(std::int64_t all) : sides(all) {}  // NOLINT
+  Padding3d(std::int64_t d, std::int64_t h, std::int64_t w) : sides(d, h, w) {}
+  Padding3d(const char* word);         // NOLINT
+  Padding3d(const std::string& word);  // NOLINT
+};
+
+struct Conv3dOptions {
+  std::int64_t channels = 0;  // required: of the result
+  Triple kernel = 3;
+  Triple stride = 1;
+  Padding3d padding = {};
+  Triple dilation = 1;
+  std::int64_t groups = 1;
+  bool bias = true;
+  Activation activation = {};
+  std::optional<Initializer> weight_init = {};  // as in LinearOptions
+  Initializer bias_init = {};
+  ParameterSettings weight_settings = {}, bias_settings = {};
+  std::string name = {};
+};
+// weight [channels, in / groups, kernel depth, height, width], bias [channels].
+TRIREME_API Value conv3d(const Value& x, Conv3dOptions options,
+                         SourceLocation where = SourceLocation::current());
+
+struct Pool3dOptions {
+  Triple kernel = 2;
+  std::optional<Triple> stride = {};  // the kernel's size if not set
+  Padding3d padding = {};
+  bool count_padding = true;  // avg_pool3d only: padding counts as elements
+};
+TRIREME_API Value max_pool3d(const Value& x, Pool3dOptions options,
+                             SourceLocation where = SourceLocation::current());
+TRIREME_API Value avg_pool3d(const Value& x, Pool3dOptions options,
+                             SourceLocation where = SourceLocation::current());
+
 struct Im2SequenceOptions {
   Pair kernel = 1;
   std::optional<Pair> stride = {};  // the kernel's size if not set

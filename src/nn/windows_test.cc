@@ -34,7 +34,7 @@ TEST(Conv1d, LengthsAndWeights) {
   EXPECT_EQ(conv1d(x, {.channels = 4, .padding = {2, 0}, .groups = 2}).shape(),
             (Shape{batch, 4, 20}));
   EXPECT_EQ(program.find("conv1d_2.weight").shape(), (Shape{4, 3, 3}));
-  EXPECT_THAT(refusal([&] { conv1d(x, {}); }), HasSubstr("channels must be at least 1"));
+  EXPECT_THAT(refusal([&] { conv1d(x, Conv1dOptions{}); }), HasSubstr("channels must be at least 1"));
   EXPECT_THAT(refusal([&] { conv1d(x, {.channels = 4, .groups = 4}); }),
               HasSubstr("6 channels cannot be divided into 4 groups"));
   EXPECT_THAT(refusal([&] { conv1d(program.input("row", f32, {batch, 8}), {.channels = 4}); }),
@@ -72,6 +72,23 @@ TEST(AdaptivePool, MakesImagesOfTheSize) {
   EXPECT_THAT(refusal([&] { adaptive_avg_pool(x, 0); }), HasSubstr("must be 1 or more"));
   EXPECT_THAT(refusal([&] { adaptive_max_pool(program.input("r", f32, {batch, 8}), 2); }),
               HasSubstr("no batch of images"));
+}
+
+TEST(Volumes, SizesAndWeights) {
+  Program program;
+  const Value x = program.input("x", f32, {batch, 4, 5, 6, 8});
+  EXPECT_EQ(conv3d(x, {.channels = 6, .kernel = {1, 3, 2}, .groups = 2}).shape(),
+            (Shape{batch, 6, 5, 4, 7}));
+  EXPECT_EQ(program.find("conv3d_0.weight").shape(), (Shape{6, 2, 1, 3, 2}));
+  EXPECT_EQ(conv3d(x, {.channels = 2, .stride = 2, .padding = "same"}).shape(),
+            (Shape{batch, 2, 3, 3, 4}));
+  EXPECT_EQ(max_pool3d(x, {}).shape(), (Shape{batch, 4, 2, 3, 4}));
+  EXPECT_EQ(avg_pool3d(x, {.kernel = {1, 2, 4}}).shape(), (Shape{batch, 4, 5, 3, 2}));
+  EXPECT_THAT(refusal([&] { conv3d(program.input("i", f32, {batch, 3, 8, 8}), {.channels = 2}); }),
+              HasSubstr("no batch of volumes"));
+  EXPECT_THAT(refusal([&] { conv3d(x, {.channels = 2, .kernel = 6}); }),
+              HasSubstr("does not fit into the depth 5"));
+  EXPECT_THAT(refusal([&] { conv3d(x, Conv3dOptions{}); }), HasSubstr("channels must be at least 1"));
 }
 
 TEST(Im2Sequence, StepsAreWindows) {

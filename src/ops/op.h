@@ -77,7 +77,7 @@ struct Op : ir::OpDef {
   // True where the index of the winner (an i64 along the single axis) is the result.
   bool reduce_gives_index = false;
 
-  // Library ops: the name of the kernel in src/kernels ("gemm", "conv2d_forward" ...).
+  // Library ops: the name of the kernel in src/kernels ("gemm", "convolution" ...).
   std::string library_kernel;
   // True if the library kernel takes a further operand, a bias [channels] added along the last
   // dimension of the result, and the text `epilogue` = "relu".

@@ -1,5 +1,6 @@
 #include "layers.h"
 #include "trireme/convolution.h"
+#include "trireme/ops.h"
 
 namespace trireme::conformance {
 namespace {
@@ -84,6 +85,46 @@ void add_pools(std::vector<Case>& cases) {
   }
 }
 
+void add_volumes(std::vector<Case>& cases) {
+  cases.push_back(layer(
+      "conv3d same", {{{2, 3, 4, 5, 6}}},
+      [](auto& x) {
+        return nn::conv3d(x[0], {.channels = 4, .padding = "same", .activation = nn::relu});
+      },
+      "F.relu(F.conv3d(x[0], x[1], x[2], padding='same'))"));
+  cases.push_back(layer(
+      "conv3d strided groups", {{{2, 4, 5, 6, 7}}},
+      [](auto& x) {
+        return nn::conv3d(x[0], {.channels = 6,
+                                 .kernel = {2, 3, 3},
+                                 .stride = {2, 1, 2},
+                                 .padding = {0, 1, 2},
+                                 .groups = 2});
+      },
+      "F.conv3d(x[0], x[1], x[2], (2, 1, 2), (0, 1, 2), groups=2)"));
+  cases.push_back(layer(
+      "conv3d twice and mean", {{{2, 3, 4, 5, 6}}},
+      [](auto& x) {
+        const Value y = nn::conv3d(x[0], {.channels = 4, .padding = 1, .activation = nn::relu});
+        return mean(nn::conv3d(y, {.channels = 5}), {.axes = {2, 3, 4}});
+      },
+      "F.conv3d(F.relu(F.conv3d(x[0], x[1], x[2], padding=1)), x[3], x[4]).mean((2, 3, 4))"));
+  cases.push_back(layer(
+      "max_pool3d", {{{2, 3, 5, 6, 7}}},
+      [](auto& x) {
+        return nn::max_pool3d(
+            x[0], {.kernel = {2, 3, 2}, .stride = nn::Triple(1, 2, 2), .padding = {0, 1, 1}});
+      },
+      "F.max_pool3d(x[0], (2, 3, 2), (1, 2, 2), (0, 1, 1))"));
+  cases.push_back(layer(
+      "avg_pool3d", {{{2, 3, 5, 6, 7}}},
+      [](auto& x) {
+        return nn::avg_pool3d(x[0],
+                              {.kernel = 3, .stride = 2, .padding = 1, .count_padding = false});
+      },
+      "F.avg_pool3d(x[0], 3, 2, 1, count_include_pad=False)"));
+}
+
 void add_sequences(std::vector<Case>& cases) {
   cases.push_back(layer(
       "im2sequence of patches", {{{2, 3, 6, 8}}},
@@ -104,6 +145,7 @@ void add_windows(std::vector<Case>& cases) {
   add_lines(cases);
   add_transposed(cases);
   add_pools(cases);
+  add_volumes(cases);
   add_sequences(cases);
 }
 
