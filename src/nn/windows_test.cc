@@ -34,7 +34,8 @@ TEST(Conv1d, LengthsAndWeights) {
   EXPECT_EQ(conv1d(x, {.channels = 4, .padding = {2, 0}, .groups = 2}).shape(),
             (Shape{batch, 4, 20}));
   EXPECT_EQ(program.find("conv1d_2.weight").shape(), (Shape{4, 3, 3}));
-  EXPECT_THAT(refusal([&] { conv1d(x, Conv1dOptions{}); }), HasSubstr("channels must be at least 1"));
+  EXPECT_THAT(refusal([&] { conv1d(x, Conv1dOptions{}); }),
+              HasSubstr("channels must be at least 1"));
   EXPECT_THAT(refusal([&] { conv1d(x, {.channels = 4, .groups = 4}); }),
               HasSubstr("6 channels cannot be divided into 4 groups"));
   EXPECT_THAT(refusal([&] { conv1d(program.input("row", f32, {batch, 8}), {.channels = 4}); }),
@@ -88,7 +89,8 @@ TEST(Volumes, SizesAndWeights) {
               HasSubstr("no batch of volumes"));
   EXPECT_THAT(refusal([&] { conv3d(x, {.channels = 2, .kernel = 6}); }),
               HasSubstr("does not fit into the depth 5"));
-  EXPECT_THAT(refusal([&] { conv3d(x, Conv3dOptions{}); }), HasSubstr("channels must be at least 1"));
+  EXPECT_THAT(refusal([&] { conv3d(x, Conv3dOptions{}); }),
+              HasSubstr("channels must be at least 1"));
 }
 
 TEST(Im2Sequence, StepsAreWindows) {
