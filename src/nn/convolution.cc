@@ -101,7 +101,9 @@ std::int64_t transposed_size(Layer& layer, std::int64_t size, std::int64_t kerne
   layer.require(stride > 0 && dilation > 0, "stride and dilation must be at least 1");
   layer.require(more >= 0 && more < stride, "output_padding must be less than the stride",
                 "of the results of one length, output_padding chooses a longer one");
-  const std::int64_t result = (size - 1) * stride - padding + dilation * (kernel - 1) + 1 + more;
+  // In Dims, which refuse numbers that are too large.
+  const Dim spread_out = Dim(size - 1) * Dim(stride) + Dim(dilation) * Dim(kernel - 1);
+  const std::int64_t result = (spread_out - Dim(padding) + Dim(1 + more)).constant();
   layer.require(result > 0, "nothing is left of the result", "use less padding");
   return result;
 }
@@ -113,8 +115,11 @@ Value convolve_transposed(Layer& layer, const Value& x, const Options& options, 
   check(layer, options, g, in, "channels");
   check(layer, options, g, options.channels, "channels of the result");
   const Pair size = size_of_image(x);
-  Pair result(size.height * g.stride.height, size.width * g.stride.width);
-  if (!g.padding.same) {
+  Pair result = 0;
+  if (g.padding.same) {
+    result = {(Dim(size.height) * Dim(g.stride.height)).constant(),
+              (Dim(size.width) * Dim(g.stride.width)).constant()};
+  } else {
     result = {transposed_size(layer, size.height, g.kernel.height, g.stride.height,
                               g.dilation.height, g.padding.top + g.padding.bottom, more.height),
               transposed_size(layer, size.width, g.kernel.width, g.stride.width, g.dilation.width,

@@ -28,6 +28,11 @@ void check_adaptive(const Value& x, const Pair& size, const char* what) {
     fail_layer(what, "the height and the width of the result must be 1 or more", "", x);
   }
   if (x.dim(2) == Dim(0) || x.dim(3) == Dim(0)) fail_layer(what, "the images are empty", "", x);
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;  // products of two sizes must be numbers
+  const Pair from = size_of_image(x);
+  if (std::max({from.height, from.width, size.height, size.width}) > kMost) {
+    fail_layer(what, "heights and widths beyond 2^31 cannot be pooled", "", x);
+  }
 }
 
 // The windows, if all bins are of one size and none overlap.

@@ -32,7 +32,8 @@ class Block {
 
   void feed_forward() {
     const std::int64_t width = x_.dim(2).constant();
-    const std::int64_t inner = options_.feed_forward > 0 ? options_.feed_forward : 4 * width;
+    const std::int64_t inner =
+        options_.feed_forward > 0 ? options_.feed_forward : (Dim(4) * x_.dim(2)).constant();
     branch("feed_forward_norm", [&](const Value& x) {
       Value y =
           linear(x, {.units = inner, .activation = options_.activation, .name = "feed_forward_in"},

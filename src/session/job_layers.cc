@@ -15,7 +15,7 @@ namespace trireme::job {
 namespace {
 
 constexpr std::int64_t kMostAxes = 8;
-constexpr std::int64_t kMostBlocks = 1000;  // of a Transformer: beyond is a slip of the pen
+constexpr std::int64_t kMostBlocks = 200;  // of a Transformer: beyond is a slip of the pen
 
 nn::Activation read_activation(Table& table) {
   const std::string name = table.text("activation", "");

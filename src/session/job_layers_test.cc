@@ -69,11 +69,16 @@ TEST(JobLayers, MistakesNameTheLine) {
   EXPECT_THAT(refusal("{ transformer_encoder = { heads = 2 } }", {3, 5, 8}),
               HasSubstr("sequences are [batch, steps, width]"));
   EXPECT_THAT(refusal("{ transformer_encoder = { heads = 2, layers = 2000 } }", {5, 8}),
-              HasSubstr("must be at most 1000"));
+              HasSubstr("must be at most 200"));
   EXPECT_THAT(refusal("{ transformer_encoder = { heads = 2, head = 2 } }", {5, 8}),
               HasSubstr("head"));
   EXPECT_THAT(refusal("{ conv1d = { channels = 6, padding = \"some\" } }", {5, 8}),
               HasSubstr("must be \"same\", \"valid\" or integers"));
+  const std::string huge = "{ conv_transpose2d = { channels = 1, stride = 1048576 } }, ";
+  EXPECT_THAT(refusal(huge + huge + huge + huge + "\"flatten\"", {1, 8, 8}),
+              HasSubstr("below 2^62"));
+  EXPECT_THAT(refusal(huge + huge + "{ adaptive_max_pool = { size = 3 } }", {1, 8, 8}),
+              HasSubstr("beyond 2^31"));
   EXPECT_THAT(refusal("{ mean = { axis = 99 } }", {5, 8}), HasSubstr("not so many axes"));
 }
 
