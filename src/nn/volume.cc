@@ -37,22 +37,30 @@ std::vector<std::int64_t> padding_of(const Value& x, const Padding3d& padding, c
   return both;
 }
 
-// Height and width first, then the depth: windows are independent along their axes.
+// What one pooling op slides along two axes of images with channels last.
+struct Window {
+  std::vector<std::int64_t> kernel, stride, padding;
+};
+
+// Height and width first, then the depth, since windows are independent along their axes; with
+// channels last, as convolutions want them, so that all these reshapes move nothing.
 Value pooled(const Value& x, const Pool3dOptions& options, const char* what,
-             const std::function<Value(const Value&, const PoolOptions&)>& pool) {
+             const std::function<Value(const Value& images, const Window&)>& pool) {
   if (!is_volume(x)) fail_layer(what, "the input is no batch of volumes", kVolumeHint, x);
-  const Triple stride = options.stride.value_or(options.kernel);
-  const auto sides = padding_of(x, options.padding, options.kernel, stride, 1);
-  const Value images = reshape(x, {.shape = {x.dim(0), x.dim(1) * x.dim(2), x.dim(3), x.dim(4)}});
-  const Value flat = pool(images, {.kernel = {options.kernel.height, options.kernel.width},
-                                   .stride = Pair(stride.height, stride.width),
-                                   .padding = {sides[2], sides[3], sides[4], sides[5]}});
-  const Dim &height = flat.dim(2), &width = flat.dim(3);
-  const Value deep = reshape(flat, {.shape = {x.dim(0), x.dim(1), x.dim(2), height * width}});
-  const Value y = pool(deep, {.kernel = {options.kernel.depth, 1},
-                              .stride = Pair(stride.depth, 1),
-                              .padding = {sides[0], sides[1], 0, 0}});
-  return reshape(y, {.shape = {x.dim(0), x.dim(1), y.dim(2), height, width}});
+  const Triple& kernel = options.kernel;
+  const Triple stride = options.stride.value_or(kernel);
+  const auto sides = padding_of(x, options.padding, kernel, stride, 1);
+  const Dim &n = x.dim(0), &c = x.dim(1), &d = x.dim(2), &h = x.dim(3), &w = x.dim(4);
+  const Value last = transpose(x, {.permutation = {0, 2, 3, 4, 1}});
+  const Value flat =
+      pool(reshape(last, {.shape = {n * d, h, w, c}}), {{kernel.height, kernel.width},
+                                                        {stride.height, stride.width},
+                                                        {sides[2], sides[3], sides[4], sides[5]}});
+  const Dim &p = flat.dim(1), &q = flat.dim(2);
+  const Value deep = pool(reshape(flat, {.shape = {n, d, p * q, c}}),
+                          {{kernel.depth, 1}, {stride.depth, 1}, {sides[0], sides[1], 0, 0}});
+  const Value y = reshape(deep, {.shape = {n, deep.dim(1), p, q, c}});
+  return transpose(y, {.permutation = {0, 4, 1, 2, 3}});
 }
 
 }  // namespace
@@ -91,16 +99,23 @@ Value conv3d(const Value& x, Conv3dOptions options, SourceLocation where) {
 
 Value max_pool3d(const Value& x, Pool3dOptions options, SourceLocation where) {
   const At at(x, "max_pool3d", where);
-  return pooled(x, options, "max_pool3d", [&](const Value& images, const PoolOptions& window) {
-    return max_pool(images, window, where);
+  return pooled(x, options, "max_pool3d", [](const Value& images, const Window& window) {
+    return trireme::max_pool(images, {.kernel = window.kernel,
+                                      .stride = window.stride,
+                                      .padding = window.padding,
+                                      .layout = "nhwc"})
+        .front();
   });
 }
 
 Value avg_pool3d(const Value& x, Pool3dOptions options, SourceLocation where) {
   const At at(x, "avg_pool3d", where);
-  return pooled(x, options, "avg_pool3d", [&](const Value& images, PoolOptions window) {
-    window.count_padding = options.count_padding;
-    return avg_pool(images, window, where);
+  return pooled(x, options, "avg_pool3d", [&](const Value& images, const Window& window) {
+    return trireme::avg_pool(images, {.kernel = window.kernel,
+                                      .stride = window.stride,
+                                      .padding = window.padding,
+                                      .count_padding = options.count_padding,
+                                      .layout = "nhwc"});
   });
 }
 
