@@ -123,6 +123,21 @@ ir::Value* simplify_transpose(ir::Program& program, const ir::Op& op) {
   return nullptr;
 }
 
+// Sizes are read off where the elements are, so that nothing is moved for their sake.
+ir::Value* simplify_dim_size(ir::Program& program, const ir::Op& op) {
+  const ir::Op* transpose = produced_by(op.operands[0], "transpose");
+  if (transpose == nullptr) return nullptr;
+  const Integers& permutation = integers(*transpose, "permutation");
+  const auto rank = static_cast<std::int64_t>(permutation.size());
+  Attributes attributes = op.attributes;
+  Integers axes;
+  for (const std::int64_t axis : integers(op, "axes")) {
+    axes.push_back(permutation[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
+  }
+  ir::set(attributes, "axes", axes);
+  return make(program, op, "dim_size", {transpose->operands[0]}, attributes);
+}
+
 // The last two dimensions swapped, and nothing else.
 bool swaps_last_two(const ir::Op& transpose) {
   Integers expected(integers(transpose, "permutation").size());
@@ -200,6 +215,7 @@ ir::Value* simplified(ir::Program& program, const ir::Op& op) {
   if (op.name() == "broadcast") return simplify_broadcast(program, op);
   if (op.name() == "transpose") return simplify_transpose(program, op);
   if (op.name() == "matmul") return simplify_matmul(program, op);
+  if (op.name() == "dim_size") return simplify_dim_size(program, op);
   if (op.name() == "select" && op.operands[1] == op.operands[2]) return op.operands[1];
   if (!op.has(ir::Trait::elementwise)) return nullptr;
   if (op.operands.size() == 1) return simplify_unary(op);
