@@ -13,13 +13,24 @@ const std::vector<std::string> kLosses = {"cross_entropy", "mse", "l1", "huber",
 
 }  // namespace
 
-bool is_cross_entropy(const Node& node) {
-  return read_choice(node, "a loss").name == "cross_entropy";
+Task task_of(const Node& loss) {
+  const std::string name = read_choice(loss, "a loss").name;
+  if (name == "cross_entropy") return Task::classes;
+  return name == "binary_cross_entropy" ? Task::binary : Task::numbers;
+}
+
+Value fitted(Value target, Value like) {
+  if (target.dtype() != like.dtype()) target = cast(target, {.dtype = like.dtype()});
+  const bool wider = target.rank() == like.rank() + 1 && target.dim(-1) == Dim(1);
+  const bool narrower = like.rank() == target.rank() + 1 && like.dim(-1) == Dim(1);
+  const bool same = product(target.shape()) == product(like.shape());
+  return same && (wider || narrower) ? reshape(target, {.shape = like.shape()}) : target;
 }
 
 Value apply_loss(const Node& node, Value logits, Value target) {
   const Choice choice = read_choice(node, "a loss");
   Table table(*choice.options);
+  if (task_of(node) != Task::classes) target = fitted(target, logits);
   Value losses;
   if (choice.name == "cross_entropy") {
     const double smoothing = table.number("label_smoothing", 0);
@@ -44,6 +55,7 @@ void check_training(const Settings& settings) {
   if (std::find(kLosses.begin(), kLosses.end(), loss.name) == kLosses.end()) {
     fail_unknown(loss, "loss", kLosses);
   }
+  check_metrics(settings);
   read_optimizer(settings, 1);
   read_updates(settings);
 }
