@@ -120,14 +120,14 @@ Metric of_scores(const Choice& choice, Table& table, const Network& network) {
 
 Metric of_numbers(const Choice& choice, const Network& network) {
   if (network.task == Task::classes) fail_task(choice, network.task, "numbers");
-  const Value target = fitted(network.target, network.logits);
+  const Value predicted = network.output, target = fitted(network.target, predicted);
   if (choice.name == "mse") {
-    Metric metric = mean_of("mse", nn::mse(network.logits, target));
+    Metric metric = mean_of("mse", nn::mse(predicted, target));
     metric.larger_better = false;
     return metric;
   }
-  if (choice.name == "rmse") return rmse(network.logits, target);
-  return choice.name == "mae" ? mae(network.logits, target) : r2(network.logits, target);
+  if (choice.name == "rmse") return rmse(predicted, target);
+  return choice.name == "mae" ? mae(predicted, target) : r2(predicted, target);
 }
 
 Metric of_classes(const Choice& choice, Table& table, const Network& network) {

@@ -24,7 +24,7 @@ enum class Task {
 struct Network {
   Value input, target;
   Value logits;  // what the last layer gives
-  Value output;  // what is predicted: probabilities, or the logits as numbers
+  Value output;  // what is predicted: output_of() the loss
   Value loss;
   std::vector<Metric> metrics;
   Task task = Task::numbers;
@@ -43,6 +43,8 @@ Value apply_layers(const Node& list, Value x);
 // The loss as a scalar, the mean over the batch.
 Value apply_loss(const Node& node, Value logits, Value target);
 Task task_of(const Node& loss);
+// What is predicted: probabilities of classes, of the answer 1, or numbers.
+Value output_of(const Node& loss, Value logits);
 // `target` with the dtype and shape of `like` where only an axis of size 1 is missing or too much.
 Value fitted(Value target, Value like);
 

@@ -88,7 +88,7 @@ Network build_network(Program& program, const Settings& settings, const Columns&
   network.task = task_of(*settings.loss);
   if (network.task == Task::classes) check_classes(network, *settings.model);
   network.loss = apply_loss(*settings.loss, network.logits, network.target);
-  network.output = network.task == Task::classes ? softmax(network.logits) : network.logits;
+  network.output = output_of(*settings.loss, network.logits);
   network.metrics = build_metrics(settings, network);
   return network;
 }
