@@ -135,24 +135,29 @@ TRIREME_API Value triplet_margin(const Value& anchor, const Value& positive, con
                                  TripletMarginOptions options = {},
                                  SourceLocation where = SourceLocation::current());
 
-struct PairOptions {
+// In both, `similar` is 1 for pairs that belong together and 0 for others.
+struct CosineEmbeddingOptions {
   double margin = 0;
 };
-// `similar` is 1 for pairs that belong together and 0 for others. 1 - cos(a, b) for the former,
-// max(0, cos(a, b) - margin) for the latter.
+// 1 - cos(a, b) for similar pairs, max(0, cos(a, b) - margin) for others.
 TRIREME_API Value cosine_embedding(const Value& a, const Value& b, const Value& similar,
-                                   PairOptions options = {},
+                                   CosineEmbeddingOptions options = {},
                                    SourceLocation where = SourceLocation::current());
-// Half the square of d = |a - b|, or of max(0, margin - d): Hadsell et al. 2006.
+struct ContrastiveOptions {
+  double margin = 1;
+};
+// Half the square of d = |a - b| for similar pairs, of max(0, margin - d) for others: Hadsell et al.
+// 2006.
 TRIREME_API Value contrastive(const Value& a, const Value& b, const Value& similar,
-                              PairOptions options = {.margin = 1},
+                              ContrastiveOptions options = {},
                               SourceLocation where = SourceLocation::current());
 
 // --- Very many classes ------------------------------------------------------------------------
-// For hidden [batch, width], labels i64[batch], and a table of parameters that is the caller's own:
+// For hidden [batch, width], labels i64[batch] in [0, classes), which data sets check, and a table of parameters that is the caller's own:
 // weight [classes, width], bias [classes] or an empty Value. The logits are
 //   matmul(hidden, weight, {.transpose_b = true}) + bias
-// and training touches but a few rows of the table, which are gathered. The result is [batch].
+// and training touches but a few rows of the table, which are gathered. The result is [batch]. What
+// is said of inference holds for evaluation too: it is exact, and makes all logits of a batch.
 
 enum class Sampler {
   log_uniform,  // class k by log((k + 2) / (k + 1)) / log(classes + 1): for classes by falling frequency

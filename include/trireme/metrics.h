@@ -23,8 +23,8 @@ struct Metric {
     sum,   // added element by element, in f64
     join,  // one behind the other along axis 0: all are kept, so memory grows with the data
   };
-  std::string name;
-  Value value;
+  std::string name = {};
+  Value value = {};
   // Training measures means only; sums and what is joined are for evaluate() and validation.
   Combine combine = Combine::mean;
   // Of all that was measured: an f64 scalar for a mean, else a tensor. Not called without examples,

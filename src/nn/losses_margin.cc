@@ -86,8 +86,8 @@ Value triplet_margin(const Value& anchor, const Value& positive, const Value& ne
   return maximum(near - far + options.margin, 0.0);
 }
 
-Value cosine_embedding(const Value& a, const Value& b, const Value& similar, PairOptions options,
-                       SourceLocation where) {
+Value cosine_embedding(const Value& a, const Value& b, const Value& similar,
+                       CosineEmbeddingOptions options, SourceLocation where) {
   const At at(a, "cosine_embedding", where);
   require_pair("cosine_embedding", a, b);
   require_similar("cosine_embedding", a, similar);
@@ -95,7 +95,7 @@ Value cosine_embedding(const Value& a, const Value& b, const Value& similar, Pai
   return choose(similar, 1.0 - c, maximum(c - options.margin, 0.0));
 }
 
-Value contrastive(const Value& a, const Value& b, const Value& similar, PairOptions options,
+Value contrastive(const Value& a, const Value& b, const Value& similar, ContrastiveOptions options,
                   SourceLocation where) {
   const At at(a, "contrastive", where);
   require_pair("contrastive", a, b);

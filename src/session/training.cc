@@ -68,9 +68,17 @@ Training::Training(Program& program_in, TrainerOptions options_in)
 void Training::check_plateau() const {
   std::vector<std::string> names;
   for (const Metric& metric : all_metrics) {
-    if (metric.is_number()) names.push_back(metric.name);
+    if (!metric.is_number()) continue;
+    names.push_back(metric.name);
+    if (metric.name != plateau->metric) continue;
+    if (metric.larger_better.value_or(plateau->higher_is_better) == plateau->higher_is_better) {
+      return;
+    }
+    fail_usage(
+        fmt::format("Trainer: the learning rate depends on metric \"{}\", of which {} is "
+                    "better: set higher_is_better = {} of the plateau",
+                    metric.name, *metric.larger_better ? "more" : "less", *metric.larger_better));
   }
-  if (std::find(names.begin(), names.end(), plateau->metric) != names.end()) return;
   fail_usage(fmt::format("Trainer: the learning rate depends on metric \"{}\"; there are {}",
                          plateau->metric, fmt::join(names, ", ")));
 }

@@ -319,6 +319,27 @@ TEST(Metrics, WhatDoesNotFitIsTold) {
   fails(ErrorKind::usage, "must be [batch, items]", [&] { mean_average_precision(label, label); });
 }
 
+TEST(Metrics, APlateauFollowsThemTheRightWay) {
+  const auto train = [](const Plateau& plateau, bool validate) {
+    Program program("p");
+    const Value x = program.input("x", f32, {batch, 1}), y = program.input("y", f32, {batch, 1});
+    const Value score = nn::linear(x, {.units = 1});
+    Trainer trainer(program, {.loss = mean(nn::binary_cross_entropy_with_logits(score, y)),
+                              .optimizer = Sgd{.learning_rate = Schedule(0.1).on_plateau(plateau)},
+                              .metrics = {auc(score, y)}});
+    const data::Batches data = data::from_tensors({{"x", Tensor::from<float>({2, 1}, {1, 2})},
+                                                   {"y", Tensor::from<float>({2, 1}, {0, 1})}})
+                                   .batch(2);
+    trainer.fit(data, {.epochs = 2, .progress = false, .validation = validate ? &data : nullptr});
+  };
+  EXPECT_NO_THROW(train({.metric = "auc", .higher_is_better = true}, true));
+  fails(ErrorKind::usage, "set higher_is_better = true", [&] { train({.metric = "auc"}, true); });
+  fails(ErrorKind::usage, "set higher_is_better = false",
+        [&] { train({.higher_is_better = true}, true); });
+  fails(ErrorKind::usage, "which only an evaluation measures",
+        [&] { train({.metric = "auc", .higher_is_better = true}, false); });
+}
+
 // A logistic regression, measured by the Trainer in batches and by scikit-learn on its predictions.
 class Regression : public AgainstSklearn {
  protected:
