@@ -87,6 +87,24 @@ TEST_F(JobMetrics, OfZerosAndOnes) {
   for (const char* name : {"accuracy", "f1", "precision", "recall"}) EXPECT_TRUE(m.has(name));
 }
 
+// Two classes by one logit: ids as targets, of which only 0 and 1 make sense.
+TEST_F(JobMetrics, OfTwoClassesAsZerosAndOnes) {
+  const Metrics m = trained(job("words", 1, "focal", "metrics = [\"auc\", \"mse\"]"));
+  EXPECT_GT(m["auc"], 0.9);
+  EXPECT_LT(m["mse"], 0.25) << "of probabilities";
+  std::string three = "a,b,answer\n";
+  for (int i = 0; i < 9; ++i)
+    three += "1,2," + std::string(1, static_cast<char>('x' + i % 3)) + "\n";
+  write(path("words.csv"), three);
+  try {
+    trained(job("words", 1, "focal", ""));
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::data);
+    EXPECT_THAT(error.what(), HasSubstr("label 2 is out of range"));
+  }
+}
+
 TEST_F(JobMetrics, OfNumbers) {
   const Metrics m = trained(job("numbers", 1, "l1",
                                 "metrics = [\"rmse\", \"mae\", \"r2\", \"mse\"]\n"
