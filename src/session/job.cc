@@ -102,8 +102,10 @@ void Job::State::build() {
   if (network) return;
   open_data();
   network = job::build_network(program, settings, *columns, directory);
-  if (!network->classifies) return;
-  const std::int64_t classes = network->logits.dim(-1).constant();
+  const bool ids = columns->target.dtype == i64;
+  if (network->task == job::Task::numbers || !ids) return;
+  const bool binary = network->task == job::Task::binary;
+  const std::int64_t classes = binary ? 2 : network->logits.dim(-1).constant();
   const auto checked = [&](const data::Batches& batches) {
     return job::check_labels(batches.dataset(), columns->target.name, classes)
         .batch(batches.batch_size(), batches.options());
@@ -195,7 +197,7 @@ Value Job::output() {
 
 bool Job::classifies() {
   state_->build();
-  return state_->network->classifies;
+  return state_->network->task == job::Task::classes;
 }
 
 std::string Job::input_name() {
@@ -212,9 +214,9 @@ SaveOptions Job::save_options() {
   state_->build();
   SaveOptions save;
   save.outputs = {state_->network->output};
-  save.output_names = {state_->network->classifies ? "scores" : "prediction"};
+  save.output_names = {classifies() ? "scores" : "prediction"};
   save.target = state_->columns->target.name;
-  if (state_->network->classifies) save.labels = state_->train->dataset().class_names();
+  if (classifies()) save.labels = state_->train->dataset().class_names();
   const std::vector<std::int64_t>& shape = state_->columns->input.shape;
   if (shape.size() == 3 && (shape[0] == 1 || shape[0] == 3)) {
     save.preprocessing[state_->columns->input.name] = {static_cast<int>(shape[0]), shape[1],

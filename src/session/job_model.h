@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "session/job_settings.h"
@@ -11,14 +13,21 @@
 
 namespace trireme::job {
 
+// What the loss says of the target.
+enum class Task {
+  classes,  // i64[batch], a class each; the network ends in one score per class
+  binary,   // zeros and ones; the network ends in a logit for each
+  numbers,
+};
+
 // What a job's [model] and loss become.
 struct Network {
   Value input, target;
   Value logits;  // what the last layer gives
-  Value output;  // what is predicted: probabilities, or the logits as numbers
+  Value output;  // what is predicted: output_of() the loss
   Value loss;
   std::vector<Metric> metrics;
-  bool classifies = false;
+  Task task = Task::numbers;
   int layers = 0;  // 0 if the model is a program file
 };
 
@@ -33,7 +42,18 @@ Value apply_layers(const Node& list, Value x);
 
 // The loss as a scalar, the mean over the batch.
 Value apply_loss(const Node& node, Value logits, Value target);
-bool is_cross_entropy(const Node& node);
+Task task_of(const Node& loss);
+// What is predicted: probabilities of classes, of the answer 1, or numbers.
+Value output_of(const Node& loss, Value logits);
+// `target` with the dtype and shape of `like` where only an axis of size 1 is missing or too much.
+Value fitted(Value target, Value like);
+
+// What is measured besides the loss: by default, and by [train] metrics. Errors: data.
+std::vector<Metric> build_metrics(const Settings& settings, const Network& network);
+// Errors: data, for a metric that is not known.
+void check_metrics(const Settings& settings);
+// Whether larger is better of a metric by what it is called; empty if there is none such.
+std::optional<bool> larger_better(std::string_view metric);
 
 Schedule read_schedule(const Settings& settings, double rate, std::int64_t steps_per_epoch);
 UpdateOptions read_updates(const Settings& settings);

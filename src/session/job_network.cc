@@ -48,9 +48,10 @@ void check_classes(const Network& network, const Node& model) {
   if (network.logits.rank() == network.target.rank() + 1 && network.logits.dim(-1).is_constant()) {
     return;
   }
-  fail_at(model, fmt::format("for cross_entropy the network must end in scores of classes, such as "
-                             "{{ linear = {{ units = 10 }} }}, but it ends in {}",
-                             network.logits.str()));
+  fail_at(model,
+          fmt::format("for a loss of classes the network must end in scores of classes, such as "
+                      "{{ linear = {{ units = 10 }} }}, but it ends in {}",
+                      network.logits.str()));
 }
 
 }  // namespace
@@ -84,18 +85,11 @@ Network build_network(Program& program, const Settings& settings, const Columns&
   }
   network.target = input_for(program, columns.target, *settings.data.train);
   const LineGuard line(program.ir(), *settings.loss);
-  network.classifies = is_cross_entropy(*settings.loss);
-  if (network.classifies) check_classes(network, *settings.model);
+  network.task = task_of(*settings.loss);
+  if (network.task == Task::classes) check_classes(network, *settings.model);
   network.loss = apply_loss(*settings.loss, network.logits, network.target);
-  network.output = network.classifies ? softmax(network.logits) : network.logits;
-  if (network.classifies) {
-    network.metrics.push_back(accuracy(network.logits, network.target));
-    if (network.logits.rank() == 2) {
-      network.metrics.push_back(confusion_matrix(network.logits, network.target));
-    }
-  } else if (read_choice(*settings.loss, "a loss").name != "mse") {
-    network.metrics.push_back(mean_of("mse", nn::mse(network.logits, network.target)));
-  }
+  network.output = output_of(*settings.loss, network.logits);
+  network.metrics = build_metrics(settings, network);
   return network;
 }
 

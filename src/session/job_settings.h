@@ -31,6 +31,7 @@ struct Settings {
   DataSettings data;
   const Node* model = nullptr;
   const Node* loss = nullptr;
+  const Node* metrics = nullptr;     // may be null
   const Node* optimizer = nullptr;   // may be null
   const Node* schedule = nullptr;    // may be null
   const Node* clip = nullptr;        // may be null

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "ir/program.h"
 #include "nn/schedule.h"
@@ -13,17 +12,7 @@
 #include "trireme/optimizer.h"
 
 namespace trireme::conformance {
-namespace {
 
-using Build = std::function<Value(const std::vector<Value>& x)>;
-
-struct Input {
-  std::vector<std::int64_t> shape;
-  DType dtype = DType::f32;
-  double low = -2, high = 2;
-};
-
-// `twin` sees the inputs as x[0] ..., then the parameters in the order of their creation.
 Case layer(const std::string& name, const std::vector<Input>& inputs, const Build& build,
            const std::string& twin) {
   Case c;
@@ -56,6 +45,8 @@ Case layer(const std::string& name, const std::vector<Input>& inputs, const Buil
   c.runs.push_back(std::move(run));
   return c;
 }
+
+namespace {
 
 void add_activations(std::vector<Case>& cases) {
   const std::vector<std::pair<std::string, std::string>> twins = {
@@ -213,32 +204,6 @@ void add_padding_and_resizing(std::vector<Case>& cases) {
   }
 }
 
-void add_losses(std::vector<Case>& cases) {
-  const Input rows{{6, 10}};
-  const Input labels{{6}, i64, 0, 10};
-  const Input targets{{6, 10}, f32, 0, 1};
-  cases.push_back(layer(
-      "cross_entropy", {rows, labels}, [](auto& x) { return nn::cross_entropy(x[0], x[1]); },
-      "F.cross_entropy(x[0], x[1], reduction='none')"));
-  cases.push_back(layer(
-      "cross_entropy smoothed", {rows, labels},
-      [](auto& x) { return nn::cross_entropy(x[0], x[1], {.label_smoothing = 0.2}); },
-      "F.cross_entropy(x[0], x[1], reduction='none', label_smoothing=0.2)"));
-  cases.push_back(layer(
-      "binary_cross_entropy", {rows, targets},
-      [](auto& x) { return nn::binary_cross_entropy_with_logits(x[0], x[1]); },
-      "F.binary_cross_entropy_with_logits(x[0], x[1], reduction='none')"));
-  cases.push_back(layer(
-      "mse", {rows, targets}, [](auto& x) { return nn::mse(x[0], x[1]); },
-      "F.mse_loss(x[0], x[1], reduction='none')"));
-  cases.push_back(layer(
-      "l1", {rows, targets}, [](auto& x) { return nn::l1(x[0], x[1]); },
-      "F.l1_loss(x[0], x[1], reduction='none')"));
-  cases.push_back(layer(
-      "huber", {rows, targets}, [](auto& x) { return nn::huber(x[0], x[1], {.delta = 0.75}); },
-      "F.huber_loss(x[0], x[1], reduction='none', delta=0.75)"));
-}
-
 // The loop that PyTorch runs: `optimizer` names `w`, `clip` and `schedule` may be empty.
 std::string training_twin(const std::string& optimizer, const std::string& clip,
                           const std::string& schedule) {
@@ -369,7 +334,7 @@ std::vector<Case> layer_cases() {
   add_normalisations(cases);
   add_shapes_and_values(cases);
   add_padding_and_resizing(cases);
-  add_losses(cases);
+  for (Case& c : loss_cases()) cases.push_back(std::move(c));
   return cases;
 }
 

@@ -2,6 +2,7 @@
 
 // The layers, losses and optimizers as cases: what is built of ops, compared as a whole.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,8 +10,21 @@
 
 namespace trireme::conformance {
 
+using Build = std::function<Value(const std::vector<Value>& x)>;
+
+struct Input {
+  std::vector<std::int64_t> shape;
+  DType dtype = DType::f32;
+  double low = -2, high = 2;
+};
+
+// `twin` sees the inputs as x[0] ..., then the parameters in the order of their creation.
+Case layer(const std::string& name, const std::vector<Input>& inputs, const Build& build,
+           const std::string& twin);
+
 // Layers, activations and losses, each with random parameters, in training.
 std::vector<Case> layer_cases();
+std::vector<Case> loss_cases();  // layer_cases() has them too
 
 // One optimizer: the parameter "w" of a linear regression and the Program that trains it.
 struct TrainingCase {
