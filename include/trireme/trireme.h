@@ -2,7 +2,9 @@
 
 // All of Trireme's public interface.
 
+#include "trireme/attention.h"
 #include "trireme/checkpoint.h"
+#include "trireme/convolution.h"
 #include "trireme/data.h"
 #include "trireme/error.h"
 #include "trireme/functions.h"

@@ -13,9 +13,9 @@ struct Entry {
 
 constexpr Entry kTable[] = {
     {"argsort", prepare_argsort},
-    {"conv2d_forward", prepare_conv2d_forward},
-    {"conv2d_input_gradient", prepare_conv2d_input_gradient},
-    {"conv2d_weight_gradient", prepare_conv2d_weight_gradient},
+    {"convolution", prepare_convolution},
+    {"convolution_input_gradient", prepare_convolution_input_gradient},
+    {"convolution_weight_gradient", prepare_convolution_weight_gradient},
     {"cumsum", prepare_cumsum},
     {"gemm", prepare_gemm},
     {"scatter_add", prepare_scatter_add},

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ops/conv.h"
 
 namespace trireme::ops {
@@ -34,17 +36,16 @@ Type moved(Type type, bool image) {
 }
 
 std::vector<Type> type(const TypeContext& c) {
-  const Type x = moved(c.operands[0], true), weight = moved(c.operands[1], false);
-  const Convolution convolution = convolution_of(c.attributes, weight.shape);
-  require_convolution(convolution, x, weight, c.operand_texts[0], c.operand_texts[1]);
-  Type y = result_type(convolution, x, weight, c.operand_texts[0]);
-  y.shape = image_last(y.shape);
-  return {y};
+  const std::vector<Type> operands = {moved(c.operands[0], true), moved(c.operands[1], false)};
+  std::vector<Type> results =
+      convolution_type(2)(TypeContext{operands, c.attributes, c.operand_texts});
+  results[0].shape = image_last(results[0].shape);
+  return results;
 }
 
 void reference(const Reference& r) {
   const Shape weight = weight_first(r.op.operands[1]->type.shape);
-  const Convolution convolution = convolution_of(r.op.attributes, weight);
+  const Convolution convolution = convolution_of(r.op.attributes, weight, 2);
   RefTensor& y = *r.results[0];
   for_each_product(convolution, image_first(r.operands[0]->shape),
                    weight_first(r.operands[1]->shape), image_first(y.shape),
@@ -84,14 +85,14 @@ void gradient(GradientContext& c) {
 
 Contraction contraction(const ir::Op& op) {
   const Convolution convolution =
-      convolution_of(op.attributes, weight_first(op.operands[1]->type.shape));
+      convolution_of(op.attributes, weight_first(op.operands[1]->type.shape), 2);
   const Window& window = convolution.window;
-  return {.windows = true,
-          .kernel = window.kernel,
-          .stride = window.stride,
-          .dilation = window.dilation,
-          .padding = window.padding,
-          .groups = convolution.groups};
+  Contraction result{.windows = true, .groups = convolution.groups};
+  std::copy_n(window.kernel.begin(), 2, result.kernel.begin());
+  std::copy_n(window.stride.begin(), 2, result.stride.begin());
+  std::copy_n(window.dilation.begin(), 2, result.dilation.begin());
+  std::copy_n(window.padding.begin(), 4, result.padding.begin());
+  return result;
 }
 
 // Sizes that reach what the scheduler does: several tiles, rests of tiles, and more channels than a
@@ -131,7 +132,7 @@ Op direct_conv2d() {
       "torch.nn.functional.conv2d(torch.nn.functional.pad(x[0].permute(0, 3, 1, 2), "
       "padding[2:] + padding[:2]), x[1].permute(3, 2, 0, 1), stride=stride, dilation=dilation, "
       "groups=groups).permute(0, 2, 3, 1)";
-  std::vector<ConvolutionCase> cases = convolution_cases();
+  std::vector<ConvolutionCase> cases = convolution_cases(2);
   for (const ConvolutionCase& one : larger_cases()) cases.push_back(one);
   for (const ConvolutionCase& one : cases) {
     Sample s;

@@ -12,9 +12,8 @@
 #include "trireme/optimizer.h"
 
 namespace trireme::conformance {
-
 Case layer(const std::string& name, const std::vector<Input>& inputs, const Build& build,
-           const std::string& twin) {
+           const std::string& twin, double low, double high) {
   Case c;
   c.op = name;
   c.twin = twin;
@@ -35,7 +34,7 @@ Case layer(const std::string& name, const std::vector<Input>& inputs, const Buil
     const ir::Type& type = parameter->value->type;
     c.operands.push_back(parameter->value.get());
     run.parameters[parameter->name()] =
-        random_tensor(evaluate(type.shape, {}), type.dtype, 0.25, 1.5, ++seed);
+        random_tensor(evaluate(type.shape, {}), type.dtype, low, high, ++seed);
   }
   differentiate(c);
   for (const ir::Value* weight : c.weights) {
@@ -109,6 +108,28 @@ void add_linear_and_convolutions(std::vector<Case>& cases) {
       "x[0].mean((2, 3)) * x[0].flatten(1).mean()"));
 }
 
+void add_small_layers(std::vector<Case>& cases) {
+  cases.push_back(
+      layer("prelu", {{{5, 9}}}, [](auto& x) { return nn::prelu(x[0]); }, "F.prelu(x[0], x[1])"));
+  cases.push_back(layer(
+      "prelu of channels", {{{2, 3, 5, 4}}},
+      [](auto& x) { return nn::prelu(x[0], {.per_channel = true}); }, "F.prelu(x[0], x[1])"));
+  cases.push_back(layer(
+      "maxout", {{{2, 6, 5, 4}}}, [](auto& x) { return nn::maxout(x[0], {.pieces = 3}); },
+      "x[0].reshape(2, 2, 3, 5, 4).amax(2)"));
+  cases.push_back(layer(
+      "maxout of features", {{{5, 8}}}, [](auto& x) { return nn::maxout(x[0], {.axis = -1}); },
+      "x[0].reshape(5, 4, 2).amax(2)"));
+  cases.push_back(layer(
+      "cosine_similarity", {{{5, 9}}, {{5, 9}}},
+      [](auto& x) { return nn::cosine_similarity(x[0], x[1]); },
+      "F.cosine_similarity(x[0], x[1], dim=-1)"));
+  cases.push_back(layer(
+      "cosine_similarity along axis 1", {{{2, 5, 3}}, {{2, 5, 3}}},
+      [](auto& x) { return nn::cosine_similarity(x[0], x[1], {.axis = 1}); },
+      "F.cosine_similarity(x[0], x[1], dim=1)"));
+}
+
 void add_normalisations(std::vector<Case>& cases) {
   // Parameters: running_mean, running_var, weight, bias.
   const std::string twin =
@@ -126,6 +147,24 @@ void add_normalisations(std::vector<Case>& cases) {
       "layer_norm of two axes", {{{3, 5, 7}}},
       [](auto& x) { return nn::layer_norm(x[0], {.axes = 2}); },
       "F.layer_norm(x[0], [5, 7], x[1], x[2])"));
+  cases.push_back(layer(
+      "group_norm", {{{2, 6, 3, 5}}}, [](auto& x) { return nn::group_norm(x[0], {.groups = 3}); },
+      "F.group_norm(x[0], 3, x[1], x[2])"));
+  cases.push_back(layer(
+      "group_norm of one channel each", {{{3, 4, 7}}},
+      [](auto& x) { return nn::group_norm(x[0], {.groups = 4}); },
+      "F.group_norm(x[0], 4, x[1], x[2])"));
+  cases.push_back(layer(
+      "group_norm of rows", {{{5, 12}}},
+      [](auto& x) { return nn::group_norm(x[0], {.groups = 2}); },
+      "F.group_norm(x[0], 2, x[1], x[2])"));
+  cases.push_back(layer(
+      "instance_norm", {{{2, 3, 5, 4}}}, [](auto& x) { return nn::instance_norm(x[0]); },
+      "F.instance_norm(x[0])"));
+  cases.push_back(layer(
+      "instance_norm with weights", {{{2, 3, 9}}},
+      [](auto& x) { return nn::instance_norm(x[0], {.affine = true}); },
+      "F.instance_norm(x[0], weight=x[1], bias=x[2])"));
   cases.push_back(
       layer("softmax", {{{5, 37}}}, [](auto& x) { return softmax(x[0]); }, "F.softmax(x[0], -1)"));
   cases.push_back(layer(
@@ -331,7 +370,10 @@ std::vector<Case> layer_cases() {
   std::vector<Case> cases;
   add_activations(cases);
   add_linear_and_convolutions(cases);
+  add_windows(cases);
+  add_small_layers(cases);
   add_normalisations(cases);
+  add_attention(cases);
   add_shapes_and_values(cases);
   add_padding_and_resizing(cases);
   for (Case& c : loss_cases()) cases.push_back(std::move(c));

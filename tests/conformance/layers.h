@@ -10,21 +10,22 @@
 
 namespace trireme::conformance {
 
-using Build = std::function<Value(const std::vector<Value>& x)>;
+// Layers, activations and losses, each with random parameters, in training.
+std::vector<Case> layer_cases();
+std::vector<Case> loss_cases();  // layer_cases() has them too
+void add_windows(std::vector<Case>& cases);    // convolutions and pooling: layers_windows.cc
+void add_attention(std::vector<Case>& cases);  // up to Transformers: layers_attention.cc
 
 struct Input {
   std::vector<std::int64_t> shape;
   DType dtype = DType::f32;
   double low = -2, high = 2;
 };
-
-// `twin` sees the inputs as x[0] ..., then the parameters in the order of their creation.
+using Build = std::function<Value(const std::vector<Value>& x)>;
+// One row. `twin` sees the inputs as x[0] ..., then the parameters in the order of their creation,
+// which are in [low, high).
 Case layer(const std::string& name, const std::vector<Input>& inputs, const Build& build,
-           const std::string& twin);
-
-// Layers, activations and losses, each with random parameters, in training.
-std::vector<Case> layer_cases();
-std::vector<Case> loss_cases();  // layer_cases() has them too
+           const std::string& twin, double low = 0.25, double high = 1.5);
 
 // One optimizer: the parameter "w" of a linear regression and the Program that trains it.
 struct TrainingCase {
