@@ -140,6 +140,12 @@ Tensor initialize(const ir::Parameter& parameter, std::uint64_t seed) {
     fail_usage(what + ": there is no initializer " + init.name +
                (near.empty() ? "" : "; did you mean " + near + "?"));
   }
+  if (ir::has_attribute(init.attributes, "zero_row") && !shape.empty() && shape[0] > 0) {
+    const auto width = static_cast<std::ptrdiff_t>(numbers.size()) / shape[0];
+    const auto row = ir::get<std::int64_t>(init.attributes, "zero_row");
+    if (row < 0 || row >= shape[0]) fail_usage(what + " has no row " + std::to_string(row));
+    std::fill_n(numbers.begin() + row * width, width, 0.0);
+  }
   std::copy(numbers.begin(), numbers.end(), wide.data<double>());
   return wide.cast(type.dtype);
 }

@@ -52,6 +52,16 @@ Value linear(Table& table, Value x) {
   return nn::linear(x, options);
 }
 
+Value embedding(Table& table, Value x) {
+  nn::EmbeddingOptions options;
+  table.required("rows");
+  options.rows = table.integer("rows", 0, 1);
+  options.width = table.required_size("width");
+  options.sparse_gradient = table.boolean("sparse_gradient", false);
+  if (table.has("padding_row")) options.padding_row = table.integer("padding_row", 0);
+  return nn::embedding(x, options);
+}
+
 Value conv2d(Table& table, Value x) {
   nn::Conv2dOptions options;
   options.channels = table.required_size("channels");
@@ -101,6 +111,7 @@ using Apply = std::function<Value(Table&, Value)>;
 std::vector<std::pair<std::string, Apply>> known_layers() {
   std::vector<std::pair<std::string, Apply>> layers = {
       {"linear", linear},
+      {"embedding", embedding},
       {"conv2d", conv2d},
       {"max_pool", [](Table& t, Value x) { return nn::max_pool(x, read_pool(t)); }},
       {"avg_pool", avg_pool},
