@@ -118,6 +118,21 @@ void add_linear_and_convolutions(std::vector<Case>& cases) {
       "x[0].mean((2, 3)) * x[0].flatten(1).mean()"));
 }
 
+void add_embeddings(std::vector<Case>& cases) {
+  const Input ids{{4, 3}, i64, 0, 6};
+  cases.push_back(layer(
+      "embedding", {ids}, [](auto& x) { return nn::embedding(x[0], {.rows = 6, .width = 5}); },
+      "F.embedding(x[0], x[1])"));
+  cases.push_back(layer(
+      "embedding with sparse gradient", {ids},
+      [](auto& x) { return nn::embedding(x[0], {.rows = 6, .width = 5, .sparse_gradient = true}); },
+      "F.embedding(x[0], x[1])"));
+  cases.push_back(layer(
+      "embedding with padding", {ids},
+      [](auto& x) { return nn::embedding(x[0], {.rows = 6, .width = 5, .padding_row = 2}); },
+      "F.embedding(x[0], x[1] * (torch.arange(6) != 2)[:, None])"));
+}
+
 void add_normalisations(std::vector<Case>& cases) {
   // Parameters: running_mean, running_var, weight, bias.
   const std::string twin =
@@ -366,6 +381,7 @@ std::vector<Case> layer_cases() {
   std::vector<Case> cases;
   add_activations(cases);
   add_linear_and_convolutions(cases);
+  add_embeddings(cases);
   add_normalisations(cases);
   add_shapes_and_values(cases);
   add_padding_and_resizing(cases);
