@@ -116,18 +116,22 @@ TEST(Embeddings, AMillionRowsTrain) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(Embeddings, DoNotDependOnTheNumberOfThreads) {
+TEST(Embeddings, DoNotDependOnThreadsPlacesOrFusion) {
   for (const Optimizer& optimizer : kOptimizers) {
-    const auto weights = [&](int threads) {
+    const auto weights = [&](const SessionOptions& options) {
       Clicks model(5000, 24, 26);
       minimize(model.loss, optimizer);
-      Session session(model.program, {.threads = threads});
+      Session session(model.program, options);
       for (unsigned step = 0; step < 5; ++step) {
         session.run(random_feeds(5000, 300, 26, step), {}, kTraining);
       }
       return session.parameter("embedding_0.weight").to_vector<float>();
     };
-    EXPECT_EQ(weights(1), weights(2)) << "optimizer " << optimizer.index();
+    const std::vector<float> one = weights({.threads = 1});
+    EXPECT_EQ(one, weights({.threads = 2})) << "optimizer " << optimizer.index();
+    EXPECT_EQ(one, weights({.threads = 1, .plan_memory = false}));
+    EXPECT_THAT(weights({.threads = 1, .fuse = false}),
+                testing::Pointwise(testing::FloatNear(1e-5f), one));
   }
 }
 
