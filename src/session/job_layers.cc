@@ -62,6 +62,16 @@ Value linear(Table& table, Value x) {
   return nn::linear(x, options);
 }
 
+Value embedding(Table& table, Value x) {
+  nn::EmbeddingOptions options;
+  table.required("rows");
+  options.rows = table.integer("rows", 0, 1);
+  options.width = table.required_size("width");
+  options.sparse_gradient = table.boolean("sparse_gradient", false);
+  if (table.has("padding_row")) options.padding_row = table.integer("padding_row", 0);
+  return nn::embedding(x, options);
+}
+
 // What all convolutions have but the window.
 template <class Options>
 void read_convolution(Table& table, Options& options) {
@@ -219,6 +229,7 @@ using Apply = std::function<Value(Table&, Value)>;
 std::vector<std::pair<std::string, Apply>> known_layers() {
   std::vector<std::pair<std::string, Apply>> layers = {
       {"linear", linear},
+      {"embedding", embedding},
       {"conv2d", conv2d},
       {"conv1d", conv1d},
       {"conv_transpose2d", conv_transpose2d},

@@ -25,6 +25,20 @@ def ftrl(p, g, t, state, rate, beta=1.0, l1=0.0, l2=0.0):
                     -(z - np.sign(z) * l1) / ((beta + np.sqrt(n)) / rate + l2))
 
 
+def momentum(p, g, t, state, rate, momentum=0.9, nesterov=False):
+    """Polyak 1964, and Sutskever et al. 2013."""
+    state["v"] = momentum * state.get("v", 0) + g
+    return p - rate * (g + momentum * state["v"] if nesterov else state["v"])
+
+
+def adam(p, g, t, state, rate, beta1=0.9, beta2=0.999, epsilon=1e-8):
+    """Kingma and Ba 2015, algorithm 1."""
+    state["m"] = beta1 * state.get("m", 0) + (1 - beta1) * g
+    state["v"] = beta2 * state.get("v", 0) + (1 - beta2) * g**2
+    m, v = state["m"] / (1 - beta1**t), state["v"] / (1 - beta2**t)
+    return p - rate * m / (np.sqrt(v) + epsilon)
+
+
 def lamb(p, g, t, state, rate, beta1=0.9, beta2=0.999, epsilon=1e-6, weight_decay=0.01):
     """You et al. 2020, "Large batch optimization for deep learning", algorithm 2, phi(z) = z."""
     state["m"] = beta1 * state.get("m", 0) + (1 - beta1) * g
@@ -50,6 +64,35 @@ def train(rule, tensors, steps, **options):
         gradient = 2 / t.size * x.T @ (x @ w - t)
         w = rule(w, gradient, step, state, **options)
     return tensors[0].new_tensor(w)
+
+
+def train_rows(rule, tensors, steps, **options):
+    """The same of (w[a] * w[b] - t)^2, where a and b are the halves of line `step` of x: the rule
+    is applied to the rows that a or b names, each with a state of its own, and to no others."""
+    w, x, t = (tensor.detach().numpy().copy() for tensor in tensors)
+    states = [{} for _ in w]
+    for step in range(1, steps + 1):
+        a, b = np.split(x[step - 1], 2)
+        by_product = 2 / t.size * (w[a] * w[b] - t)
+        gradient = np.zeros_like(w)
+        np.add.at(gradient, a, by_product * w[b])
+        np.add.at(gradient, b, by_product * w[a])
+        for row in np.union1d(a, b):
+            w[row] = rule(w[row], gradient[row], step, states[row], **options)
+    return tensors[0].new_tensor(w)
+
+
+def train_rows_with_torch(optimizer, tensors, steps):
+    """The same by PyTorch's sparse gradients."""
+    w = tensors[0].detach().clone().requires_grad_()
+    x, t = tensors[1:]
+    optimizer = optimizer(w)
+    for step in range(steps):
+        a, b = (torch.nn.functional.embedding(ids, w, sparse=True) for ids in x[step].chunk(2))
+        optimizer.zero_grad()
+        ((a * b - t) ** 2).mean().backward()
+        optimizer.step()
+    return w.detach()
 
 
 def rates(schedule, steps):

@@ -130,6 +130,21 @@ void add_small_layers(std::vector<Case>& cases) {
       "F.cosine_similarity(x[0], x[1], dim=1)"));
 }
 
+void add_embeddings(std::vector<Case>& cases) {
+  const Input ids{{4, 3}, i64, 0, 6};
+  cases.push_back(layer(
+      "embedding", {ids}, [](auto& x) { return nn::embedding(x[0], {.rows = 6, .width = 5}); },
+      "F.embedding(x[0], x[1])"));
+  cases.push_back(layer(
+      "embedding with sparse gradient", {ids},
+      [](auto& x) { return nn::embedding(x[0], {.rows = 6, .width = 5, .sparse_gradient = true}); },
+      "F.embedding(x[0], x[1])"));
+  cases.push_back(layer(
+      "embedding with padding", {ids},
+      [](auto& x) { return nn::embedding(x[0], {.rows = 6, .width = 5, .padding_row = 2}); },
+      "F.embedding(x[0], x[1] * (torch.arange(6) != 2)[:, None])"));
+}
+
 void add_normalisations(std::vector<Case>& cases) {
   // Parameters: running_mean, running_var, weight, bias.
   const std::string twin =
@@ -372,6 +387,7 @@ std::vector<Case> layer_cases() {
   add_linear_and_convolutions(cases);
   add_windows(cases);
   add_small_layers(cases);
+  add_embeddings(cases);
   add_normalisations(cases);
   add_attention(cases);
   add_shapes_and_values(cases);

@@ -139,6 +139,38 @@ TEST_F(Misuse, ShapesThatCannotMatchNameLayerAndLine) {
 
 TEST_F(Misuse, JobThatIsNotThere) { fails("train nothing.toml", 4, "cannot open nothing.toml"); }
 
+TEST_F(Misuse, IdsBeyondTheRowsOfAnEmbedding) {
+  write(path("rows.libfm"), "1 0:1 4:1\n0 2:1 3:1\n");
+  write(path("more.libfm"), "1 0:1 5:1\n0 7:1 3:1\n");
+  write(path("job.toml"), R"([data]
+train = { libsvm = "rows.libfm" }
+test = { libsvm = "rows.libfm" }
+batch = 2
+
+[model]
+layers = [
+  { embedding = { rows = 5, width = 3, sparse_gradient = true } },
+  "flatten",
+  { linear = { units = 1 } },
+]
+
+[train]
+loss = "mse"
+optimizer = { adam = { learning_rate = 0.01 } }
+epochs = 1
+
+[output]
+directory = "model"
+)");
+  train();
+  fails("eval model --data more.libfm", 3, "is outside [0, 5): there are 5 rows");
+  replace("job.toml", "rows = 5", "rows = 4");
+  fails("train job.toml", 3, "index 4 at [");
+  EXPECT_THAT(run_here(kTrireme + " train job.toml").output, HasSubstr("job.toml:8 embedding_0"));
+  replace("job.toml", "rows = 4, ", "");
+  fails("train job.toml", 3, "rows");
+}
+
 TEST_F(Misuse, LabelsBeyondTheClassesOfTheNetwork) {
   replace("job.toml", "units = 4", "units = 3");
   fails("train job.toml", 3, "label 3 is out of range: the network ends in 3 classes");
