@@ -44,7 +44,7 @@ void draw_sheet(tr::Job& job, const std::string& path) {
 }
 
 void print_results(tr::Job& job, const tr::Metrics& metrics) {
-  if (!job.classifies()) {
+  if (!metrics.has("accuracy")) {
     std::printf("test mse: %.6g\n", metrics.has("mse") ? metrics["mse"] : metrics["loss"]);
     return;
   }

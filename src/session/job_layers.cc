@@ -11,15 +11,16 @@
 #include "trireme/nn.h"
 
 namespace trireme::job {
-namespace {
 
-nn::Activation read_activation(Table& table) {
+nn::Activation read_activation(Table& table, const nn::Activation& fallback) {
   const std::string name = table.text("activation", "");
-  if (name.empty()) return {};
+  if (name.empty()) return fallback;
   if (nn::Activation found = nn::find_activation(name)) return found;
   const Node& node = *table.node("activation");
   fail_unknown({name, &node, &node}, "activation", nn::activation_names());
 }
+
+namespace {
 
 nn::Pair read_pair(Table& table, const char* key, std::int64_t fallback) {
   const std::vector<std::int64_t> pair = table.sizes(key, {fallback, fallback}, 2);

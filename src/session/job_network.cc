@@ -9,6 +9,7 @@
 #include "ir/program.h"
 #include "session/job_line.h"
 #include "session/job_model.h"
+#include "trireme/models.h"
 #include "trireme/nn.h"
 
 namespace trireme::job {
@@ -53,6 +54,74 @@ void check_classes(const Network& network, const Node& model) {
                              network.logits.str()));
 }
 
+// [model] normalise, of pictures.
+Value normalised(const Node& node, const Value& x) {
+  Table table(node);
+  const std::vector<double> mean = table.numbers("mean", {0});
+  const std::vector<double> deviation = table.numbers("deviation", {1});
+  table.done();
+  const LineGuard line(*x.get()->program, node);
+  return models::normalise(x, mean, deviation);
+}
+
+Value build_logits(Program& program, const Settings& settings, const Columns& columns,
+                   const std::string& directory, Network& network) {
+  Table model(*settings.model);
+  const Node* layers = model.node("layers");
+  const Node* file = model.node("program");
+  const Node* name = model.node("name");
+  const Node* normalise = model.node("normalise");
+  if ((layers != nullptr) + (file != nullptr) + (name != nullptr) != 1) {
+    fail_at(*settings.model,
+            "needs one of a list of layers, name = \"resnet20\" or program = \"file\"");
+  }
+  if (file != nullptr) program = read_program_file(*file, directory);
+  std::vector<Feed> feeds;
+  for (const data::Column& column : columns.inputs) {
+    feeds.push_back({column, input_for(program, column, *settings.data.train)});
+  }
+  if (file != nullptr) {
+    if (normalise != nullptr) fail_at(*normalise, "is no part of a program that is in a file");
+    model.done();
+    if (program.outputs().size() != 1) fail_at(*file, "the program must return one value");
+    return program.outputs()[0];
+  }
+  if (normalise != nullptr) feeds[0].value = normalised(*normalise, feeds[0].value);
+  if (layers != nullptr) {
+    model.done();
+    network.layers = static_cast<int>(layers->items.size());
+    return apply_layers(*layers, feeds[0].value);
+  }
+  const LineGuard line(program.ir(), *name);
+  const Value logits = find_model(*name).build(model, feeds, columns.classes);
+  model.done();
+  return logits;
+}
+
+bool is_binary(const Node& loss) {
+  return read_choice(loss, "a loss").name == "binary_cross_entropy";
+}
+
+// The share of examples on whose side of 1 / 2 the probability lies.
+Metric binary_accuracy(const Network& network) {
+  const Value says = cast(network.logits > 0.0, {.dtype = DType::f32});
+  const Value is = cast(network.target > 0.5, {.dtype = DType::f32});
+  return mean_of("accuracy", cast(equal(says, is), {.dtype = DType::f32}));
+}
+
+void add_metrics(Network& network, const Node& loss) {
+  if (network.classifies) {
+    network.metrics.push_back(accuracy(network.logits, network.target));
+    if (network.logits.rank() == 2) {
+      network.metrics.push_back(confusion_matrix(network.logits, network.target));
+    }
+  } else if (is_binary(loss)) {
+    network.metrics.push_back(binary_accuracy(network));
+  } else if (read_choice(loss, "a loss").name != "mse") {
+    network.metrics.push_back(mean_of("mse", nn::mse(network.logits, network.target)));
+  }
+}
+
 }  // namespace
 
 std::string identifier(const std::string& name) {
@@ -63,39 +132,24 @@ std::string identifier(const std::string& name) {
   return result;
 }
 
+bool takes_many(const Settings& settings) {
+  const Node* name = settings.model->find("name");
+  return name != nullptr && find_model(*name).many;
+}
+
 Network build_network(Program& program, const Settings& settings, const Columns& columns,
                       const std::string& directory) {
   Network network;
-  Table model(*settings.model);
-  const Node* layers = model.node("layers");
-  const Node* file = model.node("program");
-  model.done();
-  if ((layers == nullptr) == (file == nullptr)) {
-    fail_at(*settings.model, "needs either a list of layers or program = \"file\"");
-  }
-  if (file != nullptr) program = read_program_file(*file, directory);
-  network.input = input_for(program, columns.input, *settings.data.train);
-  if (file != nullptr) {
-    if (program.outputs().size() != 1) fail_at(*file, "the program must return one value");
-    network.logits = program.outputs()[0];
-  } else {
-    network.logits = apply_layers(*layers, network.input);
-    network.layers = static_cast<int>(layers->items.size());
-  }
+  network.logits = build_logits(program, settings, columns, directory, network);
   network.target = input_for(program, columns.target, *settings.data.train);
   const LineGuard line(program.ir(), *settings.loss);
   network.classifies = is_cross_entropy(*settings.loss);
   if (network.classifies) check_classes(network, *settings.model);
   network.loss = apply_loss(*settings.loss, network.logits, network.target);
-  network.output = network.classifies ? softmax(network.logits) : network.logits;
-  if (network.classifies) {
-    network.metrics.push_back(accuracy(network.logits, network.target));
-    if (network.logits.rank() == 2) {
-      network.metrics.push_back(confusion_matrix(network.logits, network.target));
-    }
-  } else if (read_choice(*settings.loss, "a loss").name != "mse") {
-    network.metrics.push_back(mean_of("mse", nn::mse(network.logits, network.target)));
-  }
+  network.output = network.classifies          ? softmax(network.logits)
+                   : is_binary(*settings.loss) ? sigmoid(network.logits)
+                                               : network.logits;
+  add_metrics(network, *settings.loss);
   return network;
 }
 
