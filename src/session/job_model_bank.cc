@@ -17,6 +17,7 @@ Options common(Table& table, std::int64_t classes) {
   Options options;
   options.classes = read_classes(table, classes);
   options.decay_biases = table.boolean("decay_biases", true);
+  options.weight_init = read_weight_init(table);
   return options;
 }
 
@@ -83,6 +84,23 @@ Value mobilenet_v2(Table& table, const std::vector<Feed>& feeds, std::int64_t cl
 
 std::int64_t read_classes(Table& table, std::int64_t known) {
   return known > 0 ? table.size("classes", known) : table.required_size("classes");
+}
+
+std::optional<Initializer> read_weight_init(Table& table) {
+  const std::string name = table.text("weight_init", "");
+  if (name.empty()) return std::nullopt;
+  const std::pair<const char*, Initializer> known[] = {{"kaiming_normal", nn::kaiming_normal()},
+                                                       {"kaiming_uniform", nn::kaiming_uniform()},
+                                                       {"xavier_normal", nn::xavier_normal()},
+                                                       {"xavier_uniform", nn::xavier_uniform()},
+                                                       {"orthogonal", nn::orthogonal()}};
+  std::vector<std::string> names;
+  for (const auto& [known_name, initializer] : known) {
+    if (name == known_name) return initializer;
+    names.emplace_back(known_name);
+  }
+  const Node& node = *table.node("weight_init");
+  fail_unknown({name, &node, &node}, "initializer", names);
 }
 
 std::vector<BankModel> picture_models() {

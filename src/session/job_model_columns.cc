@@ -68,6 +68,7 @@ Options common(Table& table) {
   options.hidden = table.list_of_sizes("hidden", options.hidden);
   options.dropout = table.number("dropout", options.dropout);
   options.decay_biases = table.boolean("decay_biases", true);
+  options.weight_init = read_weight_init(table);
   return options;
 }
 
