@@ -198,7 +198,16 @@ TEST_F(EndToEnd, ManyColumnsOfIdsAndNumbers) {
   EXPECT_LT(number_behind(eval, "mse: "), 0.11);  // of probabilities
   EXPECT_THAT(succeeds(kTrireme + " predict model --data adult/test --rows 0:2"),
               HasSubstr("prediction"));
-  train("../adult_wide_and_deep", kSmall + "--set model.name=deepfm --set model.crosses=[]");
+}
+
+TEST_F(EndToEnd, ManyIdsOfOneTable) {
+  if (!have("frappe/train")) GTEST_SKIP() << "Frappe is not on this machine";
+  write(path("apps.toml"),
+        "[data]\ntrain = \"frappe/train\"\ntest = \"frappe/test\"\ninput = \"ids\"\n"
+        "limit = 20000\n[model]\nname = \"deepfm\"\n"
+        "[train]\nloss = \"binary_cross_entropy\"\nepochs = 2\n");
+  const std::string output = succeeds(kTrireme + " train apps.toml");
+  EXPECT_GT(number_behind(output, "test accuracy: "), 0.8);  // a third are positive
 }
 
 TEST_F(EndToEnd, ARecommender) {
