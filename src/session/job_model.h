@@ -39,7 +39,8 @@ struct Feed {
 struct BankModel {
   std::string name;
   bool many = false;  // takes many columns, of ids and numbers; else one, the first feed
-  // Reads the model's keys and builds it. `classes` is what the data have, 0 if they have none.
+  // Reads the model's keys and builds it. `classes`: logits of an example by the data, 0 if they do
+  // not say it.
   std::function<Value(Table& table, const std::vector<Feed>& feeds, std::int64_t classes)> build;
 };
 // Errors: data, for an unknown name.

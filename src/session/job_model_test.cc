@@ -98,6 +98,13 @@ TEST(JobModel, OfTwoClassesGivesAProbability) {
   EXPECT_EQ(built.network.metrics[0].name, "accuracy");
 }
 
+TEST(JobModel, TheTargetSaysHowManyNumbersThereAre) {
+  Columns columns = kPictures;
+  columns.target = {"target", f32, {3}};
+  const Built built("name = \"mlp\"", columns, "mse");
+  EXPECT_EQ(built.network.logits.shape(), (Shape{batch, 3}));
+}
+
 TEST(JobModel, PicturesAreNormalisedForLayersToo) {
   const Built built(
       "normalise = { mean = 0.5, deviation = [1, 2, 3] }\n"

@@ -64,6 +64,14 @@ Value normalised(const Node& node, const Value& x) {
   return models::normalise(x, mean, deviation);
 }
 
+// How many numbers the network must give for one example; 0 if nothing says it.
+std::int64_t outputs_of(const Columns& columns, const Node& loss) {
+  if (is_cross_entropy(loss)) return columns.classes;
+  std::int64_t count = 1;
+  for (const std::int64_t size : columns.target.shape) count *= size;
+  return count;
+}
+
 Value build_logits(Program& program, const Settings& settings, const Columns& columns,
                    const std::string& directory, Network& network) {
   Table model(*settings.model);
@@ -93,7 +101,7 @@ Value build_logits(Program& program, const Settings& settings, const Columns& co
     return apply_layers(*layers, feeds[0].value);
   }
   const LineGuard line(program.ir(), *name);
-  const Value logits = find_model(*name).build(model, feeds, columns.classes);
+  const Value logits = find_model(*name).build(model, feeds, outputs_of(columns, *settings.loss));
   model.done();
   return logits;
 }
