@@ -97,9 +97,9 @@ struct ResnetOptions {
   // are those for large pictures (table 1), with four stages of 64, 128, 256 and 512.
   int depth = 20;
   double width = 1;                       // times the channels
-  std::optional<Shortcut> shortcut = {};  // pad below three stages, project below four
-  bool stride_in_3x3 =
-      false;  // bottlenecks: in their 3 x 3, as many libraries have it, not the first
+  std::optional<Shortcut> shortcut = {};  // by default pad with three stages, project with four
+  // Bottlenecks halve the size in their 3 x 3, as many libraries have it, not in the first 1 x 1.
+  bool stride_in_3x3 = false;
   bool small_input = false;  // of four stages: begin with a 3 x 3 that keeps the size, do not pool
   std::int64_t classes = 10;
   std::optional<Initializer> weight_init = {};  // kaiming_normal()

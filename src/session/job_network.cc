@@ -72,6 +72,14 @@ std::int64_t outputs_of(const Columns& columns, const Node& loss) {
   return count;
 }
 
+std::vector<Feed> feeds_for(Program& program, const Columns& columns, const Node& where) {
+  std::vector<Feed> feeds;
+  for (const data::Column& column : columns.inputs) {
+    feeds.push_back({column, input_for(program, column, where)});
+  }
+  return feeds;
+}
+
 Value build_logits(Program& program, const Settings& settings, const Columns& columns,
                    const std::string& directory, Network& network) {
   Table model(*settings.model);
@@ -84,10 +92,7 @@ Value build_logits(Program& program, const Settings& settings, const Columns& co
             "needs one of a list of layers, name = \"resnet20\" or program = \"file\"");
   }
   if (file != nullptr) program = read_program_file(*file, directory);
-  std::vector<Feed> feeds;
-  for (const data::Column& column : columns.inputs) {
-    feeds.push_back({column, input_for(program, column, *settings.data.train)});
-  }
+  std::vector<Feed> feeds = feeds_for(program, columns, *settings.data.train);
   if (file != nullptr) {
     if (normalise != nullptr) fail_at(*normalise, "is no part of a program that is in a file");
     model.done();

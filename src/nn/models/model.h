@@ -66,7 +66,7 @@ struct JoinedIds {
 // Errors: usage, for no fields, ids that are no integers, or a field without rows.
 JoinedIds join_ids(Model& model, const std::vector<IdField>& fields);
 
-// The user's first value: the ids of field 0. Errors: usage, if there are no fields.
+// The ids of field 0, by which a model finds its Program. Errors: usage, if there are no fields.
 const Value& first_ids(const std::vector<IdField>& fields, const char* what);
 
 }  // namespace trireme::models
