@@ -62,11 +62,12 @@ void Job::State::open_data() {
   if (columns) return;
   const job::DataSettings& data = settings.data;
   data::Dataset training = prepared(*data.train, data.limit);
-  columns = job::choose_columns(training, data, *data.train);
+  const bool many = job::takes_many(settings);
+  columns = job::choose_columns(training, data, many, *data.train);
   const std::optional<data::Dataset> held_out = hold_out(training);
   if (data.augment != nullptr) {
     training = job::augmented(training, *data.augment, settings.seed);
-    columns = job::choose_columns(training, data, *data.train);
+    columns = job::choose_columns(training, data, many, *data.train);
   }
   if (data.shuffle) training = training.shuffle(settings.seed);
   train = training.batch(data.batch, {.threads = data.workers});
@@ -79,9 +80,15 @@ void Job::State::open_data() {
 
 // Other data than those trained on, of the same columns; `node` says where they are from.
 data::Batches Job::State::measured(const data::Dataset& dataset, const job::Node& node) const {
-  for (const data::Column& column : {columns->input, columns->target}) {
+  std::vector<data::Column> needed = columns->inputs;
+  needed.push_back(columns->target);
+  for (const data::Column& column : needed) {
     if (dataset.column(column.name).shape != column.shape) {
       fail_at(node, fmt::format("column \"{}\" has another shape than in data.train", column.name));
+    }
+    if (column.ids > 0 && dataset.column(column.name).ids > column.ids) {
+      fail_at(node,
+              fmt::format("column \"{}\" has ids that data.train does not have", column.name));
     }
   }
   return dataset.batch(settings.data.test_batch, {.threads = settings.data.workers});
@@ -202,7 +209,7 @@ bool Job::classifies() {
 
 std::string Job::input_name() {
   state_->open_data();
-  return state_->columns->input.name;
+  return state_->columns->inputs.front().name;
 }
 
 std::string Job::target_name() {
@@ -217,10 +224,10 @@ SaveOptions Job::save_options() {
   save.output_names = {classifies() ? "scores" : "prediction"};
   save.target = state_->columns->target.name;
   if (classifies()) save.labels = state_->train->dataset().class_names();
-  const std::vector<std::int64_t>& shape = state_->columns->input.shape;
+  const data::Column& input = state_->columns->inputs.front();
+  const std::vector<std::int64_t>& shape = input.shape;
   if (shape.size() == 3 && (shape[0] == 1 || shape[0] == 3)) {
-    save.preprocessing[state_->columns->input.name] = {static_cast<int>(shape[0]), shape[1],
-                                                       shape[2]};
+    save.preprocessing[input.name] = {static_cast<int>(shape[0]), shape[1], shape[2]};
   }
   return save;
 }

@@ -12,18 +12,19 @@
 #include "trireme/convolution.h"
 
 namespace trireme::job {
-namespace {
 
 constexpr std::int64_t kMostAxes = 8;
 constexpr std::int64_t kMostBlocks = 200;  // of a Transformer: beyond is a slip of the pen
 
-nn::Activation read_activation(Table& table) {
+nn::Activation read_activation(Table& table, const nn::Activation& fallback) {
   const std::string name = table.text("activation", "");
-  if (name.empty()) return {};
+  if (name.empty()) return fallback;
   if (nn::Activation found = nn::find_activation(name)) return found;
   const Node& node = *table.node("activation");
   fail_unknown({name, &node, &node}, "activation", nn::activation_names());
 }
+
+namespace {
 
 nn::Pair read_pair(Table& table, const char* key, std::int64_t fallback) {
   const std::vector<std::int64_t> pair = table.sizes(key, {fallback, fallback}, 2);

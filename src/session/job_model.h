@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "session/job_settings.h"
 #include "trireme/metrics.h"
+#include "trireme/nn.h"
 #include "trireme/optimizer.h"
 #include "trireme/program.h"
 
@@ -22,18 +24,43 @@ enum class Task {
 
 // What a job's [model] and loss become.
 struct Network {
-  Value input, target;
+  Value target;
   Value logits;  // what the last layer gives
   Value output;  // what is predicted: output_of() the loss
   Value loss;
   std::vector<Metric> metrics;
   Task task = Task::numbers;
-  int layers = 0;  // 0 if the model is a program file
+  int layers = 0;  // 0 if the model is no list of layers
 };
 
 // Ops made for a line of the job have that line as their place.
 Network build_network(Program& program, const Settings& settings, const Columns& columns,
                       const std::string& directory);
+
+// A column that is fed and the input it feeds.
+struct Feed {
+  data::Column column;
+  Value value;
+};
+
+// Models of the bank by the names that [model] knows, "resnet20"; job_model_bank.cc has them.
+struct BankModel {
+  std::string name;
+  bool many = false;  // takes many columns, of ids and numbers; else one, the first feed
+  // Reads the model's keys and builds it. `classes`: logits of an example by the data, 0 if they do
+  // not say it.
+  std::function<Value(Table& table, const std::vector<Feed>& feeds, std::int64_t classes)> build;
+};
+// Errors: data, for an unknown name.
+BankModel find_model(const Node& name);
+std::vector<BankModel> picture_models(), column_models();
+// What models have in common.
+nn::Activation read_activation(Table& table, const nn::Activation& fallback = {});
+std::int64_t read_classes(Table& table, std::int64_t known);
+std::optional<Initializer> read_weight_init(Table& table);
+
+// Whether the model takes many columns. Errors: data, for an unknown name.
+bool takes_many(const Settings& settings);
 
 // One layer of the list applied to x, and all of them. Errors: data, for unknown layers and keys;
 // usage, for shapes that do not fit.

@@ -31,7 +31,7 @@ DataSettings read_data(const Node& node) {
   data.workers = static_cast<int>(workers);
   data.augment = table.node("augment");
   data.shuffle = table.boolean("shuffle", true);
-  data.input = table.text("input", "");
+  data.input = table.node("input");
   data.target = table.text("target", "");
   table.done();
   return data;

@@ -12,7 +12,7 @@ namespace trireme::conformance {
 
 // Layers, activations and losses, each with random parameters, in training.
 std::vector<Case> layer_cases();
-std::vector<Case> loss_cases();  // layer_cases() has them too
+std::vector<Case> loss_cases();                // layer_cases() has them too
 void add_windows(std::vector<Case>& cases);    // convolutions and pooling: layers_windows.cc
 void add_attention(std::vector<Case>& cases);  // up to Transformers: layers_attention.cc
 
