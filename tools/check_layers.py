@@ -44,7 +44,7 @@ FLOORS = [
 PUBLIC_HEADERS = {
     "augment": "data", "dtype": "base", "error": "base", "export": "base", "shape": "base", "tensor": "base",
     "program": "ir", "ops": "ir",
-    "attention": "nn", "convolution": "nn", "functions": "nn", "loss": "nn", "nn": "nn",
+    "attention": "nn", "convolution": "nn", "functions": "nn", "loss": "nn", "models": "nn", "nn": "nn",
     "optimizer": "nn",
     "data": "data", "image": "data", "known_data": "data", "readers": "data",
     "checkpoint": "session", "inspect": "session", "job": "session", "metrics": "session", "saved_model": "session", "session": "session",

@@ -106,6 +106,24 @@ struct LinearOptions {
 TRIREME_API Value linear(const Value& x, LinearOptions options,
                          SourceLocation where = SourceLocation::current());
 
+struct EmbeddingOptions {
+  std::int64_t rows = 0;   // required: ids are in [0, rows)
+  std::int64_t width = 0;  // required
+  std::optional<Initializer> weight_init =
+      {};  // normal(0, 1 / sqrt(width)): rows of length about 1
+  // The gradient is a list of the rows that a step looked up, and optimizers update these alone
+  // (trireme/optimizer.h): what a step costs does not depend on `rows`.
+  bool sparse_gradient = false;
+  // This row is zero and stays so: what it is looked up for gives zeros and no gradient.
+  std::optional<std::int64_t> padding_row = {};
+  ParameterSettings weight_settings = {};
+  std::string name = {};
+};
+// Rows of the table weight [rows, width] by integer ids of any shape: the ids' shape and [width]. An
+// id outside [0, rows) is Error(data) when it runs, naming it, the layer and the caller's line.
+TRIREME_API Value embedding(const Value& ids, EmbeddingOptions options,
+                            SourceLocation where = SourceLocation::current());
+
 // Height and width: one number stands for both.
 struct Pair {
   std::int64_t height = 1, width = 1;

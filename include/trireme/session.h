@@ -19,6 +19,7 @@ struct SessionOptions {
   std::uint64_t seed = 1;    // of the first parameters and of every run's random numbers
   bool plan_memory = true;   // false: every value has memory of its own; for checks
   bool fuse = true;          // false: every op is a kernel of its own; for checks
+  bool libraries = true;     // false: convolutions and products are generated kernels too
   bool interpreter = false;  // run kernels without generating code: slow, the oracle
   std::string profile = {};  // write a Chrome trace here at the end; empty: $TRIREME_PROFILE
 };

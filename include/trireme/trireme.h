@@ -12,6 +12,7 @@
 #include "trireme/inspect.h"
 #include "trireme/job.h"
 #include "trireme/metrics.h"
+#include "trireme/models.h"
 #include "trireme/nn.h"
 #include "trireme/ops.h"
 #include "trireme/optimizer.h"

@@ -9,7 +9,9 @@
 #include "compiler/groups.h"
 #include "transforms/channels_last.h"
 #include "transforms/cse.h"
+#include "transforms/direct.h"
 #include "transforms/localise.h"
+#include "transforms/preparation.h"
 #include "transforms/prune.h"
 #include "transforms/simplify.h"
 #include "transforms/specialise.h"
@@ -85,6 +87,18 @@ Dim value_bytes(const ir::Program& program) {
   return bytes;
 }
 
+// Measured on Zen 4: our convolutions reach 90% of the peak for any number of channels, where oneDNN
+// 2.6 falls to 7% with few. Our products are as fast as the libraries' as long as the second matrix
+// stays in a level 2 cache, and take in whatever follows; transposing it first would cost too much.
+bool generated_is_faster(const ir::Op& op) {
+  if (op.name() != "matmul") return true;
+  constexpr std::int64_t kMostElements = 512 * 1024;
+  const Dim elements = product(op.operands[1]->type.shape);
+  return elements.is_constant() && elements.constant() <= kMostElements &&
+         !ir::get<bool>(op.attributes, "transpose_a") &&
+         !ir::get<bool>(op.attributes, "transpose_b");
+}
+
 void generate_code(Assembly& assembly, codegen::Codegen& codegen) {
   std::vector<const kernel_ir::Kernel*> kernels;
   for (const auto& kernel : assembly.kernels) {
@@ -101,14 +115,10 @@ void generate_code(Assembly& assembly, codegen::Codegen& codegen) {
   }
 }
 
-}  // namespace
-
-std::shared_ptr<const plan::Plan> compile(const ir::Program& source,
-                                          const std::vector<const ir::Value*>& fetches,
-                                          codegen::Codegen& codegen,
-                                          const CompileOptions& options) {
-  Dump dump(options.dump_directory);
-  const std::unique_ptr<ir::Program> program = copy_for(source, fetches);
+std::unique_ptr<ir::Program> transformed(const ir::Program& source,
+                                         const std::vector<const ir::Value*>& fetches,
+                                         const CompileOptions& options, Dump& dump) {
+  std::unique_ptr<ir::Program> program = copy_for(source, fetches);
   dump.program("start", *program);
 
   transforms::specialise(*program, options.training);
@@ -117,27 +127,62 @@ std::shared_ptr<const plan::Plan> compile(const ir::Program& source,
 
   transforms::simplify(*program);
   transforms::use_channels_last(*program);
+  transforms::use_direct_kernels(
+      *program, [&](const ir::Op& op) { return !options.libraries || generated_is_faster(op); });
   transforms::split_reductions(*program);
   dump.program("channels_last", *program);
   transforms::merge_equal(*program);
   transforms::prune(*program, {.keep_side_effects = options.updates, .drop_inputs = true});
   dump.program("simplify", *program);
-  const Dim program_bytes = value_bytes(*program);
+  return program;
+}
 
-  transforms::localise(*program);
-  give_fetches_storage(*program);
-  ir::verify(*program);
+std::shared_ptr<const plan::Plan> make_plan(ir::Program& program, codegen::Codegen& codegen,
+                                            const CompileOptions& options, Dump& dump) {
+  const Dim program_bytes = value_bytes(program);
+  transforms::localise(program);
+  give_fetches_storage(program);
+  ir::verify(program);
 
-  const Dependencies dependencies(*program);
-  const std::vector<Group> groups = make_groups(*program, dependencies, options.fuse);
-  dump.groups(*program, groups);
+  const Dependencies dependencies(program);
+  const std::vector<Group> groups = make_groups(program, dependencies, options.fuse);
+  dump.groups(program, groups);
 
-  Assembly assembly = assemble(*program, dependencies, groups, codegen.target());
+  Assembly assembly = assemble(program, dependencies, groups, codegen.target());
   assembly.plan.program_bytes = program_bytes;
   generate_code(assembly, codegen);
   plan::verify(assembly.plan);
   dump.plan(assembly.plan);
   return std::make_shared<const plan::Plan>(std::move(assembly.plan));
+}
+
+}  // namespace
+
+std::shared_ptr<const plan::Plan> compile(const ir::Program& source,
+                                          const std::vector<const ir::Value*>& fetches,
+                                          codegen::Codegen& codegen,
+                                          const CompileOptions& options) {
+  Dump dump(options.dump_directory);
+  const std::unique_ptr<ir::Program> program = transformed(source, fetches, options, dump);
+  return make_plan(*program, codegen, options, dump);
+}
+
+PreparedPlans compile_prepared(const ir::Program& source,
+                               const std::vector<const ir::Value*>& fetches,
+                               codegen::Codegen& preparing, codegen::Codegen& codegen,
+                               const CompileOptions& options) {
+  if (options.updates) fail_internal("compile_prepared: what is updated cannot be prepared");
+  Dump dump(options.dump_directory);
+  const std::unique_ptr<ir::Program> program = transformed(source, fetches, options, dump);
+  PreparedPlans plans;
+  transforms::Preparation preparation = transforms::split_preparation(*program);
+  dump.program("preparation", *program);
+  plans.plan = make_plan(*program, codegen, options, dump);
+  if (preparation.program == nullptr) return plans;
+  Dump no_dump("");
+  plans.preparation = make_plan(*preparation.program, preparing, options, no_dump);
+  plans.names = std::move(preparation.names);
+  return plans;
 }
 
 }  // namespace trireme::compiler

@@ -60,9 +60,21 @@ bool is_uniform(const Op& op) {
   return shape_of(op).empty() && op.has(Trait::cheap) && !op.has(Trait::side_effect);
 }
 
+// Beside a contraction, its sums are worked on one by one, and everything else is read.
+bool goes_with_contraction(const Op& op, const Domain& domain,
+                           const std::unordered_set<const Op*>& members) {
+  if (&op == domain.contraction || op.has(Trait::elementwise)) return true;
+  if (op.has(Trait::contraction) || op.has(Trait::side_effect)) return false;
+  return std::all_of(op.operands.begin(), op.operands.end(), [&](const ir::Value* operand) {
+    return operand->producer == nullptr || !members.contains(operand->producer) ||
+           operand->type.shape.empty();
+  });
+}
+
 bool fits(const Op& op, const Domain& domain, const std::unordered_set<const Op*>& members) {
   const Shape& shape = shape_of(op);
   if (op.has(Trait::library) || !op.blocks.empty()) return false;
+  if (domain.contraction != nullptr && !goes_with_contraction(op, domain, members)) return false;
   if (op.has(Trait::reduction)) {
     if (!domain.is_full(shape) || reduced_axes(op) != domain.reduced) return false;
   } else if (!domain.is_full(shape) && !domain.is_row(shape) && !is_uniform(op)) {
@@ -102,9 +114,14 @@ std::optional<Domain> common_domain(const std::vector<const Op*>& ops) {
       std::find_if(ops.begin(), ops.end(), [](const Op* op) { return op->has(Trait::reduction); });
   const auto largest =
       std::find_if(ops.begin(), ops.end(), [](const Op* op) { return !shape_of(*op).empty(); });
-  const Op& model = reduction != ops.end() ? **reduction
-                    : largest != ops.end() ? **largest
-                                           : *ops.front();
+  const auto contraction = std::find_if(ops.begin(), ops.end(),
+                                        [](const Op* op) { return op->has(Trait::contraction); });
+  if (contraction != ops.end()) domain.contraction = *contraction;
+  if (domain.contraction != nullptr && reduction != ops.end()) return std::nullopt;
+  const Op& model = domain.contraction != nullptr ? *domain.contraction
+                    : reduction != ops.end()      ? **reduction
+                    : largest != ops.end()        ? **largest
+                                                  : *ops.front();
   domain.shape = shape_of(model);
   domain.has_reduction = reduction != ops.end();
   domain.reduced =

@@ -4,7 +4,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "compiler/evaluate.h"
+#include "compiler/contraction.h"
+#include "compiler/lowering.h"
 #include "compiler/segments.h"
 #include "compiler/stages.h"
 
@@ -12,7 +13,6 @@ namespace trireme::compiler {
 namespace {
 
 using ir::Trait;
-using kernel_ir::BufferRole;
 using kernel_ir::kNoExpr;
 using kernel_ir::LoopKind;
 using kernel_ir::Stmt;
@@ -21,28 +21,16 @@ using kernel_ir::StmtKind;
 constexpr std::int64_t kBlock = 4096;  // elements of one iteration of a flat parallel loop
 constexpr int kReductionUnroll = 4;
 
-class GroupLowering {
+class GroupLowering : public KernelLowering {
  public:
   GroupLowering(const Group& group, const std::vector<Output>& outputs,
                 const std::function<int(const ir::Value*)>& storage_of,
                 const codegen::Target& target)
-      : group_(group),
-        outputs_(outputs),
-        storage_of_(storage_of),
-        kernel_(std::make_unique<kernel_ir::Kernel>()),
-        k_(*kernel_),
-        evaluator_(group, k_,
-                   [this](const ir::Value* value) {
-                     return buffer(storage_of_(value), value->type.dtype);
-                   }),
+      : KernelLowering(group, outputs, storage_of, target),
         segments_(make_segments(group)),
-        stages_(group, outputs),
-        lanes_(lanes_of(group, target)) {}
+        stages_(group, outputs) {}
 
   LoweredGroup run() {
-    kernel_->root.kind = StmtKind::loop;
-    kernel_->root.loop_kind = LoopKind::parallel;
-    kernel_->root.loop_var = kernel_->loop_vars++;
     const bool reduces_rows = !segments_.empty() && segments_.back().reduced;
     if (!group_.domain.has_reduction) {
       segments_.size() <= 1 ? lower_flat() : lower_map();
@@ -51,64 +39,10 @@ class GroupLowering {
     } else {
       lower_columns();
     }
-    return finish();
+    return finish(product(group_.domain.shape));
   }
 
  private:
-  // --- Buffers
-
-  int buffer(int storage, DType type) {
-    const auto found = std::find(storages_.begin(), storages_.end(), storage);
-    if (found != storages_.end()) return static_cast<int>(found - storages_.begin());
-    storages_.push_back(storage);
-    kernel_->buffers.push_back(
-        {type, BufferRole::input, "b" + std::to_string(storages_.size() - 1)});
-    return static_cast<int>(storages_.size()) - 1;
-  }
-
-  static int lanes_of(const Group& group, const codegen::Target& target) {
-    int lanes = target.lanes(DType::f32);
-    for (const ir::Op* op : group.ops) {
-      for (const ir::Value* operand : op->operands) {
-        if (operand->type.dtype == DType::f64) lanes = target.lanes(DType::f64);
-      }
-      for (const auto& result : op->results) {
-        if (result->type.dtype == DType::f64) lanes = target.lanes(DType::f64);
-      }
-    }
-    return lanes;
-  }
-
-  // --- Statements
-
-  Stmt loop(LoopKind kind, ExprId extent) {
-    Stmt stmt;
-    stmt.kind = StmtKind::loop;
-    stmt.loop_kind = kind;
-    stmt.loop_var = kernel_->loop_vars++;
-    stmt.extent = extent;
-    if (kind == LoopKind::vector) stmt.lanes = lanes_;
-    k_.set_extent(stmt.loop_var, extent);
-    return stmt;
-  }
-
-  void store(std::vector<Stmt>& body, int slot, ExprId position, ExprId value) {
-    Stmt stmt;
-    stmt.kind = StmtKind::store;
-    stmt.buffer = slot;
-    stmt.index = position;
-    stmt.value = value;
-    body.push_back(stmt);
-  }
-
-  void store_output(std::vector<Stmt>& body, const Output& output, const Index& index) {
-    const ExprId value = evaluator_.value_at(output.value, index);
-    const int slot = buffer(output.storage, output.value->type.dtype);
-    const ExprId position = evaluator_.linear(index, output.value->type.shape);
-    stores_[slot].push_back(position);
-    store(body, slot, position, value);
-  }
-
   bool is_full(const Output& output) const {
     return group_.domain.is_full(output.value->type.shape) && !is_reduction(output.value);
   }
@@ -164,18 +98,6 @@ class GroupLowering {
   }
 
   Index empty_index() { return Index(group_.domain.shape.size(), k_.integer(0)); }
-
-  ExprId root_var() { return k_.loop_var(kernel_->root.loop_var); }
-
-  void set_trip(const Dim& numerator, std::int64_t denominator = 1) {
-    trip_ = {numerator, denominator};
-    ExprId extent = evaluator_.dim(numerator);
-    if (denominator != 1) {
-      extent = k_.div(k_.add(extent, k_.integer(denominator - 1)), k_.integer(denominator));
-    }
-    kernel_->root.extent = extent;
-    k_.set_extent(kernel_->root.loop_var, extent);
-  }
 
   // --- The four shapes of kernels
 
@@ -338,14 +260,9 @@ class GroupLowering {
 
   // Stores a costly value that later stages need again.
   void keep(std::vector<Stmt>& body, const ir::Value* value, const Index& index) {
-    const int slot = static_cast<int>(storages_.size());
-    storages_.push_back(-1);
-    const Dim elements = extent_of(segments_where(true));
-    kernel_->buffers.push_back({value->type.dtype, BufferRole::scratch, "s" + std::to_string(slot),
-                                evaluator_.dim(elements)});
-    scratch_.push_back(
-        {slot, elements * Dim(static_cast<std::int64_t>(size_of(value->type.dtype)))});
-    store(body, slot, reduced_position(index), evaluator_.value_at(value, index));
+    const int slot = scratch_buffer(value->type.dtype, extent_of(segments_where(true)));
+    const ExprId position = reduced_position(index);
+    body.push_back(kernel_ir::make_store(slot, position, evaluator_.value_at(value, index)));
     scratch_of_.push_back({value, slot});
   }
 
@@ -396,48 +313,9 @@ class GroupLowering {
     evaluator_.set_reduction(op.result(), result);
   }
 
-  // --- The end
-
-  LoweredGroup finish() {
-    LoweredGroup lowered;
-    for (const auto& [slot, positions] : stores_) {
-      const auto loaded = evaluator_.loads().find(slot);
-      auto& role = kernel_->buffers[static_cast<std::size_t>(slot)].role;
-      role = loaded == evaluator_.loads().end() ? BufferRole::output : BufferRole::inout;
-      if (positions.size() > 1) lowered.in_place_is_safe = false;
-      if (loaded == evaluator_.loads().end()) continue;
-      for (const ExprId position : loaded->second) {
-        if (!same_element(position, positions.front())) lowered.in_place_is_safe = false;
-      }
-    }
-    kernel_->name = group_.ops.back()->name();
-    lowered.kernel = std::move(kernel_);
-    lowered.storages = std::move(storages_);
-    lowered.sizes = evaluator_.sizes();
-    lowered.trip = trip_;
-    lowered.work = product(group_.domain.shape);
-    lowered.scratch = std::move(scratch_);
-    return lowered;
-  }
-
   // Passes over a row have loop variables of their own, so positions of different stages are equal
   // up to their names.
-  bool same_element(ExprId a, ExprId b) const {
-    if (a == b) return true;
-    const kernel_ir::Expr& x = k_of(a);
-    const kernel_ir::Expr& y = k_of(b);
-    if (x.op != y.op || x.type != y.type || x.integer != y.integer) return false;
-    if (x.op == kernel_ir::ExprOp::loop_var) return twin_of(x.index) == twin_of(y.index);
-    if (x.index != y.index) return false;
-    for (int i = 0; i < 3; ++i) {
-      const ExprId p = x.args[i], q = y.args[i];
-      if ((p == kNoExpr) != (q == kNoExpr)) return false;
-      if (p != kNoExpr && !same_element(p, q)) return false;
-    }
-    return true;
-  }
-  const kernel_ir::Expr& k_of(ExprId id) const { return kernel_->expr(id); }
-  int twin_of(int loop_var) const {
+  int twin_of(int loop_var) const override {
     const int first = first_stage_var();
     const int per_stage = static_cast<int>(segments_where(true).size());
     if (first < 0 || loop_var < first || per_stage == 0) return loop_var;
@@ -449,22 +327,11 @@ class GroupLowering {
     return segments_.empty() || segments_.back().reduced ? 1 : 2;
   }
 
-  const Group& group_;
-  const std::vector<Output>& outputs_;
-  const std::function<int(const ir::Value*)>& storage_of_;
-  std::unique_ptr<kernel_ir::Kernel> kernel_;
-  kernel_ir::Builder k_;
-  Evaluator evaluator_;
   std::vector<Segment> segments_;
   Stages stages_;
-  int lanes_;
   bool allow_scratch_ = false;
-  std::vector<int> storages_;
-  plan::Quotient trip_;
-  std::vector<plan::Step::Scratch> scratch_;
   std::vector<std::pair<const ir::Value*, int>> scratch_of_;
   std::unordered_map<const ir::Op*, int> accumulator_of_;
-  std::map<int, std::vector<ExprId>> stores_;
 };
 
 }  // namespace
@@ -472,6 +339,9 @@ class GroupLowering {
 LoweredGroup lower_group(const Group& group, const std::vector<Output>& outputs,
                          const std::function<int(const ir::Value*)>& storage_of,
                          const codegen::Target& target) {
+  if (group.domain.contraction != nullptr) {
+    return lower_contraction(group, outputs, storage_of, target);
+  }
   return GroupLowering(group, outputs, storage_of, target).run();
 }
 

@@ -29,6 +29,7 @@ enum class Trait : std::uint32_t {
   commutative = 1u << 7,
   not_differentiable = 1u << 8,  // gradient is zero or undefined: comparisons, argmax, casts to int
   cheap = 1u << 9,               // costs less to compute again than to store and load
+  contraction = 1u << 10,        // a sum of products, as of matrices, that becomes a kernel of ours
 };
 
 // A violated rule, before it is dressed with layer, line and shapes: throw from a type rule.
@@ -54,6 +55,9 @@ class GradientContext {
   virtual trireme::Value gradient(int result = 0) const = 0;  // of the loss by result; never empty
   virtual bool wants(int operand) const = 0;  // false: nobody needs this operand's gradient
   virtual void give(int operand, trireme::Value gradient) = 0;  // adds to what was given before
+  // The same for a gradient that is zero but in some rows of axis 0: values[i] is added to that of
+  // row rows[i]. `rows` are integers, and the shape of `values` is theirs and that of a row.
+  virtual void give_rows(int operand, trireme::Value rows, trireme::Value values) = 0;
 };
 
 struct AttributeSpec {

@@ -129,6 +129,12 @@ bool declares(const std::vector<Stmt>& body, std::int32_t accumulator) {
 
 }  // namespace
 
+const Expr* product_added(const Kernel& kernel, const Stmt& accumulate) {
+  if (accumulate.reduce != ReduceOp::sum || !is_float(accumulate.type)) return nullptr;
+  const Expr& value = kernel.expr(accumulate.value);
+  return value.op == ExprOp::mul ? &value : nullptr;
+}
+
 std::vector<const Stmt*> fed_by(const Stmt& loop) {
   std::vector<const Stmt*> fed;
   const auto note = [&](const Stmt* s) {

@@ -120,14 +120,15 @@ struct Stmt {
   // combined for n = lanes * unroll, then n/2 ... 1, and the last one into the accumulator, so the
   // result does not depend on who computes. When argmin or argmax combine equal values, the smaller
   // index wins. Partials start at the identity each time the loop is run.
-  std::int32_t lanes = 1;   // 1, 2, 4 ... 64
+  std::int32_t lanes = 1;   // 1, 2, 4 ... 256
   std::int32_t unroll = 1;  // 1, 2, 4 ... 16
   std::vector<Stmt> body;
 
   // declare: accumulator `accumulator` starts at the identity of `reduce` (0, 1, +inf or largest,
   // -inf or smallest, index 0). A declaration inside a vector loop is one accumulator per lane.
-  // accumulate: acc = reduce(acc, value). For argmax/argmin the first of equal values wins and NaN
-  // beats everything; `index` is what is remembered.
+  // accumulate: acc = reduce(acc, value). A sum of floats whose value is a mul is rounded once:
+  // acc = fma(a, b, acc). For argmax/argmin the first of equal values wins and NaN beats
+  // everything; `index` is what is remembered.
   // A declaration stands in the same block as, and before, the loops that feed it.
   std::int32_t accumulator = -1;
   ReduceOp reduce = ReduceOp::sum;
@@ -188,6 +189,9 @@ Stmt make_declare(std::int32_t accumulator, ReduceOp reduce, DType type);
 Stmt make_accumulate(std::int32_t accumulator, ReduceOp reduce, DType type, ExprId value,
                      ExprId index = kNoExpr);
 Stmt make_store(std::int32_t buffer, ExprId index, ExprId value, ExprId guard = kNoExpr);
+
+// The product that an accumulate statement adds with one rounding; null if it adds none.
+const Expr* product_added(const Kernel& kernel, const Stmt& accumulate);
 
 // The accumulators that are fed inside `loop` and declared outside, one accumulate statement of
 // each, in order of first use. The pointers point into `loop`.

@@ -178,7 +178,7 @@ class Verifier {
     const auto power_of_two = [](std::int32_t n, std::int32_t most) {
       return n >= 1 && n <= most && std::has_single_bit(static_cast<std::uint32_t>(n));
     };
-    require(power_of_two(s.lanes, 64), where + "lanes must be 1, 2, 4 ... 64");
+    require(power_of_two(s.lanes, 256), where + "lanes must be 1, 2, 4 ... 256");
     require(power_of_two(s.unroll, 16), where + "unroll must be 1, 2, 4, 8 or 16");
     const int depth = deepest(s.extent, true);
     if (vector_depth_ >= 0) {

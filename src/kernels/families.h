@@ -16,5 +16,8 @@ std::unique_ptr<Prepared> prepare_scatter_add_along_axis(const Call& call);
 std::unique_ptr<Prepared> prepare_cumsum(const Call& call);
 std::unique_ptr<Prepared> prepare_sort(const Call& call);
 std::unique_ptr<Prepared> prepare_argsort(const Call& call);
+std::unique_ptr<Prepared> prepare_assign_rows(const Call& call);
+std::unique_ptr<Prepared> prepare_check_indices(const Call& call);
+std::unique_ptr<Prepared> prepare_sum_rows(const Call& call);
 
 }  // namespace trireme::kernels

@@ -13,6 +13,8 @@ struct Entry {
 
 constexpr Entry kTable[] = {
     {"argsort", prepare_argsort},
+    {"assign_rows", prepare_assign_rows},
+    {"check_indices", prepare_check_indices},
     {"convolution", prepare_convolution},
     {"convolution_input_gradient", prepare_convolution_input_gradient},
     {"convolution_weight_gradient", prepare_convolution_weight_gradient},
@@ -22,6 +24,7 @@ constexpr Entry kTable[] = {
     {"scatter_add_along_axis", prepare_scatter_add_along_axis},
     {"scatter_add_nd", prepare_scatter_add_nd},
     {"sort", prepare_sort},
+    {"sum_rows", prepare_sum_rows},
 };
 
 }  // namespace

@@ -149,6 +149,8 @@ class GradientChannelsFirst final : public GradientContext {
     }
     inner_.give(i, gradient);
   }
+  // Images are not gathered by rows.
+  void give_rows(int i, Value rows, Value values) override { inner_.give_rows(i, rows, values); }
 
  private:
   static Value first(Value image, const Positions& images, int i) {

@@ -3,6 +3,7 @@
 // One op, one file: everything there is to say of an op is an ops::Op, made by the function
 // `Op <name>()` in the file <name>.cc and listed in CMakeLists.txt.
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <span>
@@ -64,6 +65,26 @@ struct Sample {
   double tolerance = 1e-5;     // relative, compiled f32 against the double reference
 };
 
+// What a contraction (Trait::contraction) of operands x and weight sums up, for every element of its
+// result y. With windows, images and weights being [N, H, W, C] and [R, S, C/groups, K]:
+//   y[n, p, q, k] = sum over r, s, c of x[n, h, w, g*C/groups + c] * weight[r, s, c, k],
+//   h = p * stride + r * dilation - padding, w alike, g the group of k.
+// Without windows: y[..., m, k] = sum over c of x[..., m, c] * weight[..., c, k], where weight has
+// the leading dimensions of x or none.
+struct Contraction {
+  bool windows = false;
+  std::array<std::int64_t, 2> kernel{1, 1}, stride{1, 1}, dilation{1, 1};
+  std::array<std::int64_t, 4> padding{0, 0, 0, 0};  // top, bottom, left, right
+  std::int64_t groups = 1;
+
+  bool is_padded() const { return padding != std::array<std::int64_t, 4>{}; }
+  // Whether every element of y comes from the element of x at the same place.
+  bool is_product() const {
+    return kernel == std::array<std::int64_t, 2>{1, 1} &&
+           stride == std::array<std::int64_t, 2>{1, 1} && !is_padded() && groups == 1;
+  }
+};
+
 struct Op : ir::OpDef {
   explicit Op(std::string signature);
 
@@ -76,6 +97,9 @@ struct Op : ir::OpDef {
   std::function<ExprId(kernel_ir::Builder&, ExprId total, ExprId count)> finish;
   // True where the index of the winner (an i64 along the single axis) is the result.
   bool reduce_gives_index = false;
+
+  // Contractions: what is summed up.
+  std::function<Contraction(const ir::Op&)> contraction;
 
   // Library ops: the name of the kernel in src/kernels ("gemm", "convolution" ...).
   std::string library_kernel;

@@ -29,7 +29,8 @@ TEST(Catalog, OpsSayAllThereIsToSay) {
     EXPECT_TRUE(op.reference) << name;
     EXPECT_FALSE(op.samples.empty()) << name;
     EXPECT_NE(op.twin.empty(), op.no_twin_reason.empty()) << name;
-    const bool computed = op.lower || !op.library_kernel.empty() || op.has(Trait::reduction);
+    const bool computed = op.lower || !op.library_kernel.empty() || op.has(Trait::reduction) ||
+                          (op.contraction && op.has(Trait::contraction));
     EXPECT_TRUE(computed || name == "when_training") << name;
     // Either a gradient, or a word that it is zero. Max pooling is differentiated once only: the
     // autodiff refuses more.

@@ -12,18 +12,19 @@
 #include "trireme/convolution.h"
 
 namespace trireme::job {
-namespace {
 
 constexpr std::int64_t kMostAxes = 8;
 constexpr std::int64_t kMostBlocks = 200;  // of a Transformer: beyond is a slip of the pen
 
-nn::Activation read_activation(Table& table) {
+nn::Activation read_activation(Table& table, const nn::Activation& fallback) {
   const std::string name = table.text("activation", "");
-  if (name.empty()) return {};
+  if (name.empty()) return fallback;
   if (nn::Activation found = nn::find_activation(name)) return found;
   const Node& node = *table.node("activation");
   fail_unknown({name, &node, &node}, "activation", nn::activation_names());
 }
+
+namespace {
 
 nn::Pair read_pair(Table& table, const char* key, std::int64_t fallback) {
   const std::vector<std::int64_t> pair = table.sizes(key, {fallback, fallback}, 2);
@@ -60,6 +61,16 @@ Value linear(Table& table, Value x) {
   options.activation = read_activation(table);
   if (x.rank() == 4) x = nn::flatten(x);  // pictures become rows
   return nn::linear(x, options);
+}
+
+Value embedding(Table& table, Value x) {
+  nn::EmbeddingOptions options;
+  table.required("rows");
+  options.rows = table.integer("rows", 0, 1);
+  options.width = table.required_size("width");
+  options.sparse_gradient = table.boolean("sparse_gradient", false);
+  if (table.has("padding_row")) options.padding_row = table.integer("padding_row", 0);
+  return nn::embedding(x, options);
 }
 
 // What all convolutions have but the window.
@@ -219,6 +230,7 @@ using Apply = std::function<Value(Table&, Value)>;
 std::vector<std::pair<std::string, Apply>> known_layers() {
   std::vector<std::pair<std::string, Apply>> layers = {
       {"linear", linear},
+      {"embedding", embedding},
       {"conv2d", conv2d},
       {"conv1d", conv1d},
       {"conv_transpose2d", conv_transpose2d},

@@ -21,6 +21,7 @@ void ParameterStore::set(const ir::Parameter& parameter, const Tensor& value) {
     fail_usage(fmt::format("parameter \"{}\" is {}, but the value given is {}", parameter.name(),
                            type.str(), value.type_str()));
   }
+  changed();
   const auto found = values_.find(parameter.name());
   if (found == values_.end()) values_.emplace(parameter.name(), value.clone());
   else if (value.size_bytes() > 0) {

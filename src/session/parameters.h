@@ -19,11 +19,16 @@ class ParameterStore {
   Tensor& get(const ir::Parameter& parameter);
   void set(const ir::Parameter& parameter, const Tensor& value);  // copies. Errors: usage
 
+  // Changes whenever a parameter may have: what is made of parameters is then made anew.
+  std::uint64_t version() const { return version_; }
+  void changed() { ++version_; }
+
   // Elements by name of those asked for so far, for copies of the whole state.
   std::map<std::string, Tensor, std::less<>>& all() { return values_; }
 
  private:
   std::uint64_t seed_;
+  std::uint64_t version_ = 1;
   std::map<std::string, Tensor, std::less<>> values_;
 };
 

@@ -40,7 +40,12 @@ struct Entry {
   std::unique_ptr<runtime::Executor> executor;
   runtime::Bindings bindings;
   std::vector<const ir::Value*> feeds;  // inputs that the Plan reads
-  std::vector<Tensor> last;             // results of the last run; reused once the caller let go
+  // What the Plan reads besides: made of parameters, again when they have changed.
+  std::unique_ptr<runtime::Executor> preparation;
+  runtime::Bindings preparation_bindings;
+  std::vector<Tensor> prepared;
+  std::uint64_t prepared_version = 0;  // of the parameters; 0: never
+  std::vector<Tensor> last;            // results of the last run; reused once the caller let go
   SymbolSizes last_sizes;
 };
 
@@ -81,7 +86,11 @@ struct Session::State {
 
   Entry& entry(const std::vector<Value>& fetches, const RunOptions& mode);
   std::unique_ptr<Entry> compile(const std::vector<Value>& fetches, const RunOptions& mode);
+  std::unique_ptr<runtime::Executor> make_executor(std::shared_ptr<const plan::Plan> plan,
+                                                   const RunOptions& mode);
   void bind_parameters(Entry& entry);
+  void add_preparation(Entry& entry, const compiler::PreparedPlans& plans);
+  void prepare(Entry& entry);
   void bind(Entry& entry, const Feeds& feeds, const SymbolSizes& sizes);
   codegen::Codegen& code();
 
@@ -118,8 +127,10 @@ std::unique_ptr<Entry> Session::State::compile(const std::vector<Value>& fetches
     }
     values.push_back(fetch.get());
   }
-  compiler::CompileOptions compile_options{
-      .training = mode.training, .updates = mode.updates, .fuse = options.fuse};
+  compiler::CompileOptions compile_options{.training = mode.training,
+                                           .updates = mode.updates,
+                                           .fuse = options.fuse,
+                                           .libraries = options.libraries};
   if (const std::string directory = environment("TRIREME_DUMP"); !directory.empty()) {
     compile_options.dump_directory = fmt::format("{}/plan{}_{}", directory, statistics.plans,
                                                  mode.updates    ? "update"
@@ -130,12 +141,15 @@ std::unique_ptr<Entry> Session::State::compile(const std::vector<Value>& fetches
   entry->fetches = fetches;
   entry->mode = mode;
   entry->program_ops = program.main().ops.size();
-  entry->plan = compiler::compile(program, values, code(), compile_options);
-  entry->executor = std::make_unique<runtime::Executor>(
-      entry->plan, *device,
-      runtime::ExecutorOptions{.plan_memory = options.plan_memory,
-                               .profiler = profiler.get(),
-                               .check_finite = mode.check_finite});
+  compiler::PreparedPlans plans;
+  if (mode.updates) {
+    plans.plan = compiler::compile(program, values, code(), compile_options);
+  } else {
+    plans = compiler::compile_prepared(program, values, code(), code(), compile_options);
+  }
+  entry->plan = plans.plan;
+  entry->executor = make_executor(entry->plan, mode);
+  if (plans.preparation != nullptr) add_preparation(*entry, plans);
   bind_parameters(*entry);
   statistics.plans += 1;
   statistics.kernels += static_cast<int>(entry->plan->kernels.size());
@@ -144,8 +158,41 @@ std::unique_ptr<Entry> Session::State::compile(const std::vector<Value>& fetches
   return entry;
 }
 
+std::unique_ptr<runtime::Executor> Session::State::make_executor(
+    std::shared_ptr<const plan::Plan> plan, const RunOptions& mode) {
+  return std::make_unique<runtime::Executor>(
+      std::move(plan), *device,
+      runtime::ExecutorOptions{.plan_memory = options.plan_memory,
+                               .profiler = profiler.get(),
+                               .check_finite = mode.check_finite});
+}
+
+void Session::State::add_preparation(Entry& entry, const compiler::PreparedPlans& plans) {
+  const plan::Plan& plan = *plans.preparation;
+  entry.preparation = make_executor(plans.preparation, entry.mode);
+  statistics.kernels += static_cast<int>(plan.kernels.size());
+  for (const plan::Buffer& buffer : plan.buffers) {
+    if (buffer.kind != plan::BufferKind::parameter) continue;
+    entry.preparation_bindings.parameters[buffer.name] =
+        parameters.get(find_parameter(program, buffer.name)).bytes();
+  }
+  for (std::size_t i = 0; i < plans.names.size(); ++i) {
+    const plan::Buffer& buffer = plan.buffers[static_cast<std::size_t>(plan.fetches[i])];
+    entry.prepared.push_back(Tensor::uninitialized(buffer.dtype, evaluate(buffer.shape, {})));
+    entry.preparation_bindings.fetches.push_back(entry.prepared.back().bytes());
+    entry.bindings.parameters[plans.names[i]] = entry.prepared.back().bytes();
+  }
+}
+
+void Session::State::prepare(Entry& entry) {
+  if (entry.preparation == nullptr || entry.prepared_version == parameters.version()) return;
+  entry.preparation->run({}, entry.preparation_bindings);
+  entry.prepared_version = parameters.version();
+}
+
 void Session::State::bind_parameters(Entry& entry) {
   for (const plan::Buffer& buffer : entry.plan->buffers) {
+    if (entry.bindings.parameters.contains(buffer.name)) continue;  // prepared
     if (buffer.kind == plan::BufferKind::parameter) {
       entry.bindings.parameters[buffer.name] =
           parameters.get(find_parameter(program, buffer.name)).bytes();
@@ -209,6 +256,8 @@ std::vector<Tensor> Session::run(const Feeds& feeds, const std::vector<Value>& f
   Entry& entry = state_->entry(fetches, options);
   state_->bind(entry, feeds, sizes);
   state_->last_entry = &entry;
+  state_->prepare(entry);
+  if (options.updates) state_->parameters.changed();
   entry.executor->run(sizes, entry.bindings);
   entry.last_sizes = sizes;
   ++state_->step;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "transforms/rewrite.h"
 
@@ -123,19 +124,26 @@ ir::Value* simplify_transpose(ir::Program& program, const ir::Op& op) {
   return nullptr;
 }
 
-// Sizes are read off where the elements are, so that nothing is moved for their sake.
+// It reads no elements: what changes or moves them need not be there for its sake.
 ir::Value* simplify_dim_size(ir::Program& program, const ir::Op& op) {
-  const ir::Op* transpose = produced_by(op.operands[0], "transpose");
-  if (transpose == nullptr) return nullptr;
-  const Integers& permutation = integers(*transpose, "permutation");
-  const auto rank = static_cast<std::int64_t>(permutation.size());
-  Attributes attributes = op.attributes;
-  Integers axes;
-  for (const std::int64_t axis : integers(op, "axes")) {
-    axes.push_back(permutation[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
+  ir::Value* x = op.operands[0];
+  const auto rank = static_cast<std::int64_t>(x->type.rank());
+  Integers axes = integers(op, "axes");
+  for (std::int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+  for (const ir::Op* from = x->producer; from != nullptr; from = x->producer) {
+    if (from->name() == "transpose") {
+      const Integers& permutation = integers(*from, "permutation");
+      for (std::int64_t& axis : axes) axis = permutation[static_cast<std::size_t>(axis)];
+    } else if (!from->has(ir::Trait::elementwise) || from->operands.empty() ||
+               from->operands[0]->type.shape != x->type.shape) {
+      break;
+    }
+    x = from->operands[0];
   }
+  if (x == op.operands[0]) return nullptr;
+  Attributes attributes = op.attributes;
   ir::set(attributes, "axes", axes);
-  return make(program, op, "dim_size", {transpose->operands[0]}, attributes);
+  return make(program, op, "dim_size", {x}, std::move(attributes));
 }
 
 // The last two dimensions swapped, and nothing else.

@@ -33,7 +33,7 @@ void check_gradient(const Case& c, const Run& run, const std::vector<ops::RefTen
                     Column& column);
 
 struct CompiledColumns {
-  Column one_thread, two_threads, interpreter, unfused;
+  Column one_thread, two_threads, interpreter, unfused, generated;
 };
 // All runs of a case by one Session of each kind against `expected` (by run), and two threads
 // against one, bit by bit.

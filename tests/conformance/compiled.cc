@@ -115,6 +115,7 @@ void check_compiled(const Case& c, const std::vector<std::vector<ops::RefTensor>
   }
   check_with({.threads = 1, .interpreter = true}, c, expected, columns.interpreter);
   check_with({.threads = 1, .fuse = false}, c, expected, columns.unfused);
+  check_with({.threads = 2, .libraries = false}, c, expected, columns.generated);
 }
 
 }  // namespace trireme::conformance

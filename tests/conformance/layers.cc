@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "ir/program.h"
 #include "nn/schedule.h"
@@ -131,6 +130,21 @@ void add_small_layers(std::vector<Case>& cases) {
       "F.cosine_similarity(x[0], x[1], dim=1)"));
 }
 
+void add_embeddings(std::vector<Case>& cases) {
+  const Input ids{{4, 3}, i64, 0, 6};
+  cases.push_back(layer(
+      "embedding", {ids}, [](auto& x) { return nn::embedding(x[0], {.rows = 6, .width = 5}); },
+      "F.embedding(x[0], x[1])"));
+  cases.push_back(layer(
+      "embedding with sparse gradient", {ids},
+      [](auto& x) { return nn::embedding(x[0], {.rows = 6, .width = 5, .sparse_gradient = true}); },
+      "F.embedding(x[0], x[1])"));
+  cases.push_back(layer(
+      "embedding with padding", {ids},
+      [](auto& x) { return nn::embedding(x[0], {.rows = 6, .width = 5, .padding_row = 2}); },
+      "F.embedding(x[0], x[1] * (torch.arange(6) != 2)[:, None])"));
+}
+
 void add_normalisations(std::vector<Case>& cases) {
   // Parameters: running_mean, running_var, weight, bias.
   const std::string twin =
@@ -242,32 +256,6 @@ void add_padding_and_resizing(std::vector<Case>& cases) {
         [h = height, w = width](auto& x) { return resize_bilinear(x[0], h, w); },
         "F.interpolate(x[0], size=(" + size + "), mode='bilinear')"));
   }
-}
-
-void add_losses(std::vector<Case>& cases) {
-  const Input rows{{6, 10}};
-  const Input labels{{6}, i64, 0, 10};
-  const Input targets{{6, 10}, f32, 0, 1};
-  cases.push_back(layer(
-      "cross_entropy", {rows, labels}, [](auto& x) { return nn::cross_entropy(x[0], x[1]); },
-      "F.cross_entropy(x[0], x[1], reduction='none')"));
-  cases.push_back(layer(
-      "cross_entropy smoothed", {rows, labels},
-      [](auto& x) { return nn::cross_entropy(x[0], x[1], {.label_smoothing = 0.2}); },
-      "F.cross_entropy(x[0], x[1], reduction='none', label_smoothing=0.2)"));
-  cases.push_back(layer(
-      "binary_cross_entropy", {rows, targets},
-      [](auto& x) { return nn::binary_cross_entropy_with_logits(x[0], x[1]); },
-      "F.binary_cross_entropy_with_logits(x[0], x[1], reduction='none')"));
-  cases.push_back(layer(
-      "mse", {rows, targets}, [](auto& x) { return nn::mse(x[0], x[1]); },
-      "F.mse_loss(x[0], x[1], reduction='none')"));
-  cases.push_back(layer(
-      "l1", {rows, targets}, [](auto& x) { return nn::l1(x[0], x[1]); },
-      "F.l1_loss(x[0], x[1], reduction='none')"));
-  cases.push_back(layer(
-      "huber", {rows, targets}, [](auto& x) { return nn::huber(x[0], x[1], {.delta = 0.75}); },
-      "F.huber_loss(x[0], x[1], reduction='none', delta=0.75)"));
 }
 
 // The loop that PyTorch runs: `optimizer` names `w`, `clip` and `schedule` may be empty.
@@ -399,11 +387,12 @@ std::vector<Case> layer_cases() {
   add_linear_and_convolutions(cases);
   add_windows(cases);
   add_small_layers(cases);
+  add_embeddings(cases);
   add_normalisations(cases);
   add_attention(cases);
   add_shapes_and_values(cases);
   add_padding_and_resizing(cases);
-  add_losses(cases);
+  for (Case& c : loss_cases()) cases.push_back(std::move(c));
   return cases;
 }
 

@@ -85,6 +85,7 @@ std::vector<const Column*> columns_of(const Row& row) {
           &row.compiled.two_threads,
           &row.compiled.interpreter,
           &row.compiled.unfused,
+          &row.compiled.generated,
           &row.gradient,
           &row.twin.values,
           &row.twin.gradients};
@@ -93,8 +94,9 @@ std::vector<const Column*> columns_of(const Row& row) {
 // Returns the number of cells that failed or are missing without a reason.
 int print_table(const std::vector<Row>& rows) {
   std::printf("Largest relative error over all cases; \"-\" is explained below.\n\n");
-  std::printf("%-24s %5s %9s %9s %9s %9s %9s %9s %9s %9s\n", "op", "cases", "reference", "1 thread",
-              "2 threads", "interpr.", "unfused", "gradient", "twin", "twin grad");
+  std::printf("%-24s %5s %9s %9s %9s %9s %9s %9s %9s %9s %9s\n", "op", "cases", "reference",
+              "1 thread", "2 threads", "interpr.", "unfused", "generated", "gradient", "twin",
+              "twin grad");
   int bad = 0, cases = 0;
   for (const Row& row : rows) {
     std::printf("%-24s %5d", row.op.c_str(), row.reference.cases);

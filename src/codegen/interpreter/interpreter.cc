@@ -165,6 +165,11 @@ class Run {
       const auto i = static_cast<std::size_t>(loop_values_[static_cast<std::size_t>(vector_var_)]);
       target = &target->partials[i % target->partials.size()];
     }
+    if (const Expr* product = kernel_ir::product_added(kernel_, s)) {
+      const Scalar args[3] = {value(product->args[0]), value(product->args[1]), target->value};
+      target->value = kernel_ir::evaluate(ExprOp::fma, s.type, s.type, args);
+      return;
+    }
     const Scalar v = value(s.value);
     if (s.index != kernel_ir::kNoExpr) {
       const std::int64_t index = value(s.index).integer;

@@ -357,10 +357,14 @@ void Emitter::accumulate(const Stmt& s) {
     place = p.value;
     index_place = p.index;
   }
-  Value* v = value(s.value);
+  const kernel_ir::Expr* product = product_added(kernel_, s);
+  Value* v = value(product != nullptr ? product->args[0] : s.value);
+  Value* factor = product != nullptr ? value(product->args[1]) : nullptr;
   Value* old = b_.CreateLoad(v->getType(), place);
   if (!has_index(s)) {
-    Value* result = emit_reduce(b_, s.reduce, s.type, old, v);
+    Value* result = product != nullptr
+                        ? b_.CreateIntrinsic(llvm::Intrinsic::fma, {v->getType()}, {v, factor, old})
+                        : emit_reduce(b_, s.reduce, s.type, old, v);
     if (mask_ != nullptr) result = b_.CreateSelect(mask_, result, old);
     b_.CreateStore(result, place);
     return;
@@ -399,9 +403,7 @@ void Emitter::store(const Stmt& s) {
 // What was read from scratch before a store is not used after it.
 void Emitter::forget_scratch() {
   for (Scope& scope : scopes_) {
-    std::erase_if(scope.body, [&](const auto& entry) {
-      return info(static_cast<kernel_ir::ExprId>(entry.first / 2)).pinned;
-    });
+    std::erase_if(scope.body, [&](const auto& entry) { return info(expr_of(entry.first)).pinned; });
   }
 }
 

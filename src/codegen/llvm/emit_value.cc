@@ -18,10 +18,6 @@ using llvm::Value;
 
 namespace {
 
-std::int64_t key_of(ExprId id, bool as_vector) {
-  return std::int64_t{id} * 2 + (as_vector ? 1 : 0);
-}
-
 llvm::Align element_alignment(DType type) { return llvm::Align(size_of(type)); }
 
 }  // namespace
@@ -127,7 +123,7 @@ Value* Emitter::scalar(ExprId id) {
   if (e.op == ExprOp::size) return sizes_[static_cast<std::size_t>(e.index)];
   const Info i = info(id);
   if (i.varying) fail_internal("codegen: a value that differs between lanes is used as one");
-  const std::int64_t key = key_of(id, false);
+  const std::int64_t key = key_of(id, 0);
   if (Value* known = find(key, i)) return known;
   Value* result = compute(id, false, i);
   remember(key, i, result);
@@ -136,7 +132,7 @@ Value* Emitter::scalar(ExprId id) {
 
 Value* Emitter::vector(ExprId id) {
   const Info i = info(id);
-  const std::int64_t key = key_of(id, true);
+  const std::int64_t key = key_of(id, lanes());
   if (kernel_.expr(id).op == ExprOp::constant) return splat(scalar(id));
   if (Value* known = find(key, i)) return known;
   Value* result = nullptr;
@@ -224,7 +220,8 @@ void Emitter::split(ExprId id, std::int64_t factor, std::vector<Term>& terms) co
   }
 }
 
-// The terms are summed from the outermost level in, each partial sum at its own level.
+// The terms are summed from the outermost level in, each partial sum at its own level. Numbers come
+// last: elements at a fixed distance then share the sum, and the distance is part of the address.
 Value* Emitter::index_of_lane_0(ExprId index) {
   struct Placed {
     int level;
@@ -234,7 +231,13 @@ Value* Emitter::index_of_lane_0(ExprId index) {
   std::vector<Term> terms;
   split(index, 1, terms);
   std::vector<Placed> placed;
+  std::int64_t distance = 0;
   for (const Term& term : terms) {
+    const Expr& e = kernel_.expr(term.id);
+    if (e.op == ExprOp::constant) {
+      distance += term.factor * e.integer;
+      continue;
+    }
     const Info i = info(term.id);
     if (i.varying) {
       placed.push_back(
@@ -258,7 +261,9 @@ Value* Emitter::index_of_lane_0(ExprId index) {
     Value* term = p.factor == 1 ? p.value : b_.CreateMul(p.value, i64(p.factor));
     sum = sum == nullptr ? term : b_.CreateAdd(sum, term);
   }
-  return sum;
+  b_.restoreIP(here);
+  if (sum == nullptr) return i64(distance);
+  return distance == 0 ? sum : b_.CreateAdd(sum, i64(distance));
 }
 
 Value* Emitter::address(std::int32_t buffer, ExprId index) {

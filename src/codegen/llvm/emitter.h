@@ -66,6 +66,15 @@ class Emitter {
     llvm::Value* index = nullptr;
   };
 
+  // Where a value is remembered: as a vector of `lanes` of the loop around, or as a scalar (0).
+  static std::int64_t key_of(kernel_ir::ExprId id, unsigned lanes) {
+    return std::int64_t{id} * kKeysPerExpr + lanes;
+  }
+  static kernel_ir::ExprId expr_of(std::int64_t key) {
+    return static_cast<kernel_ir::ExprId>(key / kKeysPerExpr);
+  }
+  static constexpr std::int64_t kKeysPerExpr = 512;  // more than lanes
+
   int depth() const { return static_cast<int>(scopes_.size()) - 1; }
   unsigned lanes() const;  // of the vector loop around; 0 if there is none
 

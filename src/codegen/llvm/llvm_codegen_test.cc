@@ -128,6 +128,21 @@ TEST(LlvmCodegen, ScratchKeepsItsOrder) {
   });
 }
 
+TEST(LlvmCodegen, TiledProduct) {
+  for (const int lanes : {1, 16, 64}) {
+    Comparison comparison(testing::tiled_product(3, lanes));
+    for (const std::int64_t m : {0, 1, 3, 8}) {
+      for (const std::int64_t n : kLengths) {
+        const std::int64_t blocks = (m + 2) / 3, depth = 5;
+        EXPECT_EQ(
+            comparison.run({m, n, depth}, {m * depth, depth * n, m * n, blocks * n}, blocks, 29),
+            "")
+            << m << " x " << n << " in vectors of " << lanes;
+      }
+    }
+  }
+}
+
 TEST(LlvmCodegen, AdamInPlace) {
   Comparison comparison(testing::adam(16));
   for (const std::int64_t n : kLengths) {

@@ -11,7 +11,7 @@ namespace trireme::codegen {
 namespace {
 
 // Raise it whenever the code made from the same kernel changes.
-constexpr int kCodegenVersion = 2;
+constexpr int kCodegenVersion = 3;
 
 constexpr std::uint32_t kFormatVersion = 1;
 constexpr char kMagic[8] = {'T', 'R', 'K', 'E', 'R', 'N', 'E', 'L'};

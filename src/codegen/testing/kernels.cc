@@ -277,4 +277,38 @@ Kernel scratch_rows(int lanes) {
   return k;
 }
 
+Kernel tiled_product(int rows, int lanes) {
+  Kernel k = empty("product",
+                   {buffer(f32, BufferRole::input, "a"), buffer(f32, BufferRole::input, "b"),
+                    buffer(f32, BufferRole::output, "c"), buffer(f32, BufferRole::output, "d")},
+                   {"m", "n", "k"});
+  Builder b(k);
+  k.loop_vars = 4;
+  k.accumulators = rows;
+  const ExprId m = b.size(0), n = b.size(1), depth = b.size(2);
+  const ExprId column = b.loop_var(1), step = b.loop_var(2);
+  const ExprId first = b.mul(b.loop_var(0), b.integer(rows));
+  const ExprId b_value = b.load(1, b.add(b.mul(step, n), column));
+  std::vector<Stmt> inner, body, stores;
+  for (int r = 0; r < rows; ++r) {
+    const ExprId row = b.add(first, b.integer(r));
+    const ExprId a_row =
+        b.min(row, b.sub(m, b.integer(1)));  // rows beyond the last: computed, not stored
+    const ExprId a_value = b.load(0, b.add(b.mul(a_row, depth), step));
+    body.push_back(make_declare(r, ReduceOp::sum, f32));
+    inner.push_back(make_accumulate(r, ReduceOp::sum, f32, b.mul(a_value, b_value)));
+    stores.push_back(make_store(2, b.add(b.mul(row, n), column),
+                                b.add(b.accumulator(r, f32), b.cast(first, f32)), b.lt(row, m)));
+  }
+  body.push_back(make_loop(LoopKind::serial, 2, depth, inner));
+  body.insert(body.end(), stores.begin(), stores.end());
+  const ExprId tiles = b.div(b.add(m, b.integer(rows - 1)), b.integer(rows));
+  const ExprId place = b.add(b.mul(b.loop_var(0), n), b.loop_var(3));
+  const Stmt wide =
+      make_loop(LoopKind::vector, 3, n, {make_store(3, place, b.cast(first, f32))}, 4 * lanes);
+  k.root = make_loop(LoopKind::parallel, 0, tiles,
+                     {make_loop(LoopKind::vector, 1, n, body, lanes), wide});
+  return k;
+}
+
 }  // namespace trireme::codegen::testing

@@ -23,5 +23,8 @@ kernel_ir::Kernel transposed(int lanes);     // y[i, j] = x[j, i]
 kernel_ir::Kernel adam(int lanes);           // in-place update of p, m, v
 kernel_ir::Kernel cast_map(DType from, DType to, int lanes);
 kernel_ir::Kernel scratch_rows(int lanes);  // squares to scratch, then reversed sums
+// c = a b + the number of the block's first row, a block of `rows` x lanes of c at a time in
+// accumulators, and d = that number, in vectors of other widths; sizes m, n, k
+kernel_ir::Kernel tiled_product(int rows, int lanes);
 
 }  // namespace trireme::codegen::testing

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "compiler/lower.h"
+
+namespace trireme::compiler {
+
+// The kernel of a group with a contraction: a block of the result, some rows (or pixels) by one or
+// two vectors of columns (or channels), stays in accumulators while the sums are made, and what the
+// group does with the sums is done to them before they are stored. The scheme is that of Goto and
+// van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008), without packing: the
+// second operand has its columns side by side already.
+LoweredGroup lower_contraction(const Group& group, const std::vector<Output>& outputs,
+                               const std::function<int(const ir::Value*)>& storage_of,
+                               const codegen::Target& target);
+
+}  // namespace trireme::compiler

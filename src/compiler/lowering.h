@@ -1,0 +1,59 @@
+#pragma once
+
+// What the ways of making a group's kernel share: buffers, loops, stores, and what is said of the
+// kernel at the end.
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "compiler/evaluate.h"
+#include "compiler/lower.h"
+
+namespace trireme::compiler {
+
+class KernelLowering {
+ public:
+  KernelLowering(const Group& group, const std::vector<Output>& outputs,
+                 const std::function<int(const ir::Value*)>& storage_of,
+                 const codegen::Target& target);
+  virtual ~KernelLowering() = default;
+  KernelLowering(const KernelLowering&) = delete;
+  KernelLowering& operator=(const KernelLowering&) = delete;
+
+ protected:
+  // The kernel's buffer of a storage.
+  int buffer(int storage, DType type);
+  // A buffer that every thread has for itself.
+  int scratch_buffer(DType type, const Dim& elements);
+
+  kernel_ir::Stmt loop(kernel_ir::LoopKind kind, ExprId extent);
+  void store_output(std::vector<kernel_ir::Stmt>& body, const Output& output, const Index& index);
+
+  // The parallel loop runs over numerator / denominator, rounded up.
+  void set_trip(const Dim& numerator, std::int64_t denominator = 1);
+  ExprId root_var() { return k_.loop_var(kernel_->root.loop_var); }
+
+  LoweredGroup finish(const Dim& work);
+
+  // The loop that `loop_var` repeats, or itself.
+  virtual int twin_of(int loop_var) const { return loop_var; }
+
+  const Group& group_;
+  const std::vector<Output>& outputs_;
+  const std::function<int(const ir::Value*)>& storage_of_;
+  std::unique_ptr<kernel_ir::Kernel> kernel_;
+  kernel_ir::Builder k_;
+  Evaluator evaluator_;
+  int lanes_;  // of the widest element type, in one vector of the target
+
+ private:
+  bool same_element(ExprId a, ExprId b) const;
+
+  std::vector<int> storages_;
+  plan::Quotient trip_;
+  std::vector<plan::Step::Scratch> scratch_;
+  std::map<int, std::vector<ExprId>> stores_;
+};
+
+}  // namespace trireme::compiler

@@ -1,0 +1,148 @@
+#include <algorithm>
+
+#include "ops/conv.h"
+
+namespace trireme::ops {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+// The rules of conv2d speak of x [N, C, H, W], weight [K, C/groups, R, S] and y [N, K, P, Q].
+template <class T>
+std::vector<T> image_first(const std::vector<T>& v) {
+  return {v[0], v[3], v[1], v[2]};
+}
+template <class T>
+std::vector<T> image_last(const std::vector<T>& v) {
+  return {v[0], v[2], v[3], v[1]};
+}
+template <class T>
+std::vector<T> weight_first(const std::vector<T>& v) {
+  return {v[3], v[2], v[0], v[1]};
+}
+template <class T>
+std::vector<T> weight_last(const std::vector<T>& v) {
+  return {v[2], v[3], v[1], v[0]};
+}
+
+const Ints kImageFirst = {0, 3, 1, 2}, kImageLast = {0, 2, 3, 1};
+const Ints kWeightFirst = {3, 2, 0, 1}, kWeightLast = {2, 3, 1, 0};
+
+Type moved(Type type, bool image) {
+  require(type.rank() == 4, "x and weight need four dimensions each",
+          "x is [N, H, W, C] and weight [R, S, C/groups, K]");
+  type.shape = image ? image_first(type.shape) : weight_first(type.shape);
+  return type;
+}
+
+std::vector<Type> type(const TypeContext& c) {
+  const std::vector<Type> operands = {moved(c.operands[0], true), moved(c.operands[1], false)};
+  std::vector<Type> results =
+      convolution_type(2)(TypeContext{operands, c.attributes, c.operand_texts});
+  results[0].shape = image_last(results[0].shape);
+  return results;
+}
+
+void reference(const Reference& r) {
+  const Shape weight = weight_first(r.op.operands[1]->type.shape);
+  const Convolution convolution = convolution_of(r.op.attributes, weight, 2);
+  RefTensor& y = *r.results[0];
+  for_each_product(convolution, image_first(r.operands[0]->shape),
+                   weight_first(r.operands[1]->shape), image_first(y.shape),
+                   [&](const Index& i, const Index& w, const Index& out) {
+                     at(y, image_last(out)) +=
+                         at(*r.operands[0], image_last(i)) * at(*r.operands[1], weight_last(w));
+                   });
+}
+
+void gradient(GradientContext& c) {
+  const Attributes& a = c.op().attributes;
+  const auto stride = ir::get<Ints>(a, "stride"), padding = ir::get<Ints>(a, "padding"),
+             dilation = ir::get<Ints>(a, "dilation");
+  const auto groups = ir::get<std::int64_t>(a, "groups");
+  const Value x = c.operand(0), weight = c.operand(1);
+  const Value dy = transpose(c.gradient(), {.permutation = kImageFirst});
+  if (c.wants(0)) {
+    const Value dx = conv2d_input_gradient(dy, transpose(weight, {.permutation = kWeightFirst}),
+                                           {.size = {x.dim(1).constant(), x.dim(2).constant()},
+                                            .stride = stride,
+                                            .padding = padding,
+                                            .dilation = dilation,
+                                            .groups = groups});
+    c.give(0, transpose(dx, {.permutation = kImageLast}));
+  }
+  if (c.wants(1)) {
+    const Value dweight =
+        conv2d_weight_gradient(transpose(x, {.permutation = kImageFirst}), dy,
+                               {.kernel = {weight.dim(0).constant(), weight.dim(1).constant()},
+                                .stride = stride,
+                                .padding = padding,
+                                .dilation = dilation,
+                                .groups = groups});
+    c.give(1, transpose(dweight, {.permutation = kWeightLast}));
+  }
+}
+
+Contraction contraction(const ir::Op& op) {
+  const Convolution convolution =
+      convolution_of(op.attributes, weight_first(op.operands[1]->type.shape), 2);
+  const Window& window = convolution.window;
+  Contraction result{.windows = true, .groups = convolution.groups};
+  std::copy_n(window.kernel.begin(), 2, result.kernel.begin());
+  std::copy_n(window.stride.begin(), 2, result.stride.begin());
+  std::copy_n(window.dilation.begin(), 2, result.dilation.begin());
+  std::copy_n(window.padding.begin(), 4, result.padding.begin());
+  return result;
+}
+
+// Sizes that reach what the scheduler does: several tiles, rests of tiles, and more channels than a
+// vector has lanes.
+std::vector<ConvolutionCase> larger_cases() {
+  return {
+      {.x = {3, 8, 14, 14}, .weight = {33, 8, 3, 3}, .padding = {1, 1, 1, 1}},
+      {.x = {1, 5, 9, 31}, .weight = {64, 5, 3, 3}, .stride = {2, 2}, .padding = {1, 1, 1, 1}},
+      {.x = {2, 16, 7, 7}, .weight = {16, 16, 1, 1}},
+      {.x = {2, 40, 6, 5},
+       .weight = {40, 1, 3, 3},
+       .stride = {1, 2},
+       .padding = {1, 1, 1, 1},
+       .groups = 40},
+      {.x = {1, 6, 8, 8}, .weight = {40, 3, 5, 5}, .padding = {2, 2, 2, 2}, .groups = 2},
+      {.x = {2, 3, 20, 20}, .weight = {8, 3, 7, 7}, .stride = {2, 2}, .padding = {3, 3, 3, 3}},
+  };
+}
+
+}  // namespace
+
+Op direct_conv2d() {
+  Op op(
+      "direct_conv2d(x, weight; stride: ints = [1, 1], padding: ints = [0, 0, 0, 0], "
+      "dilation: ints = [1, 1], groups: int = 1)");
+  op.doc =
+      "conv2d with images x [N, H, W, C] and results [N, P, Q, K], and with weight "
+      "[R, S, C/groups, K], whose output channels lie side by side as vectors want them. It always "
+      "becomes a generated kernel, together with the elementwise ops that follow it. The compiler "
+      "makes it of conv2d where that is the better choice.";
+  op.traits = bits(Trait::contraction);
+  op.type = type;
+  op.contraction = contraction;
+  op.reference = reference;
+  op.gradient = gradient;
+  op.twin =
+      "torch.nn.functional.conv2d(torch.nn.functional.pad(x[0].permute(0, 3, 1, 2), "
+      "padding[2:] + padding[:2]), x[1].permute(3, 2, 0, 1), stride=stride, dilation=dilation, "
+      "groups=groups).permute(0, 2, 3, 1)";
+  std::vector<ConvolutionCase> cases = convolution_cases(2);
+  for (const ConvolutionCase& one : larger_cases()) cases.push_back(one);
+  for (const ConvolutionCase& one : cases) {
+    Sample s;
+    s.operands = {type_of(image_last(one.x)), type_of(weight_last(one.weight))};
+    s.attributes = one.attributes();
+    s.tolerance = 3e-5;  // sums of up to some hundred products, and of gradients of as many
+    s.check_gradient = one.x[0] * one.x[1] * one.x[2] * one.x[3] < 600;  // the rest takes long
+    op.samples.push_back(s);
+  }
+  return op;
+}
+
+}  // namespace trireme::ops

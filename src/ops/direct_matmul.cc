@@ -1,0 +1,85 @@
+#include "ops/index.h"
+
+namespace trireme::ops {
+namespace {
+
+std::vector<Type> type(const TypeContext& c) {
+  const Type& a = c.operands[0];
+  const Type& b = c.operands[1];
+  const std::string both = c.operand_texts[0] + ", " + c.operand_texts[1];
+  require(is_float(a.dtype) && a.dtype == b.dtype,
+          "matrices of one float dtype can be multiplied: " + both, "cast one of them");
+  require(a.rank() >= 2 && b.rank() >= 2, "both operands must be matrices: " + both,
+          "reshape a vector to one row or one column");
+  const Dim& inner = b.shape[b.shape.size() - 2];
+  require(
+      a.shape.back() == inner,
+      "the inner dimensions differ (" + a.shape.back().str() + " and " + inner.str() + "): " + both,
+      "the last dimension of a meets the one before the last of b");
+  require(b.rank() == 2 || Shape(a.shape.begin(), a.shape.end() - 2) ==
+                               Shape(b.shape.begin(), b.shape.end() - 2),
+          "the leading dimensions differ: " + both,
+          "b has the leading dimensions of a, or is one matrix for all of them");
+  Type result = a;
+  result.shape.back() = b.shape.back();
+  return {result};
+}
+
+void reference(const Reference& r) {
+  const RefTensor& a = *r.operands[0];
+  const RefTensor& b = *r.operands[1];
+  for_each_index(r.results[0]->shape, [&](const Index& index) {
+    Index ia = index;
+    Index ib = b.shape.size() == 2 ? Index{0, index.back()} : index;
+    double total = 0;
+    for (std::int64_t i = 0; i < a.shape.back(); ++i) {
+      ia.back() = ib[ib.size() - 2] = i;
+      total += at(a, ia) * at(b, ib);
+    }
+    at(*r.results[0], index) = total;
+  });
+}
+
+// All leading dimensions as rows of one matrix.
+Value flattened(const Value& x) {
+  const Shape rows(x.shape().begin(), x.shape().end() - 1);
+  return reshape(x, {.shape = {product(rows), x.dim(-1)}});
+}
+
+void gradient(GradientContext& c) {
+  const Value a = c.operand(0), b = c.operand(1), dy = c.gradient();
+  if (c.wants(0)) c.give(0, matmul(dy, b, {.transpose_b = true}));
+  if (!c.wants(1)) return;
+  c.give(1, a.rank() == b.rank() ? matmul(a, dy, {.transpose_a = true})
+                                 : matmul(flattened(a), flattened(dy), {.transpose_a = true}));
+}
+
+Sample sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b, DType dtype = DType::f32) {
+  Sample s;
+  s.operands = {type_of(std::move(a), dtype), type_of(std::move(b), dtype)};
+  return s;
+}
+
+}  // namespace
+
+Op direct_matmul() {
+  Op op("direct_matmul(a, b)");
+  op.doc =
+      "matmul without transposed operands: [..., m, k] by [..., k, n] or [k, n] is [..., m, n]. It "
+      "always becomes a generated kernel, together with the elementwise ops that follow it. The "
+      "compiler makes it of matmul where that is the better choice.";
+  op.traits = bits(Trait::contraction);
+  op.type = type;
+  op.contraction = [](const ir::Op&) { return Contraction{}; };
+  op.reference = reference;
+  op.gradient = gradient;
+  op.twin = "torch.matmul(x[0], x[1])";
+  op.samples = {
+      sample({5, 7}, {7, 3}),      sample({2, 5, 7}, {2, 7, 3}),  sample({2, 3, 5, 7}, {7, 4}),
+      sample({1, 1}, {1, 1}),      sample({0, 7}, {7, 3}),        sample({4, 0}, {0, 3}),
+      sample({0, 5, 7}, {7, 3}),   sample({64, 40}, {40, 33}),    sample({1, 20}, {20, 300}),
+      sample({29, 17}, {17, 128}), sample({3, 25, 9}, {3, 9, 40})};
+  return op;
+}
+
+}  // namespace trireme::ops

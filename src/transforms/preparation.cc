@@ -1,0 +1,118 @@
+#include "transforms/preparation.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "transforms/prune.h"
+
+namespace trireme::transforms {
+namespace {
+
+using Values = std::unordered_set<const ir::Value*>;
+
+bool is_larger(const ir::Value* result, const ir::Value* operand) {
+  const Dim a = product(result->type.shape), b = product(operand->type.shape);
+  return !a.is_constant() || !b.is_constant() || a.constant() > b.constant();
+}
+
+// Whether every run computes the same as long as the operands are the same, and less than is read.
+bool is_steady(const ir::Op& op) {
+  using ir::Trait;
+  if (op.has(Trait::random) || op.has(Trait::side_effect) || !op.blocks.empty()) return false;
+  if (op.results.size() != 1 || !is_constant(op.result()->type.shape)) return false;
+  return !op.has(Trait::view) || !is_larger(op.result(), op.operands[0]);
+}
+
+class Finder {
+ public:
+  explicit Finder(const ir::Program& program) : program_(program) {
+    for (const auto& op : program.main().ops) {
+      if (!is_steady(*op)) continue;
+      const bool known = std::all_of(op->operands.begin(), op->operands.end(),
+                                     [&](const ir::Value* v) { return is_known(v); });
+      if (!known) continue;
+      known_.insert(op->result());
+      const bool reads = std::any_of(op->operands.begin(), op->operands.end(),
+                                     [&](const ir::Value* v) { return !is_number(v); });
+      if (!reads) numbers_.insert(op->result());
+    }
+  }
+
+  // The last known values: those that what is not known reads.
+  std::vector<const ir::Value*> wanted() const {
+    Values read;
+    for (const auto& op : program_.main().ops) {
+      if (op->results.size() == 1 && known_.contains(op->result())) continue;
+      for (const ir::Value* operand : op->operands) read.insert(operand);
+    }
+    std::vector<const ir::Value*> values;
+    for (const auto& op : program_.main().ops) {
+      if (op->results.empty() || !read.contains(op->result())) continue;
+      const ir::Value* value = op->result();
+      if (!known_.contains(value) || numbers_.contains(value) || costs_nothing(*op)) continue;
+      values.push_back(value);
+    }
+    return values;
+  }
+
+ private:
+  bool is_known(const ir::Value* value) const {
+    return value->kind == ir::ValueKind::parameter || known_.contains(value);
+  }
+  bool is_number(const ir::Value* value) const { return numbers_.contains(value); }
+  // Another shape of a parameter's own memory.
+  static bool costs_nothing(const ir::Op& op) {
+    return op.name() == "reshape" && op.operands[0]->producer == nullptr;
+  }
+
+  const ir::Program& program_;
+  Values known_;    // depend on parameters alone, or on nothing
+  Values numbers_;  // depend on nothing
+};
+
+std::string free_name(const ir::Program& program) {
+  for (int i = 0;; ++i) {
+    std::string name = "prepared_" + std::to_string(i);
+    if (program.find_parameter(name) == nullptr) return name;
+  }
+}
+
+}  // namespace
+
+Preparation split_preparation(ir::Program& program) {
+  Preparation preparation;
+  const std::vector<const ir::Value*> wanted = Finder(program).wanted();
+  if (wanted.empty()) return preparation;
+
+  std::unordered_map<const ir::Value*, std::size_t> position;  // of the op that makes it
+  const auto& ops = program.main().ops;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (!ops[i]->results.empty()) position[ops[i]->result()] = i;
+  }
+  preparation.program = program.clone();
+  preparation.program->name += "_preparation";
+  ir::Block& block = preparation.program->main();
+  block.results.clear();
+  std::unordered_map<const ir::Value*, ir::Value*> prepared;
+  for (const ir::Value* value : wanted) {
+    block.results.push_back(block.ops[position.at(value)]->result());
+    std::string name = free_name(program);
+    prepared[value] =
+        program.add_parameter(name, value->type, Initializer{}, false, value->producer->location);
+    preparation.names.push_back(std::move(name));
+  }
+  prune(*preparation.program,
+        {.keep_side_effects = false, .drop_inputs = true, .drop_parameters = true});
+
+  for (const auto& op : ops) {
+    for (ir::Value*& operand : op->operands) {
+      const auto found = prepared.find(operand);
+      if (found != prepared.end()) operand = found->second;
+    }
+  }
+  prune(program, {.keep_side_effects = false, .drop_inputs = true, .drop_parameters = true});
+  return preparation;
+}
+
+}  // namespace trireme::transforms
