@@ -35,13 +35,16 @@ Value embedding(const Value& ids, EmbeddingOptions options, SourceLocation where
   check(layer, ids, options);
   const Value weight = layer.parameter("weight", f32, {options.rows, options.width},
                                        table_init(options), true, options.weight_settings);
-  const Value rows = gather(weight, check_indices(ids, {.size = options.rows}),
-                            {.sparse_gradient = options.sparse_gradient});
-  if (!options.padding_row) return rows;
+  const Value checked = check_indices(ids, {.size = options.rows});
+  if (!options.padding_row) {
+    return gather(weight, checked, {.sparse_gradient = options.sparse_gradient});
+  }
   const Value is_padding = equal(ids, static_cast<double>(*options.padding_row));
-  const Value zeros =
-      layer.make("constant", {{"dtype", f32}, {"shape", rows.shape()}, {"value", 0.0}});
-  return select(spread(is_padding, rows, axes_but(ids.rank(), rows.rank())), zeros, rows);
+  // In a list of rows -1 names none, so that padding is not even summed up.
+  const Value named =
+      !options.sparse_gradient ? checked : select(is_padding, -1.0, cast(checked, {.dtype = i64}));
+  const Value rows = gather(weight, named, {.sparse_gradient = options.sparse_gradient});
+  return select(spread(is_padding, rows, axes_but(ids.rank(), rows.rank())), 0.0, rows);
 }
 
 }  // namespace trireme::nn

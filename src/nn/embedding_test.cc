@@ -4,6 +4,7 @@
 
 #include "nn/running_test.h"
 #include "nn/updates.h"
+#include "transforms/autodiff.h"
 
 namespace trireme::nn {
 namespace {
@@ -59,6 +60,23 @@ TEST(Embedding, MistakesNameTheLayer) {
               testing::AllOf(HasSubstr("words: ids are integers, not f32"), HasSubstr("cast")));
   EXPECT_THAT(error_of([&] { embedding(ids, {.rows = 2, .width = 2, .padding_row = 2}); }),
               HasSubstr("padding_row 2 is outside [0, 2)"));
+}
+
+TEST(Embedding, PaddingIsInNoListOfRows) {
+  Program program;
+  const Value ids = program.input("ids", u8, {4});
+  const Value x = embedding(
+      ids, {.rows = 4, .width = 1, .sparse_gradient = true, .padding_row = 1, .name = "words"});
+  const Value weight = program.find("words.weight");
+  const auto gradient = transforms::gradients_by_rows(sum(x * x).get(), {weight.get()})[0];
+  RefTensors values = first_values(program);
+  values["words.weight"] = tensor({4, 1}, {5, 0, 7, 8});
+  const RefTensors inputs = {{"ids", tensor({4}, {1, 3, 1, 0})}};
+  EXPECT_EQ(run(program, x, inputs, values).data, (std::vector<double>{0, 8, 0, 5}));
+  EXPECT_EQ(run(program, Value(gradient.rows), inputs, values).data,
+            (std::vector<double>{-1, 3, -1, 0}));
+  EXPECT_EQ(run(program, Value(gradient.values), inputs, values).data,
+            (std::vector<double>{0, 16, 0, 10}));
 }
 
 // A table [4, 2] whose row-sparse gradient is fed: values for rows 2, 0, 2 and none.

@@ -1,5 +1,6 @@
 #include "transforms/autodiff.h"
 
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -48,6 +49,16 @@ ir::Value* filled(ir::Program& program, const ir::Type& type, double value,
       ->result();
 }
 
+// A list of rows as a dense gradient of `type`. Negative rows are none.
+trireme::Value scattered(const trireme::Value& rows, const trireme::Value& values,
+                         const ir::Type& type) {
+  std::vector<std::int64_t> axes(static_cast<std::size_t>(rows.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  const trireme::Value is_none =
+      broadcast(rows < 0.0, {.shape = values.shape(), .axes = std::move(axes)});
+  return scatter_add(maximum(rows, 0.0), select(is_none, 0.0, values), {.rows = {type.shape[0]}});
+}
+
 class Context final : public ir::GradientContext {
  public:
   Context(const ir::Op& op, const ValueSet& wanted, Gradients& gradients)
@@ -88,7 +99,7 @@ class Context final : public ir::GradientContext {
     const ir::Value* operand = op_.operands[static_cast<std::size_t>(i)];
     const auto found = by_rows_.find(operand);
     if (found == by_rows_.end()) {
-      give(i, scatter_add(rows, values, {.rows = {operand->type.shape[0]}}));
+      give(i, scattered(rows, values, operand->type));
     } else {
       found->second.push_back(as_list(rows, values));
     }
@@ -193,9 +204,7 @@ Gradient collect(ir::Value* value, const Gradients& gradients, const ir::Locatio
                             by_rows->second.front().rows.get()->producer->location);
   const Rows joined = join(by_rows->second);
   if (dense == gradients.dense.end()) return {joined.values.get(), joined.rows.get()};
-  const trireme::Value scattered =
-      scatter_add(joined.rows, joined.values, {.rows = {value->type.shape[0]}});
-  return {(dense->second + scattered).get()};
+  return {(dense->second + scattered(joined.rows, joined.values, value->type)).get()};
 }
 
 std::vector<Gradient> collect_all(ir::Value* loss, const std::vector<ir::Value*>& wanted,

@@ -88,6 +88,17 @@ TEST(RowSparseGradients, BecomeDenseBesideAnotherUse) {
   }
 }
 
+TEST(RowSparseGradients, LeaveNegativeRowsOutInEitherForm) {
+  Lookups l;
+  const Value named = select(equal(l.a, 1.0), -1.0, l.a);  // 4, -1, -1, 0
+  const Value x = l.look_up(named);
+  const std::vector<double> dense = l.value(gradients(sum(x * x).get(), {l.table.get()})[0]);
+  EXPECT_EQ(dense, (std::vector<double>{2, 4, 0, 0, 0, 0, 0, 0, 18, 20, 0, 0}));
+  const Gradient both = l.gradient_of(sum(x * x) + sum(l.table));
+  EXPECT_EQ(both.rows, nullptr);
+  EXPECT_EQ(l.value(both.values), (std::vector<double>{3, 5, 1, 1, 1, 1, 1, 1, 19, 21, 1, 1}));
+}
+
 TEST(RowSparseGradients, AreForParametersOnly) {
   Lookups l;
   const Value moved = l.table * 2.0;

@@ -143,6 +143,13 @@ void add_embeddings(std::vector<Case>& cases) {
       "embedding with padding", {ids},
       [](auto& x) { return nn::embedding(x[0], {.rows = 6, .width = 5, .padding_row = 2}); },
       "F.embedding(x[0], x[1] * (torch.arange(6) != 2)[:, None])"));
+  cases.push_back(layer(
+      "embedding sparse with padding", {ids},
+      [](auto& x) {
+        return nn::embedding(x[0],
+                             {.rows = 6, .width = 5, .sparse_gradient = true, .padding_row = 2});
+      },
+      "F.embedding(x[0], x[1] * (torch.arange(6) != 2)[:, None])"));
 }
 
 void add_normalisations(std::vector<Case>& cases) {
