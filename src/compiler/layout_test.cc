@@ -11,7 +11,7 @@
 namespace trireme::compiler {
 namespace {
 
-// Steps that do nothing but transpose in the training of `output`.
+// Steps that do nothing but transpose images in the training of `output`.
 int transposes_in_training(const Program& program, const Value& output) {
   const Value loss = sum(output * output);
   std::vector<ir::Value*> wanted;
@@ -25,7 +25,11 @@ int transposes_in_training(const Program& program, const Value& output) {
   const auto codegen = codegen::make_interpreter();
   const auto plan = compile(program.ir(), fetches, *codegen, {.training = true, .updates = true});
   int count = 0;
-  for (const plan::Step& step : plan->steps) count += step.name.ends_with(": transpose");
+  for (const plan::Step& step : plan->steps) {
+    const plan::Buffer& written = plan->buffers[static_cast<std::size_t>(step.writes.front())];
+    const bool images = !is_constant(written.shape);  // weights may be prepared
+    count += images && step.name.ends_with(": transpose");
+  }
   return count;
 }
 
