@@ -46,7 +46,8 @@ FLOORS = [
 PUBLIC_HEADERS = {
     "augment": "data", "dtype": "base", "error": "base", "export": "base", "shape": "base", "tensor": "base",
     "program": "ir", "ops": "ir",
-    "functions": "nn", "loss": "nn", "nn": "nn", "optimizer": "nn",
+    "attention": "nn", "convolution": "nn", "functions": "nn", "loss": "nn", "models": "nn", "nn": "nn",
+    "optimizer": "nn",
     "data": "data", "image": "data", "known_data": "data", "readers": "data",
     "inference": "inference",
     "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "metrics": "session", "saved_model": "session", "session": "session",

@@ -97,7 +97,8 @@ void eval(const Arguments& arguments) {
   for (tr::data::Batch& batch : batches.epoch(0)) {
     const tr::Tensor& target = target_of(model, batch);
     const tr::Tensor output = model.predict(inputs_of(model, batch)).at(0);
-    classifies = target.dtype() == tr::i64;
+    // One score for an example answers yes or no, whatever dtype the answer has.
+    classifies = target.dtype() == tr::i64 && output.rank() == 2 && output.dim(1) > 1;
     if (classifies) add_classes(output, target, totals);
     else add_numbers(output, target, totals);
     totals.examples += target.dim(0);

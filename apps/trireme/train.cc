@@ -43,12 +43,17 @@ void draw_sheet(tr::Job& job, const std::string& path) {
              test.class_names());
 }
 
+// The number that says most of the job first, then what else [train] metrics asks for.
 void print_results(tr::Job& job, const tr::Metrics& metrics) {
-  if (!job.classifies()) {
+  const std::string first = metrics.has("accuracy") ? "accuracy" : "mse";
+  if (first == "accuracy") {
+    std::printf("test accuracy: %.4f\n", metrics["accuracy"]);
+  } else {
     std::printf("test mse: %.6g\n", metrics.has("mse") ? metrics["mse"] : metrics["loss"]);
-    return;
   }
-  std::printf("test accuracy: %.4f\n", metrics["accuracy"]);
+  for (const auto& [name, value] : metrics.numbers()) {
+    if (name != "loss" && name != first) std::printf("test %s: %.6g\n", name.c_str(), value);
+  }
   if (metrics.tensors().empty()) return;
   std::printf(
       "\nconfusion matrix: rows are true classes, columns predicted ones\n%s\n",

@@ -4,14 +4,15 @@
 // checkpoint is for going on (Trainer::resume); to deploy a model, save it.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace trireme {
 
 // A number of the validation to watch.
 struct Watch {
-  std::string metric = {};     // "loss" or a metric's name; empty: nothing is watched
-  bool larger_better = false;  // as accuracy, unlike a loss
+  std::string metric = {};  // "loss" or the name of a metric that is one number; empty: none
+  std::optional<bool> larger_better = {};  // as accuracy, unlike a loss; not set: the metric knows
 };
 
 struct CheckpointOptions {

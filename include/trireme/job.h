@@ -55,9 +55,9 @@ class TRIREME_API Job {
 
   Program& program();  // with gradients and updates once trainer() was called
   Trainer& trainer();
-  Value output();     // what is predicted: probabilities of classes, or numbers
-  bool classifies();  // the loss is cross entropy
-  std::string input_name();
+  Value output();            // what is predicted: probabilities, or numbers
+  bool classifies();         // the loss is cross entropy
+  std::string input_name();  // the first, where the model takes many columns
   std::string target_name();
   SaveOptions save_options();
 

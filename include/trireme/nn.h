@@ -106,6 +106,24 @@ struct LinearOptions {
 TRIREME_API Value linear(const Value& x, LinearOptions options,
                          SourceLocation where = SourceLocation::current());
 
+struct EmbeddingOptions {
+  std::int64_t rows = 0;   // required: ids are in [0, rows)
+  std::int64_t width = 0;  // required
+  std::optional<Initializer> weight_init =
+      {};  // normal(0, 1 / sqrt(width)): rows of length about 1
+  // The gradient is a list of the rows that a step looked up, and optimizers update these alone
+  // (trireme/optimizer.h): what a step costs does not depend on `rows`.
+  bool sparse_gradient = false;
+  // This row is zero and stays so: what it is looked up for gives zeros and no gradient.
+  std::optional<std::int64_t> padding_row = {};
+  ParameterSettings weight_settings = {};
+  std::string name = {};
+};
+// Rows of the table weight [rows, width] by integer ids of any shape: the ids' shape and [width]. An
+// id outside [0, rows) is Error(data) when it runs, naming it, the layer and the caller's line.
+TRIREME_API Value embedding(const Value& ids, EmbeddingOptions options,
+                            SourceLocation where = SourceLocation::current());
+
 // Height and width: one number stands for both.
 struct Pair {
   std::int64_t height = 1, width = 1;
@@ -160,6 +178,13 @@ TRIREME_API Value avg_pool(const Value& x, PoolOptions options,
                            SourceLocation where = SourceLocation::current());
 // [batch, channels, height, width] to [batch, channels].
 TRIREME_API Value global_avg_pool(const Value& x, SourceLocation where = SourceLocation::current());
+TRIREME_API Value global_max_pool(const Value& x, SourceLocation where = SourceLocation::current());
+// Pooling to an image of `size`: row i is made of the rows from floor(i * height / size) to, not
+// with, ceil((i + 1) * height / size), and columns likewise. Neighbours may share rows.
+TRIREME_API Value adaptive_avg_pool(const Value& x, Pair size,
+                                    SourceLocation where = SourceLocation::current());
+TRIREME_API Value adaptive_max_pool(const Value& x, Pair size,
+                                    SourceLocation where = SourceLocation::current());
 
 // All axes but the first become one.
 TRIREME_API Value flatten(const Value& x, SourceLocation where = SourceLocation::current());
@@ -185,6 +210,26 @@ struct LayerNormOptions {
 TRIREME_API Value layer_norm(const Value& x, LayerNormOptions options = {},
                              SourceLocation where = SourceLocation::current());
 
+struct GroupNormOptions {
+  std::int64_t groups = 0;  // required: the channels are divided into so many
+  double epsilon = 1e-5;
+  bool affine = true;  // with parameters weight and bias [channels]
+  std::string name = {};
+};
+// (x - mean) / sqrt(variance + epsilon) for every example and group of neighbouring channels, axis
+// 1 of x, in training and inference alike: Wu and He 2018.
+TRIREME_API Value group_norm(const Value& x, GroupNormOptions options,
+                             SourceLocation where = SourceLocation::current());
+
+struct InstanceNormOptions {
+  double epsilon = 1e-5;
+  bool affine = false;
+  std::string name = {};
+};
+// group_norm with a group for every channel, for x with axes behind it: Ulyanov et al. 2016.
+TRIREME_API Value instance_norm(const Value& x, InstanceNormOptions options = {},
+                                SourceLocation where = SourceLocation::current());
+
 struct DropoutOptions {
   double rate = 0.5;  // in [0, 1)
 };
@@ -192,5 +237,33 @@ struct DropoutOptions {
 // 1 - rate; in inference x.
 TRIREME_API Value dropout(const Value& x, DropoutOptions options = {},
                           SourceLocation where = SourceLocation::current());
+
+struct PreluOptions {
+  bool per_channel = false;  // a slope for each channel, axis 1, or one for all
+  double slope = 0.25;       // at first
+  ParameterSettings weight_settings = {};
+  std::string name = {};
+};
+// x, or weight * x where x < 0, with the slopes as parameter weight [1] or [channels]: He et al.
+// 2015.
+TRIREME_API Value prelu(const Value& x, PreluOptions options = {},
+                        SourceLocation where = SourceLocation::current());
+
+struct MaxoutOptions {
+  std::int64_t pieces = 2;
+  int axis = 1;  // of the channels, or features
+};
+// The largest of every `pieces` neighbours along the axis, which becomes as much shorter:
+// Goodfellow et al. 2013.
+TRIREME_API Value maxout(const Value& x, MaxoutOptions options = {},
+                         SourceLocation where = SourceLocation::current());
+
+struct CosineOptions {
+  int axis = -1;
+  double epsilon = 1e-8;  // shorter vectors count as so long
+};
+// sum(a * b) / (|a| |b|) along the axis, for a and b of one type.
+TRIREME_API Value cosine_similarity(const Value& a, const Value& b, CosineOptions options = {},
+                                    SourceLocation where = SourceLocation::current());
 
 }  // namespace trireme::nn

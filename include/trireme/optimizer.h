@@ -87,6 +87,13 @@ struct Clip {
 // The optimizers. g is the gradient, p the parameter, m and v start at zero; what is not said to be
 // a product of matrices works element by element. weight_decay adds weight_decay * p to g (L2
 // regularisation), where nothing else is said. Each parameter is updated by one fused kernel.
+//
+// A table whose gradient is row-sparse (nn::embedding with sparse_gradient) is updated lazily: the
+// rows that a step looked up follow the rule, with t the number of the step; all others, and their m
+// and v, stay as they are. A step then costs what it touches, whatever the size of the table. SGD,
+// Adagrad and FTRL give what a dense gradient gives; the running means of the others stand still
+// where theirs would fade. What needs all rows in every step is refused for such a table: weight decay
+// and penalties (but FTRL's own), accumulation, averages, LAMB.
 
 // p -= rate * g: Robbins and Monro 1951.
 struct Sgd {
@@ -242,12 +249,22 @@ struct UpdateOptions {
 
 namespace nn {
 
+// A gradient by a parameter: of its type or, row-sparse, `values` [n, row...] for its rows `rows`,
+// i64 [n]. The values of a row named several times are added; a negative number names no row.
+struct Gradient {
+  Value values;
+  Value rows = {};
+};
+
 // Appends to the parameters' Program the ops that assign each its next value. gradients[i] belongs
 // to parameters[i]. State is kept in parameters that are not trained: "<name>.momentum",
 // "<name>.adam_m", "<name>.adam_v" and so on, and, where something depends on the step,
 // "optimizer.step". Call it once.
 // Parameters that are frozen stay as they are, without state.
-// Errors: usage, for options that make no sense.
+// Errors: usage, for options that make no sense, or that a row-sparse gradient cannot serve.
+TRIREME_API void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
+                               const std::vector<Gradient>& gradients,
+                               const UpdateOptions& options = {});
 TRIREME_API void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
                                const std::vector<Value>& gradients,
                                const UpdateOptions& options = {});

@@ -45,8 +45,8 @@ class TRIREME_API AveragedParameters {
 struct TrainerOptions {
   Value loss = {};  // a scalar, the mean over the batch
   Optimizer optimizer = {};
-  UpdateOptions updates = {};  // accumulation of gradients, averages, l1 and l2
-  std::vector<Metric> metrics = {};
+  UpdateOptions updates = {};        // accumulation of gradients, averages, l1 and l2
+  std::vector<Metric> metrics = {};  // training measures the means among them: docs/training.md
   int threads = 0;
   std::uint64_t seed = 1;
   // Training stops with Error(numeric) when the loss is NaN or infinite. With trace_nan the error
@@ -61,7 +61,7 @@ struct TrainerOptions {
 struct EpochReport {
   int epoch = 0;  // from 1
   int epochs = 0;
-  Metrics training;    // means over the epoch, while the parameters changed
+  Metrics training;    // means over the epoch, while the parameters changed; nothing else
   Metrics validation;  // empty without validation data
   double seconds = 0;  // of training, without validation
 };
@@ -83,6 +83,7 @@ struct FitOptions {
   // Without it a run folder that holds checkpoints is refused.
   bool resume = false;
 
+  // Callbacks; docs/training.md has their order and an example.
   std::function<bool(const EpochReport&)> after_epoch = {};             // false stops
   std::function<void(std::int64_t step, double loss)> after_step = {};  // steps of this fit, from 1
   std::function<void(std::int64_t step, const Metrics&)> after_evaluation = {};

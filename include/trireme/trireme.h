@@ -2,8 +2,10 @@
 
 // All of Trireme's public interface.
 
+#include "trireme/attention.h"
 #include "trireme/checkpoint.h"
 #include "trireme/compile.h"
+#include "trireme/convolution.h"
 #include "trireme/data.h"
 #include "trireme/error.h"
 #include "trireme/functions.h"
@@ -12,6 +14,7 @@
 #include "trireme/inspect.h"
 #include "trireme/job.h"
 #include "trireme/metrics.h"
+#include "trireme/models.h"
 #include "trireme/nn.h"
 #include "trireme/ops.h"
 #include "trireme/optimizer.h"

@@ -1,5 +1,7 @@
 #include "trireme/tensor.h"
 
+#include <sys/mman.h>
+
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -38,11 +40,23 @@ std::int64_t count_elements(const std::vector<std::int64_t>& shape, DType dtype)
 }
 
 constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::size_t kLarge = 2 * kHugePage;
+
+// Large tensors ask for huge pages: rows of a table are then found without walking page tables. Advice
+// only, and only for the pages that the tensor fills.
+void* take(std::size_t rounded) {
+  if (rounded < kLarge) return std::aligned_alloc(kAlignment, rounded);
+  void* memory = nullptr;
+  if (::posix_memalign(&memory, kHugePage, rounded) != 0) return nullptr;
+  ::madvise(memory, rounded / kHugePage * kHugePage, MADV_HUGEPAGE);
+  return memory;
+}
 
 std::shared_ptr<std::byte> allocate(std::size_t bytes) {
   if (bytes == 0) return nullptr;
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  void* memory = rounded >= bytes ? std::aligned_alloc(kAlignment, rounded) : nullptr;
+  void* memory = rounded >= bytes ? take(rounded) : nullptr;
   if (memory == nullptr) fail_io("out of memory: a tensor of " + std::to_string(bytes) + " bytes");
   return std::shared_ptr<std::byte>(static_cast<std::byte*>(memory),
                                     [](std::byte* p) { std::free(p); });

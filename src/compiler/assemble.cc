@@ -266,6 +266,8 @@ class Assembler {
       step.buffers.push_back(buffer_of(result));
       step.writes.push_back(buffer_of(result));
     }
+    // A library kernel with a side effect changes its parameter in place.
+    if (op.has(Trait::side_effect)) step.writes.push_back(buffer_of(op.operands[0]));
     plan_.steps.push_back(std::move(step));
   }
 

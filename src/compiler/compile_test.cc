@@ -162,6 +162,19 @@ TEST_P(CompileTest, SoftmaxIsOneKernel) {
   }
 }
 
+TEST_P(CompileTest, AColumnOfSingleNumbersIsWalkedByVectors) {
+  Program program("column");
+  const Value x = program.input("x", f32, {batch});
+  const Value table = program.parameter("table", f32, {10, 1});
+  const Value y = gather(table, cast(floor(abs(x) * 9.0), {.dtype = i64})) * 2.0;
+  const Value z = broadcast(x, {.shape = {1, batch, 1}, .axes = {1}}) + 1.0;
+  Twin twin(program, {y, z}, options());
+  for (const std::int64_t n : {0, 1, 7, 5000}) twin.check({{"batch", n}}, *codegen_, 1e-6);
+  for (const plan::Step& step : twin.plan().steps) {
+    EXPECT_EQ(step.trip.evaluate({{"batch", 4000}}), 1) << step.name;  // one block, not a row each
+  }
+}
+
 TEST_P(CompileTest, TrainsAPerceptron) {
   Program program("mlp");
   const Value x = program.input("x", f32, {batch, 19});

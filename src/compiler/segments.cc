@@ -32,6 +32,16 @@ void add_borders(const Op& op, const Domain& domain, std::vector<bool>& border, 
   border.assign(border.size(), true);
 }
 
+// A dimension of size 1 joins the one before it, or, in front, the one behind it: the column of a
+// table of single numbers is walked by vectors, not one row at a time.
+void join_ones(const Shape& shape, std::vector<bool>& border) {
+  bool in_front = true;  // nothing but ones so far
+  for (std::size_t i = 0; i + 1 < shape.size(); ++i) {
+    in_front = in_front && shape[i] == Dim(1);
+    if (in_front || shape[i + 1] == Dim(1)) border[i] = false;
+  }
+}
+
 }  // namespace
 
 std::vector<Segment> make_segments(const Group& group) {
@@ -41,6 +51,7 @@ std::vector<Segment> make_segments(const Group& group) {
   std::vector<bool> border(rank, false);
   bool reshapes = false;
   for (const Op* op : group.ops) add_borders(*op, domain, border, reshapes);
+  join_ones(domain.shape, border);
   bool any_border = domain.has_reduction;
   for (std::size_t i = 0; i + 1 < rank; ++i) {
     if (domain.reduced[i] != domain.reduced[i + 1]) border[i] = true;

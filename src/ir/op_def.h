@@ -55,6 +55,9 @@ class GradientContext {
   virtual trireme::Value gradient(int result = 0) const = 0;  // of the loss by result; never empty
   virtual bool wants(int operand) const = 0;  // false: nobody needs this operand's gradient
   virtual void give(int operand, trireme::Value gradient) = 0;  // adds to what was given before
+  // The same for a gradient that is zero but in some rows of axis 0: values[i] is added to that of
+  // row rows[i]. `rows` are integers, and the shape of `values` is theirs and that of a row.
+  virtual void give_rows(int operand, trireme::Value rows, trireme::Value values) = 0;
 };
 
 struct AttributeSpec {

@@ -7,14 +7,17 @@
 namespace trireme::kernels {
 
 std::unique_ptr<Prepared> prepare_gemm(const Call& call);
-std::unique_ptr<Prepared> prepare_conv2d_forward(const Call& call);
-std::unique_ptr<Prepared> prepare_conv2d_input_gradient(const Call& call);
-std::unique_ptr<Prepared> prepare_conv2d_weight_gradient(const Call& call);
+std::unique_ptr<Prepared> prepare_convolution(const Call& call);
+std::unique_ptr<Prepared> prepare_convolution_input_gradient(const Call& call);
+std::unique_ptr<Prepared> prepare_convolution_weight_gradient(const Call& call);
 std::unique_ptr<Prepared> prepare_scatter_add(const Call& call);
 std::unique_ptr<Prepared> prepare_scatter_add_nd(const Call& call);
 std::unique_ptr<Prepared> prepare_scatter_add_along_axis(const Call& call);
 std::unique_ptr<Prepared> prepare_cumsum(const Call& call);
 std::unique_ptr<Prepared> prepare_sort(const Call& call);
 std::unique_ptr<Prepared> prepare_argsort(const Call& call);
+std::unique_ptr<Prepared> prepare_assign_rows(const Call& call);
+std::unique_ptr<Prepared> prepare_check_indices(const Call& call);
+std::unique_ptr<Prepared> prepare_sum_rows(const Call& call);
 
 }  // namespace trireme::kernels

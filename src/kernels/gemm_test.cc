@@ -163,9 +163,9 @@ TEST(OnePool, LibrariesMakeNoThreads) {
   call.texts["layout"] = "nhwc";
   call.tensors = {
       {DType::f32, {16, 32, 32, 16}}, {DType::f32, {32, 16, 3, 3}}, {DType::f32, {16, 32, 32, 32}}};
-  run("conv2d_forward", call);
+  run("convolution", call);
   std::swap(call.tensors[1], call.tensors[2]);
-  run("conv2d_weight_gradient", call);
+  run("convolution_weight_gradient", call);
   EXPECT_EQ(threads_of_this_process(), before);
 }
 

@@ -35,8 +35,9 @@ class Prepared {
     return 0;
   }
   // tensors: one pointer per TensorDescription, which may be null if it has no elements; results
-  // overlap nothing. workspace: 64-byte aligned. Results are the same to the bit for any number of
-  // threads of `device`.
+  // overlap nothing. The kernel of an op with a side effect has none and changes its first tensor.
+  // workspace: 64-byte aligned. Results are the same to the bit for any number of threads of
+  // `device`.
   virtual void run(void* const* tensors, void* workspace, device::Device& device) = 0;
 };
 

@@ -14,11 +14,14 @@ struct Entry {
 
 constexpr Entry kTable[] = {
     {"argsort", prepare_argsort},
+    {"assign_rows", prepare_assign_rows},
+    {"check_indices", prepare_check_indices},
     {"cumsum", prepare_cumsum},
     {"scatter_add", prepare_scatter_add},
     {"scatter_add_along_axis", prepare_scatter_add_along_axis},
     {"scatter_add_nd", prepare_scatter_add_nd},
     {"sort", prepare_sort},
+    {"sum_rows", prepare_sum_rows},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,17 +39,18 @@ std::uint64_t stream_of(const std::string& name) {
 }
 
 using Numbers = std::vector<double>;
+using Span = std::span<double>;
 
-void fill_uniform(Numbers& v, const Random& random, double low, double high) {
+void fill_uniform(Span v, const Random& random, double low, double high) {
   for (std::size_t i = 0; i < v.size(); ++i) v[i] = low + (high - low) * random.uniform(i);
 }
 
-void fill_normal(Numbers& v, const Random& random, double mean, double stddev) {
+void fill_normal(Span v, const Random& random, double mean, double stddev) {
   for (std::size_t i = 0; i < v.size(); ++i) v[i] = mean + stddev * random.normal(i);
 }
 
 // Draws again from positions of the element's own: about 1 in 22 needs a second draw.
-void fill_truncated(Numbers& v, const Random& random, double mean, double stddev) {
+void fill_truncated(Span v, const Random& random, double mean, double stddev) {
   for (std::size_t i = 0; i < v.size(); ++i) {
     double z = 0;
     std::uint64_t again = 0;
@@ -60,7 +62,7 @@ void fill_truncated(Numbers& v, const Random& random, double mean, double stddev
 }
 
 // Gram-Schmidt, twice for accuracy, on the shorter side's vectors of normal numbers.
-void fill_orthogonal(Numbers& v, const Random& random, std::int64_t rows, double gain) {
+void fill_orthogonal(Span v, const Random& random, std::int64_t rows, double gain) {
   if (v.empty()) return;
   const auto r = static_cast<std::size_t>(rows);
   const std::size_t columns = v.size() / r;
@@ -87,7 +89,7 @@ void fill_orthogonal(Numbers& v, const Random& random, std::int64_t rows, double
 }
 
 // False if there is no initializer of that name.
-bool fill(Numbers& v, const Initializer& init, const std::vector<std::int64_t>& shape,
+bool fill(Span v, const Initializer& init, const std::vector<std::int64_t>& shape,
           const Random& random) {
   const Fans fans = fans_of(shape);
   const double gain = number(init, "gain", 1);
@@ -131,8 +133,10 @@ Tensor initialize(const ir::Parameter& parameter, std::uint64_t seed) {
   if (init.name != "constant" && !is_float(type.dtype)) {
     fail_usage(what + " is initialized by " + init.name + ", which makes floats");
   }
+  // Optimizers keep several tables of zeros beside a table.
+  if (init.name == "constant" && number(init, "value", 0) == 0) return Tensor(type.dtype, shape);
   Tensor wide(DType::f64, shape);
-  Numbers numbers(static_cast<std::size_t>(wide.elements()));
+  const Span numbers(wide.data<double>(), static_cast<std::size_t>(wide.elements()));
   if (!fill(numbers, init, shape, Random(seed, stream_of(parameter.name())))) {
     const std::string near =
         nearest(init.name, {"constant", "uniform", "normal", "truncated_normal", "xavier_uniform",
@@ -140,7 +144,13 @@ Tensor initialize(const ir::Parameter& parameter, std::uint64_t seed) {
     fail_usage(what + ": there is no initializer " + init.name +
                (near.empty() ? "" : "; did you mean " + near + "?"));
   }
-  std::copy(numbers.begin(), numbers.end(), wide.data<double>());
+  // Any initializer may leave one row at zero: the padding row of an embedding.
+  if (ir::has_attribute(init.attributes, "zero_row") && !shape.empty() && shape[0] > 0) {
+    const auto width = static_cast<std::ptrdiff_t>(numbers.size()) / shape[0];
+    const auto row = ir::get<std::int64_t>(init.attributes, "zero_row");
+    if (row < 0 || row >= shape[0]) fail_usage(what + " has no row " + std::to_string(row));
+    std::fill_n(numbers.begin() + row * width, width, 0.0);
+  }
   return wide.cast(type.dtype);
 }
 

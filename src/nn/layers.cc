@@ -1,59 +1,8 @@
-#include <algorithm>
 #include <string>
 
-#include "base/error.h"
-#include "nn/layer.h"
-#include "trireme/nn.h"
+#include "nn/windows.h"
 
 namespace trireme::nn {
-namespace {
-
-Initializer weight_init(const std::optional<Initializer>& given, const Activation& activation) {
-  if (given) return *given;
-  return activation ? kaiming_uniform() : xavier_uniform();
-}
-
-std::vector<std::int64_t> list(const Pair& pair) { return {pair.height, pair.width}; }
-
-// What makes the result ceil(size / stride) long.
-std::int64_t same_padding(std::int64_t size, std::int64_t kernel, std::int64_t stride,
-                          std::int64_t dilation) {
-  const std::int64_t windows = (size + stride - 1) / stride;
-  const std::int64_t span = dilation * (kernel - 1) + 1;
-  return std::max<std::int64_t>(0, (windows - 1) * stride + span - size);
-}
-
-std::vector<std::int64_t> padding_of(const Value& x, const Padding& padding, const Pair& kernel,
-                                     const Pair& stride, const Pair& dilation) {
-  if (!padding.same) return {padding.top, padding.bottom, padding.left, padding.right};
-  if (stride.height < 1 || stride.width < 1) return {0, 0, 0, 0};  // the op complains of the stride
-  const std::int64_t v =
-      same_padding(x.dim(2).constant(), kernel.height, stride.height, dilation.height);
-  const std::int64_t h =
-      same_padding(x.dim(3).constant(), kernel.width, stride.width, dilation.width);
-  return {v / 2, v - v / 2, h / 2, h - h / 2};
-}
-
-bool is_image(const Value& x) {
-  return x.rank() == 4 && x.dim(1).is_constant() && x.dim(2).is_constant() &&
-         x.dim(3).is_constant();
-}
-
-constexpr const char* kImageHint =
-    "reshape it to [batch, channels, height, width]; only the batch may be a symbol";
-
-void require_image(const Value& x, const char* what) {
-  if (!is_image(x)) fail_layer(what, "the input is no batch of images", kImageHint, x);
-}
-
-}  // namespace
-
-Padding::Padding(const char* word) : Padding(std::string(word)) {}
-Padding::Padding(const std::string& word) : same(word == "same") {
-  if (!same && word != "valid") {
-    fail_usage("padding is \"same\", \"valid\" or numbers, not \"" + word + "\"");
-  }
-}
 
 Value linear(const Value& x, LinearOptions options, SourceLocation where) {
   Layer layer(x, "linear", options.name, where);
@@ -70,61 +19,6 @@ Value linear(const Value& x, LinearOptions options, SourceLocation where) {
                             options.bias_settings);
   }
   return options.activation ? options.activation(y, where) : y;
-}
-
-Value conv2d(const Value& x, Conv2dOptions options, SourceLocation where) {
-  Layer layer(x, "conv2d", options.name, where);
-  layer.require(is_image(x), "the input is no batch of images", kImageHint);
-  layer.require(options.channels > 0, "channels must be at least 1", "{.channels = 32}");
-  layer.require(options.kernel.height > 0 && options.kernel.width > 0, "the kernel is empty");
-  const std::int64_t in = x.dim(1).constant();
-  layer.require(options.groups > 0 && in % options.groups == 0,
-                std::to_string(in) + " channels cannot be divided into " +
-                    std::to_string(options.groups) + " groups");
-  const Shape shape{options.channels, in / options.groups, options.kernel.height,
-                    options.kernel.width};
-  const Value weight = layer.parameter("weight", x.dtype(), shape,
-                                       weight_init(options.weight_init, options.activation), true,
-                                       options.weight_settings);
-  Value y = trireme::conv2d(
-      x, weight,
-      {.stride = list(options.stride),
-       .padding = padding_of(x, options.padding, options.kernel, options.stride, options.dilation),
-       .dilation = list(options.dilation),
-       .groups = options.groups});
-  if (options.bias) {
-    y = y + spread(layer.parameter("bias", x.dtype(), {options.channels}, options.bias_init, true,
-                                   options.bias_settings),
-                   y, {1});
-  }
-  return options.activation ? options.activation(y, where) : y;
-}
-
-Value max_pool(const Value& x, PoolOptions options, SourceLocation where) {
-  const At at(x, "max_pool", where);
-  require_image(x, "max_pool");
-  const Pair stride = options.stride.value_or(options.kernel);
-  return trireme::max_pool(x,
-                           {.kernel = list(options.kernel),
-                            .stride = list(stride),
-                            .padding = padding_of(x, options.padding, options.kernel, stride, 1)})
-      .front();
-}
-
-Value avg_pool(const Value& x, PoolOptions options, SourceLocation where) {
-  const At at(x, "avg_pool", where);
-  require_image(x, "avg_pool");
-  const Pair stride = options.stride.value_or(options.kernel);
-  return trireme::avg_pool(x, {.kernel = list(options.kernel),
-                               .stride = list(stride),
-                               .padding = padding_of(x, options.padding, options.kernel, stride, 1),
-                               .count_padding = options.count_padding});
-}
-
-Value global_avg_pool(const Value& x, SourceLocation where) {
-  const At at(x, "global_avg_pool", where);
-  require_image(x, "global_avg_pool");
-  return mean(x, {.axes = {2, 3}});
 }
 
 Value flatten(const Value& x, SourceLocation where) {
@@ -150,6 +44,56 @@ Value dropout(const Value& x, DropoutOptions options, SourceLocation where) {
                                       {"shape", x.shape()},
                                       {"stream", static_cast<std::int64_t>(stream >> 1)}});
   return when_training(x * mask * (1 / keep), x);
+}
+
+Value prelu(const Value& x, PreluOptions options, SourceLocation where) {
+  Layer layer(x, "prelu", options.name, where);
+  const bool each = options.per_channel;
+  layer.require(!each || (x.rank() >= 2 && x.dim(1).is_constant()),
+                "axis 1 of the input holds the channels, and their number is constant",
+                "one slope for all needs no channels: {.per_channel = false}");
+  const Value weight = layer.parameter("weight", x.dtype(), {each ? x.dim(1) : Dim(1)},
+                                       constant(options.slope), true, options.weight_settings);
+  const Value slope = each ? spread(weight, x, {1}) : weight;
+  return select(x < 0.0, x * slope, x);
+}
+
+Value maxout(const Value& x, MaxoutOptions options, SourceLocation where) {
+  const At at(x, "maxout", where);
+  const int axis = options.axis < 0 ? options.axis + x.rank() : options.axis;
+  if (axis < 0 || axis >= x.rank()) {
+    fail_layer("maxout", "there is no axis " + std::to_string(options.axis), "", x);
+  }
+  const Dim& size = x.dim(axis);
+  if (options.pieces < 1 || !size.is_constant() || size.constant() % options.pieces != 0) {
+    fail_layer("maxout",
+               "axis " + std::to_string(axis) + " of size " + size.str() +
+                   " cannot be divided into runs of " + std::to_string(options.pieces),
+               "pieces divides the number of channels", x);
+  }
+  Shape shape = x.shape();
+  const auto place = shape.begin() + axis;
+  *place = Dim(size.constant() / options.pieces);
+  shape.insert(place + 1, Dim(options.pieces));
+  return reduce_max(reshape(x, {.shape = shape}), {.axes = {axis + 1}});
+}
+
+// The square of epsilon bounds the squares of the lengths: a root of zero would have no gradient.
+Value cosine_similarity(const Value& a, const Value& b, CosineOptions options,
+                        SourceLocation where) {
+  const At at(a, "cosine_similarity", where);
+  const At at_b(b, "cosine_similarity", where);
+  if (a.shape() != b.shape() || a.dtype() != b.dtype() || !is_float(a.dtype())) {
+    fail_layer("cosine_similarity",
+               "two values of one type of floats are needed: " + a.str() + ", " + b.str(),
+               "cast or reshape one of them", a);
+  }
+  if (options.axis < -a.rank() || options.axis >= a.rank()) {
+    fail_layer("cosine_similarity", "there is no axis " + std::to_string(options.axis), "", a);
+  }
+  const auto total = [&](const Value& x) { return sum(x, {.axes = {options.axis}}); };
+  const double least = options.epsilon * options.epsilon;
+  return total(a * b) * rsqrt(maximum(total(a * a), least)) * rsqrt(maximum(total(b * b), least));
 }
 
 }  // namespace trireme::nn

@@ -1,3 +1,5 @@
+#include "nn/losses.h"
+
 #include "nn/layer.h"
 #include "trireme/nn.h"
 
@@ -39,7 +41,6 @@ Value log_softmax(const Value& x, int axis, SourceLocation where) {
 }  // namespace trireme
 
 namespace trireme::nn {
-namespace {
 
 void require_same(const char* what, const Value& x, const Value& target) {
   if (x.shape() == target.shape() && x.dtype() == target.dtype()) return;
@@ -47,7 +48,26 @@ void require_same(const char* what, const Value& x, const Value& target) {
              "reshape one of them; broadcasting would sum more differences than there are", x);
 }
 
-}  // namespace
+void require_labels(const char* what, const Value& logits, const Value& label) {
+  const int rank = logits.rank();
+  const Shape expected(logits.shape().begin(), logits.shape().end() - (rank > 0 ? 1 : 0));
+  if (rank > 0 && is_integer(label.dtype()) && label.shape() == expected) return;
+  fail_layer(
+      what, "logits [..., classes] need integer labels [...]: " + logits.str() + ", " + label.str(),
+      label.rank() == rank ? "reshape the labels to " + str(expected) : "", logits);
+}
+
+void require_option(bool holds, const char* what, const std::string& message, const Value& x) {
+  if (!holds) fail_layer(what, message, "", x);
+}
+
+Value label_mask(At& at, const Value& logits, const Value& label) {
+  const int rank = logits.rank();
+  const std::int64_t last = rank - 1;
+  const Value classes =
+      at.make("iota", {{"axis", last}, {"dtype", label.dtype()}, {"shape", logits.shape()}});
+  return equal(spread(label, logits, axes_but(rank - 1, rank)), classes);
+}
 
 // A comparison with the class numbers picks the label's logarithm: no gather, and no scatter in the
 // gradient, which stays one fused kernel.
@@ -55,24 +75,14 @@ Value cross_entropy(const Value& logits, const Value& label, CrossEntropyOptions
                     SourceLocation where) {
   At at(logits, "cross_entropy", where);
   const At at_label(label, "cross_entropy", where);
-  const int rank = logits.rank();
-  const Shape expected(logits.shape().begin(), logits.shape().end() - (rank > 0 ? 1 : 0));
-  if (rank == 0 || !is_integer(label.dtype()) || label.shape() != expected) {
-    fail_layer(
-        "cross_entropy",
-        "logits [..., classes] need integer labels [...]: " + logits.str() + ", " + label.str(),
-        label.rank() == rank ? "reshape the labels to " + str(expected) : "", logits);
-  }
+  require_labels("cross_entropy", logits, label);
   const double smoothing = options.label_smoothing;
   if (!(smoothing >= 0 && smoothing < 1)) {
     fail_layer("cross_entropy", "label_smoothing must be in [0, 1)", "", logits);
   }
-  const std::int64_t last = rank - 1;
+  const std::int64_t last = logits.rank() - 1;
   const Value logs = log_softmax(logits, -1, where);
-  const Value classes =
-      at.make("iota", {{"axis", last}, {"dtype", label.dtype()}, {"shape", logits.shape()}});
-  const Value is_label = equal(spread(label, logits, axes_but(rank - 1, rank)), classes);
-  const Value picked = sum(select(is_label, logs, 0.0), {.axes = {last}});
+  const Value picked = sum(select(label_mask(at, logits, label), logs, 0.0), {.axes = {last}});
   if (smoothing == 0) return -picked;
   return picked * (smoothing - 1) - mean(logs, {.axes = {last}}) * smoothing;
 }

@@ -24,7 +24,49 @@ void follow(const Value& running, const Value& now, double momentum) {
   assign(running, when_training(next, running));
 }
 
+// The mean over the axes behind the channels and over each group's channels, for every channel.
+Value group_mean(const Value& x, std::int64_t groups) {
+  const std::vector<std::int64_t> window = axes_but(0, x.rank());
+  Value each = x.rank() == 2 ? x : mean(x, {.axes = {window.begin() + 1, window.end()}});
+  const std::int64_t channels = x.dim(1).constant();
+  if (channels == groups) return each;
+  const Shape grouped{x.dim(0), groups, channels / groups};
+  each = reshape(each, {.shape = grouped});
+  each = broadcast(mean(each, {.axes = {2}}), {.shape = grouped, .axes = {0, 1}});
+  return reshape(each, {.shape = {x.dim(0), channels}});
+}
+
+// Only means over the window touch the images, so that these may be stored in any layout.
+Value normalise_groups(Layer& layer, const Value& x, std::int64_t groups, double epsilon,
+                       bool affine) {
+  const Value d = x - spread(group_mean(x, groups), x, {0, 1});
+  Value y = d * spread(rsqrt(group_mean(d * d, groups) + epsilon), x, {0, 1});
+  if (!affine) return y;
+  const Shape channels{x.dim(1)};
+  y = y * spread(layer.parameter("weight", x.dtype(), channels, ones()), x, {1});
+  return y + spread(layer.parameter("bias", x.dtype(), channels, zeros()), x, {1});
+}
+
 }  // namespace
+
+Value group_norm(const Value& x, GroupNormOptions options, SourceLocation where) {
+  Layer layer(x, "group_norm", options.name, where);
+  layer.require(x.rank() >= 2 && x.dim(1).is_constant(),
+                "axis 1 of the input holds the channels, and their number is constant");
+  layer.require(options.groups > 0 && x.dim(1).constant() % options.groups == 0,
+                x.dim(1).str() + " channels cannot be divided into " +
+                    std::to_string(options.groups) + " groups",
+                "{.groups = 8}, which divides the number of channels");
+  return normalise_groups(layer, x, options.groups, options.epsilon, options.affine);
+}
+
+Value instance_norm(const Value& x, InstanceNormOptions options, SourceLocation where) {
+  Layer layer(x, "instance_norm", options.name, where);
+  layer.require(x.rank() >= 3 && x.dim(1).is_constant(),
+                "the input needs axes behind the channels, axis 1, whose number is constant",
+                "rows of features are normalised by layer_norm");
+  return normalise_groups(layer, x, x.dim(1).constant(), options.epsilon, options.affine);
+}
 
 Value batch_norm(const Value& x, BatchNormOptions options, SourceLocation where) {
   Layer layer(x, "batch_norm", options.name, where);

@@ -92,10 +92,46 @@ void regularise(const Options& options, const UpdateOptions& all, Slot& slot) {
   if (l1 != 0) slot.g = slot.g + sign(slot.p) * l1;
 }
 
+// What all rows of the parameter would be needed for in every step. Errors: usage.
+template <class Options>
+void check_sparse(const Options& options, const UpdateOptions& all, const Slot& slot) {
+  const std::string& name = slot.parameter.get()->name;
+  const ParameterSettings& own = slot.settings;
+  const auto refuse = [&](bool holds, const std::string& what, const std::string& hint) {
+    if (!holds) return;
+    fail_usage("optimizer: the gradient of " + name + " is row-sparse, and " + what +
+               " would touch all its rows in every step\n  hint   " + hint +
+               "sparse_gradient = false gives it a dense gradient");
+  };
+  const double global = all.l1 + all.l2;
+  bool decays = false;
+  if constexpr (requires { options.weight_decay; }) decays = options.weight_decay != 0;
+  refuse((global != 0 || decays) && own.weight_decay != 0, "weight decay or an l1 or l2 penalty",
+         "configure(\"" + name + "\", {.weight_decay = 0}) leaves the table out of it; ");
+  refuse(own.l1 != 0 || own.l2 != 0, "its own l1 or l2", "");
+  refuse(all.accumulate > 1, "accumulating gradients", "");
+  refuse(all.average.kind != Average::Kind::none, "averaging parameters", "");
+  refuse(is_one_of<Options, Lamb>, "LAMB's length of the parameter", "take Adam; ");
+}
+
+Slot slot_of(ir::Program& program, const Value& parameter, const Gradient& gradient) {
+  const ParameterSettings& settings = program.parameter_of(parameter.get()).settings;
+  if (!gradient.rows) return {parameter, gradient.values, settings, parameter};
+  const std::vector<Value> sums = sum_rows(gradient.rows, gradient.values);
+  return {gather(parameter, sums[0]), sums[1], settings, parameter, sums[0]};
+}
+
 }  // namespace
 
 void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
                    const std::vector<Value>& gradients, const UpdateOptions& options) {
+  std::vector<Gradient> dense;
+  for (const Value& gradient : gradients) dense.push_back({gradient});
+  apply_updates(optimizer, parameters, dense, options);
+}
+
+void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
+                   const std::vector<Gradient>& gradients, const UpdateOptions& options) {
   if (parameters.empty()) return;
   if (parameters.size() != gradients.size()) {
     fail_usage("apply_updates: there must be one gradient for each parameter");
@@ -112,15 +148,15 @@ void apply_updates(const Optimizer& optimizer, const std::vector<Value>& paramet
         const Updates updates(program, rule.learning_rate, options, counts_steps<Rule>);
         std::vector<Slot> slots;
         for (std::size_t i = 0; i < parameters.size(); ++i) {
-          Slot slot{parameters[i], gradients[i],
-                    program.parameter_of(parameters[i].get()).settings};
-          if (slot.settings.frozen) continue;
+          if (program.parameter_of(parameters[i].get()).settings.frozen) continue;
+          Slot slot = slot_of(program, parameters[i], gradients[i]);
+          if (slot.rows) check_sparse(rule, options, slot);
           updates.accumulate(slot);
           slots.push_back(std::move(slot));
         }
         clip(slots, rule.clip);
         for (Slot& slot : slots) {
-          const ir::Location& made = program.parameter_of(slot.p.get()).location;
+          const ir::Location& made = program.parameter_of(slot.parameter.get()).location;
           location = {made.file, made.line, kLayer + ("/" + made.layer)};
           regularise(rule, options, slot);
           update(rule, updates, slot);

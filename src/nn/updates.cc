@@ -57,9 +57,11 @@ Value Updates::decayed(const Slot& slot, double weight_decay) const {
 }
 
 Value Updates::state(const Slot& slot, const char* suffix, double initial) const {
-  const ir::Parameter& parameter = program_.parameter_of(slot.p.get());
-  return Value(program_.add_parameter(parameter.name() + "." + suffix, slot.p.get()->type,
-                                      constant(initial), /*trainable=*/false, parameter.location));
+  const ir::Parameter& parameter = program_.parameter_of(slot.parameter.get());
+  const Value state(program_.add_parameter(parameter.name() + "." + suffix, parameter.value->type,
+                                           constant(initial), /*trainable=*/false,
+                                           parameter.location));
+  return slot.rows ? gather(state, slot.rows) : state;
 }
 
 void Updates::accumulate(Slot& slot) const {
@@ -70,8 +72,15 @@ void Updates::accumulate(Slot& slot) const {
   assign(sum, select(due_, zero_like(next), next));
 }
 
+// Rows go back to where they were gathered.
 void Updates::set(const Value& state, const Value& next) const {
-  assign(state, due_ ? select(due_, next, state) : next);
+  const Value value = due_ ? select(due_, next, state) : next;
+  const ir::Op* op = state.get()->producer;
+  if (op == nullptr) {
+    assign(state, value);
+  } else {
+    assign_rows(Value(op->operands[0]), Value(op->operands[1]), value);
+  }
 }
 
 void Updates::set_parameter(const Slot& slot, const Value& next) const {

@@ -11,10 +11,14 @@
 
 namespace trireme::nn {
 
-// One parameter and its gradient on the way.
+// One parameter and its gradient on the way. Where the gradient is row-sparse, p and g are the rows
+// that it names, each once, and what a rule makes of them is written back to these rows alone: the
+// rules know nothing of it.
 struct Slot {
   Value p, g;
   ParameterSettings settings;
+  Value parameter;  // p is it, or rows of it
+  Value rows = {};  // which ones, i64 [n]; -1 stands for none. Empty: all
 };
 
 // The step, its learning rate, and state beside parameters.
@@ -33,7 +37,7 @@ class Updates {
   Value decayed(const Slot& slot, double weight_decay) const;
   Value step_number() const { return number_; }  // of the update, from 1, f64
 
-  // State beside the parameter, of its type, at first `initial`.
+  // State beside the parameter, of its type, at first `initial`: all of it, or the slot's rows.
   Value state(const Slot& slot, const char* suffix, double initial = 0) const;
   // The mean of the gradients since the last update in place of the gradient.
   void accumulate(Slot& slot) const;

@@ -3,21 +3,20 @@
 #include <algorithm>
 
 namespace trireme::ops {
+namespace {
 
-Convolution convolution_of(const Attributes& attributes, const Shape& weight) {
-  Convolution convolution{window_of(attributes), ir::get<std::int64_t>(attributes, "groups")};
-  require(convolution.groups > 0, "groups must be at least 1");
-  if (weight.size() == 4 && weight[2].is_constant() && weight[3].is_constant()) {
-    convolution.window.kernel = {weight[2].constant(), weight[3].constant()};
-  }
-  return convolution;
-}
+using Ints = std::vector<std::int64_t>;
 
+// TypeError unless the three could be operands and result of one convolution.
 void require_convolution(const Convolution& convolution, const Type& x, const Type& weight,
                          const std::string& x_text, const std::string& weight_text) {
-  require_image(x, x_text);
-  require(weight.rank() == 4 && is_constant(weight.shape) && weight.dtype == x.dtype,
-          weight_text + " is not a weight [K, C/groups, R, S] of the dtype of " + x_text);
+  const std::size_t axes = convolution.window.axes();
+  require_image(x, x_text, axes);
+  require(weight.rank() == static_cast<int>(2 + axes) && is_constant(weight.shape) &&
+              weight.dtype == x.dtype,
+          weight_text + " is not a weight " +
+              (axes == 3 ? "[K, C/groups, Q, R, S]" : "[K, C/groups, R, S]") + " of the dtype of " +
+              x_text);
   const std::int64_t channels = weight.shape[1].constant() * convolution.groups;
   require(x.shape[1] == Dim(channels),
           "the channels differ: " + x_text + ", while " + weight_text + " with groups = " +
@@ -26,7 +25,8 @@ void require_convolution(const Convolution& convolution, const Type& x, const Ty
   require(weight.shape[0].constant() % convolution.groups == 0,
           "the out channels of " + weight_text + " cannot be divided into " +
               std::to_string(convolution.groups) + " groups");
-  require(weight.shape[2].constant() > 0 && weight.shape[3].constant() > 0,
+  require(std::all_of(weight.shape.begin() + 2, weight.shape.end(),
+                      [](const Dim& size) { return size.constant() > 0; }),
           weight_text + " has an empty window");
 }
 
@@ -35,6 +35,7 @@ Type result_type(const Convolution& convolution, const Type& x, const Type& weig
   return {x.dtype, windows_shape(x.shape, weight.shape[0], convolution.window, x_text), x.ragged};
 }
 
+// TypeError unless `y` is the type that x and weight give.
 void require_result(const Convolution& convolution, const Type& x, const Type& weight,
                     const Type& y, const std::string& y_text) {
   const Type expected = result_type(convolution, x, weight, x.str());
@@ -42,50 +43,132 @@ void require_result(const Convolution& convolution, const Type& x, const Type& w
           y_text + " is not the type of the convolution's result, " + expected.str());
 }
 
+std::vector<Type> type(const TypeContext& c, std::size_t axes) {
+  const Type& x = c.operands[0];
+  const Type& weight = c.operands[1];
+  const Convolution convolution = convolution_of(c.attributes, weight.shape, axes);
+  require_convolution(convolution, x, weight, c.operand_texts[0], c.operand_texts[1]);
+  return {result_type(convolution, x, weight, c.operand_texts[0])};
+}
+
+std::vector<Type> type_by_input(const TypeContext& c, std::size_t axes) {
+  const Type& dy = c.operands[0];
+  const Type& weight = c.operands[1];
+  const Ints& size = ir::get<Ints>(c.attributes, "size");
+  const Convolution convolution = convolution_of(c.attributes, weight.shape, axes);
+  require_image(dy, c.operand_texts[0], axes);
+  require(size.size() == axes, axes == 3 ? "size is the depth, height and width of the volume"
+                                         : "size is the height and the width of the image");
+  require(weight.rank() == static_cast<int>(2 + axes) && is_constant(weight.shape),
+          c.operand_texts[1] + " is not a weight [K, C/groups, ...] with a window of " +
+              std::to_string(axes) + " axes");
+  Type dx{dy.dtype, {dy.shape[0], weight.shape[1] * Dim(convolution.groups)}, dy.ragged};
+  dx.shape.insert(dx.shape.end(), size.begin(), size.end());
+  require_convolution(convolution, dx, weight, dx.str(), c.operand_texts[1]);
+  require_result(convolution, dx, weight, dy, c.operand_texts[0]);
+  return {dx};
+}
+
+std::vector<Type> type_by_weight(const TypeContext& c, std::size_t axes) {
+  const Type& x = c.operands[0];
+  const Type& dy = c.operands[1];
+  const Convolution convolution = convolution_of(c.attributes, {}, axes);
+  require_image(x, c.operand_texts[0], axes);
+  require_image(dy, c.operand_texts[1], axes);
+  require(x.shape[1].is_constant() && dy.shape[1].is_constant() &&
+              x.shape[1].constant() % convolution.groups == 0,
+          "the channels of " + c.operand_texts[0] + " cannot be divided into " +
+              std::to_string(convolution.groups) + " groups");
+  const auto& kernel = convolution.window.kernel;
+  Type dw{x.dtype, {dy.shape[1], x.shape[1].constant() / convolution.groups}, ""};
+  dw.shape.insert(dw.shape.end(), kernel.begin(), kernel.end());
+  require_convolution(convolution, x, dw, c.operand_texts[0], dw.str());
+  require_result(convolution, x, dw, dy, c.operand_texts[1]);
+  return {dw};
+}
+
+}  // namespace
+
+Convolution convolution_of(const Attributes& attributes, const Shape& weight, std::size_t axes) {
+  Convolution convolution{window_of(attributes, axes), ir::get<std::int64_t>(attributes, "groups")};
+  require(convolution.groups > 0, "groups must be at least 1");
+  for (std::size_t i = 0; i < axes && weight.size() == 2 + axes; ++i) {
+    if (weight[2 + i].is_constant()) convolution.window.kernel[i] = weight[2 + i].constant();
+  }
+  return convolution;
+}
+
+TypeRule convolution_type(std::size_t axes) {
+  return [axes](const TypeContext& c) { return type(c, axes); };
+}
+TypeRule input_gradient_type(std::size_t axes) {
+  return [axes](const TypeContext& c) { return type_by_input(c, axes); };
+}
+TypeRule weight_gradient_type(std::size_t axes) {
+  return [axes](const TypeContext& c) { return type_by_weight(c, axes); };
+}
+
+ReferenceRule convolution_reference(std::size_t axes) {
+  return [axes](const Reference& r) {
+    const Shape& weight = r.op.operands[1]->type.shape;
+    RefTensor& y = *r.results[0];
+    for_each_product(convolution_of(r.op.attributes, weight, axes), r.operands[0]->shape,
+                     r.operands[1]->shape, y.shape,
+                     [&](const Index& x, const Index& w, const Index& out) {
+                       at(y, out) += at(*r.operands[0], x) * at(*r.operands[1], w);
+                     });
+  };
+}
+
+ReferenceRule input_gradient_reference(std::size_t axes) {
+  return [axes](const Reference& r) {
+    const Shape& weight = r.op.operands[1]->type.shape;
+    RefTensor& dx = *r.results[0];
+    for_each_product(convolution_of(r.op.attributes, weight, axes), dx.shape, r.operands[1]->shape,
+                     r.operands[0]->shape, [&](const Index& x, const Index& w, const Index& y) {
+                       at(dx, x) += at(*r.operands[0], y) * at(*r.operands[1], w);
+                     });
+  };
+}
+
+ReferenceRule weight_gradient_reference(std::size_t axes) {
+  return [axes](const Reference& r) {
+    RefTensor& dw = *r.results[0];
+    for_each_product(convolution_of(r.op.attributes, {}, axes), r.operands[0]->shape, dw.shape,
+                     r.operands[1]->shape, [&](const Index& x, const Index& w, const Index& y) {
+                       at(dw, w) += at(*r.operands[0], x) * at(*r.operands[1], y);
+                     });
+  };
+}
+
+std::vector<std::int64_t> window_sizes(const Value& x) {
+  Ints sizes;
+  for (int i = 2; i < x.rank(); ++i) sizes.push_back(x.dim(i).constant());
+  return sizes;
+}
+
 void for_each_product(const Convolution& convolution, const Index& x, const Index& weight,
                       const Index& y,
                       const std::function<void(const Index&, const Index&, const Index&)>& f) {
   const Window& window = convolution.window;
   const std::int64_t out_per_group = weight[0] / convolution.groups;
+  const Index taps(weight.begin() + 1, weight.end());
+  Index from(x.size()), filter(weight.size());  // made once: finite differences ask very often
   for_each_index(y, [&](const Index& i) {
     const std::int64_t first_channel = i[1] / out_per_group * weight[1];
-    for_each_index({weight[1], weight[2], weight[3]}, [&](const Index& tap) {
-      const std::int64_t h =
-          i[2] * window.stride[0] + tap[1] * window.dilation[0] - window.before(0);
-      const std::int64_t w =
-          i[3] * window.stride[1] + tap[2] * window.dilation[1] - window.before(1);
-      if (h < 0 || h >= x[2] || w < 0 || w >= x[3]) return;
-      f({i[0], first_channel + tap[0], h, w}, {i[1], tap[0], tap[1], tap[2]}, i);
+    for_each_index(taps, [&](const Index& tap) {
+      from[0] = i[0], from[1] = first_channel + tap[0];
+      filter[0] = i[1], filter[1] = tap[0];
+      for (std::size_t axis = 0; axis < window.axes(); ++axis) {
+        const std::int64_t place = i[2 + axis] * window.stride[axis] +
+                                   tap[1 + axis] * window.dilation[axis] - window.before(axis);
+        if (place < 0 || place >= x[2 + axis]) return;
+        from[2 + axis] = place;
+        filter[2 + axis] = tap[1 + axis];
+      }
+      f(from, filter, i);
     });
   });
-}
-
-std::vector<std::int64_t> ConvolutionCase::y() const {
-  Window window;
-  std::copy(stride.begin(), stride.end(), window.stride.begin());
-  std::copy(padding.begin(), padding.end(), window.padding.begin());
-  std::copy(dilation.begin(), dilation.end(), window.dilation.begin());
-  window.kernel = {weight[2], weight[3]};
-  return {x[0], weight[0], window.count(0, x[2]), window.count(1, x[3])};
-}
-
-Attributes ConvolutionCase::attributes() const {
-  return {{"dilation", dilation}, {"groups", groups}, {"padding", padding}, {"stride", stride}};
-}
-
-std::vector<ConvolutionCase> convolution_cases() {
-  return {
-      {.x = {2, 3, 7, 6}, .weight = {4, 3, 3, 2}},
-      {.x = {1, 1, 5, 5}, .weight = {1, 1, 5, 5}},
-      {.x = {2, 2, 8, 9}, .weight = {3, 2, 3, 3}, .stride = {2, 3}, .padding = {1, 1, 1, 1}},
-      {.x = {1, 2, 6, 7}, .weight = {2, 2, 2, 3}, .padding = {0, 1, 2, 0}},
-      {.x = {2, 2, 9, 8}, .weight = {2, 2, 3, 3}, .padding = {2, 2, 2, 2}, .dilation = {2, 2}},
-      {.x = {2, 4, 5, 5}, .weight = {6, 2, 3, 3}, .padding = {1, 1, 1, 1}, .groups = 2},
-      {.x = {1, 4, 5, 4}, .weight = {4, 1, 3, 3}, .padding = {1, 1, 1, 1}, .groups = 4},
-      {.x = {2, 3, 4, 4}, .weight = {5, 3, 1, 1}},
-      {.x = {1, 2, 7, 7}, .weight = {2, 2, 1, 1}, .stride = {2, 2}},
-      {.x = {0, 2, 4, 4}, .weight = {3, 2, 3, 3}},
-  };
 }
 
 }  // namespace trireme::ops

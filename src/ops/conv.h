@@ -1,9 +1,9 @@
 #pragma once
 
-// What conv2d and its two gradients share. All three are one sum over the same products
+// What conv2d, conv3d and their gradients share. The three of each are one sum over the same products
 //   y[n, k, p, q] += x[n, g*C/G + c, h, w] * weight[k, c, r, s],   k in group g,
 //   h = p * stride + r * dilation - padding, and w alike,
-// read in three directions.
+// read in three directions. A volume has one axis more.
 
 #include <functional>
 
@@ -11,21 +11,25 @@
 
 namespace trireme::ops {
 
-// A convolution from `x` with `weight` [K, C/groups, R, S] to `y`, all f32 or f64.
+// A convolution from `x` with `weight` [K, C/groups, R, S] to `y`, all f32 or f64. The window has
+// `axes` axes: two, or three for volumes.
 struct Convolution {
   Window window;
   std::int64_t groups = 1;
 };
-Convolution convolution_of(const Attributes& attributes, const Shape& weight);
+Convolution convolution_of(const Attributes& attributes, const Shape& weight, std::size_t axes);
 
-// TypeError unless the three could be operands and result of one convolution.
-void require_convolution(const Convolution& convolution, const Type& x, const Type& weight,
-                         const std::string& x_text, const std::string& weight_text);
-// TypeError unless `y` is the type that x and weight give.
-void require_result(const Convolution& convolution, const Type& x, const Type& weight,
-                    const Type& y, const std::string& y_text);
-Type result_type(const Convolution& convolution, const Type& x, const Type& weight,
-                 const std::string& x_text);
+// The type rules and the reference loops of the convolution, of its gradient by x, with attribute
+// `size`, and of its gradient by the weight, with attribute `kernel`.
+TypeRule convolution_type(std::size_t axes);
+TypeRule input_gradient_type(std::size_t axes);
+TypeRule weight_gradient_type(std::size_t axes);
+ReferenceRule convolution_reference(std::size_t axes);
+ReferenceRule input_gradient_reference(std::size_t axes);
+ReferenceRule weight_gradient_reference(std::size_t axes);
+
+// The sizes behind channels: what the gradients call `size` and `kernel`.
+std::vector<std::int64_t> window_sizes(const Value& x);
 
 // Calls f(index in x, index in weight, index in y) for every product of the sum above.
 void for_each_product(const Convolution& convolution, const Index& x, const Index& weight,
@@ -40,6 +44,10 @@ struct ConvolutionCase {
   std::vector<std::int64_t> y() const;
   Attributes attributes() const;
 };
-std::vector<ConvolutionCase> convolution_cases();
+std::vector<ConvolutionCase> convolution_cases(std::size_t axes);
+// The samples of the three ops.
+std::vector<Sample> convolution_samples(std::size_t axes);
+std::vector<Sample> input_gradient_samples(std::size_t axes);
+std::vector<Sample> weight_gradient_samples(std::size_t axes);
 
 }  // namespace trireme::ops

@@ -4,23 +4,6 @@
 namespace trireme::ops {
 namespace {
 
-std::vector<Type> type(const TypeContext& c) {
-  const Type& x = c.operands[0];
-  const Type& weight = c.operands[1];
-  const Convolution convolution = convolution_of(c.attributes, weight.shape);
-  require_convolution(convolution, x, weight, c.operand_texts[0], c.operand_texts[1]);
-  return {result_type(convolution, x, weight, c.operand_texts[0])};
-}
-
-void reference(const Reference& r) {
-  const Convolution convolution = convolution_of(r.op.attributes, r.op.operands[1]->type.shape);
-  RefTensor& y = *r.results[0];
-  for_each_product(convolution, r.operands[0]->shape, r.operands[1]->shape, y.shape,
-                   [&](const Index& x, const Index& weight, const Index& out) {
-                     at(y, out) += at(*r.operands[0], x) * at(*r.operands[1], weight);
-                   });
-}
-
 void gradient(GradientContext& c) {
   using Ints = std::vector<std::int64_t>;
   const Attributes& a = c.op().attributes;
@@ -30,20 +13,19 @@ void gradient(GradientContext& c) {
   const Value x = c.operand(0), weight = c.operand(1), dy = c.gradient();
   if (c.wants(0)) {
     c.give(0, conv2d_input_gradient(dy, weight,
-                                    {.size = {x.dim(2).constant(), x.dim(3).constant()},
+                                    {.size = window_sizes(x),
                                      .stride = stride,
                                      .padding = padding,
                                      .dilation = dilation,
                                      .groups = groups}));
   }
   if (c.wants(1)) {
-    c.give(1,
-           conv2d_weight_gradient(x, dy,
-                                  {.kernel = {weight.dim(2).constant(), weight.dim(3).constant()},
-                                   .stride = stride,
-                                   .padding = padding,
-                                   .dilation = dilation,
-                                   .groups = groups}));
+    c.give(1, conv2d_weight_gradient(x, dy,
+                                     {.kernel = window_sizes(weight),
+                                      .stride = stride,
+                                      .padding = padding,
+                                      .dilation = dilation,
+                                      .groups = groups}));
   }
 }
 
@@ -61,20 +43,15 @@ Op conv2d() {
       "`padding` is top, bottom, left, right. H, W and the weight's shape are numbers; N may be a "
       "symbol.";
   op.traits = bits(Trait::library);
-  op.type = type;
-  op.library_kernel = "conv2d_forward";
+  op.type = convolution_type(2);
+  op.library_kernel = "convolution";
   op.takes_epilogue = true;
-  op.reference = reference;
+  op.reference = convolution_reference(2);
   op.gradient = gradient;
   op.twin =
       "torch.nn.functional.conv2d(torch.nn.functional.pad(x[0], padding[2:] + padding[:2]), "
       "x[1], stride=stride, dilation=dilation, groups=groups)";
-  for (const ConvolutionCase& one : convolution_cases()) {
-    Sample s;
-    s.operands = {type_of(one.x), type_of(one.weight)};
-    s.attributes = one.attributes();
-    op.samples.push_back(s);
-  }
+  op.samples = convolution_samples(2);
   serve_both_layouts(op, {0}, {0});
   return op;
 }

@@ -4,37 +4,9 @@
 namespace trireme::ops {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
-std::vector<Type> type(const TypeContext& c) {
-  const Type& x = c.operands[0];
-  const Type& dy = c.operands[1];
-  const Convolution convolution = convolution_of(c.attributes, {});
-  require_image(x, c.operand_texts[0]);
-  require_image(dy, c.operand_texts[1]);
-  require(x.shape[1].is_constant() && dy.shape[1].is_constant() &&
-              x.shape[1].constant() % convolution.groups == 0,
-          "the channels of " + c.operand_texts[0] + " cannot be divided into " +
-              std::to_string(convolution.groups) + " groups");
-  const auto& kernel = convolution.window.kernel;
-  const Type dw{
-      x.dtype, {dy.shape[1], x.shape[1].constant() / convolution.groups, kernel[0], kernel[1]}, ""};
-  require_convolution(convolution, x, dw, c.operand_texts[0], dw.str());
-  require_result(convolution, x, dw, dy, c.operand_texts[1]);
-  return {dw};
-}
-
-void reference(const Reference& r) {
-  const Convolution convolution = convolution_of(r.op.attributes, {});
-  RefTensor& dw = *r.results[0];
-  for_each_product(convolution, r.operands[0]->shape, dw.shape, r.operands[1]->shape,
-                   [&](const Index& x, const Index& weight, const Index& y) {
-                     at(dw, weight) += at(*r.operands[0], x) * at(*r.operands[1], y);
-                   });
-}
-
 // Linear in x and in dy: the adjoints are the other gradient and the convolution.
 void gradient(GradientContext& c) {
+  using Ints = std::vector<std::int64_t>;
   const Attributes& a = c.op().attributes;
   const auto stride = ir::get<Ints>(a, "stride"), padding = ir::get<Ints>(a, "padding"),
              dilation = ir::get<Ints>(a, "dilation");
@@ -42,7 +14,7 @@ void gradient(GradientContext& c) {
   const Value x = c.operand(0), dy = c.operand(1), g = c.gradient();
   if (c.wants(0)) {
     c.give(0, conv2d_input_gradient(dy, g,
-                                    {.size = {x.dim(2).constant(), x.dim(3).constant()},
+                                    {.size = window_sizes(x),
                                      .stride = stride,
                                      .padding = padding,
                                      .dilation = dilation,
@@ -66,22 +38,16 @@ Op conv2d_weight_gradient() {
       "The gradient of conv2d by its weight, whose window has the height and width `kernel`: from "
       "the images x [N, C, H, W] and dy [N, K, P, Q] to [K, C/groups, R, S].";
   op.traits = bits(Trait::library);
-  op.type = type;
-  op.library_kernel = "conv2d_weight_gradient";
-  op.reference = reference;
+  op.type = weight_gradient_type(2);
+  op.library_kernel = "convolution_weight_gradient";
+  op.reference = weight_gradient_reference(2);
   op.gradient = gradient;
   op.twin =
       "(lambda z: torch.autograd.grad(torch.nn.functional.conv2d(torch.nn.functional.pad(x[0], "
       "padding[2:] + padding[:2]), z, stride=stride, dilation=dilation, groups=groups), z, "
       "x[1], create_graph=True)[0])(torch.zeros([x[1].shape[1], x[0].shape[1] // groups] + "
       "kernel, dtype=x[0].dtype, requires_grad=True))";
-  for (const ConvolutionCase& one : convolution_cases()) {
-    Sample s;
-    s.operands = {type_of(one.x), type_of(one.y())};
-    s.attributes = one.attributes();
-    s.attributes.push_back({"kernel", Ints{one.weight[2], one.weight[3]}});
-    op.samples.push_back(s);
-  }
+  op.samples = weight_gradient_samples(2);
   serve_both_layouts(op, {0, 1}, {});
   return op;
 }

@@ -17,6 +17,8 @@ std::vector<Type> type(const TypeContext& c) {
   require(is_integer(indices.dtype), "gather needs integer indices, not " + c.operand_texts[1],
           "cast them to i64");
   const std::size_t axis = axis_of(c.attributes, x.rank());
+  require(axis == 0 || !ir::get<bool>(c.attributes, "sparse_gradient"),
+          "gather has a sparse gradient along axis 0 only, not along axis " + std::to_string(axis));
   require(x.shape[axis] != Dim(0) || product(indices.shape) == Dim(0),
           "gather from axis " + std::to_string(axis) + " of " + c.operand_texts[0] +
               ", which has no rows");
@@ -68,6 +70,10 @@ void gradient(GradientContext& c) {
   const Value indices = c.operand(1);
   const auto axis = static_cast<std::int64_t>(axis_of(c.op().attributes, x.rank()));
   Value dy = c.gradient();
+  if (ir::get<bool>(c.op().attributes, "sparse_gradient")) {
+    c.give_rows(0, indices, dy);
+    return;
+  }
   if (axis > 0) {
     std::vector<std::int64_t> permutation(static_cast<std::size_t>(dy.rank()));
     std::iota(permutation.begin(), permutation.end(), 0);
@@ -99,12 +105,15 @@ Sample sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices
 }  // namespace
 
 Op gather() {
-  Op op("gather(x, indices; axis: int = 0)");
+  Op op("gather(x, indices; axis: int = 0, sparse_gradient: bool = false)");
   op.doc =
       "Rows of x along `axis` by their integer numbers: the axis is replaced by the axes of "
-      "`indices`. Numbers below 0 and beyond the last row read the first and the last row: check "
-      "them "
-      "where data enters, as the data sets and the Session's feeds of embeddings do.";
+      "`indices`. Numbers below 0 and beyond the last row read the first and the last row: let "
+      "check_indices look at them first, as nn::embedding does. Where `sparse_gradient`, for axis "
+      "0, "
+      "a parameter x that all its uses gather so gets a gradient of its named rows only, which "
+      "costs "
+      "what was gathered and not what x holds; rows below 0 get none.";
   op.traits = bits(Trait::view);
   op.type = type;
   op.lower = lower;
@@ -116,6 +125,8 @@ Op gather() {
   op.samples = {sample({5, 37}, {9}, 0),    sample({5, 7}, {2, 3}, 1),
                 sample({4, 3, 5}, {6}, -2), sample({6}, {}, 0),
                 sample({3, 4}, {0}, 0),     sample({7, 2}, {4}, 0, DType::i32)};
+  op.samples.push_back(sample({7, 3}, {2, 5}, 0));
+  ir::set(op.samples.back().attributes, "sparse_gradient", true);
   return op;
 }
 

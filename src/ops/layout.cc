@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "ops/index.h"
@@ -24,17 +25,28 @@ bool holds(const Positions& positions, std::size_t i) {
 
 template <class T>
 std::vector<T> first_to_last(const std::vector<T>& v) {
-  return {v[0], v[2], v[3], v[1]};
+  std::vector<T> result(v);
+  std::rotate(result.begin() + 1, result.begin() + 2, result.end());
+  return result;
 }
 template <class T>
 std::vector<T> last_to_first(const std::vector<T>& v) {
-  return {v[0], v[3], v[1], v[2]};
+  std::vector<T> result(v);
+  std::rotate(result.begin() + 1, result.end() - 1, result.end());
+  return result;
 }
 
 Type moved(Type type, bool to_last) {
-  if (type.rank() == 4)
+  if (type.rank() >= 3)
     type.shape = to_last ? first_to_last(type.shape) : last_to_first(type.shape);
   return type;
+}
+
+// What transpose() makes of an image in one order to have it in the other.
+std::vector<std::int64_t> permutation(const Value& image, bool to_last) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(image.rank()));
+  std::iota(order.begin(), order.end(), 0);
+  return to_last ? first_to_last(order) : last_to_first(order);
 }
 
 TypeRule both_types(TypeRule rule, Positions operands, Positions results) {
@@ -133,15 +145,17 @@ class GradientChannelsFirst final : public GradientContext {
   bool wants(int i) const override { return inner_.wants(i); }
   void give(int i, Value gradient) override {
     if (holds(operands_, static_cast<std::size_t>(i))) {
-      gradient = transpose(gradient, {.permutation = {0, 2, 3, 1}});
+      gradient = transpose(gradient, {.permutation = permutation(gradient, true)});
     }
     inner_.give(i, gradient);
   }
+  // Images are not gathered by rows.
+  void give_rows(int i, Value rows, Value values) override { inner_.give_rows(i, rows, values); }
 
  private:
   static Value first(Value image, const Positions& images, int i) {
     if (!holds(images, static_cast<std::size_t>(i))) return image;
-    return transpose(image, {.permutation = {0, 3, 1, 2}});
+    return transpose(image, {.permutation = permutation(image, false)});
   }
   GradientContext& inner_;
   const Positions& operands_;

@@ -101,7 +101,7 @@ struct Op : ir::OpDef {
   // Contractions: what is summed up.
   std::function<Contraction(const ir::Op&)> contraction;
 
-  // Library ops: the name of the kernel in src/kernels ("gemm", "conv2d_forward" ...).
+  // Library ops: the name of the kernel in src/kernels ("gemm", "convolution" ...).
   std::string library_kernel;
   // True if the library kernel takes a further operand, a bias [channels] added along the last
   // dimension of the result, and the text `epilogue` = "relu".

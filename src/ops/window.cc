@@ -5,17 +5,22 @@
 namespace trireme::ops {
 namespace {
 
-template <std::size_t N>
+// Into `out`, which has as many numbers as there should be.
 void read(const Attributes& attributes, const char* name, std::int64_t least,
-          std::array<std::int64_t, N>* out) {
+          std::vector<std::int64_t>* out) {
   if (!ir::has_attribute(attributes, name)) return;
   const auto& list = ir::get<std::vector<std::int64_t>>(attributes, name);
   const std::string what = std::string(name) + " " + ir::print_attribute(list);
-  require(list.size() == N, what + " should have " + std::to_string(N) + " numbers",
-          N == 2 ? "one for the height and one for the width" : "top, bottom, left, right");
+  const std::size_t count = out->size();
+  const char* meaning = count == 2   ? "one for the height and one for the width"
+                        : count == 3 ? "depth, height, width"
+                        : count == 4 ? "top, bottom, left, right"
+                                     : "front, back, top, bottom, left, right";
+  require(list.size() == count, what + " should have " + std::to_string(count) + " numbers",
+          meaning);
   require(std::all_of(list.begin(), list.end(), [&](std::int64_t n) { return n >= least; }),
           what + " should have numbers of at least " + std::to_string(least));
-  std::copy(list.begin(), list.end(), out->begin());
+  *out = list;
 }
 
 }  // namespace
@@ -25,8 +30,8 @@ std::int64_t Window::count(std::size_t axis, std::int64_t size) const {
   return room < 0 ? 0 : room / stride[axis] + 1;
 }
 
-Window window_of(const Attributes& attributes) {
-  Window window;
+Window window_of(const Attributes& attributes, std::size_t axes) {
+  Window window(axes);
   read(attributes, "kernel", 1, &window.kernel);
   read(attributes, "stride", 1, &window.stride);
   read(attributes, "dilation", 1, &window.dilation);
@@ -34,13 +39,18 @@ Window window_of(const Attributes& attributes) {
   return window;
 }
 
-void require_image(const Type& type, const std::string& text) {
+void require_image(const Type& type, const std::string& text, std::size_t axes) {
   require(is_float(type.dtype), text + " is not of a float dtype", "cast it to f32");
-  require(type.rank() == 4, text + " is not [N, C, H, W]",
-          "reshape it; one gray image per row is [batch, 1, height, width]");
-  require(type.shape[2].is_constant() && type.shape[3].is_constant(),
-          "height and width of " + text + " must be numbers",
-          "only the number of images may be a symbol");
+  const bool volume = axes == 3;
+  require(type.rank() == static_cast<int>(2 + axes),
+          text + (volume ? " is not [N, C, D, H, W]" : " is not [N, C, H, W]"),
+          volume ? "reshape it to [batch, channels, depth, height, width]"
+                 : "reshape it; one gray image per row is [batch, 1, height, width]");
+  require(
+      std::all_of(type.shape.begin() + 2, type.shape.end(),
+                  [](const Dim& size) { return size.is_constant(); }),
+      (volume ? "depth, height and width of " : "height and width of ") + text + " must be numbers",
+      "only the number of images may be a symbol");
 }
 
 std::array<std::int64_t, 2> image_size(const Type& type) {
@@ -50,12 +60,13 @@ std::array<std::int64_t, 2> image_size(const Type& type) {
 Shape windows_shape(const Shape& image, const Dim& channels, const Window& window,
                     const std::string& text) {
   Shape result{image[0], channels};
-  for (std::size_t axis = 0; axis < 2; ++axis) {
+  const std::array<const char*, 3> names = {"depth ", "height ", "width "};
+  for (std::size_t axis = 0; axis < window.axes(); ++axis) {
     const std::int64_t size = image[2 + axis].constant();
     const std::int64_t count = window.count(axis, size);
     require(count > 0,
             "a window of " + std::to_string(window.span(axis)) + " does not fit into the " +
-                (axis == 0 ? "height " : "width ") + std::to_string(size) + " of " + text +
+                names[3 - window.axes() + axis] + std::to_string(size) + " of " + text +
                 " with padding " + std::to_string(window.before(axis)) + " and " +
                 std::to_string(window.after(axis)),
             "take a smaller kernel or more padding");

@@ -1,7 +1,7 @@
 #pragma once
 
-// Windows that slide over the last two axes of [N, C, H, W]: what convolutions and pooling share.
-// Their other layout is the matter of layout.h.
+// Windows that slide over the last axes of [N, C, H, W] or [N, C, D, H, W]: what convolutions and
+// pooling share. Their other layout is the matter of layout.h.
 
 #include <array>
 #include <cstdint>
@@ -13,11 +13,12 @@
 namespace trireme::ops {
 
 struct Window {
-  std::array<std::int64_t, 2> kernel{1, 1};
-  std::array<std::int64_t, 2> stride{1, 1};
-  std::array<std::int64_t, 2> dilation{1, 1};
-  std::array<std::int64_t, 4> padding{0, 0, 0, 0};  // top, bottom, left, right
+  std::vector<std::int64_t> kernel, stride, dilation;  // by axis
+  std::vector<std::int64_t> padding;                   // top, bottom, left, right: two for each
 
+  explicit Window(std::size_t axes = 2)
+      : kernel(axes, 1), stride(axes, 1), dilation(axes, 1), padding(2 * axes, 0) {}
+  std::size_t axes() const { return kernel.size(); }
   std::int64_t before(std::size_t axis) const { return padding[2 * axis]; }
   std::int64_t after(std::size_t axis) const { return padding[2 * axis + 1]; }
   std::int64_t span(std::size_t axis) const { return dilation[axis] * (kernel[axis] - 1) + 1; }
@@ -27,14 +28,15 @@ struct Window {
 
 // Reads attributes `stride`, `padding`, and, where there are any, `kernel` and `dilation`.
 // TypeError for lists of other lengths and for numbers that make no window.
-Window window_of(const Attributes& attributes);
+Window window_of(const Attributes& attributes, std::size_t axes = 2);
 
-// TypeError unless `type` is f32 or f64 [N, C, H, W] with constant H and W.
-void require_image(const Type& type, const std::string& text);
+// TypeError unless `type` is f32 or f64 [N, C, H, W] with constant H and W, or, of three axes,
+// [N, C, D, H, W].
+void require_image(const Type& type, const std::string& text, std::size_t axes = 2);
 // The two numbers of H and W. Precondition: require_image.
 std::array<std::int64_t, 2> image_size(const Type& type);
 
-// [N, C, count(0, H), count(1, W)], or TypeError if the window does not fit.
+// [N, C, count(0, H), count(1, W)] and the like, or TypeError if the window does not fit.
 Shape windows_shape(const Shape& image, const Dim& channels, const Window& window,
                     const std::string& text);
 

@@ -18,7 +18,7 @@ double seconds_since(steady_clock::time_point start) {
 bool better(const Watch& watch, double value, const std::optional<Best>& best, double by) {
   if (!std::isfinite(value)) return false;
   if (!best) return true;
-  return watch.larger_better ? value > best->value + by : value < best->value - by;
+  return watch.larger_better.value_or(false) ? value > best->value + by : value < best->value - by;
 }
 
 }  // namespace
@@ -34,15 +34,23 @@ Fit::Fit(Training& training, const data::Batches& batches, const FitOptions& opt
   begin();
 }
 
-void Fit::check_watch(const Watch& watch, const char* what) const {
+void Fit::check_watch(Watch& watch, const char* what) const {
   if (watch.metric.empty()) return;
   if (options_.validation == nullptr) {
     fail_usage(fmt::format("fit: {} watches \"{}\", but there are no validation data", what,
                            watch.metric));
   }
   std::vector<std::string> names;
-  for (const Metric& metric : training_.training_metrics) {
-    if (metric.name == watch.metric) return;
+  for (const Metric& metric : training_.all_metrics) {
+    if (!metric.is_number()) continue;
+    if (metric.name == watch.metric) {
+      if (!watch.larger_better) watch.larger_better = metric.larger_better;
+      if (watch.larger_better) return;
+      fail_usage(
+          fmt::format("fit: {} watches \"{}\", of which it is not known whether larger is "
+                      "better\n  hint   set larger_better of the watch or the metric",
+                      what, watch.metric));
+    }
     names.push_back(metric.name);
   }
   const std::string near = nearest(watch.metric, names);
@@ -50,7 +58,19 @@ void Fit::check_watch(const Watch& watch, const char* what) const {
                          near.empty() ? "" : "; did you mean \"" + near + "\"?"));
 }
 
-void Fit::check_options() const {
+// Training measures means only.
+void Fit::check_plateau() const {
+  if (!training_.plateau || options_.validation != nullptr) return;
+  for (const Metric& metric : training_.training_metrics) {
+    if (metric.name == training_.plateau->metric) return;
+  }
+  fail_usage(
+      fmt::format("fit: the learning rate depends on \"{}\", which only an evaluation "
+                  "measures, but there are no validation data",
+                  training_.plateau->metric));
+}
+
+void Fit::check_options() {
   if (!training_.averaged.expired()) {
     fail_usage("fit: the parameters hold their averages; end the AveragedParameters first");
   }
@@ -58,8 +78,11 @@ void Fit::check_options() const {
   if (options_.evaluate_every > 0 && options_.validation == nullptr) {
     fail_usage("fit: evaluate_every is set, but there are no validation data");
   }
-  check_watch(options_.checkpoint.best, "checkpoint.best");
-  check_watch(options_.early_stopping.watch, "early_stopping");
+  best_ = options_.checkpoint.best;
+  early_ = options_.early_stopping.watch;
+  check_watch(best_, "checkpoint.best");
+  check_watch(early_, "early_stopping");
+  check_plateau();
   if (!options_.early_stopping.watch.metric.empty() && options_.early_stopping.patience < 1) {
     fail_usage(fmt::format("fit: early_stopping.patience is {}, must be at least 1",
                            options_.early_stopping.patience));
@@ -211,15 +234,15 @@ Metrics Fit::validate() {
 }
 
 void Fit::observe(const Metrics& validation) {
-  if (const Watch& watch = options_.checkpoint.best; checkpoints_ && !watch.metric.empty()) {
-    const double value = validation[watch.metric];
-    improved_ = better(watch, value, at_.best_checkpoint, 0);
+  if (checkpoints_ && !best_.metric.empty()) {
+    const double value = validation[best_.metric];
+    improved_ = better(best_, value, at_.best_checkpoint, 0);
     if (improved_) at_.best_checkpoint = Best{value, at_.steps};
   }
   const EarlyStopping& early = options_.early_stopping;
-  if (early.watch.metric.empty()) return;
-  const double value = validation[early.watch.metric];
-  if (better(early.watch, value, at_.best_stopping, early.min_delta)) {
+  if (early_.metric.empty()) return;
+  const double value = validation[early_.metric];
+  if (better(early_, value, at_.best_stopping, early.min_delta)) {
     at_.best_stopping = Best{value, at_.steps};
     at_.waited = 0;
   } else if (++at_.waited >= early.patience) {

@@ -21,8 +21,10 @@ class Fit {
  private:
   enum class End { no, enough, early, stopped };  // why training ends
 
-  void check_options() const;
-  void check_watch(const Watch& watch, const char* what) const;
+  void check_options();
+  // Says whether larger is better; what is not known may be left open where nothing is watched.
+  void check_watch(Watch& watch, const char* what) const;
+  void check_plateau() const;
   void open_folders();
   void begin();
   void check_data() const;
@@ -46,6 +48,7 @@ class Fit {
   std::optional<CheckpointFolder> checkpoints_;
   std::unique_ptr<RunFolder> run_;
 
+  Watch best_, early_;  // of the options, with the metric's own direction
   End end_ = End::no;
   bool improved_ = false;  // by the last evaluation, and not saved yet
   std::int64_t saved_step_ = -1;

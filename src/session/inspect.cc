@@ -43,11 +43,12 @@ double convolution_flops(const ir::Value* output, const ir::Value* weight,
 double flops_of(const ir::Op& op, const SymbolSizes& sizes) {
   const std::string& name = op.name();
   if (name == "matmul") return matmul_flops(op, sizes);
-  if (name == "conv2d") return convolution_flops(op.result(), op.operands[1], sizes);
-  if (name == "conv2d_input_gradient") {
+  if (name == "conv2d" || name == "conv3d")
+    return convolution_flops(op.result(), op.operands[1], sizes);
+  if (name == "conv2d_input_gradient" || name == "conv3d_input_gradient") {
     return convolution_flops(op.operands[0], op.operands[1], sizes);
   }
-  if (name == "conv2d_weight_gradient") {
+  if (name == "conv2d_weight_gradient" || name == "conv3d_weight_gradient") {
     return convolution_flops(op.operands[1], op.result(), sizes);
   }
   if (op.has(ir::Trait::view) || op.has(ir::Trait::generator) || op.has(ir::Trait::side_effect)) {

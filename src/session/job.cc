@@ -62,11 +62,12 @@ void Job::State::open_data() {
   if (columns) return;
   const job::DataSettings& data = settings.data;
   data::Dataset training = prepared(*data.train, data.limit);
-  columns = job::choose_columns(training, data, *data.train);
+  const bool many = job::takes_many(settings);
+  columns = job::choose_columns(training, data, many, *data.train);
   const std::optional<data::Dataset> held_out = hold_out(training);
   if (data.augment != nullptr) {
     training = job::augmented(training, *data.augment, settings.seed);
-    columns = job::choose_columns(training, data, *data.train);
+    columns = job::choose_columns(training, data, many, *data.train);
   }
   if (data.shuffle) training = training.shuffle(settings.seed);
   train = training.batch(data.batch, {.threads = data.workers});
@@ -79,9 +80,15 @@ void Job::State::open_data() {
 
 // Other data than those trained on, of the same columns; `node` says where they are from.
 data::Batches Job::State::measured(const data::Dataset& dataset, const job::Node& node) const {
-  for (const data::Column& column : {columns->input, columns->target}) {
+  std::vector<data::Column> needed = columns->inputs;
+  needed.push_back(columns->target);
+  for (const data::Column& column : needed) {
     if (dataset.column(column.name).shape != column.shape) {
       fail_at(node, fmt::format("column \"{}\" has another shape than in data.train", column.name));
+    }
+    if (column.ids > 0 && dataset.column(column.name).ids > column.ids) {
+      fail_at(node,
+              fmt::format("column \"{}\" has ids that data.train does not have", column.name));
     }
   }
   return dataset.batch(settings.data.test_batch, {.threads = settings.data.workers});
@@ -102,8 +109,10 @@ void Job::State::build() {
   if (network) return;
   open_data();
   network = job::build_network(program, settings, *columns, directory);
-  if (!network->classifies) return;
-  const std::int64_t classes = network->logits.dim(-1).constant();
+  const bool ids = columns->target.dtype == i64;
+  if (network->task == job::Task::numbers || !ids) return;
+  const bool binary = network->task == job::Task::binary;
+  const std::int64_t classes = binary ? 2 : network->logits.dim(-1).constant();
   const auto checked = [&](const data::Batches& batches) {
     return job::check_labels(batches.dataset(), columns->target.name, classes)
         .batch(batches.batch_size(), batches.options());
@@ -195,12 +204,12 @@ Value Job::output() {
 
 bool Job::classifies() {
   state_->build();
-  return state_->network->classifies;
+  return state_->network->task == job::Task::classes;
 }
 
 std::string Job::input_name() {
   state_->open_data();
-  return state_->columns->input.name;
+  return state_->columns->inputs.front().name;
 }
 
 std::string Job::target_name() {
@@ -212,13 +221,13 @@ SaveOptions Job::save_options() {
   state_->build();
   SaveOptions save;
   save.outputs = {state_->network->output};
-  save.output_names = {state_->network->classifies ? "scores" : "prediction"};
+  save.output_names = {classifies() ? "scores" : "prediction"};
   save.target = state_->columns->target.name;
-  if (state_->network->classifies) save.labels = state_->train->dataset().class_names();
-  const std::vector<std::int64_t>& shape = state_->columns->input.shape;
+  if (classifies()) save.labels = state_->train->dataset().class_names();
+  const data::Column& input = state_->columns->inputs.front();
+  const std::vector<std::int64_t>& shape = input.shape;
   if (shape.size() == 3 && (shape[0] == 1 || shape[0] == 3)) {
-    save.preprocessing[state_->columns->input.name] = {static_cast<int>(shape[0]), shape[1],
-                                                       shape[2]};
+    save.preprocessing[input.name] = {static_cast<int>(shape[0]), shape[1], shape[2]};
   }
   return save;
 }

@@ -35,18 +35,14 @@ data::Dataset open_data(const std::string& specification, const std::string& dir
 }
 
 namespace job {
+
 namespace {
 
 std::vector<std::string> texts(Table& table, const char* key) {
-  std::vector<std::string> result;
   const Node* list = table.node(key);
-  if (list == nullptr) return result;
+  if (list == nullptr) return {};
   if (list->kind != Node::Kind::list) fail_at(*list, "must be a list, but is " + kind_text(*list));
-  for (const Node& item : list->items) {
-    if (item.kind != Node::Kind::text) fail_at(item, "must be text, but is " + kind_text(item));
-    result.push_back(item.text);
-  }
-  return result;
+  return texts(*list);
 }
 
 data::Missing read_missing(Table& table, double* constant) {
@@ -145,23 +141,35 @@ data::Dataset open_dataset(const Node& node, const std::string& directory) {
           "or records");
 }
 
-Columns choose_columns(const data::Dataset& dataset, const DataSettings& settings,
+Columns choose_columns(const data::Dataset& dataset, const DataSettings& settings, bool many,
                        const Node& where) {
   const std::vector<data::Column>& all = dataset.columns();
   std::string target = settings.target;
-  for (const data::Column& column : all) {
-    if (target.empty() && (column.name == "label" || column.name == "target")) target = column.name;
+  for (const char* usual : {"label", "target", "rating"}) {
+    for (const data::Column& column : all) {
+      if (target.empty() && column.name == usual) target = column.name;
+    }
   }
-  std::string input = settings.input;
-  for (const data::Column& column : all) {
-    if (input.empty() && column.name != target) input = column.name;
+  std::vector<std::string> inputs;
+  if (settings.input != nullptr) inputs = texts(*settings.input);
+  if (settings.input == nullptr) {
+    for (const data::Column& column : all) {
+      if (column.name != target && (many || inputs.empty())) inputs.push_back(column.name);
+    }
   }
-  if (target.empty() || input.empty()) {
+  if (target.empty() || inputs.empty()) {
     fail_at(where,
             "the data set has no obvious input and target; name them with data.input and "
             "data.target");
   }
-  return {dataset.column(input), dataset.column(target)};
+  if (!many && inputs.size() > 1) fail_at(*settings.input, "this model takes one column");
+  Columns columns{{}, dataset.column(target), 0};
+  columns.classes = static_cast<std::int64_t>(dataset.class_names().size());
+  for (const std::string& name : inputs) {
+    if (name == target) fail_at(where, "column \"" + name + "\" is input and target");
+    columns.inputs.push_back(dataset.column(name));
+  }
+  return columns;
 }
 
 data::Dataset check_labels(const data::Dataset& dataset, const std::string& column,

@@ -1,30 +1,66 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "session/job_settings.h"
 #include "trireme/metrics.h"
+#include "trireme/nn.h"
 #include "trireme/optimizer.h"
 #include "trireme/program.h"
 
 namespace trireme::job {
 
+// What the loss says of the target.
+enum class Task {
+  classes,  // i64[batch], a class each; the network ends in one score per class
+  binary,   // zeros and ones; the network ends in a logit for each
+  numbers,
+};
+
 // What a job's [model] and loss become.
 struct Network {
-  Value input, target;
+  Value target;
   Value logits;  // what the last layer gives
-  Value output;  // what is predicted: probabilities, or the logits as numbers
+  Value output;  // what is predicted: output_of() the loss
   Value loss;
   std::vector<Metric> metrics;
-  bool classifies = false;
-  int layers = 0;  // 0 if the model is a program file
+  Task task = Task::numbers;
+  int layers = 0;  // 0 if the model is no list of layers
 };
 
 // Ops made for a line of the job have that line as their place.
 Network build_network(Program& program, const Settings& settings, const Columns& columns,
                       const std::string& directory);
+
+// A column that is fed and the input it feeds.
+struct Feed {
+  data::Column column;
+  Value value;
+};
+
+// Models of the bank by the names that [model] knows, "resnet20"; job_model_bank.cc has them.
+struct BankModel {
+  std::string name;
+  bool many = false;  // takes many columns, of ids and numbers; else one, the first feed
+  // Reads the model's keys and builds it. `classes`: logits of an example by the data, 0 if they do
+  // not say it.
+  std::function<Value(Table& table, const std::vector<Feed>& feeds, std::int64_t classes)> build;
+};
+// Errors: data, for an unknown name.
+BankModel find_model(const Node& name);
+std::vector<BankModel> picture_models(), column_models();
+// What models have in common.
+nn::Activation read_activation(Table& table, const nn::Activation& fallback = {});
+std::int64_t read_classes(Table& table, std::int64_t known);
+std::optional<Initializer> read_weight_init(Table& table);
+
+// Whether the model takes many columns. Errors: data, for an unknown name.
+bool takes_many(const Settings& settings);
 
 // One layer of the list applied to x, and all of them. Errors: data, for unknown layers and keys;
 // usage, for shapes that do not fit.
@@ -33,7 +69,18 @@ Value apply_layers(const Node& list, Value x);
 
 // The loss as a scalar, the mean over the batch.
 Value apply_loss(const Node& node, Value logits, Value target);
-bool is_cross_entropy(const Node& node);
+Task task_of(const Node& loss);
+// What is predicted: probabilities of classes, of the answer 1, or numbers.
+Value output_of(const Node& loss, Value logits);
+// `target` with the dtype and shape of `like` where only an axis of size 1 is missing or too much.
+Value fitted(Value target, Value like);
+
+// What is measured besides the loss: by default, and by [train] metrics. Errors: data.
+std::vector<Metric> build_metrics(const Settings& settings, const Network& network);
+// Errors: data, for a metric that is not known.
+void check_metrics(const Settings& settings);
+// Whether larger is better of a metric by what it is called; empty if there is none such.
+std::optional<bool> larger_better(std::string_view metric);
 
 Schedule read_schedule(const Settings& settings, double rate, std::int64_t steps_per_epoch);
 UpdateOptions read_updates(const Settings& settings);

@@ -9,6 +9,7 @@
 #include "ir/program.h"
 #include "session/job_line.h"
 #include "session/job_model.h"
+#include "trireme/models.h"
 #include "trireme/nn.h"
 
 namespace trireme::job {
@@ -48,9 +49,67 @@ void check_classes(const Network& network, const Node& model) {
   if (network.logits.rank() == network.target.rank() + 1 && network.logits.dim(-1).is_constant()) {
     return;
   }
-  fail_at(model, fmt::format("for cross_entropy the network must end in scores of classes, such as "
-                             "{{ linear = {{ units = 10 }} }}, but it ends in {}",
-                             network.logits.str()));
+  fail_at(model,
+          fmt::format("for a loss of classes the network must end in scores of classes, such as "
+                      "{{ linear = {{ units = 10 }} }}, but it ends in {}",
+                      network.logits.str()));
+}
+
+// [model] normalise, of pictures.
+Value normalised(const Node& node, const Value& x) {
+  Table table(node);
+  const std::vector<double> mean = table.numbers("mean", {0});
+  const std::vector<double> deviation = table.numbers("deviation", {1});
+  table.done();
+  const LineGuard line(*x.get()->program, node);
+  return models::normalise(x, mean, deviation);
+}
+
+// How many numbers the network must give for one example; 0 if nothing says it.
+std::int64_t outputs_of(const Columns& columns, const Node& loss) {
+  if (task_of(loss) == Task::classes) return columns.classes;
+  std::int64_t count = 1;
+  for (const std::int64_t size : columns.target.shape) count *= size;
+  return count;
+}
+
+std::vector<Feed> feeds_for(Program& program, const Columns& columns, const Node& where) {
+  std::vector<Feed> feeds;
+  for (const data::Column& column : columns.inputs) {
+    feeds.push_back({column, input_for(program, column, where)});
+  }
+  return feeds;
+}
+
+Value build_logits(Program& program, const Settings& settings, const Columns& columns,
+                   const std::string& directory, Network& network) {
+  Table model(*settings.model);
+  const Node* layers = model.node("layers");
+  const Node* file = model.node("program");
+  const Node* name = model.node("name");
+  const Node* normalise = model.node("normalise");
+  if ((layers != nullptr) + (file != nullptr) + (name != nullptr) != 1) {
+    fail_at(*settings.model,
+            "needs one of a list of layers, name = \"resnet20\" or program = \"file\"");
+  }
+  if (file != nullptr) program = read_program_file(*file, directory);
+  std::vector<Feed> feeds = feeds_for(program, columns, *settings.data.train);
+  if (file != nullptr) {
+    if (normalise != nullptr) fail_at(*normalise, "is no part of a program that is in a file");
+    model.done();
+    if (program.outputs().size() != 1) fail_at(*file, "the program must return one value");
+    return program.outputs()[0];
+  }
+  if (normalise != nullptr) feeds[0].value = normalised(*normalise, feeds[0].value);
+  if (layers != nullptr) {
+    model.done();
+    network.layers = static_cast<int>(layers->items.size());
+    return apply_layers(*layers, feeds[0].value);
+  }
+  const LineGuard line(program.ir(), *name);
+  const Value logits = find_model(*name).build(model, feeds, outputs_of(columns, *settings.loss));
+  model.done();
+  return logits;
 }
 
 }  // namespace
@@ -63,39 +122,22 @@ std::string identifier(const std::string& name) {
   return result;
 }
 
+bool takes_many(const Settings& settings) {
+  const Node* name = settings.model->find("name");
+  return name != nullptr && find_model(*name).many;
+}
+
 Network build_network(Program& program, const Settings& settings, const Columns& columns,
                       const std::string& directory) {
   Network network;
-  Table model(*settings.model);
-  const Node* layers = model.node("layers");
-  const Node* file = model.node("program");
-  model.done();
-  if ((layers == nullptr) == (file == nullptr)) {
-    fail_at(*settings.model, "needs either a list of layers or program = \"file\"");
-  }
-  if (file != nullptr) program = read_program_file(*file, directory);
-  network.input = input_for(program, columns.input, *settings.data.train);
-  if (file != nullptr) {
-    if (program.outputs().size() != 1) fail_at(*file, "the program must return one value");
-    network.logits = program.outputs()[0];
-  } else {
-    network.logits = apply_layers(*layers, network.input);
-    network.layers = static_cast<int>(layers->items.size());
-  }
+  network.logits = build_logits(program, settings, columns, directory, network);
   network.target = input_for(program, columns.target, *settings.data.train);
   const LineGuard line(program.ir(), *settings.loss);
-  network.classifies = is_cross_entropy(*settings.loss);
-  if (network.classifies) check_classes(network, *settings.model);
+  network.task = task_of(*settings.loss);
+  if (network.task == Task::classes) check_classes(network, *settings.model);
   network.loss = apply_loss(*settings.loss, network.logits, network.target);
-  network.output = network.classifies ? softmax(network.logits) : network.logits;
-  if (network.classifies) {
-    network.metrics.push_back(accuracy(network.logits, network.target));
-    if (network.logits.rank() == 2) {
-      network.metrics.push_back(confusion_matrix(network.logits, network.target));
-    }
-  } else if (read_choice(*settings.loss, "a loss").name != "mse") {
-    network.metrics.push_back(mean_of("mse", nn::mse(network.logits, network.target)));
-  }
+  network.output = output_of(*settings.loss, network.logits);
+  network.metrics = build_metrics(settings, network);
   return network;
 }
 

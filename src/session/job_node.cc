@@ -35,6 +35,19 @@ std::string kind_text(const Node& node) {
   return "";
 }
 
+std::vector<std::string> texts(const Node& node) {
+  if (node.kind == Node::Kind::text) return {node.text};
+  if (node.kind != Node::Kind::list) {
+    fail_at(node, "must be text or a list of texts, but is " + kind_text(node));
+  }
+  std::vector<std::string> result;
+  for (const Node& item : node.items) {
+    if (item.kind != Node::Kind::text) fail_at(item, "must be text, but is " + kind_text(item));
+    result.push_back(item.text);
+  }
+  return result;
+}
+
 Table::Table(const Node& node) : node_(node) {
   if (node.kind != Node::Kind::table) fail_at(node, "must be a table, but is " + kind_text(node));
 }
@@ -130,6 +143,32 @@ std::vector<std::int64_t> Table::sizes(const char* key, std::vector<std::int64_t
     fail_at(*found, fmt::format("must be an integer or a list of {}, but the list has {}", count,
                                 result.size()));
   }
+  return result;
+}
+
+std::vector<std::int64_t> Table::list_of_sizes(const char* key,
+                                               std::vector<std::int64_t> fallback) {
+  const Node* found = node(key);
+  if (found == nullptr) return fallback;
+  if (found->kind != Node::Kind::list) {
+    fail_at(*found, "must be a list of integers, but is " + kind_text(*found));
+  }
+  std::vector<std::int64_t> result;
+  for (const Node& item : found->items) result.push_back(checked_size(item, 1));
+  return result;
+}
+
+std::vector<double> Table::numbers(const char* key, std::vector<double> fallback) {
+  const Node* found = node(key);
+  if (found == nullptr) return fallback;
+  const auto value = [](const Node& item) {
+    if (item.kind == Node::Kind::integer) return static_cast<double>(item.integer);
+    if (item.kind == Node::Kind::number) return item.number;
+    fail_at(item, "must be a number, but is " + kind_text(item));
+  };
+  if (found->kind != Node::Kind::list) return {value(*found)};
+  std::vector<double> result;
+  for (const Node& item : found->items) result.push_back(value(item));
   return result;
 }
 

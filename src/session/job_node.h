@@ -35,7 +35,8 @@ void override_value(Node& root, const std::string& setting);
 
 // One error's form: "fashion.toml:12: train.epochs: must be an integer, but is text".
 [[noreturn]] void fail_at(const Node& node, const std::string& message);
-std::string kind_text(const Node& node);  // "text \"five\""
+std::string kind_text(const Node& node);           // "text \"five\""
+std::vector<std::string> texts(const Node& node);  // of a list, or the one text. Errors: data
 
 // Larger units, windows or borders are a slip of the pen, and their products would overflow.
 inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 20;
@@ -57,6 +58,10 @@ class Table {
   // From 0 to kLargestSize. A single integer stands for `count` equal ones.
   std::vector<std::int64_t> sizes(const char* key, std::vector<std::int64_t> fallback,
                                   std::size_t count);
+  // A list of any length of sizes from 1 to kLargestSize.
+  std::vector<std::int64_t> list_of_sizes(const char* key, std::vector<std::int64_t> fallback);
+  // A list of numbers, or one number.
+  std::vector<double> numbers(const char* key, std::vector<double> fallback);
 
   // Errors: data, for a key nobody asked for. Call it last.
   void done() const;

@@ -32,7 +32,8 @@ Plateau read_plateau(Table& table) {
   plateau.cooldown = read_count(table, "cooldown", plateau.cooldown);
   plateau.least = table.number("least", plateau.least);
   plateau.metric = table.text("metric", plateau.metric);
-  plateau.higher_is_better = table.boolean("higher_is_better", plateau.metric == "accuracy");
+  plateau.higher_is_better =
+      table.boolean("higher_is_better", larger_better(plateau.metric).value_or(false));
   return plateau;
 }
 
@@ -96,7 +97,7 @@ void check_plateau(const Settings& settings, const std::vector<Metric>& metrics)
   if (!plateau) return;
   std::vector<std::string> names = {"loss"};
   for (const Metric& metric : metrics) {
-    if (metric.combine == Metric::Combine::mean) names.push_back(metric.name);
+    if (metric.is_number()) names.push_back(metric.name);
   }
   const Choice choice{plateau->metric, nullptr, settings.schedule};
   if (std::find(names.begin(), names.end(), plateau->metric) == names.end()) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "session/job_model.h"
+
 namespace trireme::job {
 namespace {
 
@@ -29,7 +31,7 @@ DataSettings read_data(const Node& node) {
   data.workers = static_cast<int>(workers);
   data.augment = table.node("augment");
   data.shuffle = table.boolean("shuffle", true);
-  data.input = table.text("input", "");
+  data.input = table.node("input");
   data.target = table.text("target", "");
   table.done();
   return data;
@@ -39,7 +41,8 @@ bool has_validation(const DataSettings& data) {
   return data.validation != nullptr || data.validation_split > 0;
 }
 
-// The metric under `key` and whether "goal" wants it large. Only of a loss it goes without saying.
+// The metric under `key` and whether "goal" wants it large; of metrics that jobs know it goes without
+// saying.
 Watch read_watch(Table& table, const char* key, const std::string& fallback,
                  const DataSettings& data) {
   Watch watch;
@@ -54,7 +57,9 @@ Watch read_watch(Table& table, const char* key, const std::string& fallback,
                               "\", but there are no validation data: set " +
                               "data.validation or data.validation_split");
   }
-  const std::string way = table.text("goal", watch.metric == "loss" ? "min" : "");
+  watch.larger_better = larger_better(watch.metric);
+  if (goal == nullptr && watch.larger_better) return watch;
+  const std::string way = table.text("goal", "");
   if (way != "min" && way != "max") {
     fail_at(goal != nullptr ? *goal : table.self(), "goal must be \"min\" or \"max\": is \"" +
                                                         watch.metric +
@@ -94,6 +99,7 @@ void read_early_stopping(const Node& node, Settings& settings) {
 void read_train(const Node& node, Settings& settings) {
   Table table(node);
   settings.loss = &table.required("loss");
+  settings.metrics = table.node("metrics");
   settings.optimizer = table.node("optimizer");
   settings.schedule = table.node("schedule");
   settings.clip = table.node("clip");

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "session/job_node.h"
 #include "trireme/checkpoint.h"
@@ -23,7 +24,8 @@ struct DataSettings {
   bool shuffle = true;
   int workers = 1;                // threads that read ahead
   const Node* augment = nullptr;  // of train; may be null
-  std::string input, target;      // columns; empty: found out
+  const Node* input = nullptr;    // a column or a list of them; null: found out
+  std::string target;             // column; empty: found out
 };
 
 // The whole job, checked for form. Points into the tree it was read from.
@@ -31,6 +33,7 @@ struct Settings {
   DataSettings data;
   const Node* model = nullptr;
   const Node* loss = nullptr;
+  const Node* metrics = nullptr;     // may be null
   const Node* optimizer = nullptr;   // may be null
   const Node* schedule = nullptr;    // may be null
   const Node* clip = nullptr;        // may be null
@@ -57,12 +60,14 @@ data::Dataset open_dataset(const Node& node, const std::string& directory);
 // Passes a data set of pictures through the list [data] augment.
 data::Dataset augmented(data::Dataset dataset, const Node& list, std::uint64_t seed);
 
-// The columns that are fed and predicted. Errors: data.
+// The columns that are fed and predicted.
 struct Columns {
-  data::Column input;
+  std::vector<data::Column> inputs;  // at least one
   data::Column target;
+  std::int64_t classes = 0;  // that have names in the data
 };
-Columns choose_columns(const data::Dataset& dataset, const DataSettings& settings,
+// `many`: all columns but the target are inputs, unless the job names them. Errors: data.
+Columns choose_columns(const data::Dataset& dataset, const DataSettings& settings, bool many,
                        const Node& where);
 
 // Passes batches on after checking that labels lie in [0, classes). Errors when read: data.

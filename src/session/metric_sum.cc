@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <limits>
 #include <ostream>
 
@@ -15,6 +17,46 @@ double number_of(const Metric& metric, const Tensor& value) {
     fail_usage("metric \"" + metric.name + "\" is " + value.type_str() + ", not one number");
   }
   return value.cast(f64).data<double>()[0];
+}
+
+void check_part(const Metric& metric, const std::vector<Tensor>& parts, const Tensor& part) {
+  if (part.rank() == 0) {
+    fail_usage("metric \"" + metric.name + "\" is a scalar, which has no axis to be joined along");
+  }
+  if (parts.empty()) return;
+  const Tensor& first = parts[0];
+  if (part.dtype() == first.dtype() && part.rank() == first.rank() &&
+      std::equal(part.shape().begin() + 1, part.shape().end(), first.shape().begin() + 1)) {
+    return;
+  }
+  fail_usage("metric \"" + metric.name + "\" changes its shape from batch to batch");
+}
+
+void add_to(const Metric& metric, std::vector<Tensor>& sum, const Tensor& value) {
+  if (sum.empty()) {
+    sum.push_back(value);
+    return;
+  }
+  if (sum[0].shape() != value.shape()) {
+    fail_usage("metric \"" + metric.name + "\" changes its shape from batch to batch");
+  }
+  for (std::int64_t j = 0; j < value.elements(); ++j) {
+    sum[0].data<double>()[j] += value.data<double>()[j];
+  }
+}
+
+Tensor joined(const std::vector<Tensor>& parts) {
+  if (parts.empty()) return {};
+  std::vector<std::int64_t> shape = parts[0].shape();
+  shape[0] = 0;
+  for (const Tensor& part : parts) shape[0] += part.dim(0);
+  Tensor all = Tensor::uninitialized(parts[0].dtype(), shape);
+  std::byte* to = all.bytes();
+  for (const Tensor& part : parts) {
+    if (part.size_bytes() > 0) std::memcpy(to, part.bytes(), part.size_bytes());
+    to += part.size_bytes();
+  }
+  return all;
 }
 
 template <class Pairs>
@@ -31,30 +73,38 @@ const auto& named(const Pairs& pairs, std::string_view name) {
 
 }  // namespace
 
+double finished(const Metric& metric, const Tensor& all) {
+  if (all.elements() == 0) return std::numeric_limits<double>::quiet_NaN();
+  return metric.finish ? metric.finish(all) : number_of(metric, all);
+}
+
 void MetricSum::add(const std::vector<Tensor>& values, std::int64_t examples) {
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
-    if (metrics_[i].combine == Metric::Combine::mean) {
-      numbers_[i] += number_of(metrics_[i], values[i]) * static_cast<double>(examples);
-      continue;
-    }
-    const Tensor wide = values[i].cast(f64);
-    if (tensors_[i].elements() == 0) {
-      tensors_[i] = wide;
-      continue;
-    }
-    if (tensors_[i].shape() != wide.shape()) {
-      fail_usage("metric \"" + metrics_[i].name + "\" changes its shape from batch to batch");
-    }
-    for (std::int64_t j = 0; j < wide.elements(); ++j) {
-      tensors_[i].data<double>()[j] += wide.data<double>()[j];
+    switch (metrics_[i].combine) {
+      case Metric::Combine::mean:
+        numbers_[i] += number_of(metrics_[i], values[i]) * static_cast<double>(examples);
+        break;
+      case Metric::Combine::sum: add_to(metrics_[i], tensors_[i], values[i].cast(f64)); break;
+      case Metric::Combine::join:
+        check_part(metrics_[i], tensors_[i], values[i]);
+        tensors_[i].push_back(values[i]);
+        break;
     }
   }
   examples_ += examples;
 }
 
-double MetricSum::mean(std::size_t metric) const {
-  if (examples_ == 0) return std::numeric_limits<double>::quiet_NaN();
-  return numbers_[metric] / static_cast<double>(examples_);
+// What all batches gave. Without elements if there was none.
+Tensor MetricSum::all_of(std::size_t metric) const {
+  switch (metrics_[metric].combine) {
+    case Metric::Combine::mean:
+      if (examples_ == 0) return Tensor(f64, {0});
+      return Tensor::scalar(numbers_[metric] / static_cast<double>(examples_));
+    case Metric::Combine::sum:
+      return tensors_[metric].empty() ? Tensor(f64, {0}) : tensors_[metric][0].clone();
+    case Metric::Combine::join: return joined(tensors_[metric]);
+  }
+  return {};
 }
 
 std::vector<std::pair<std::string, double>> MetricSum::sums() const {
@@ -82,10 +132,11 @@ Metrics MetricSum::result() const {
   Metrics result;
   result.examples_ = examples_;
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
-    if (metrics_[i].combine == Metric::Combine::mean) {
-      result.numbers_.emplace_back(metrics_[i].name, mean(i));
+    const Metric& metric = metrics_[i];
+    if (metric.is_number()) {
+      result.numbers_.emplace_back(metric.name, finished(metric, all_of(i)));
     } else {
-      result.tensors_.emplace_back(metrics_[i].name, tensors_[i].clone());
+      result.tensors_.emplace_back(metric.name, all_of(i));
     }
   }
   return result;

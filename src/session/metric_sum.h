@@ -9,6 +9,9 @@
 
 namespace trireme {
 
+// The one number of what all batches gave, or of one batch. NaN without elements.
+double finished(const Metric& metric, const Tensor& all);
+
 // Joins what was measured batch by batch. A mean counts every batch by its examples, so that a
 // smaller last batch does not weigh too much.
 class MetricSum {
@@ -22,17 +25,18 @@ class MetricSum {
   void add(const std::vector<Tensor>& values, std::int64_t examples);
   Metrics result() const;
   std::int64_t examples() const { return examples_; }
-  double mean(std::size_t metric) const;  // so far
 
-  // The sums of the means, for a checkpoint, and back. Errors: data, for other metrics.
+  // For a checkpoint, and back, where all metrics are means. Errors: data, for other metrics.
   std::vector<std::pair<std::string, double>> sums() const;
   void restore(const std::vector<std::pair<std::string, double>>& sums, std::int64_t examples);
   void clear();
 
  private:
+  Tensor all_of(std::size_t metric) const;
+
   std::vector<Metric> metrics_;
-  std::vector<double> numbers_;  // sums of value times examples
-  std::vector<Tensor> tensors_;  // f64
+  std::vector<double> numbers_;               // sums of value times examples
+  std::vector<std::vector<Tensor>> tensors_;  // a single f64 sum, or the parts of a join
   std::int64_t examples_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <sstream>
 
 #include "trireme/error.h"
@@ -31,6 +32,54 @@ TEST(MetricSum, SumsAddElementByElement) {
   const Metrics metrics = sum.result();
   EXPECT_EQ(metrics.tensor("confusion").to_vector<double>(), (std::vector<double>{1, 1, 2, 4}));
   EXPECT_EQ(metrics.str(), "");
+}
+
+TEST(MetricSum, JoinsInOrderAndFinishesOnce) {
+  const auto last = [](const Tensor& all) { return all.to_vector<float>().back() + all.dim(0); };
+  const auto root = [](const Tensor& all) { return std::sqrt(all.item<double>()); };
+  MetricSum sum(std::vector<Metric>{
+      {.name = "all", .value = {}, .combine = Metric::Combine::join},
+      {.name = "last", .value = {}, .combine = Metric::Combine::join, .finish = last},
+      {.name = "root", .value = {}, .finish = root}});
+  const auto add = [&](const std::vector<float>& values, float mean) {
+    const auto n = static_cast<std::int64_t>(values.size());
+    const Tensor part = Tensor::from<float>({n}, values);
+    sum.add({part, part, Tensor::scalar(mean)}, n);
+  };
+  add({1, 2, 3}, 4);
+  add({}, 0);
+  add({5}, 16);
+  const Metrics metrics = sum.result();
+  EXPECT_EQ(metrics.tensor("all").to_vector<float>(), (std::vector<float>{1, 2, 3, 5}));
+  EXPECT_EQ(metrics["last"], 5 + 4);
+  EXPECT_DOUBLE_EQ(metrics["root"], std::sqrt((3 * 4 + 16) / 4.0));
+  EXPECT_FALSE(metrics.has("all"));
+}
+
+TEST(MetricSum, APartOfAnotherShapeIsTold) {
+  for (const auto combine : {Metric::Combine::sum, Metric::Combine::join}) {
+    MetricSum sum(std::vector<Metric>{{"rows", {}, combine}});
+    sum.add({Tensor(f32, {2, 3})}, 2);
+    EXPECT_THROW(sum.add({Tensor(f32, {2, 4})}, 2), Error);
+  }
+  MetricSum sum(std::vector<Metric>{{"scalars", {}, Metric::Combine::join}});
+  EXPECT_THROW(sum.add({Tensor::scalar(1.0f)}, 1), Error);
+}
+
+// Training in pieces measures what training in one go measures.
+TEST(MetricSum, GoesOnFromACheckpoint) {
+  const auto root = [](const Tensor& all) { return std::sqrt(all.item<double>()); };
+  const std::vector<Metric> metrics{{"loss", {}}, {.name = "rmse", .value = {}, .finish = root}};
+  MetricSum whole(metrics), first(metrics), second(metrics);
+  const auto add = [](MetricSum& sum, float value, std::int64_t n) {
+    sum.add({Tensor::scalar(value), Tensor::scalar(value * 3)}, n);
+  };
+  add(whole, 0.1f, 7);
+  add(first, 0.1f, 7);
+  second.restore(first.sums(), first.examples());
+  for (MetricSum* sum : {&whole, &second}) add(*sum, 0.7f, 5);
+  EXPECT_EQ(second.result()["rmse"], whole.result()["rmse"]);
+  EXPECT_EQ(second.result()["loss"], whole.result()["loss"]);
 }
 
 TEST(MetricSum, AnUnknownNameIsToldWithTheNearest) {

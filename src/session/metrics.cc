@@ -4,21 +4,12 @@
 
 #include "base/error.h"
 #include "ir/program.h"
+#include "session/metric_checks.h"
+#include "trireme/loss.h"
 #include "trireme/ops.h"
 
 namespace trireme {
 namespace {
-
-void check_classes(std::string_view metric, Value logits, Value label) {
-  const bool fits = logits.rank() >= 1 && label.rank() + 1 == logits.rank() &&
-                    Shape(logits.shape().begin(), logits.shape().end() - 1) == label.shape();
-  if (!fits || !is_float(logits.dtype()) || label.dtype() != DType::i64) {
-    fail_usage(
-        fmt::format("{}: label must be i64 with the shape of logits without the last axis\n"
-                    "  logits  {}\n  label   {}",
-                    metric, logits.str(), label.str()));
-  }
-}
 
 // Numbers 0, 1 ... along `axis` of `shape`, in the Program of `like`.
 Value numbers_along(Value like, const Shape& shape, std::int64_t axis,
@@ -41,10 +32,23 @@ Value share(Value condition, const SourceLocation& where) {
 
 }  // namespace
 
+void check_classes(std::string_view metric, Value logits, Value label) {
+  const bool fits = logits.rank() >= 1 && label.rank() + 1 == logits.rank() &&
+                    Shape(logits.shape().begin(), logits.shape().end() - 1) == label.shape();
+  if (!fits || !is_float(logits.dtype()) || label.dtype() != DType::i64) {
+    fail_usage(
+        fmt::format("{}: label must be i64 with the shape of logits without the last axis\n"
+                    "  logits  {}\n  label   {}",
+                    metric, logits.str(), label.str()));
+  }
+}
+
 Metric accuracy(Value logits, Value label, SourceLocation where) {
   check_classes("accuracy", logits, label);
   const Value predicted = argmax(logits, {.axes = {-1}}, where);
-  return {"accuracy", share(trireme::equal(predicted, label, where), where)};
+  return {.name = "accuracy",
+          .value = share(trireme::equal(predicted, label, where), where),
+          .larger_better = true};
 }
 
 // An example counts if fewer than k logits are larger than its label's.
@@ -58,7 +62,16 @@ Metric top_k(Value logits, Value label, int k, SourceLocation where) {
       sum(select(is_label, logits, 0.0, where), {.axes = {-1}, .keep = true}, where);
   const Value larger = cast(less(of_label, logits, where), {.dtype = f32}, where);
   const Value count = sum(larger, {.axes = {-1}}, where);
-  return {fmt::format("top_{}_accuracy", k), share(less(count, double(k), where), where)};
+  return {.name = fmt::format("top_{}_accuracy", k),
+          .value = share(less(count, double(k), where), where),
+          .larger_better = true};
+}
+
+Metric log_loss(Value logits, Value label, SourceLocation where) {
+  check_classes("log_loss", logits, label);
+  return {.name = "log_loss",
+          .value = mean(nn::cross_entropy(logits, label, {}, where), {}, where),
+          .larger_better = false};
 }
 
 Metric confusion_matrix(Value logits, Value label, SourceLocation where) {
@@ -74,43 +87,13 @@ Metric confusion_matrix(Value logits, Value label, SourceLocation where) {
   const Value in_column = trireme::equal(reshape(predicted, {.shape = one_each}, where),
                                          numbers_along(logits, {1, classes}, 1, where), where);
   const Value hit = cast(logical_and(in_row, in_column, where), {.dtype = f32}, where);
-  return {"confusion", sum(hit, {.axes = {0}}, where), Metric::Combine::sum};
+  return {.name = "confusion",
+          .value = sum(hit, {.axes = {0}}, where),
+          .combine = Metric::Combine::sum};
 }
 
 Metric mean_of(std::string name, Value value, SourceLocation where) {
-  return {std::move(name), value.rank() == 0 ? value : mean(value, {}, where)};
-}
-
-std::string confusion_table(const Tensor& matrix, const std::vector<std::string>& class_names) {
-  if (matrix.rank() != 2 || matrix.dim(0) != matrix.dim(1)) {
-    fail_usage("confusion_table: a matrix f32[classes, classes] is needed, not " +
-               matrix.type_str());
-  }
-  const Tensor counts = matrix.cast(f64);
-  const std::int64_t n = matrix.dim(0);
-  std::size_t width = 5;
-  std::vector<std::string> names;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    names.push_back(k < class_names.size() ? class_names[k] : std::to_string(i));
-    width = std::max(width, names.back().size());
-  }
-  std::string text = fmt::format("{:>{}} ", "true", width);
-  for (std::int64_t j = 0; j < n; ++j) {
-    text += fmt::format("{:>6.5}", names[static_cast<std::size_t>(j)]);
-  }
-  text += "   recall\n";
-  for (std::int64_t i = 0; i < n; ++i) {
-    const double* row = counts.data<double>() + i * n;
-    double total = 0;
-    text += fmt::format("{:>{}} ", names[static_cast<std::size_t>(i)], width);
-    for (std::int64_t j = 0; j < n; ++j) {
-      total += row[j];
-      text += row[j] == 0 ? "     ." : fmt::format("{:>6.0f}", row[j]);
-    }
-    text += total == 0 ? "\n" : fmt::format("   {:.3f}\n", row[i] / total);
-  }
-  return text;
+  return {.name = std::move(name), .value = value.rank() == 0 ? value : mean(value, {}, where)};
 }
 
 }  // namespace trireme

@@ -19,11 +19,11 @@ void minimize(Value loss, const Optimizer& optimizer, const UpdateOptions& optio
     fail_usage(
         fmt::format("minimize: {} has no trainable parameter that is not frozen", program.name));
   }
-  const std::vector<ir::Value*> found = transforms::gradients(loss.get(), wanted);
-  std::vector<Value> parameters, gradients;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    parameters.emplace_back(wanted[i]);
-    gradients.emplace_back(found[i]);
+  std::vector<Value> parameters;
+  for (ir::Value* parameter : wanted) parameters.emplace_back(parameter);
+  std::vector<nn::Gradient> gradients;
+  for (const auto& found : transforms::gradients_by_rows(loss.get(), wanted)) {
+    gradients.push_back({Value(found.values), Value(found.rows)});
   }
   nn::apply_updates(optimizer, parameters, gradients, options);
 }

@@ -48,7 +48,7 @@ Training::Training(Program& program_in, TrainerOptions options_in)
   minimize(options.loss, options.optimizer, options.updates);
   plateau =
       std::visit([](const auto& rule) { return rule.learning_rate.plateau; }, options.optimizer);
-  all_metrics.push_back({"loss", options.loss});
+  all_metrics.push_back({.name = "loss", .value = options.loss, .larger_better = false});
   for (const Metric& metric : options.metrics) all_metrics.push_back(metric);
   for (const Metric& metric : all_metrics) {
     if (metric.combine == Metric::Combine::mean) training_metrics.push_back(metric);
@@ -67,8 +67,18 @@ Training::Training(Program& program_in, TrainerOptions options_in)
 
 void Training::check_plateau() const {
   std::vector<std::string> names;
-  for (const Metric& metric : training_metrics) names.push_back(metric.name);
-  if (std::find(names.begin(), names.end(), plateau->metric) != names.end()) return;
+  for (const Metric& metric : all_metrics) {
+    if (!metric.is_number()) continue;
+    names.push_back(metric.name);
+    if (metric.name != plateau->metric) continue;
+    if (metric.larger_better.value_or(plateau->higher_is_better) == plateau->higher_is_better) {
+      return;
+    }
+    fail_usage(
+        fmt::format("Trainer: the learning rate depends on metric \"{}\", of which {} is "
+                    "better: set higher_is_better = {} of the plateau",
+                    metric.name, *metric.larger_better ? "more" : "less", *metric.larger_better));
+  }
   fail_usage(fmt::format("Trainer: the learning rate depends on metric \"{}\"; there are {}",
                          plateau->metric, fmt::join(names, ", ")));
 }
@@ -111,7 +121,9 @@ double Training::step(const data::Batch& batch) {
   if (!std::isfinite(loss)) fail_not_finite(loss);
   sum->add(values, examples_in(batch));
   last_values.clear();
-  for (const Tensor& value : values) last_values.push_back(value.cast(f64).data<double>()[0]);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    last_values.push_back(finished(training_metrics[i], values[i].cast(f64)));
+  }
   ++at.steps;
   ++at.batch;
   ++at.fit_steps;

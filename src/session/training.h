@@ -50,8 +50,9 @@ struct Training {
 
   Program* program;
   TrainerOptions options;
-  std::vector<Metric> all_metrics;       // the loss first
-  std::vector<Metric> training_metrics;  // those of one number: cheap enough for every step
+  std::vector<Metric> all_metrics;  // the loss first
+  // The means among them: cheap enough for every step, and a checkpoint keeps one number of each.
+  std::vector<Metric> training_metrics;
   std::vector<Value> training_fetches;
   std::unique_ptr<Session> session;
   std::unique_ptr<NanTrace> trace;

@@ -1,5 +1,6 @@
 #include "transforms/autodiff.h"
 
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -11,6 +12,18 @@ namespace {
 
 using ValueSet = std::unordered_set<const ir::Value*>;
 using GradientMap = std::unordered_map<const ir::Value*, trireme::Value>;
+
+// What was given to parameters by rows: rows [n], values [n, row...].
+struct Rows {
+  trireme::Value rows, values;
+};
+using RowsMap = std::unordered_map<const ir::Value*, std::vector<Rows>>;
+
+// Where gradients are gathered. Values that are no keys of `by_rows` get dense gradients.
+struct Gradients {
+  GradientMap dense;
+  RowsMap by_rows;
+};
 
 // New ops belong to the layer and line of the op they differentiate while this lives.
 class LocationGuard {
@@ -36,10 +49,20 @@ ir::Value* filled(ir::Program& program, const ir::Type& type, double value,
       ->result();
 }
 
+// A list of rows as a dense gradient of `type`. Negative rows are none.
+trireme::Value scattered(const trireme::Value& rows, const trireme::Value& values,
+                         const ir::Type& type) {
+  std::vector<std::int64_t> axes(static_cast<std::size_t>(rows.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  const trireme::Value is_none =
+      broadcast(rows < 0.0, {.shape = values.shape(), .axes = std::move(axes)});
+  return scatter_add(maximum(rows, 0.0), select(is_none, 0.0, values), {.rows = {type.shape[0]}});
+}
+
 class Context final : public ir::GradientContext {
  public:
-  Context(const ir::Op& op, const ValueSet& wanted, GradientMap& gradients)
-      : op_(op), wanted_(wanted), gradients_(gradients) {}
+  Context(const ir::Op& op, const ValueSet& wanted, Gradients& gradients)
+      : op_(op), wanted_(wanted), gradients_(gradients.dense), by_rows_(gradients.by_rows) {}
 
   const ir::Op& op() const override { return op_; }
   trireme::Value operand(int i) const override {
@@ -71,10 +94,30 @@ class Context final : public ir::GradientContext {
     sum = sum ? sum + gradient : gradient;
   }
 
+  void give_rows(int i, trireme::Value rows, trireme::Value values) override {
+    if (!wants(i)) return;
+    const ir::Value* operand = op_.operands[static_cast<std::size_t>(i)];
+    const auto found = by_rows_.find(operand);
+    if (found == by_rows_.end()) {
+      give(i, scattered(rows, values, operand->type));
+    } else {
+      found->second.push_back(as_list(rows, values));
+    }
+  }
+
  private:
+  static Rows as_list(trireme::Value rows, trireme::Value values) {
+    const Dim count = product(rows.shape());
+    Shape shape(values.shape().begin() + rows.rank(), values.shape().end());
+    shape.insert(shape.begin(), count);
+    if (rows.dtype() != DType::i64) rows = cast(rows, {.dtype = DType::i64});
+    return {reshape(rows, {.shape = {count}}), reshape(values, {.shape = shape})};
+  }
+
   const ir::Op& op_;
   const ValueSet& wanted_;
   GradientMap& gradients_;
+  RowsMap& by_rows_;
 };
 
 // The float values that depend on one of `wanted`.
@@ -101,9 +144,11 @@ void check_loss(const ir::Value* loss) {
   }
 }
 
-void differentiate(const ir::Op& op, const ValueSet& depends, GradientMap& gradients) {
+void differentiate(const ir::Op& op, const ValueSet& depends, Gradients& gradients) {
   bool reached = false, needed = false;
-  for (const auto& result : op.results) reached = reached || gradients.contains(result.get());
+  for (const auto& result : op.results) {
+    reached = reached || gradients.dense.contains(result.get());
+  }
   for (const ir::Value* operand : op.operands) needed = needed || depends.contains(operand);
   if (!reached || !needed || op.has(ir::Trait::not_differentiable)) return;
   if (!op.def->gradient) {
@@ -115,28 +160,77 @@ void differentiate(const ir::Op& op, const ValueSet& depends, GradientMap& gradi
   op.def->gradient(context);
 }
 
-}  // namespace
-
-std::vector<ir::Value*> gradients(ir::Value* loss, const std::vector<ir::Value*>& wanted) {
+// All gradients of `loss`, by rows for those of `by_rows` that are given so.
+Gradients differentiate(ir::Value* loss, const std::vector<ir::Value*>& wanted,
+                        const std::vector<const ir::Value*>& by_rows) {
   check_loss(loss);
   ir::Program& program = *loss->program;
   const ValueSet depends = dependents(program.main(), wanted);
   std::vector<const ir::Op*> forward;
   for (const auto& op : program.main().ops) forward.push_back(op.get());
 
+  Gradients gradients;
+  for (const ir::Value* value : by_rows) gradients.by_rows[value];
+  if (!depends.contains(loss)) return gradients;
   const ir::Location origin = loss->producer != nullptr ? loss->producer->location : ir::Location{};
-  GradientMap map;
-  if (depends.contains(loss)) {
-    map[loss] = trireme::Value(filled(program, loss->type, 1.0, origin));
-    for (auto op = forward.rbegin(); op != forward.rend(); ++op) differentiate(**op, depends, map);
+  gradients.dense[loss] = trireme::Value(filled(program, loss->type, 1.0, origin));
+  for (auto op = forward.rbegin(); op != forward.rend(); ++op) {
+    differentiate(**op, depends, gradients);
   }
+  return gradients;
+}
+
+// Several lists as one.
+Rows join(const std::vector<Rows>& parts) {
+  if (parts.size() == 1) return parts.front();
+  std::vector<trireme::Value> rows, values;
+  for (const Rows& part : parts) {
+    rows.push_back(part.rows);
+    values.push_back(part.values);
+  }
+  return {concat(rows, {.axis = 0}), concat(values, {.axis = 0})};
+}
+
+// What was given to `value` in one of the two forms, or zeros.
+Gradient collect(ir::Value* value, const Gradients& gradients, const ir::Location& origin) {
+  const auto dense = gradients.dense.find(value);
+  const auto by_rows = gradients.by_rows.find(value);
+  const bool has_rows = by_rows != gradients.by_rows.end() && !by_rows->second.empty();
+  if (!has_rows) {
+    return {dense != gradients.dense.end() ? dense->second.get()
+                                           : filled(*value->program, value->type, 0.0, origin)};
+  }
+  const LocationGuard guard(*value->program,
+                            by_rows->second.front().rows.get()->producer->location);
+  const Rows joined = join(by_rows->second);
+  if (dense == gradients.dense.end()) return {joined.values.get(), joined.rows.get()};
+  return {(dense->second + scattered(joined.rows, joined.values, value->type)).get()};
+}
+
+std::vector<Gradient> collect_all(ir::Value* loss, const std::vector<ir::Value*>& wanted,
+                                  const Gradients& gradients) {
+  const ir::Location origin = loss->producer != nullptr ? loss->producer->location : ir::Location{};
+  std::vector<Gradient> result;
+  for (ir::Value* value : wanted) result.push_back(collect(value, gradients, origin));
+  return result;
+}
+
+}  // namespace
+
+std::vector<ir::Value*> gradients(ir::Value* loss, const std::vector<ir::Value*>& wanted) {
   std::vector<ir::Value*> result;
-  for (const ir::Value* value : wanted) {
-    const auto found = map.find(value);
-    result.push_back(found != map.end() ? found->second.get()
-                                        : filled(program, value->type, 0.0, origin));
+  for (const Gradient& gradient : collect_all(loss, wanted, differentiate(loss, wanted, {}))) {
+    result.push_back(gradient.values);
   }
   return result;
+}
+
+std::vector<Gradient> gradients_by_rows(ir::Value* loss, const std::vector<ir::Value*>& wanted) {
+  std::vector<const ir::Value*> parameters;
+  for (const ir::Value* value : wanted) {
+    if (value->kind == ir::ValueKind::parameter) parameters.push_back(value);
+  }
+  return collect_all(loss, wanted, differentiate(loss, wanted, parameters));
 }
 
 }  // namespace trireme::transforms

@@ -14,4 +14,15 @@ namespace trireme::transforms {
 // Errors (usage): loss is no float scalar (shape []), or a needed op has no gradient.
 std::vector<ir::Value*> gradients(ir::Value* loss, const std::vector<ir::Value*>& wanted);
 
+// A gradient, of the type of what it belongs to or, row-sparse, as a list: values[i] is added to row
+// rows[i], and all other rows are zero. A row may be named several times; negative numbers name none.
+struct Gradient {
+  ir::Value* values = nullptr;
+  ir::Value* rows = nullptr;  // null: dense; else i64 [n], and values are [n, row...]
+};
+
+// The same, row-sparse for the parameters among `wanted` that only gathers with `sparse_gradient`
+// read. One that is used otherwise too gets a dense gradient; several gathers join their lists.
+std::vector<Gradient> gradients_by_rows(ir::Value* loss, const std::vector<ir::Value*>& wanted);
+
 }  // namespace trireme::transforms

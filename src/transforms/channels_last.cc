@@ -1,6 +1,7 @@
 #include "transforms/channels_last.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "transforms/rewrite.h"
 #include "transforms/simplify.h"
@@ -11,12 +12,21 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 using Replacement = std::optional<std::vector<ir::Value*>>;
 
-const Integers kToLast = {0, 2, 3, 1};
-const Integers kToFirst = {0, 3, 1, 2};
+// What transpose() makes of images or volumes with channels first to have them last, and back.
+const Integers& to_last(std::size_t rank) {
+  static const Integers kImage = {0, 2, 3, 1}, kVolume = {0, 2, 3, 4, 1};
+  return rank == 4 ? kImage : kVolume;
+}
+const Integers& to_first(std::size_t rank) {
+  static const Integers kImage = {0, 3, 1, 2}, kVolume = {0, 4, 1, 2, 3};
+  return rank == 4 ? kImage : kVolume;
+}
 
-ir::Value* transpose(ir::Program& program, const ir::Op& like, ir::Value* x,
-                     const Integers& permutation) {
-  return make(program, like, "transpose", {x}, {{"permutation", permutation}});
+ir::Value* moved_last(ir::Program& program, const ir::Op& like, ir::Value* x) {
+  return make(program, like, "transpose", {x}, {{"permutation", to_last(x->type.shape.size())}});
+}
+ir::Value* moved_first(ir::Program& program, const ir::Op& like, ir::Value* x) {
+  return make(program, like, "transpose", {x}, {{"permutation", to_first(x->type.shape.size())}});
 }
 
 bool has_layout(const ir::Op& op) { return !op.def->image_operands.empty(); }
@@ -29,7 +39,7 @@ Replacement convert(ir::Program& program, ir::Op& op) {
   std::vector<ir::Value*> operands = op.operands;
   for (const int i : op.def->image_operands) {
     ir::Value*& operand = operands[static_cast<std::size_t>(i)];
-    operand = transpose(program, op, operand, kToLast);
+    operand = moved_last(program, op, operand);
   }
   Attributes attributes = op.attributes;
   ir::set(attributes, "layout", std::string("nhwc"));
@@ -40,48 +50,54 @@ Replacement convert(ir::Program& program, ir::Op& op) {
     const auto& images = op.def->image_results;
     const bool image = std::find(images.begin(), images.end(), static_cast<int>(i)) != images.end();
     ir::Value* result = converted->result(static_cast<int>(i));
-    results.push_back(image ? transpose(program, op, result, kToFirst) : result);
+    results.push_back(image ? moved_first(program, op, result) : result);
   }
   return results;
 }
 
-const ir::Op* to_first(const ir::Value* value) {
+// The transpose that brought the channels of `value` to the front, if one did.
+const ir::Op* move_to_first(const ir::Value* value) {
   const ir::Op* op = value->producer;
-  return op != nullptr && op->name() == "transpose" &&
-                 ir::get<Integers>(op->attributes, "permutation") == kToFirst
+  const std::size_t rank = value->type.shape.size();
+  return op != nullptr && (rank == 4 || rank == 5) && op->name() == "transpose" &&
+                 ir::get<Integers>(op->attributes, "permutation") == to_first(rank)
              ? op
              : nullptr;
 }
 
 bool reads_channels_last(const ir::Op& op) {
   return std::any_of(op.operands.begin(), op.operands.end(),
-                     [](const ir::Value* operand) { return to_first(operand) != nullptr; });
+                     [](const ir::Value* operand) { return move_to_first(operand) != nullptr; });
 }
 
 // elementwise(transpose(x), y) is transpose(elementwise(x, inverse transpose of y)).
 Replacement sink_elementwise(ir::Program& program, ir::Op& op) {
   std::vector<ir::Value*> operands;
   for (ir::Value* operand : op.operands) {
-    const ir::Op* moved = to_first(operand);
-    operands.push_back(moved != nullptr ? moved->operands[0]
-                                        : transpose(program, op, operand, kToLast));
+    const ir::Op* moved = move_to_first(operand);
+    operands.push_back(moved != nullptr ? moved->operands[0] : moved_last(program, op, operand));
   }
   ir::Value* result = make(program, op, op.name(), std::move(operands), op.attributes);
-  return {{transpose(program, op, result, kToFirst)}};
+  return {{moved_first(program, op, result)}};
 }
 
 // A reduction of a transposed image reduces the image along other axes, as long as the axes that
 // stay keep their order.
 Replacement sink_reduction(ir::Program& program, ir::Op& op) {
-  const ir::Op* moved = to_first(op.operands[0]);
+  const ir::Op* moved = move_to_first(op.operands[0]);
+  const Integers& order = to_first(op.operands[0]->type.shape.size());
+  const auto rank = static_cast<std::int64_t>(order.size());
   Integers axes = ir::get<Integers>(op.attributes, "axes");
-  if (axes.empty()) axes = {0, 1, 2, 3};
+  if (axes.empty()) {
+    axes.resize(order.size());
+    std::iota(axes.begin(), axes.end(), 0);
+  }
   for (std::int64_t& axis : axes) {
-    axis = kToFirst[static_cast<std::size_t>(axis < 0 ? axis + 4 : axis)];
+    axis = order[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
   }
   std::sort(axes.begin(), axes.end());
   Integers kept;  // in the order of the original result
-  for (const std::int64_t axis : kToFirst) {
+  for (const std::int64_t axis : order) {
     if (std::find(axes.begin(), axes.end(), axis) == axes.end()) kept.push_back(axis);
   }
   const bool keep = ir::get<bool>(op.attributes, "keep");
@@ -89,7 +105,7 @@ Replacement sink_reduction(ir::Program& program, ir::Op& op) {
   Attributes attributes = op.attributes;
   ir::set(attributes, "axes", axes);
   ir::Value* result = make(program, op, op.name(), {moved->operands[0]}, std::move(attributes));
-  return {{keep ? transpose(program, op, result, kToFirst) : result}};
+  return {{keep ? moved_first(program, op, result) : result}};
 }
 
 Replacement sink(ir::Program& program, ir::Op& op) {

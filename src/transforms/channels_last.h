@@ -5,7 +5,7 @@
 namespace trireme::transforms {
 
 // Chooses the layout of images: ops with a `layout` attribute (convolutions, pooling) work on
-// [batch, height, width, channels], and the transposes this needs are pushed through the elementwise
+// [batch, height, width, channels], those of volumes alike, and the transposes this needs are pushed through the elementwise
 // ops and reductions between them until they meet and vanish. What is left are the borders of a
 // chain of convolutions. Measured as fast as the library's blocked layouts, and any kernel reads it
 // without knowing of blocks; see docs/architecture.md.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "transforms/rewrite.h"
 
@@ -123,6 +124,28 @@ ir::Value* simplify_transpose(ir::Program& program, const ir::Op& op) {
   return nullptr;
 }
 
+// It reads no elements: what changes or moves them need not be there for its sake.
+ir::Value* simplify_dim_size(ir::Program& program, const ir::Op& op) {
+  ir::Value* x = op.operands[0];
+  const auto rank = static_cast<std::int64_t>(x->type.rank());
+  Integers axes = integers(op, "axes");
+  for (std::int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+  for (const ir::Op* from = x->producer; from != nullptr; from = x->producer) {
+    if (from->name() == "transpose") {
+      const Integers& permutation = integers(*from, "permutation");
+      for (std::int64_t& axis : axes) axis = permutation[static_cast<std::size_t>(axis)];
+    } else if (!from->has(ir::Trait::elementwise) || from->operands.empty() ||
+               from->operands[0]->type.shape != x->type.shape) {
+      break;
+    }
+    x = from->operands[0];
+  }
+  if (x == op.operands[0]) return nullptr;
+  Attributes attributes = op.attributes;
+  ir::set(attributes, "axes", axes);
+  return make(program, op, "dim_size", {x}, std::move(attributes));
+}
+
 // The last two dimensions swapped, and nothing else.
 bool swaps_last_two(const ir::Op& transpose) {
   Integers expected(integers(transpose, "permutation").size());
@@ -200,6 +223,7 @@ ir::Value* simplified(ir::Program& program, const ir::Op& op) {
   if (op.name() == "broadcast") return simplify_broadcast(program, op);
   if (op.name() == "transpose") return simplify_transpose(program, op);
   if (op.name() == "matmul") return simplify_matmul(program, op);
+  if (op.name() == "dim_size") return simplify_dim_size(program, op);
   if (op.name() == "select" && op.operands[1] == op.operands[2]) return op.operands[1];
   if (!op.has(ir::Trait::elementwise)) return nullptr;
   if (op.operands.size() == 1) return simplify_unary(op);

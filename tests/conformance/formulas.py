@@ -1,4 +1,4 @@
-"""What the twin says of optimizers and schedules where an expression would be too long.
+"""What the twin says of optimizers, schedules and losses where an expression would be too long.
 
 Optimizers that Debian's PyTorch lacks are written from their papers' formulas in NumPy. Each rule takes the parameter, its gradient, the number of the step from 1 and a dict for its state,
 and gives the next parameter.
@@ -6,6 +6,7 @@ and gives the next parameter.
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 
 def decayed_adagrad(p, g, t, state, rate, decay=0.95, epsilon=1e-6):
@@ -22,6 +23,20 @@ def ftrl(p, g, t, state, rate, beta=1.0, l1=0.0, l2=0.0):
     state["z"], state["n"] = z, n
     return np.where(np.abs(z) <= l1, 0.0,
                     -(z - np.sign(z) * l1) / ((beta + np.sqrt(n)) / rate + l2))
+
+
+def momentum(p, g, t, state, rate, momentum=0.9, nesterov=False):
+    """Polyak 1964, and Sutskever et al. 2013."""
+    state["v"] = momentum * state.get("v", 0) + g
+    return p - rate * (g + momentum * state["v"] if nesterov else state["v"])
+
+
+def adam(p, g, t, state, rate, beta1=0.9, beta2=0.999, epsilon=1e-8):
+    """Kingma and Ba 2015, algorithm 1."""
+    state["m"] = beta1 * state.get("m", 0) + (1 - beta1) * g
+    state["v"] = beta2 * state.get("v", 0) + (1 - beta2) * g**2
+    m, v = state["m"] / (1 - beta1**t), state["v"] / (1 - beta2**t)
+    return p - rate * m / (np.sqrt(v) + epsilon)
 
 
 def lamb(p, g, t, state, rate, beta1=0.9, beta2=0.999, epsilon=1e-6, weight_decay=0.01):
@@ -51,6 +66,35 @@ def train(rule, tensors, steps, **options):
     return tensors[0].new_tensor(w)
 
 
+def train_rows(rule, tensors, steps, **options):
+    """The same of (w[a] * w[b] - t)^2, where a and b are the halves of line `step` of x: the rule
+    is applied to the rows that a or b names, each with a state of its own, and to no others."""
+    w, x, t = (tensor.detach().numpy().copy() for tensor in tensors)
+    states = [{} for _ in w]
+    for step in range(1, steps + 1):
+        a, b = np.split(x[step - 1], 2)
+        by_product = 2 / t.size * (w[a] * w[b] - t)
+        gradient = np.zeros_like(w)
+        np.add.at(gradient, a, by_product * w[b])
+        np.add.at(gradient, b, by_product * w[a])
+        for row in np.union1d(a, b):
+            w[row] = rule(w[row], gradient[row], step, states[row], **options)
+    return tensors[0].new_tensor(w)
+
+
+def train_rows_with_torch(optimizer, tensors, steps):
+    """The same by PyTorch's sparse gradients."""
+    w = tensors[0].detach().clone().requires_grad_()
+    x, t = tensors[1:]
+    optimizer = optimizer(w)
+    for step in range(steps):
+        a, b = (torch.nn.functional.embedding(ids, w, sparse=True) for ids in x[step].chunk(2))
+        optimizer.zero_grad()
+        ((a * b - t) ** 2).mean().backward()
+        optimizer.step()
+    return w.detach()
+
+
 def rates(schedule, steps):
     """The learning rates of the first steps; `schedule` makes PyTorch's of an optimizer."""
     p = torch.nn.Parameter(torch.zeros(1))
@@ -73,3 +117,68 @@ def plateau_factors(measured, **options):
         scheduler.step(value)
         result.append(optimizer.param_groups[0]["lr"])
     return torch.tensor(result, dtype=torch.float64)
+
+
+def focal(x, target, gamma, alpha):
+    """Lin et al. 2017, "Focal loss for dense object detection", equation 5."""
+    p = torch.sigmoid(x)
+    p_t = torch.where(target == 1, p, 1 - p)
+    alpha_t = torch.where(target == 1, alpha, 1 - alpha).to(x.dtype)
+    return -alpha_t * (1 - p_t) ** gamma * torch.log(p_t)
+
+
+def corrected_logits(hidden, label, weight, bias, drawn, sampler):
+    """Of the label and of the drawn classes, less the logarithm of the expected counts."""
+    classes = len(weight)
+    k = torch.arange(classes, dtype=hidden.dtype)
+    q = {"uniform": torch.full_like(k, 1 / classes),
+         "log_uniform": torch.log((k + 2) / (k + 1)) / np.log(classes + 1)}[sampler]
+    assert abs(q.sum() - 1) < 1e-12
+    logits = hidden @ weight.T + bias - torch.log(len(drawn) * q)
+    return logits.gather(1, label[:, None])[:, 0], logits[:, drawn]
+
+
+def sampled_softmax(hidden, label, weight, bias, drawn, sampler):
+    """Jean et al. 2015, "On using very large target vocabulary", with accidental hits left out."""
+    own, others = corrected_logits(hidden, label, weight, bias, drawn, sampler)
+    losses = []
+    for i in range(len(label)):
+        among = torch.cat([own[i:i + 1], others[i][drawn != label[i]]])
+        losses.append(torch.logsumexp(among, 0) - own[i])
+    return torch.stack(losses)
+
+
+def nce(hidden, label, weight, bias, drawn, sampler):
+    """Mnih and Teh 2012, "A fast and simple algorithm for training neural probabilistic language
+    models", equation 9, with the expectation over the noise replaced by the drawn classes."""
+    own, others = corrected_logits(hidden, label, weight, bias, drawn, sampler)
+    return -F.logsigmoid(own) - F.logsigmoid(-others).sum(1)
+
+
+def complete_tree(classes):
+    """Inner nodes and branches on the way to each class, from the leaf up: the bits of label +
+    classes behind its first one."""
+    depth = (2 * classes - 1).bit_length() - 1
+    path = torch.full((classes, depth), -1)
+    code = torch.zeros((classes, depth), dtype=torch.long)
+    for label in range(classes):
+        bits = bin(label + classes)[3:]
+        node = 1
+        for level, bit in enumerate(bits):
+            path[label, level], code[label, level] = node - 1, int(bit)
+            node = 2 * node + int(bit)
+    return path, code
+
+
+def hierarchical_softmax(hidden, label, weight, bias, path, code):
+    """Morin and Bengio 2005: -log of the product of the branches' probabilities."""
+    losses = []
+    for h, y in zip(hidden, label):
+        probability = torch.ones((), dtype=hidden.dtype)
+        for node, bit in zip(path[y].tolist(), code[y].tolist()):
+            if node < 0:
+                continue
+            right = torch.sigmoid(h @ weight[node] + bias[node])
+            probability = probability * (right if bit else 1 - right)
+        losses.append(-torch.log(probability))
+    return torch.stack(losses)

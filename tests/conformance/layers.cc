@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "ir/program.h"
 #include "nn/schedule.h"
@@ -13,19 +12,8 @@
 #include "trireme/optimizer.h"
 
 namespace trireme::conformance {
-namespace {
-
-using Build = std::function<Value(const std::vector<Value>& x)>;
-
-struct Input {
-  std::vector<std::int64_t> shape;
-  DType dtype = DType::f32;
-  double low = -2, high = 2;
-};
-
-// `twin` sees the inputs as x[0] ..., then the parameters in the order of their creation.
 Case layer(const std::string& name, const std::vector<Input>& inputs, const Build& build,
-           const std::string& twin) {
+           const std::string& twin, double low, double high) {
   Case c;
   c.op = name;
   c.twin = twin;
@@ -46,7 +34,7 @@ Case layer(const std::string& name, const std::vector<Input>& inputs, const Buil
     const ir::Type& type = parameter->value->type;
     c.operands.push_back(parameter->value.get());
     run.parameters[parameter->name()] =
-        random_tensor(evaluate(type.shape, {}), type.dtype, 0.25, 1.5, ++seed);
+        random_tensor(evaluate(type.shape, {}), type.dtype, low, high, ++seed);
   }
   differentiate(c);
   for (const ir::Value* weight : c.weights) {
@@ -56,6 +44,8 @@ Case layer(const std::string& name, const std::vector<Input>& inputs, const Buil
   c.runs.push_back(std::move(run));
   return c;
 }
+
+namespace {
 
 void add_activations(std::vector<Case>& cases) {
   const std::vector<std::pair<std::string, std::string>> twins = {
@@ -118,6 +108,50 @@ void add_linear_and_convolutions(std::vector<Case>& cases) {
       "x[0].mean((2, 3)) * x[0].flatten(1).mean()"));
 }
 
+void add_small_layers(std::vector<Case>& cases) {
+  cases.push_back(
+      layer("prelu", {{{5, 9}}}, [](auto& x) { return nn::prelu(x[0]); }, "F.prelu(x[0], x[1])"));
+  cases.push_back(layer(
+      "prelu of channels", {{{2, 3, 5, 4}}},
+      [](auto& x) { return nn::prelu(x[0], {.per_channel = true}); }, "F.prelu(x[0], x[1])"));
+  cases.push_back(layer(
+      "maxout", {{{2, 6, 5, 4}}}, [](auto& x) { return nn::maxout(x[0], {.pieces = 3}); },
+      "x[0].reshape(2, 2, 3, 5, 4).amax(2)"));
+  cases.push_back(layer(
+      "maxout of features", {{{5, 8}}}, [](auto& x) { return nn::maxout(x[0], {.axis = -1}); },
+      "x[0].reshape(5, 4, 2).amax(2)"));
+  cases.push_back(layer(
+      "cosine_similarity", {{{5, 9}}, {{5, 9}}},
+      [](auto& x) { return nn::cosine_similarity(x[0], x[1]); },
+      "F.cosine_similarity(x[0], x[1], dim=-1)"));
+  cases.push_back(layer(
+      "cosine_similarity along axis 1", {{{2, 5, 3}}, {{2, 5, 3}}},
+      [](auto& x) { return nn::cosine_similarity(x[0], x[1], {.axis = 1}); },
+      "F.cosine_similarity(x[0], x[1], dim=1)"));
+}
+
+void add_embeddings(std::vector<Case>& cases) {
+  const Input ids{{4, 3}, i64, 0, 6};
+  cases.push_back(layer(
+      "embedding", {ids}, [](auto& x) { return nn::embedding(x[0], {.rows = 6, .width = 5}); },
+      "F.embedding(x[0], x[1])"));
+  cases.push_back(layer(
+      "embedding with sparse gradient", {ids},
+      [](auto& x) { return nn::embedding(x[0], {.rows = 6, .width = 5, .sparse_gradient = true}); },
+      "F.embedding(x[0], x[1])"));
+  cases.push_back(layer(
+      "embedding with padding", {ids},
+      [](auto& x) { return nn::embedding(x[0], {.rows = 6, .width = 5, .padding_row = 2}); },
+      "F.embedding(x[0], x[1] * (torch.arange(6) != 2)[:, None])"));
+  cases.push_back(layer(
+      "embedding sparse with padding", {ids},
+      [](auto& x) {
+        return nn::embedding(x[0],
+                             {.rows = 6, .width = 5, .sparse_gradient = true, .padding_row = 2});
+      },
+      "F.embedding(x[0], x[1] * (torch.arange(6) != 2)[:, None])"));
+}
+
 void add_normalisations(std::vector<Case>& cases) {
   // Parameters: running_mean, running_var, weight, bias.
   const std::string twin =
@@ -135,6 +169,24 @@ void add_normalisations(std::vector<Case>& cases) {
       "layer_norm of two axes", {{{3, 5, 7}}},
       [](auto& x) { return nn::layer_norm(x[0], {.axes = 2}); },
       "F.layer_norm(x[0], [5, 7], x[1], x[2])"));
+  cases.push_back(layer(
+      "group_norm", {{{2, 6, 3, 5}}}, [](auto& x) { return nn::group_norm(x[0], {.groups = 3}); },
+      "F.group_norm(x[0], 3, x[1], x[2])"));
+  cases.push_back(layer(
+      "group_norm of one channel each", {{{3, 4, 7}}},
+      [](auto& x) { return nn::group_norm(x[0], {.groups = 4}); },
+      "F.group_norm(x[0], 4, x[1], x[2])"));
+  cases.push_back(layer(
+      "group_norm of rows", {{{5, 12}}},
+      [](auto& x) { return nn::group_norm(x[0], {.groups = 2}); },
+      "F.group_norm(x[0], 2, x[1], x[2])"));
+  cases.push_back(layer(
+      "instance_norm", {{{2, 3, 5, 4}}}, [](auto& x) { return nn::instance_norm(x[0]); },
+      "F.instance_norm(x[0])"));
+  cases.push_back(layer(
+      "instance_norm with weights", {{{2, 3, 9}}},
+      [](auto& x) { return nn::instance_norm(x[0], {.affine = true}); },
+      "F.instance_norm(x[0], weight=x[1], bias=x[2])"));
   cases.push_back(
       layer("softmax", {{{5, 37}}}, [](auto& x) { return softmax(x[0]); }, "F.softmax(x[0], -1)"));
   cases.push_back(layer(
@@ -211,32 +263,6 @@ void add_padding_and_resizing(std::vector<Case>& cases) {
         [h = height, w = width](auto& x) { return resize_bilinear(x[0], h, w); },
         "F.interpolate(x[0], size=(" + size + "), mode='bilinear')"));
   }
-}
-
-void add_losses(std::vector<Case>& cases) {
-  const Input rows{{6, 10}};
-  const Input labels{{6}, i64, 0, 10};
-  const Input targets{{6, 10}, f32, 0, 1};
-  cases.push_back(layer(
-      "cross_entropy", {rows, labels}, [](auto& x) { return nn::cross_entropy(x[0], x[1]); },
-      "F.cross_entropy(x[0], x[1], reduction='none')"));
-  cases.push_back(layer(
-      "cross_entropy smoothed", {rows, labels},
-      [](auto& x) { return nn::cross_entropy(x[0], x[1], {.label_smoothing = 0.2}); },
-      "F.cross_entropy(x[0], x[1], reduction='none', label_smoothing=0.2)"));
-  cases.push_back(layer(
-      "binary_cross_entropy", {rows, targets},
-      [](auto& x) { return nn::binary_cross_entropy_with_logits(x[0], x[1]); },
-      "F.binary_cross_entropy_with_logits(x[0], x[1], reduction='none')"));
-  cases.push_back(layer(
-      "mse", {rows, targets}, [](auto& x) { return nn::mse(x[0], x[1]); },
-      "F.mse_loss(x[0], x[1], reduction='none')"));
-  cases.push_back(layer(
-      "l1", {rows, targets}, [](auto& x) { return nn::l1(x[0], x[1]); },
-      "F.l1_loss(x[0], x[1], reduction='none')"));
-  cases.push_back(layer(
-      "huber", {rows, targets}, [](auto& x) { return nn::huber(x[0], x[1], {.delta = 0.75}); },
-      "F.huber_loss(x[0], x[1], reduction='none', delta=0.75)"));
 }
 
 // The loop that PyTorch runs: `optimizer` names `w`, `clip` and `schedule` may be empty.
@@ -366,10 +392,14 @@ std::vector<Case> layer_cases() {
   std::vector<Case> cases;
   add_activations(cases);
   add_linear_and_convolutions(cases);
+  add_windows(cases);
+  add_small_layers(cases);
+  add_embeddings(cases);
   add_normalisations(cases);
+  add_attention(cases);
   add_shapes_and_values(cases);
   add_padding_and_resizing(cases);
-  add_losses(cases);
+  for (Case& c : loss_cases()) cases.push_back(std::move(c));
   return cases;
 }
 

@@ -54,8 +54,11 @@ Row check_training(const TrainingCase& training, Twin& twin) {
 
   Session session(*c.program, {.threads = 1});
   session.set_parameter("w", to_tensor(run.parameters.at("w"), f32));
-  const Feeds feeds = {{"x", to_tensor(run.inputs.at("x"), f32)},
-                       {"t", to_tensor(run.inputs.at("t"), f32)}};
+  Feeds feeds;
+  for (const Value& input : c.program->inputs()) {
+    const std::string name = input.name().substr(1);
+    feeds[name] = to_tensor(run.inputs.at(name), input.dtype());
+  }
   for (int i = 0; i < TrainingCase::kSteps; ++i) {
     session.run(feeds, {}, {.training = true, .updates = true});
   }
@@ -107,6 +110,7 @@ int run(bool with_twin, const std::string& python) {
     rows.back().trains = true;
   }
   for (const TrainingCase& c : training_cases()) rows.push_back(check_training(c, twin));
+  for (const TrainingCase& c : sparse_training_cases()) rows.push_back(check_training(c, twin));
   if (with_twin) {
     auto columns = twin.run(python, std::string(TRIREME_SOURCE) + "/twin.py");
     for (Row& row : rows) {

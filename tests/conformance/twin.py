@@ -19,6 +19,7 @@ import torch.nn.functional as F
 
 sys.dont_write_bytecode = True
 import formulas  # noqa: E402  beside this file
+import modules  # noqa: E402
 
 DTYPES = {"boolean": torch.bool, "bool": torch.bool, "u8": torch.uint8, "i32": torch.int32,
           "i64": torch.int64, "f32": torch.float64, "f64": torch.float64}
@@ -73,9 +74,10 @@ def compute(case):
         for operand in x:
             if operand.is_floating_point():
                 operand.requires_grad_(True)
-    names = {"torch": torch, "F": F, "math": math, "numpy": numpy, "formulas": formulas, "x": x}
+    names = {"torch": torch, "F": F, "math": math, "numpy": numpy, "formulas": formulas,
+             "modules": modules, "x": x}
     if nhwc:
-        names["x"] = [operand if name == "weight" else operand.permute(0, 3, 1, 2)
+        names["x"] = [operand if name == "weight" else operand.movedim(-1, 1)
                       for name, operand in zip(case["names"], x)]
     names.update((name, attribute(value)) for name, value in case["attributes"].items())
     try:
@@ -86,7 +88,7 @@ def compute(case):
         return  # PyTorch refuses some operands without elements that we accept
     got = list(got) if isinstance(got, (tuple, list)) else [got]
     if nhwc and not gives_weight:
-        got = [result.permute(0, 2, 3, 1) for result in got]
+        got = [result.movedim(1, -1) for result in got]
     # Results that the twin does not give, such as the positions of max_pool, show in other ops.
     expected = [tensor(record) for record in case["results"]]
     pairs = [(f"result {i}", g, e) for i, (g, e) in enumerate(zip(got, expected))]

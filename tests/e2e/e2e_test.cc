@@ -190,6 +190,42 @@ TEST_F(EndToEnd, AnAverageIsWhatIsTestedAndSaved) {
   EXPECT_NEAR(number_behind(eval, "mse: "), mse, 1e-6);
 }
 
+TEST_F(EndToEnd, ManyColumnsOfIdsAndNumbers) {
+  if (!have("adult/train")) GTEST_SKIP() << "Adult is not on this machine";
+  const std::string output = train("../adult_wide_and_deep", "--set train.epochs=3");
+  EXPECT_GT(number_behind(output, "test accuracy: "), 0.85);
+  const std::string eval = succeeds(kTrireme + " eval model --data adult/test");
+  EXPECT_LT(number_behind(eval, "mse: "), 0.11);  // of probabilities
+  EXPECT_THAT(succeeds(kTrireme + " predict model --data adult/test --rows 0:2"),
+              HasSubstr("prediction"));
+}
+
+TEST_F(EndToEnd, ManyIdsOfOneTable) {
+  if (!have("frappe/train")) GTEST_SKIP() << "Frappe is not on this machine";
+  write(path("apps.toml"),
+        "[data]\ntrain = \"frappe/train\"\ntest = \"frappe/test\"\ninput = \"ids\"\n"
+        "limit = 20000\n[model]\nname = \"deepfm\"\n"
+        "[train]\nloss = \"binary_cross_entropy\"\nepochs = 2\n");
+  const std::string output = succeeds(kTrireme + " train apps.toml");
+  EXPECT_GT(number_behind(output, "test accuracy: "), 0.8);  // a third are positive
+}
+
+TEST_F(EndToEnd, ARecommender) {
+  if (!have("movielens/train")) GTEST_SKIP() << "MovieLens is not on this machine";
+  const std::string output = train("../movielens_two_tower", "");
+  EXPECT_LT(number_behind(output, "test mse: "), 0.9 * 0.9);
+}
+
+TEST_F(EndToEnd, ModelsOfTheBankNormaliseTheirPictures) {
+  if (!have("cifar10/train")) GTEST_SKIP() << "CIFAR-10 is not on this machine";
+  const std::string output = train("../cifar10_resnet20",
+                                   "--set data.limit=256 --set data.test_limit=100 "
+                                   "--set train.epochs=1 --set model.width=0.25");
+  const std::string eval = succeeds(kTrireme + " eval model --data cifar10/test --limit 100");
+  EXPECT_NEAR(number_behind(eval, "accuracy: "), number_behind(output, "test accuracy: "), 1e-9);
+  EXPECT_THAT(read(path("model/program.txt")), HasSubstr("normalise_0"));
+}
+
 #ifdef TRIREME_WITH_EXAMPLES
 TEST_F(EndToEnd, ExamplesRun) {
   const struct {
@@ -199,7 +235,9 @@ TEST_F(EndToEnd, ExamplesRun) {
   } examples[] = {{"housing_linear", "california_housing/train", "test mse: "},
                   {"softmax_regression", "mnist/train", "test accuracy: "},
                   {"mlp", "mnist/train", "test accuracy: "},
-                  {"convolutional", "fashion_mnist/train", "test accuracy: "}};
+                  {"convolutional", "fashion_mnist/train", "test accuracy: "},
+                  {"adult_wide_and_deep", "adult/train", "test auc: "},
+                  {"movielens_two_tower", "movielens/train", "test rmse: "}};
   for (const auto& example : examples) {
     if (!have(example.needs)) continue;
     const std::string output =

@@ -51,7 +51,7 @@ struct Pupil {
     trainer = std::make_unique<Trainer>(
         program, TrainerOptions{.loss = mean(nn::cross_entropy(logits, label)),
                                 .optimizer = choice.optimizer,
-                                .metrics = {accuracy(logits, label)},
+                                .metrics = {accuracy(logits, label), f1(logits, label)},
                                 .threads = choice.threads});
   }
 

@@ -274,6 +274,69 @@ TEST_F(Saving, InputsThatAreNotListedAreTold) {
   EXPECT_FALSE(std::filesystem::exists(path("model")));
 }
 
+// docs/training.md says when each is called.
+TEST(Training, CallbacksComeInTheirOrder) {
+  Net net;
+  Trainer trainer(net.program, net.options());
+  const data::Batches held_out = points(50, 2).batch(32);
+  std::string order;
+  std::vector<double> accuracies;
+  FitOptions fit{.epochs = 5, .progress = false, .validation = &held_out, .evaluate_every = 2};
+  fit.after_step = [&](std::int64_t step, double loss) {
+    EXPECT_TRUE(std::isfinite(loss));
+    order += std::to_string(step) + " ";
+  };
+  fit.after_evaluation = [&](std::int64_t step, const Metrics& metrics) {
+    order += "evaluation@" + std::to_string(step) + " ";
+    accuracies.push_back(metrics["accuracy"]);
+    EXPECT_EQ(trainer.evaluate(held_out)["accuracy"], metrics["accuracy"]);
+  };
+  fit.after_epoch = [&](const EpochReport& report) {
+    order += "epoch" + std::to_string(report.epoch) + " ";
+    EXPECT_EQ(report.validation["accuracy"], accuracies.back());
+    return report.epoch < 2;
+  };
+  trainer.fit(points(96, 1).batch(32), fit);
+  EXPECT_EQ(order,
+            "1 2 evaluation@2 3 evaluation@3 epoch1 4 evaluation@4 5 6 evaluation@6 epoch2 ");
+
+  int asked = 0;
+  trainer.fit(points(96, 1).batch(32),
+              {.epochs = 5, .progress = false, .stop = [&] { return ++asked == 4; }});
+  EXPECT_EQ(trainer.steps(), 6 + 4);
+}
+
+// The metrics of one's own of docs/training.md.
+TEST(Training, MetricsOfOnesOwn) {
+  Program program("p");
+  const Value x = program.input("x", f32, {batch, 1}), target = program.input("y", f32, {batch, 1});
+  const Value predicted = nn::linear(x, {.units = 1, .bias = false});
+  const Value miss = abs(predicted - target);
+  Metric far = mean_of("far", cast(0.1 < miss, {.dtype = f32}));
+  const Metric worst{.name = "worst",
+                     .value = reduce_max(miss, {.axes = {1}}),
+                     .combine = Metric::Combine::join,
+                     .finish = [](const Tensor& all) {
+                       const auto misses = all.to_vector<float>();
+                       return double(*std::max_element(misses.begin(), misses.end()));
+                     }};
+  Trainer trainer(program, {.loss = mean(miss), .metrics = {far, worst}});
+  trainer.session().set_parameter("linear_0.weight", Tensor::from<float>({1, 1}, {1}));
+  const data::Batches examples =
+      data::from_tensors({{"x", Tensor::from<float>({5, 1}, {1, 2, 3, 4, 5})},
+                          {"y", Tensor::from<float>({5, 1}, {1, 4, 3, 7, 5})}})
+          .batch(2);
+  const Metrics measured = trainer.evaluate(examples);
+  EXPECT_FLOAT_EQ(static_cast<float>(measured["far"]), 0.4f);
+  EXPECT_EQ(measured["worst"], 3);
+  FitOptions fit{.epochs = 1, .progress = false, .validation = &examples};
+  fit.early_stopping.watch.metric = "far";
+  fails(ErrorKind::usage, "it is not known whether larger is better",
+        [&] { trainer.fit(examples, fit); });
+  fit.early_stopping.watch = {"wurst", false};
+  fails(ErrorKind::usage, "did you mean \"worst\"?", [&] { trainer.fit(examples, fit); });
+}
+
 TEST(Training, MistakesInOptionsAreTold) {
   Net net, other;
   fails(ErrorKind::usage, ".loss is not set", [&] { Trainer(net.program, {}); });

@@ -12,8 +12,25 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Program program("fuzz");
     const Value image = program.input("image", f32, {batch, 1, 28, 28});
     const Value label = program.input("label", i64, {batch});
-    const job::Node* layers = settings.model->find("layers");
-    if (layers == nullptr) return;
-    job::apply_loss(*settings.loss, job::apply_layers(*layers, image), label);
+    if (const job::Node* layers = settings.model->find("layers")) {
+      job::apply_loss(*settings.loss, job::apply_layers(*layers, image), label);
+      return;
+    }
+    const job::Node* name = settings.model->find("name");
+    if (name == nullptr) return;
+    const Value user = program.input("user", i64, {batch}),
+                item = program.input("item", i64, {batch});
+    const Value numbers = program.input("numbers", f32, {batch, 3});
+    const std::vector<job::Feed> columns = {{{"user", i64, {}, 11}, user},
+                                            {{"item", i64, {}, 7}, item},
+                                            {{"numbers", f32, {3}}, numbers}};
+    const job::BankModel model = job::find_model(*name);
+    job::Table table(*settings.model);
+    table.text("name", "");
+    table.node("normalise");
+    model.build(table,
+                model.many ? columns : std::vector<job::Feed>{{{"image", f32, {1, 28, 28}}, image}},
+                10);
+    table.done();
   });
 }

@@ -137,7 +137,89 @@ TEST_F(Misuse, ShapesThatCannotMatchNameLayerAndLine) {
   fails("train job.toml", 2, "conv2d_0          at job.toml:8");
 }
 
+// The layers of the good job as a model of the bank.
+constexpr const char* kLayers = R"(layers = [
+  { conv2d = { channels = 4, kernel = 3, activation = "relu" } },
+  "flatten",
+  { linear = { units = 4 } },
+])";
+
+TEST_F(Misuse, ModelsOfTheBank) {
+  replace("job.toml", kLayers, "name = \"mlp\"\nclasses = 4");
+  train();
+  fails("train job.toml --set model.name=resnet21", 3,
+        "model.name: unknown model \"resnet21\"; did you mean \"resnet20\"?");
+  fails("train job.toml --set model.hiden=3", 3, "unknown key; did you mean \"hidden\"?");
+  fails("train job.toml --set model.hidden=3", 3, "must be a list of integers");
+  fails("train job.toml --set model.activation=rellu", 3, "did you mean \"relu\"?");
+  fails("train job.toml --set model.weight_init=kaiming", 3, "unknown initializer \"kaiming\"");
+  fails("train job.toml --set model.program=x", 3, "needs one of a list of layers");
+  fails("train job.toml --set model.name=deepfm", 3, "is neither ids nor numbers");
+  fails("train job.toml --set model.name=lenet", 2, "--set");
+  fails("train job.toml --set 'model.normalise={mean=[1,2]}'", 2, "mean has 2 numbers");
+  fails("train job.toml --set 'model.normalise={men=1}'", 3, "did you mean \"mean\"?");
+  fails("train job.toml --set 'data.input=[\"image\",\"label\"]'", 3,
+        "this model takes one column");
+  replace("job.toml", "\nclasses = 4", "");
+  fails("train job.toml", 3, "\"classes\" is missing");
+}
+
+TEST_F(Misuse, ModelsOfManyColumns) {
+  write(path("rows.csv"), "job,town,age,target\nsmith,rome,30,1\nbaker,ulm,20,0\nbaker,rome,5,1\n");
+  write(path("job.toml"),
+        "[data]\ntrain = { csv = \"rows.csv\", categories = [\"job\", \"town\"] }\n"
+        "[model]\nname = \"wide_and_deep\"\ncrosses = [[\"job\", \"town\"]]\n"
+        "[train]\nloss = \"binary_cross_entropy\"\n[output]\ndirectory = \"model\"\n");
+  train();
+  fails("train job.toml --set 'model.crosses=[[\"job\",\"twon\"]]'", 3,
+        "unknown column of ids \"twon\"; did you mean \"town\"?");
+  fails("train job.toml --set 'model.crosses=[\"job\"]'", 3, "must be two columns of ids");
+  fails("train job.toml --set data.input=features", 3, "needs a column of ids");
+  fails("train job.toml --set 'data.input=[\"jobs\"]'", 2, "job");
+  fails("train job.toml --set 'data.input=[\"target\"]'", 3, "is input and target");
+  replace("job.toml", "\ncrosses = [[\"job\", \"town\"]]", "");
+  fails("train job.toml --set model.name=two_tower --set model.user=twon", 3, "did you mean");
+  fails("train job.toml --set model.name=two_tower --set 'data.input=[\"job\"]'", 3,
+        "needs two columns of ids");
+  // Words that the training file does not have would be ids beyond its table.
+  write(path("more.csv"), "job,town,age,target\nsmith,rome,3,1\nbaker,bonn,2,0\nmayor,ulm,1,0\n");
+  fails("train job.toml --set 'data.test={csv=\"more.csv\",categories=[\"job\",\"town\"]}'", 3,
+        "has ids that data.train does not have");
+}
+
 TEST_F(Misuse, JobThatIsNotThere) { fails("train nothing.toml", 4, "cannot open nothing.toml"); }
+
+TEST_F(Misuse, IdsBeyondTheRowsOfAnEmbedding) {
+  write(path("rows.libfm"), "1 0:1 4:1\n0 2:1 3:1\n");
+  write(path("more.libfm"), "1 0:1 5:1\n0 7:1 3:1\n");
+  write(path("job.toml"), R"([data]
+train = { libsvm = "rows.libfm" }
+test = { libsvm = "rows.libfm" }
+batch = 2
+
+[model]
+layers = [
+  { embedding = { rows = 5, width = 3, sparse_gradient = true } },
+  "flatten",
+  { linear = { units = 1 } },
+]
+
+[train]
+loss = "mse"
+optimizer = { adam = { learning_rate = 0.01 } }
+epochs = 1
+
+[output]
+directory = "model"
+)");
+  train();
+  fails("eval model --data more.libfm", 3, "is outside [0, 5): there are 5 rows");
+  replace("job.toml", "rows = 5", "rows = 4");
+  fails("train job.toml", 3, "index 4 at [");
+  EXPECT_THAT(run_here(kTrireme + " train job.toml").output, HasSubstr("job.toml:8 embedding_0"));
+  replace("job.toml", "rows = 4, ", "");
+  fails("train job.toml", 3, "rows");
+}
 
 TEST_F(Misuse, LabelsBeyondTheClassesOfTheNetwork) {
   replace("job.toml", "units = 4", "units = 3");

@@ -128,7 +128,7 @@ class Checker {
     }
     if (relu) call.texts["epilogue"] = "relu";
     call.tensors.push_back(y_shape());
-    expect_near(run_call<T>("conv2d_forward", call, operands), y_layout(expected),
+    expect_near(run_call<T>("convolution", call, operands), y_layout(expected),
                 g_.gc * g_.c.r * g_.c.s, "forward " + what_);
   }
 
@@ -140,7 +140,7 @@ class Checker {
     Call call = call_;
     call.tensors = {y_shape(), weight_shape(), x_shape()};
     const auto dy = y_layout(dy_);
-    expect_near(run_call<T>("conv2d_input_gradient", call, {dy.data(), weight_.data()}),
+    expect_near(run_call<T>("convolution_input_gradient", call, {dy.data(), weight_.data()}),
                 x_layout(expected), g_.gk * g_.c.r * g_.c.s, "input gradient " + what_);
   }
 
@@ -153,7 +153,7 @@ class Checker {
     call.tensors = {x_shape(), y_shape(), weight_shape()};
     const auto x = x_layout(x_);
     const auto dy = y_layout(dy_);
-    expect_near(run_call<T>("conv2d_weight_gradient", call, {x.data(), dy.data()}), expected,
+    expect_near(run_call<T>("convolution_weight_gradient", call, {x.data(), dy.data()}), expected,
                 g_.c.n * g_.oh * g_.ow, "weight gradient " + what_);
   }
 
@@ -171,49 +171,81 @@ void check(const Case& c) {
   }
 }
 
-TEST(Conv2d, OddShapes) {
+TEST(Convolution, OddShapes) {
   check({1, 1, 1, 1, 1, 1, 1});
   check({3, 1, 9, 7, 6, 5, 5});
   check({2, 6, 8, 9, 16, 3, 2});
   check({5, 3, 7, 7, 17, 1, 1});
 }
 
-TEST(Conv2d, StridePaddingDilation) {
+TEST(Convolution, StridePaddingDilation) {
   check({3, 4, 11, 13, 5, 3, 3, {2}, {1}});
   check({2, 4, 12, 10, 5, 3, 2, {2, 1}, {1, 2}, {1, 3}});
   check({2, 16, 9, 9, 16, 3, 3, {1}, {0, 1, 2, 3}, {2}});
   check({1, 3, 6, 6, 4, 4, 4, {3}, {3}});
 }
 
-TEST(Conv2d, Groups) {
+TEST(Convolution, Groups) {
   check({2, 6, 8, 8, 9, 3, 3, {1}, {1}, {1}, 3});
   check({2, 16, 8, 8, 16, 3, 3, {1}, {1}, {1}, 16});
   check({3, 32, 6, 6, 64, 3, 3, {2}, {1}, {1}, 2});
 }
 
-TEST(Conv2d, ManyTilesOfWhichTheLastIsShort) {
+TEST(Convolution, ManyTilesOfWhichTheLastIsShort) {
   for (const bool nhwc : {false, true}) {
     Checker<float>({13, 8, 12, 12, 16, 3, 3, {1}, {1}}, nhwc).all();
     Checker<float>({19, 1, 28, 28, 20, 5, 5}, nhwc).all();
   }
 }
 
-TEST(Conv2d, EmptyTensors) {
+TEST(Convolution, EmptyTensors) {
   check({0, 3, 7, 7, 4, 3, 3});
   check({2, 0, 7, 7, 4, 3, 3});
   check({2, 3, 7, 7, 0, 3, 3});
 }
 
-TEST(Conv2d, RefusesWhatDoesNotFit) {
+TEST(Convolution, RefusesWhatDoesNotFit) {
   Call call;
   call.tensors = {
       {DType::f32, {2, 3, 8, 8}}, {DType::f32, {4, 3, 3, 3}}, {DType::f32, {2, 4, 6, 6}}};
-  EXPECT_NO_THROW(find("conv2d_forward")(call));
+  EXPECT_NO_THROW(find("convolution")(call));
   call.numbers["stride"] = {2};
-  EXPECT_THROW(find("conv2d_forward")(call), Error);
+  EXPECT_THROW(find("convolution")(call), Error);
   call.numbers["stride"] = {1, 1, 1};
-  EXPECT_THROW(find("conv2d_forward")(call), Error);
+  EXPECT_THROW(find("convolution")(call), Error);
   EXPECT_EQ(find("conv3d"), nullptr);
+}
+
+// Sums of products written down once more, for three axes: y[n, k, d, h, w].
+TEST(Convolution, Volumes) {
+  const Sizes x_shape{5, 3, 6, 9, 8}, w_shape{4, 3, 2, 3, 3}, y_shape{5, 4, 3, 9, 4};
+  const auto x = random_values<float>(elements(x_shape), 1);
+  const auto weight = random_values<float>(elements(w_shape), 2);
+  std::vector<double> expected(static_cast<std::size_t>(elements(y_shape)), 0);
+  const auto at = [](const Sizes& shape, const Sizes& index) {
+    std::int64_t place = 0;
+    for (std::size_t i = 0; i < shape.size(); ++i) place = place * shape[i] + index[i];
+    return static_cast<std::size_t>(place);
+  };
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    Sizes o(5);
+    for (std::size_t axis = 5, rest = i; axis-- > 0;) {
+      o[axis] = static_cast<std::int64_t>(rest % static_cast<std::size_t>(y_shape[axis]));
+      rest /= static_cast<std::size_t>(y_shape[axis]);
+    }
+    for (std::int64_t j = 0; j < 3 * 2 * 3 * 3; ++j) {
+      const std::int64_t c = j / 18, q = j / 9 % 2, r = j / 3 % 3, s = j % 3;
+      const std::int64_t d = 2 * o[2] + q, h = o[3] - 1 + r, w = 2 * o[4] - 1 + s;
+      if (h < 0 || h >= 9 || w < 0 || w >= 8) continue;
+      expected[i] += static_cast<double>(x[at(x_shape, {o[0], c, d, h, w})]) *
+                     weight[at(w_shape, {o[1], c, q, r, s})];
+    }
+  }
+  Call call;
+  call.numbers = {{"stride", {2, 1, 2}}, {"padding", {0, 0, 1, 1, 1, 0}}};
+  call.tensors = {{DType::f32, x_shape}, {DType::f32, w_shape}, {DType::f32, y_shape}};
+  expect_near(run_call<float>("convolution", call, {x.data(), weight.data()}), expected, 54,
+              "volume");
 }
 
 }  // namespace

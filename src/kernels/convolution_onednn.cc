@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "kernels/conv2d.h"
+#include "kernels/convolution.h"
 #include "kernels/one_thread.h"
 
 namespace trireme::kernels {
@@ -27,10 +27,10 @@ std::int64_t line_aligned(std::size_t bytes) {
 
 // Images per tile. Tiles are a power of two in number (one may be cut short), of some 20 us at
 // least. Gradients of weights need a copy of the weights per tile: few tiles if those are large.
-std::int64_t images_per_tile(const Conv2d& conv) {
+std::int64_t images_per_tile(const Convolution& conv) {
   constexpr std::int64_t kLeastOperations = 2'000'000;
   constexpr std::int64_t kMostPartialBytes = 16 << 20;
-  const bool partial = conv.kind == ConvKind::weight_gradient;
+  const bool partial = conv.kind == ConvolutionKind::weight_gradient;
   std::int64_t tiles = 1;
   while (tiles < (partial ? 16 : 64)) {
     const std::int64_t next = tiles * 2;
@@ -47,20 +47,30 @@ struct Shapes {
   Memory::desc any_weight;
   Memory::dims stride, dilation, before, after;
 
-  Shapes(const Conv2d& c, std::int64_t images) {
+  Shapes(const Convolution& c, std::int64_t images) {
     const auto type = Memory::data_type::f32;
-    const Tag tag = c.nhwc ? Tag::nhwc : Tag::nchw;
-    x = {{images, c.c, c.h, c.w}, type, tag};
-    y = {{images, c.k, c.out_h, c.out_w}, type, tag};
-    Memory::dims dims{c.k, c.c, c.r, c.s};
-    if (c.groups > 1) dims = {c.groups, c.group_k(), c.group_c(), c.r, c.s};
-    weight = {dims, type, c.groups > 1 ? Tag::goihw : Tag::oihw};
-    any_weight = {dims, type, Tag::any};
+    const auto dims = [&](Memory::dims first, std::int64_t Axis::* size) {
+      for (std::size_t i = c.first_axis(); i < 3; ++i) first.push_back(c.axes[i].*size);
+      return first;
+    };
+    const Tag first = c.volume ? Tag::ncdhw : Tag::nchw, last = c.volume ? Tag::ndhwc : Tag::nhwc;
+    const Tag tag = c.channels_last ? last : first;
+    x = {dims({images, c.c}, &Axis::x), type, tag};
+    y = {dims({images, c.k}, &Axis::y), type, tag};
+    const bool grouped = c.groups > 1;
+    const Memory::dims filters =
+        dims(grouped ? Memory::dims{c.groups, c.group_k(), c.group_c()} : Memory::dims{c.k, c.c},
+             &Axis::window);
+    const Tag plain =
+        c.volume ? (grouped ? Tag::goidhw : Tag::oidhw) : (grouped ? Tag::goihw : Tag::oihw);
+    weight = {filters, type, plain};
+    any_weight = {filters, type, Tag::any};
     if (c.bias) bias = {{c.k}, type, Tag::a};
-    stride = {c.stride_h, c.stride_w};
-    dilation = {c.dilation_h - 1, c.dilation_w - 1};
-    before = {c.top, c.left};
-    after = {c.bottom, c.right};
+    stride = dims({}, &Axis::stride);
+    dilation = dims({}, &Axis::dilation);
+    for (std::int64_t& step : dilation) --step;  // oneDNN counts what is left out
+    before = dims({}, &Axis::before);
+    after = dims({}, &Axis::after);
   }
 };
 
@@ -72,7 +82,7 @@ struct Tile {
 
 class Maker {
  public:
-  Maker(const Conv2d& conv, const dnnl::engine& engine) : conv_(conv), engine_(engine) {
+  Maker(const Convolution& conv, const dnnl::engine& engine) : conv_(conv), engine_(engine) {
     attributes_.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     if (conv.relu) {
       dnnl::post_ops post;
@@ -86,11 +96,11 @@ class Maker {
     Shapes shapes(conv_, images);
     if (weight) shapes.any_weight = *weight;
     switch (conv_.kind) {
-      case ConvKind::forward: return forward(shapes);
-      case ConvKind::input_gradient: return input_gradient(shapes);
-      case ConvKind::weight_gradient: return weight_gradient(shapes);
+      case ConvolutionKind::forward: return forward(shapes);
+      case ConvolutionKind::input_gradient: return input_gradient(shapes);
+      case ConvolutionKind::weight_gradient: return weight_gradient(shapes);
     }
-    fail_internal("conv2d: no such kind");
+    fail_internal("convolution: no such kind");
   }
 
  private:
@@ -127,7 +137,7 @@ class Maker {
     return {Backward(pd), s.x, s.y, pd.diff_weights_desc(), pd.scratchpad_desc()};
   }
 
-  const Conv2d& conv_;
+  const Convolution& conv_;
   const dnnl::engine& engine_;
   dnnl::primitive_attr attributes_;
 };
@@ -135,7 +145,7 @@ class Maker {
 // What the three kinds share: tiles, threads' scratch memory, the order of weights.
 class OneDnn : public Prepared {
  public:
-  explicit OneDnn(const Conv2d& conv)
+  explicit OneDnn(const Convolution& conv)
       : conv_(conv), engine_(dnnl::engine::kind::cpu, 0), images_(images_per_tile(conv)) {
     const OneOpenMpThread one_thread;
     const Maker maker(conv_, engine_);
@@ -177,7 +187,7 @@ class OneDnn : public Prepared {
     stream.wait();
   }
 
-  Conv2d conv_;
+  Convolution conv_;
   dnnl::engine engine_;
   std::int64_t images_, tiles_ = 0;
   Tile whole_, last_;
@@ -205,7 +215,7 @@ class Through : public OneDnn {
       weight = ordered;
       scratch += weight_bytes_;
     }
-    const bool forward = conv_.kind == ConvKind::forward;
+    const bool forward = conv_.kind == ConvolutionKind::forward;
     Memory bias;
     if (conv_.bias) bias = at({{conv_.k}, Memory::data_type::f32, Tag::a}, tensors[2]);
     const auto* from = static_cast<const float*>(tensors[0]);
@@ -283,9 +293,10 @@ class WeightGradient : public OneDnn {
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_conv2d_onednn(const Conv2d& conv) {
+std::unique_ptr<Prepared> prepare_convolution_onednn(const Convolution& conv) {
   try {
-    if (conv.kind == ConvKind::weight_gradient) return std::make_unique<WeightGradient>(conv);
+    if (conv.kind == ConvolutionKind::weight_gradient)
+      return std::make_unique<WeightGradient>(conv);
     return std::make_unique<Through>(conv);
   } catch (const dnnl::error& error) {
     fail_internal(

@@ -1,0 +1,186 @@
+#pragma once
+
+// The model bank: well-known networks, each a function from inputs to logits, made of the layers of
+// trireme/nn.h. A model opens a scope with a name of its own ("resnet_0"), which is in the names of
+// its parameters ("resnet_0/block_3/conv2d_1.weight").
+// A mistake is Error(usage) naming the model or layer, the caller's line and the value.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trireme/export.h"
+#include "trireme/nn.h"
+#include "trireme/program.h"
+
+namespace trireme::models {
+
+// --- Options that many have ---------------------------------------------------------------------
+// classes       logits of one example
+// weight_init   of all matrices and kernels; what the model's paper has if not set
+// decay_biases  false: no weight decay for what is no matrix and no kernel: biases, and weights
+//               and biases of batch norms
+// name          of the scope; made of the model's if empty
+
+// --- Rows of numbers or pictures ----------------------------------------------------------------
+// x is [batch, ...]; more than two axes are flattened.
+
+struct SoftmaxRegressionOptions {
+  std::int64_t classes = 10;
+  std::optional<Initializer> weight_init = {};  // xavier_uniform()
+  bool decay_biases = true;
+  std::string name = {};
+};
+// One linear layer: logits of a softmax regression.
+TRIREME_API Value softmax_regression(const Value& x, SoftmaxRegressionOptions options,
+                                     SourceLocation where = SourceLocation::current());
+
+struct MlpOptions {
+  std::int64_t classes = 10;
+  std::vector<std::int64_t> hidden = {200, 200};  // units of each layer before the last
+  nn::Activation activation = nn::relu;
+  double dropout = 0;                           // behind each hidden layer
+  std::optional<Initializer> weight_init = {};  // as nn::linear has it
+  bool decay_biases = true;
+  std::string name = {};
+};
+TRIREME_API Value mlp(const Value& x, MlpOptions options,
+                      SourceLocation where = SourceLocation::current());
+
+// --- Pictures -----------------------------------------------------------------------------------
+// x is [batch, channels, height, width].
+
+// (x - mean) / deviation with one number for each channel, or one for all: part of the model, so that
+// a saved one takes the same pictures as training did.
+TRIREME_API Value normalise(const Value& x, const std::vector<double>& mean,
+                            const std::vector<double>& deviation,
+                            SourceLocation where = SourceLocation::current());
+
+struct LenetOptions {
+  std::int64_t classes = 10;
+  std::int64_t padding = 2;  // of the first convolution: 2 for pictures of 28 pixels, 0 for 32
+  nn::Activation activation = nn::relu;
+  std::optional<Initializer> weight_init = {};
+  bool decay_biases = true;
+  std::string name = {};
+};
+// LeNet-5, LeCun et al. 1998, with max pooling, all maps connected and a linear layer at the end.
+TRIREME_API Value lenet(const Value& x, LenetOptions options,
+                        SourceLocation where = SourceLocation::current());
+
+struct VggOptions {
+  int depth = 16;    // 11, 13, 16 or 19
+  double width = 1;  // times 64, 128, 256 and 512 channels
+  bool batch_norm = false;
+  std::vector<std::int64_t> hidden = {4096, 4096};  // units before the last layer
+  double dropout = 0.5;                             // behind each of them
+  std::int64_t classes = 1000;
+  std::optional<Initializer> weight_init = {};  // kaiming_normal()
+  bool decay_biases = true;
+  std::string name = {};
+};
+// Simonyan and Zisserman 2015, configurations A, B, D and E. Pictures of at least 32 pixels; with 224
+// it is the paper's.
+TRIREME_API Value vgg(const Value& x, VggOptions options,
+                      SourceLocation where = SourceLocation::current());
+
+// What stands in for the identity where a block changes the number of channels.
+enum class Shortcut : std::uint8_t {
+  pad,      // every second pixel, and zeros for new channels: option A
+  project,  // a convolution of kernel 1 and a batch norm: option B
+};
+struct ResnetOptions {
+  // 20, 32, 44, 56 and 110 are the paper's for pictures of about 32 pixels (section 4.2), with three
+  // stages of 16, 32 and 64 channels. 18 and 34 (of basic blocks), 50, 101 and 152 (of bottlenecks)
+  // are those for large pictures (table 1), with four stages of 64, 128, 256 and 512.
+  int depth = 20;
+  double width = 1;                       // times the channels
+  std::optional<Shortcut> shortcut = {};  // by default pad with three stages, project with four
+  // Bottlenecks halve the size in their 3 x 3, as many libraries have it, not in the first 1 x 1.
+  bool stride_in_3x3 = false;
+  bool small_input = false;  // of four stages: begin with a 3 x 3 that keeps the size, do not pool
+  std::int64_t classes = 10;
+  std::optional<Initializer> weight_init = {};  // kaiming_normal()
+  bool decay_biases = true;
+  std::string name = {};
+};
+// He et al. 2015.
+TRIREME_API Value resnet(const Value& x, ResnetOptions options,
+                         SourceLocation where = SourceLocation::current());
+
+struct MobilenetV2Options {
+  double width = 1;          // times the channels, which are then rounded to multiples of 8
+  bool small_input = false;  // for about 32 pixels: the first two strides of 2 are 1
+  double dropout = 0.2;      // before the last layer
+  std::int64_t classes = 1000;
+  std::optional<Initializer> weight_init = {};  // kaiming_normal()
+  bool decay_biases = true;
+  std::string name = {};
+};
+// Sandler et al. 2018.
+TRIREME_API Value mobilenet_v2(const Value& x, MobilenetV2Options options,
+                               SourceLocation where = SourceLocation::current());
+
+// --- Rows of ids and numbers --------------------------------------------------------------------
+
+// Ids in [0, rows): [batch], or [batch, n] where n ids of an example share their meaning.
+struct IdField {
+  Value ids = {};
+  std::int64_t rows = 0;
+};
+
+struct WideAndDeepOptions {
+  std::int64_t width = 8;                        // of an embedding
+  std::vector<std::int64_t> hidden = {100, 50};  // units of the deep part
+  // Pairs of fields, of one id each, by their place: the wide part also has a weight for each pair
+  // of their ids.
+  std::vector<std::pair<std::int64_t, std::int64_t>> crosses = {};
+  double dropout = 0;                           // behind each hidden layer
+  std::int64_t classes = 1;                     // 1: a logit of two classes, or a number
+  std::optional<Initializer> weight_init = {};  // of the deep part, as nn::linear has it
+  Initializer embedding_init = nn::normal(0, 0.05);
+  bool sparse_gradient = false;  // of the embeddings, as nn::embedding has it
+  bool decay_biases = true;
+  std::string name = {};
+};
+// Cheng et al. 2016: a linear model of ids, crosses and numbers, plus a network over embeddings of the
+// ids beside the numbers. numbers [batch, n] may be empty. Gives [batch, classes].
+TRIREME_API Value wide_and_deep(const std::vector<IdField>& fields, const Value& numbers,
+                                WideAndDeepOptions options,
+                                SourceLocation where = SourceLocation::current());
+
+struct DeepfmOptions {
+  std::int64_t width = 8;                        // of an embedding
+  std::vector<std::int64_t> hidden = {100, 50};  // units of the deep part
+  double dropout = 0;                            // behind each hidden layer
+  std::optional<Initializer> weight_init = {};   // of the deep part, as nn::linear has it
+  Initializer embedding_init = nn::normal(0, 0.05);
+  bool sparse_gradient = false;  // of the embeddings, as nn::embedding has it
+  bool decay_biases = true;
+  std::string name = {};
+};
+// Guo et al. 2017: a factorisation machine and a network that share their embeddings. A number has
+// an embedding too, which it multiplies. numbers [batch, n] may be empty. Gives [batch, 1].
+TRIREME_API Value deepfm(const std::vector<IdField>& fields, const Value& numbers,
+                         DeepfmOptions options, SourceLocation where = SourceLocation::current());
+
+struct TwoTowerOptions {
+  std::int64_t width = 32;                      // of the vectors that are multiplied
+  std::vector<std::int64_t> hidden = {};        // units of each tower between embedding and vector
+  double dropout = 0;                           // of the embeddings, and behind each hidden layer
+  double mean = 0;                              // what the bias of all begins with
+  std::optional<Initializer> weight_init = {};  // of the towers, as nn::linear has it
+  Initializer embedding_init = nn::normal(0, 0.05);
+  bool sparse_gradient = false;  // of the embeddings, as nn::embedding has it
+  bool decay_biases = true;
+  std::string name = {};
+};
+// A vector for the user and one for the item, each from an embedding through a tower of layers, or the
+// embedding itself; their product, plus a bias of the user, of the item and of all (Koren et al.
+// 2009, where there are no towers). Gives [batch, 1].
+TRIREME_API Value two_tower(const IdField& user, const IdField& item, TwoTowerOptions options,
+                            SourceLocation where = SourceLocation::current());
+
+}  // namespace trireme::models

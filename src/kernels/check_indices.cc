@@ -1,0 +1,78 @@
+// y = indices, if all of them are in [0, size).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kernels/call.h"
+#include "kernels/families.h"
+
+namespace trireme::kernels {
+
+namespace {
+
+// "3, 0" for the place of element i of `shape`.
+std::string place_of(std::int64_t i, const Sizes& shape) {
+  std::string text;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    text = std::to_string(i % shape[axis]) + (text.empty() ? "" : ", ") + text;
+    i /= shape[axis];
+  }
+  return text;
+}
+
+template <class I>
+class CheckIndices : public Prepared {
+ public:
+  CheckIndices(Sizes shape, std::int64_t size)
+      : shape_(std::move(shape)), count_(elements(shape_)), size_(size) {}
+
+  void run(void* const* tensors, void*, device::Device&) override {
+    const auto* indices = static_cast<const I*>(tensors[0]);
+    auto* y = static_cast<I*>(tensors[1]);
+    bool all = true;
+    for (std::int64_t i = 0; i < count_; ++i) {
+      all &= is_inside(indices[i]);
+      y[i] = indices[i];
+    }
+    if (!all) fail_outside(indices);
+  }
+
+ private:
+  bool is_inside(I index) const {
+    return static_cast<std::uint64_t>(index) < static_cast<std::uint64_t>(size_);
+  }
+
+  [[noreturn]] void fail_outside(const I* indices) const {
+    const I* wrong =
+        std::find_if(indices, indices + count_, [&](I index) { return !is_inside(index); });
+    fail_data(fmt::format(
+        "index {} at [{}] is outside [0, {}): there are {} rows\n  hint   look at the ids that "
+        "were fed, or make the table larger",
+        static_cast<std::int64_t>(*wrong), place_of(wrong - indices, shape_), size_, size_));
+  }
+
+  Sizes shape_;
+  std::int64_t count_, size_;
+};
+
+}  // namespace
+
+std::unique_ptr<Prepared> prepare_check_indices(const Call& call) {
+  require_tensors("check_indices", call, 2);
+  const TensorDescription& indices = call.tensors[0];
+  const std::int64_t size = numbers(call, "size", 1, 0)[0];
+  if (indices.dtype != call.tensors[1].dtype || indices.shape != call.tensors[1].shape ||
+      size < 0) {
+    fail_call("check_indices", call, "the result must be like the indices");
+  }
+  switch (indices.dtype) {
+    case DType::u8: return std::make_unique<CheckIndices<std::uint8_t>>(indices.shape, size);
+    case DType::i32: return std::make_unique<CheckIndices<std::int32_t>>(indices.shape, size);
+    case DType::i64: return std::make_unique<CheckIndices<std::int64_t>>(indices.shape, size);
+    default: fail_call("check_indices", call, "indices must be integers");
+  }
+}
+
+}  // namespace trireme::kernels

@@ -1,0 +1,128 @@
+#include "trireme/attention.h"
+
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "nn/sequence.h"
+
+namespace trireme::nn {
+namespace {
+
+// What a hidden score becomes: its exponential beside any other's is exactly 0, and unlike infinity
+// it gives a number where all of a row are hidden.
+constexpr double kHidden = -1e30;
+
+void check_operands(const Value& query, const Value& key, const Value& value) {
+  const bool ranks = query.rank() >= 2 && key.rank() == query.rank() && value.rank() == key.rank();
+  if (ranks && query.dim(-1).is_constant() && query.dim(-1) != Dim(0) &&
+      key.dim(-1) == query.dim(-1) && value.dim(-2) == key.dim(-2)) {
+    return;
+  }
+  fail_layer("scaled_dot_product_attention",
+             "query [..., query steps, width], key [..., key steps, width] and value [..., key "
+             "steps, value width] do not fit: " +
+                 query.str() + ", " + key.str() + ", " + value.str(),
+             "query and key have one constant width, key and value one number of steps", query);
+}
+
+Value causal_mask(At& at, const Shape& scores) {
+  const auto numbers = [&](std::size_t from_end) {
+    const auto axis = static_cast<std::int64_t>(scores.size() - from_end);
+    return at.make("iota", {{"axis", axis}, {"dtype", DType::i32}, {"shape", scores}});
+  };
+  return numbers(1) <= numbers(2);
+}
+
+// A boolean mask of padded keys for all heads and queries.
+Value spread_key_mask(const Value& key_mask, const Value& scores) {
+  const Shape expected{scores.dim(0), scores.dim(-1)};
+  if (scores.rank() < 3 || key_mask.dtype() != boolean || key_mask.shape() != expected) {
+    fail_layer("scaled_dot_product_attention",
+               "key_mask must be boolean [batch, key steps], but is " + key_mask.str(),
+               "the scores are " + str(scores.shape()), key_mask);
+  }
+  return spread(key_mask, scores, {0, scores.rank() - 1});
+}
+
+Value masked(At& at, Value scores, const ScaledDotProductOptions& options) {
+  const Shape shape = scores.shape();
+  Value allowed;
+  const auto allow = [&](const Value& also) {
+    allowed = allowed ? logical_and(allowed, also) : also;
+  };
+  if (options.causal) allow(causal_mask(at, shape));
+  if (options.key_mask) allow(spread_key_mask(options.key_mask, scores));
+  if (options.mask && options.mask.dtype() == boolean) allow(options.mask);
+  if (options.mask && options.mask.dtype() != boolean) scores = scores + options.mask;
+  if (allowed) scores = select(allowed, scores, kHidden);
+  if (scores.shape() != shape) {
+    fail_layer(
+        "scaled_dot_product_attention",
+        "the mask " + options.mask.str() + " has more elements than the scores " + str(shape),
+        "masks are broadcast to [batch, heads, query steps, key steps]", options.mask);
+  }
+  return scores;
+}
+
+// [batch, steps, width] as [batch, heads, steps, width / heads], and back.
+Value split_heads(const Value& x, std::int64_t heads) {
+  const Shape apart{x.dim(0), x.dim(1), heads, x.dim(2).constant() / heads};
+  return transpose(reshape(x, {.shape = apart}), {.permutation = {0, 2, 1, 3}});
+}
+Value join_heads(const Value& x) {
+  const Value ordered = transpose(x, {.permutation = {0, 2, 1, 3}});
+  return reshape(ordered, {.shape = {x.dim(0), x.dim(2), x.dim(1) * x.dim(3)}});
+}
+
+}  // namespace
+
+void require_sequence(Layer& layer, const Value& x) {
+  layer.require(x.rank() == 3 && x.dim(2).is_constant(),
+                "sequences are [batch, steps, width] with a constant width, not " + x.str(),
+                "reshape it, or make sequences of images by im2sequence");
+}
+
+Value scaled_dot_product_attention(const Value& query, const Value& key, const Value& value,
+                                   ScaledDotProductOptions options, SourceLocation where) {
+  At at(query, "scaled_dot_product_attention", where);
+  const At at_key(key, "scaled_dot_product_attention", where);
+  const At at_value(value, "scaled_dot_product_attention", where);
+  check_operands(query, key, value);
+  const double scale = 1 / std::sqrt(static_cast<double>(query.dim(-1).constant()));
+  const Value scores = matmul(query, key, {.transpose_b = true}) * scale;
+  const Value weights = softmax(masked(at, scores, options), -1, where);
+  return matmul(dropout(weights, {.rate = options.dropout}, where), value);
+}
+
+Value multi_head_attention(const Value& query, const Value& key, const Value& value,
+                           AttentionOptions options, SourceLocation where) {
+  const At at_key(key, "multi_head_attention", where);
+  const At at_value(value, "multi_head_attention", where);
+  Layer layer(query, "multi_head_attention", options.name, where);
+  for (const Value& x : {query, key, value}) require_sequence(layer, x);
+  const std::int64_t out = query.dim(2).constant();
+  const std::int64_t width = options.width == 0 ? out : options.width;
+  layer.require(options.heads > 0 && width > 0 && width % options.heads == 0,
+                "a width of " + std::to_string(width) + " cannot be divided into " +
+                    std::to_string(options.heads) + " heads",
+                "{.heads = 8}, which divides the width");
+  const auto project = [&](const Value& x, std::int64_t units, const char* name) {
+    // To the scores of one query, a bias of the keys would add one number, which softmax ignores.
+    const bool bias = options.bias && std::string_view(name) != "key";
+    return linear(
+        x, {.units = units, .bias = bias, .weight_init = options.weight_init, .name = name}, where);
+  };
+  const Value q = split_heads(project(query, width, "query"), options.heads);
+  const Value k = split_heads(project(key, width, "key"), options.heads);
+  const Value v = split_heads(project(value, width, "value"), options.heads);
+  const Value seen = scaled_dot_product_attention(q, k, v,
+                                                  {.mask = options.mask,
+                                                   .key_mask = options.key_mask,
+                                                   .causal = options.causal,
+                                                   .dropout = options.dropout},
+                                                  where);
+  return project(join_heads(seen), out, "out");
+}
+
+}  // namespace trireme::nn

@@ -1,0 +1,50 @@
+#include <cmath>
+#include <string>
+
+#include "nn/layer.h"
+#include "trireme/nn.h"
+
+namespace trireme::nn {
+namespace {
+
+Initializer table_init(const EmbeddingOptions& options) {
+  Initializer init =
+      options.weight_init.value_or(normal(0, 1 / std::sqrt(static_cast<double>(options.width))));
+  if (options.padding_row) ir::set(init.attributes, "zero_row", *options.padding_row);
+  return init;
+}
+
+void check(Layer& layer, const Value& ids, const EmbeddingOptions& options) {
+  layer.require(is_integer(ids.dtype()),
+                "ids are integers, not " + std::string(name_of(ids.dtype())),
+                "cast(ids, {.dtype = trireme::i64})");
+  layer.require(options.rows > 0, "rows must be above 0, but is " + std::to_string(options.rows),
+                "set .rows to the number of different ids");
+  layer.require(options.width > 0, "width must be above 0, but is " + std::to_string(options.width),
+                "set .width to the length of a row");
+  const std::int64_t padding = options.padding_row.value_or(0);
+  layer.require(padding >= 0 && padding < options.rows, "padding_row " + std::to_string(padding) +
+                                                            " is outside [0, " +
+                                                            std::to_string(options.rows) + ")");
+}
+
+}  // namespace
+
+Value embedding(const Value& ids, EmbeddingOptions options, SourceLocation where) {
+  Layer layer(ids, "embedding", options.name, where);
+  check(layer, ids, options);
+  const Value weight = layer.parameter("weight", f32, {options.rows, options.width},
+                                       table_init(options), true, options.weight_settings);
+  const Value checked = check_indices(ids, {.size = options.rows});
+  if (!options.padding_row) {
+    return gather(weight, checked, {.sparse_gradient = options.sparse_gradient});
+  }
+  const Value is_padding = equal(ids, static_cast<double>(*options.padding_row));
+  // In a list of rows -1 names none, so that padding is not even summed up.
+  const Value named =
+      !options.sparse_gradient ? checked : select(is_padding, -1.0, cast(checked, {.dtype = i64}));
+  const Value rows = gather(weight, named, {.sparse_gradient = options.sparse_gradient});
+  return select(spread(is_padding, rows, axes_but(ids.rank(), rows.rank())), 0.0, rows);
+}
+
+}  // namespace trireme::nn

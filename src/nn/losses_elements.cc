@@ -1,0 +1,93 @@
+// Losses of single elements: regression, yes or no, distributions, and the overlap of sets.
+
+#include <cmath>
+#include <string>
+
+#include "nn/losses.h"
+#include "trireme/nn.h"
+
+namespace trireme::nn {
+namespace {
+
+// 1 for target 1 and -1 for target 0.
+Value sign_of(const Value& target) { return target * 2.0 - 1.0; }
+
+Value margin_missed(const char* what, const Value& x, const Value& target, double margin) {
+  require_same(what, x, target);
+  return maximum(margin - sign_of(target) * x, 0.0);
+}
+
+// log(t!) for t > 1, by Stirling's formula; the logarithm stays defined where it is not asked for.
+Value stirling(const Value& target) {
+  const Value t = maximum(target, 1.0);
+  const Value term = t * log(t) - t + 0.5 * log(t * (2 * M_PI));
+  return select(1.0 < target, term, 0.0);
+}
+
+}  // namespace
+
+Value smooth_l1(const Value& x, const Value& target, SmoothL1Options options,
+                SourceLocation where) {
+  const At at(x, "smooth_l1", where);
+  require_same("smooth_l1", x, target);
+  require_option(options.beta > 0, "smooth_l1", "beta must be above 0", x);
+  const Value d = x - target;
+  const Value size = abs(d);
+  return select(size < options.beta, d * d * (0.5 / options.beta), size - options.beta / 2);
+}
+
+Value hinge(const Value& x, const Value& target, HingeOptions options, SourceLocation where) {
+  const At at(x, "hinge", where);
+  return margin_missed("hinge", x, target, options.margin);
+}
+
+Value squared_hinge(const Value& x, const Value& target, HingeOptions options,
+                    SourceLocation where) {
+  const At at(x, "squared_hinge", where);
+  const Value missed = margin_missed("squared_hinge", x, target, options.margin);
+  return missed * missed;
+}
+
+// With z = (2 target - 1) x, p_t is sigmoid(z), so -log p_t is softplus(-z) and log(1 - p_t) is
+// -softplus(z): nothing overflows, and no power of 0 is taken.
+Value focal(const Value& x, const Value& target, FocalOptions options, SourceLocation where) {
+  const At at(x, "focal", where);
+  require_same("focal", x, target);
+  require_option(options.gamma >= 0, "focal", "gamma must not be negative", x);
+  require_option(options.alpha >= 0 && options.alpha <= 1, "focal", "alpha must be in [0, 1]", x);
+  const Value z = sign_of(target) * x;
+  const Value weight = target * (2 * options.alpha - 1) + (1 - options.alpha);
+  return weight * exp(softplus(z, where) * -options.gamma) * softplus(-z, where);
+}
+
+Value dice(const Value& probability, const Value& target, DiceOptions options,
+           SourceLocation where) {
+  const At at(probability, "dice", where);
+  require_same("dice", probability, target);
+  require_option(probability.rank() >= 2, "dice",
+                 "axes behind the batch are needed, over which the overlap is taken", probability);
+  require_option(options.smooth >= 0, "dice", "smooth must not be negative", probability);
+  const std::vector<std::int64_t> axes = axes_but(0, probability.rank());
+  const Value overlap = sum(probability * target, {.axes = axes});
+  const Value sizes = sum(probability, {.axes = axes}) + sum(target, {.axes = axes});
+  return 1.0 - (overlap * 2.0 + options.smooth) / (sizes + options.smooth);
+}
+
+Value kl_divergence(const Value& log_q, const Value& p, KlDivergenceOptions options,
+                    SourceLocation where) {
+  const At at(log_q, "kl_divergence", where);
+  require_same("kl_divergence", log_q, p);
+  if (options.log_target) return exp(p) * (p - log_q);
+  constexpr double kTiny = 1e-37;  // the logarithm of what is not chosen must be finite
+  return select(0.0 < p, p * (log(maximum(p, kTiny)) - log_q), 0.0);
+}
+
+Value poisson_nll(const Value& x, const Value& target, PoissonNllOptions options,
+                  SourceLocation where) {
+  const At at(x, "poisson_nll", where);
+  require_same("poisson_nll", x, target);
+  const Value nll = options.log_input ? exp(x) - target * x : x - target * log(x + options.epsilon);
+  return options.full ? nll + stirling(target) : nll;
+}
+
+}  // namespace trireme::nn

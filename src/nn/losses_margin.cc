@@ -1,0 +1,110 @@
+// Losses of margins: between classes, of pairs and of triplets; and the focal loss of classes.
+
+#include <string>
+
+#include "nn/losses.h"
+#include "trireme/functions.h"
+#include "trireme/nn.h"
+
+namespace trireme::nn {
+namespace {
+
+void require_pair(const char* what, const Value& a, const Value& b) {
+  require_same(what, a, b);
+  require_option(a.rank() >= 1, what, "vectors lie along the last axis, but there is no axis", a);
+}
+
+void require_similar(const char* what, const Value& a, const Value& similar) {
+  const Shape expected(a.shape().begin(), a.shape().end() - 1);
+  if (similar.shape() == expected && similar.dtype() == a.dtype()) return;
+  fail_layer(what,
+             "`similar` needs a number for each pair, " + std::string(name_of(a.dtype())) +
+                 str(expected) + ", but is " + similar.str(),
+             "cast or reshape it", a);
+}
+
+Value last_sum(const Value& x) { return sum(x, {.axes = {-1}}); }
+
+Value distance(const Value& a, const Value& b, double epsilon) {
+  const Value d = a - b + epsilon;
+  return sqrt(last_sum(d * d));
+}
+
+// As PyTorch takes it, defined for zeros too.
+Value cosine(const Value& a, const Value& b) {
+  constexpr double kEpsilon = 1e-12;
+  return last_sum(a * b) * rsqrt((last_sum(a * a) + kEpsilon) * (last_sum(b * b) + kEpsilon));
+}
+
+Value choose(const Value& similar, const Value& loss, const Value& loss_of_others) {
+  return similar * loss + (1.0 - similar) * loss_of_others;
+}
+
+}  // namespace
+
+Value multi_class_hinge(const Value& logits, const Value& label, MultiClassHingeOptions options,
+                        SourceLocation where) {
+  At at(logits, "multi_class_hinge", where);
+  require_labels("multi_class_hinge", logits, label);
+  const int rank = logits.rank();
+  const Value is_label = label_mask(at, logits, label);
+  const Value of_label = last_sum(select(is_label, logits, 0.0));
+  const Value missed =
+      maximum(logits - spread(of_label, logits, axes_but(rank - 1, rank)) + options.margin, 0.0);
+  const Value terms = options.squared ? missed * missed : missed;
+  return mean(select(logical_not(is_label), terms, 0.0), {.axes = {-1}});
+}
+
+// 1 - p is kept above 0, where a power of it has no slope.
+Value focal_cross_entropy(const Value& logits, const Value& label, FocalCrossEntropyOptions options,
+                          SourceLocation where) {
+  At at(logits, "focal_cross_entropy", where);
+  require_labels("focal_cross_entropy", logits, label);
+  require_option(options.gamma >= 0, "focal_cross_entropy", "gamma must not be negative", logits);
+  const Value nll = cross_entropy(logits, label, {}, where);
+  if (options.gamma == 0) return nll;
+  constexpr double kTiny = 1e-30;
+  return pow(maximum(-expm1(-nll), kTiny), options.gamma) * nll;
+}
+
+Value margin_ranking(const Value& a, const Value& b, const Value& order,
+                     MarginRankingOptions options, SourceLocation where) {
+  const At at(a, "margin_ranking", where);
+  require_same("margin_ranking", a, b);
+  require_same("margin_ranking", a, order);
+  return maximum(options.margin - order * (a - b), 0.0);
+}
+
+Value triplet_margin(const Value& anchor, const Value& positive, const Value& negative,
+                     TripletMarginOptions options, SourceLocation where) {
+  const At at(anchor, "triplet_margin", where);
+  require_pair("triplet_margin", anchor, positive);
+  require_pair("triplet_margin", anchor, negative);
+  const Value near = distance(anchor, positive, options.epsilon);
+  Value far = distance(anchor, negative, options.epsilon);
+  if (options.swap) far = minimum(far, distance(positive, negative, options.epsilon));
+  return maximum(near - far + options.margin, 0.0);
+}
+
+Value cosine_embedding(const Value& a, const Value& b, const Value& similar,
+                       CosineEmbeddingOptions options, SourceLocation where) {
+  const At at(a, "cosine_embedding", where);
+  require_pair("cosine_embedding", a, b);
+  require_similar("cosine_embedding", a, similar);
+  const Value c = cosine(a, b);
+  return choose(similar, 1.0 - c, maximum(c - options.margin, 0.0));
+}
+
+Value contrastive(const Value& a, const Value& b, const Value& similar, ContrastiveOptions options,
+                  SourceLocation where) {
+  const At at(a, "contrastive", where);
+  require_pair("contrastive", a, b);
+  require_similar("contrastive", a, similar);
+  constexpr double kTiny = 1e-30;  // equal vectors: the root has no slope there
+  const Value d = a - b;
+  const Value square = last_sum(d * d);
+  const Value missed = maximum(options.margin - sqrt(maximum(square, kTiny)), 0.0);
+  return choose(similar, square, missed * missed) * 0.5;
+}
+
+}  // namespace trireme::nn

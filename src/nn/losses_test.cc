@@ -1,0 +1,211 @@
+// Losses at the borders of their domain, what they refuse, and the trees and draws of classes. Their
+// values and gradients elsewhere are in tests/conformance.
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "nn/running_test.h"
+#include "nn/sampling.h"
+#include "transforms/autodiff.h"
+#include "trireme/error.h"
+
+namespace trireme::nn {
+namespace {
+
+using ops::RefTensor;
+using ops::RefTensors;
+using testing::Each;
+using testing::HasSubstr;
+
+// The gradient of the sum of `loss` by `x`.
+std::vector<double> gradient(const Program& program, const Value& loss, const Value& x,
+                             const RefTensors& inputs) {
+  RefTensors none;
+  const Value g(transforms::gradients(sum(loss).get(), {x.get()})[0]);
+  return run(program, g, inputs, none, true).data;
+}
+
+TEST(Losses, StayFiniteFarOut) {
+  Program program;
+  const Value x = program.input("x", f64, {batch}), t = program.input("t", f64, {batch});
+  const RefTensors inputs{{"x", tensor({4}, {1000, -1000, 1000, -1000})},
+                          {"t", tensor({4}, {1, 1, 0, 0})}};
+  RefTensors none;
+  for (const double gamma : {0.0, 0.5, 2.0}) {
+    const Value loss = focal(x, t, {.gamma = gamma});
+    const std::vector<double> values = run(program, loss, inputs, none).data;
+    EXPECT_NEAR(values[0], 0, 1e-12);
+    EXPECT_NEAR(values[1], 0.25 * 1000, 1e-9);
+    EXPECT_NEAR(values[2], 0.75 * 1000, 1e-9);
+    const std::vector<double> slopes = gradient(program, loss, x, inputs);
+    EXPECT_NEAR(slopes[1], -0.25, 1e-9);
+    EXPECT_NEAR(slopes[2], 0.75, 1e-9);
+    EXPECT_NEAR(slopes[3], 0, 1e-9);
+  }
+  Program classes;
+  const Value logits = classes.input("logits", f64, {batch, 2});
+  const Value label = classes.input("label", i64, {batch});
+  const RefTensors sure{{"logits", tensor({2, 2}, {1000, -1000, 1000, -1000})},
+                        {"label", tensor({2}, {0, 1})}};
+  for (const double gamma : {0.5, 2.0}) {
+    const Value loss = focal_cross_entropy(logits, label, {.gamma = gamma});
+    EXPECT_NEAR(run(classes, loss, sure, none).data[1], 2000, 1e-9);
+    for (const double slope : gradient(classes, loss, logits, sure)) {
+      EXPECT_TRUE(std::isfinite(slope));
+    }
+  }
+}
+
+TEST(Losses, EqualVectorsAndEmptySetsHaveASlope) {
+  Program program;
+  const Value a = program.input("a", f64, {batch, 2}), b = program.input("b", f64, {batch, 2});
+  const Value similar = program.input("similar", f64, {batch});
+  const RefTensors inputs{{"a", tensor({2, 2}, {1, 2, 0, 0})},
+                          {"b", tensor({2, 2}, {1, 2, 0, 0})},
+                          {"similar", tensor({2}, {0, 1})}};
+  RefTensors none;
+  const Value pair = contrastive(a, b, similar, {.margin = 2});
+  EXPECT_NEAR(run(program, pair, inputs, none).data[0], 2, 1e-9);
+  EXPECT_THAT(gradient(program, pair, a, inputs), Each(testing::Lt(1e-9)));
+  for (const Value& loss : {triplet_margin(a, b, b), cosine_embedding(a, b, similar)}) {
+    for (const double slope : gradient(program, loss, a, inputs)) {
+      EXPECT_TRUE(std::isfinite(slope));
+    }
+  }
+  const RefTensors zeros{{"a", tensor({1, 2}, {0, 0})}, {"b", tensor({1, 2}, {0, 0})}};
+  EXPECT_NEAR(run(program, dice(a, b), zeros, none).data[0], 0, 1e-12);
+  // Where p is 0 the divergence is 0, whatever q is.
+  const RefTensors certain{{"a", tensor({1, 2}, {-800, 0})}, {"b", tensor({1, 2}, {0, 1})}};
+  const Value kl = kl_divergence(a, b);
+  EXPECT_EQ(run(program, kl, certain, none).data, (std::vector<double>{0, 0}));
+  EXPECT_EQ(gradient(program, kl, a, certain), (std::vector<double>{0, -1}));
+}
+
+template <class F>
+std::string refusal(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST(Losses, RefuseWhatDoesNotFit) {
+  Program program;
+  const Value x = program.input("x", f32, {batch, 3}), t = program.input("t", f32, {batch});
+  const Value id = program.input("id", i64, {batch});
+  EXPECT_THAT(refusal([&] { hinge(x, t); }), HasSubstr("hinge: prediction and target differ"));
+  EXPECT_THAT(refusal([&] { smooth_l1(x, x, {.beta = 0}); }), HasSubstr("beta must be above 0"));
+  EXPECT_THAT(refusal([&] { focal(x, x, {.gamma = -1}); }),
+              HasSubstr("gamma must not be negative"));
+  EXPECT_THAT(refusal([&] { focal(x, x, {.alpha = 2}); }), HasSubstr("alpha must be in [0, 1]"));
+  EXPECT_THAT(refusal([&] { dice(t, t); }), HasSubstr("axes behind the batch are needed"));
+  EXPECT_THAT(refusal([&] { multi_class_hinge(x, x); }), HasSubstr("need integer labels"));
+  EXPECT_THAT(refusal([&] { focal_cross_entropy(x, t); }), HasSubstr("need integer labels"));
+  EXPECT_THAT(refusal([&] { margin_ranking(x, x, t); }), HasSubstr("differ"));
+  EXPECT_THAT(refusal([&] { cosine_embedding(x, x, id); }),
+              HasSubstr("`similar` needs a number for each pair, f32[batch]"));
+  EXPECT_THAT(refusal([&] { triplet_margin(x, x, t); }), HasSubstr("losses_test.cc"));
+
+  const Value weight = program.parameter("weight", f32, {7, 3});
+  const Value narrow = program.parameter("narrow", f32, {7, 2});
+  EXPECT_THAT(refusal([&] { sampled_softmax(x, t, weight, {}); }),
+              HasSubstr("the labels must be i64[batch]"));
+  EXPECT_THAT(refusal([&] { nce(x, id, narrow, {}); }),
+              HasSubstr("the table of classes must be f32[classes, 3]"));
+  EXPECT_THAT(refusal([&] { nce(x, id, weight, t); }),
+              HasSubstr("the bias needs a number for each row"));
+  EXPECT_THAT(refusal([&] { sampled_softmax(x, id, weight, {}, {.samples = 0}); }),
+              HasSubstr("samples must be at least 1"));
+  EXPECT_THAT(refusal([&] { sampled_softmax(x, id, weight, {}, {.candidates = t}); }),
+              HasSubstr("candidates must be i64[n]"));
+  EXPECT_THAT(refusal([&] { hierarchical_softmax(x, id, narrow, {}); }),
+              HasSubstr("the table of inner nodes must be f32[nodes, 3]"));
+  EXPECT_THAT(refusal([&] { hierarchical_softmax(x, id, weight, {}, {.path = id}); }),
+              HasSubstr("a tree needs both path and code"));
+  EXPECT_THAT(refusal([&] { huffman_tree({1}); }), HasSubstr("two classes or more"));
+  EXPECT_THAT(refusal([&] { huffman_tree({1, -1}); }), HasSubstr("class 1 is negative"));
+}
+
+TEST(ManyClasses, InferenceLooksAtAllOfThem) {
+  Program program;
+  const Value hidden = program.input("hidden", f64, {batch, 2});
+  const Value label = program.input("label", i64, {batch});
+  const Value weight = program.parameter("weight", f64, {5, 2});
+  const Value bias = program.parameter("bias", f64, {5});
+  RefTensors parameters{{"weight", noise({5, 2}, 3)}, {"bias", noise({5}, 4)}};
+  const RefTensors inputs{{"hidden", noise({3, 2})}, {"label", tensor({3}, {4, 0, 2})}};
+  const Value exact = cross_entropy(matmul(hidden, weight, {.transpose_b = true}) + bias, label);
+  const std::vector<double> expected = run(program, exact, inputs, parameters).data;
+  for (const Value& loss : {sampled_softmax(hidden, label, weight, bias, {.samples = 2}),
+                            nce(hidden, label, weight, bias, {.samples = 2})}) {
+    EXPECT_EQ(run(program, loss, inputs, parameters).data, expected);
+    EXPECT_NE(run(program, loss, inputs, parameters, true).data, expected);
+  }
+}
+
+TEST(ManyClasses, AreDrawnAsOftenAsIsSaid) {
+  constexpr std::int64_t kSamples = 200000, kClasses = 11;
+  for (const Sampler sampler : {Sampler::log_uniform, Sampler::uniform}) {
+    Program program;
+    const Value x = program.input("x", f32, {batch});
+    Layer layer(x, "draw", "", SourceLocation::current());
+    const Value drawn = draw_classes(layer, sampler, kSamples, kClasses);
+    const Value all = program.input("all", i64, {kClasses});
+    const Value logs = log_probability(all, sampler, kClasses);
+    RefTensors none;
+    std::vector<double> ids(kClasses), counts(kClasses);
+    std::iota(ids.begin(), ids.end(), 0);
+    const RefTensors inputs{{"x", tensor({1}, {0})}, {"all", tensor({kClasses}, ids)}};
+    for (const double id : run(program, drawn, inputs, none, true).data) {
+      ASSERT_TRUE(id >= 0 && id < kClasses) << id;
+      ++counts[static_cast<std::size_t>(id)];
+    }
+    double total = 0;
+    const std::vector<double> said = run(program, logs, inputs, none).data;
+    for (std::size_t k = 0; k < kClasses; ++k) {
+      const double p = std::exp(said[k]), mean = p * kSamples;
+      total += p;
+      EXPECT_NEAR(counts[k], mean, 5 * std::sqrt(mean * (1 - p))) << k;
+    }
+    EXPECT_NEAR(total, 1, 1e-12);
+  }
+}
+
+TEST(Huffman, WaysAreShortForFrequentClassesAndEndAtTheirOwnLeaf) {
+  // The frequencies of Huffman's paper: his code needs 3.42 digits on average.
+  const std::vector<double> frequencies{0.20, 0.18, 0.10, 0.10, 0.10, 0.06, 0.06,
+                                        0.04, 0.04, 0.04, 0.04, 0.03, 0.01};
+  const ClassTree tree = huffman_tree(frequencies);
+  EXPECT_EQ(tree.nodes, 12);
+  const auto depth = static_cast<std::size_t>(tree.path.dim(1));
+  double average = 0, kraft = 0;
+  std::map<std::vector<std::int64_t>, int> ways;
+  for (std::size_t i = 0; i < frequencies.size(); ++i) {
+    std::vector<std::int64_t> way;
+    for (std::size_t j = 0; j < depth; ++j) {
+      const std::int64_t node = tree.path.data<std::int64_t>()[i * depth + j];
+      if (node < 0) break;
+      EXPECT_LT(node, tree.nodes);
+      if (j == 0) {
+        EXPECT_EQ(node, tree.nodes - 1) << "the root";
+      }
+      way.push_back(2 * node + tree.code.data<std::int64_t>()[i * depth + j]);
+    }
+    average += frequencies[i] * static_cast<double>(way.size());
+    kraft += std::pow(0.5, way.size());
+    ++ways[way];
+  }
+  EXPECT_NEAR(average, 3.42, 1e-9);
+  EXPECT_NEAR(kraft, 1, 1e-12);
+  EXPECT_EQ(ways.size(), frequencies.size());
+  EXPECT_EQ(huffman_tree({1, 1}).path.to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 0}));
+}
+
+}  // namespace
+}  // namespace trireme::nn

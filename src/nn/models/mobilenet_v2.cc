@@ -1,0 +1,69 @@
+#include <algorithm>
+
+#include "nn/models/model.h"
+
+namespace trireme::models {
+namespace {
+
+// Table 2 of the paper.
+struct Stage {
+  std::int64_t expansion, channels;
+  int blocks;
+  std::int64_t stride;
+};
+constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
+                             {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
+
+// The next multiple of 8, but not more than a tenth below.
+std::int64_t rounded(std::int64_t channels) {
+  const std::int64_t near = std::max<std::int64_t>((channels + 4) / 8 * 8, 8);
+  return near * 10 < channels * 9 ? near + 8 : near;
+}
+
+struct Block {
+  std::int64_t expansion, channels, stride;
+};
+
+// Wider by a kernel of 1, each channel by itself, and narrower again without activation.
+Value inverted_residual(const Value& x, const Block& block, const std::optional<Initializer>& init,
+                        const SourceLocation& where) {
+  nn::Layer layer(x, "block", "", where);
+  const std::int64_t in = x.dim(1).constant();
+  const std::int64_t wide = in * block.expansion;
+  Value y = x;
+  if (block.expansion != 1) {
+    y = nn::relu6(conv_norm(y, {.channels = wide, .kernel = 1}, init, where), where);
+  }
+  const ConvNorm depthwise{.channels = wide, .stride = block.stride, .groups = wide};
+  y = nn::relu6(conv_norm(y, depthwise, init, where), where);
+  y = conv_norm(y, {.channels = block.channels, .kernel = 1}, init, where);
+  return block.stride == 1 && in == block.channels ? x + y : y;
+}
+
+}  // namespace
+
+Value mobilenet_v2(const Value& x, MobilenetV2Options options, SourceLocation where) {
+  Model model(x, "mobilenet_v2", options.name, where);
+  const std::optional<Initializer>& init = options.weight_init;
+  const auto channels = [&](std::int64_t base, double factor) {
+    return rounded(scaled(model, base, factor));
+  };
+  const ConvNorm stem{.channels = channels(32, options.width),
+                      .stride = options.small_input ? 1 : 2};
+  Value y = nn::relu6(conv_norm(x, stem, init, where), where);
+  for (const Stage& stage : kStages) {
+    const bool keeps = options.small_input && stage.channels == 24;
+    for (int i = 0; i < stage.blocks; ++i) {
+      const std::int64_t stride = i == 0 && !keeps ? stage.stride : 1;
+      y = inverted_residual(y, {stage.expansion, channels(stage.channels, options.width), stride},
+                            init, where);
+    }
+  }
+  const ConvNorm last{.channels = channels(1280, std::max(options.width, 1.0)), .kernel = 1};
+  y = nn::global_avg_pool(nn::relu6(conv_norm(y, last, init, where), where), where);
+  if (options.dropout != 0) y = nn::dropout(y, {.rate = options.dropout}, where);
+  const Value logits = nn::linear(y, {.units = options.classes, .weight_init = init}, where);
+  return model.finish(logits, options.decay_biases);
+}
+
+}  // namespace trireme::models

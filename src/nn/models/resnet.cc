@@ -1,0 +1,105 @@
+#include <vector>
+
+#include "nn/models/model.h"
+
+namespace trireme::models {
+namespace {
+
+// Tables 1 and 6 of the paper.
+struct Form {
+  int depth;
+  std::vector<int> blocks;  // of each stage: three of small networks, four of large ones
+  bool bottleneck;
+};
+
+const Form& form(Model& model, int depth) {
+  static const std::vector<Form> kForms = {
+      {20, {3, 3, 3}, false},     {32, {5, 5, 5}, false},     {44, {7, 7, 7}, false},
+      {56, {9, 9, 9}, false},     {110, {18, 18, 18}, false}, {18, {2, 2, 2, 2}, false},
+      {34, {3, 4, 6, 3}, false},  {50, {3, 4, 6, 3}, true},   {101, {3, 4, 23, 3}, true},
+      {152, {3, 8, 36, 3}, true},
+  };
+  for (const Form& known : kForms) {
+    if (known.depth == depth) return known;
+  }
+  model.require(false, "there is no ResNet of depth " + std::to_string(depth),
+                "depths are 20, 32, 44, 56, 110 for small pictures and 18, 34, 50, 101, 152");
+  return kForms[0];
+}
+
+class Builder {
+ public:
+  Builder(const ResnetOptions& options, const Form& form, const SourceLocation& where)
+      : options_(options), form_(form), where_(where) {
+    const bool small = form.blocks.size() == 3;
+    shortcut_ = options.shortcut.value_or(small ? Shortcut::pad : Shortcut::project);
+  }
+
+  Value stem(const Value& x, std::int64_t channels) const {
+    const bool large = form_.blocks.size() == 4 && !options_.small_input;
+    if (!large) return nn::relu(norm(x, {.channels = channels}), where_);
+    const Value y = nn::relu(norm(x, {.channels = channels, .kernel = 7, .stride = 2}), where_);
+    return nn::max_pool(y, {.kernel = 3, .stride = 2, .padding = 1}, where_);
+  }
+
+  // A block of `channels` inside; bottlenecks give four times that.
+  Value block(const Value& x, std::int64_t channels, std::int64_t stride) const {
+    nn::Layer layer(x, "block", "", where_);
+    const Value y = form_.bottleneck ? bottleneck(x, channels, stride) : basic(x, channels, stride);
+    return nn::relu(y + shortcut(x, y.dim(1).constant(), stride), where_);
+  }
+
+ private:
+  Value norm(const Value& x, const ConvNorm& options) const {
+    return conv_norm(x, options, options_.weight_init, where_);
+  }
+
+  Value basic(const Value& x, std::int64_t channels, std::int64_t stride) const {
+    const Value y = nn::relu(norm(x, {.channels = channels, .stride = stride}), where_);
+    return norm(y, {.channels = channels});
+  }
+
+  Value bottleneck(const Value& x, std::int64_t channels, std::int64_t stride) const {
+    const std::int64_t first = options_.stride_in_3x3 ? 1 : stride;
+    Value y = norm(x, {.channels = channels, .kernel = 1, .stride = first});
+    y = norm(nn::relu(y, where_), {.channels = channels, .stride = stride / first});
+    return norm(nn::relu(y, where_), {.channels = 4 * channels, .kernel = 1});
+  }
+
+  Value shortcut(const Value& x, std::int64_t channels, std::int64_t stride) const {
+    const std::int64_t in = x.dim(1).constant();
+    if (in == channels && stride == 1) return x;
+    if (shortcut_ == Shortcut::project || in > channels) {
+      return norm(x, {.channels = channels, .kernel = 1, .stride = stride});
+    }
+    const Value pixels = nn::max_pool(x, {.kernel = 1, .stride = stride}, where_);
+    return pad(pixels, {.low = {0, 0, 0, 0}, .high = {0, channels - in, 0, 0}}, where_);
+  }
+
+  const ResnetOptions& options_;
+  const Form& form_;
+  const SourceLocation& where_;
+  Shortcut shortcut_;
+};
+
+}  // namespace
+
+Value resnet(const Value& x, ResnetOptions options, SourceLocation where) {
+  Model model(x, "resnet", options.name, where);
+  const Form& shape = form(model, options.depth);
+  const Builder builder(options, shape, where);
+  std::int64_t channels = shape.blocks.size() == 3 ? 16 : 64;
+  Value y = builder.stem(x, scaled(model, channels, options.width));
+  for (std::size_t stage = 0; stage < shape.blocks.size(); ++stage, channels *= 2) {
+    const std::int64_t width = scaled(model, channels, options.width);
+    for (int i = 0; i < shape.blocks[stage]; ++i) {
+      y = builder.block(y, width, i == 0 && stage > 0 ? 2 : 1);
+    }
+  }
+  const Value logits =
+      nn::linear(nn::global_avg_pool(y, where),
+                 {.units = options.classes, .weight_init = options.weight_init}, where);
+  return model.finish(logits, options.decay_biases);
+}
+
+}  // namespace trireme::models

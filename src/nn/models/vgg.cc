@@ -1,0 +1,63 @@
+#include <array>
+
+#include "nn/models/model.h"
+
+namespace trireme::models {
+namespace {
+
+constexpr std::array<std::int64_t, 5> kChannels = {64, 128, 256, 512, 512};
+
+// How many convolutions each stage has: table 1 of the paper.
+std::array<int, 5> stages(Model& model, int depth) {
+  switch (depth) {
+    case 11: return {1, 1, 2, 2, 2};
+    case 13: return {2, 2, 2, 2, 2};
+    case 16: return {2, 2, 3, 3, 3};
+    case 19: return {2, 2, 4, 4, 4};
+    default: break;
+  }
+  model.require(false, "there is no VGG of depth " + std::to_string(depth),
+                "depths are 11, 13, 16 and 19");
+  return {};
+}
+
+Value convolution(const Value& x, std::int64_t channels, const VggOptions& options,
+                  const SourceLocation& where) {
+  if (options.batch_norm) {
+    // The bias is one too many here, but the counts that are known of these networks have it.
+    const Value y = nn::conv2d(x,
+                               {.channels = channels,
+                                .padding = 1,
+                                .weight_init = options.weight_init.value_or(nn::kaiming_normal())},
+                               where);
+    return nn::relu(nn::batch_norm(y, {}, where), where);
+  }
+  return nn::conv2d(x,
+                    {.channels = channels,
+                     .padding = 1,
+                     .activation = nn::relu,
+                     .weight_init = options.weight_init.value_or(nn::kaiming_normal())},
+                    where);
+}
+
+}  // namespace
+
+Value vgg(const Value& x, VggOptions options, SourceLocation where) {
+  Model model(x, "vgg", options.name, where);
+  const std::array<int, 5> convolutions = stages(model, options.depth);
+  Value y = x;
+  for (std::size_t stage = 0; stage < convolutions.size(); ++stage) {
+    const std::int64_t channels = scaled(model, kChannels[stage], options.width);
+    for (int i = 0; i < convolutions[stage]; ++i) y = convolution(y, channels, options, where);
+    y = nn::max_pool(y, {.kernel = 2}, where);
+  }
+  y = hidden_layers(
+      nn::flatten(y, where),
+      {.units = options.hidden, .dropout = options.dropout, .weight_init = options.weight_init},
+      where);
+  const Value logits =
+      nn::linear(y, {.units = options.classes, .weight_init = options.weight_init}, where);
+  return model.finish(logits, options.decay_biases);
+}
+
+}  // namespace trireme::models

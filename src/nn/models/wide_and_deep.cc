@@ -1,0 +1,66 @@
+#include "nn/models/model.h"
+
+namespace trireme::models {
+namespace {
+
+// A field for each pair of fields: id of the first, row by row, and of the second in it.
+std::vector<IdField> crossed(Model& model, const std::vector<IdField>& fields,
+                             const WideAndDeepOptions& options) {
+  std::vector<IdField> all = fields;
+  const auto one_id = [&](std::int64_t place) {
+    model.require(
+        place >= 0 && place < static_cast<std::int64_t>(fields.size()),
+        "a cross names field " + std::to_string(place) + " of " + std::to_string(fields.size()));
+    const IdField& field = fields[static_cast<std::size_t>(place)];
+    model.require(static_cast<bool>(field.ids) && field.ids.rank() == 1,
+                  "a cross needs fields of one id, [batch]");
+    return field;
+  };
+  constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
+  for (const auto& [first, second] : options.crosses) {
+    const IdField a = one_id(first), b = one_id(second);
+    model.require(a.rows <= kMostRows / std::max<std::int64_t>(b.rows, 1),
+                  "a cross has too many pairs: " + std::to_string(a.rows) + " times " +
+                      std::to_string(b.rows));
+    all.push_back({a.ids * static_cast<double>(b.rows) + b.ids, a.rows * b.rows});
+  }
+  return all;
+}
+
+Value wide(Model& model, const std::vector<IdField>& fields, const Value& numbers,
+           const WideAndDeepOptions& options, const SourceLocation& where) {
+  const JoinedIds ids = join_ids(model, crossed(model, fields, options));
+  Value y = sum(look_up(ids, options.classes, nn::zeros(), options.sparse_gradient, where),
+                {.axes = {1}});
+  if (numbers) {
+    y = y + nn::linear(numbers,
+                       {.units = options.classes, .bias = false, .weight_init = nn::zeros()},
+                       where);
+  }
+  return y;
+}
+
+Value deep(Model& model, const std::vector<IdField>& fields, const Value& numbers,
+           const WideAndDeepOptions& options, const SourceLocation& where) {
+  const JoinedIds ids = join_ids(model, fields);
+  Value x = nn::flatten(
+      look_up(ids, options.width, options.embedding_init, options.sparse_gradient, where), where);
+  if (numbers) x = concat({x, numbers}, {.axis = 1});
+  x = hidden_layers(
+      x, {.units = options.hidden, .dropout = options.dropout, .weight_init = options.weight_init},
+      where);
+  return nn::linear(x, {.units = options.classes, .weight_init = options.weight_init}, where);
+}
+
+}  // namespace
+
+Value wide_and_deep(const std::vector<IdField>& fields, const Value& numbers,
+                    WideAndDeepOptions options, SourceLocation where) {
+  Model model(first_ids(fields, "wide_and_deep"), "wide_and_deep", options.name, where);
+  model.require(options.classes > 0, "classes must be at least 1");
+  const Value linear_part = wide(model, fields, numbers, options, where);
+  const Value logits = linear_part + deep(model, fields, numbers, options, where);
+  return model.finish(logits, options.decay_biases);
+}
+
+}  // namespace trireme::models

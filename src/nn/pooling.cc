@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "nn/windows.h"
+#include "trireme/convolution.h"
+
+namespace trireme::nn {
+namespace {
+
+Value global(const Value& x, const char* what, SourceLocation where,
+             const std::function<Value(const Value&)>& reduce) {
+  const At at(x, what, where);
+  require_image(x, what);
+  return reduce(x);
+}
+
+// --- Adaptive pooling
+// Where the sizes divide, the bins are the windows of ordinary pooling. Bins of different sizes are
+// pooled along one axis after the other, since their rows and columns are independent.
+
+constexpr std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+void check_adaptive(const Value& x, const Pair& size, const char* what) {
+  require_image(x, what);
+  if (size.height < 1 || size.width < 1) {
+    fail_layer(what, "the height and the width of the result must be 1 or more", "", x);
+  }
+  if (x.dim(2) == Dim(0) || x.dim(3) == Dim(0)) fail_layer(what, "the images are empty", "", x);
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;  // products of two sizes must be numbers
+  const Pair from = size_of_image(x);
+  if (std::max({from.height, from.width, size.height, size.width}) > kMost) {
+    fail_layer(what, "heights and widths beyond 2^31 cannot be pooled", "", x);
+  }
+}
+
+// The windows, if all bins are of one size and none overlap.
+std::optional<Pair> even_bins(const Pair& from, const Pair& to) {
+  if (from.height % to.height != 0 || from.width % to.width != 0) return std::nullopt;
+  return Pair(from.height / to.height, from.width / to.width);
+}
+
+Value numbers(At& at, const Shape& shape, std::int64_t axis) {
+  return at.make("iota", {{"axis", axis}, {"dtype", DType::i64}, {"shape", shape}});
+}
+
+// The first element of bin `number` of `to`, for numbers that are values of the Program.
+Value bin_start(const Value& number, std::int64_t from, std::int64_t to) {
+  return number * static_cast<double>(from) / static_cast<double>(to);
+}
+Value bin_end(const Value& number, std::int64_t from, std::int64_t to) {
+  return ((number + 1.0) * static_cast<double>(from) + static_cast<double>(to - 1)) /
+         static_cast<double>(to);
+}
+
+// The means of bins of the last axis: a product with the matrix [from, to] of their weights.
+Value means_along_width(At& at, const Value& x, std::int64_t to) {
+  const std::int64_t from = x.dim(3).constant();
+  if (from == to) return x;
+  const Value bin = numbers(at, {to}, 0);
+  const Value start = bin_start(bin, from, to), end = bin_end(bin, from, to);
+  const Value place = numbers(at, {from, to}, 0);
+  const Value share = 1.0 / cast(end - start, {.dtype = x.dtype()});
+  const Value weight =
+      select(logical_and(place >= start, place < end), spread(share, place, {1}), 0.0);
+  return matmul(x, weight);
+}
+
+// Bins shorter than the longest name their last element again, which changes no maximum; a gradient
+// that equal elements share comes together again.
+Value maxima_along(At& at, const Value& x, int axis, std::int64_t to) {
+  const std::int64_t from = x.dim(axis).constant();
+  if (from == to) return x;
+  std::int64_t longest = 0;
+  for (std::int64_t i = 0; i < to; ++i) {
+    longest = std::max(longest, divided_up((i + 1) * from, to) - i * from / to);
+  }
+  const Shape shape{to, longest};
+  const Value bin = numbers(at, shape, 0);
+  const Value place =
+      minimum(bin_start(bin, from, to) + numbers(at, shape, 1), bin_end(bin, from, to) - 1.0);
+  return reduce_max(gather(x, place, {.axis = std::int64_t{axis}}), {.axes = {axis + 1}});
+}
+
+Value swapped(const Value& x) { return transpose(x, {.permutation = {0, 1, 3, 2}}); }
+
+// --- Windows as sequences
+
+// The elements of every window along an axis: [..., size, ...] to [..., windows, kernel, ...].
+Value windows_along(At& at, const Value& x, int axis, std::int64_t kernel, std::int64_t stride,
+                    std::int64_t dilation) {
+  const std::int64_t size = x.dim(axis).constant();
+  const std::int64_t span = dilation * (kernel - 1) + 1;
+  if (size < span) {
+    fail_layer(
+        "im2sequence",
+        "a window of " + std::to_string(span) + " elements does not fit " + std::to_string(size),
+        "use a smaller kernel, or padding", x);
+  }
+  const std::int64_t count = (size - span) / stride + 1;
+  if (stride == kernel && dilation == 1 && count * kernel == size) {
+    Shape shape = x.shape();
+    shape[static_cast<std::size_t>(axis)] = Dim(count);
+    shape.insert(shape.begin() + axis + 1, Dim(kernel));
+    return reshape(x, {.shape = shape});
+  }
+  const Shape shape{count, kernel};
+  const Value place = numbers(at, shape, 0) * static_cast<double>(stride) +
+                      numbers(at, shape, 1) * static_cast<double>(dilation);
+  return gather(x, place, {.axis = std::int64_t{axis}});
+}
+
+}  // namespace
+
+Value max_pool(const Value& x, PoolOptions options, SourceLocation where) {
+  const At at(x, "max_pool", where);
+  require_image(x, "max_pool");
+  const Pair stride = options.stride.value_or(options.kernel);
+  return trireme::max_pool(x, {.kernel = list(options.kernel),
+                               .stride = list(stride),
+                               .padding = padding_of(size_of_image(x), options.padding,
+                                                     options.kernel, stride, 1)})
+      .front();
+}
+
+Value avg_pool(const Value& x, PoolOptions options, SourceLocation where) {
+  const At at(x, "avg_pool", where);
+  require_image(x, "avg_pool");
+  const Pair stride = options.stride.value_or(options.kernel);
+  return trireme::avg_pool(
+      x, {.kernel = list(options.kernel),
+          .stride = list(stride),
+          .padding = padding_of(size_of_image(x), options.padding, options.kernel, stride, 1),
+          .count_padding = options.count_padding});
+}
+
+Value global_avg_pool(const Value& x, SourceLocation where) {
+  return global(x, "global_avg_pool", where,
+                [](const Value& image) { return mean(image, {.axes = {2, 3}}); });
+}
+
+Value global_max_pool(const Value& x, SourceLocation where) {
+  return global(x, "global_max_pool", where,
+                [](const Value& image) { return reduce_max(image, {.axes = {2, 3}}); });
+}
+
+Value adaptive_avg_pool(const Value& x, Pair size, SourceLocation where) {
+  At at(x, "adaptive_avg_pool", where);
+  check_adaptive(x, size, "adaptive_avg_pool");
+  if (const auto bin = even_bins(size_of_image(x), size)) return avg_pool(x, {.kernel = *bin});
+  const Value wide = means_along_width(at, x, size.width);
+  return swapped(means_along_width(at, swapped(wide), size.height));
+}
+
+Value adaptive_max_pool(const Value& x, Pair size, SourceLocation where) {
+  At at(x, "adaptive_max_pool", where);
+  check_adaptive(x, size, "adaptive_max_pool");
+  if (const auto bin = even_bins(size_of_image(x), size)) return max_pool(x, {.kernel = *bin});
+  return maxima_along(at, maxima_along(at, x, 3, size.width), 2, size.height);
+}
+
+Value im2sequence(const Value& x, Im2SequenceOptions options, SourceLocation where) {
+  At at(x, "im2sequence", where);
+  require_image(x, "im2sequence");
+  const Pair stride = options.stride.value_or(options.kernel);
+  const auto least = [&](const Pair& pair) { return std::min(pair.height, pair.width); };
+  if (least(options.kernel) < 1 || least(stride) < 1 || least(options.dilation) < 1) {
+    fail_layer("im2sequence", "kernel, stride and dilation must be at least 1", "", x);
+  }
+  const auto sides =
+      padding_of(size_of_image(x), options.padding, options.kernel, stride, options.dilation);
+  const bool padded = sides != std::vector<std::int64_t>(4, 0);
+  const Value wide =
+      !padded ? x : pad(x, {.low = {0, 0, sides[0], sides[2]}, .high = {0, 0, sides[1], sides[3]}});
+  // [batch, channels, rows, kernel height, columns, kernel width]
+  const Value rows =
+      windows_along(at, wide, 2, options.kernel.height, stride.height, options.dilation.height);
+  const Value windows =
+      windows_along(at, rows, 4, options.kernel.width, stride.width, options.dilation.width);
+  const Value ordered = transpose(windows, {.permutation = {0, 2, 4, 1, 3, 5}});
+  return reshape(ordered, {.shape = {x.dim(0), windows.dim(2) * windows.dim(4),
+                                     x.dim(1) * options.kernel.height * options.kernel.width}});
+}
+
+}  // namespace trireme::nn

@@ -1,0 +1,43 @@
+// What tells a Transformer the order of the steps.
+
+#include <cmath>
+
+#include "nn/sequence.h"
+#include "trireme/attention.h"
+
+namespace trireme::nn {
+
+// Column pairs have an axis of their own, so that no column number need be halved.
+Value add_sinusoidal_positions(const Value& x, SourceLocation where) {
+  Layer layer(x, "sinusoidal_positions", "", where);
+  require_sequence(layer, x);
+  const std::int64_t width = x.dim(2).constant();
+  layer.require(width % 2 == 0 && is_float(x.dtype()),
+                "sines and cosines need an even width of floats");
+  const Shape shape{x.dim(1), width / 2, 2};
+  const auto numbers = [&](std::int64_t axis) {
+    return layer.make("iota", {{"axis", axis}, {"dtype", x.dtype()}, {"shape", shape}});
+  };
+  const double falling = -std::log(10000.0) * 2 / static_cast<double>(width);
+  const Value angle = numbers(0) * exp(numbers(1) * falling);
+  const Value waves = select(numbers(2) < 0.5, sin(angle), cos(angle));
+  return x + reshape(waves, {.shape = {x.dim(1), width}});
+}
+
+Value add_learned_positions(const Value& x, LearnedPositionsOptions options, SourceLocation where) {
+  Layer layer(x, "learned_positions", options.name, where);
+  require_sequence(layer, x);
+  layer.require(options.most_steps > 0, "most_steps must be at least 1", "{.most_steps = 512}");
+  const Dim& steps = x.dim(1);
+  layer.require(!steps.is_constant() || steps.constant() <= options.most_steps,
+                "sequences of " + steps.str() +
+                    " steps are longer than most_steps = " + std::to_string(options.most_steps));
+  const Value weight = layer.parameter("weight", x.dtype(), {options.most_steps, x.dim(2)},
+                                       options.weight_init, true, options.weight_settings);
+  if (steps.is_constant()) return x + slice(weight, {.starts = {0, 0}, .limits = {steps, -1}});
+  const Value rows = layer.make(
+      "iota", {{"axis", std::int64_t{0}}, {"dtype", DType::i64}, {"shape", Shape{steps}}});
+  return x + gather(weight, rows);
+}
+
+}  // namespace trireme::nn

@@ -1,0 +1,122 @@
+// Layers of volumes, [batch, channels, depth, height, width].
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "nn/windows.h"
+#include "trireme/convolution.h"
+
+namespace trireme::nn {
+namespace {
+
+constexpr const char* kVolumeHint =
+    "reshape it to [batch, channels, depth, height, width]; only the batch may be a symbol";
+
+bool is_volume(const Value& x) {
+  return x.rank() == 5 && std::all_of(x.shape().begin() + 1, x.shape().end(),
+                                      [](const Dim& size) { return size.is_constant(); });
+}
+
+std::vector<std::int64_t> list(const Triple& triple) {
+  return {triple.depth, triple.height, triple.width};
+}
+
+std::vector<std::int64_t> padding_of(const Value& x, const Padding3d& padding, const Triple& kernel,
+                                     const Triple& stride, const Triple& dilation) {
+  const auto size = list(kernel), steps = list(stride), gaps = list(dilation);
+  const auto sides = list(padding.sides);
+  std::vector<std::int64_t> both;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const bool same = padding.same && steps[i] > 0;  // the op complains of the stride
+    const std::int64_t total =
+        same ? same_padding(x.dim(static_cast<int>(2 + i)).constant(), size[i], steps[i], gaps[i])
+             : 2 * sides[i];
+    both.insert(both.end(), {total / 2, total - total / 2});
+  }
+  return both;
+}
+
+// What one pooling op slides along two axes of images with channels last.
+struct Window {
+  std::vector<std::int64_t> kernel, stride, padding;
+};
+
+// Height and width first, then the depth, since windows are independent along their axes; with
+// channels last, as convolutions want them, so that all these reshapes move nothing.
+Value pooled(const Value& x, const Pool3dOptions& options, const char* what,
+             const std::function<Value(const Value& images, const Window&)>& pool) {
+  if (!is_volume(x)) fail_layer(what, "the input is no batch of volumes", kVolumeHint, x);
+  const Triple& kernel = options.kernel;
+  const Triple stride = options.stride.value_or(kernel);
+  const auto sides = padding_of(x, options.padding, kernel, stride, 1);
+  const Dim &n = x.dim(0), &c = x.dim(1), &d = x.dim(2), &h = x.dim(3), &w = x.dim(4);
+  const Value last = transpose(x, {.permutation = {0, 2, 3, 4, 1}});
+  const Value flat =
+      pool(reshape(last, {.shape = {n * d, h, w, c}}), {{kernel.height, kernel.width},
+                                                        {stride.height, stride.width},
+                                                        {sides[2], sides[3], sides[4], sides[5]}});
+  const Dim &p = flat.dim(1), &q = flat.dim(2);
+  const Value deep = pool(reshape(flat, {.shape = {n, d, p * q, c}}),
+                          {{kernel.depth, 1}, {stride.depth, 1}, {sides[0], sides[1], 0, 0}});
+  const Value y = reshape(deep, {.shape = {n, deep.dim(1), p, q, c}});
+  return transpose(y, {.permutation = {0, 4, 1, 2, 3}});
+}
+
+}  // namespace
+
+Padding3d::Padding3d(const char* word) : same(Padding(word).same) {}
+Padding3d::Padding3d(const std::string& word) : same(Padding(word).same) {}
+
+Value conv3d(const Value& x, Conv3dOptions options, SourceLocation where) {
+  Layer layer(x, "conv3d", options.name, where);
+  layer.require(is_volume(x), "the input is no batch of volumes", kVolumeHint);
+  layer.require(options.channels > 0, "channels must be at least 1", "{.channels = 32}");
+  const auto kernel = list(options.kernel);
+  layer.require(*std::min_element(kernel.begin(), kernel.end()) > 0, "the kernel is empty");
+  const std::int64_t in = x.dim(1).constant();
+  layer.require(options.groups > 0 && in % options.groups == 0,
+                std::to_string(in) + " channels cannot be divided into " +
+                    std::to_string(options.groups) + " groups");
+  Shape shape{options.channels, in / options.groups};
+  shape.insert(shape.end(), kernel.begin(), kernel.end());
+  const Value weight = layer.parameter("weight", x.dtype(), shape,
+                                       weight_init(options.weight_init, options.activation), true,
+                                       options.weight_settings);
+  Value y = trireme::conv3d(
+      x, weight,
+      {.stride = list(options.stride),
+       .padding = padding_of(x, options.padding, options.kernel, options.stride, options.dilation),
+       .dilation = list(options.dilation),
+       .groups = options.groups});
+  if (options.bias) {
+    y = y + spread(layer.parameter("bias", x.dtype(), {options.channels}, options.bias_init, true,
+                                   options.bias_settings),
+                   y, {1});
+  }
+  return options.activation ? options.activation(y, where) : y;
+}
+
+Value max_pool3d(const Value& x, Pool3dOptions options, SourceLocation where) {
+  const At at(x, "max_pool3d", where);
+  return pooled(x, options, "max_pool3d", [](const Value& images, const Window& window) {
+    return trireme::max_pool(images, {.kernel = window.kernel,
+                                      .stride = window.stride,
+                                      .padding = window.padding,
+                                      .layout = "nhwc"})
+        .front();
+  });
+}
+
+Value avg_pool3d(const Value& x, Pool3dOptions options, SourceLocation where) {
+  const At at(x, "avg_pool3d", where);
+  return pooled(x, options, "avg_pool3d", [&](const Value& images, const Window& window) {
+    return trireme::avg_pool(images, {.kernel = window.kernel,
+                                      .stride = window.stride,
+                                      .padding = window.padding,
+                                      .count_padding = options.count_padding,
+                                      .layout = "nhwc"});
+  });
+}
+
+}  // namespace trireme::nn

@@ -1,0 +1,153 @@
+// Shapes and mistakes of convolutions, pooling and the small layers; their numbers are compared with
+// PyTorch's in the conformance suite.
+
+#include <gmock/gmock.h>
+
+#include "nn/running_test.h"
+#include "trireme/convolution.h"
+
+namespace trireme::nn {
+namespace {
+
+using ops::RefTensor;
+using ops::RefTensors;
+using testing::HasSubstr;
+
+template <class F>
+std::string refusal(const F& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_THAT(error.what(), HasSubstr("windows_test.cc:"));
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST(Conv1d, LengthsAndWeights) {
+  Program program;
+  const Value x = program.input("x", f32, {batch, 6, 20});
+  EXPECT_EQ(conv1d(x, {.channels = 4}).shape(), (Shape{batch, 4, 18}));
+  EXPECT_EQ(conv1d(x, {.channels = 4, .stride = 3, .padding = "same"}).shape(),
+            (Shape{batch, 4, 7}));
+  EXPECT_EQ(conv1d(x, {.channels = 4, .padding = {2, 0}, .groups = 2}).shape(),
+            (Shape{batch, 4, 20}));
+  EXPECT_EQ(program.find("conv1d_2.weight").shape(), (Shape{4, 3, 3}));
+  EXPECT_THAT(refusal([&] { conv1d(x, Conv1dOptions{}); }),
+              HasSubstr("channels must be at least 1"));
+  EXPECT_THAT(refusal([&] { conv1d(x, {.channels = 4, .groups = 4}); }),
+              HasSubstr("6 channels cannot be divided into 4 groups"));
+  EXPECT_THAT(refusal([&] { conv1d(program.input("row", f32, {batch, 8}), {.channels = 4}); }),
+              HasSubstr("no batch of lines"));
+  EXPECT_THROW(Padding1d("some"), Error);
+}
+
+TEST(ConvTranspose, SizesAndWeights) {
+  Program program;
+  const Value x = program.input("x", f32, {batch, 6, 5, 7});
+  EXPECT_EQ(conv_transpose2d(x, {.channels = 4, .kernel = 2, .stride = 2}).shape(),
+            (Shape{batch, 4, 10, 14}));
+  EXPECT_EQ(program.find("conv_transpose2d_0.weight").shape(), (Shape{6, 4, 2, 2}));
+  EXPECT_EQ(conv_transpose2d(x, {.channels = 4, .stride = {2, 3}, .padding = "same"}).shape(),
+            (Shape{batch, 4, 10, 21}));
+  // A kernel smaller than the stride leaves gaps.
+  EXPECT_EQ(
+      conv_transpose2d(x, {.channels = 4, .kernel = 1, .stride = 3, .padding = "same"}).shape(),
+      (Shape{batch, 4, 15, 21}));
+  EXPECT_THAT(refusal([&] { conv_transpose2d(x, {.channels = 4, .output_padding = 1}); }),
+              HasSubstr("output_padding must be less than the stride"));
+  EXPECT_THAT(refusal([&] { conv_transpose2d(x, {.channels = 4, .padding = 9}); }),
+              HasSubstr("nothing is left"));
+  EXPECT_THAT(refusal([&] { conv_transpose2d(x, {.channels = 3, .groups = 2}); }),
+              HasSubstr("3 channels of the result cannot be divided into 2 groups"));
+  EXPECT_THAT(refusal([&] { conv_transpose2d(x, {.channels = 4, .stride = 0}); }),
+              HasSubstr("stride and dilation must be at least 1"));
+}
+
+TEST(AdaptivePool, MakesImagesOfTheSize) {
+  Program program;
+  const Value x = program.input("x", f32, {batch, 3, 7, 10});
+  EXPECT_EQ(adaptive_avg_pool(x, {3, 4}).shape(), (Shape{batch, 3, 3, 4}));
+  EXPECT_EQ(adaptive_max_pool(x, 12).shape(), (Shape{batch, 3, 12, 12}));
+  EXPECT_THAT(refusal([&] { adaptive_avg_pool(x, 0); }), HasSubstr("must be 1 or more"));
+  EXPECT_THAT(refusal([&] { adaptive_max_pool(program.input("r", f32, {batch, 8}), 2); }),
+              HasSubstr("no batch of images"));
+}
+
+TEST(Volumes, SizesAndWeights) {
+  Program program;
+  const Value x = program.input("x", f32, {batch, 4, 5, 6, 8});
+  EXPECT_EQ(conv3d(x, {.channels = 6, .kernel = {1, 3, 2}, .groups = 2}).shape(),
+            (Shape{batch, 6, 5, 4, 7}));
+  EXPECT_EQ(program.find("conv3d_0.weight").shape(), (Shape{6, 2, 1, 3, 2}));
+  EXPECT_EQ(conv3d(x, {.channels = 2, .stride = 2, .padding = "same"}).shape(),
+            (Shape{batch, 2, 3, 3, 4}));
+  EXPECT_EQ(max_pool3d(x, {}).shape(), (Shape{batch, 4, 2, 3, 4}));
+  EXPECT_EQ(avg_pool3d(x, {.kernel = {1, 2, 4}}).shape(), (Shape{batch, 4, 5, 3, 2}));
+  EXPECT_THAT(refusal([&] { conv3d(program.input("i", f32, {batch, 3, 8, 8}), {.channels = 2}); }),
+              HasSubstr("no batch of volumes"));
+  EXPECT_THAT(refusal([&] { conv3d(x, {.channels = 2, .kernel = 6}); }),
+              HasSubstr("does not fit into the depth 5"));
+  EXPECT_THAT(refusal([&] { conv3d(x, Conv3dOptions{}); }),
+              HasSubstr("channels must be at least 1"));
+}
+
+TEST(Im2Sequence, StepsAreWindows) {
+  Program program;
+  const Value x = program.input("x", f32, {batch, 3, 6, 8});
+  EXPECT_EQ(im2sequence(x, {.kernel = 2}).shape(), (Shape{batch, 12, 12}));
+  EXPECT_EQ(im2sequence(x, {.kernel = {6, 1}}).shape(), (Shape{batch, 8, 18}));
+  EXPECT_EQ(im2sequence(x, {.kernel = 4}).shape(), (Shape{batch, 2, 48}));
+  EXPECT_THAT(refusal([&] { im2sequence(x, {.kernel = 7}); }), HasSubstr("does not fit 6"));
+  EXPECT_THAT(refusal([&] { im2sequence(x, {.kernel = 0}); }), HasSubstr("at least 1"));
+}
+
+TEST(GroupNorm, IsTheSameInInferenceAndRefusesGroupsThatDoNotFit) {
+  Program program;
+  const Value x = program.input("x", f64, {batch, 4, 3, 3});
+  const Value y = group_norm(x, {.groups = 2, .affine = false});
+  RefTensors none;
+  const RefTensors inputs{{"x", noise({2, 4, 3, 3})}};
+  const RefTensor values = run(program, y, inputs, none);
+  EXPECT_EQ(values.data, run(program, y, inputs, none, /*training=*/true).data);
+  double total = 0, squares = 0;
+  for (std::size_t i = 0; i < 18; ++i) {
+    total += values.data[i];
+    squares += values.data[i] * values.data[i];
+  }
+  EXPECT_NEAR(total, 0, 1e-12);
+  EXPECT_NEAR(squares / 18, 1, 1e-4);
+  EXPECT_THAT(refusal([&] { group_norm(x, {.groups = 3}); }),
+              HasSubstr("4 channels cannot be divided into 3 groups"));
+  EXPECT_THAT(refusal([&] { group_norm(x, {}); }), HasSubstr("0 groups"));
+  EXPECT_THAT(refusal([&] { instance_norm(program.input("r", f64, {batch, 4})); }),
+              HasSubstr("needs axes behind the channels"));
+}
+
+TEST(SmallLayers, RefuseWhatDoesNotFit) {
+  Program program;
+  const Value x = program.input("x", f64, {batch, 4}), y = program.input("y", f64, {batch, 3});
+  prelu(x);
+  EXPECT_EQ(program.find("prelu_0.weight").shape(), Shape{1});
+  prelu(x, {.per_channel = true});
+  EXPECT_EQ(program.find("prelu_1.weight").shape(), Shape{4});
+  EXPECT_EQ(maxout(x).shape(), (Shape{batch, 2}));
+  EXPECT_THAT(refusal([&] { maxout(y); }), HasSubstr("cannot be divided into runs of 2"));
+  EXPECT_THAT(refusal([&] { maxout(y, {.axis = 2}); }), HasSubstr("there is no axis 2"));
+  EXPECT_THAT(refusal([&] { cosine_similarity(x, y); }), HasSubstr("two values of one type"));
+  EXPECT_THAT(refusal([&] { cosine_similarity(x, x, {.axis = 5}); }), HasSubstr("no axis 5"));
+}
+
+TEST(CosineSimilarity, OfNothingIsNothingAndHasAGradient) {
+  Program program;
+  const Value x = program.input("x", f64, {batch, 2}), y = program.input("y", f64, {batch, 2});
+  RefTensors none;
+  const RefTensors inputs{{"x", tensor({2, 2}, {0, 0, 3, 4})}, {"y", tensor({2, 2}, {1, 2, 6, 8})}};
+  const RefTensor values = run(program, cosine_similarity(x, y), inputs, none);
+  EXPECT_EQ(values.data[0], 0);
+  EXPECT_NEAR(values.data[1], 1, 1e-12);
+}
+
+}  // namespace
+}  // namespace trireme::nn

@@ -1,0 +1,50 @@
+#include "base/error.h"
+#include "ops/common.h"
+
+namespace trireme::ops {
+namespace {
+
+std::vector<Type> type(const TypeContext& c) {
+  const Type& indices = c.operands[0];
+  require(is_integer(indices.dtype),
+          "check_indices checks integers, and they are " + c.operand_texts[0], "cast them to i64");
+  require(ir::get<std::int64_t>(c.attributes, "size") >= 0, "`size` must not be negative");
+  return {indices};
+}
+
+void reference(const Reference& r) {
+  const auto size = static_cast<double>(ir::get<std::int64_t>(r.op.attributes, "size"));
+  for (const double index : r.operands[0]->data) {
+    if (!(index >= 0 && index < size)) fail_data("check_indices: an index is outside [0, size)");
+  }
+  r.results[0]->data = r.operands[0]->data;
+}
+
+Sample sample(std::vector<std::int64_t> shape, std::int64_t size, DType dtype = DType::i64) {
+  Sample s;
+  s.operands = {type_of(std::move(shape), dtype)};
+  s.attributes = {{"size", size}};
+  s.low = 0;
+  s.high = static_cast<double>(size);
+  return s;
+}
+
+}  // namespace
+
+Op check_indices() {
+  Op op("check_indices(indices; size: int)");
+  op.doc =
+      "The integers themselves, all of which must be in [0, size): any other is Error(data) when "
+      "it "
+      "runs, naming it, the layer and the line. What gathers by the result can rely on it.";
+  op.traits = Trait::library | Trait::not_differentiable;
+  op.type = type;
+  op.library_kernel = "check_indices";
+  op.reference = reference;
+  op.twin = "x[0]";
+  op.samples = {sample({9}, 5), sample({2, 3}, 1, DType::i32), sample({}, 4), sample({0, 3}, 0),
+                sample({7, 5}, 200, DType::u8)};
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,122 @@
+// Row-sparse gradients: when there are any, and that they are the dense ones in another form.
+
+#include "transforms/autodiff.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/reference.h"
+#include "trireme/ops.h"
+
+namespace trireme::transforms {
+namespace {
+
+constexpr std::int64_t kRows = 6, kWidth = 2;
+
+ops::RefTensor filled(std::vector<std::int64_t> shape, std::vector<double> data) {
+  ops::RefTensor tensor(std::move(shape));
+  tensor.data = std::move(data);
+  return tensor;
+}
+
+// A table that is looked up by ids a [2, 2] and b [3].
+struct Lookups {
+  Program program;
+  Value table = program.parameter("table", f64, {kRows, kWidth});
+  Value a = program.input("a", i64, {2, 2}), b = program.input("b", i32, {3});
+
+  Value look_up(const Value& ids, bool sparse = true) {
+    return gather(table, ids, {.sparse_gradient = sparse});
+  }
+  Gradient gradient_of(const Value& loss) {
+    return gradients_by_rows(loss.get(), {table.get()})[0];
+  }
+  std::vector<double> value(ir::Value* wanted) {
+    const ops::RefTensors inputs = {{"a", filled({2, 2}, {4, 1, 1, 0})},
+                                    {"b", filled({3}, {1, 5, 4})}};
+    ops::RefTensors parameters;
+    parameters["table"] = filled({kRows, kWidth}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+    return ops::evaluate(program.ir(), inputs, parameters, {wanted})[0].data;
+  }
+  // The sparse gradient must say what the dense one of the same loss says.
+  void expect_as_dense(const Value& loss) {
+    const Gradient sparse = gradient_of(loss);
+    ASSERT_NE(sparse.rows, nullptr);
+    const Value dense(gradients(loss.get(), {table.get()})[0]);
+    const Value scattered =
+        scatter_add(Value(sparse.rows), Value(sparse.values), {.rows = {kRows}});
+    EXPECT_EQ(value(scattered.get()), value(dense.get()));
+  }
+};
+
+TEST(RowSparseGradients, ListWhatWasLookedUp) {
+  Lookups l;
+  const Value x = l.look_up(l.a);
+  const Gradient gradient = l.gradient_of(sum(x * x));
+  ASSERT_NE(gradient.rows, nullptr);
+  EXPECT_EQ(l.value(gradient.rows), (std::vector<double>{4, 1, 1, 0}));
+  EXPECT_EQ(l.value(gradient.values), (std::vector<double>{18, 20, 6, 8, 6, 8, 2, 4}));
+  EXPECT_EQ(gradient.rows->type.str(), "i64[4]");
+  EXPECT_EQ(gradient.values->type.str(), "f64[4, 2]");
+  for (const auto& op : l.program.ir().main().ops) EXPECT_NE(op->name(), "scatter_add");
+}
+
+TEST(RowSparseGradients, OfSeveralLookupsJoin) {
+  Lookups l;
+  const Value x = l.look_up(l.a), y = l.look_up(l.b);
+  const Value loss = sum(x * x) + sum(exp(y * 0.1));
+  EXPECT_EQ(l.gradient_of(loss).rows->type.str(), "i64[7]");
+  l.expect_as_dense(loss);
+}
+
+TEST(RowSparseGradients, OfASingleIdIsAListOfOne) {
+  Lookups l;
+  const Value id = l.program.parameter("id", i64, {}, {.trainable = false});
+  const Gradient gradient = l.gradient_of(sum(l.look_up(id)));
+  EXPECT_EQ(gradient.values->type.str(), "f64[1, 2]");
+}
+
+TEST(RowSparseGradients, BecomeDenseBesideAnotherUse) {
+  for (const bool by_gather : {false, true}) {
+    Lookups l;
+    const Value x = l.look_up(l.a);
+    const Value other = by_gather ? l.look_up(l.b, false) : l.table;
+    const Value loss = sum(x * x) + sum(other * other);
+    const Gradient gradient = l.gradient_of(loss);
+    EXPECT_EQ(gradient.rows, nullptr);
+    EXPECT_EQ(gradient.values->type, l.table.get()->type);
+    EXPECT_EQ(l.value(gradient.values), l.value(gradients(loss.get(), {l.table.get()})[0]));
+  }
+}
+
+TEST(RowSparseGradients, LeaveNegativeRowsOutInEitherForm) {
+  Lookups l;
+  const Value named = select(equal(l.a, 1.0), -1.0, l.a);  // 4, -1, -1, 0
+  const Value x = l.look_up(named);
+  const std::vector<double> dense = l.value(gradients(sum(x * x).get(), {l.table.get()})[0]);
+  EXPECT_EQ(dense, (std::vector<double>{2, 4, 0, 0, 0, 0, 0, 0, 18, 20, 0, 0}));
+  const Gradient both = l.gradient_of(sum(x * x) + sum(l.table));
+  EXPECT_EQ(both.rows, nullptr);
+  EXPECT_EQ(l.value(both.values), (std::vector<double>{3, 5, 1, 1, 1, 1, 1, 1, 19, 21, 1, 1}));
+}
+
+TEST(RowSparseGradients, AreForParametersOnly) {
+  Lookups l;
+  const Value moved = l.table * 2.0;
+  const Value x = gather(moved, l.a, {.sparse_gradient = true});
+  EXPECT_EQ(l.gradient_of(sum(x * x)).rows, nullptr);
+}
+
+TEST(RowSparseGradients, AreZerosWithoutInfluence) {
+  Lookups l;
+  const Value x = l.program.parameter("x", f64, {3});
+  l.look_up(l.a);
+  EXPECT_EQ(l.gradient_of(sum(x)).rows, nullptr);
+}
+
+TEST(RowSparseGradients, AreAlongTheFirstAxis) {
+  Lookups l;
+  EXPECT_THROW(gather(l.table, l.a, {.axis = 1, .sparse_gradient = true}), Error);
+}
+
+}  // namespace
+}  // namespace trireme::transforms

@@ -1,0 +1,139 @@
+#include "layers.h"
+#include "trireme/attention.h"
+#include "trireme/ops.h"
+
+namespace trireme::conformance {
+namespace {
+
+Input sequence(std::int64_t steps, std::int64_t width) { return {{2, steps, width}, f32, -1, 1}; }
+
+// Inputs that are booleans, as numbers: differences of boolean inputs make no random masks.
+Value truth(const Value& x) { return x > 0.0; }
+
+// Small parameters of both signs, so that no weight of the attention is near 1.
+void add(std::vector<Case>& cases, const std::string& name, const std::vector<Input>& inputs,
+         const Build& build, const std::string& twin) {
+  cases.push_back(layer(name, inputs, build, twin, -0.75, 0.75));
+  cases.back().tolerance = 2e-4;  // several products in a row
+}
+
+void add_multi_head(std::vector<Case>& cases) {
+  const Input x = sequence(5, 8);
+  add(
+      cases, "multi_head_attention of itself", {x},
+      [](auto& x) { return nn::multi_head_attention(x[0], x[0], x[0], {.heads = 2}); },
+      "modules.attention(x[0], x[0], x[0], x[1:], 2)");
+  add(
+      cases, "multi_head_attention of others", {x, sequence(7, 6), sequence(7, 10)},
+      [](auto& x) { return nn::multi_head_attention(x[0], x[1], x[2], {.heads = 4}); },
+      "modules.attention(x[0], x[1], x[2], x[3:], 4)");
+  add(
+      cases, "multi_head_attention causal", {x},
+      [](auto& x) {
+        return nn::multi_head_attention(x[0], x[0], x[0], {.heads = 2, .causal = true});
+      },
+      "modules.attention(x[0], x[0], x[0], x[1:], 2, torch.ones(5, 5).tril() > 0)");
+  add(
+      cases, "multi_head_attention boolean mask", {x, {{5, 5}, f32, -1, 3}},
+      [](auto& x) {
+        return nn::multi_head_attention(x[0], x[0], x[0], {.heads = 2, .mask = truth(x[1])});
+      },
+      "modules.attention(x[0], x[0], x[0], x[2:], 2, x[1] > 0)");
+  add(
+      cases, "multi_head_attention added mask", {x, {{5, 5}}},
+      [](auto& x) {
+        return nn::multi_head_attention(x[0], x[0], x[0], {.heads = 2, .mask = x[1]});
+      },
+      "modules.attention(x[0], x[0], x[0], x[2:], 2, x[1])");
+  add(
+      cases, "multi_head_attention mask of each", {x, {{2, 2, 5, 5}, f32, -1, 5}},
+      [](auto& x) {
+        return nn::multi_head_attention(x[0], x[0], x[0], {.heads = 2, .mask = truth(x[1])});
+      },
+      "modules.attention(x[0], x[0], x[0], x[2:], 2, x[1].reshape(4, 5, 5) > 0)");
+  add(
+      cases, "multi_head_attention padded keys", {x, sequence(7, 8), {{2, 7}, f32, -1, 2}},
+      [](auto& x) {
+        return nn::multi_head_attention(x[0], x[1], x[1], {.heads = 2, .key_mask = truth(x[2])});
+      },
+      "modules.attention(x[0], x[1], x[1], x[3:], 2, None, x[2] > 0)");
+  add(
+      cases, "scaled_dot_product_attention", {{{5, 8}}, {{3, 8}}, {{3, 4}}},
+      [](auto& x) { return nn::scaled_dot_product_attention(x[0], x[1], x[2]); },
+      "F.softmax(x[0] @ x[1].T / 8 ** 0.5, -1) @ x[2]");
+}
+
+void add_positions(std::vector<Case>& cases) {
+  cases.push_back(layer(
+      "sinusoidal positions", {{{2, 9, 6}}},
+      [](auto& x) { return nn::add_sinusoidal_positions(x[0]); },
+      "x[0] + modules.positions(9, 6)"));
+  cases.push_back(layer(
+      "learned positions", {{{2, 5, 6}}},
+      [](auto& x) { return nn::add_learned_positions(x[0], {.most_steps = 8}); },
+      "x[0] + x[1][:5]"));
+}
+
+void add_transformers(std::vector<Case>& cases) {
+  const Input x = sequence(5, 8), memory = sequence(7, 8);
+  for (const bool pre_norm : {true, false}) {
+    const std::string norm = pre_norm ? " pre-norm" : " post-norm";
+    const std::string first = pre_norm ? "True" : "False";
+    add(
+        cases, "encoder block" + norm, {x},
+        [=](auto& x) {
+          return nn::transformer_encoder_block(x[0],
+                                               {.heads = 2, .dropout = 0, .pre_norm = pre_norm});
+        },
+        "modules.encoder_layer(x[0], x[1:], 2, 32, " + first + ")[0]");
+    add(
+        cases, "decoder block" + norm, {x, memory},
+        [=](auto& x) {
+          return nn::transformer_decoder_block(
+              x[0], x[1], {.heads = 2, .feed_forward = 12, .dropout = 0, .pre_norm = pre_norm});
+        },
+        "modules.decoder_layer(x[0], x[1], x[2:], 2, 12, " + first + ")[0]");
+    add(
+        cases, "transformer_encoder" + norm, {x},
+        [=](auto& x) {
+          return nn::transformer_encoder(
+              x[0], {.layers = 2, .block = {.heads = 2, .dropout = 0, .pre_norm = pre_norm}});
+        },
+        "modules.encoder(x[0], x[1:], 2, 2, 32, " + first + ")");
+  }
+  add(
+      cases, "encoder block gelu and masks", {x, {{2, 5}, f32, -1, 3}, {{5, 5}}},
+      [](auto& x) {
+        return nn::transformer_encoder_block(x[0], {.heads = 2,
+                                                    .feed_forward = 12,
+                                                    .activation = nn::gelu,
+                                                    .dropout = 0,
+                                                    .mask = x[2],
+                                                    .key_mask = truth(x[1])});
+      },
+      "modules.encoder_layer(x[0], x[3:], 2, 12, True, 'gelu', x[2], ~(x[1] > 0))[0]");
+  add(
+      cases, "decoder block padded memory", {x, memory, {{2, 7}, f32, -1, 3}},
+      [](auto& x) {
+        return nn::transformer_decoder_block(
+            x[0], x[1], {.heads = 4, .dropout = 0, .memory_key_mask = truth(x[2])});
+      },
+      "modules.decoder_layer(x[0], x[1], x[3:], 4, 32, True, ~(x[2] > 0))[0]");
+  add(
+      cases, "transformer_decoder", {x, memory},
+      [](auto& x) {
+        return nn::transformer_decoder(x[0], x[1],
+                                       {.layers = 2, .block = {.heads = 2, .dropout = 0}});
+      },
+      "modules.decoder(x[0], x[1], x[2:], 2, 2, 32)");
+}
+
+}  // namespace
+
+void add_attention(std::vector<Case>& cases) {
+  add_multi_head(cases);
+  add_positions(cases);
+  add_transformers(cases);
+}
+
+}  // namespace trireme::conformance

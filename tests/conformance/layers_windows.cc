@@ -1,0 +1,152 @@
+#include "layers.h"
+#include "trireme/convolution.h"
+#include "trireme/ops.h"
+
+namespace trireme::conformance {
+namespace {
+
+void add_lines(std::vector<Case>& cases) {
+  cases.push_back(layer(
+      "conv1d same", {{{2, 3, 11}}},
+      [](auto& x) {
+        return nn::conv1d(x[0], {.channels = 4, .padding = "same", .activation = nn::relu});
+      },
+      "F.relu(F.conv1d(x[0], x[1], x[2], padding='same'))"));
+  cases.push_back(layer(
+      "conv1d strided groups", {{{2, 4, 12}}},
+      [](auto& x) {
+        return nn::conv1d(x[0], {.channels = 6,
+                                 .kernel = 4,
+                                 .stride = 2,
+                                 .padding = {1, 2},
+                                 .dilation = 2,
+                                 .groups = 2,
+                                 .bias = false});
+      },
+      "F.conv1d(F.pad(x[0], (1, 2)), x[1], None, stride=2, dilation=2, groups=2)"));
+  cases.push_back(layer(
+      "conv_transpose1d", {{{2, 4, 6}}},
+      [](auto& x) {
+        return nn::conv_transpose1d(
+            x[0], {.channels = 6, .stride = 3, .padding = 1, .output_padding = 2, .groups = 2});
+      },
+      "F.conv_transpose1d(x[0], x[1], x[2], stride=3, padding=1, output_padding=2, groups=2)"));
+}
+
+void add_transposed(std::vector<Case>& cases) {
+  cases.push_back(layer(
+      "conv_transpose2d", {{{2, 3, 4, 5}}},
+      [](auto& x) { return nn::conv_transpose2d(x[0], {.channels = 4, .activation = nn::relu}); },
+      "F.relu(F.conv_transpose2d(x[0], x[1], x[2]))"));
+  cases.push_back(layer(
+      "conv_transpose2d strided", {{{2, 4, 4, 5}}},
+      [](auto& x) {
+        return nn::conv_transpose2d(x[0], {.channels = 2,
+                                           .kernel = {3, 2},
+                                           .stride = {2, 3},
+                                           .padding = 1,
+                                           .output_padding = {1, 2},
+                                           .groups = 2,
+                                           .bias = false});
+      },
+      "F.conv_transpose2d(x[0], x[1], None, (2, 3), 1, (1, 2), 2)"));
+  cases.push_back(layer(
+      "conv_transpose2d dilated", {{{1, 2, 4, 4}}},
+      [](auto& x) { return nn::conv_transpose2d(x[0], {.channels = 3, .dilation = 2}); },
+      "F.conv_transpose2d(x[0], x[1], x[2], dilation=2)"));
+  cases.push_back(layer(
+      "conv_transpose2d same", {{{2, 2, 3, 4}}},
+      [](auto& x) {
+        return nn::conv_transpose2d(x[0],
+                                    {.channels = 3, .kernel = 4, .stride = 2, .padding = "same"});
+      },
+      "F.conv_transpose2d(x[0], x[1], x[2], 2, 1)"));
+}
+
+void add_pools(std::vector<Case>& cases) {
+  cases.push_back(layer(
+      "global_max_pool", {{{2, 3, 5, 4}}}, [](auto& x) { return nn::global_max_pool(x[0]); },
+      "x[0].amax((2, 3))"));
+  const std::vector<std::pair<nn::Pair, std::string>> sizes = {{{4, 3}, "(4, 3)"},
+                                                               {{5, 12}, "(5, 12)"},
+                                                               {{7, 2}, "(7, 2)"},
+                                                               {{1, 1}, "(1, 1)"},
+                                                               {{10, 9}, "(10, 9)"}};
+  for (const auto& [size, text] : sizes) {
+    const Input images{{2, 3, 10, 9}};
+    cases.push_back(layer(
+        "adaptive_avg_pool to " + text, {images},
+        [s = size](auto& x) { return nn::adaptive_avg_pool(x[0], s); },
+        "F.adaptive_avg_pool2d(x[0], " + text + ")"));
+    cases.push_back(layer(
+        "adaptive_max_pool to " + text, {images},
+        [s = size](auto& x) { return nn::adaptive_max_pool(x[0], s); },
+        "F.adaptive_max_pool2d(x[0], " + text + ")"));
+  }
+}
+
+void add_volumes(std::vector<Case>& cases) {
+  cases.push_back(layer(
+      "conv3d same", {{{2, 3, 4, 5, 6}}},
+      [](auto& x) {
+        return nn::conv3d(x[0], {.channels = 4, .padding = "same", .activation = nn::relu});
+      },
+      "F.relu(F.conv3d(x[0], x[1], x[2], padding='same'))"));
+  cases.push_back(layer(
+      "conv3d strided groups", {{{2, 4, 5, 6, 7}}},
+      [](auto& x) {
+        return nn::conv3d(x[0], {.channels = 6,
+                                 .kernel = {2, 3, 3},
+                                 .stride = {2, 1, 2},
+                                 .padding = {0, 1, 2},
+                                 .groups = 2});
+      },
+      "F.conv3d(x[0], x[1], x[2], (2, 1, 2), (0, 1, 2), groups=2)"));
+  cases.push_back(layer(
+      "conv3d twice and mean", {{{2, 3, 4, 5, 6}}},
+      [](auto& x) {
+        const Value y = nn::conv3d(x[0], {.channels = 4, .padding = 1, .activation = nn::relu});
+        return mean(nn::conv3d(y, {.channels = 5}), {.axes = {2, 3, 4}});
+      },
+      "F.conv3d(F.relu(F.conv3d(x[0], x[1], x[2], padding=1)), x[3], x[4]).mean((2, 3, 4))"));
+  cases.push_back(layer(
+      "max_pool3d", {{{2, 3, 5, 6, 7}}},
+      [](auto& x) {
+        return nn::max_pool3d(
+            x[0], {.kernel = {2, 3, 2}, .stride = nn::Triple(1, 2, 2), .padding = {0, 1, 1}});
+      },
+      "F.max_pool3d(x[0], (2, 3, 2), (1, 2, 2), (0, 1, 1))"));
+  cases.push_back(layer(
+      "avg_pool3d", {{{2, 3, 5, 6, 7}}},
+      [](auto& x) {
+        return nn::avg_pool3d(x[0],
+                              {.kernel = 3, .stride = 2, .padding = 1, .count_padding = false});
+      },
+      "F.avg_pool3d(x[0], 3, 2, 1, count_include_pad=False)"));
+}
+
+void add_sequences(std::vector<Case>& cases) {
+  cases.push_back(layer(
+      "im2sequence of patches", {{{2, 3, 6, 8}}},
+      [](auto& x) { return nn::im2sequence(x[0], {.kernel = {3, 2}}); },
+      "F.unfold(x[0], (3, 2), stride=(3, 2)).transpose(1, 2)"));
+  cases.push_back(layer(
+      "im2sequence overlapping", {{{2, 2, 7, 6}}},
+      [](auto& x) {
+        return nn::im2sequence(
+            x[0], {.kernel = 3, .stride = nn::Pair(2, 1), .padding = 1, .dilation = {1, 2}});
+      },
+      "F.unfold(x[0], 3, (1, 2), 1, (2, 1)).transpose(1, 2)"));
+}
+
+}  // namespace
+
+void add_windows(std::vector<Case>& cases) {
+  add_lines(cases);
+  add_transposed(cases);
+  add_pools(cases);
+  add_volumes(cases);
+  add_sequences(cases);
+}
+
+}  // namespace trireme::conformance

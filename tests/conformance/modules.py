@@ -1,0 +1,99 @@
+"""PyTorch's modules with our parameters: ours in the order of their creation, theirs by name."""
+
+import torch
+from torch.nn.utils.stateless import functional_call
+
+
+def _attention(prefix, p, same_width=True):
+    """Weight and bias of query, key, value and out, ours [in, out]; ours has no bias of the key."""
+    query, query_bias, key, value, value_bias, out, out_bias = p
+    none = torch.zeros_like(query_bias)
+    state = {prefix + "in_proj_bias": torch.cat([query_bias, none, value_bias]),
+             prefix + "out_proj.weight": out.T, prefix + "out_proj.bias": out_bias}
+    if same_width:
+        state[prefix + "in_proj_weight"] = torch.cat([query.T, key.T, value.T])
+    else:
+        state.update({prefix + "q_proj_weight": query.T, prefix + "k_proj_weight": key.T,
+                      prefix + "v_proj_weight": value.T})
+    return state
+
+
+def _norm(prefix, p):
+    return {prefix + "weight": p[0], prefix + "bias": p[1]}
+
+
+def _linear(prefix, p):
+    return {prefix + "weight": p[0].T, prefix + "bias": p[1]}
+
+
+def attention(query, key, value, p, heads, mask=None, key_mask=None):
+    """Masks as ours: boolean ones are true where a query may look."""
+    module = torch.nn.MultiheadAttention(query.shape[2], heads, batch_first=True,
+                                         kdim=key.shape[2], vdim=value.shape[2]).double()
+    same = query.shape[2] == key.shape[2] == value.shape[2]
+    if mask is not None and mask.dtype == torch.bool:
+        mask = ~mask
+    hidden = None if key_mask is None else ~key_mask
+    result, _ = functional_call(module, _attention("", p, same), (query, key, value),
+                                {"attn_mask": mask, "key_padding_mask": hidden})
+    return result
+
+
+def _take(p, kinds):
+    """Parameters of one block as PyTorch names them; kinds in the order of ours."""
+    state, rest = {}, list(p)
+    for kind, prefix in kinds:
+        count = 7 if kind is _attention else 2
+        state.update(kind(prefix, rest[:count]))
+        rest = rest[count:]
+    return state, rest
+
+
+def _branch(norm_first, norm, parts):
+    return [(_norm, norm)] + parts if norm_first else parts + [(_norm, norm)]
+
+
+FEED_FORWARD = [(_linear, "linear1."), (_linear, "linear2.")]
+
+
+def encoder_layer(x, p, heads, inner, norm_first, activation="relu", mask=None, hidden=None):
+    """The result and the parameters that are left; mask and hidden as PyTorch has them."""
+    module = torch.nn.TransformerEncoderLayer(
+        x.shape[2], heads, inner, dropout=0.0, activation=activation, batch_first=True,
+        norm_first=norm_first).double()
+    kinds = _branch(norm_first, "norm1.", [(_attention, "self_attn.")])
+    state, rest = _take(p, kinds + _branch(norm_first, "norm2.", FEED_FORWARD))
+    options = {"src_mask": mask, "src_key_padding_mask": hidden}
+    return functional_call(module, state, (x,), options), rest
+
+
+def decoder_layer(x, memory, p, heads, inner, norm_first, hidden=None):
+    module = torch.nn.TransformerDecoderLayer(
+        x.shape[2], heads, inner, dropout=0.0, batch_first=True, norm_first=norm_first).double()
+    kinds = (_branch(norm_first, "norm1.", [(_attention, "self_attn.")])
+             + _branch(norm_first, "norm2.", [(_attention, "multihead_attn.")])
+             + _branch(norm_first, "norm3.", FEED_FORWARD))
+    state, rest = _take(p, kinds)
+    steps = x.shape[1]
+    causal = torch.ones(steps, steps, dtype=torch.bool).triu(1)
+    options = {"tgt_mask": causal, "memory_key_padding_mask": hidden}
+    return functional_call(module, state, (x, memory), options), rest
+
+
+def encoder(x, p, layers, heads, inner, norm_first):
+    """With a norm at the end if norm_first."""
+    for _ in range(layers):
+        x, p = encoder_layer(x, p, heads, inner, norm_first)
+    return torch.nn.functional.layer_norm(x, x.shape[2:], *p) if norm_first else x
+
+
+def decoder(x, memory, p, layers, heads, inner):
+    for _ in range(layers):
+        x, p = decoder_layer(x, memory, p, heads, inner, True)
+    return torch.nn.functional.layer_norm(x, x.shape[2:], *p)
+
+
+def positions(steps, width):
+    """Vaswani et al. 2017, section 3.5."""
+    angle = torch.arange(steps)[:, None] / 10000 ** (torch.arange(0, width, 2).double() / width)
+    return torch.stack([angle.sin(), angle.cos()], 2).reshape(steps, width)

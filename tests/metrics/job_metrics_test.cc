@@ -1,0 +1,227 @@
+// Metrics that a job file asks for.
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "../command.h"
+#include "session/job_model.h"
+#include "trireme/trireme.h"
+
+namespace trireme::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class JobMetrics : public InFolder {
+ protected:
+  // Rows of two numbers and whether their sum is positive, in words or as 0 and 1.
+  JobMetrics() {
+    std::string words = "a,b,answer\n", numbers = words;
+    for (int i = 0; i < 200; ++i) {
+      const int a = i * 7919 % 41 - 20, b = i * 104729 % 37 - 18;
+      const std::string row = std::to_string(a) + "," + std::to_string(b) + ",";
+      words += row + (a + b > 0 ? "yes" : "no") + "\n";
+      numbers += row + (a + b > 0 ? "1" : "0") + "\n";
+    }
+    write(path("words.csv"), words);
+    write(path("numbers.csv"), numbers);
+  }
+
+  Job job(const std::string& file, int units, const std::string& loss, const std::string& train,
+          const std::string& rest = "") {
+    const std::string data = "{ csv = \"" + file +
+                             ".csv\", target = \"answer\", standardise = true, classes = " +
+                             (file == "words" ? "true" : "false") + " }";
+    return Job::parse("[data]\ntrain = " + data + "\nvalidation = " + data + "\n[model]\n" +
+                          "layers = [{ linear = { units = " + std::to_string(units) +
+                          " } }]\n[train]\nloss = " + (loss[0] == '{' ? loss : '"' + loss + '"') +
+                          "\nepochs = 20\noptimizer = { adam = { learning_rate = 0.02 } }\n" +
+                          train + "\n" + rest,
+                      path("job.toml"));
+  }
+
+  // The metrics of the training data after a fit of the job.
+  Metrics trained(Job job) {
+    FitOptions options = job.fit_options();
+    options.progress = false;
+    job.trainer().fit(job.train_data(), options);
+    return job.trainer().evaluate(*job.validation_data());
+  }
+
+  std::string refusal(const std::string& file, int units, const std::string& loss,
+                      const std::string& train) {
+    try {
+      job(file, units, loss, train).program();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing was refused";
+  }
+};
+
+TEST_F(JobMetrics, OfClasses) {
+  const Metrics m = trained(
+      job("words", 2, "cross_entropy",
+          "metrics = [\"auc\", \"accuracy\", \"precision\", { recall = { average = \"micro\" } }, "
+          "{ f1 = { class = 1 } }, { top_k = { k = 2 } }, \"log_loss\", "
+          "{ streaming_auc = { bins = 512 } }, \"streaming_auc_error\"]\n"
+          "early_stopping = { metric = \"auc\" }",
+          "[checkpoint]\nbest = \"f1_1\"\n"));
+  EXPECT_GT(m["auc"], 0.5);
+  EXPECT_NEAR(m["recall_micro"], m["accuracy"], 1e-6);
+  EXPECT_EQ(m["top_2_accuracy"], 1);
+  EXPECT_NEAR(m["log_loss"], m["loss"], 1e-6);
+  EXPECT_TRUE(m.has("precision"));
+  EXPECT_TRUE(m.has("f1_1"));
+  EXPECT_EQ(m.tensors().size(), 1u);
+  EXPECT_EQ(m.tensors()[0].first, "confusion");
+}
+
+TEST_F(JobMetrics, OfZerosAndOnes) {
+  const Metrics m = trained(job("numbers", 1, "binary_cross_entropy",
+                                "metrics = [\"auc\", \"f1\", \"log_loss\", { precision = { "
+                                "threshold = 1.5 } }, \"recall\"]"));
+  EXPECT_GT(m["auc"], 0.5);
+  EXPECT_NEAR(m["log_loss"], m["loss"], 1e-6);
+  for (const char* name : {"accuracy", "f1", "precision", "recall"}) EXPECT_TRUE(m.has(name));
+}
+
+// Two classes by one logit: ids as targets, of which only 0 and 1 make sense.
+TEST_F(JobMetrics, OfTwoClassesAsZerosAndOnes) {
+  const Metrics m = trained(job("words", 1, "focal", "metrics = [\"auc\", \"mse\"]"));
+  EXPECT_GT(m["auc"], 0.9);
+  EXPECT_LT(m["mse"], 0.25) << "of probabilities";
+  std::string three = "a,b,answer\n";
+  for (int i = 0; i < 9; ++i)
+    three += "1,2," + std::string(1, static_cast<char>('x' + i % 3)) + "\n";
+  write(path("words.csv"), three);
+  try {
+    trained(job("words", 1, "focal", ""));
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::data);
+    EXPECT_THAT(error.what(), HasSubstr("label 2 is out of range"));
+  }
+}
+
+TEST_F(JobMetrics, OfNumbers) {
+  const Metrics m = trained(job("numbers", 1, "l1",
+                                "metrics = [\"rmse\", \"mae\", \"r2\", \"mse\"]\n"
+                                "schedule = { plateau = { metric = \"r2\", patience = 0 } }"));
+  EXPECT_NEAR(m["mae"], m["loss"], 1e-6);
+  EXPECT_NEAR(m["rmse"] * m["rmse"], m["mse"], 1e-3 * m["mse"]);
+  EXPECT_LT(m["r2"], 1);
+}
+
+TEST_F(JobMetrics, WordsForWhichWayIsBetter) {
+  FitOptions options = job("numbers", 1, "mse",
+                           "metrics = [\"rmse\", \"r2\"]\n"
+                           "early_stopping = { metric = \"r2\" }",
+                           "[checkpoint]\nbest = \"rmse\"\n")
+                           .fit_options();
+  EXPECT_EQ(options.early_stopping.watch.larger_better, true);
+  EXPECT_EQ(options.checkpoint.best.larger_better, false);
+  options = job("numbers", 1, "mse",
+                "metrics = [\"r2\"]\n"
+                "early_stopping = { metric = \"r2\", goal = \"min\" }")
+                .fit_options();
+  EXPECT_EQ(options.early_stopping.watch.larger_better, false);
+
+  // What a job says by name is what the metric itself says.
+  Program program("p");
+  const Value score = program.input("score", f32, {batch, 3}),
+              id = program.input("id", i64, {batch});
+  const Value label = program.input("label", f32, {batch, 3});
+  for (const Metric& metric :
+       {accuracy(score, id), top_k(score, id, 2), log_loss(score, id), precision(score, id),
+        recall(score, id, {.of_class = 2}),
+        f1(score, id, {.average = ClassOptions::Average::micro}), binary_accuracy(score, label),
+        binary_precision(score, label), auc(score, label), streaming_auc(score, label),
+        streaming_auc_error(score, label), mean_average_precision(score, label), rmse(score, label),
+        mae(score, label), r2(score, label)}) {
+    EXPECT_EQ(job::larger_better(metric.name), metric.larger_better) << metric.name;
+    EXPECT_TRUE(metric.larger_better.has_value()) << metric.name;
+  }
+}
+
+// Every loss learns, by its own name, what the rows say.
+TEST_F(JobMetrics, LossesByName) {
+  for (const char* loss :
+       {"cross_entropy", "{ focal_cross_entropy = { gamma = 1 } }",
+        "{ multi_class_hinge = { margin = 2, squared = true } }", "multi_class_hinge"}) {
+    EXPECT_GT(trained(job("words", 2, loss, ""))["accuracy"], 0.8) << loss;
+  }
+  for (const char* loss : {"binary_cross_entropy", "{ focal = { gamma = 1, alpha = 0.5 } }",
+                           "hinge", "{ squared_hinge = { margin = 2 } }", "dice"}) {
+    EXPECT_GT(trained(job("numbers", 1, loss, "metrics = [\"auc\"]"))["auc"], 0.9) << loss;
+  }
+  for (const char* loss : {"mse", "l1", "huber", "{ smooth_l1 = { beta = 0.5 } }"}) {
+    EXPECT_LT(trained(job("numbers", 1, loss, "metrics = [\"mse\"]"))["mse"], 1) << loss;
+  }
+  const Metrics counts = trained(job("numbers", 1, "poisson_nll", "metrics = [\"rmse\"]"));
+  EXPECT_LT(counts["rmse"], 2);
+}
+
+TEST_F(JobMetrics, LossesWithMistakes) {
+  EXPECT_THAT(refusal("numbers", 1, "hing", ""),
+              HasSubstr("unknown loss \"hing\"; did you mean \"hinge\"?"));
+  EXPECT_THAT(refusal("numbers", 1, "{ focal = { gama = 1 } }", ""),
+              HasSubstr("did you mean \"gamma\"?"));
+  EXPECT_THAT(refusal("words", 1, "{ smooth_l1 = { beta = 0 } }", ""),
+              HasSubstr("beta must be above 0"));
+}
+
+TEST_F(JobMetrics, WhatMakesNoSenseIsTold) {
+  const auto classes = [&](const std::string& metrics) {
+    return refusal("words", 3, "cross_entropy", "metrics = " + metrics);
+  };
+  EXPECT_THAT(classes("[\"acuracy\"]"),
+              HasSubstr("job.toml:10: train.metrics[0]: unknown metric \"acuracy\"; did you mean "
+                        "\"accuracy\"?"));
+  EXPECT_THAT(classes("\"auc\""), HasSubstr("must be a list"));
+  EXPECT_THAT(classes("[\"auc\"]"), HasSubstr("needs 2 classes, but the network ends in 3"));
+  EXPECT_THAT(classes("[\"rmse\"]"),
+              HasSubstr("metric \"rmse\" needs a loss of numbers, but this one is of classes"));
+  EXPECT_THAT(classes("[{ f1 = { class = 3 } }]"), HasSubstr("there is no class 3"));
+  EXPECT_THAT(classes("[{ f1 = { average = \"mikro\" } }]"), HasSubstr("did you mean \"micro\"?"));
+  EXPECT_THAT(classes("[{ f1 = { average = \"micro\", class = 1 } }]"), HasSubstr("not both"));
+  EXPECT_THAT(classes("[{ f1 = { clas = 1 } }]"), HasSubstr("did you mean \"class\"?"));
+  EXPECT_THAT(classes("[\"mean_average_precision\"]"), HasSubstr("[batch, items]"));
+  EXPECT_THAT(refusal("numbers", 1, "mse", "metrics = [\"auc\"]"),
+              HasSubstr("needs a loss of zeros and ones or 2 classes"));
+  EXPECT_THAT(refusal("numbers", 1, "binary_cross_entropy", "metrics = [\"top_k\"]"),
+              HasSubstr("needs a loss of classes"));
+  EXPECT_THAT(refusal("numbers", 1, "binary_cross_entropy",
+                      "metrics = [{ streaming_auc = { low = 1, high = 0 } }]"),
+              HasSubstr("low must be below high"));
+}
+
+TEST_F(JobMetrics, AWatchedMetricMustBeMeasured) {
+  Job watching = job("numbers", 1, "binary_cross_entropy", "early_stopping = { metric = \"auc\" }");
+  try {
+    trained(std::move(watching));
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("early_stopping watches \"auc\", which is not measured"));
+  }
+}
+
+TEST_F(JobMetrics, APlateauOfAnEvaluationNeedsValidationData) {
+  const std::string text =
+      "[data]\ntrain = { csv = \"numbers.csv\", target = \"answer\" }\n[model]\n"
+      "layers = [{ linear = { units = 1 } }]\n[train]\nloss = \"mse\"\nmetrics = [\"r2\"]\n"
+      "schedule = { plateau = { metric = \"r2\" } }\n";
+  try {
+    Job job = Job::parse(text, path("job.toml"));
+    FitOptions options = job.fit_options();
+    options.progress = false;
+    job.trainer().fit(job.train_data(), options);
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("which only an evaluation measures"));
+  }
+}
+
+}  // namespace
+}  // namespace trireme::testing

@@ -1,0 +1,415 @@
+// Metrics, joined over batches of odd sizes, against scikit-learn on the same predictions.
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "../command.h"
+#include "session/metric_sum.h"
+#include "trireme/trireme.h"
+
+namespace trireme::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Numbers = std::map<std::string, double>;
+
+const std::string kPython = "/usr/bin/python3";
+
+bool has_sklearn() {
+  static const bool has = run(kPython + " -c 'import sklearn.metrics'").code == 0;
+  return has;
+}
+
+#define NEEDS_SKLEARN() \
+  if (!has_sklearn()) GTEST_SKIP() << kPython << " has no package sklearn"
+
+// Predictions and what they are held against: an input each, and metrics of the two.
+struct Question {
+  Program program{"metrics"};
+  Value prediction, truth;
+  std::vector<Metric> metrics;
+  Tensor predictions, truths;
+
+  Question(Tensor predictions_in, Tensor truths_in)
+      : predictions(std::move(predictions_in)), truths(std::move(truths_in)) {
+    const auto shape_of = [](const Tensor& tensor) {
+      Shape shape(tensor.shape().begin(), tensor.shape().end());
+      shape[0] = batch;
+      return shape;
+    };
+    prediction = program.input("prediction", predictions.dtype(), shape_of(predictions));
+    truth = program.input("truth", truths.dtype(), shape_of(truths));
+  }
+
+  Metrics measured(std::int64_t batch_size) const {
+    Session session(program);
+    MetricSum sum(metrics);
+    std::vector<Value> fetches;
+    for (const Metric& metric : metrics) fetches.push_back(metric.value);
+    const std::int64_t all = predictions.dim(0);
+    for (std::int64_t i = 0; i < all; i += batch_size) {
+      const std::int64_t end = std::min(i + batch_size, all);
+      const Feeds feeds{{"prediction", predictions.rows(i, end)}, {"truth", truths.rows(i, end)}};
+      sum.add(session.run(feeds, fetches), end - i);
+    }
+    return sum.result();
+  }
+};
+
+class AgainstSklearn : public InFolder {
+ protected:
+  Numbers oracle(const std::string& kind, const Tensor& predictions, const Tensor& truths) {
+    const Tensor a = predictions.cast(f64), b = truths.cast(f64);
+    std::ostringstream text;
+    text.precision(17);
+    const auto put = [&](const Tensor& x, std::int64_t row) {
+      const std::int64_t width = x.elements() / x.dim(0);
+      for (std::int64_t j = 0; j < width; ++j) text << x.data<double>()[row * width + j] << ' ';
+    };
+    for (std::int64_t i = 0; i < a.dim(0); ++i) {
+      put(a, i);
+      put(b, i);
+      text << '\n';
+    }
+    write(path("predictions.txt"), text.str());
+    const Outcome outcome = run_here(kPython + " " TRIREME_ORACLE " " + kind + " predictions.txt");
+    EXPECT_EQ(outcome.code, 0) << outcome.output;
+    Numbers numbers;
+    std::istringstream lines(outcome.output);
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t tab = line.find('\t');
+      if (tab != std::string::npos) numbers[line.substr(0, tab)] = std::stod(line.substr(tab + 1));
+    }
+    return numbers;
+  }
+
+  // Every number that both know, at several sizes of a batch; they must know `count` in common.
+  void agree(const std::string& kind, const Question& question, std::size_t count,
+             double tolerance) {
+    const Numbers expected = oracle(kind, question.predictions, question.truths);
+    for (const std::int64_t batch_size : {1000000, 64, 7}) {
+      const Metrics measured = question.measured(batch_size);
+      std::size_t common = 0;
+      for (const auto& [name, value] : measured.numbers()) {
+        const auto found = expected.find(name);
+        if (found == expected.end()) continue;
+        ++common;
+        EXPECT_NEAR(value, found->second, tolerance) << name << " in batches of " << batch_size;
+      }
+      EXPECT_EQ(common, count);
+    }
+  }
+};
+
+// Scores of which many are equal, and labels that follow them more or less.
+Question binary_question(std::int64_t n, unsigned seed, double step) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> noise(0, 1.5);
+  Tensor score(f32, {n}), label(f32, {n});
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double x = noise(random);
+    score.data<float>()[i] = static_cast<float>(step > 0 ? std::round(x / step) * step : x);
+    label.data<float>()[i] = x + noise(random) > 1 ? 1.0f : 0.0f;
+  }
+  return {score, label};
+}
+
+void ask_binary(Question& q) {
+  q.metrics = {auc(q.prediction, q.truth),
+               binary_accuracy(q.prediction, q.truth, {.threshold = 0.25}),
+               binary_precision(q.prediction, q.truth, {.threshold = 0.25}),
+               binary_recall(q.prediction, q.truth, {.threshold = 0.25}),
+               binary_f1(q.prediction, q.truth, {.threshold = 0.25}),
+               binary_log_loss(q.prediction, q.truth),
+               streaming_auc(q.prediction, q.truth),
+               streaming_auc_error(q.prediction, q.truth)};
+}
+
+TEST_F(AgainstSklearn, TwoClassesWithAndWithoutTies) {
+  NEEDS_SKLEARN();
+  for (const double step : {0.0, 0.25, 4.0}) {
+    Question q = binary_question(997, 3, step);
+    ask_binary(q);
+    agree("binary", q, 6, 1e-6);
+  }
+}
+
+TEST_F(AgainstSklearn, NothingPredictedPositive) {
+  NEEDS_SKLEARN();
+  Question q(Tensor::from<float>({4}, {-1, -2, -3, 0.25f}), Tensor::from<float>({4}, {0, 1, 0, 1}));
+  ask_binary(q);
+  agree("binary", q, 6, 1e-6);
+}
+
+TEST_F(AgainstSklearn, ClassesOneOfWhichIsNeverPredictedAndOneNeverOccurs) {
+  NEEDS_SKLEARN();
+  constexpr std::int64_t n = 501, kClasses = 6;
+  std::mt19937 random(5);
+  std::normal_distribution<float> noise(0, 1);
+  Tensor logits(f32, {n, kClasses}), label(i64, {n});
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t truth = i % 11 < 5 ? 0 : i % 5;  // never 5
+    label.data<std::int64_t>()[i] = truth;
+    for (std::int64_t j = 0; j < kClasses; ++j) {
+      logits.data<float>()[i * kClasses + j] =
+          noise(random) + (j == truth ? 1.0f : 0.0f) - (j == 3 || j == 5 ? 20.0f : 0.0f);
+    }
+  }
+  Question q(logits, label);
+  using Average = ClassOptions::Average;
+  q.metrics = {accuracy(q.prediction, q.truth), log_loss(q.prediction, q.truth),
+               top_k(q.prediction, q.truth, 2), confusion_matrix(q.prediction, q.truth)};
+  for (const auto& metric : {precision, recall, f1}) {
+    const SourceLocation here = SourceLocation::current();
+    for (const Average average : {Average::macro, Average::micro, Average::weighted}) {
+      q.metrics.push_back(metric(q.prediction, q.truth, {.average = average}, here));
+    }
+    for (std::int64_t i = 0; i < kClasses; ++i) {
+      q.metrics.push_back(metric(q.prediction, q.truth, {.of_class = i}, here));
+    }
+  }
+  agree("classes", q, 3 + 3 * (3 + kClasses), 1e-6);
+
+  const Numbers expected = oracle("classes", logits, label);
+  const ClassReport report = class_report(q.measured(64).tensor("confusion"));
+  for (std::size_t i = 0; i < kClasses; ++i) {
+    EXPECT_DOUBLE_EQ(report.precision[i], expected.at("precision_" + std::to_string(i)));
+    EXPECT_DOUBLE_EQ(report.recall[i], expected.at("recall_" + std::to_string(i)));
+    EXPECT_DOUBLE_EQ(report.f1[i], expected.at("f1_" + std::to_string(i)));
+  }
+  EXPECT_EQ(report.examples[5], 0);
+}
+
+TEST_F(AgainstSklearn, Rankings) {
+  NEEDS_SKLEARN();
+  constexpr std::int64_t n = 60, kItems = 17;
+  std::mt19937 random(9);
+  Tensor scores(f32, {n, kItems}), relevant(f32, {n, kItems});
+  for (std::int64_t i = 0; i < n * kItems; ++i) {
+    scores.data<float>()[i] = static_cast<float>(random() % 8) / 4;                  // many ties
+    relevant.data<float>()[i] = i >= kItems * 3 && random() % 5 == 0 ? 1.0f : 0.0f;  // 3 rows: none
+  }
+  Question q(scores, relevant);
+  q.metrics = {mean_average_precision(q.prediction, q.truth)};
+  agree("rankings", q, 1, 1e-6);
+  const Numbers expected = oracle("rankings", scores, relevant);
+  EXPECT_NEAR(expected.at("mean of average_precision_score"), expected.at("mean_average_precision"),
+              1e-12);
+}
+
+TEST_F(AgainstSklearn, NumbersNearAndFarFromZero) {
+  NEEDS_SKLEARN();
+  for (const float offset : {0.0f, 2000.0f}) {
+    constexpr std::int64_t n = 403;
+    std::mt19937 random(4);
+    std::normal_distribution<float> noise(0, 1);
+    Tensor predicted(f32, {n, 1}), target(f32, {n, 1});
+    for (std::int64_t i = 0; i < n; ++i) {
+      target.data<float>()[i] = offset + 5 * noise(random);
+      predicted.data<float>()[i] = target.data<float>()[i] + 2 * noise(random);
+    }
+    Question q(predicted, target);
+    q.metrics = {rmse(q.prediction, q.truth), mae(q.prediction, q.truth),
+                 r2(q.prediction, q.truth)};
+    agree("numbers", q, 3, 1e-6);
+  }
+}
+
+TEST(Metrics, StreamingAucKeepsItsWord) {
+  for (const std::int64_t bins : {8, 64, 4096}) {
+    for (const double step : {0.0, 0.5}) {
+      Question q = binary_question(2003, 8, step);
+      const StreamingAucOptions options{.bins = bins, .low = -4, .high = 4};
+      q.metrics = {auc(q.prediction, q.truth), streaming_auc(q.prediction, q.truth, options),
+                   streaming_auc_error(q.prediction, q.truth, options)};
+      const Metrics measured = q.measured(100);
+      const double error = measured["streaming_auc_error"];
+      EXPECT_LE(std::abs(measured["auc"] - measured["streaming_auc"]), error + 1e-12) << bins;
+      if (bins == 8) {
+        EXPECT_GT(error, 0);
+      }
+      if (bins == 4096 && step == 0) {
+        EXPECT_LT(error, 2e-3);
+      }
+    }
+  }
+}
+
+TEST(Metrics, OneClassAloneAndNothingAtAllHaveNoNumber) {
+  const Tensor score = Tensor::from<float>({3}, {1, 2, 3});
+  for (const float only : {0.0f, 1.0f}) {
+    Question q(score, Tensor::from<float>({3}, {only, only, only}));
+    ask_binary(q);
+    const Metrics measured = q.measured(2);
+    for (const char* name : {"auc", "streaming_auc", "streaming_auc_error"}) {
+      EXPECT_TRUE(std::isnan(measured[name])) << name;
+    }
+    EXPECT_EQ(measured["recall"], only);
+  }
+  Question none(Tensor(f32, {0}), Tensor(f32, {0}));
+  ask_binary(none);
+  const Metrics measured = none.measured(2);
+  EXPECT_EQ(measured.examples(), 0);
+  for (const auto& [name, value] : measured.numbers()) EXPECT_TRUE(std::isnan(value)) << name;
+}
+
+TEST(Metrics, NumbersWithoutSpread) {
+  const auto r2_of = [](const std::vector<float>& predicted, const std::vector<float>& target) {
+    const auto n = static_cast<std::int64_t>(target.size());
+    Question q(Tensor::from<float>({n}, predicted), Tensor::from<float>({n}, target));
+    q.metrics = {r2(q.prediction, q.truth)};
+    return q.measured(2)["r2"];
+  };
+  EXPECT_EQ(r2_of({0.1f, 0.1f, 0.1f}, {0.1f, 0.1f, 0.1f}), 1);
+  EXPECT_EQ(r2_of({0.1f, 0.1f, 0.2f}, {0.1f, 0.1f, 0.1f}), 0);
+  EXPECT_TRUE(std::isnan(r2_of({1}, {1})));
+  Question q(Tensor(f32, {2, 3}), Tensor(f32, {2, 3}));
+  q.metrics = {mean_average_precision(q.prediction, q.truth)};
+  EXPECT_TRUE(std::isnan(q.measured(2)["mean_average_precision"])) << "nothing is relevant";
+}
+
+template <class F>
+void fails(ErrorKind kind, const std::string& what, F f) {
+  try {
+    f();
+    ADD_FAILURE() << "nothing was thrown; expected " << what;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr(what));
+  }
+}
+
+TEST(Metrics, WrongLabelsAndScoresAreTold) {
+  const Tensor good = Tensor::from<float>({3}, {0, 1, 1});
+  const Tensor labels = Tensor::from<float>({3}, {0, 1, 2});
+  const Tensor scores = Tensor::from<float>({3}, {0, std::nanf(""), 2});
+  using Make = std::function<Metric(Value, Value)>;
+  const Make exact = [](Value s, Value l) { return auc(s, l); };
+  const Make streaming = [](Value s, Value l) { return streaming_auc(s, l); };
+  const Make counts = [](Value s, Value l) { return binary_f1(s, l); };
+  for (const Make& make : {exact, streaming, counts}) {
+    Question q(good, labels), nan(scores, good);
+    q.metrics = {make(q.prediction, q.truth)};
+    nan.metrics = {make(nan.prediction, nan.truth)};
+    fails(ErrorKind::data, "neither 0 nor 1", [&] { q.measured(2); });
+    fails(ErrorKind::data, "NaN", [&] { nan.measured(2); });
+  }
+}
+
+TEST(Metrics, WhatDoesNotFitIsTold) {
+  Program program("p");
+  const Value score = program.input("score", f32, {batch, 1});
+  const Value label = program.input("label", f32, {batch});
+  const Value logits = program.input("logits", f32, {batch, 4});
+  const Value id = program.input("id", i64, {batch});
+  fails(ErrorKind::usage, "reshape one of them", [&] { auc(score, label); });
+  fails(ErrorKind::usage, "label of the same shape", [&] { binary_recall(id, label); });
+  fails(ErrorKind::usage, "predicted and target must be floats of one shape",
+        [&] { rmse(score, label); });
+  fails(ErrorKind::usage, "label must be i64", [&] { precision(logits, label); });
+  fails(ErrorKind::usage, "there is no class 4", [&] { f1(logits, id, {.of_class = 4}); });
+  fails(ErrorKind::usage, "bins must be in", [&] { streaming_auc(label, label, {.bins = 0}); });
+  fails(ErrorKind::usage, "low must be below high",
+        [&] { streaming_auc(label, label, {.low = 1, .high = 1}); });
+  fails(ErrorKind::usage, "must be [batch, items]", [&] { mean_average_precision(label, label); });
+}
+
+TEST(Metrics, APlateauFollowsThemTheRightWay) {
+  const auto train = [](const Plateau& plateau, bool validate) {
+    Program program("p");
+    const Value x = program.input("x", f32, {batch, 1}), y = program.input("y", f32, {batch, 1});
+    const Value score = nn::linear(x, {.units = 1});
+    Trainer trainer(program, {.loss = mean(nn::binary_cross_entropy_with_logits(score, y)),
+                              .optimizer = Sgd{.learning_rate = Schedule(0.1).on_plateau(plateau)},
+                              .metrics = {auc(score, y)}});
+    const data::Batches data = data::from_tensors({{"x", Tensor::from<float>({2, 1}, {1, 2})},
+                                                   {"y", Tensor::from<float>({2, 1}, {0, 1})}})
+                                   .batch(2);
+    trainer.fit(data, {.epochs = 2, .progress = false, .validation = validate ? &data : nullptr});
+  };
+  EXPECT_NO_THROW(train({.metric = "auc", .higher_is_better = true}, true));
+  fails(ErrorKind::usage, "set higher_is_better = true", [&] { train({.metric = "auc"}, true); });
+  fails(ErrorKind::usage, "set higher_is_better = false",
+        [&] { train({.higher_is_better = true}, true); });
+  fails(ErrorKind::usage, "which only an evaluation measures",
+        [&] { train({.metric = "auc", .higher_is_better = true}, false); });
+}
+
+// A logistic regression, measured by the Trainer in batches and by scikit-learn on its predictions.
+class Regression : public AgainstSklearn {
+ protected:
+  void check(const data::Dataset& train, const data::Dataset& test, std::int64_t width,
+             double least_auc) {
+    Program program("regression");
+    const Value features = program.input("features", f32, {batch, width});
+    const Value target = program.input("target", f32, {batch, 1});
+    const Value score = nn::linear(features, {.units = 1});
+    Trainer trainer(
+        program,
+        {.loss = mean(nn::binary_cross_entropy_with_logits(score, target)),
+         .optimizer = Adam{.learning_rate = 0.02},
+         .metrics = {auc(score, target), binary_precision(score, target, {.threshold = 0.25}),
+                     binary_recall(score, target, {.threshold = 0.25}),
+                     binary_f1(score, target, {.threshold = 0.25}), rmse(score, target),
+                     binary_log_loss(score, target), streaming_auc(score, target)}});
+    std::vector<double> seen;
+    const data::Batches validation = test.batch(500);
+    FitOptions fit{.epochs = 3, .progress = false, .validation = &validation};
+    fit.early_stopping = {.watch = {"auc"}, .patience = 3};  // auc knows that larger is better
+    fit.after_evaluation = [&](std::int64_t, const Metrics& m) { seen.push_back(m["auc"]); };
+    const Metrics training = trainer.fit(train.shuffle(1).batch(128), fit);
+    EXPECT_FALSE(training.has("auc")) << "training measures means only";
+    EXPECT_TRUE(training.has("rmse"));
+    EXPECT_EQ(seen.size(), 3u);
+    const Metrics measured = trainer.evaluate(validation);
+    EXPECT_EQ(measured["auc"], seen.back());
+    EXPECT_GT(measured["auc"], least_auc);
+
+    const Tensor scores = trainer.predict(validation, score);
+    const Tensor targets = test.all().at("target");
+    for (const auto& [name, value] : oracle("binary", scores, targets)) {
+      if (!measured.has(name)) continue;
+      EXPECT_NEAR(measured[name], value, 1e-6) << name;
+    }
+    EXPECT_NEAR(measured["rmse"], oracle("numbers", scores, targets).at("rmse"), 1e-6);
+    EXPECT_NEAR(measured["streaming_auc"], measured["auc"], 1e-3);
+  }
+};
+
+TEST_F(Regression, OfPointsWrittenHere) {
+  NEEDS_SKLEARN();
+  std::mt19937 random(2);
+  std::normal_distribution<float> noise(0, 1);
+  Tensor features(f32, {1500, 3}), target(f32, {1500, 1});
+  for (std::int64_t i = 0; i < 1500; ++i) {
+    float sum = 0;
+    for (int j = 0; j < 3; ++j) sum += features.data<float>()[i * 3 + j] = noise(random);
+    target.data<float>()[i] = sum + noise(random) > 0 ? 1.0f : 0.0f;
+  }
+  const data::Dataset all = data::from_tensors({{"features", features}, {"target", target}});
+  check(all.take(1000),
+        data::from_tensors(
+            {{"features", features.rows(1000, 1500)}, {"target", target.rows(1000, 1500)}}),
+        3, 0.8);
+}
+
+TEST_F(Regression, OfAdultIncome) {
+  NEEDS_SKLEARN();
+  std::optional<data::Dataset> train, test;
+  try {
+    train = data::adult("train");
+    test = data::adult("test");
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::not_found) throw;
+    GTEST_SKIP() << error.what();
+  }
+  check(*train, *test, 6, 0.8);
+}
+
+}  // namespace
+}  // namespace trireme::testing

@@ -1,0 +1,130 @@
+// Writes, for each model of the bank, its parameters, an input and what the compiled model makes of it,
+// in inference and in training mode: FOLDER/<name>.safetensors, and the parameters in the order in
+// which the model made them: FOLDER/<name>.txt. For twin.py.
+//   model_twins FOLDER [NAME...]
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/safetensors.h"
+#include "ir/program.h"
+#include "trireme/models.h"
+#include "trireme/session.h"
+
+namespace {
+
+using namespace trireme;
+
+struct Network {
+  std::string name;
+  std::vector<std::int64_t> input;  // with the batch
+  std::function<Value(const Value&)> build;
+};
+
+std::vector<Network> networks() {
+  using namespace models;
+  const auto of_resnet = [](ResnetOptions options) {
+    return [=](const Value& x) { return resnet(x, options); };
+  };
+  const auto of_vgg = [](VggOptions options) {
+    return [=](const Value& x) { return vgg(x, options); };
+  };
+  const auto of_mobilenet = [](MobilenetV2Options options) {
+    return [=](const Value& x) { return mobilenet_v2(x, options); };
+  };
+  return {
+      {"mlp", {4, 1, 5, 6}, [](const Value& x) { return mlp(x, {.hidden = {8, 7}}); }},
+      {"lenet", {3, 1, 28, 28}, [](const Value& x) { return lenet(x, {}); }},
+      {"vgg11",
+       {2, 3, 32, 32},
+       of_vgg({.depth = 11, .width = 0.25, .hidden = {32}, .dropout = 0, .classes = 10})},
+      {"vgg16_bn",
+       {2, 3, 32, 32},
+       of_vgg(
+           {.width = 0.25, .batch_norm = true, .hidden = {32, 16}, .dropout = 0, .classes = 10})},
+      {"resnet20", {3, 3, 32, 32}, of_resnet({})},
+      {"resnet20_project", {3, 3, 32, 32}, of_resnet({.shortcut = Shortcut::project})},
+      {"resnet18", {2, 3, 64, 64}, of_resnet({.depth = 18, .width = 0.5, .classes = 12})},
+      {"resnet18_small_input",
+       {2, 3, 32, 32},
+       of_resnet({.depth = 18, .width = 0.25, .small_input = true})},
+      {"resnet50", {6, 3, 64, 64}, of_resnet({.depth = 50, .width = 0.25})},
+      {"resnet50_stride_in_3x3",
+       {6, 3, 64, 64},
+       of_resnet({.depth = 50, .width = 0.25, .stride_in_3x3 = true})},
+      {"mobilenet_v2", {2, 3, 64, 64}, of_mobilenet({.dropout = 0, .classes = 20})},
+      {"mobilenet_v2_half",
+       {2, 3, 32, 32},
+       of_mobilenet({.width = 0.5, .small_input = true, .dropout = 0, .classes = 20})},
+  };
+}
+
+// Numbers in [low, high], another series for each seed.
+Tensor numbers(const std::vector<std::int64_t>& shape, double low, double high, unsigned seed) {
+  Tensor tensor(f32, shape);
+  unsigned state = seed * 2654435761u + 12345u;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    state = state * 1664525u + 1013904223u;
+    tensor.data<float>()[i] = static_cast<float>(low + (high - low) * (state >> 8) * 0x1p-24);
+  }
+  return tensor;
+}
+
+// Weights keep what their initializers gave; what would be all 0 or all 1 is spread.
+void spread_vectors(const Program& program, Session& session) {
+  unsigned seed = 1;
+  for (const auto& parameter : program.ir().parameters()) {
+    const std::string& name = parameter->name();
+    const ir::Type& type = parameter->value->type;
+    if (type.rank() != 1) continue;
+    const bool around_one = name.ends_with("_var") || name.ends_with("norm_0.weight") ||
+                            name.ends_with("norm_1.weight") || name.ends_with("norm_2.weight");
+    const double middle = around_one ? 1 : 0;
+    session.set_parameter(name,
+                          numbers({type.shape[0].constant()}, middle - 0.3, middle + 0.3, ++seed));
+  }
+}
+
+void write_network(const Network& network, const std::string& folder) {
+  Program program("twin");
+  Shape shape(network.input.begin(), network.input.end());
+  shape[0] = batch;
+  const Value x = program.input("x", f32, shape);
+  const Value logits = network.build(x);
+  Session session(program, {.threads = 2});
+  spread_vectors(program, session);
+  Safetensors content;
+  std::string order;
+  for (const auto& parameter : program.ir().parameters()) {
+    order += parameter->name() + "\n";
+    content.tensors[parameter->name()] = session.parameter(parameter->name());
+  }
+  const Tensor input = numbers(network.input, -1, 1, 99);
+  content.tensors["input"] = input;
+  content.tensors["inference"] = session.run({{"x", input}}, {logits})[0];
+  content.tensors["training"] = session.run({{"x", input}}, {logits}, {.training = true})[0];
+  write_safetensors(folder + "/" + network.name + ".safetensors", content);
+  write_file_atomically(folder + "/" + network.name + ".txt", order);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: model_twins FOLDER [NAME...]\n");
+    return 2;
+  }
+  const std::vector<std::string> wanted(argv + 2, argv + argc);
+  for (const Network& network : networks()) {
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), network.name) == wanted.end()) {
+      continue;
+    }
+    write_network(network, argv[1]);
+    std::printf("%s\n", network.name.c_str());
+  }
+}
