@@ -1,5 +1,5 @@
-// A compiled model against the Session it comes from: ResNet-20 (He, Zhang, Ren and Sun, "Deep residual
-// learning for image recognition", 2016, section 4.2) on pictures of 32 x 32, made-up numbers.
+// A compiled model against the Session it comes from: ResNet-20 of the model bank on pictures of 32 x 32,
+// made-up numbers.
 //
 //   inference [--batch N] [--threads N] [--target T] [--rounds N] [--directory D]
 //
@@ -12,37 +12,13 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <string>
 #include <vector>
 
 namespace tr = trireme;
-namespace nn = trireme::nn;
 
 namespace {
-
-tr::Value block(const tr::Value& x, std::int64_t channels, bool halve) {
-  tr::Value y =
-      nn::conv2d(x, {.channels = channels, .stride = halve ? 2 : 1, .padding = 1, .bias = false});
-  y = nn::relu(nn::batch_norm(y));
-  y = nn::batch_norm(nn::conv2d(y, {.channels = channels, .padding = 1, .bias = false}));
-  tr::Value shortcut = x;
-  if (halve) {
-    shortcut = nn::batch_norm(
-        nn::conv2d(x, {.channels = channels, .kernel = 1, .stride = 2, .bias = false}));
-  }
-  return nn::relu(y + shortcut);
-}
-
-tr::Value resnet20(const tr::Value& image) {
-  tr::Value x = nn::conv2d(image, {.channels = 16, .padding = 1, .bias = false});
-  x = nn::relu(nn::batch_norm(x));
-  for (const std::int64_t channels : {16, 32, 64}) {
-    for (int i = 0; i < 3; ++i) x = block(x, channels, i == 0 && channels != 16);
-  }
-  return softmax(nn::linear(nn::global_avg_pool(x), {.units = 10}));
-}
 
 double cpu_seconds() {
   timespec now{};
@@ -63,8 +39,8 @@ struct Arguments {
 
 Arguments read(int argc, char** argv) {
   Arguments arguments;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string key = argv[i], value = argv[i + 1];
+  for (int i = 1; i < argc; i += 2) {
+    const std::string key = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
     if (key == "--batch") arguments.batch = std::stoll(value);
     else if (key == "--threads") arguments.threads = std::stoi(value);
     else if (key == "--rounds") arguments.rounds = std::stoi(value);
@@ -78,7 +54,7 @@ Arguments read(int argc, char** argv) {
 void measure(const Arguments& arguments) {
   tr::Program program("resnet20");
   const tr::Value image = program.input("image", tr::f32, {tr::batch, 3, 32, 32});
-  const tr::Value scores = resnet20(image);
+  const tr::Value scores = softmax(tr::models::resnet(image, {.depth = 20}));
   tr::Session session(program, {.threads = arguments.threads});
   tr::save_model(program, session, arguments.directory, {.outputs = {scores}});
   tr::Model model = tr::load_model(arguments.directory, {.threads = arguments.threads});

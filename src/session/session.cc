@@ -52,8 +52,9 @@ SymbolSizes sizes_of(const ir::Program& program, const Feeds& feeds) {
     inputs.push_back({&argument->name, argument->type.dtype, &argument->type.shape});
   }
   std::vector<FeedView> views;
-  for (const auto& [name, tensor] : feeds)
+  for (const auto& [name, tensor] : feeds) {
     views.push_back({&name, tensor.dtype(), &tensor.shape()});
+  }
   return bind_feeds(program.name, inputs, views);
 }
 

@@ -24,32 +24,11 @@ Tensor noise(const std::vector<std::int64_t>& shape, unsigned seed) {
   return result;
 }
 
-Value lenet(const Value& image) {
-  Value x = nn::conv2d(image, {.channels = 6, .kernel = 5, .padding = 2, .activation = nn::relu});
-  x = nn::max_pool(x, {.kernel = 2});
-  x = nn::conv2d(x, {.channels = 16, .kernel = 5, .activation = nn::relu});
-  x = nn::max_pool(x, {.kernel = 2});
-  x = nn::linear(nn::flatten(x), {.units = 120, .activation = nn::relu});
-  x = nn::linear(x, {.units = 84, .activation = nn::relu});
-  return softmax(nn::linear(x, {.units = 10}));
-}
-
-Value block(const Value& x, std::int64_t channels, std::int64_t stride) {
-  Value y = nn::conv2d(x, {.channels = channels, .stride = stride, .padding = 1, .bias = false});
-  y = nn::relu(nn::batch_norm(y));
-  y = nn::batch_norm(nn::conv2d(y, {.channels = channels, .padding = 1, .bias = false}));
-  Value shortcut = x;
-  if (stride != 1) {
-    shortcut = nn::conv2d(x, {.channels = channels, .kernel = 1, .stride = stride, .bias = false});
-  }
-  return nn::relu(y + shortcut);
-}
+Value lenet(const Value& image) { return softmax(models::lenet(image, {})); }
 
 Value residual(const Value& image) {
-  Value x = nn::conv2d(image, {.channels = 8, .padding = 1, .bias = false});
-  x = nn::relu(nn::batch_norm(x));
-  x = block(block(x, 8, 1), 16, 2);
-  return softmax(nn::linear(nn::global_avg_pool(x), {.units = 5}));
+  return softmax(
+      models::resnet(image, {.width = 0.5, .shortcut = models::Shortcut::project, .classes = 5}));
 }
 
 class Compiled : public InFolder {
@@ -165,6 +144,36 @@ TEST_F(Compiled, OpsBeyondNetworks) {
     }
     EXPECT_EQ(out[3].data<std::int64_t>()[i * 6], smallest);
   }
+}
+
+// Tables by ids, many inputs, and ids that no table has.
+TEST_F(Compiled, AModelOfIdsAndNumbers) {
+  Program program("clicks");
+  const Value place = program.input("place", i64, {batch}),
+              day = program.input("day", i64, {batch});
+  const Value numbers = program.input("numbers", f32, {batch, 3});
+  const Value score =
+      sigmoid(models::wide_and_deep({{place, 40}, {day, 7}}, numbers, {.crosses = {{0, 1}}}));
+  Session session(program);
+  save_model(program, session, path("model"), {.outputs = {score}});
+  Model model = load_model(path("model"));
+  compile_model(model, path("compiled"));
+  CompiledModel compiled = CompiledModel::load(path("compiled"), {.threads = 2});
+  Feeds feeds{{"place", Tensor::from<std::int64_t>({3}, {0, 39, 17})},
+              {"day", Tensor::from<std::int64_t>({3}, {6, 0, 3})},
+              {"numbers", noise({3, 3}, 4)}};
+  const Tensor expected = model.predict(feeds).at(0);
+  EXPECT_LE(largest_difference(compiled.predict(feeds).at(0), expected), kBound);
+  feeds["day"].data<std::int64_t>()[1] = 7;
+  try {
+    compiled.predict(feeds);
+    ADD_FAILURE() << "day 7 is accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::data);
+    EXPECT_THAT(error.what(), HasSubstr("index 7 at [1"));
+  }
+  feeds["day"].data<std::int64_t>()[1] = 0;
+  EXPECT_LE(largest_difference(compiled.predict(feeds).at(0), expected), kBound);
 }
 
 TEST_F(Compiled, CRunsOnTheCallersMemory) {

@@ -142,6 +142,20 @@ TEST_F(CompiledMisuse, AModelForAnotherMachine) {
                [&] { compile_model(model, path("other"), {.target = "arch64"}); });
 }
 
+TEST_F(CompiledMisuse, AnOpThatNeedsALibraryNamesItsLine) {
+  Program program("volumes");
+  const Value x = program.input("x", f32, {batch, 1, 4, 4, 4});
+  const Value y = nn::conv3d(x, {.channels = 2});
+  Session session(program);
+  save_model(program, session, path("volumes"), {.outputs = {y}});
+  Model model = load_model(path("volumes"));
+  expect_error(ErrorKind::usage, "compiled_misuse_test.cc",
+               [&] { compile_model(model, path("compiled")); });
+  expect_error(ErrorKind::usage, "conv3d_0 needs the library kernel \"convolution\"",
+               [&] { compile_model(model, path("compiled")); });
+  CompiledModel::load(path("compiled"));  // what was there
+}
+
 TEST_F(CompiledMisuse, CompilingLeavesWhatWasThereWhole) {
   Model model = load_model(path("model"));
   const std::string before = read(file("plan.json"));
