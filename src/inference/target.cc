@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <utility>
+#include <string_view>
 
 namespace trireme::inference {
 namespace {
@@ -15,28 +15,14 @@ constexpr const char* kHere = "aarch64";
 constexpr const char* kHere = "of another architecture";
 #endif
 
-// The first feature of the processor that code for `target` may use and that is not there.
-std::string missing_feature(const std::string& target) {
+// Whether the processor has all that code for `target`, of its own architecture, may use.
+bool is_able(std::string_view target) {
 #if defined(__x86_64__)
-  const std::pair<const char*, bool> v3[] = {{"avx2", __builtin_cpu_supports("avx2")},
-                                             {"bmi", __builtin_cpu_supports("bmi")},
-                                             {"bmi2", __builtin_cpu_supports("bmi2")},
-                                             {"fma", __builtin_cpu_supports("fma")}};
-  const std::pair<const char*, bool> v4[] = {{"avx512f", __builtin_cpu_supports("avx512f")},
-                                             {"avx512bw", __builtin_cpu_supports("avx512bw")},
-                                             {"avx512cd", __builtin_cpu_supports("avx512cd")},
-                                             {"avx512dq", __builtin_cpu_supports("avx512dq")},
-                                             {"avx512vl", __builtin_cpu_supports("avx512vl")}};
-  for (const auto& [name, there] : v3) {
-    if (!there) return name;
-  }
-  for (const auto& [name, there] : v4) {
-    if (target == "x86-64-v4" && !there) return name;
-  }
-#else
-  (void)target;
+  if (target == "x86-64-v3") return __builtin_cpu_supports("x86-64-v3");
+  if (target == "x86-64-v4") return __builtin_cpu_supports("x86-64-v4");
 #endif
-  return "";
+  (void)target;
+  return true;
 }
 
 }  // namespace
@@ -53,9 +39,8 @@ std::string obstacle(const std::string& target) {
     if (std::string_view(machine.architecture) != kHere) {
       return fmt::format("it is for {}, and this machine is {}", target, kHere);
     }
-    const std::string missing = missing_feature(target);
-    if (missing.empty()) return "";
-    return fmt::format("it is for {}, and this processor has no {}", target, missing);
+    if (is_able(target)) return "";
+    return fmt::format("it is for {}, and this processor is below that level", target);
   }
   return fmt::format("it is for \"{}\", which this version of Trireme does not know", target);
 }

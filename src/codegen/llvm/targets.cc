@@ -5,34 +5,54 @@
 
 namespace trireme::codegen {
 
+namespace {
+
+struct Named {
+  const char* name;
+  Target target;
+};
+
+// Of x86-64 the levels of its psABI; a vector of 64 bytes doubles the registers, too.
+const std::vector<Named>& all() {
+  const char* const kX86 = "x86_64-unknown-linux-gnu";
+  static const std::vector<Named> targets{
+      {"x86-64-v3",
+       {.triple = kX86,
+        .cpu = "x86-64-v3",
+        .features = "",
+        .vector_bytes = 32,
+        .vector_registers = 16}},
+      {"x86-64-v4",
+       {.triple = kX86,
+        .cpu = "x86-64-v4",
+        .features = "",
+        .vector_bytes = 64,
+        .vector_registers = 32}},
+      {"aarch64",
+       {.triple = "aarch64-unknown-linux-gnu",
+        .cpu = "generic",
+        .features = "+neon",
+        .vector_bytes = 16,
+        .vector_registers = 32}},
+  };
+  return targets;
+}
+
+}  // namespace
+
 Target named_target(const std::string& name) {
-  // The levels of the x86-64 psABI; a vector of 64 bytes doubles the registers, too.
-  if (name == "x86-64-v3") {
-    return {.triple = "x86_64-unknown-linux-gnu",
-            .cpu = name,
-            .features = "",
-            .vector_bytes = 32,
-            .vector_registers = 16};
+  std::vector<std::string> names;
+  std::string list;
+  for (const Named& known : all()) {
+    if (name == known.name) return known.target;
+    names.emplace_back(known.name);
+    list += names.back() + ", ";
   }
-  if (name == "x86-64-v4") {
-    return {.triple = "x86_64-unknown-linux-gnu",
-            .cpu = name,
-            .features = "",
-            .vector_bytes = 64,
-            .vector_registers = 32};
-  }
-  if (name == "aarch64") {
-    return {.triple = "aarch64-unknown-linux-gnu",
-            .cpu = "generic",
-            .features = "+neon",
-            .vector_bytes = 16,
-            .vector_registers = 32};
-  }
-  const std::vector<std::string> names{"x86-64-v3", "x86-64-v4", "aarch64", "native"};
+  names.emplace_back("native");  // what whoever asks resolves
   const std::string near = nearest(name, names);
   fail_usage("there is no target \"" + name + "\"" +
-             (near.empty() ? "" : "; did you mean \"" + near + "\"?") +
-             "\n  targets  x86-64-v3, x86-64-v4, aarch64, native");
+             (near.empty() ? "" : "; did you mean \"" + near + "\"?") + "\n  targets  " + list +
+             "native");
 }
 
 }  // namespace trireme::codegen
