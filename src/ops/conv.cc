@@ -141,12 +141,6 @@ ReferenceRule weight_gradient_reference(std::size_t axes) {
   };
 }
 
-std::vector<std::int64_t> window_sizes(const Value& x) {
-  Ints sizes;
-  for (int i = 2; i < x.rank(); ++i) sizes.push_back(x.dim(i).constant());
-  return sizes;
-}
-
 void for_each_product(const Convolution& convolution, const Index& x, const Index& weight,
                       const Index& y,
                       const std::function<void(const Index&, const Index&, const Index&)>& f) {

@@ -56,29 +56,17 @@ void reference(const Reference& r) {
 }
 
 void gradient(GradientContext& c) {
-  const Attributes& a = c.op().attributes;
-  const auto stride = ir::get<Ints>(a, "stride"), padding = ir::get<Ints>(a, "padding"),
-             dilation = ir::get<Ints>(a, "dilation");
-  const auto groups = ir::get<std::int64_t>(a, "groups");
+  const ConvolutionFamily family(c.op().attributes, 2);
   const Value x = c.operand(0), weight = c.operand(1);
   const Value dy = transpose(c.gradient(), {.permutation = kImageFirst});
   if (c.wants(0)) {
-    const Value dx = conv2d_input_gradient(dy, transpose(weight, {.permutation = kWeightFirst}),
-                                           {.size = {x.dim(1).constant(), x.dim(2).constant()},
-                                            .stride = stride,
-                                            .padding = padding,
-                                            .dilation = dilation,
-                                            .groups = groups});
+    const Value dx = family.dx(dy, transpose(weight, {.permutation = kWeightFirst}),
+                               {x.dim(1).constant(), x.dim(2).constant()});
     c.give(0, transpose(dx, {.permutation = kImageLast}));
   }
   if (c.wants(1)) {
-    const Value dweight =
-        conv2d_weight_gradient(transpose(x, {.permutation = kImageFirst}), dy,
-                               {.kernel = {weight.dim(0).constant(), weight.dim(1).constant()},
-                                .stride = stride,
-                                .padding = padding,
-                                .dilation = dilation,
-                                .groups = groups});
+    const Value dweight = family.dweight(transpose(x, {.permutation = kImageFirst}), dy,
+                                         {weight.dim(0).constant(), weight.dim(1).constant()});
     c.give(1, transpose(dweight, {.permutation = kWeightLast}));
   }
 }

@@ -12,28 +12,17 @@ struct Named {
   Target target;
 };
 
-// Of x86-64 the levels of its psABI; a vector of 64 bytes doubles the registers, too.
+// Of x86-64 the levels of its psABI.
 const std::vector<Named>& all() {
   const char* const kX86 = "x86_64-unknown-linux-gnu";
   static const std::vector<Named> targets{
-      {"x86-64-v3",
-       {.triple = kX86,
-        .cpu = "x86-64-v3",
-        .features = "",
-        .vector_bytes = 32,
-        .vector_registers = 16}},
-      {"x86-64-v4",
-       {.triple = kX86,
-        .cpu = "x86-64-v4",
-        .features = "",
-        .vector_bytes = 64,
-        .vector_registers = 32}},
+      {"x86-64-v3", {.triple = kX86, .cpu = "x86-64-v3", .features = "", .vector_bytes = 32}},
+      {"x86-64-v4", {.triple = kX86, .cpu = "x86-64-v4", .features = "", .vector_bytes = 64}},
       {"aarch64",
        {.triple = "aarch64-unknown-linux-gnu",
         .cpu = "generic",
         .features = "+neon",
-        .vector_bytes = 16,
-        .vector_registers = 32}},
+        .vector_bytes = 16}},
   };
   return targets;
 }
