@@ -20,21 +20,19 @@ constexpr int kRounds = 1 << 20;
 
 // kRounds times x = x * factor + term, in kChains vectors of Lanes floats; the sum keeps the compiler
 // from leaving it out.
-#define TRIREME_CHAINS(name, Lanes, ...)                                             \
-  __VA_ARGS__ float name() {                                                         \
-    typedef float Vector __attribute__((vector_size((Lanes) * sizeof(float))));      \
-    Vector x[kChains];                                                               \
-    for (int c = 0; c < kChains; ++c) x[c] = Vector{} + static_cast<float>(c);       \
-    volatile float factor_source = 0.5F;                                             \
-    const Vector factor = Vector{} + factor_source, term = Vector{} + factor_source; \
-    for (int i = 0; i < kRounds; ++i) {                                              \
-      _Pragma("GCC unroll 12") for (int c = 0; c < kChains; ++c) {                   \
-        x[c] = x[c] * factor + term;                                                 \
-      }                                                                              \
-    }                                                                                \
-    float total = 0;                                                                 \
-    for (int c = 0; c < kChains; ++c) total += x[c][0];                              \
-    return total;                                                                    \
+#define TRIREME_CHAINS(name, Lanes, ...)                                                          \
+  __VA_ARGS__ float name() {                                                                      \
+    typedef float Vector __attribute__((vector_size((Lanes) * sizeof(float))));                   \
+    Vector x[kChains];                                                                            \
+    for (int c = 0; c < kChains; ++c) x[c] = Vector{} + static_cast<float>(c);                    \
+    volatile float factor_source = 0.5F;                                                          \
+    const Vector factor = Vector{} + factor_source, term = Vector{} + factor_source;              \
+    for (int i = 0; i < kRounds; ++i) {                                                           \
+      _Pragma("GCC unroll 12") for (int c = 0; c < kChains; ++c) { x[c] = x[c] * factor + term; } \
+    }                                                                                             \
+    float total = 0;                                                                              \
+    for (int c = 0; c < kChains; ++c) total += x[c][0];                                           \
+    return total;                                                                                 \
   }
 #ifdef __x86_64__
 TRIREME_CHAINS(chains16, 16, __attribute__((target("avx512f"))))
@@ -85,8 +83,8 @@ double least_seconds(int threads, int tries, const std::function<void(int)>& wor
 double flops_per_second(int threads) {
   const Chains chains = widest();
   std::vector<float> sums(static_cast<std::size_t>(threads));
-  const double seconds = least_seconds(
-      threads, 10, [&](int t) { sums[static_cast<std::size_t>(t)] = chains.run(); });
+  const double seconds =
+      least_seconds(threads, 10, [&](int t) { sums[static_cast<std::size_t>(t)] = chains.run(); });
   for (const float sum : sums) {
     if (sum != sum) std::abort();
   }

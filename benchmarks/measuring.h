@@ -31,8 +31,7 @@ inline float uniform(std::uint64_t seed, std::uint64_t i) {
 // The tensor of make(u), u = uniform(seed, 0), uniform(seed, 1) ...
 template <class T, class Make>
 trireme::Tensor made_up(std::vector<std::int64_t> shape, std::uint64_t seed, const Make& make) {
-  trireme::Tensor result =
-      trireme::Tensor::uninitialized(trireme::dtype_of<T>, std::move(shape));
+  trireme::Tensor result = trireme::Tensor::uninitialized(trireme::dtype_of<T>, std::move(shape));
   T* data = result.data<T>();
   for (std::int64_t i = 0; i < result.elements(); ++i) {
     data[i] = static_cast<T>(make(uniform(seed, static_cast<std::uint64_t>(i))));

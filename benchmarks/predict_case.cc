@@ -48,8 +48,8 @@ int predict(const std::string& name, int threads, double seconds, const std::str
             << ", \"steps_per_second\": " << timing.steps_per_second
             << ", \"compile_seconds\": " << session.statistics().compile_ms / 1000
             << ", \"peak_mb\": " << bench::peak_memory_mb()
-            << ", \"output\": " << bench::list({first, first + 4})
-            << ", \"parameters\": [" << names << "]}\n";
+            << ", \"output\": " << bench::list({first, first + 4}) << ", \"parameters\": [" << names
+            << "]}\n";
   if (std::getenv("TRIREME_PROFILE") != nullptr) std::cerr << session.profile_table();
   return 0;
 }

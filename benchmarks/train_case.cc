@@ -26,7 +26,8 @@ struct Case {
   tr::Value loss = {};  // empty: only the update runs
   tr::Optimizer optimizer = {};
   std::vector<tr::Feeds> batches = {};
-  std::vector<tr::Value> given = {};  // parameters whose gradients are fed; others' come from the loss
+  std::vector<tr::Value> given =
+      {};  // parameters whose gradients are fed; others' come from the loss
   std::vector<tr::Value> gradients = {};
 
   void add_updates() const {
@@ -74,8 +75,8 @@ Case deepfm() {
   Case c{.program = tr::Program("deepfm")};
   const tr::Value ids = c.program.input("ids", tr::i64, {tr::batch, kFields});
   const tr::Value click = c.program.input("click", tr::f32, {tr::batch, 1});
-  const tr::Value logits = tr::models::deepfm({{.ids = ids, .rows = kRows}}, {},
-                                              {.width = 16, .sparse_gradient = true});
+  const tr::Value logits =
+      tr::models::deepfm({{.ids = ids, .rows = kRows}}, {}, {.width = 16, .sparse_gradient = true});
   c.loss = mean(nn::binary_cross_entropy_with_logits(logits, click));
   c.optimizer = tr::Adam{.learning_rate = 1e-3};
   for (std::uint64_t i = 0; i < 64; ++i) {
@@ -122,8 +123,8 @@ Case adam() {
   for (const tr::Value& like : network.parameters()) {
     if (is_statistic(like)) continue;
     const std::string number = std::to_string(c.given.size());
-    c.given.push_back(
-        c.program.parameter("p" + number, tr::f32, like.shape(), {.initializer = nn::constant(0.5)}));
+    c.given.push_back(c.program.parameter("p" + number, tr::f32, like.shape(),
+                                          {.initializer = nn::constant(0.5)}));
     c.gradients.push_back(c.program.input("g" + number, tr::f32, like.shape()));
     Shape shape;
     for (const tr::Dim& dim : like.shape()) shape.push_back(dim.constant());
