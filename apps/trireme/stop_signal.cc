@@ -1,18 +1,20 @@
 #include "stop_signal.h"
 
+#include <atomic>
 #include <csignal>
 
 namespace {
 
-// All that a signal handler may touch.
-volatile std::sig_atomic_t came = 0;
+// All that a signal handler may touch. Atomic, since any thread may run the handler, two threads
+// even at once.
+std::atomic<int> came = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
 
 extern "C" void remember(int signal) {
-  if (came != 0) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-  }
-  came = signal;
+  int none = 0;
+  if (came.compare_exchange_strong(none, signal)) return;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
 }
 
 void handle(void (*handler)(int)) {

@@ -13,6 +13,10 @@ int Target::lanes(DType type) const {
   return std::max(1, bytes / static_cast<int>(size_of(type)));
 }
 
+int Target::vector_registers() const {
+  return vector_bytes == 64 || triple.rfind("aarch64", 0) == 0 ? 32 : 16;
+}
+
 std::string Target::str() const {
   return triple + " " + cpu + " " + features + " " + std::to_string(vector_bytes) + " bytes";
 }

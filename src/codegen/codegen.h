@@ -29,7 +29,7 @@ struct Target {
   std::string cpu;
   std::string features;
   int vector_bytes = 32;
-  int vector_registers = 16;
+  int vector_registers() const;
   int lanes(DType type) const;  // vector_bytes / size_of(type), at least 1, at most 64 bytes
   std::string str() const;
 };

@@ -38,7 +38,7 @@ class ContractionLowering : public KernelLowering {
         y_(op_.result()),
         type_(y_->type.dtype),
         vector_lanes_(target.lanes(type_)),
-        accumulators_(target.vector_registers >= 32 ? 24 : 12) {}
+        accumulators_(target.vector_registers() >= 32 ? 24 : 12) {}
 
   LoweredGroup run() {
     if (how_.is_product()) {
@@ -375,6 +375,18 @@ LoweredGroup lower_contraction(const Group& group, const std::vector<Output>& ou
                                const std::function<int(const ir::Value*)>& storage_of,
                                const codegen::Target& target) {
   return ContractionLowering(group, outputs, storage_of, target).run();
+}
+
+// Measured on Zen 4: our convolutions reach 90% of the peak for any number of channels, where oneDNN
+// 2.6 falls to 7% with few. Our products are as fast as the libraries' as long as the second matrix
+// stays in a level 2 cache, and take in whatever follows; transposing it first would cost too much.
+bool generated_is_faster(const ir::Op& op) {
+  if (op.name() != "matmul") return true;
+  constexpr std::int64_t kMostElements = 512 * 1024;
+  const Dim elements = product(op.operands[1]->type.shape);
+  return elements.is_constant() && elements.constant() <= kMostElements &&
+         !ir::get<bool>(op.attributes, "transpose_a") &&
+         !ir::get<bool>(op.attributes, "transpose_b");
 }
 
 }  // namespace trireme::compiler

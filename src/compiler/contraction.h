@@ -13,4 +13,7 @@ LoweredGroup lower_contraction(const Group& group, const std::vector<Output>& ou
                                const std::function<int(const ir::Value*)>& storage_of,
                                const codegen::Target& target);
 
+// Whether conv2d or matmul `op` is better off as such a kernel than in a library.
+bool generated_is_faster(const ir::Op& op);
+
 }  // namespace trireme::compiler

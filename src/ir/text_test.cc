@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <random>
 
 #include "ir/program.h"
@@ -223,7 +223,8 @@ TEST(Text, AnyDamageIsARefusalOrAProgram) {
   }
 }
 
-// A hundred times the text must not take much more than a hundred times the time.
+// Ten times the text takes about ten times the work; a hundred times would be a slip. In time of this
+// process, so that a busy machine does not matter.
 TEST(Text, WorkIsLinearInTheLength) {
   const TestOps ops;
   const auto seconds_for = [&](int count) {
@@ -235,14 +236,14 @@ TEST(Text, WorkIsLinearInTheLength) {
               "\n";
     }
     text += "  return\n}\n";
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();
     const auto program = parse(text, ops);
     verify(*program->clone());
     EXPECT_EQ(print(*program), text);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   };
-  const double small = seconds_for(300);
-  EXPECT_LT(seconds_for(30000), 1.0 + 1000 * small);
+  const double small = seconds_for(3000);
+  EXPECT_LT(seconds_for(30000), 0.5 + 40 * small);
 }
 
 }  // namespace

@@ -91,6 +91,10 @@ int checked_axis(std::int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
+std::size_t axis_of(const Attributes& attributes, int rank) {
+  return static_cast<std::size_t>(checked_axis(ir::get<std::int64_t>(attributes, "axis"), rank));
+}
+
 std::vector<int> checked_axes(const std::vector<std::int64_t>& axes, int rank) {
   std::vector<int> result;
   for (std::int64_t axis : axes) result.push_back(checked_axis(axis, rank));

@@ -46,6 +46,8 @@ TypeRule type_of_attributes(Numbers numbers = Numbers::any);
 void require(bool holds, const std::string& message, const std::string& hint = "");
 // `axis` in [-rank, rank) as [0, rank); otherwise TypeError.
 int checked_axis(std::int64_t axis, int rank);
+// The attribute `axis`, checked like that.
+std::size_t axis_of(const Attributes& attributes, int rank);
 // The axes of a list as sorted distinct numbers in [0, rank); all axes if the list is empty.
 std::vector<int> checked_axes(const std::vector<std::int64_t>& axes, int rank);
 

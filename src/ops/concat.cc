@@ -8,8 +8,7 @@ std::vector<Type> type(const TypeContext& c) {
   Type result = c.operands[0];
   require(result.rank() > 0, "concat joins along an axis, and " + c.operand_texts[0] + " has none",
           "reshape the scalars to [1] first");
-  const auto axis = static_cast<std::size_t>(
-      checked_axis(ir::get<std::int64_t>(c.attributes, "axis"), result.rank()));
+  const std::size_t axis = axis_of(c.attributes, result.rank());
   for (std::size_t i = 1; i < c.operands.size(); ++i) {
     Type other = c.operands[i];
     const std::string both = c.operand_texts[0] + " and " + c.operand_texts[i];
@@ -30,15 +29,10 @@ std::vector<Type> type(const TypeContext& c) {
   return {result};
 }
 
-std::size_t axis_of(const ir::Op& op) {
-  return static_cast<std::size_t>(
-      checked_axis(ir::get<std::int64_t>(op.attributes, "axis"), op.result()->type.rank()));
-}
-
 // From the last operand to the first: index < end ? this one : the ones behind it.
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
-  const std::size_t axis = axis_of(l.op());
+  const std::size_t axis = axis_of(l.op().attributes, l.op().result()->type.rank());
   const auto count = static_cast<int>(l.op().operands.size());
   std::vector<Dim> starts{0};
   for (const ir::Value* x : l.op().operands) starts.push_back(starts.back() + x->type.shape[axis]);
@@ -62,7 +56,7 @@ ExprId lower(Lowering& l) {
 }
 
 void reference(const Reference& r) {
-  const std::size_t axis = axis_of(r.op);
+  const std::size_t axis = axis_of(r.op.attributes, r.op.result()->type.rank());
   std::int64_t start = 0;
   for (const RefTensor* x : r.operands) {
     for_each_index(x->shape, [&](const Index& index) {
@@ -75,7 +69,7 @@ void reference(const Reference& r) {
 }
 
 void gradient(GradientContext& c) {
-  const std::size_t axis = axis_of(c.op());
+  const std::size_t axis = axis_of(c.op().attributes, c.op().result()->type.rank());
   SliceAttrs part;
   part.starts.assign(static_cast<std::size_t>(c.result().rank()), 0);
   part.limits = c.result().shape();

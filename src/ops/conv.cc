@@ -141,27 +141,24 @@ ReferenceRule weight_gradient_reference(std::size_t axes) {
   };
 }
 
-std::vector<std::int64_t> window_sizes(const Value& x) {
-  Ints sizes;
-  for (int i = 2; i < x.rank(); ++i) sizes.push_back(x.dim(i).constant());
-  return sizes;
-}
-
 void for_each_product(const Convolution& convolution, const Index& x, const Index& weight,
                       const Index& y,
                       const std::function<void(const Index&, const Index&, const Index&)>& f) {
   const Window& window = convolution.window;
   const std::int64_t out_per_group = weight[0] / convolution.groups;
+  const Index taps(weight.begin() + 1, weight.end());
+  Index from(x.size()), filter(weight.size());  // made once: finite differences ask very often
   for_each_index(y, [&](const Index& i) {
     const std::int64_t first_channel = i[1] / out_per_group * weight[1];
-    for_each_index({weight.begin() + 1, weight.end()}, [&](const Index& tap) {
-      Index from{i[0], first_channel + tap[0]}, filter{i[1], tap[0]};
+    for_each_index(taps, [&](const Index& tap) {
+      from[0] = i[0], from[1] = first_channel + tap[0];
+      filter[0] = i[1], filter[1] = tap[0];
       for (std::size_t axis = 0; axis < window.axes(); ++axis) {
         const std::int64_t place = i[2 + axis] * window.stride[axis] +
                                    tap[1 + axis] * window.dilation[axis] - window.before(axis);
         if (place < 0 || place >= x[2 + axis]) return;
-        from.push_back(place);
-        filter.push_back(tap[1 + axis]);
+        from[2 + axis] = place;
+        filter[2 + axis] = tap[1 + axis];
       }
       f(from, filter, i);
     });

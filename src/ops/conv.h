@@ -28,8 +28,28 @@ ReferenceRule convolution_reference(std::size_t axes);
 ReferenceRule input_gradient_reference(std::size_t axes);
 ReferenceRule weight_gradient_reference(std::size_t axes);
 
-// The sizes behind channels: what the gradients call `size` and `kernel`.
-std::vector<std::int64_t> window_sizes(const Value& x);
+// Their gradient rules. Each of the three is linear in both operands, so that its adjoints are the
+// other two.
+using GradientRule = std::function<void(GradientContext&)>;
+GradientRule convolution_gradient(std::size_t axes);
+GradientRule input_gradient_gradient(std::size_t axes);
+GradientRule weight_gradient_gradient(std::size_t axes);
+
+// The three ops with the stride, padding, dilation and groups of an op's attributes.
+class ConvolutionFamily {
+ public:
+  ConvolutionFamily(const Attributes& attributes, std::size_t axes);
+
+  Value y(const Value& x, const Value& weight) const;
+  Value dx(const Value& dy, const Value& weight, std::vector<std::int64_t> size) const;
+  Value dweight(const Value& x, const Value& dy, std::vector<std::int64_t> kernel) const;
+
+ private:
+  Value one(const char* suffix, const Value& a, const Value& b, Attributes attributes) const;
+
+  std::string name_;
+  Attributes attributes_;
+};
 
 // Calls f(index in x, index in weight, index in y) for every product of the sum above.
 void for_each_product(const Convolution& convolution, const Index& x, const Index& weight,

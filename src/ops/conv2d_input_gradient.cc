@@ -2,32 +2,6 @@
 #include "ops/layout.h"
 
 namespace trireme::ops {
-namespace {
-
-// Linear in dy and in the weight: the adjoints are the convolution and its other gradient.
-void gradient(GradientContext& c) {
-  using Ints = std::vector<std::int64_t>;
-  const Attributes& a = c.op().attributes;
-  const auto stride = ir::get<Ints>(a, "stride"), padding = ir::get<Ints>(a, "padding"),
-             dilation = ir::get<Ints>(a, "dilation");
-  const auto groups = ir::get<std::int64_t>(a, "groups");
-  const Value dy = c.operand(0), weight = c.operand(1), g = c.gradient();
-  if (c.wants(0)) {
-    c.give(0,
-           conv2d(g, weight,
-                  {.stride = stride, .padding = padding, .dilation = dilation, .groups = groups}));
-  }
-  if (c.wants(1)) {
-    c.give(1, conv2d_weight_gradient(g, dy,
-                                     {.kernel = window_sizes(weight),
-                                      .stride = stride,
-                                      .padding = padding,
-                                      .dilation = dilation,
-                                      .groups = groups}));
-  }
-}
-
-}  // namespace
 
 Op conv2d_input_gradient() {
   Op op(
@@ -41,7 +15,7 @@ Op conv2d_input_gradient() {
   op.type = input_gradient_type(2);
   op.library_kernel = "convolution_input_gradient";
   op.reference = input_gradient_reference(2);
-  op.gradient = gradient;
+  op.gradient = input_gradient_gradient(2);
   op.twin =
       "(lambda z: torch.autograd.grad(torch.nn.functional.conv2d(torch.nn.functional.pad(z, "
       "padding[2:] + padding[:2]), x[1], stride=stride, dilation=dilation, groups=groups), z, "

@@ -2,32 +2,6 @@
 #include "ops/layout.h"
 
 namespace trireme::ops {
-namespace {
-
-// Linear in x and in dy: the adjoints are the other gradient and the convolution.
-void gradient(GradientContext& c) {
-  using Ints = std::vector<std::int64_t>;
-  const Attributes& a = c.op().attributes;
-  const auto stride = ir::get<Ints>(a, "stride"), padding = ir::get<Ints>(a, "padding"),
-             dilation = ir::get<Ints>(a, "dilation");
-  const auto groups = ir::get<std::int64_t>(a, "groups");
-  const Value x = c.operand(0), dy = c.operand(1), g = c.gradient();
-  if (c.wants(0)) {
-    c.give(0, conv2d_input_gradient(dy, g,
-                                    {.size = window_sizes(x),
-                                     .stride = stride,
-                                     .padding = padding,
-                                     .dilation = dilation,
-                                     .groups = groups}));
-  }
-  if (c.wants(1)) {
-    c.give(1,
-           conv2d(x, g,
-                  {.stride = stride, .padding = padding, .dilation = dilation, .groups = groups}));
-  }
-}
-
-}  // namespace
 
 Op conv2d_weight_gradient() {
   Op op(
@@ -41,7 +15,7 @@ Op conv2d_weight_gradient() {
   op.type = weight_gradient_type(2);
   op.library_kernel = "convolution_weight_gradient";
   op.reference = weight_gradient_reference(2);
-  op.gradient = gradient;
+  op.gradient = weight_gradient_gradient(2);
   op.twin =
       "(lambda z: torch.autograd.grad(torch.nn.functional.conv2d(torch.nn.functional.pad(x[0], "
       "padding[2:] + padding[:2]), z, stride=stride, dilation=dilation, groups=groups), z, "

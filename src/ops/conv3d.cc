@@ -2,34 +2,6 @@
 #include "ops/layout.h"
 
 namespace trireme::ops {
-namespace {
-
-void gradient(GradientContext& c) {
-  using Ints = std::vector<std::int64_t>;
-  const Attributes& a = c.op().attributes;
-  const auto stride = ir::get<Ints>(a, "stride"), padding = ir::get<Ints>(a, "padding"),
-             dilation = ir::get<Ints>(a, "dilation");
-  const auto groups = ir::get<std::int64_t>(a, "groups");
-  const Value x = c.operand(0), weight = c.operand(1), dy = c.gradient();
-  if (c.wants(0)) {
-    c.give(0, conv3d_input_gradient(dy, weight,
-                                    {.size = window_sizes(x),
-                                     .stride = stride,
-                                     .padding = padding,
-                                     .dilation = dilation,
-                                     .groups = groups}));
-  }
-  if (c.wants(1)) {
-    c.give(1, conv3d_weight_gradient(x, dy,
-                                     {.kernel = window_sizes(weight),
-                                      .stride = stride,
-                                      .padding = padding,
-                                      .dilation = dilation,
-                                      .groups = groups}));
-  }
-}
-
-}  // namespace
 
 Op conv3d() {
   Op op(
@@ -48,7 +20,7 @@ Op conv3d() {
   op.library_kernel = "convolution";
   op.takes_epilogue = true;
   op.reference = convolution_reference(3);
-  op.gradient = gradient;
+  op.gradient = convolution_gradient(3);
   op.twin =
       "torch.nn.functional.conv3d(torch.nn.functional.pad(x[0], padding[4:] + padding[2:4] + "
       "padding[:2]), "

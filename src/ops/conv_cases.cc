@@ -27,8 +27,8 @@ std::vector<ConvolutionCase> image_cases() {
 std::vector<ConvolutionCase> volume_cases() {
   const Ints ones{1, 1, 1}, none{0, 0, 0, 0, 0, 0};
   return {
-      {.x = {2, 3, 4, 5, 6},
-       .weight = {4, 3, 2, 3, 2},
+      {.x = {2, 2, 3, 4, 4},
+       .weight = {3, 2, 2, 3, 2},
        .stride = ones,
        .padding = none,
        .dilation = ones},
@@ -37,7 +37,7 @@ std::vector<ConvolutionCase> volume_cases() {
        .stride = ones,
        .padding = none,
        .dilation = ones},
-      {.x = {2, 2, 5, 6, 7},
+      {.x = {1, 2, 5, 4, 7},
        .weight = {3, 2, 3, 3, 3},
        .stride = {2, 1, 3},
        .padding = {1, 0, 1, 1, 0, 2},
@@ -47,8 +47,8 @@ std::vector<ConvolutionCase> volume_cases() {
        .stride = ones,
        .padding = {2, 2, 0, 0, 2, 2},
        .dilation = {2, 1, 2}},
-      {.x = {2, 4, 3, 4, 3},
-       .weight = {6, 2, 2, 3, 3},
+      {.x = {1, 4, 3, 3, 3},
+       .weight = {4, 2, 2, 3, 3},
        .stride = ones,
        .padding = {0, 1, 1, 1, 1, 1},
        .dilation = ones,

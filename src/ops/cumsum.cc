@@ -3,10 +3,6 @@
 namespace trireme::ops {
 namespace {
 
-int axis_of(const Attributes& attributes, int rank) {
-  return checked_axis(ir::get<std::int64_t>(attributes, "axis"), rank);
-}
-
 std::vector<Type> type(const TypeContext& c) {
   const Type& x = c.operands[0];
   require(is(x.dtype, Numbers::numeric), "cumsum adds numbers, not " + c.operand_texts[0],
@@ -17,8 +13,7 @@ std::vector<Type> type(const TypeContext& c) {
 
 void reference(const Reference& r) {
   const RefTensor& x = *r.operands[0];
-  const auto axis =
-      static_cast<std::size_t>(axis_of(r.op.attributes, static_cast<int>(x.shape.size())));
+  const std::size_t axis = axis_of(r.op.attributes, static_cast<int>(x.shape.size()));
   const bool exclusive = ir::get<bool>(r.op.attributes, "exclusive");
   const bool reverse = ir::get<bool>(r.op.attributes, "reverse");
   for_each_index(x.shape, [&](const Index& index) {

@@ -5,18 +5,13 @@ namespace {
 
 std::vector<Type> type(const TypeContext& context) {
   std::vector<Type> types = type_of_attributes(Numbers::numeric)(context);
-  checked_axis(ir::get<std::int64_t>(context.attributes, "axis"), types[0].rank());
+  axis_of(context.attributes, types[0].rank());
   return types;
-}
-
-int axis_of(const ir::Op& op) {
-  const std::int64_t axis = ir::get<std::int64_t>(op.attributes, "axis");
-  return checked_axis(axis, op.result()->type.rank());
 }
 
 void reference(const Reference& r) {
   RefTensor& result = *r.results[0];
-  const auto axis = static_cast<std::size_t>(axis_of(r.op));
+  const std::size_t axis = axis_of(r.op.attributes, r.op.result()->type.rank());
   std::int64_t inner = 1;
   for (std::size_t i = axis + 1; i < result.shape.size(); ++i) inner *= result.shape[i];
   for (std::size_t i = 0; i < result.data.size(); ++i) {
@@ -47,7 +42,7 @@ Op iota() {
   op.traits = Trait::generator | Trait::cheap;
   op.type = type;
   op.lower = [](Lowering& l) {
-    const ExprId index = l.index()[static_cast<std::size_t>(axis_of(l.op()))];
+    const ExprId index = l.index()[axis_of(l.op().attributes, l.op().result()->type.rank())];
     return l.k().cast(index, l.op().result()->type.dtype);
   };
   op.reference = reference;

@@ -5,10 +5,6 @@
 namespace trireme::ops {
 namespace {
 
-int axis_of(const Attributes& attributes, int rank) {
-  return checked_axis(ir::get<std::int64_t>(attributes, "axis"), rank);
-}
-
 // Whether a stands before b when it comes after it now: equal ones stay.
 bool goes_before(double a, double b, bool descending) {
   if (descending) std::swap(a, b);
@@ -32,9 +28,9 @@ std::vector<Type> ordered_type(const TypeContext& c, const Dim* count) {
   Type values = c.operands[0];
   require(is(values.dtype, Numbers::numeric),
           c.operand_texts[0] + " are no numbers to put in order", "cast it first");
-  const int axis = axis_of(c.attributes, values.rank());
+  const std::size_t axis = axis_of(c.attributes, values.rank());
   if (axis == 0) values.ragged.clear();
-  if (count != nullptr) values.shape[static_cast<std::size_t>(axis)] = *count;
+  if (count != nullptr) values.shape[axis] = *count;
   return {values, Type{DType::i64, values.shape, values.ragged}};
 }
 
@@ -42,8 +38,7 @@ ReferenceRule order_reference(std::function<bool(const Attributes&)> descending)
   return [descending = std::move(descending)](const Reference& r) {
     const RefTensor& x = *r.operands[0];
     RefTensor& indices = *r.results.back();
-    const auto axis =
-        static_cast<std::size_t>(axis_of(r.op.attributes, static_cast<int>(x.shape.size())));
+    const std::size_t axis = axis_of(r.op.attributes, static_cast<int>(x.shape.size()));
     Index starts = x.shape;
     starts[axis] = indices.shape[axis] > 0 ? 1 : 0;
     for_each_index(starts, [&](const Index& start) {
@@ -63,9 +58,10 @@ ReferenceRule order_reference(std::function<bool(const Attributes&)> descending)
 
 void order_gradient(GradientContext& c) {
   const Value x = c.operand(0);
-  const int axis = axis_of(c.op().attributes, x.rank());
-  c.give(0, scatter_add_along_axis(c.result(1), c.gradient(0),
-                                   {.size = {x.dim(axis)}, .axis = std::int64_t{axis}}));
+  const std::size_t axis = axis_of(c.op().attributes, x.rank());
+  c.give(0, scatter_add_along_axis(
+                c.result(1), c.gradient(0),
+                {.size = {x.shape()[axis]}, .axis = static_cast<std::int64_t>(axis)}));
 }
 
 std::vector<Sample> order_samples(const Attributes& attributes) {

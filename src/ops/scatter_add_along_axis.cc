@@ -4,10 +4,6 @@
 namespace trireme::ops {
 namespace {
 
-std::size_t axis_of(const Attributes& attributes, int rank) {
-  return static_cast<std::size_t>(checked_axis(ir::get<std::int64_t>(attributes, "axis"), rank));
-}
-
 std::vector<Type> type(const TypeContext& c) {
   const Type& indices = c.operands[0];
   const Type& updates = c.operands[1];

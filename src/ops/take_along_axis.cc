@@ -5,10 +5,6 @@
 namespace trireme::ops {
 namespace {
 
-std::size_t axis_of(const Attributes& attributes, int rank) {
-  return static_cast<std::size_t>(checked_axis(ir::get<std::int64_t>(attributes, "axis"), rank));
-}
-
 std::vector<Type> type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Type& indices = c.operands[1];

@@ -8,8 +8,8 @@ std::vector<Type> type(const TypeContext& c) {
   const std::int64_t k = ir::get<std::int64_t>(c.attributes, "k");
   const Dim count = k;
   const std::vector<Type> types = ordered_type(c, &count);
-  const int axis = checked_axis(ir::get<std::int64_t>(c.attributes, "axis"), x.rank());
-  const Dim& size = x.shape[static_cast<std::size_t>(axis)];
+  const std::size_t axis = axis_of(c.attributes, x.rank());
+  const Dim& size = x.shape[axis];
   require(k >= 0 && never_negative(size - count),
           "there are not always " + std::to_string(k) + " elements along axis " +
               std::to_string(axis) + " of " + c.operand_texts[0],

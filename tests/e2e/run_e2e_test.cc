@@ -170,7 +170,8 @@ TEST_F(RunFolders, ASecondSignalEndsAtOnce) {
   ::kill(child, SIGTERM);
   ::kill(child, SIGINT);
   ::kill(child, SIGCONT);
-  EXPECT_THAT(end_of(child), ::testing::AnyOf(128 + SIGTERM, 128 + SIGINT));
+  EXPECT_THAT(end_of(child), ::testing::AnyOf(128 + SIGTERM, 128 + SIGINT))
+      << read(path("log.txt"));
 }
 
 TEST_F(RunFolders, KilledAtRandomMomentsEndsInTheSameBits) {

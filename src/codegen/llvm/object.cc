@@ -154,8 +154,6 @@ Target host_target() {
     target.features += (target.features.empty() ? "" : ",") + name;
   }
   target.vector_bytes = features.lookup("avx512f") ? 64 : features.lookup("avx2") ? 32 : 16;
-  const bool aarch64 = target.triple.rfind("aarch64", 0) == 0;
-  target.vector_registers = target.vector_bytes == 64 || aarch64 ? 32 : 16;
   return target;
 }
 

@@ -129,13 +129,11 @@ std::vector<Target> runnable_targets() {
     old.cpu = "haswell";
     old.features = "";
     old.vector_bytes = 32;
-    old.vector_registers = 16;
     targets.push_back(old);
   }
   old.cpu = "x86-64";
   old.features = "";
   old.vector_bytes = 16;
-  old.vector_registers = 16;
   targets.push_back(old);
   return targets;
 }
