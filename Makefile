@@ -30,11 +30,9 @@ check:  ## include rules, file sizes and formatting (no build needed)
 format:  ## rewrite C++ files in the project's format
 	tools/format.sh
 
-bench:  ## compare training speed with PyTorch and PaddlePaddle (downloads 3 GB the first time)
+bench:  ## compare speed with PyTorch and others, into docs/performance.md (downloads 4 GB at first)
 	tools/install-deps.sh
-	cmake --preset release -DTRIREME_BUILD_TESTS=OFF
-	cmake --build --preset release --target benchmarks -j $(JOBS)
-	benchmarks/compare/run.sh
+	benchmarks/run.sh --page
 
 fuzz:  ## run every fuzz target for SECONDS=10 each
 	tools/install-deps.sh --test

@@ -1,8 +1,6 @@
 // train_step MODEL(mlp|lenet) THREADS SECONDS: steps per second of training on Fashion-MNIST, as one
 // JSON line. What is measured and how is said in README.md; the peers' programs do the same.
 
-#include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -10,16 +8,14 @@
 
 #include <trireme/trireme.h>
 
+#include "measuring.h"
+
 namespace tr = trireme;
 namespace nn = trireme::nn;
 
 namespace {
 
 constexpr std::int64_t kBatch = 64;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 tr::Value mlp(const tr::Value& image) {
   tr::Value x = nn::flatten(image);
@@ -39,29 +35,6 @@ tr::Value lenet(const tr::Value& image) {
   return nn::linear(x, {.units = 10});
 }
 
-// Calls step(i) for i = 0, 1 ... as benchmarks/compare/batches.py does: a quarter of the time is
-// warm-up, then windows of 0.2 s, of which the median counts.
-template <class Step>
-double median_rate(double seconds, const Step& step) {
-  std::int64_t i = 0;
-  const auto run = [&](double limit, int least) {
-    const double start = now();
-    int count = 0;
-    while (count < least || now() - start < limit) {
-      step(i++);
-      ++count;
-    }
-    return count / (now() - start);
-  };
-  run(seconds / 4, 30);
-  std::vector<double> rates;
-  while (rates.size() < 3 || static_cast<double>(rates.size()) * 0.2 < seconds * 0.75) {
-    rates.push_back(run(0.2, 3));
-  }
-  std::sort(rates.begin(), rates.end());
-  return rates[rates.size() / 2];
-}
-
 int measure(const std::string& model, int threads, double seconds) {
   const tr::data::Batch data = tr::data::fashion_mnist("train").all();
   const tr::Tensor& images = data.at("image");
@@ -77,14 +50,15 @@ int measure(const std::string& model, int threads, double seconds) {
 
   tr::Session session(program, {.threads = threads});
   float last = 0;
-  const double rate = median_rate(seconds, [&](std::int64_t i) {
+  const bench::Timing timing = bench::measure(seconds, [&](std::int64_t i) {
     const std::int64_t begin = i % batches * kBatch;
     const tr::Feeds feeds = {{"image", images.rows(begin, begin + kBatch)},
                              {"label", labels.rows(begin, begin + kBatch)}};
     last = session.run(feeds, {loss}, {.training = true, .updates = true})[0].item<float>();
   });
-  std::cout << "{\"name\": \"trireme\", \"model\": \"" << model << "\", \"threads\": " << threads
-            << ", \"steps_per_second\": " << rate << ", \"loss\": " << last << "}\n";
+  std::cout << "{\"name\": \"trireme\", \"case\": \"" << model << "\", \"threads\": " << threads
+            << ", \"steps_per_second\": " << timing.steps_per_second
+            << ", \"peak_mb\": " << bench::peak_memory_mb() << ", \"loss\": " << last << "}\n";
   if (std::getenv("TRIREME_PROFILE") != nullptr) std::cerr << session.profile_table();
   return 0;
 }

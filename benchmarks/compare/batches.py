@@ -1,19 +1,21 @@
-"""Fashion-MNIST's training images in memory, and the clock that every peer is measured by."""
+"""Data in memory and the clock that every peer is measured by; measuring.h is the same for us."""
 
 import gzip
 import json
 import os
+import re
 import statistics
 import time
 
 import numpy as np
 
 FOLDER = os.environ.get("TRIREME_FASHION_MNIST", "/usr/share/datasets/fashion-mnist")
-BATCH = 64
+BATCH = 64  # of the networks on Fashion-MNIST
 
 
 def load(flat):
-    """Images as float32 in [0, 1], [60000, 784] or [60000, 1, 28, 28], and int64 labels."""
+    """Fashion-MNIST's training images as float32 in [0, 1], [60000, 784] or [60000, 1, 28, 28], and
+    int64 labels."""
     with gzip.open(f"{FOLDER}/train-images-idx3-ubyte.gz") as f:
         images = np.frombuffer(f.read(), np.uint8, offset=16).astype(np.float32) / 255
     with gzip.open(f"{FOLDER}/train-labels-idx1-ubyte.gz") as f:
@@ -21,36 +23,87 @@ def load(flat):
     return images.reshape((-1, 784) if flat else (-1, 1, 28, 28)), labels
 
 
-def measure(name, model, threads, seconds, step, batches):
-    """Calls step(i), i cycling over the batches, and prints one JSON line.
+def uniform(shape, seed):
+    """Made-up float32 numbers in [0, 1), multiples of 2^-24: splitmix64 (Steele et al. 2014)."""
+    i = np.arange(1, np.prod(shape, dtype=np.int64) + 1, dtype=np.uint64)
+    z = (np.uint64(seed) << np.uint64(40)) + i * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return ((z >> np.uint64(40)).astype(np.float32) / np.float32(1 << 24)).reshape(shape)
 
-    The first quarter of the time (at least 30 steps) is warm-up; what follows is cut into windows
-    of about 0.2 s whose median is the figure, so that a hiccup of the machine does not count.
-    step must return only when the step's work is done, or so soon that it cannot run ahead.
+
+def numbers(shape, seed):
+    """In [-1, 1)."""
+    return 2 * uniform(shape, seed) - 1
+
+
+def labels(count, seed):
+    """0 to 9."""
+    return (uniform((count,), seed) * np.float32(10)).astype(np.int64)
+
+
+DEEPFM_ROWS, DEEPFM_FIELDS, DEEPFM_BATCH = 1_000_000, 26, 512
+
+
+def batches(case):
+    """The batches of a case of train_case.cc: a list of tuples of arrays."""
+    if case == "resnet20":
+        return [(numbers((128, 3, 32, 32), i), labels(128, 100 + i)) for i in range(4)]
+    if case == "transformer":
+        return [(numbers((16, 64, 256), i), labels(16, 100 + i)) for i in range(4)]
+    if case == "deepfm":
+        result = []
+        for i in range(64):
+            u = uniform((DEEPFM_BATCH, DEEPFM_FIELDS), i)
+            ids = ((u * u * u).astype(np.float64) * DEEPFM_ROWS).astype(np.int64)
+            clicks = uniform((DEEPFM_BATCH, 1), 100 + i) < 0.25
+            result.append((ids, clicks.astype(np.float32)))
+        return result
+    return [()]
+
+
+def peak_memory_mb():
+    """The most memory that this process ever held, in MB."""
+    with open("/proc/self/status") as f:
+        found = re.search(r"VmHWM:\s*(\d+) kB", f.read())
+    return int(found[1]) * 1024 / 1e6 if found else 0.0
+
+
+def measure(name, case, threads, seconds, step, count, **more):
+    """Calls step(i), i cycling over `count` batches, and prints one JSON line.
+
+    The first quarter of the time, and at least 3 steps, is warm-up; what follows is cut into windows of
+    at least 0.2 s, 3 or more, whose median is the figure, so that a hiccup of the machine does not
+    count. step must return only when the step's work is done, or so soon that it cannot run ahead.
     """
     i = 0
 
     def run(limit, least):
         nonlocal i
         start = time.perf_counter()
-        count = 0
-        while count < least or time.perf_counter() - start < limit:
-            loss = step(i % batches)
+        steps = 0
+        while steps < least or time.perf_counter() - start < limit:
+            result = step(i % count)
             i += 1
-            count += 1
-        return count / (time.perf_counter() - start), loss
+            steps += 1
+        return steps / (time.perf_counter() - start), result
 
-    run(seconds / 4, 30)
+    first, _ = run(0, 1)
+    run(seconds / 4, 2)
     windows = []
-    while len(windows) < 3 or len(windows) * 0.2 < seconds * 0.75:
-        rate, loss = run(0.2, 3)
+    end = time.perf_counter() + seconds * 0.75
+    while len(windows) < 3 or time.perf_counter() < end:
+        rate, result = run(0.2, 1)
         windows.append(rate)
+    rate = statistics.median(windows)
     print(json.dumps({
         "name": name,
-        "model": model,
+        "case": case,
         "threads": threads,
-        "steps_per_second": round(statistics.median(windows), 1),
-        "windows": len(windows),
-        "steps": i,
-        "loss": round(float(loss), 4),
-    }), flush=True)
+        "steps_per_second": rate,
+        "first_step_seconds": 1 / first,
+        "compile_seconds": max(0.0, 1 / first - 1 / rate),
+        "peak_mb": round(peak_memory_mb(), 1),
+        "loss": None if result is None else float(result),
+    } | more), flush=True)

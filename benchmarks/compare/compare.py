@@ -1,7 +1,8 @@
-"""Runs every peer and Trireme in turn, several rounds, and reports medians and spread.
+"""Runs Trireme and its peers in turn, several rounds, and writes build/bench/results.json.
 
-One process per measurement, one at a time, all peers within each round: a slow minute of the
-machine hits every peer, not one. Of each framework's variants the fastest counts.
+One process per measurement, one at a time, and every contestant within each round: a slow minute of
+the machine hits all, not one. Besides the cases: the machine's peak, compilation with empty caches,
+and starting. report.py makes table, goals, page and plot of the file.
 """
 
 import argparse
@@ -9,39 +10,32 @@ import datetime
 import json
 import os
 import re
-import statistics
+import shutil
 import subprocess
 import sys
+import time
+from importlib import metadata
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-PAGE = os.path.join(ROOT, "docs", "performance.md")
-BEGIN, END = "<!-- compare: begin -->", "<!-- compare: end -->"
-GOALS = {"mlp": 1.5, "lenet": 2.0}
-TITLES = {"mlp": "MLP 784-200-200-10", "lenet": "LeNet-style CNN"}
-VARIANTS = {
-    "torch": {"mlp": ["eager", "compile"], "lenet": ["eager", "eager-cl", "compile", "compile-cl"]},
-    "paddle": {"mlp": ["dygraph", "jit", "static"], "lenet": ["dygraph", "jit", "static"]},
-}
+import report
+from cases import BIN, CASES, ROOT
 
-
-def commands(model, threads, seconds):
-    """(framework, variant, command) of everything to measure."""
-    rest = [str(threads), str(seconds)]
-    rows = [("trireme", "", [os.path.join(ROOT, "build/release/bin/train_step"), model] + rest)]
-    for framework, variants in VARIANTS.items():
-        script = os.path.join(HERE, f"peer_{framework}.py")
-        rows += [(framework, v, [sys.executable, script, model] + rest + [v])
-                 for v in variants[model]]
-    return rows
+OUT = os.path.join(ROOT, "build/bench")
+COMPILED = ["resnet20", "transformer", "deepfm", "elementwise", "adam"]
+PACKAGES = {"torch": "PyTorch", "paddlepaddle": "PaddlePaddle", "onnxruntime": "ONNX Runtime",
+            "openvino": "OpenVINO"}
 
 
-def run_one(command, threads):
+def caches(folder):
+    return {"TRIREME_CACHE_DIR": f"{folder}/trireme", "TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor"}
+
+
+def run_one(command, threads, folder):
     """The JSON line of one process, or None with a message on stderr."""
-    env = dict(os.environ, OMP_NUM_THREADS=str(threads), TRIREME_NUM_THREADS=str(threads))
+    env = dict(os.environ, OMP_NUM_THREADS=str(threads), TRIREME_NUM_THREADS=str(threads),
+               **caches(folder))
     try:
         done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=300)
+                              text=True, timeout=900)
     except (OSError, subprocess.TimeoutExpired) as error:
         print(f"  failed: {error}", file=sys.stderr)
         return None
@@ -53,106 +47,152 @@ def run_one(command, threads):
     return json.loads(lines[-1])
 
 
-def measure(options):
-    """{(model, threads, framework, variant): [steps per second of each round]}"""
-    rates = {}
-    for number in range(options.rounds):
-        for model in options.models:
-            for threads in options.threads:
-                for framework, variant, command in commands(model, threads, options.seconds):
-                    row = run_one(command, threads)
-                    if row is None:
-                        continue
-                    key = (model, threads, framework, variant)
-                    rates.setdefault(key, []).append(row["steps_per_second"])
-                    print(f"round {number + 1}  {model:5}  {threads} thread(s)  "
-                          f"{framework} {variant}: {row['steps_per_second']} steps/s", flush=True)
-    return rates
-
-
-def fastest(rates, model, threads, framework):
-    """(variant, median, low, high) of a framework's fastest variant, or None."""
-    rows = [(v, statistics.median(r), min(r), max(r)) for (m, t, f, v), r in rates.items()
-            if (m, t, f) == (model, threads, framework)]
-    return max(rows, key=lambda row: row[1]) if rows else None
-
-
-def table(rates, options):
-    """The markdown table, and the worst of ratio/goal over its rows (0 if ours did not run)."""
-    lines = ["| model | threads | Trireme | PyTorch | PaddlePaddle | against the faster peer | goal |",
-             "|---|---|---|---|---|---|---|"]
-    worst = None
-    for model in options.models:
+def measure_cases(options, rows, number):
+    """One round: appends to rows[(case, threads, title)]."""
+    for case in (CASES[name] for name in options.cases):
         for threads in options.threads:
-            cells, medians = [], {}
-            for framework in ("trireme", "torch", "paddle"):
-                best = fastest(rates, model, threads, framework)
-                if best is None:
-                    cells.append("did not run")
+            turn = number % len(case.contestants)
+            for contestant in case.contestants[turn:] + case.contestants[:turn]:
+                line = contestant.line(case.program_case, threads, options.seconds)
+                result = run_one(line, threads, f"{OUT}/cache")
+                if result is None:
                     continue
-                variant, median, low, high = best
-                medians[framework] = median
-                cells.append(f"{median:.0f} ({low:.0f}-{high:.0f})"
-                             + (f" {variant}" if variant else ""))
-            peers = [medians[f] for f in ("torch", "paddle") if f in medians]
-            ratio = medians["trireme"] / max(peers) if "trireme" in medians and peers else 0.0
-            worst = min(ratio / GOALS[model], worst if worst is not None else 1e9)
-            lines.append(f"| {TITLES[model]} | {threads} | " + " | ".join(cells)
-                         + f" | {ratio:.2f}x | {GOALS[model]}x |")
-    return "\n".join(lines), worst or 0.0
+                row = rows.setdefault((case.name, threads, contestant.title), {
+                    "case": case.name, "threads": threads, "title": contestant.title,
+                    "who": contestant.who, "group": contestant.group, "rates": [], "peak_mb": []})
+                row["rates"].append(result["steps_per_second"])
+                row["peak_mb"].append(result.get("peak_mb"))
+                print(f"round {number + 1}  {case.name:16}  {threads} thread(s)  "
+                      f"{contestant.title:16} {result['steps_per_second']:10.2f} steps/s", flush=True)
 
 
-def cpu_name():
+def measure_compilation(options, compiled, number):
+    """One round: appends seconds to compiled[(case, title)], each with empty caches."""
+    threads = max(options.threads)
+    for case in (CASES[name] for name in options.cases if name in COMPILED):
+        for contestant in case.contestants:
+            if contestant.group != "ours" and contestant.variant != "compile":
+                continue
+            folder = f"{OUT}/empty"
+            shutil.rmtree(folder, ignore_errors=True)
+            result = run_one(contestant.line(case.program_case, threads, 0.5), threads, folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            if result is None:
+                continue
+            seconds = result["compile_seconds"]
+            compiled.setdefault((case.name, contestant.title), []).append(seconds)
+            print(f"round {number + 1}  {case.name:16}  compiles   {contestant.title:16} "
+                  f"{seconds:10.2f} s", flush=True)
+
+
+def measure_start(options, started, number):
+    """One round: seconds of a whole process that predicts once, and of one that imports torch."""
+    del options
+    commands = {"trireme": [f"{BIN}/predict_case", "mlp", "1", "0"],
+                "import torch": [sys.executable, "-c", "import torch"]}
+    for title, command in commands.items():
+        env = dict(os.environ, **caches(f"{OUT}/cache"))
+        begin = time.perf_counter()
+        done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True)
+        seconds = time.perf_counter() - begin
+        if done.returncode != 0:
+            print(f"  failed: {' '.join(command)}", file=sys.stderr)
+            continue
+        started.setdefault(title, []).append(seconds)
+        print(f"round {number + 1}  start             {title:16} {seconds:10.3f} s", flush=True)
+
+
+def measure_peaks(options, peaks):
+    """Keeps the best that was ever seen of each figure."""
+    for threads in options.threads:
+        result = run_one([f"{BIN}/machine_peak", str(threads)], threads, f"{OUT}/cache")
+        best = peaks.setdefault(str(threads), {"gflops": 0.0, "copy_gb_per_s": 0.0})
+        for key in best:
+            best[key] = max(best[key], result[key] if result else 0.0)
+
+
+def machine():
     with open("/proc/cpuinfo") as f:
         names = re.findall(r"^model name\s*: (.*)$", f.read(), re.M)
     return f"{names[0] if names else 'unknown CPU'}, {len(names)} logical CPUs"
 
 
 def versions():
-    code = "import {0}; print({0}.__version__)"
-    found = [subprocess.run([sys.executable, "-c", code.format(name)], capture_output=True,
-                            text=True).stdout.strip() for name in ("torch", "paddle")]
-    return f"PyTorch {found[0]}, PaddlePaddle {found[1]}"
+    found = {}
+    for package, title in PACKAGES.items():
+        try:
+            found[title] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[title] = "not installed"
+    return found
 
 
-def write_page(text):
-    """Puts the table between the markers of docs/performance.md, which it creates if need be."""
-    page = f"# Performance\n\n{BEGIN}\n{END}\n"
-    if os.path.exists(PAGE):
-        with open(PAGE) as f:
-            page = f.read()
-    if BEGIN not in page:
-        page = page.rstrip() + f"\n\n{BEGIN}\n{END}\n"
-    head, tail = page.split(BEGIN)[0], page.split(END, 1)[1]
-    with open(PAGE, "w") as f:
-        f.write(f"{head}{BEGIN}\n{text}\n{END}{tail}")
+def measure(options):
+    rows, compiled, started, peaks = {}, {}, {}, {}
+    load = os.getloadavg()[0]
+    for number in range(options.rounds):
+        measure_peaks(options, peaks)
+        measure_cases(options, rows, number)
+        if number < options.compile_rounds:
+            measure_compilation(options, compiled, number)
+        if options.start:
+            measure_start(options, started, number)
+    return {
+        "machine": machine(), "versions": versions(), "date": str(datetime.date.today()),
+        "command": "benchmarks/run.sh " + " ".join(sys.argv[1:]),
+        "rounds": options.rounds, "seconds": options.seconds,
+        "load": [load, os.getloadavg()[0]], "peaks": peaks, "rows": list(rows.values()),
+        "compile": [{"case": case, "title": title, "seconds": seconds}
+                    for (case, title), seconds in compiled.items()],
+        "start": started,
+    }
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", nargs="*", metavar="CASE",
+                        help="of " + ", ".join([*CASES, "start"]) + "; all if none is named")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=4, help="per measurement")
+    parser.add_argument("--compile-rounds", type=int, default=1, help="with empty caches")
+    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--json", default=f"{OUT}/results.json", help="where the figures go")
+    parser.add_argument("--page", action="store_true",
+                        help="also write docs/performance.md and docs/performance.svg")
+    options = parser.parse_args()
+    for name in options.cases:
+        if name not in CASES and name != "start":
+            parser.error(f"there is no case {name!r}; cases are {', '.join([*CASES, 'start'])}")
+    options.start = not options.cases or "start" in options.cases
+    options.cases = [name for name in options.cases or CASES if name in CASES]
+    return options
+
+
+def run_script(name, cases):
+    """True if there is nothing to do, or the script ended well."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
+    return not cases or subprocess.run([sys.executable, script, *cases]).returncode == 0
+
+
+def prepare(options):
+    """Whether all contestants compute the same; writes the models that the inference peers read."""
+    predicted = [CASES[name].program_case for name in options.cases if name.endswith("_predict")]
+    trained = [name for name in options.cases if name in COMPILED]
+    return run_script("export_models.py", predicted) and run_script("check.py", trained)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=4, help="per measurement")
-    parser.add_argument("--models", nargs="+", default=list(GOALS), choices=list(GOALS))
-    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
-    parser.add_argument("--json", help="also write all figures to this file")
-    options = parser.parse_args()
-
-    rates = measure(options)
-    text, worst = table(rates, options)
-    load = os.getloadavg()[0]
-    about = (f"Training steps per second, batch 64, Adam, Fashion-MNIST images in memory; median "
-             f"(lowest-highest) of {options.rounds} interleaved rounds of {options.seconds:g} s, "
-             f"each framework in its fastest form (named). {cpu_name()}; {versions()}; "
-             f"{datetime.date.today()}; load average at the end {load:.1f}. "
-             f"`make bench` makes this table; benchmarks/README.md says how it measures.")
-    write_page(f"## Training against PyTorch and PaddlePaddle\n\n{about}\n\n{text}")
-    if options.json:
-        with open(options.json, "w") as f:
-            json.dump([{"model": m, "threads": t, "framework": w, "variant": v, "rates": r}
-                       for (m, t, w, v), r in rates.items()], f, indent=1)
-    print(f"\n{text}\n\nwritten to docs/performance.md")
-    print(f"lowest share of the goal: {worst:.2f}")
-    return 0 if rates else 1
+    options = parse()
+    os.makedirs(OUT, exist_ok=True)
+    if not prepare(options):
+        print("nothing is measured: the contestants do not compute the same", file=sys.stderr)
+        return 1
+    results = measure(options)
+    with open(options.json, "w") as f:
+        json.dump(results, f, indent=1)
+    print(f"\nwritten to {os.path.relpath(options.json)}\n")
+    return report.show(results, options.page)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

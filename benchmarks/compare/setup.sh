@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Makes the virtual environment of the peers, build/peers/venv, once: current PyTorch and
-# PaddlePaddle from PyPI. PyPI's Linux wheel of PyTorch imports only with its CUDA libraries beside
-# it (6 GB on disk), though nothing here uses a GPU.
+# Makes the virtual environment of the peers, build/peers/venv, once: current PyTorch, PaddlePaddle,
+# ONNX Runtime and OpenVINO from PyPI. PyPI's Linux wheel of PyTorch imports only with its CUDA
+# libraries beside it (6 GB on disk), though nothing here uses a GPU. PEERS=FOLDER takes an
+# environment that is elsewhere.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-venv=build/peers/venv
+venv=${PEERS:-build/peers/venv}
 python=/usr/bin/python3
 [ -x "$python" ] || python=python3
+packages="numpy torch paddlepaddle onnx onnxscript onnxruntime openvino safetensors"
 
-if [ -x "$venv/bin/python" ] && [ -f "$venv/ready" ]; then
+if [ -x "$venv/bin/python" ] && [ "$(cat "$venv/ready" 2>/dev/null)" = "$packages" ]; then
   exit 0
 fi
 if ! "$python" -c 'import ensurepip, sysconfig, os
@@ -17,8 +19,11 @@ assert os.path.exists(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null;
   echo "  apt-get install python3-venv python3-dev" >&2
   exit 1
 fi
-"$python" -m venv "$venv"
-"$venv/bin/pip" install --quiet --no-cache-dir numpy torch paddlepaddle
+[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+# shellcheck disable=SC2086  # a list
+"$venv/bin/pip" install --quiet --no-cache-dir $packages
 "$venv/bin/python" -c 'import torch; print("torch", torch.__version__)'
 "$venv/bin/python" -c 'import paddle; print("paddle", paddle.__version__)'
-touch "$venv/ready"
+"$venv/bin/python" -c 'import onnxruntime; print("onnxruntime", onnxruntime.__version__)'
+"$venv/bin/python" -c 'import openvino; print("openvino", openvino.__version__)'
+echo "$packages" > "$venv/ready"
