@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "measuring.h"
+
 namespace tr = trireme;
 
 namespace {
@@ -62,10 +64,8 @@ void measure(const Arguments& arguments) {
   tr::compile_model(model, folder, {.target = arguments.target});
   tr::CompiledModel compiled = tr::CompiledModel::load(folder, {.threads = arguments.threads});
 
-  tr::Tensor pictures(tr::f32, {arguments.batch, 3, 32, 32});
-  for (std::int64_t i = 0; i < pictures.elements(); ++i) {
-    pictures.data<float>()[i] = static_cast<float>(i * 2654435761u % 1000) * 2e-3f - 1.0f;
-  }
+  const tr::Tensor pictures =
+      bench::made_up<float>({arguments.batch, 3, 32, 32}, 1, [](float u) { return 2 * u - 1; });
   const tr::Feeds feeds{{"image", pictures}};
   const tr::Tensor a = model.predict(feeds).at(0), b = compiled.predict(feeds).at(0);
   double apart = 0;
