@@ -6,9 +6,9 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/error_test.h"
 #include "data/order.h"
 #include "trireme/data.h"
-#include "trireme/error.h"
 
 namespace trireme::data {
 namespace {
@@ -140,13 +140,8 @@ TEST(Dataset, MapChangesColumns) {
 }
 
 TEST(Dataset, NamesTheNearestColumn) {
-  try {
-    counting(3).column("ix");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_THAT(error.what(), testing::HasSubstr("did you mean"));
-  }
+  EXPECT_THAT(error_of(ErrorKind::usage, [] { counting(3).column("ix"); }),
+              testing::HasSubstr("did you mean"));
   EXPECT_THROW(counting(3).rows(1, 4), Error);
   EXPECT_THROW(from_tensors({{"a", Tensor(f32, {2})}, {"b", Tensor(f32, {3})}}), Error);
 }

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/error_test.h"
 #include "data/test_files.h"
 #include "trireme/data.h"
-#include "trireme/error.h"
 
 namespace trireme::data {
 namespace {
@@ -215,22 +215,14 @@ TEST(Known, Frappe) {
 
 TEST(Known, SaysHowToGetWhatIsMissing) {
   const TestDirectory directory;
-  try {
-    fashion_mnist("train", {.directory = directory.path()});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::not_found);
-    EXPECT_THAT(error.what(), testing::HasSubstr("apt-get install dataset-fashion-mnist"));
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-  }
+  const std::string error = error_of(
+      ErrorKind::not_found, [&] { fashion_mnist("train", {.directory = directory.path()}); });
+  EXPECT_THAT(error, testing::HasSubstr("apt-get install dataset-fashion-mnist"));
+  EXPECT_EQ(error.find('\n'), std::string::npos);
   EXPECT_THROW(fashion_mnist("validation"), Error);
   EXPECT_THROW(open("fashion_mnist"), Error);
-  try {
-    open("fashion_mist/train");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("did you mean \"fashion_mnist\"?"));
-  }
+  EXPECT_THAT(error_of([] { open("fashion_mist/train"); }),
+              testing::HasSubstr("did you mean \"fashion_mnist\"?"));
 }
 
 }  // namespace

@@ -69,9 +69,9 @@ std::int64_t require_table(Layer& layer, const Value& hidden, const Value& label
                 std::string("the table of ") + rows.table + " must be " +
                     std::string(name_of(hidden.dtype())) + "[" + rows.axis + ", " +
                     hidden.dim(1).str() + "], but is " + text(weight));
-  layer.require(!bias || (bias.shape() == Shape{weight.dim(0)} && bias.dtype() == hidden.dtype()),
-                "the bias needs a number for each row of " + weight.str() + ", but is " +
-                    text(bias));
+  layer.require(
+      !bias || (bias.shape() == Shape{weight.dim(0)} && bias.dtype() == hidden.dtype()),
+      "the bias needs a number for each row of " + weight.str() + ", but is " + text(bias));
   return weight.dim(0).constant();
 }
 

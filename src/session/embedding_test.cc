@@ -1,14 +1,14 @@
 // Training of tables by rows: cost, size, threads, resuming, bad ids.
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <random>
 
+#include "base/error_test.h"
 #include "codegen/codegen.h"
 #include "compiler/compile.h"
+#include "data/test_files.h"
 #include "ir/program.h"
 #include "trireme/nn.h"
 #include "trireme/saved_model.h"
@@ -156,16 +156,6 @@ TEST(Embeddings, OfASharedTableLearnFromAllTheirLookups) {
   }
 }
 
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::data);
-    return error.what();
-  }
-  return "";
-}
-
 TEST(Embeddings, NameIdsThatTheyDoNotHave) {
   Clicks model(10, 3, 2);
   minimize(model.loss, Adam{});
@@ -174,28 +164,22 @@ TEST(Embeddings, NameIdsThatTheyDoNotHave) {
                  {"label", Tensor(f32, {2, 1})}};
   const auto before = session.parameter("embedding_0.weight").to_vector<float>();
   for (const RunOptions& mode : {kTraining, RunOptions{}}) {
-    const std::string error = error_of([&] { session.run(feeds, {model.score}, mode); });
+    const std::string error =
+        error_of(ErrorKind::data, [&] { session.run(feeds, {model.score}, mode); });
     EXPECT_THAT(error, HasSubstr("index 10 at [1, 0] is outside [0, 10): there are 10 rows"));
     EXPECT_THAT(error, HasSubstr("embedding_test.cc"));
     EXPECT_THAT(error, HasSubstr("embedding_0"));
   }
   EXPECT_EQ(session.parameter("embedding_0.weight").to_vector<float>(), before);
   feeds["ids"].data<std::int64_t>()[2] = -1;
-  EXPECT_THAT(error_of([&] { session.run(feeds, {model.score}); }),
+  EXPECT_THAT(error_of(ErrorKind::data, [&] { session.run(feeds, {model.score}); }),
               HasSubstr("index -1 at [1, 0]"));
 }
 
 class EmbeddingFolders : public testing::Test {
  protected:
-  EmbeddingFolders() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "trireme_XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~EmbeddingFolders() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  std::string folder_;
+  const data::TestDirectory directory_;
+  const std::string& folder_ = directory_.path();
 };
 
 struct Pupil {
@@ -234,8 +218,9 @@ TEST_F(EmbeddingFolders, ASavedModelNamesBadIdsToo) {
   pupil.trainer.save(folder_ + "/clicks",
                      {.inputs = {pupil.model.ids}, .outputs = {pupil.model.score}});
   Model model = load_model(folder_ + "/clicks");
-  const std::string error = error_of(
-      [&] { model.predict({{"ids", Tensor::from<std::int64_t>({1, 4}, {0, 1, 2, 3000})}}); });
+  const std::string error = error_of(ErrorKind::data, [&] {
+    model.predict({{"ids", Tensor::from<std::int64_t>({1, 4}, {0, 1, 2, 3000})}});
+  });
   EXPECT_THAT(error, HasSubstr("index 3000 at [0, 3] is outside [0, 3000)"));
 }
 

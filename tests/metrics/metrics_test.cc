@@ -273,17 +273,6 @@ TEST(Metrics, NumbersWithoutSpread) {
   EXPECT_TRUE(std::isnan(q.measured(2)["mean_average_precision"])) << "nothing is relevant";
 }
 
-template <class F>
-void fails(ErrorKind kind, const std::string& what, F f) {
-  try {
-    f();
-    ADD_FAILURE() << "nothing was thrown; expected " << what;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    EXPECT_THAT(error.what(), HasSubstr(what));
-  }
-}
-
 TEST(Metrics, WrongLabelsAndScoresAreTold) {
   const Tensor good = Tensor::from<float>({3}, {0, 1, 1});
   const Tensor labels = Tensor::from<float>({3}, {0, 1, 2});
