@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "../command.h"
+#include "data/needs_data_test.h"
 #include "session/metric_sum.h"
 #include "trireme/trireme.h"
 
@@ -380,15 +381,9 @@ TEST_F(Regression, OfPointsWrittenHere) {
 }
 
 TEST_F(Regression, OfAdultIncome) {
-  std::optional<data::Dataset> train, test;
-  try {
-    train = data::adult("train");
-    test = data::adult("test");
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::not_found) throw;
-    GTEST_SKIP() << error.what();
-  }
-  check(*train, *test, 6, 0.8);
+  NEEDS_DATA("adult/train");
+  NEEDS_DATA("adult/test");
+  check(data::adult("train"), data::adult("test"), 6, 0.8);
 }
 
 }  // namespace
