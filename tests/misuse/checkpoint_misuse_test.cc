@@ -118,9 +118,7 @@ TEST_F(CheckpointMisuse, TwoProcessesInOneRunFolder) {
 }
 
 TEST_F(CheckpointMisuse, AFullDiskLeavesTheEarlierOnes) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer maps a large file when it starts, which the limit forbids";
-#endif
+  NEEDS_FILE_SIZE_LIMIT();
   train_half();
   const std::string before = read(checkpoint(10, "parameters.safetensors"));
   // A limit on the size of files stands for a full disk.

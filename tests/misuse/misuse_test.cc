@@ -271,9 +271,7 @@ TEST_F(Misuse, NaNStopsTrainingAndNamesTheLayer) {
 }
 
 TEST_F(Misuse, AFullDiskLeavesTheEarlierModel) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer maps a large file when it starts, which the limit forbids";
-#endif
+  NEEDS_FILE_SIZE_LIMIT();
   train();
   const std::string before = model();
   // A limit on the size of files stands for a full disk: the same code path, without mounting one.
