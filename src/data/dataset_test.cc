@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/error_test.h"
+#include "data/counting_test.h"
 #include "data/order.h"
 #include "trireme/data.h"
 
@@ -14,16 +15,6 @@ namespace trireme::data {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
-
-Dataset counting(std::int64_t n) {
-  Ids ids(static_cast<std::size_t>(n));
-  std::iota(ids.begin(), ids.end(), 0);
-  std::vector<float> twice;
-  for (const std::int64_t id : ids) twice.insert(twice.end(), {id * 1.0f, id * 2.0f});
-  return from_tensors(
-      {{"id", Tensor::from<std::int64_t>({n}, ids)}, {"x", Tensor::from<float>({n, 2}, twice)}},
-      {"a", "b"});
-}
 
 Ids ids_of(const Batches& batches, std::int64_t epoch) {
   Ids ids;
