@@ -10,6 +10,7 @@
 #include "compiler/compile.h"
 #include "data/test_files.h"
 #include "ir/program.h"
+#include "trireme/models.h"
 #include "trireme/nn.h"
 #include "trireme/saved_model.h"
 #include "trireme/session.h"
@@ -174,6 +175,44 @@ TEST(Embeddings, NameIdsThatTheyDoNotHave) {
   feeds["ids"].data<std::int64_t>()[2] = -1;
   EXPECT_THAT(error_of(ErrorKind::data, [&] { session.run(feeds, {model.score}); }),
               HasSubstr("index -1 at [1, 0]"));
+}
+
+// A model of two fields of 200 ids each; what it makes of an id of each.
+std::vector<float> scores(DType dtype, const std::vector<std::int64_t>& a,
+                          const std::vector<std::int64_t>& b) {
+  Program program("fields");
+  const Value first = program.input("a", dtype, {batch}),
+              second = program.input("b", dtype, {batch});
+  const Value score =
+      models::wide_and_deep({{first, 200}, {second, 200}}, {}, {.crosses = {{0, 1}}});
+  Session session(program, {.threads = 1, .seed = 5});
+  Tensor weights(f32, {400 + 200 * 200, 1});
+  for (std::int64_t i = 0; i < weights.elements(); ++i) {
+    weights.data<float>()[i] = static_cast<float>(i);
+  }
+  session.set_parameter("wide_and_deep_0/embedding_0.weight", weights);
+  const auto column = [&](const std::vector<std::int64_t>& ids) {
+    return Tensor::from<std::int64_t>({static_cast<std::int64_t>(ids.size())}, ids).cast(dtype);
+  };
+  return session.run({{"a", column(a)}, {"b", column(b)}}, {score})[0].to_vector<float>();
+}
+
+TEST(Fields, NameIdsThatTheyDoNotHave) {
+  const std::string above =
+      error_of(ErrorKind::data, [] { scores(i64, {0, 199, 3}, {1, 2, 200}); });
+  EXPECT_THAT(above, HasSubstr("index 200 at [2] is outside [0, 200): there are 200 rows"));
+  EXPECT_THAT(above, HasSubstr("wide_and_deep_0/field_1"));
+  EXPECT_THAT(above, HasSubstr("embedding_test.cc"));
+  const std::string below = error_of(ErrorKind::data, [] { scores(i64, {0, -1}, {1, 2}); });
+  EXPECT_THAT(below, HasSubstr("index -1 at [1]"));
+  EXPECT_THAT(below, HasSubstr("wide_and_deep_0/field_0"));
+}
+
+// Joined and crossed ids are larger than those of a field.
+TEST(Fields, OfNarrowIdsDoNotOverflow) {
+  const std::vector<std::int64_t> a = {0, 199, 120}, b = {199, 3, 101};
+  EXPECT_EQ(scores(u8, a, b), scores(i64, a, b));
+  EXPECT_EQ(scores(i32, a, b), scores(i64, a, b));
 }
 
 class EmbeddingFolders : public testing::Test {

@@ -287,6 +287,22 @@ TEST(Deepfm, TakesManyIdsOfOneTable) {
   EXPECT_EQ(trainable(program), 5382 * 5 + 40 + 1);
 }
 
+TEST(Fields, AreCheckedOnceWhateverLooksThemUp) {
+  const auto checks = [](const Program& program) {
+    const std::string text = program.str(), op = "check_indices(";
+    int count = 0;
+    for (std::size_t at = 0; (at = text.find(op, at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  Table wide, fm, towers;
+  wide_and_deep({{wide.a, 3}, {wide.b, 4}}, wide.numbers, {.crosses = {{0, 1}}});
+  EXPECT_EQ(checks(wide.program), 2);
+  deepfm({{fm.a, 3}, {fm.b, 4}}, fm.numbers, {});
+  EXPECT_EQ(checks(fm.program), 2);
+  two_tower({towers.a, 3}, {towers.b, 4}, {});
+  EXPECT_EQ(checks(towers.program), 2);
+}
+
 TEST(TwoTower, FollowsItsFormula) {
   for (const bool towers : {false, true}) {
     Table t;
