@@ -137,6 +137,17 @@ Dataset Dataset::shuffle(std::uint64_t seed) const {
   return result;
 }
 
+Dataset Dataset::unshuffled() const {
+  Dataset result = *this;
+  result.seed_.reset();
+  if (rows_) {
+    auto rows = *rows_;
+    std::sort(rows.begin(), rows.end());
+    result.rows_ = std::make_shared<std::vector<std::int64_t>>(std::move(rows));
+  }
+  return result;
+}
+
 Dataset Dataset::selected(std::int64_t begin, std::int64_t end) const {
   const std::vector<std::int64_t> all = order(0);
   Dataset result = *this;

@@ -130,6 +130,18 @@ TEST(Dataset, MapChangesColumns) {
   EXPECT_THROW(counting(3).map([](Batch) { return Batch{{"x", Tensor(f32, {7})}}; }), Error);
 }
 
+TEST(Dataset, UnshuffledIsInTheOrderOfTheSource) {
+  const Dataset mixed = counting(50).shuffle(3);
+  Ids all(50);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(ids_of(mixed.unshuffled().batch(7), 4), all);
+  const Dataset part = mixed.take(20), kept = part.unshuffled();
+  EXPECT_NE(ids_of(part.batch(7), 1), ids_of(part.batch(7), 2));
+  EXPECT_EQ(ids_of(kept.batch(7), 1), sorted(ids_of(part.batch(7), 1)));
+  EXPECT_EQ(ids_of(kept.batch(7), 2), ids_of(kept.batch(7), 1));
+  EXPECT_EQ(kept.rows(0, 20).at("id").to_vector<std::int64_t>(), ids_of(kept.batch(7), 0));
+}
+
 TEST(Dataset, NamesTheNearestColumn) {
   EXPECT_THAT(error_of(ErrorKind::usage, [] { counting(3).column("ix"); }),
               testing::HasSubstr("did you mean"));
