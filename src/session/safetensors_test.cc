@@ -120,7 +120,9 @@ TEST(Safetensors, PythonReadsOurFile) {
   const char* named = std::getenv("TRIREME_SAFETENSORS_PYTHON");
   const std::string python = named != nullptr ? named : "python3";
   if (std::system((python + " -c 'import safetensors, numpy' 2>/dev/null").c_str()) != 0) {
-    GTEST_SKIP() << python << " has no packages safetensors and numpy";
+    GTEST_SKIP() << python
+                 << " has no packages safetensors and numpy, of which Debian 12 lacks the first;"
+                 << " TRIREME_SAFETENSORS_PYTHON may name an interpreter that has both";
   }
   const std::string stem = testing::TempDir() + "/safetensors_python";
   write_safetensors(stem + ".ours", sample());
