@@ -101,9 +101,9 @@ std::vector<IdField> checked(Model& model, const std::vector<IdField>& fields,
         name + " is no ids [batch] or [batch, n]", "an input of dtype i64");
     model.require(field.rows > 0, name + " has no rows",
                   "{.ids = ids, .rows = how many different ones there are}");
-    // Wide enough for the rows of all fields.
     const nn::Layer scope(field.ids, "field", "field_" + std::to_string(result.size()), where);
     const Value ids = check_indices(field.ids, {.size = field.rows});
+    // As i64, which is wide enough for the rows of all fields joined.
     result.push_back({cast(ids, {.dtype = i64}), field.rows});
   }
   return result;
