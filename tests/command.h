@@ -1,8 +1,8 @@
 #pragma once
 
-// For tests that run programs: a working folder of one's own, and what a command said.
+// For tests of the whole: a working folder of one's own, what a command said, what an Error said.
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +11,8 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+
+#include "base/error_test.h"
 
 namespace trireme::testing {
 
@@ -40,6 +42,21 @@ inline std::string read(const std::string& path) {
 inline void write(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
 }
+
+// `f` must throw an Error of this kind that says `what`.
+template <class F>
+void fails(ErrorKind kind, const std::string& what, F&& f) {
+  EXPECT_THAT(error_of(kind, f), ::testing::HasSubstr(what));
+}
+
+// For tests that run a program under `ulimit -f`. ThreadSanitizer maps a large file when it starts, so
+// a program built with it cannot start under the limit; the other builds run these tests.
+#ifdef __SANITIZE_THREAD__
+#define NEEDS_FILE_SIZE_LIMIT() \
+  GTEST_SKIP() << "ThreadSanitizer cannot start under a limit on the size of files"
+#else
+#define NEEDS_FILE_SIZE_LIMIT() static_cast<void>(0)
+#endif
 
 // A fresh folder, removed at the end.
 class InFolder : public ::testing::Test {

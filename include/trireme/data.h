@@ -72,6 +72,10 @@ class TRIREME_API Dataset {
   // the same on every machine.
   Dataset shuffle(std::uint64_t seed) const;
 
+  // The same examples, each epoch in the order of their source: after shuffle(), and after parts have
+  // been picked at random, shuffle(7).take(1000).unshuffled().
+  Dataset unshuffled() const;
+
   // The first n examples, or all but those. After shuffle(seed) they are picked at random, once:
   // shuffle(7).take(1000) and shuffle(7).skip(1000) share nothing and miss nothing.
   Dataset take(std::int64_t n) const;

@@ -27,6 +27,16 @@ PhiloxWords philox4x32_10(PhiloxWords c, std::array<std::uint32_t, 2> key) {
   return c;
 }
 
+std::array<std::uint32_t, 2> philox2x32(std::array<std::uint32_t, 2> c, std::uint32_t key,
+                                        int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const std::uint64_t p = std::uint64_t{kPhilox2Multiplier} * c[0];
+    c = {high(p) ^ key ^ c[1], low(p)};
+    key += kPhilox2KeyStep;
+  }
+  return c;
+}
+
 PhiloxWords random_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t position) {
   return philox4x32_10({low(position), high(position), low(stream), high(stream)},
                        {low(seed), high(seed)});
@@ -37,6 +47,11 @@ std::uint64_t seed_of_run(std::uint64_t seed, std::uint64_t run) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
+}
+
+std::uint32_t random_word(std::uint64_t seed, std::uint64_t stream, std::uint64_t position) {
+  const PhiloxWords keys = random_words(seed, stream, kPhiloxKeyPosition);
+  return philox2x32({low(position), high(position) ^ keys[1]}, keys[0], kPhilox2Rounds)[0];
 }
 
 double uniform_24(const PhiloxWords& words) { return (words[0] >> 8) * 0x1p-24; }

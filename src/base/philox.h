@@ -1,6 +1,6 @@
 #pragma once
 
-// Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel Random
+// Philox, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel Random
 // Numbers: As Easy as 1, 2, 3", SC 2011. A number depends on seed, stream and position alone, so it
 // is the same on every device and thread count. ops/philox.h has the same as kernel IR.
 
@@ -15,10 +15,20 @@ inline constexpr std::uint32_t kPhiloxMultiplier[2] = {0xD2511F53u, 0xCD9E8D57u}
 inline constexpr std::uint32_t kPhiloxKeyStep[2] = {0x9E3779B9u, 0xBB67AE85u};
 inline constexpr int kPhiloxRounds = 10;
 
+inline constexpr std::uint32_t kPhilox2Multiplier = 0xD256D193u;
+inline constexpr std::uint32_t kPhilox2KeyStep = 0x9E3779B9u;
+inline constexpr int kPhilox2Rounds = 7;  // the fewest that pass TestU01's BigCrush
+
 PhiloxWords philox4x32_10(PhiloxWords counter, std::array<std::uint32_t, 2> key);
+std::array<std::uint32_t, 2> philox2x32(std::array<std::uint32_t, 2> counter, std::uint32_t key,
+                                        int rounds);
 
 // The four words of one element: counter = (position, stream), key = seed, low halves first.
 PhiloxWords random_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t position);
+// One word of an element, for draws that need no more, at a third of the cost: the first of
+// philox2x32(position ^ (0, b), a), where a and b are random_words(seed, stream, 2^64 - 1)[0, 1].
+std::uint32_t random_word(std::uint64_t seed, std::uint64_t stream, std::uint64_t position);
+inline constexpr std::uint64_t kPhiloxKeyPosition = ~std::uint64_t{0};
 
 // Mixes a seed and the number of a run into the seed of that run (Steele et al., "Fast splittable
 // pseudorandom number generators", 2014: the finalizer of SplitMix).

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "data/random.h"
+#include "data/wrapped_source.h"
 #include "trireme/data.h"
 
 namespace trireme::data {
@@ -46,27 +47,20 @@ std::string picture_column(const char* who, const Dataset& dataset) {
   fail_usage(message);
 }
 
-class AugmentedSource : public Source {
+class AugmentedSource : public WrappedSource {
  public:
   AugmentedSource(std::shared_ptr<const Source> source, std::string column, Change change,
                   std::uint64_t stage)
-      : source_(std::move(source)),
+      : WrappedSource(std::move(source)),
         column_(std::move(column)),
         change_(std::move(change)),
-        stage_(stage),
-        columns_(source_->columns()) {
+        stage_(stage) {
     for (Column& c : columns_) {
       if (c.name != column_) continue;
       in_elements_ = c.shape[0] * c.shape[1] * c.shape[2];
       c.shape = {change_.result.channels, change_.result.height, change_.result.width};
     }
   }
-
-  std::int64_t size() const override { return source_->size(); }
-  const std::vector<Column>& columns() const override { return columns_; }
-  const std::vector<std::string>& class_names() const override { return source_->class_names(); }
-
-  Batch gather(std::span<const std::int64_t> rows) const override { return gather_epoch(rows, 0); }
 
   Batch gather_epoch(std::span<const std::int64_t> rows, std::int64_t epoch) const override {
     Batch batch = source_->gather_epoch(rows, epoch);
@@ -89,11 +83,9 @@ class AugmentedSource : public Source {
   }
 
  private:
-  std::shared_ptr<const Source> source_;
   std::string column_;
   Change change_;
   std::uint64_t stage_;
-  std::vector<Column> columns_;
   std::int64_t in_elements_ = 0;
 };
 

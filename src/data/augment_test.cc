@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
+#include "base/error_test.h"
 #include "trireme/data.h"
-#include "trireme/error.h"
 
 namespace trireme::data {
 namespace {
@@ -34,16 +34,6 @@ std::vector<std::int64_t> counting(std::int64_t n) {
   std::vector<std::int64_t> rows;
   for (std::int64_t i = 0; i < n; ++i) rows.push_back(i);
   return rows;
-}
-
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Augment, CropTakesEveryWindowEquallyOften) {

@@ -7,17 +7,11 @@
 #include <mutex>
 #include <thread>
 
-#include "trireme/data.h"
+#include "data/counting_test.h"
 #include "trireme/error.h"
 
 namespace trireme::data {
 namespace {
-
-Dataset counting(std::int64_t n) {
-  Tensor id(i64, {n});
-  for (std::int64_t i = 0; i < n; ++i) id.data<std::int64_t>()[i] = i;
-  return from_tensors({{"id", id}});
-}
 
 std::vector<std::int64_t> ids(const Batch& batch) {
   return batch.at("id").to_vector<std::int64_t>();

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "data/columns.h"
 #include "data/order.h"
+#include "data/wrapped_source.h"
 #include "trireme/data.h"
 
 namespace trireme::data {
@@ -62,11 +63,12 @@ class TensorSource : public Source {
   std::vector<Column> columns_;
 };
 
-class MappedSource : public Source {
+class MappedSource final : public WrappedSource {
  public:
   MappedSource(std::shared_ptr<const Source> source, std::function<Batch(Batch)> f)
-      : source_(std::move(source)), f_(std::move(f)) {
+      : WrappedSource(std::move(source)), f_(std::move(f)) {
     if (source_->size() == 0) fail_usage("map: the data set is empty");
+    columns_.clear();
     const std::int64_t first = 0;
     for (const auto& [name, tensor] : gather_epoch({&first, 1}, 0)) {
       const std::vector<std::int64_t>& shape = tensor.shape();
@@ -78,12 +80,6 @@ class MappedSource : public Source {
       }
     }
   }
-
-  std::int64_t size() const override { return source_->size(); }
-  const std::vector<Column>& columns() const override { return columns_; }
-  const std::vector<std::string>& class_names() const override { return source_->class_names(); }
-
-  Batch gather(std::span<const std::int64_t> rows) const override { return gather_epoch(rows, 0); }
 
   Batch gather_epoch(std::span<const std::int64_t> rows, std::int64_t epoch) const override {
     Batch batch = f_(source_->gather_epoch(rows, epoch));
@@ -97,9 +93,7 @@ class MappedSource : public Source {
   }
 
  private:
-  std::shared_ptr<const Source> source_;
   std::function<Batch(Batch)> f_;
-  std::vector<Column> columns_;
 };
 
 }  // namespace
@@ -140,6 +134,17 @@ const Column& Dataset::column(std::string_view name) const {
 Dataset Dataset::shuffle(std::uint64_t seed) const {
   Dataset result = *this;
   result.seed_ = seed;
+  return result;
+}
+
+Dataset Dataset::unshuffled() const {
+  Dataset result = *this;
+  result.seed_.reset();
+  if (rows_) {
+    auto rows = *rows_;
+    std::sort(rows.begin(), rows.end());
+    result.rows_ = std::make_shared<std::vector<std::int64_t>>(std::move(rows));
+  }
   return result;
 }
 

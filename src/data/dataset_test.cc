@@ -6,24 +6,15 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/error_test.h"
+#include "data/counting_test.h"
 #include "data/order.h"
 #include "trireme/data.h"
-#include "trireme/error.h"
 
 namespace trireme::data {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
-
-Dataset counting(std::int64_t n) {
-  Ids ids(static_cast<std::size_t>(n));
-  std::iota(ids.begin(), ids.end(), 0);
-  std::vector<float> twice;
-  for (const std::int64_t id : ids) twice.insert(twice.end(), {id * 1.0f, id * 2.0f});
-  return from_tensors(
-      {{"id", Tensor::from<std::int64_t>({n}, ids)}, {"x", Tensor::from<float>({n, 2}, twice)}},
-      {"a", "b"});
-}
 
 Ids ids_of(const Batches& batches, std::int64_t epoch) {
   Ids ids;
@@ -139,14 +130,21 @@ TEST(Dataset, MapChangesColumns) {
   EXPECT_THROW(counting(3).map([](Batch) { return Batch{{"x", Tensor(f32, {7})}}; }), Error);
 }
 
+TEST(Dataset, UnshuffledIsInTheOrderOfTheSource) {
+  const Dataset mixed = counting(50).shuffle(3);
+  Ids all(50);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(ids_of(mixed.unshuffled().batch(7), 4), all);
+  const Dataset part = mixed.take(20), kept = part.unshuffled();
+  EXPECT_NE(ids_of(part.batch(7), 1), ids_of(part.batch(7), 2));
+  EXPECT_EQ(ids_of(kept.batch(7), 1), sorted(ids_of(part.batch(7), 1)));
+  EXPECT_EQ(ids_of(kept.batch(7), 2), ids_of(kept.batch(7), 1));
+  EXPECT_EQ(kept.rows(0, 20).at("id").to_vector<std::int64_t>(), ids_of(kept.batch(7), 0));
+}
+
 TEST(Dataset, NamesTheNearestColumn) {
-  try {
-    counting(3).column("ix");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_THAT(error.what(), testing::HasSubstr("did you mean"));
-  }
+  EXPECT_THAT(error_of(ErrorKind::usage, [] { counting(3).column("ix"); }),
+              testing::HasSubstr("did you mean"));
   EXPECT_THROW(counting(3).rows(1, 4), Error);
   EXPECT_THROW(from_tensors({{"a", Tensor(f32, {2})}, {"b", Tensor(f32, {3})}}), Error);
 }

@@ -1,11 +1,13 @@
 // Packs of JPEG pictures: what is damaged is refused with its record and byte.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <turbojpeg.h>
 
+#include <algorithm>
+
+#include "base/error_test.h"
 #include "data/image_pack.h"
+#include "data/jpeg_test.h"
 #include "data/test_files.h"
-#include "trireme/error.h"
 #include "trireme/image.h"
 
 namespace trireme::data {
@@ -13,18 +15,11 @@ namespace {
 
 using testing::HasSubstr;
 
+// A picture of one shade of grey.
 std::string jpeg(int width, int height, int shade) {
-  std::vector<unsigned char> pixels(static_cast<std::size_t>(width * height) * 3,
-                                    static_cast<unsigned char>(shade));
-  tjhandle encoder = tjInitCompress();
-  unsigned char* packed = nullptr;
-  unsigned long size = 0;
-  tjCompress2(encoder, pixels.data(), width, 0, height, TJPF_RGB, &packed, &size, TJSAMP_444, 95,
-              0);
-  std::string result(reinterpret_cast<char*>(packed), size);
-  tjFree(packed);
-  tjDestroy(encoder);
-  return result;
+  Tensor image(u8, {height, width, 3});
+  std::fill_n(image.data<std::uint8_t>(), image.elements(), static_cast<std::uint8_t>(shade));
+  return data::jpeg(image);
 }
 
 std::string record(int label, const std::string& picture) {
@@ -37,14 +32,8 @@ Dataset open_pack(const std::string& bytes) {
   return image_pack_dataset(parse_image_pack(Blob::own(bytes), "pack.rec", 3), 32, {"a", "b", "c"});
 }
 
-std::string error_of(const std::string& bytes) {
-  try {
-    open_pack(bytes).all();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::data);
-    return error.what();
-  }
-  return "no error";
+std::string damage(const std::string& bytes) {
+  return error_of(ErrorKind::data, [&] { open_pack(bytes).all(); });
 }
 
 TEST(ImagePack, GivesPlanesAndLabels) {
@@ -62,15 +51,14 @@ TEST(ImagePack, GivesPlanesAndLabels) {
 TEST(ImagePack, NamesRecordAndByteOfDamage) {
   const std::string good = record(1, jpeg(32, 32, 100));
   const std::string second = "record 1 at byte " + std::to_string(good.size());
-  EXPECT_THAT(error_of(""), HasSubstr("pack.rec: the file has no records"));
-  EXPECT_THAT(error_of(good + "\x01\x02"), HasSubstr(second + ": cut short: 2 bytes"));
-  EXPECT_THAT(error_of(good + good.substr(0, good.size() - 1)), HasSubstr("but "));
-  EXPECT_THAT(error_of(good + record(3, jpeg(32, 32, 1))),
+  EXPECT_THAT(damage(""), HasSubstr("pack.rec: the file has no records"));
+  EXPECT_THAT(damage(good + "\x01\x02"), HasSubstr(second + ": cut short: 2 bytes"));
+  EXPECT_THAT(damage(good + good.substr(0, good.size() - 1)), HasSubstr("but "));
+  EXPECT_THAT(damage(good + record(3, jpeg(32, 32, 1))),
               HasSubstr(second + ": label 3, labels are 0 to 2"));
-  EXPECT_THAT(error_of(good + record(2, jpeg(31, 32, 1))), HasSubstr("has 31 x 32 pixels"));
-  EXPECT_THAT(error_of(good + record(2, "no picture")), HasSubstr(second));
-  EXPECT_THAT(error_of(good + record(2, jpeg(32, 32, 9).substr(0, 400))),
-              HasSubstr("damaged JPEG"));
+  EXPECT_THAT(damage(good + record(2, jpeg(31, 32, 1))), HasSubstr("has 31 x 32 pixels"));
+  EXPECT_THAT(damage(good + record(2, "no picture")), HasSubstr(second));
+  EXPECT_THAT(damage(good + record(2, jpeg(32, 32, 9).substr(0, 400))), HasSubstr("damaged JPEG"));
 }
 
 }  // namespace

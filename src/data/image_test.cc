@@ -2,18 +2,19 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <turbojpeg.h>
 
 #include <cmath>
 
+#include "base/error_test.h"
 #include "base/file.h"
 #include "data/font.h"
+#include "data/jpeg_test.h"
 #include "data/test_files.h"
-#include "trireme/error.h"
 
 namespace trireme::image {
 namespace {
 
+using data::jpeg;
 using testing::HasSubstr;
 
 // A smooth picture, so that JPEG keeps it nearly as it is.
@@ -30,21 +31,6 @@ Tensor slope(std::int64_t height, std::int64_t width, std::int64_t channels) {
   return image;
 }
 
-std::string jpeg(const Tensor& image) {
-  tjhandle encoder = tjInitCompress();
-  unsigned char* bytes = nullptr;
-  unsigned long size = 0;  // NOLINT: libturbojpeg's type
-  const bool colour = image.dim(2) == 3;
-  EXPECT_EQ(tjCompress2(encoder, image.data<std::uint8_t>(), static_cast<int>(image.dim(1)), 0,
-                        static_cast<int>(image.dim(0)), colour ? TJPF_RGB : TJPF_GRAY, &bytes,
-                        &size, colour ? TJSAMP_444 : TJSAMP_GRAY, 98, 0),
-            0);
-  std::string result(reinterpret_cast<char*>(bytes), size);
-  tjFree(bytes);
-  tjDestroy(encoder);
-  return result;
-}
-
 double largest_difference(const Tensor& a, const Tensor& b) {
   EXPECT_EQ(a.shape(), b.shape());
   double largest = 0;
@@ -53,17 +39,6 @@ double largest_difference(const Tensor& a, const Tensor& b) {
         std::max(largest, std::abs(1.0 * a.data<std::uint8_t>()[i] - b.data<std::uint8_t>()[i]));
   }
   return largest;
-}
-
-template <class F>
-std::string error_of(ErrorKind kind, F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind);
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Image, PngKeepsEveryPixel) {

@@ -6,32 +6,23 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
 
+#include "base/error_test.h"
+#include "data/needs_data_test.h"
 #include "data/test_files.h"
 #include "trireme/data.h"
-#include "trireme/error.h"
 
 namespace trireme::data {
 namespace {
 
-// Empty, with the reason in *reason, if the files are not on this machine.
-std::optional<Dataset> load(std::string_view name, std::string* reason) {
+class Known : public testing::Test {
+ protected:
   // Tests run in the build directory; the data may lie beside the source.
-  if (const char* source = std::getenv("TRIREME_SOURCE_DIR")) std::filesystem::current_path(source);
-  try {
-    return open(name);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::not_found) throw;
-    *reason = error.what();
-    return std::nullopt;
+  Known() {
+    const char* source = std::getenv("TRIREME_SOURCE_DIR");
+    if (source != nullptr) std::filesystem::current_path(source);
   }
-}
-
-#define LOAD_OR_SKIP(variable, name)                                      \
-  std::string variable##_reason;                                          \
-  const std::optional<Dataset> variable = load(name, &variable##_reason); \
-  if (!variable) GTEST_SKIP() << variable##_reason
+};
 
 void expect_ten_classes(const Dataset& data, std::int64_t size, bool balanced) {
   EXPECT_EQ(data.size(), size);
@@ -61,34 +52,37 @@ double mean_pixel(const Dataset& data) {
   return sum / count;
 }
 
-TEST(Known, FashionMnist) {
-  LOAD_OR_SKIP(train, "fashion_mnist/train");
-  LOAD_OR_SKIP(test, "fashion_mnist/test");
-  expect_ten_classes(*train, 60000, true);
-  expect_ten_classes(*test, 10000, true);
-  EXPECT_NEAR(mean_pixel(*train), 0.2860, 5e-5);
-  EXPECT_EQ(test->class_names()[9], "Ankle boot");
-  EXPECT_EQ(test->rows(0, 1).at("label").to_vector<std::int64_t>()[0], 9);
+TEST_F(Known, FashionMnist) {
+  NEEDS_DATA("fashion_mnist/train");
+  NEEDS_DATA("fashion_mnist/test");
+  const Dataset train = open("fashion_mnist/train"), test = open("fashion_mnist/test");
+  expect_ten_classes(train, 60000, true);
+  expect_ten_classes(test, 10000, true);
+  EXPECT_NEAR(mean_pixel(train), 0.2860, 5e-5);
+  EXPECT_EQ(test.class_names()[9], "Ankle boot");
+  EXPECT_EQ(test.rows(0, 1).at("label").to_vector<std::int64_t>()[0], 9);
 }
 
-TEST(Known, Mnist) {
-  LOAD_OR_SKIP(train, "mnist/train");
-  LOAD_OR_SKIP(test, "mnist/test");
-  expect_ten_classes(*train, 60000, false);
-  expect_ten_classes(*test, 10000, false);
-  EXPECT_NEAR(mean_pixel(*train), 0.1307, 5e-5);
+TEST_F(Known, Mnist) {
+  NEEDS_DATA("mnist/train");
+  NEEDS_DATA("mnist/test");
+  const Dataset train = open("mnist/train"), test = open("mnist/test");
+  expect_ten_classes(train, 60000, false);
+  expect_ten_classes(test, 10000, false);
+  EXPECT_NEAR(mean_pixel(train), 0.1307, 5e-5);
 }
 
-TEST(Known, Cifar10) {
-  LOAD_OR_SKIP(train, "cifar10/train");
-  LOAD_OR_SKIP(test, "cifar10/test");
-  EXPECT_EQ(train->size(), 50000);
-  EXPECT_EQ(test->size(), 10000);
-  EXPECT_EQ(test->column("image").shape, (std::vector<std::int64_t>{3, 32, 32}));
-  EXPECT_EQ(test->class_names()[6], "frog");
+TEST_F(Known, Cifar10) {
+  NEEDS_DATA("cifar10/train");
+  NEEDS_DATA("cifar10/test");
+  const Dataset train = open("cifar10/train"), test = open("cifar10/test");
+  EXPECT_EQ(train.size(), 50000);
+  EXPECT_EQ(test.size(), 10000);
+  EXPECT_EQ(test.column("image").shape, (std::vector<std::int64_t>{3, 32, 32}));
+  EXPECT_EQ(test.class_names()[6], "frog");
   std::vector<std::int64_t> counts(10);
   double sum[3] = {};
-  for (const Batch& batch : test->batch(1000).epoch(0)) {
+  for (const Batch& batch : test.batch(1000).epoch(0)) {
     for (const std::int64_t label : batch.at("label").to_vector<std::int64_t>()) {
       ++counts.at(static_cast<std::size_t>(label));
     }
@@ -119,16 +113,17 @@ void expect_standardised(const Dataset& data, std::int64_t numbers) {
   }
 }
 
-TEST(Known, CaliforniaHousing) {
-  LOAD_OR_SKIP(train, "california_housing/train");
-  LOAD_OR_SKIP(test, "california_housing/test");
-  EXPECT_EQ(train->size(), 16512);
-  EXPECT_EQ(test->size(), 4128);
-  EXPECT_EQ(train->column("features").shape, std::vector<std::int64_t>{13});
-  EXPECT_EQ(train->column("target").shape, std::vector<std::int64_t>{1});
-  expect_standardised(*train, 8);
+TEST_F(Known, CaliforniaHousing) {
+  NEEDS_DATA("california_housing/train");
+  NEEDS_DATA("california_housing/test");
+  const Dataset train = open("california_housing/train"), test = open("california_housing/test");
+  EXPECT_EQ(train.size(), 16512);
+  EXPECT_EQ(test.size(), 4128);
+  EXPECT_EQ(train.column("features").shape, std::vector<std::int64_t>{13});
+  EXPECT_EQ(train.column("target").shape, std::vector<std::int64_t>{1});
+  expect_standardised(train, 8);
   double sum = 0;
-  for (const Dataset& part : {*train, *test}) {
+  for (const Dataset& part : {train, test}) {
     const Batch all = part.all();
     for (std::int64_t i = 0; i < part.size(); ++i) {
       sum += all.at("target").data<float>()[i];
@@ -140,51 +135,54 @@ TEST(Known, CaliforniaHousing) {
   EXPECT_NEAR(sum / 20640, 2.068558, 1e-5);  // the published mean price
 }
 
-TEST(Known, BostonHousing) {
-  LOAD_OR_SKIP(train, "boston_housing/train");
-  EXPECT_EQ(train->size(), 404);
-  EXPECT_EQ(train->column("features").shape, std::vector<std::int64_t>{13});
-  expect_standardised(*train, 13);
+TEST_F(Known, BostonHousing) {
+  NEEDS_DATA("boston_housing/train");
+  const Dataset train = open("boston_housing/train");
+  EXPECT_EQ(train.size(), 404);
+  EXPECT_EQ(train.column("features").shape, std::vector<std::int64_t>{13});
+  expect_standardised(train, 13);
 }
 
-TEST(Known, Adult) {
-  LOAD_OR_SKIP(train, "adult/train");
-  LOAD_OR_SKIP(test, "adult/test");
-  EXPECT_EQ(train->size(), 32561);  // the published numbers
-  EXPECT_EQ(test->size(), 16281);
-  EXPECT_EQ(train->column("features").shape, std::vector<std::int64_t>{6});
-  expect_standardised(*train, 6);
+TEST_F(Known, Adult) {
+  NEEDS_DATA("adult/train");
+  NEEDS_DATA("adult/test");
+  const Dataset train = open("adult/train"), test = open("adult/test");
+  EXPECT_EQ(train.size(), 32561);  // the published numbers
+  EXPECT_EQ(test.size(), 16281);
+  EXPECT_EQ(train.column("features").shape, std::vector<std::int64_t>{6});
+  expect_standardised(train, 6);
   const auto share = [](const Dataset& data) {
     double sum = 0;
     for (const float value : data.all().at("target").to_vector<float>()) sum += value;
     return sum / static_cast<double>(data.size());
   };
-  EXPECT_NEAR(share(*train), 7841 / 32561.0, 1e-9);
-  EXPECT_NEAR(share(*test), 3846 / 16281.0, 1e-9);
-  const Column& workclass = train->column("workclass");
+  EXPECT_NEAR(share(train), 7841 / 32561.0, 1e-9);
+  EXPECT_NEAR(share(test), 3846 / 16281.0, 1e-9);
+  const Column& workclass = train.column("workclass");
   EXPECT_EQ(workclass.ids, 9);  // eight words and the missing one
-  EXPECT_EQ(train->column("native_country").ids, 42);
-  EXPECT_EQ(test->column("native_country").words, train->column("native_country").words);
-  const Batch first = train->rows(0, 1);
+  EXPECT_EQ(train.column("native_country").ids, 42);
+  EXPECT_EQ(test.column("native_country").words, train.column("native_country").words);
+  const Batch first = train.rows(0, 1);
   const auto id = static_cast<std::size_t>(first.at("workclass").data<std::int64_t>()[0]);
   EXPECT_EQ(workclass.words[id], "State-gov");
   std::int64_t missing = 0;
-  for (const std::int64_t value : train->all().at("workclass").to_vector<std::int64_t>()) {
+  for (const std::int64_t value : train.all().at("workclass").to_vector<std::int64_t>()) {
     missing += value == 0 ? 1 : 0;
   }
   EXPECT_EQ(missing, 1836);
 }
 
-TEST(Known, Movielens) {
-  LOAD_OR_SKIP(train, "movielens/train");
-  LOAD_OR_SKIP(test, "movielens/test");
-  EXPECT_EQ(test->size(), 10083);
-  EXPECT_EQ(train->size() + test->size(), 100836);
-  EXPECT_EQ(train->column("user").ids, 610);
-  EXPECT_EQ(train->column("item").ids, 9724);
+TEST_F(Known, Movielens) {
+  NEEDS_DATA("movielens/train");
+  NEEDS_DATA("movielens/test");
+  const Dataset train = open("movielens/train"), test = open("movielens/test");
+  EXPECT_EQ(test.size(), 10083);
+  EXPECT_EQ(train.size() + test.size(), 100836);
+  EXPECT_EQ(train.column("user").ids, 610);
+  EXPECT_EQ(train.column("item").ids, 9724);
   double sum = 0;
   std::vector<bool> seen(9724);
-  for (const Dataset& part : {*train, *test}) {
+  for (const Dataset& part : {train, test}) {
     const Batch all = part.all();
     for (const float value : all.at("rating").to_vector<float>()) {
       EXPECT_TRUE(value >= 0.5f && value <= 5.0f);
@@ -196,16 +194,17 @@ TEST(Known, Movielens) {
   }
   EXPECT_NEAR(sum / 100836, 3.501557, 1e-6);  // the published mean
   EXPECT_EQ(std::count(seen.begin(), seen.end(), true), 9724);
-  EXPECT_EQ(movielens("test").all().at("user").str(), test->all().at("user").str());
+  EXPECT_EQ(movielens("test").all().at("user").str(), test.all().at("user").str());
 }
 
-TEST(Known, Frappe) {
-  LOAD_OR_SKIP(train, "frappe/train");
-  LOAD_OR_SKIP(test, "frappe/test");
-  EXPECT_EQ(train->size(), 57722);
-  EXPECT_EQ(test->size(), 28860);
-  EXPECT_EQ(train->column("ids").ids, 5382);
-  const Batch row = test->rows(0, 1);
+TEST_F(Known, Frappe) {
+  NEEDS_DATA("frappe/train");
+  NEEDS_DATA("frappe/test");
+  const Dataset train = open("frappe/train"), test = open("frappe/test");
+  EXPECT_EQ(train.size(), 57722);
+  EXPECT_EQ(test.size(), 28860);
+  EXPECT_EQ(train.column("ids").ids, 5382);
+  const Batch row = test.rows(0, 1);
   EXPECT_TRUE(equal(row.at("ids"),
                     Tensor::from<std::int64_t>(
                         {1, 10}, {204, 4798, 5041, 5046, 5053, 5055, 5058, 5060, 5073, 5183})));
@@ -213,24 +212,16 @@ TEST(Known, Frappe) {
   EXPECT_EQ(row.at("values").data<float>()[9], 1);
 }
 
-TEST(Known, SaysHowToGetWhatIsMissing) {
+TEST_F(Known, SaysHowToGetWhatIsMissing) {
   const TestDirectory directory;
-  try {
-    fashion_mnist("train", {.directory = directory.path()});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::not_found);
-    EXPECT_THAT(error.what(), testing::HasSubstr("apt-get install dataset-fashion-mnist"));
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-  }
+  const std::string error = error_of(
+      ErrorKind::not_found, [&] { fashion_mnist("train", {.directory = directory.path()}); });
+  EXPECT_THAT(error, testing::HasSubstr("apt-get install dataset-fashion-mnist"));
+  EXPECT_EQ(error.find('\n'), std::string::npos);
   EXPECT_THROW(fashion_mnist("validation"), Error);
   EXPECT_THROW(open("fashion_mnist"), Error);
-  try {
-    open("fashion_mist/train");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("did you mean \"fashion_mnist\"?"));
-  }
+  EXPECT_THAT(error_of([] { open("fashion_mist/train"); }),
+              testing::HasSubstr("did you mean \"fashion_mnist\"?"));
 }
 
 }  // namespace

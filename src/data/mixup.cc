@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "data/random.h"
+#include "data/wrapped_source.h"
 #include "trireme/data.h"
 
 namespace trireme::data {
@@ -31,25 +32,15 @@ double beta_draw(double alpha, ExampleRandom& random) {
   return 1 / (1 + std::exp(b - a));
 }
 
-class MixupSource : public Source {
+class MixupSource : public WrappedSource {
  public:
   MixupSource(std::shared_ptr<const Source> source, std::int64_t classes,
               const MixupOptions& options, std::uint64_t stage)
-      : source_(std::move(source)),
-        classes_(classes),
-        options_(options),
-        stage_(stage),
-        columns_(source_->columns()) {
+      : WrappedSource(std::move(source)), classes_(classes), options_(options), stage_(stage) {
     for (Column& column : columns_) {
       if (column.dtype == DType::i64) column = {column.name, DType::f32, {classes}};
     }
   }
-
-  std::int64_t size() const override { return source_->size(); }
-  const std::vector<Column>& columns() const override { return columns_; }
-  const std::vector<std::string>& class_names() const override { return source_->class_names(); }
-
-  Batch gather(std::span<const std::int64_t> rows) const override { return gather_epoch(rows, 0); }
 
   Batch gather_epoch(std::span<const std::int64_t> rows, std::int64_t epoch) const override {
     Batch batch = source_->gather_epoch(rows, epoch);
@@ -95,11 +86,9 @@ class MixupSource : public Source {
     return result;
   }
 
-  std::shared_ptr<const Source> source_;
   std::int64_t classes_;
   MixupOptions options_;
   std::uint64_t stage_;
-  std::vector<Column> columns_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "base/error_test.h"
 #include "base/file.h"
 #include "data/blob.h"
 #include "data/csv.h"
@@ -13,22 +14,11 @@
 #include "data/libsvm.h"
 #include "data/table.h"
 #include "data/test_files.h"
-#include "trireme/error.h"
 
 namespace trireme::data {
 namespace {
 
 using testing::HasSubstr;
-
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::string bytes(std::initializer_list<int> values) {
   std::string text;

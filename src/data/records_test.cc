@@ -4,27 +4,16 @@
 
 #include <filesystem>
 
+#include "base/error_test.h"
 #include "base/file.h"
 #include "data/records.h"
 #include "data/test_files.h"
-#include "trireme/error.h"
 #include "trireme/image.h"
 
 namespace trireme::data {
 namespace {
 
 using testing::HasSubstr;
-
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    EXPECT_NE(error.kind(), ErrorKind::internal);
-    return error.what();
-  }
-  return "no error";
-}
 
 Dataset sample() {
   return from_tensors(

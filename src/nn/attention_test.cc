@@ -96,17 +96,6 @@ TEST(Attention, NamesItsParameters) {
   EXPECT_EQ(program.find("block/feed_forward_in.weight").shape(), (Shape{8, 32}));
 }
 
-template <class F>
-std::string refusal(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage);
-    return error.what();
-  }
-  return "nothing was refused";
-}
-
 TEST(Attention, MistakesNameLayerAndLine) {
   Program program;
   const Value x = sequence(program, "x", 5, 8), image = program.input("i", f64, {batch, 3, 8, 8});

@@ -1,8 +1,9 @@
+#include "nn/embedding.h"
+
 #include <cmath>
 #include <string>
 
 #include "nn/layer.h"
-#include "trireme/nn.h"
 
 namespace trireme::nn {
 namespace {
@@ -28,23 +29,33 @@ void check(Layer& layer, const Value& ids, const EmbeddingOptions& options) {
                                                             std::to_string(options.rows) + ")");
 }
 
+// Rows of a new table by ids that are all in [0, rows).
+Value look_up(Layer& layer, const Value& ids, const EmbeddingOptions& options) {
+  const Value weight = layer.parameter("weight", f32, {options.rows, options.width},
+                                       table_init(options), true, options.weight_settings);
+  if (!options.padding_row) {
+    return gather(weight, ids, {.sparse_gradient = options.sparse_gradient});
+  }
+  const Value is_padding = equal(ids, static_cast<double>(*options.padding_row));
+  // In a list of rows -1 names none, so that padding is not even summed up.
+  const Value named =
+      !options.sparse_gradient ? ids : select(is_padding, -1.0, cast(ids, {.dtype = i64}));
+  const Value rows = gather(weight, named, {.sparse_gradient = options.sparse_gradient});
+  return select(spread(is_padding, rows, axes_but(ids.rank(), rows.rank())), 0.0, rows);
+}
+
 }  // namespace
 
 Value embedding(const Value& ids, EmbeddingOptions options, SourceLocation where) {
   Layer layer(ids, "embedding", options.name, where);
   check(layer, ids, options);
-  const Value weight = layer.parameter("weight", f32, {options.rows, options.width},
-                                       table_init(options), true, options.weight_settings);
-  const Value checked = check_indices(ids, {.size = options.rows});
-  if (!options.padding_row) {
-    return gather(weight, checked, {.sparse_gradient = options.sparse_gradient});
-  }
-  const Value is_padding = equal(ids, static_cast<double>(*options.padding_row));
-  // In a list of rows -1 names none, so that padding is not even summed up.
-  const Value named =
-      !options.sparse_gradient ? checked : select(is_padding, -1.0, cast(checked, {.dtype = i64}));
-  const Value rows = gather(weight, named, {.sparse_gradient = options.sparse_gradient});
-  return select(spread(is_padding, rows, axes_but(ids.rank(), rows.rank())), 0.0, rows);
+  return look_up(layer, check_indices(ids, {.size = options.rows}), options);
+}
+
+Value embedding_of_checked(const Value& ids, EmbeddingOptions options, SourceLocation where) {
+  Layer layer(ids, "embedding", options.name, where);
+  check(layer, ids, options);
+  return look_up(layer, ids, options);
 }
 
 }  // namespace trireme::nn

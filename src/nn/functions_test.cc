@@ -29,14 +29,7 @@ void expect_refused(const Shape& shape, const std::function<void(const Value&)>&
                     const std::string& message, DType dtype = f32) {
   Program program;
   const Value x = program.input("x", dtype, shape);
-  try {
-    function(x);
-    ADD_FAILURE() << message;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_THAT(error.what(), HasSubstr(message));
-    EXPECT_THAT(error.what(), HasSubstr("functions_test.cc:"));
-  }
+  EXPECT_THAT(refusal_here([&] { function(x); }), HasSubstr(message));
 }
 
 TEST(Functions, TakeSymbolicSizes) {

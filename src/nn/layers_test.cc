@@ -72,14 +72,7 @@ TEST(Linear, MultipliesAddsAndNames) {
 TEST(Linear, MistakesNameLayerAndLine) {
   Program program;
   const Value x = program.input("x", f32, {batch});
-  try {
-    linear(x, {.units = 2});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_THAT(error.what(), HasSubstr("linear_0"));
-    EXPECT_THAT(error.what(), HasSubstr("layers_test.cc:"));
-  }
+  EXPECT_THAT(refusal_here([&] { linear(x, {.units = 2}); }), HasSubstr("linear_0"));
   EXPECT_EQ(program.ir().location_override, nullptr);
   EXPECT_EQ(program.ir().layer, "");
 }

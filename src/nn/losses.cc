@@ -57,6 +57,24 @@ void require_labels(const char* what, const Value& logits, const Value& label) {
       label.rank() == rank ? "reshape the labels to " + str(expected) : "", logits);
 }
 
+std::int64_t require_table(Layer& layer, const Value& hidden, const Value& label,
+                           const Value& weight, const Value& bias, const RowNames& rows) {
+  const auto text = [](const Value& x) { return x ? x.str() : std::string("empty"); };
+  layer.require(hidden.rank() == 2 && is_float(hidden.dtype()),
+                "hidden must be floats [batch, width]");
+  layer.require(label.dtype() == DType::i64 && label.shape() == Shape{hidden.dim(0)},
+                "the labels must be i64" + str({hidden.dim(0)}) + ", but are " + label.str());
+  layer.require(weight && weight.rank() == 2 && weight.dim(1) == hidden.dim(1) &&
+                    weight.dtype() == hidden.dtype() && weight.dim(0).is_constant(),
+                std::string("the table of ") + rows.table + " must be " +
+                    std::string(name_of(hidden.dtype())) + "[" + rows.axis + ", " +
+                    hidden.dim(1).str() + "], but is " + text(weight));
+  layer.require(
+      !bias || (bias.shape() == Shape{weight.dim(0)} && bias.dtype() == hidden.dtype()),
+      "the bias needs a number for each row of " + weight.str() + ", but is " + text(bias));
+  return weight.dim(0).constant();
+}
+
 void require_option(bool holds, const char* what, const std::string& message, const Value& x) {
   if (!holds) fail_layer(what, message, "", x);
 }

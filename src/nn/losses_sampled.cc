@@ -25,19 +25,8 @@ std::int64_t stream_of(const std::string& name) {
 
 Table checked_table(Layer& layer, const Value& hidden, const Value& label, const Value& weight,
                     const Value& bias) {
-  layer.require(hidden.rank() == 2 && is_float(hidden.dtype()),
-                "hidden must be floats [batch, width]");
-  layer.require(label.dtype() == DType::i64 && label.shape() == Shape{hidden.dim(0)},
-                "the labels must be i64" + str({hidden.dim(0)}) + ", but are " + label.str());
-  layer.require(weight && weight.rank() == 2 && weight.dim(1) == hidden.dim(1) &&
-                    weight.dtype() == hidden.dtype() && weight.dim(0).is_constant(),
-                "the table of classes must be " + std::string(name_of(hidden.dtype())) +
-                    "[classes, " + hidden.dim(1).str() + "], but is " +
-                    (weight ? weight.str() : "empty"));
-  layer.require(!bias || (bias.shape() == Shape{weight.dim(0)} && bias.dtype() == hidden.dtype()),
-                "the bias needs a number for each row of " + weight.str() + ", but is " +
-                    (bias ? bias.str() : "empty"));
-  const std::int64_t classes = weight.dim(0).constant();
+  const std::int64_t classes =
+      require_table(layer, hidden, label, weight, bias, {"classes", "classes"});
   layer.require(classes >= 2, "there must be two classes or more");
   return {weight, bias, classes};
 }

@@ -84,17 +84,6 @@ TEST(Losses, EqualVectorsAndEmptySetsHaveASlope) {
   EXPECT_EQ(gradient(program, kl, a, certain), (std::vector<double>{0, -1}));
 }
 
-template <class F>
-std::string refusal(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage);
-    return error.what();
-  }
-  return "nothing was refused";
-}
-
 TEST(Losses, RefuseWhatDoesNotFit) {
   Program program;
   const Value x = program.input("x", f32, {batch, 3}), t = program.input("t", f32, {batch});

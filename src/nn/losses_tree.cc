@@ -44,23 +44,6 @@ Way table_way(Layer& layer, const Value& label, const HierarchicalSoftmaxOptions
   return {gather(options.path, label), gather(options.code, label)};
 }
 
-void check(Layer& layer, const Value& hidden, const Value& label, const Value& weight,
-           const Value& bias) {
-  layer.require(hidden.rank() == 2 && is_float(hidden.dtype()),
-                "hidden must be floats [batch, width]");
-  layer.require(label.dtype() == DType::i64 && label.shape() == Shape{hidden.dim(0)},
-                "the labels must be i64" + str({hidden.dim(0)}) + ", but are " + label.str());
-  layer.require(weight && weight.rank() == 2 && weight.dim(1) == hidden.dim(1) &&
-                    weight.dtype() == hidden.dtype() && weight.dim(0).is_constant() &&
-                    weight.dim(0).constant() >= 1,
-                "the table of inner nodes must be " + std::string(name_of(hidden.dtype())) +
-                    "[nodes, " + hidden.dim(1).str() + "], but is " +
-                    (weight ? weight.str() : "empty"));
-  layer.require(!bias || (bias.shape() == Shape{weight.dim(0)} && bias.dtype() == hidden.dtype()),
-                "the bias needs a number for each row of " + weight.str() + ", but is " +
-                    (bias ? bias.str() : "empty"));
-}
-
 }  // namespace
 
 // -log sigmoid(z) for branch 1 and -log sigmoid(-z) for branch 0 are softplus(z) - branch z.
@@ -68,12 +51,14 @@ Value hierarchical_softmax(const Value& hidden, const Value& label, const Value&
                            const Value& bias, HierarchicalSoftmaxOptions options,
                            SourceLocation where) {
   Layer layer(hidden, "hierarchical_softmax", "", where);
-  check(layer, hidden, label, weight, bias);
+  const std::int64_t nodes =
+      require_table(layer, hidden, label, weight, bias, {"inner nodes", "nodes"});
+  layer.require(nodes >= 1, "there must be an inner node or more");
   const Way way = options.path || options.code ? table_way(layer, label, options)
-                                               : complete_way(label, weight.dim(0).constant() + 1);
-  const Value nodes = maximum(way.path, 0.0);
-  Value z = sum(gather(weight, nodes) * unsqueeze(hidden, 1), {.axes = {2}});
-  if (bias) z = z + gather(bias, nodes);
+                                               : complete_way(label, nodes + 1);
+  const Value passed = maximum(way.path, 0.0);
+  Value z = sum(gather(weight, passed) * unsqueeze(hidden, 1), {.axes = {2}});
+  if (bias) z = z + gather(bias, passed);
   const Value terms = softplus(z, where) - cast(way.code, {.dtype = z.dtype()}) * z;
   return sum(select(0.0 <= way.path, terms, 0.0), {.axes = {1}});
 }

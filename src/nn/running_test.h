@@ -1,11 +1,14 @@
 #pragma once
 
-// Runs small Programs of layers by the reference loops of the ops.
+// Runs small Programs of layers by the reference loops of the ops, and hears what they refuse.
+
+#include <gmock/gmock.h>
 
 #include <initializer_list>
 #include <string>
 #include <vector>
 
+#include "base/error_test.h"
 #include "nn/initialize.h"
 #include "ops/reference.h"
 #include "trireme/nn.h"
@@ -42,6 +45,20 @@ inline ops::RefTensor run(const Program& program, const Value& wanted,
                           const ops::RefTensors& inputs, ops::RefTensors& parameters,
                           bool training = false) {
   return ops::evaluate(program.ir(), inputs, parameters, {wanted.get()}, {.training = training})[0];
+}
+
+// What a layer says that refuses what it is given.
+template <class F>
+std::string refusal(const F& f) {
+  return error_of(ErrorKind::usage, f);
+}
+
+// The same of one that must name a line of the test's file.
+template <class F>
+std::string refusal_here(const F& f, SourceLocation where = SourceLocation::current()) {
+  const std::string text = refusal(f), file = where.file_name();
+  EXPECT_THAT(text, testing::HasSubstr(file.substr(file.find_last_of('/') + 1) + ":"));
+  return text;
 }
 
 }  // namespace trireme::nn

@@ -20,23 +20,12 @@ ExprId scaled(Builder& k, ExprId word, int drop, double scale, DType dtype) {
   return k.mul(k.cast(k.cast(kept, DType::i32), dtype), k.constant(dtype, scale));
 }
 
-}  // namespace
-
-double uniform_number(const PhiloxWords& words, DType dtype) {
-  return dtype == DType::f32 ? uniform_24(words) : uniform_53(words);
+ExprId position_of(Lowering& l) {
+  return l.linear(l.index(), l.op().result(l.result())->type.shape);
 }
 
-double normal_number(const PhiloxWords& words, DType dtype) {
-  return dtype == DType::f32 ? normal_24(words) : normal_53(words);
-}
-
-std::int64_t bernoulli_threshold(double probability) {
-  return static_cast<std::int64_t>(std::clamp(probability, 0.0, 1.0) * 0x1p32);
-}
-
-PhiloxExprs random_words(Lowering& l, std::int64_t stream) {
+PhiloxExprs words_at(Lowering& l, std::int64_t stream, ExprId position) {
   Builder& k = l.k();
-  const ExprId position = l.linear(l.index(), l.op().result(l.result())->type.shape);
   const ExprId seed = l.run_seed();
   const auto half = [](std::uint32_t word) { return static_cast<std::int64_t>(word); };
   const auto stream_bits = static_cast<std::uint64_t>(stream);
@@ -54,6 +43,40 @@ PhiloxExprs random_words(Lowering& l, std::int64_t stream) {
     }
   }
   return c;
+}
+
+}  // namespace
+
+double uniform_number(const PhiloxWords& words, DType dtype) {
+  return dtype == DType::f32 ? uniform_24(words) : uniform_53(words);
+}
+
+double normal_number(const PhiloxWords& words, DType dtype) {
+  return dtype == DType::f32 ? normal_24(words) : normal_53(words);
+}
+
+std::int64_t bernoulli_threshold(double probability) {
+  return static_cast<std::int64_t>(std::clamp(probability, 0.0, 1.0) * 0x1p32);
+}
+
+PhiloxExprs random_words(Lowering& l, std::int64_t stream) {
+  return words_at(l, stream, position_of(l));
+}
+
+ExprId random_word(Lowering& l, std::int64_t stream) {
+  Builder& k = l.k();
+  const ExprId position = position_of(l);
+  const PhiloxExprs keys =
+      words_at(l, stream, k.integer(static_cast<std::int64_t>(kPhiloxKeyPosition)));
+  ExprId key = keys[0];
+  std::array<ExprId, 2> c = {position, bit_xor(k, high(k, position), keys[1])};
+  // The upper halves of words hold anything: a product takes the lower one alone.
+  for (int round = 0; round < kPhilox2Rounds; ++round) {
+    const ExprId p = k.mul(low(k, c[0]), k.integer(std::int64_t{kPhilox2Multiplier}));
+    c = {bit_xor(k, bit_xor(k, high(k, p), key), c[1]), p};
+    key = low(k, k.add(key, k.integer(std::int64_t{kPhilox2KeyStep})));
+  }
+  return low(k, c[0]);
 }
 
 ExprId uniform_number(Builder& k, const PhiloxExprs& words, DType dtype) {

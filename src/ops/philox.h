@@ -11,6 +11,7 @@
 
 namespace trireme::ops {
 
+using trireme::random_word;
 using trireme::random_words;
 
 // What base/philox.h makes with as many random bits as the type holds.
@@ -19,9 +20,10 @@ double normal_number(const PhiloxWords& words, DType dtype);
 // Words below it are successes of a Bernoulli trial: probability * 2^32, between 0 and 2^32.
 std::int64_t bernoulli_threshold(double probability);
 
-// As kernel IR. Words are i64 expressions in [0, 2^32).
+// As kernel IR. Words are i64 expressions in [0, 2^32), of the result's element at l.index().
 using PhiloxExprs = std::array<ExprId, 4>;
-PhiloxExprs random_words(Lowering& l, std::int64_t stream);  // of the result's element at l.index()
+PhiloxExprs random_words(Lowering& l, std::int64_t stream);
+ExprId random_word(Lowering& l, std::int64_t stream);
 ExprId uniform_number(kernel_ir::Builder& k, const PhiloxExprs& words, DType dtype);
 ExprId normal_number(kernel_ir::Builder& k, const PhiloxExprs& words, DType dtype);
 

@@ -19,6 +19,48 @@ TEST(Philox, GivesThePublishedVectors) {
             (PhiloxWords{0xd16cfe09u, 0x94fdcceb, 0x5001e420u, 0x24126ea1u}));
 }
 
+// philox2x32 with 7 and with 10 rounds, from the same list.
+TEST(Philox, OfTwoWordsGivesThePublishedVectors) {
+  using Words = std::array<std::uint32_t, 2>;
+  const std::uint32_t ones = 0xffffffffu;
+  EXPECT_EQ(philox2x32({0, 0}, 0, 7), (Words{0x257a3673u, 0xcd26be2au}));
+  EXPECT_EQ(philox2x32({ones, ones}, ones, 7), (Words{0xab302c4du, 0x3dc9d239u}));
+  EXPECT_EQ(philox2x32({0x243f6a88u, 0x85a308d3u}, 0x13198a2eu, 7),
+            (Words{0xbedbbe6bu, 0xe4c770b3u}));
+  EXPECT_EQ(philox2x32({0, 0}, 0, 10), (Words{0xff1dae59u, 0x6cd10df2u}));
+  EXPECT_EQ(philox2x32({ones, ones}, ones, 10), (Words{0x2c3f628bu, 0xab4fd7adu}));
+  EXPECT_EQ(philox2x32({0x243f6a88u, 0x85a308d3u}, 0x13198a2eu, 10),
+            (Words{0xdd7ce038u, 0xf62a4c12u}));
+}
+
+TEST(Philox, OneWordDependsOnSeedStreamAndTheWholePosition) {
+  const std::uint64_t far = std::uint64_t{1} << 32;
+  const std::uint32_t word = random_word(1, 2, 3);
+  EXPECT_NE(word, random_word(1 + far, 2, 3));
+  EXPECT_NE(word, random_word(1, 2 + far, 3));
+  EXPECT_NE(word, random_word(1, 2, 3 + far));
+  EXPECT_NE(word, random_word(1, 2, 4));
+}
+
+// Successes of a trial at probability 1/4, and of pairs of neighbours and of streams, which are
+// independent: within five standard errors.
+TEST(Philox, OneWordsAreIndependentTrials) {
+  constexpr int kCount = 400000;
+  const std::int64_t threshold = bernoulli_threshold(0.25);
+  const auto hit = [&](std::uint64_t stream, int i) {
+    return random_word(5, stream, static_cast<std::uint64_t>(i)) < threshold;
+  };
+  double ones = 0, neighbours = 0, streams = 0;
+  for (int i = 0; i < kCount; ++i) {
+    ones += hit(1, i) ? 1 : 0;
+    neighbours += hit(1, i) && hit(1, i + 1) ? 1 : 0;
+    streams += hit(1, i) && hit(2, i) ? 1 : 0;
+  }
+  EXPECT_NEAR(ones / kCount, 0.25, 0.0035);
+  EXPECT_NEAR(neighbours / kCount, 0.0625, 0.0023);
+  EXPECT_NEAR(streams / kCount, 0.0625, 0.0020);
+}
+
 TEST(Philox, CounterTakesPositionAndStream) {
   EXPECT_EQ(random_words(0x0000000200000001u, 0x0000000400000003u, 0x0000000600000005u),
             philox4x32_10({5, 6, 3, 4}, {1, 2}));

@@ -8,8 +8,8 @@ ExprId lower(Lowering& l) {
   Builder& k = l.k();
   const std::int64_t threshold =
       bernoulli_threshold(ir::get<double>(l.op().attributes, "probability"));
-  const PhiloxExprs words = random_words(l, ir::get<std::int64_t>(l.op().attributes, "stream"));
-  return k.cast(k.lt(words[0], k.integer(threshold)), l.op().result()->type.dtype);
+  const ExprId word = random_word(l, ir::get<std::int64_t>(l.op().attributes, "stream"));
+  return k.cast(k.lt(word, k.integer(threshold)), l.op().result()->type.dtype);
 }
 
 void reference(const Reference& r) {
@@ -17,8 +17,7 @@ void reference(const Reference& r) {
       bernoulli_threshold(ir::get<double>(r.op.attributes, "probability"));
   const auto stream = static_cast<std::uint64_t>(ir::get<std::int64_t>(r.op.attributes, "stream"));
   for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
-    const PhiloxWords words = random_words(r.run_seed, stream, i);
-    r.results[0]->data[i] = words[0] < threshold ? 1 : 0;
+    r.results[0]->data[i] = random_word(r.run_seed, stream, i) < threshold ? 1 : 0;
   }
 }
 

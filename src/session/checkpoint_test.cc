@@ -2,14 +2,13 @@
 
 #include <gmock/gmock.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <tuple>
 
 #include "base/checksum.h"
+#include "base/error_test.h"
 #include "base/file.h"
-#include "trireme/error.h"
+#include "data/test_files.h"
 
 namespace trireme {
 namespace {
@@ -38,31 +37,14 @@ CheckpointState example(std::int64_t step) {
   return state;
 }
 
-void write(const std::string& path, const std::string& content) {
-  std::ofstream(path, std::ios::binary) << content;
-}
-
 class Checkpoints : public testing::Test {
  protected:
-  Checkpoints() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "trireme_XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~Checkpoints() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  static std::string error_of(const std::string& directory) {
-    try {
-      find_checkpoint(directory);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+  std::string path(const std::string& name) const { return directory_.path() + "/" + name; }
+  static std::string damage(const std::string& directory) {
+    return error_of([&] { find_checkpoint(directory); });
   }
 
-  std::string folder_;
+  data::TestDirectory directory_;
 };
 
 TEST_F(Checkpoints, ComeBackToTheBit) {
@@ -92,18 +74,18 @@ TEST_F(Checkpoints, EveryDamagedByteIsFoundAndItsFileNamed) {
     for (std::size_t i = 0; i < whole.size(); ++i) {
       std::string bytes = whole;
       bytes[i] = static_cast<char>(bytes[i] ^ (1 << i % 8));
-      write(name, bytes);
-      EXPECT_THAT(error_of(path("c")), HasSubstr(file + " is damaged")) << i;
+      write_file_atomically(name, bytes);
+      EXPECT_THAT(damage(path("c")), HasSubstr(file + " is damaged")) << i;
     }
     for (std::size_t size = 0; size < whole.size(); size += 7) {
-      write(name, whole.substr(0, size));
-      EXPECT_THAT(error_of(path("c")), HasSubstr(file + " is damaged")) << size;
+      write_file_atomically(name, whole.substr(0, size));
+      EXPECT_THAT(damage(path("c")), HasSubstr(file + " is damaged")) << size;
     }
     std::filesystem::remove(name);
-    EXPECT_NE(error_of(path("c")), "no error");
-    write(name, whole);
+    EXPECT_NE(damage(path("c")), "no error");
+    write_file_atomically(name, whole);
   }
-  EXPECT_EQ(error_of(path("c")), "no error");
+  EXPECT_EQ(damage(path("c")), "no error");
 }
 
 TEST_F(Checkpoints, OfANewerFormatAreRefused) {
@@ -111,8 +93,8 @@ TEST_F(Checkpoints, OfANewerFormatAreRefused) {
   std::string sums = read_file(path("c/checksums.txt"));
   sums.resize(sums.size() - 33);
   sums.replace(sums.find("checkpoint 1"), 12, "checkpoint 2");
-  write(path("c/checksums.txt"), sums + checksum(sums) + "\n");
-  EXPECT_THAT(error_of(path("c")), HasSubstr("has format 2, and this version of Trireme reads 1"));
+  write_file_atomically(path("c/checksums.txt"), sums + checksum(sums) + "\n");
+  EXPECT_THAT(damage(path("c")), HasSubstr("has format 2, and this version of Trireme reads 1"));
 }
 
 TEST_F(Checkpoints, TheFolderKeepsTheNewestAndTheBest) {
@@ -126,18 +108,18 @@ TEST_F(Checkpoints, TheFolderKeepsTheNewestAndTheBest) {
   EXPECT_EQ(folder.steps(), (std::vector<std::int64_t>{10, 20, 25}));
   EXPECT_FALSE(std::filesystem::exists(path("all/checkpoint-000000030.tmp.1")));
   EXPECT_EQ(folder.newest()->progression.steps, 25);
-  write(folder.path(25) + "/checkpoint.json", "{}");
+  write_file_atomically(folder.path(25) + "/checkpoint.json", "{}");
   EXPECT_EQ(folder.newest()->progression.steps, 20);
   folder.remove_after(20);
   EXPECT_EQ(folder.steps(), (std::vector<std::int64_t>{10, 20}));
-  write(folder.path(20) + "/checkpoint.json", "{}");
-  write(folder.path(10) + "/parameters.safetensors", "");
-  EXPECT_THAT(error_of(path("all")), HasSubstr("checkpoint-000000020/checkpoint.json is damaged"));
+  write_file_atomically(folder.path(20) + "/checkpoint.json", "{}");
+  write_file_atomically(folder.path(10) + "/parameters.safetensors", "");
+  EXPECT_THAT(damage(path("all")), HasSubstr("checkpoint-000000020/checkpoint.json is damaged"));
 }
 
 TEST_F(Checkpoints, AFolderOfOtherThingsIsNotReplaced) {
   std::filesystem::create_directories(path("c"));
-  write(path("c/thesis.txt"), "words");
+  write_file_atomically(path("c/thesis.txt"), "words");
   EXPECT_THROW(write_checkpoint(path("c"), example(1)), Error);
   EXPECT_EQ(read_file(path("c/thesis.txt")), "words");
 }

@@ -1,15 +1,16 @@
 // Training of tables by rows: cost, size, threads, resuming, bad ids.
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <random>
 
+#include "base/error_test.h"
 #include "codegen/codegen.h"
 #include "compiler/compile.h"
+#include "data/test_files.h"
 #include "ir/program.h"
+#include "trireme/models.h"
 #include "trireme/nn.h"
 #include "trireme/saved_model.h"
 #include "trireme/session.h"
@@ -156,16 +157,6 @@ TEST(Embeddings, OfASharedTableLearnFromAllTheirLookups) {
   }
 }
 
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::data);
-    return error.what();
-  }
-  return "";
-}
-
 TEST(Embeddings, NameIdsThatTheyDoNotHave) {
   Clicks model(10, 3, 2);
   minimize(model.loss, Adam{});
@@ -174,28 +165,60 @@ TEST(Embeddings, NameIdsThatTheyDoNotHave) {
                  {"label", Tensor(f32, {2, 1})}};
   const auto before = session.parameter("embedding_0.weight").to_vector<float>();
   for (const RunOptions& mode : {kTraining, RunOptions{}}) {
-    const std::string error = error_of([&] { session.run(feeds, {model.score}, mode); });
+    const std::string error =
+        error_of(ErrorKind::data, [&] { session.run(feeds, {model.score}, mode); });
     EXPECT_THAT(error, HasSubstr("index 10 at [1, 0] is outside [0, 10): there are 10 rows"));
     EXPECT_THAT(error, HasSubstr("embedding_test.cc"));
     EXPECT_THAT(error, HasSubstr("embedding_0"));
   }
   EXPECT_EQ(session.parameter("embedding_0.weight").to_vector<float>(), before);
   feeds["ids"].data<std::int64_t>()[2] = -1;
-  EXPECT_THAT(error_of([&] { session.run(feeds, {model.score}); }),
+  EXPECT_THAT(error_of(ErrorKind::data, [&] { session.run(feeds, {model.score}); }),
               HasSubstr("index -1 at [1, 0]"));
+}
+
+// A model of two fields of 200 ids each; what it makes of an id of each.
+std::vector<float> scores(DType dtype, const std::vector<std::int64_t>& a,
+                          const std::vector<std::int64_t>& b) {
+  Program program("fields");
+  const Value first = program.input("a", dtype, {batch}),
+              second = program.input("b", dtype, {batch});
+  const Value score =
+      models::wide_and_deep({{first, 200}, {second, 200}}, {}, {.crosses = {{0, 1}}});
+  Session session(program, {.threads = 1, .seed = 5});
+  Tensor weights(f32, {400 + 200 * 200, 1});
+  for (std::int64_t i = 0; i < weights.elements(); ++i) {
+    weights.data<float>()[i] = static_cast<float>(i);
+  }
+  session.set_parameter("wide_and_deep_0/embedding_0.weight", weights);
+  const auto column = [&](const std::vector<std::int64_t>& ids) {
+    return Tensor::from<std::int64_t>({static_cast<std::int64_t>(ids.size())}, ids).cast(dtype);
+  };
+  return session.run({{"a", column(a)}, {"b", column(b)}}, {score})[0].to_vector<float>();
+}
+
+TEST(Fields, NameIdsThatTheyDoNotHave) {
+  const std::string above =
+      error_of(ErrorKind::data, [] { scores(i64, {0, 199, 3}, {1, 2, 200}); });
+  EXPECT_THAT(above, HasSubstr("index 200 at [2] is outside [0, 200): there are 200 rows"));
+  EXPECT_THAT(above, HasSubstr("wide_and_deep_0/field_1"));
+  EXPECT_THAT(above, HasSubstr("embedding_test.cc"));
+  const std::string below = error_of(ErrorKind::data, [] { scores(i64, {0, -1}, {1, 2}); });
+  EXPECT_THAT(below, HasSubstr("index -1 at [1]"));
+  EXPECT_THAT(below, HasSubstr("wide_and_deep_0/field_0"));
+}
+
+// Joined and crossed ids are larger than those of a field.
+TEST(Fields, OfNarrowIdsDoNotOverflow) {
+  const std::vector<std::int64_t> a = {0, 199, 120}, b = {199, 3, 101};
+  EXPECT_EQ(scores(u8, a, b), scores(i64, a, b));
+  EXPECT_EQ(scores(i32, a, b), scores(i64, a, b));
 }
 
 class EmbeddingFolders : public testing::Test {
  protected:
-  EmbeddingFolders() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "trireme_XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~EmbeddingFolders() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  std::string folder_;
+  const data::TestDirectory directory_;
+  const std::string& folder_ = directory_.path();
 };
 
 struct Pupil {
@@ -234,8 +257,9 @@ TEST_F(EmbeddingFolders, ASavedModelNamesBadIdsToo) {
   pupil.trainer.save(folder_ + "/clicks",
                      {.inputs = {pupil.model.ids}, .outputs = {pupil.model.score}});
   Model model = load_model(folder_ + "/clicks");
-  const std::string error = error_of(
-      [&] { model.predict({{"ids", Tensor::from<std::int64_t>({1, 4}, {0, 1, 2, 3000})}}); });
+  const std::string error = error_of(ErrorKind::data, [&] {
+    model.predict({{"ids", Tensor::from<std::int64_t>({1, 4}, {0, 1, 2, 3000})}});
+  });
   EXPECT_THAT(error, HasSubstr("index 3000 at [0, 3] is outside [0, 3000)"));
 }
 

@@ -94,15 +94,16 @@ data::Batches Job::State::measured(const data::Dataset& dataset, const job::Node
   return dataset.batch(settings.data.test_batch, {.threads = settings.data.workers});
 }
 
-// The part of the training data that is kept for validation, if one is; `training` loses it.
+// The part of the training data that is kept for validation, if one is; `training` loses it. Which
+// examples are is random, but not the order of either part.
 std::optional<data::Dataset> Job::State::hold_out(data::Dataset& training) const {
   const job::DataSettings& data = settings.data;
   if (data.validation_split <= 0) return std::nullopt;
   const auto count = std::max<std::int64_t>(
       static_cast<std::int64_t>(data.validation_split * static_cast<double>(training.size())), 1);
   const data::Dataset mixed = training.shuffle(settings.seed);
-  training = mixed.skip(count);
-  return mixed.take(count);
+  training = mixed.skip(count).unshuffled();
+  return mixed.take(count).unshuffled();
 }
 
 void Job::State::build() {

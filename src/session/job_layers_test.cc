@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/error.h"
+#include "base/error_test.h"
 #include "session/job_model.h"
 
 namespace trireme::job {
@@ -54,12 +54,7 @@ TEST(JobLayers, OfSequences) {
 }
 
 std::string refusal(const std::string& layers, const Shape& input) {
-  try {
-    after(layers, input);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was refused";
+  return error_of([&] { after(layers, input); });
 }
 
 TEST(JobLayers, MistakesNameTheLine) {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error_test.h"
 #include "session/job_settings.h"
-#include "trireme/error.h"
 
 namespace trireme::job {
 namespace {
@@ -26,20 +26,8 @@ loss = "cross_entropy"
 epochs = 3
 )";
 
-template <class F>
-std::string message_of(F f, ErrorKind kind = ErrorKind::data) {
-  try {
-    f();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
-
 std::string settings_error(const std::string& text) {
-  return message_of([&] { read_settings(parse_toml(text, "x.toml")); });
+  return error_of(ErrorKind::data, [&] { read_settings(parse_toml(text, "x.toml")); });
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -59,7 +47,7 @@ TEST(JobNode, KeepsLinesAndPaths) {
 }
 
 TEST(JobNode, SyntaxErrorsNameLineAndColumn) {
-  EXPECT_THAT(message_of([] { parse_toml("[data]\ntrain = \"open\n", "x.toml"); }),
+  EXPECT_THAT(error_of(ErrorKind::data, [] { parse_toml("[data]\ntrain = \"open\n", "x.toml"); }),
               HasSubstr("x.toml:2:"));
 }
 
@@ -102,12 +90,12 @@ TEST(JobNode, OverridesReplaceAndAdd) {
 
 TEST(JobNode, WrongOverridesAreTold) {
   Node root = parse_toml(kJob, "x.toml");
-  EXPECT_THAT(message_of([&] { override_value(root, "epochs"); }, ErrorKind::usage),
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { override_value(root, "epochs"); }),
               HasSubstr("must look like"));
-  EXPECT_THAT(message_of([&] { override_value(root, "train.epochs.x=1"); }, ErrorKind::usage),
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { override_value(root, "train.epochs.x=1"); }),
               HasSubstr("has no keys"));
   override_value(root, "train.epochs=many");
-  EXPECT_THAT(message_of([&] { read_settings(root); }),
+  EXPECT_THAT(error_of(ErrorKind::data, [&] { read_settings(root); }),
               HasSubstr("--set: train.epochs: must be an integer"));
 }
 
@@ -115,7 +103,7 @@ TEST(JobNode, ChoicesAreNamesOrTablesOfOneKey) {
   const Node root = parse_toml("a = \"sgd\"\nb = { adam = {} }\nc = { x = 1, y = 2 }\n", "x.toml");
   EXPECT_EQ(read_choice(*root.find("a"), "an optimizer").name, "sgd");
   EXPECT_EQ(read_choice(*root.find("b"), "an optimizer").name, "adam");
-  EXPECT_THAT(message_of([&] { read_choice(*root.find("c"), "an optimizer"); }),
+  EXPECT_THAT(error_of(ErrorKind::data, [&] { read_choice(*root.find("c"), "an optimizer"); }),
               HasSubstr("x.toml:3: c: must be the name of an optimizer"));
 }
 

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/error.h"
+#include "base/error_test.h"
 #include "session/job_model.h"
 
 namespace trireme::job {
@@ -27,13 +27,7 @@ Optimizer optimizer(const std::string& text) {
 }
 
 std::string refusal(const std::string& lines) {
-  try {
-    check_training(Read(lines).settings);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::data);
-    return error.what();
-  }
-  return "nothing was refused";
+  return error_of(ErrorKind::data, [&] { check_training(Read(lines).settings); });
 }
 
 TEST(JobOptimizer, NamesAndKeys) {
@@ -79,13 +73,10 @@ TEST(JobOptimizer, SchedulesCountUpdates) {
 
 TEST(JobOptimizer, APlateauFollowsAMetricThatIsMeasured) {
   const Read read("schedule = { plateau = { metric = \"acuracy\" } }");
-  try {
-    check_plateau(read.settings, {{"accuracy", {}}, {"confusion", {}, Metric::Combine::sum}});
-    ADD_FAILURE() << "nothing was refused";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("x.toml:8: train.schedule: unknown metric \"acuracy\"; did "
-                                        "you mean \"accuracy\"?"));
-  }
+  const std::vector<Metric> metrics = {{"accuracy", {}}, {"confusion", {}, Metric::Combine::sum}};
+  EXPECT_THAT(error_of([&] { check_plateau(read.settings, metrics); }),
+              HasSubstr("x.toml:8: train.schedule: unknown metric \"acuracy\"; did you mean "
+                        "\"accuracy\"?"));
   EXPECT_NO_THROW(check_plateau(read.settings, {{"acuracy", {}}}));
 }
 
@@ -116,14 +107,8 @@ TEST(JobOptimizer, SettingsOfParameters) {
   EXPECT_EQ(program.settings("linear_1.bias").weight_decay, 0);
   EXPECT_EQ(program.settings("linear_1.weight").weight_decay, 1);
 
-  const auto refused = [&](const std::string& lines) -> std::string {
-    try {
-      configure_parameters(program, Read(lines).settings);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::data);
-      return error.what();
-    }
-    return "nothing was refused";
+  const auto refused = [&](const std::string& lines) {
+    return error_of(ErrorKind::data, [&] { configure_parameters(program, Read(lines).settings); });
   };
   EXPECT_THAT(refused("parameters = [{ match = \"linear_1.wait\" }]"),
               HasSubstr("did you mean \"linear_1.weight\"?"));

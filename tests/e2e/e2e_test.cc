@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "../command.h"
+#include "data/needs_data_test.h"
 #include "trireme/data.h"
-#include "trireme/error.h"
 #include "trireme/image.h"
 
 namespace trireme::testing {
@@ -17,15 +17,6 @@ using ::testing::HasSubstr;
 
 const std::string kTrireme = TRIREME_CLI;
 const std::string kJobs = TRIREME_JOBS;
-
-bool have(const std::string& name) {
-  try {
-    data::open(name);
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
 
 // Commands run elsewhere: what ../shared/data means must not change.
 void find_data_from_here() {
@@ -70,7 +61,7 @@ class EndToEnd : public InFolder {
 const std::string kSmall = "--set data.limit=1280 --set data.test_limit=500 --set train.epochs=1 ";
 
 TEST_F(EndToEnd, TrainEvaluatePredictAndInspect) {
-  if (!have("mnist/train")) GTEST_SKIP() << "MNIST is not on this machine";
+  NEEDS_DATA("mnist/train");
   const std::string output = train("mnist_mlp", "--set data.limit=6400 --set train.epochs=2");
   const double accuracy = number_behind(output, "test accuracy: ");
   EXPECT_GT(accuracy, 0.85);
@@ -97,7 +88,7 @@ TEST_F(EndToEnd, TrainEvaluatePredictAndInspect) {
 }
 
 TEST_F(EndToEnd, TheSameSeedGivesTheSameBitsOnAnyNumberOfThreads) {
-  if (!have("fashion_mnist/train")) GTEST_SKIP() << "Fashion-MNIST is not on this machine";
+  NEEDS_DATA("fashion_mnist/train");
   train("fashion_conv", kSmall + "--threads 1");
   const std::string once = weights();
   train("fashion_conv", kSmall + "--threads 2");
@@ -109,7 +100,7 @@ TEST_F(EndToEnd, TheSameSeedGivesTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST_F(EndToEnd, ASecondStartCompilesNothing) {
-  if (!have("fashion_mnist/train")) GTEST_SKIP() << "Fashion-MNIST is not on this machine";
+  NEEDS_DATA("fashion_mnist/train");
   const std::string cache = "TRIREME_CACHE_DIR=" + path("cache") + " ";
   const std::string command = cache + kTrireme + " train " + kJobs +
                               "/fashion_conv.toml -o model " +
@@ -125,7 +116,7 @@ TEST_F(EndToEnd, ASecondStartCompilesNothing) {
 }
 
 TEST_F(EndToEnd, DumpsAndProfilesAreWritten) {
-  if (!have("mnist/train")) GTEST_SKIP() << "MNIST is not on this machine";
+  NEEDS_DATA("mnist/train");
   succeeds("TRIREME_DUMP=" + path("dump") + " TRIREME_PROFILE=" + path("trace.json") + " " +
            kTrireme + " train " + kJobs + "/mnist_mlp.toml -o model " + kSmall);
   std::size_t files = 0;
@@ -137,7 +128,7 @@ TEST_F(EndToEnd, DumpsAndProfilesAreWritten) {
 }
 
 TEST_F(EndToEnd, AProgramFileIsAModelToo) {
-  if (!have("mnist/train")) GTEST_SKIP() << "MNIST is not on this machine";
+  NEEDS_DATA("mnist/train");
   write(path("net.txt"),
         "program net v1\n"
         "param %w : f32[784, 10] = xavier_uniform(gain = 1.0)\n"
@@ -156,7 +147,7 @@ TEST_F(EndToEnd, AProgramFileIsAModelToo) {
 }
 
 TEST_F(EndToEnd, LinearRegressionPredictsNumbers) {
-  if (!have("california_housing/train")) GTEST_SKIP() << "California housing is not here";
+  NEEDS_DATA("california_housing/train");
   const std::string output = train("housing_linear", "--set train.epochs=20");
   const double mse = number_behind(output, "test mse: ");
   EXPECT_LT(mse, 0.47);
@@ -191,7 +182,7 @@ TEST_F(EndToEnd, AnAverageIsWhatIsTestedAndSaved) {
 }
 
 TEST_F(EndToEnd, ManyColumnsOfIdsAndNumbers) {
-  if (!have("adult/train")) GTEST_SKIP() << "Adult is not on this machine";
+  NEEDS_DATA("adult/train");
   const std::string output = train("../adult_wide_and_deep", "--set train.epochs=3");
   EXPECT_GT(number_behind(output, "test accuracy: "), 0.85);
   const std::string eval = succeeds(kTrireme + " eval model --data adult/test");
@@ -201,7 +192,7 @@ TEST_F(EndToEnd, ManyColumnsOfIdsAndNumbers) {
 }
 
 TEST_F(EndToEnd, ManyIdsOfOneTable) {
-  if (!have("frappe/train")) GTEST_SKIP() << "Frappe is not on this machine";
+  NEEDS_DATA("frappe/train");
   write(path("apps.toml"),
         "[data]\ntrain = \"frappe/train\"\ntest = \"frappe/test\"\ninput = \"ids\"\n"
         "limit = 20000\n[model]\nname = \"deepfm\"\n"
@@ -211,13 +202,13 @@ TEST_F(EndToEnd, ManyIdsOfOneTable) {
 }
 
 TEST_F(EndToEnd, ARecommender) {
-  if (!have("movielens/train")) GTEST_SKIP() << "MovieLens is not on this machine";
+  NEEDS_DATA("movielens/train");
   const std::string output = train("../movielens_two_tower", "");
   EXPECT_LT(number_behind(output, "test mse: "), 0.9 * 0.9);
 }
 
 TEST_F(EndToEnd, ModelsOfTheBankNormaliseTheirPictures) {
-  if (!have("cifar10/train")) GTEST_SKIP() << "CIFAR-10 is not on this machine";
+  NEEDS_DATA("cifar10/train");
   const std::string output = train("../cifar10_resnet20",
                                    "--set data.limit=256 --set data.test_limit=100 "
                                    "--set train.epochs=1 --set model.width=0.25");
@@ -238,13 +229,18 @@ TEST_F(EndToEnd, ExamplesRun) {
                   {"convolutional", "fashion_mnist/train", "test accuracy: "},
                   {"adult_wide_and_deep", "adult/train", "test auc: "},
                   {"movielens_two_tower", "movielens/train", "test rmse: "}};
+  std::string not_run;
   for (const auto& example : examples) {
-    if (!have(example.needs)) continue;
+    if (const std::string missing = data::missing_data(example.needs); !missing.empty()) {
+      not_run += std::string(example.name) + ": " + missing + "\n";
+      continue;
+    }
     const std::string output =
         succeeds(std::string(TRIREME_EXAMPLES) + "/" + example.name + " --quick");
     number_behind(output, example.says);
     EXPECT_TRUE(std::filesystem::exists(path(std::string(example.name) + "/model.json")));
   }
+  if (!not_run.empty()) GTEST_SKIP() << not_run;
 }
 #endif
 

@@ -281,17 +281,6 @@ TEST_F(Resume, ADamagedCheckpointFallsBackToTheOneBefore) {
   EXPECT_EQ(run.bits(), whole.bits());
 }
 
-// The error that resuming from `folder` gives.
-template <class Function>
-std::string error_of(Function function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST_F(Resume, RefusesWhatIsNotItsOwn) {
   Pupil run(kAdam);
   run.trainer->save_checkpoint(path("saved"));

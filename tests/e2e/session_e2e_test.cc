@@ -168,17 +168,6 @@ TEST(Sessions, ResultsBelongToTheCaller) {
   EXPECT_EQ(second.to_vector<float>(), (std::vector<float>{10, 12}));
 }
 
-template <class F>
-void fails(ErrorKind kind, const std::string& what, F f) {
-  try {
-    f();
-    ADD_FAILURE() << "nothing was thrown; expected " << what;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    EXPECT_THAT(error.what(), HasSubstr(what));
-  }
-}
-
 TEST(Sessions, WrongFeedsAreTold) {
   Net net;
   Session session(net.program);

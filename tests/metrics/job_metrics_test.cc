@@ -51,12 +51,7 @@ class JobMetrics : public InFolder {
 
   std::string refusal(const std::string& file, int units, const std::string& loss,
                       const std::string& train) {
-    try {
-      job(file, units, loss, train).program();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "nothing was refused";
+    return error_of([&] { job(file, units, loss, train).program(); });
   }
 };
 
@@ -96,13 +91,7 @@ TEST_F(JobMetrics, OfTwoClassesAsZerosAndOnes) {
   for (int i = 0; i < 9; ++i)
     three += "1,2," + std::string(1, static_cast<char>('x' + i % 3)) + "\n";
   write(path("words.csv"), three);
-  try {
-    trained(job("words", 1, "focal", ""));
-    ADD_FAILURE() << "nothing was refused";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::data);
-    EXPECT_THAT(error.what(), HasSubstr("label 2 is out of range"));
-  }
+  fails(ErrorKind::data, "label 2 is out of range", [&] { trained(job("words", 1, "focal", "")); });
 }
 
 TEST_F(JobMetrics, OfNumbers) {
@@ -199,12 +188,8 @@ TEST_F(JobMetrics, WhatMakesNoSenseIsTold) {
 
 TEST_F(JobMetrics, AWatchedMetricMustBeMeasured) {
   Job watching = job("numbers", 1, "binary_cross_entropy", "early_stopping = { metric = \"auc\" }");
-  try {
-    trained(std::move(watching));
-    ADD_FAILURE() << "nothing was refused";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("early_stopping watches \"auc\", which is not measured"));
-  }
+  EXPECT_THAT(error_of([&] { trained(std::move(watching)); }),
+              HasSubstr("early_stopping watches \"auc\", which is not measured"));
 }
 
 TEST_F(JobMetrics, APlateauOfAnEvaluationNeedsValidationData) {
@@ -212,15 +197,11 @@ TEST_F(JobMetrics, APlateauOfAnEvaluationNeedsValidationData) {
       "[data]\ntrain = { csv = \"numbers.csv\", target = \"answer\" }\n[model]\n"
       "layers = [{ linear = { units = 1 } }]\n[train]\nloss = \"mse\"\nmetrics = [\"r2\"]\n"
       "schedule = { plateau = { metric = \"r2\" } }\n";
-  try {
-    Job job = Job::parse(text, path("job.toml"));
-    FitOptions options = job.fit_options();
-    options.progress = false;
-    job.trainer().fit(job.train_data(), options);
-    ADD_FAILURE() << "nothing was refused";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("which only an evaluation measures"));
-  }
+  Job job = Job::parse(text, path("job.toml"));
+  FitOptions options = job.fit_options();
+  options.progress = false;
+  EXPECT_THAT(error_of([&] { job.trainer().fit(job.train_data(), options); }),
+              HasSubstr("which only an evaluation measures"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "../command.h"
+#include "data/needs_data_test.h"
 #include "session/metric_sum.h"
 #include "trireme/trireme.h"
 
@@ -19,14 +20,6 @@ using ::testing::HasSubstr;
 using Numbers = std::map<std::string, double>;
 
 const std::string kPython = "/usr/bin/python3";
-
-bool has_sklearn() {
-  static const bool has = run(kPython + " -c 'import sklearn.metrics'").code == 0;
-  return has;
-}
-
-#define NEEDS_SKLEARN() \
-  if (!has_sklearn()) GTEST_SKIP() << kPython << " has no package sklearn"
 
 // Predictions and what they are held against: an input each, and metrics of the two.
 struct Question {
@@ -63,6 +56,12 @@ struct Question {
 
 class AgainstSklearn : public InFolder {
  protected:
+  void SetUp() override {
+    static const bool has = run(kPython + " -c 'import sklearn.metrics'").code == 0;
+    ASSERT_TRUE(has) << kPython << " has no package sklearn: run tools/install-deps.sh --test, "
+                     << "which installs python3-sklearn";
+  }
+
   Numbers oracle(const std::string& kind, const Tensor& predictions, const Tensor& truths) {
     const Tensor a = predictions.cast(f64), b = truths.cast(f64);
     std::ostringstream text;
@@ -131,7 +130,6 @@ void ask_binary(Question& q) {
 }
 
 TEST_F(AgainstSklearn, TwoClassesWithAndWithoutTies) {
-  NEEDS_SKLEARN();
   for (const double step : {0.0, 0.25, 4.0}) {
     Question q = binary_question(997, 3, step);
     ask_binary(q);
@@ -140,14 +138,12 @@ TEST_F(AgainstSklearn, TwoClassesWithAndWithoutTies) {
 }
 
 TEST_F(AgainstSklearn, NothingPredictedPositive) {
-  NEEDS_SKLEARN();
   Question q(Tensor::from<float>({4}, {-1, -2, -3, 0.25f}), Tensor::from<float>({4}, {0, 1, 0, 1}));
   ask_binary(q);
   agree("binary", q, 6, 1e-6);
 }
 
 TEST_F(AgainstSklearn, ClassesOneOfWhichIsNeverPredictedAndOneNeverOccurs) {
-  NEEDS_SKLEARN();
   constexpr std::int64_t n = 501, kClasses = 6;
   std::mt19937 random(5);
   std::normal_distribution<float> noise(0, 1);
@@ -186,7 +182,6 @@ TEST_F(AgainstSklearn, ClassesOneOfWhichIsNeverPredictedAndOneNeverOccurs) {
 }
 
 TEST_F(AgainstSklearn, Rankings) {
-  NEEDS_SKLEARN();
   constexpr std::int64_t n = 60, kItems = 17;
   std::mt19937 random(9);
   Tensor scores(f32, {n, kItems}), relevant(f32, {n, kItems});
@@ -203,7 +198,6 @@ TEST_F(AgainstSklearn, Rankings) {
 }
 
 TEST_F(AgainstSklearn, NumbersNearAndFarFromZero) {
-  NEEDS_SKLEARN();
   for (const float offset : {0.0f, 2000.0f}) {
     constexpr std::int64_t n = 403;
     std::mt19937 random(4);
@@ -271,17 +265,6 @@ TEST(Metrics, NumbersWithoutSpread) {
   Question q(Tensor(f32, {2, 3}), Tensor(f32, {2, 3}));
   q.metrics = {mean_average_precision(q.prediction, q.truth)};
   EXPECT_TRUE(std::isnan(q.measured(2)["mean_average_precision"])) << "nothing is relevant";
-}
-
-template <class F>
-void fails(ErrorKind kind, const std::string& what, F f) {
-  try {
-    f();
-    ADD_FAILURE() << "nothing was thrown; expected " << what;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    EXPECT_THAT(error.what(), HasSubstr(what));
-  }
 }
 
 TEST(Metrics, WrongLabelsAndScoresAreTold) {
@@ -382,7 +365,6 @@ class Regression : public AgainstSklearn {
 };
 
 TEST_F(Regression, OfPointsWrittenHere) {
-  NEEDS_SKLEARN();
   std::mt19937 random(2);
   std::normal_distribution<float> noise(0, 1);
   Tensor features(f32, {1500, 3}), target(f32, {1500, 1});
@@ -399,16 +381,9 @@ TEST_F(Regression, OfPointsWrittenHere) {
 }
 
 TEST_F(Regression, OfAdultIncome) {
-  NEEDS_SKLEARN();
-  std::optional<data::Dataset> train, test;
-  try {
-    train = data::adult("train");
-    test = data::adult("test");
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::not_found) throw;
-    GTEST_SKIP() << error.what();
-  }
-  check(*train, *test, 6, 0.8);
+  NEEDS_DATA("adult/train");
+  NEEDS_DATA("adult/test");
+  check(data::adult("train"), data::adult("test"), 6, 0.8);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "../command.h"
+#include "in_command_folder.h"
 #include "trireme/image.h"
 
 namespace trireme::testing {
@@ -10,19 +10,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::string kTrireme = TRIREME_CLI;
-
-class DataMisuse : public InFolder {
+class DataMisuse : public InCommandFolder {
  protected:
-  // The command must fail with `code` and exactly one error, which says `what`.
-  void fails(const std::string& arguments, int code, const std::string& what) {
-    const Outcome outcome = run_here(kTrireme + " " + arguments);
-    EXPECT_EQ(outcome.code, code) << outcome.output;
-    EXPECT_THAT(outcome.output, HasSubstr(what));
-    const std::size_t first = outcome.output.find("error: ");
-    EXPECT_EQ(outcome.output.find("error: ", first + 1), std::string::npos) << outcome.output;
-  }
-
   void job(const std::string& data, const std::string& more = "") {
     write(path("job.toml"), "[data]\ntrain = " + data + "\nbatch = 2\n" + more +
                                 "[model]\nlayers = [{ linear = { units = 1 } }]\n"

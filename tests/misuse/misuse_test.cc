@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "../command.h"
+#include "in_command_folder.h"
 
 namespace trireme::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-const std::string kTrireme = TRIREME_CLI;
 
 std::string big_endian(std::uint32_t value) {
   return {static_cast<char>(value >> 24), static_cast<char>(value >> 16),
@@ -57,7 +55,7 @@ epochs = 1
 directory = "model"
 )";
 
-class Misuse : public InFolder {
+class Misuse : public InCommandFolder {
  protected:
   Misuse() {
     write(path("images.idx"), idx_images());
@@ -70,18 +68,6 @@ class Misuse : public InFolder {
     const std::size_t at = text.find(from);
     ASSERT_NE(at, std::string::npos) << from;
     write(path(file), text.replace(at, from.size(), to));
-  }
-
-  // The command must fail with `code` and exactly one error, which says `what`.
-  void fails(const std::string& arguments, int code, const std::string& what) {
-    const Outcome outcome = run_here(kTrireme + " " + arguments);
-    EXPECT_EQ(outcome.code, code) << outcome.output;
-    EXPECT_THAT(outcome.output, HasSubstr(what));
-    std::size_t errors = 0;
-    for (std::size_t at = 0; (at = outcome.output.find("error: ", at)) != std::string::npos; ++at) {
-      ++errors;
-    }
-    EXPECT_EQ(errors, 1u) << outcome.output;
   }
 
   void train() {
@@ -271,9 +257,7 @@ TEST_F(Misuse, NaNStopsTrainingAndNamesTheLayer) {
 }
 
 TEST_F(Misuse, AFullDiskLeavesTheEarlierModel) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer maps a large file when it starts, which the limit forbids";
-#endif
+  NEEDS_FILE_SIZE_LIMIT();
   train();
   const std::string before = model();
   // A limit on the size of files stands for a full disk: the same code path, without mounting one.

@@ -11,7 +11,7 @@ struct Embedded {
 
 Embedded embed(Model& model, const std::vector<IdField>& fields, const Value& numbers,
                const DeepfmOptions& options, const SourceLocation& where) {
-  const JoinedIds ids = join_ids(model, fields);
+  const JoinedIds ids = join_ids(checked(model, fields, where));
   const Value vectors =
       look_up(ids, options.width, options.embedding_init, options.sparse_gradient, where);
   const Value weights = look_up(ids, 1, nn::zeros(), options.sparse_gradient, where);

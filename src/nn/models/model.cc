@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "nn/embedding.h"
 #include "trireme/functions.h"
 
 namespace trireme::models {
@@ -84,25 +85,35 @@ Value normalise(const Value& x, const std::vector<double>& mean,
 
 Value look_up(const JoinedIds& ids, std::int64_t width, const Initializer& init, bool sparse,
               const SourceLocation& where) {
-  return nn::embedding(
+  return nn::embedding_of_checked(
       ids.ids, {.rows = ids.rows, .width = width, .weight_init = init, .sparse_gradient = sparse},
       where);
 }
 
-JoinedIds join_ids(Model& model, const std::vector<IdField>& fields) {
-  JoinedIds joined;
-  std::vector<Value> parts;
+std::vector<IdField> checked(Model& model, const std::vector<IdField>& fields,
+                             const SourceLocation& where) {
+  std::vector<IdField> result;
   for (const IdField& field : fields) {
+    const std::string name = "field " + std::to_string(result.size());
     model.require(
         static_cast<bool>(field.ids) && is_integer(field.ids.dtype()) &&
             (field.ids.rank() == 1 || (field.ids.rank() == 2 && field.ids.dim(1).is_constant())),
-        "field " + std::to_string(parts.size()) + " is no ids [batch] or [batch, n]",
-        "an input of dtype i64");
-    model.require(field.rows > 0, "field " + std::to_string(parts.size()) + " has no rows",
+        name + " is no ids [batch] or [batch, n]", "an input of dtype i64");
+    model.require(field.rows > 0, name + " has no rows",
                   "{.ids = ids, .rows = how many different ones there are}");
-    // An id too large for its field would be one of the next.
-    const Value checked = check_indices(field.ids, {.size = field.rows});
-    const Value ids = checked.rank() == 1 ? unsqueeze(checked, 1) : checked;
+    const nn::Layer scope(field.ids, "field", "field_" + std::to_string(result.size()), where);
+    const Value ids = check_indices(field.ids, {.size = field.rows});
+    // As i64, which is wide enough for the rows of all fields joined.
+    result.push_back({cast(ids, {.dtype = i64}), field.rows});
+  }
+  return result;
+}
+
+JoinedIds join_ids(const std::vector<IdField>& fields) {
+  JoinedIds joined;
+  std::vector<Value> parts;
+  for (const IdField& field : fields) {
+    const Value ids = field.ids.rank() == 1 ? unsqueeze(field.ids, 1) : field.ids;
     parts.push_back(joined.rows == 0 ? ids : ids + static_cast<double>(joined.rows));
     joined.rows += field.rows;
     joined.count += ids.dim(1).constant();

@@ -53,14 +53,21 @@ Value as_rows(const Value& x, const SourceLocation& where);
 
 // --- Tables of ids ----------------------------------------------------------------------------
 
+// The fields with ids that are checked when the Program runs, once, whatever looks them up. An id that
+// is out of range is Error(data) and names field_0, field_1, ... Errors: usage, for ids that are no
+// integers, or a field without rows.
+std::vector<IdField> checked(Model& model, const std::vector<IdField>& fields,
+                             const SourceLocation& where);
+
 // Several fields as ids [batch, n] of one table, in which they stand one behind the other.
 struct JoinedIds {
   Value ids;
   std::int64_t rows = 0;   // of all fields
   std::int64_t count = 0;  // n
 };
-// Errors: usage, for no fields, ids that are no integers, or a field without rows.
-JoinedIds join_ids(Model& model, const std::vector<IdField>& fields);
+// Precondition: the fields come from checked(), or are made of such so that their ids are in range.
+// An id too large for its field would be one of the next.
+JoinedIds join_ids(const std::vector<IdField>& fields);
 
 // The rows [batch, n, width] of a table of parameters; with `sparse` its gradient is row-sparse.
 Value look_up(const JoinedIds& ids, std::int64_t width, const Initializer& init, bool sparse,

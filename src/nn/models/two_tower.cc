@@ -10,7 +10,7 @@ struct Tower {
 Tower tower(const Value& first, const IdField& field, const char* name,
             const TwoTowerOptions& options, const SourceLocation& where) {
   Model model(first, name, name, where);
-  const JoinedIds ids = join_ids(model, {field});
+  const JoinedIds ids = join_ids(checked(model, {field}, where));
   model.require(ids.count == 1, "a tower takes one id of every example, [batch]");
   Tower result;
   const std::int64_t width = options.hidden.empty() ? options.width : options.hidden.front();

@@ -12,8 +12,7 @@ std::vector<IdField> crossed(Model& model, const std::vector<IdField>& fields,
         place >= 0 && place < static_cast<std::int64_t>(fields.size()),
         "a cross names field " + std::to_string(place) + " of " + std::to_string(fields.size()));
     const IdField& field = fields[static_cast<std::size_t>(place)];
-    model.require(static_cast<bool>(field.ids) && field.ids.rank() == 1,
-                  "a cross needs fields of one id, [batch]");
+    model.require(field.ids.rank() == 1, "a cross needs fields of one id, [batch]");
     return field;
   };
   constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
@@ -29,7 +28,7 @@ std::vector<IdField> crossed(Model& model, const std::vector<IdField>& fields,
 
 Value wide(Model& model, const std::vector<IdField>& fields, const Value& numbers,
            const WideAndDeepOptions& options, const SourceLocation& where) {
-  const JoinedIds ids = join_ids(model, crossed(model, fields, options));
+  const JoinedIds ids = join_ids(crossed(model, fields, options));
   Value y = sum(look_up(ids, options.classes, nn::zeros(), options.sparse_gradient, where),
                 {.axes = {1}});
   if (numbers) {
@@ -40,9 +39,9 @@ Value wide(Model& model, const std::vector<IdField>& fields, const Value& number
   return y;
 }
 
-Value deep(Model& model, const std::vector<IdField>& fields, const Value& numbers,
+Value deep(const std::vector<IdField>& fields, const Value& numbers,
            const WideAndDeepOptions& options, const SourceLocation& where) {
-  const JoinedIds ids = join_ids(model, fields);
+  const JoinedIds ids = join_ids(fields);
   Value x = nn::flatten(
       look_up(ids, options.width, options.embedding_init, options.sparse_gradient, where), where);
   if (numbers) x = concat({x, numbers}, {.axis = 1});
@@ -58,8 +57,9 @@ Value wide_and_deep(const std::vector<IdField>& fields, const Value& numbers,
                     WideAndDeepOptions options, SourceLocation where) {
   Model model(first_ids(fields, "wide_and_deep"), "wide_and_deep", options.name, where);
   model.require(options.classes > 0, "classes must be at least 1");
-  const Value linear_part = wide(model, fields, numbers, options, where);
-  const Value logits = linear_part + deep(model, fields, numbers, options, where);
+  const std::vector<IdField> known = checked(model, fields, where);
+  const Value linear_part = wide(model, known, numbers, options, where);
+  const Value logits = linear_part + deep(known, numbers, options, where);
   return model.finish(logits, options.decay_biases);
 }
 

@@ -1,0 +1,30 @@
+#pragma once
+
+// For tests: JPEG pictures.
+
+#include <gtest/gtest.h>
+#include <turbojpeg.h>
+
+#include <string>
+
+#include "trireme/tensor.h"
+
+namespace trireme::data {
+
+// A picture u8[height, width, 1 or 3] as a JPEG file of high quality.
+inline std::string jpeg(const Tensor& image) {
+  tjhandle encoder = tjInitCompress();
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;  // NOLINT: libturbojpeg's type
+  const bool colour = image.dim(2) == 3;
+  EXPECT_EQ(tjCompress2(encoder, image.data<std::uint8_t>(), static_cast<int>(image.dim(1)), 0,
+                        static_cast<int>(image.dim(0)), colour ? TJPF_RGB : TJPF_GRAY, &bytes,
+                        &size, colour ? TJSAMP_444 : TJSAMP_GRAY, 98, 0),
+            0);
+  std::string result(reinterpret_cast<char*>(bytes), size);
+  tjFree(bytes);
+  tjDestroy(encoder);
+  return result;
+}
+
+}  // namespace trireme::data
