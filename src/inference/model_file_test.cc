@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/error_test.h"
 #include "inference/target.h"
 
 namespace trireme::inference {
@@ -54,14 +54,10 @@ TEST(ModelFile, ComesBackTheSame) {
 }
 
 void expect_refused(const std::string& text, const std::string& why) {
-  try {
-    parse_model_file(text, "dir/plan.json");
-    ADD_FAILURE() << "accepted; expected: " << why;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::data) << error.what();
-    EXPECT_THAT(error.what(), HasSubstr("dir/plan.json"));
-    EXPECT_THAT(error.what(), HasSubstr(why));
-  }
+  const std::string error =
+      error_of(ErrorKind::data, [&] { parse_model_file(text, "dir/plan.json"); });
+  EXPECT_THAT(error, HasSubstr("dir/plan.json"));
+  EXPECT_THAT(error, HasSubstr(why));
 }
 
 TEST(ModelFile, RefusesWhatIsNotOne) {

@@ -1,23 +1,19 @@
 // Compiled models that are damaged, foreign or newer, and compiling what cannot be compiled.
 
-#include <gmock/gmock.h>
-
-#include "../command.h"
 #include "base/checked_folder.h"
 #include "base/checksum.h"
 #include "base/safetensors.h"
+#include "in_command_folder.h"
 #include "inference/model_file.h"
 #include "trireme/trireme.h"
 
 namespace trireme::testing {
 namespace {
 
-using ::testing::HasSubstr;
-
 constexpr const char* kFiles[] = {"checksums.txt", "constants.safetensors", "kernels.so",
                                   "plan.json"};
 
-class CompiledMisuse : public InFolder {
+class CompiledMisuse : public InCommandFolder {
  protected:
   CompiledMisuse() {
     Program program("net");
@@ -33,13 +29,7 @@ class CompiledMisuse : public InFolder {
 
   template <class F>
   void expect_error(ErrorKind kind, const std::string& why, const F& body) {
-    try {
-      body();
-      ADD_FAILURE() << "no error; expected: " << why;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), kind) << error.what();
-      EXPECT_THAT(error.what(), HasSubstr(why));
-    }
+    trireme::testing::fails(kind, why, body);
   }
   void load_fails(ErrorKind kind, const std::string& why) {
     expect_error(kind, why, [&] { CompiledModel::load(path("compiled")); });
@@ -189,14 +179,9 @@ TEST_F(CompiledMisuse, WrongFeeds) {
 }
 
 TEST_F(CompiledMisuse, TheCommandSaysWhatIsWrong) {
-  const std::string compile = std::string(TRIREME_CLI) + " compile ";
-  Outcome outcome = run_here(compile + "model --target vax");
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.output, HasSubstr("x86-64-v3, x86-64-v4, aarch64, native"));
-  outcome = run_here(compile + "nowhere");
-  EXPECT_EQ(outcome.code, 4);
-  EXPECT_THAT(outcome.output, HasSubstr("nowhere"));
-  outcome = run_here(compile + "model");
+  fails("compile model --target vax", 2, "x86-64-v3, x86-64-v4, aarch64, native");
+  fails("compile nowhere", 4, "nowhere");
+  const Outcome outcome = run_here(kTrireme + " compile model");
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   CompiledModel::load(path("model/compiled-native"));
 }
