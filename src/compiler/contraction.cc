@@ -14,6 +14,8 @@ using kernel_ir::Stmt;
 constexpr std::int64_t kColumnBlock = 256;  // of a parallel iteration
 constexpr std::int64_t kRowChunks = 16;     // parts that rows are cut into for the threads
 constexpr std::int64_t kMostScratchBytes = 96 << 10;
+// A weight that does not stay in a near cache is to be read as few times as can be.
+constexpr std::int64_t kLargeWeight = 512 << 10, kFarScratchBytes = 512 << 10;
 
 class ContractionLowering : public TileLowering {
  public:
@@ -144,10 +146,15 @@ class ContractionLowering : public TileLowering {
   void choose_rows(std::int64_t out_h) {
     const std::int64_t row_bytes =
         padded_width() * size(x_, 3) * static_cast<std::int64_t>(size_of(type_));
+    const Dim weight =
+        product(weight_->type.shape) * Dim(static_cast<std::int64_t>(size_of(type_)));
+    const bool large = weight.constant() > kLargeWeight;
     rows_ = 0;
-    for (std::int64_t rows = 1; rows <= std::max<std::int64_t>(4, out_h / 4); ++rows) {
+    for (std::int64_t rows = 1; rows <= (large ? out_h : std::max<std::int64_t>(4, out_h / 4));
+         ++rows) {
       if (out_h % rows != 0) continue;
-      if (rows > 1 && source_rows(rows) * row_bytes > kMostScratchBytes) break;
+      const std::int64_t most = large ? kFarScratchBytes : kMostScratchBytes;
+      if (rows > 1 && source_rows(rows) * row_bytes > most) break;
       rows_ = rows;
     }
     if (out_h == 0) rows_ = 0;

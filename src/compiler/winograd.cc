@@ -36,8 +36,8 @@ class WinogradLowering : public TileLowering {
       image_ = rest;
       Body& body = kernel_->root.body;
       fill(body);
-      inputs_ = scratch_buffer(type_, Dim(16 * tiles_ * channels_));
-      sums_ = scratch_buffer(type_, Dim(16 * tiles_ * columns_));
+      inputs_ = scratch_buffer(type_, Dim(16 * matrix(channels_)));
+      sums_ = scratch_buffer(type_, Dim(16 * matrix(columns_)));
       transform_inputs(body);
       multiply(body);
       transform_sums(body);
@@ -61,10 +61,14 @@ class WinogradLowering : public TileLowering {
     tiles_ = tile_rows_ * across_;
   }
 
+  // Elements from one of the 16 matrices of tiles by `width` columns to the next. They are a cache line
+  // apart, as a power of two between them would put a tile's 16 places into one set of the cache.
+  std::int64_t matrix(std::int64_t width) const { return tiles_ * width + 16; }
+
   // Where the element `column` of place i, j of a tile is in a scratch matrix of `width` columns.
   ExprId place(std::size_t i, std::size_t j, ExprId tile, ExprId column, std::int64_t width) {
     const auto number = static_cast<std::int64_t>(4 * i + j);
-    return k_.add(times(plus(tile, number * tiles_), width), column);
+    return plus(k_.add(times(tile, width), column), number * matrix(width));
   }
 
   // Calls inside(body, row, column, tile) in loops over all tiles, one vector of `columns` at a time.
@@ -124,16 +128,16 @@ class WinogradLowering : public TileLowering {
   void add_products(Body& body, ExprId at, ExprId tile, std::int64_t count, ExprId column) {
     Stmt depth = loop(LoopKind::serial, k_.integer(channels_));
     const ExprId c = var(depth);
-    const auto row = [&](std::size_t i) {
-      return k_.add(times(at, tiles_), plus(tile, static_cast<std::int64_t>(i)));
+    const auto row = [&](std::size_t i, std::int64_t width) {
+      return k_.add(times(at, matrix(width)),
+                    times(plus(tile, static_cast<std::int64_t>(i)), width));
     };
     sums(
         body, static_cast<std::size_t>(count), {depth},
-        [&](std::size_t i) { return k_.load(inputs_, k_.add(times(row(i), channels_), c)); },
+        [&](std::size_t i) { return k_.load(inputs_, k_.add(row(i, channels_), c)); },
         [&] { return evaluator_.value_at(weight_, {at, c, k_.add(first_column_, column)}); },
         [&](std::size_t i, ExprId total) {
-          body.push_back(
-              kernel_ir::make_store(sums_, k_.add(times(row(i), columns_), column), total));
+          body.push_back(kernel_ir::make_store(sums_, k_.add(row(i, columns_), column), total));
         });
   }
 
