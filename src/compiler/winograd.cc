@@ -12,7 +12,7 @@ using kernel_ir::LoopKind;
 using kernel_ir::Stmt;
 
 constexpr std::int64_t kSmallWeight = 512 << 10;  // bytes: it stays in a level 2 cache
-constexpr std::int64_t kNearBytes = 128 << 10;    // of both scratch matrices, beside a small weight
+constexpr std::int64_t kNearBytes = 160 << 10;    // of both scratch matrices, beside a small weight
 constexpr std::int64_t kFarBytes = 1 << 20;       // beside a large one, which is read rarely then
 constexpr std::int64_t kColumns = 256, kFewColumns = 64;
 constexpr std::size_t kPlaces = 16;  // of a tile of 4 by 4
