@@ -28,9 +28,8 @@ std::int64_t largest_divisor(std::int64_t n, std::int64_t most) {
 class ContractionLowering : public KernelLowering {
  public:
   ContractionLowering(const Group& group, const std::vector<Output>& outputs,
-                      const std::function<int(const ir::Value*)>& storage_of,
-                      const codegen::Target& target)
-      : KernelLowering(group, outputs, storage_of, target),
+                      const Storages& storages, const codegen::Target& target)
+      : KernelLowering(group, outputs, storages, target),
         op_(*group.domain.contraction),
         how_(ops::Catalog::of(op_).contraction(op_)),
         x_(op_.operands[0]),
@@ -109,7 +108,8 @@ class ContractionLowering : public KernelLowering {
     }
     for (Stmt& stmt : inside) body.push_back(std::move(stmt));
     for (std::size_t i = 0; i < elements.size(); ++i) {
-      evaluator_.set_known(y_, elements[i], k_.accumulator(first + static_cast<int>(i), type_));
+      const ExprId sum = k_.accumulator(first + static_cast<int>(i), type_);
+      evaluator_.set_known(y_, elements[i], evaluator_.as_stored(y_, sum));
       for (const Output& output : outputs_) store_output(body, output, elements[i]);
     }
   }
@@ -235,10 +235,16 @@ class ContractionLowering : public KernelLowering {
     kernel_->root.body.push_back(std::move(vector));
   }
 
+  // Stored in 16 bits: it is widened once, on the way to memory of the thread's own, instead of every
+  // time that one of its elements is needed.
+  bool is_narrow(const ir::Value* value) const {
+    return !evaluator_.computes(value) && storages_.type(storages_.of(value)) != value->type.dtype;
+  }
+
   // How many rows of the result one parallel iteration makes: a divisor of all, such that the rows
   // of x that are read fit beside each other in a near cache.
   void choose_rows(std::int64_t out_h) {
-    padded_ = how_.is_padded();
+    padded_ = how_.is_padded() || is_narrow(x_);
     width_ = size(x_, 2) + how_.padding[2] + how_.padding[3];
     const std::int64_t row_bytes = width_ * size(x_, 3) * static_cast<std::int64_t>(size_of(type_));
     rows_ = 0;
@@ -362,7 +368,8 @@ class ContractionLowering : public KernelLowering {
   const int vector_lanes_;
   const int accumulators_;  // vectors of a tile: the registers less those for operands
 
-  bool depthwise_ = false, padded_ = false;
+  bool depthwise_ = false;
+  bool padded_ = false;     // x is read from scratch
   std::int64_t rows_ = 0;   // of the result, in one iteration
   std::int64_t width_ = 0;  // of x with its padding
   int scratch_ = -1;
@@ -372,9 +379,8 @@ class ContractionLowering : public KernelLowering {
 }  // namespace
 
 LoweredGroup lower_contraction(const Group& group, const std::vector<Output>& outputs,
-                               const std::function<int(const ir::Value*)>& storage_of,
-                               const codegen::Target& target) {
-  return ContractionLowering(group, outputs, storage_of, target).run();
+                               const Storages& storages, const codegen::Target& target) {
+  return ContractionLowering(group, outputs, storages, target).run();
 }
 
 // Measured on Zen 4: our convolutions reach 90% of the peak for any number of channels, where oneDNN

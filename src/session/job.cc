@@ -135,6 +135,7 @@ void Job::State::make_trainer() {
                               .metrics = network->metrics,
                               .threads = options.threads,
                               .seed = settings.seed,
+                              .precision = settings.precision,
                               .trace_nan = options.trace_nan,
                               .plan_memory = options.plan_memory,
                               .fuse = options.fuse,
