@@ -14,7 +14,7 @@ namespace trireme {
 // Stored in 16 bits: what one generated kernel writes for another (activations and their gradients) of
 // at least 32 elements for each example, and, where parameters are not trained, weights that generated
 // kernels alone read. Stored in f32: parameters that are trained and optimizers' state, inputs, results,
-// losses and other small values, sums over examples, and what OpenBLAS or oneDNN reads or writes.
+// losses and other small values, sums over examples, and what OpenBLAS or oneDNN writes or reads at once.
 //
 // bf16 has the range of f32 and 8 bits of precision: for training and inference. f16 has 11 bits, and
 // ends at 65504 and 6e-8, where gradients vanish: for inference.

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "compiler/epilogue.h"
+#include "compiler/widen.h"
 #include "ops/op.h"
 
 namespace trireme::compiler {
@@ -262,8 +263,9 @@ class Assembler {
       results = {epilogue.result};
     }
     for (const ir::Value* operand : operands) {
-      step.buffers.push_back(buffer_of(operand));
-      step.reads.push_back(buffer_of(operand));
+      const int buffer = widened(group, operand);
+      step.buffers.push_back(buffer);
+      step.reads.push_back(buffer);
     }
     for (const ir::Value* result : results) {
       step.buffers.push_back(buffer_of(result));
@@ -272,6 +274,20 @@ class Assembler {
     // A library kernel with a side effect changes its parameter in place.
     if (op.has(Trait::side_effect)) step.writes.push_back(buffer_of(op.operands[0]));
     plan_.steps.push_back(std::move(step));
+  }
+
+  // The operand's buffer, or a copy of it in f32 if it is stored otherwise.
+  int widened(const Group& group, const ir::Value* operand) {
+    const int from = storage_of(operand);
+    const DType type = plan_.buffers[static_cast<std::size_t>(from)].dtype;
+    if (type == operand->type.dtype) return buffer_of(operand);
+    const int to = static_cast<int>(plan_.buffers.size());
+    plan_.buffers.push_back({.name = "wide " + text_name(operand),
+                             .dtype = operand->type.dtype,
+                             .shape = operand->type.shape});
+    add_step(group, widen(from, type, to, product(operand->type.shape), target_));
+    plan_.steps.back().name += " (widened)";
+    return to;
   }
 
   static void add_attribute(plan::LibraryCall& call, const NamedAttribute& attribute) {

@@ -10,6 +10,9 @@ using ir::Trait;
 
 constexpr std::int64_t kLeastPerExample = 32;
 constexpr std::int64_t kLeastFixed = 1024;
+// How many groups after the one that makes it a value may wait for a library in f32. What waits longer,
+// from the pass forward to the gradients, is widened when the library wants it.
+constexpr std::size_t kNear = 6;
 
 std::int64_t constant_part(const Shape& shape) {
   Dim elements = 1;
@@ -62,14 +65,20 @@ NarrowStorage::NarrowStorage(const ir::Program& program, const std::vector<Group
     alias_of_[op.result()] = op.operands[0];
   }
   for (const ir::Value* result : program.main().results) wide_.insert(result);
-  for (const Group& group : groups) {
+  std::unordered_map<const ir::Value*, std::size_t> made_by;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const Group& group = groups[g];
     for (const Op* op : group.ops) {
       const bool whole = op->has(Trait::reduction) || counts(*op);
       for (const auto& result : op->results) {
+        made_by[result.get()] = g;
         if (group.library || whole) wide_.insert(root(result.get()));
       }
       if (!group.library) continue;
-      for (const ir::Value* operand : op->operands) wide_.insert(root(operand));
+      for (const ir::Value* operand : op->operands) {
+        const auto made = made_by.find(root(operand));
+        if (made == made_by.end() || g - made->second <= kNear) wide_.insert(root(operand));
+      }
     }
   }
 }

@@ -23,8 +23,8 @@ struct StorageOptions {
 bool is_alias(const ir::Program& program, const Group& group);
 
 // Decides which values of f32 are stored as another type. Large ones are that generated kernels alone
-// write and read. Sums, counts and what has few elements for each example keep f32, and so does what the
-// caller or a library sees.
+// write; a library that reads one long after it was made gets a wide copy. Sums, counts and what has few
+// elements for each example keep f32, and so does what the caller sees or a library makes or reads soon.
 class NarrowStorage {
  public:
   NarrowStorage(const ir::Program& program, const std::vector<Group>& groups,
@@ -38,7 +38,7 @@ class NarrowStorage {
 
   StorageOptions options_;
   std::unordered_map<const ir::Value*, const ir::Value*> alias_of_;
-  std::unordered_set<const ir::Value*> wide_;  // roots that libraries or callers see, and counts
+  std::unordered_set<const ir::Value*> wide_;  // roots that keep f32
 };
 
 // Whether a parameter is a weight that generated kernels alone read, so that a copy of it in 16 bits
