@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/half.h"
@@ -196,6 +197,43 @@ TEST_P(StorageTest, AllUsersOfAValueSeeItRounded) {
                   0.02 + 64 * last_bit())
           << i << " " << k;
     }
+  }
+}
+
+// What the gradients of weights need of the pass forward waits in 16 bits; oneDNN reads a copy in f32.
+TEST_P(StorageTest, LibrariesReadWideCopiesOfWhatWaitedLong) {
+  Program program("deep");
+  Value h = program.input("x", f32, {batch, 4, 6, 6});
+  Tensors parameters;
+  std::vector<ir::Value*> weights;
+  for (unsigned i = 0; i < 4; ++i) {
+    const std::int64_t from = i == 0 ? 4 : 8;
+    const std::string name = "w" + std::to_string(i);
+    const Value w = program.parameter(name, f32, {8, from, 3, 3});
+    parameters[name] = noise({8, from, 3, 3}, i);
+    weights.push_back(w.get());
+    h = tanh(conv2d(h, w * 0.3, {.padding = {1, 1, 1, 1}}));
+  }
+  std::vector<Value> gradients;
+  for (ir::Value* g : transforms::gradients(sum(h * h).get(), weights)) gradients.emplace_back(g);
+  const auto wide = compiled(program, gradients, f32, true),
+             narrow = compiled(program, gradients, GetParam(), true);
+  const auto is_widened = [](const plan::Step& step) { return step.name.ends_with("(widened)"); };
+  EXPECT_EQ(std::count_if(wide->steps.begin(), wide->steps.end(), is_widened), 0);
+  EXPECT_GE(std::count_if(narrow->steps.begin(), narrow->steps.end(), is_widened), 2)
+      << plan::print(*narrow);
+  const Tensors feeds{{"x", noise({3, 4, 6, 6}, 9)}};
+  const auto expected = run(wide, feeds, parameters, {{"batch", 3}});
+  const auto actual = run(narrow, feeds, parameters, {{"batch", 3}});
+  for (std::size_t k = 0; k < expected.size(); ++k) {
+    double difference = 0, size = 0;
+    for (std::int64_t i = 0; i < expected[k].elements(); ++i) {
+      const double e = expected[k].data<float>()[i], a = actual[k].data<float>()[i];
+      difference += (a - e) * (a - e);
+      size += e * e;
+    }
+    EXPECT_LE(std::sqrt(difference / size), 8 * last_bit()) << k;  // up to 8 roundings on the way
+    EXPECT_GT(difference, 0) << k;
   }
 }
 
