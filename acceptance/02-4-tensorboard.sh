@@ -6,10 +6,7 @@ build_release
 work=$out/tensorboard
 rm -rf "$work/run" "$work/model"
 mkdir -p "$work"
-if [ ! -x "$work/venv/bin/tensorboard" ]; then
-  python3 -m venv "$work/venv"
-  "$work/venv/bin/pip" install --quiet tensorboard "setuptools<81"
-fi
+tools/python-env.sh tensorboard
 awk 'BEGIN { srand(3); print "a,b,target"
   for (i = 0; i < 400; ++i) { a = rand(); b = rand(); print a "," b "," a * b } }' >"$work/train.csv"
 cat >"$work/job.toml" <<'JOB'
@@ -27,7 +24,7 @@ train() { "$trireme" train "$work/job.toml" --quiet --run "$work/run" --output "
 train --set train.max_steps=33
 train --resume
 status=0
-"$work/venv/bin/python" - "$work/run" <<'PYTHON' | tee "$work/scalars" || status=1
+build/venv/bin/python - "$work/run" <<'PYTHON' | tee "$work/scalars" || status=1
 import json, sys
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 

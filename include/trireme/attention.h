@@ -79,9 +79,10 @@ struct TransformerBlockOptions {
   // Every branch is x + f(norm(x)), which trains without warm-up (Xiong et al. 2020), or, as in
   // the paper, norm(x + f(x)).
   bool pre_norm = true;
-  double epsilon = 1e-5;            // of the norms
-  std::optional<bool> causal = {};  // in self-attention; by default only a decoder's is
-  Value mask = {}, key_mask = {};   // of self-attention, as in AttentionOptions
+  double epsilon = 1e-5;                        // of the norms
+  std::optional<Initializer> weight_init = {};  // of all matrices; as their layers have it
+  std::optional<bool> causal = {};              // in self-attention; by default only a decoder's is
+  Value mask = {}, key_mask = {};               // of self-attention, as in AttentionOptions
   Value memory_mask = {}, memory_key_mask = {};  // of a decoder's attention to the memory
   std::string name = {};
 };

@@ -123,6 +123,51 @@ struct MobilenetV2Options {
 TRIREME_API Value mobilenet_v2(const Value& x, MobilenetV2Options options,
                                SourceLocation where = SourceLocation::current());
 
+// --- Sequences ----------------------------------------------------------------------------------
+
+// What tells a model the order of the steps.
+enum class Positions : std::uint8_t {
+  none,
+  sinusoidal,  // nn::add_sinusoidal_positions
+  learned,     // nn::add_learned_positions
+};
+// How the steps of a sequence become one row.
+enum class Pooling : std::uint8_t {
+  mean,   // of those that are no padding; zeros if all are
+  first,  // the first step alone
+};
+struct TransformerEncoderOptions {
+  std::int64_t classes = 10;
+  // Of a step in the model: of the embedding of ids, or of what a linear layer makes of numbers; 0:
+  // numbers have no such layer.
+  std::int64_t width = 64;
+  std::int64_t rows = 0;                        // of ids, which are in [0, rows): required
+  std::optional<std::int64_t> padding_id = {};  // an id that stands for no step
+  std::optional<nn::Pair> patch = {};           // of pictures; a row of pixels by default
+  Positions positions = Positions::sinusoidal;
+  std::int64_t most_steps = 0;  // learned positions; 0: the steps of x, if their number is known
+  std::int64_t layers = 2;
+  std::int64_t heads = 4;  // a divisor of width
+  std::int64_t feed_forward =
+      0;  // units between the two linear layers of a block; 0: 4 times width
+  nn::Activation activation = nn::relu;
+  double dropout = 0.1;  // of what goes into the first block, and in the blocks
+  bool pre_norm = true;  // as nn::TransformerBlockOptions has it; so is there a norm at the end
+  bool causal = false;   // a step looks at itself and those before it
+  Pooling pooling = Pooling::mean;
+  std::optional<Initializer> weight_init =
+      {};  // as nn::linear and nn::multi_head_attention have it
+  Initializer embedding_init = nn::normal(0, 1);  // as large as the sines that are added
+  bool sparse_gradient = false;                   // of the embedding, as nn::embedding has it
+  bool decay_biases = true;
+  std::string name = {};
+};
+// The encoder of Vaswani et al. 2017 with one linear layer on the pooled steps. x is integer ids
+// [batch, steps], numbers [batch, steps, width], or pictures [batch, channels, height, width], whose
+// patches, row by row, are the steps (Dosovitskiy et al. 2021).
+TRIREME_API Value transformer_encoder(const Value& x, TransformerEncoderOptions options,
+                                      SourceLocation where = SourceLocation::current());
+
 // --- Rows of ids and numbers --------------------------------------------------------------------
 
 // Ids in [0, rows): [batch], or [batch, n] where n ids of an example share their meaning.

@@ -114,15 +114,23 @@ TEST(Safetensors, ReplacesAFileOrLeavesIt) {
   std::filesystem::remove_all(directory);
 }
 
-// The independent reader: python3's safetensors package, or the interpreter that
-// TRIREME_SAFETENSORS_PYTHON names.
+// The independent reader: the safetensors package, by the interpreter that tools/python-env.sh made
+// or that TRIREME_SAFETENSORS_PYTHON names.
+std::string python_with_safetensors() {
+  if (const char* named = std::getenv("TRIREME_SAFETENSORS_PYTHON")) return named;
+  if (const char* source = std::getenv("TRIREME_SOURCE_DIR")) {
+    const std::string ours = std::string(source) + "/build/venv/bin/python";
+    if (std::filesystem::exists(ours)) return "'" + ours + "'";
+  }
+  return "python3";
+}
+
 TEST(Safetensors, PythonReadsOurFile) {
-  const char* named = std::getenv("TRIREME_SAFETENSORS_PYTHON");
-  const std::string python = named != nullptr ? named : "python3";
+  const std::string python = python_with_safetensors();
   if (std::system((python + " -c 'import safetensors, numpy' 2>/dev/null").c_str()) != 0) {
-    GTEST_SKIP() << python
-                 << " has no packages safetensors and numpy, of which Debian 12 lacks the first;"
-                 << " TRIREME_SAFETENSORS_PYTHON may name an interpreter that has both";
+    GTEST_SKIP() << python << " has no packages safetensors and numpy\n"
+                 << "  hint   tools/python-env.sh safetensors gets them from PyPI; or let "
+                 << "TRIREME_SAFETENSORS_PYTHON name an interpreter that has them";
   }
   const std::string stem = testing::TempDir() + "/safetensors_python";
   write_safetensors(stem + ".ours", sample());

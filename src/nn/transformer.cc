@@ -35,11 +35,16 @@ class Block {
     const std::int64_t inner =
         options_.feed_forward > 0 ? options_.feed_forward : (Dim(4) * x_.dim(2)).constant();
     branch("feed_forward_norm", [&](const Value& x) {
-      Value y =
-          linear(x, {.units = inner, .activation = options_.activation, .name = "feed_forward_in"},
-                 where_);
+      Value y = linear(x,
+                       {.units = inner,
+                        .activation = options_.activation,
+                        .weight_init = options_.weight_init,
+                        .name = "feed_forward_in"},
+                       where_);
       y = dropout(y, {.rate = options_.dropout}, where_);
-      return linear(y, {.units = width, .name = "feed_forward_out"}, where_);
+      return linear(
+          y, {.units = width, .weight_init = options_.weight_init, .name = "feed_forward_out"},
+          where_);
     });
   }
 
@@ -48,14 +53,14 @@ class Block {
  private:
   Value attention(const Value& query, const Value& memory, const char* name, const Value& mask,
                   const Value& key_mask, bool causal) {
-    return multi_head_attention(query, memory, memory,
-                                {.heads = options_.heads,
-                                 .dropout = options_.dropout,
-                                 .mask = mask,
-                                 .key_mask = key_mask,
-                                 .causal = causal,
-                                 .name = name},
-                                where_);
+    AttentionOptions attention{.heads = options_.heads,
+                               .dropout = options_.dropout,
+                               .mask = mask,
+                               .key_mask = key_mask,
+                               .causal = causal,
+                               .name = name};
+    if (options_.weight_init) attention.weight_init = *options_.weight_init;
+    return multi_head_attention(query, memory, memory, attention, where_);
   }
 
   Value norm(const Value& x, const char* name) {

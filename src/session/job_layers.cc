@@ -24,6 +24,14 @@ nn::Activation read_activation(Table& table, const nn::Activation& fallback) {
   fail_unknown({name, &node, &node}, "activation", nn::activation_names());
 }
 
+std::int64_t read_blocks(Table& table, std::int64_t fallback) {
+  const std::int64_t layers = table.size("layers", fallback);
+  if (layers > kMostBlocks) {
+    fail_at(*table.node("layers"), fmt::format("must be at most {}", kMostBlocks));
+  }
+  return layers;
+}
+
 namespace {
 
 nn::Pair read_pair(Table& table, const char* key, std::int64_t fallback) {
@@ -209,10 +217,7 @@ Value learned_positions(Table& table, Value x) {
 
 Value transformer_encoder(Table& table, Value x) {
   nn::TransformerOptions options;
-  options.layers = table.size("layers", options.layers);
-  if (options.layers > kMostBlocks) {
-    fail_at(*table.node("layers"), fmt::format("must be at most {}", kMostBlocks));
-  }
+  options.layers = read_blocks(table, options.layers);
   options.block.heads = table.required_size("heads");
   if (table.has("feed_forward")) options.block.feed_forward = table.size("feed_forward", 1);
   if (nn::Activation activation = read_activation(table)) options.block.activation = activation;

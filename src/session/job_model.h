@@ -57,6 +57,7 @@ std::vector<BankModel> picture_models(), column_models();
 // What models have in common.
 nn::Activation read_activation(Table& table, const nn::Activation& fallback = {});
 std::int64_t read_classes(Table& table, std::int64_t known);
+std::int64_t read_blocks(Table& table, std::int64_t fallback);  // `layers` of a Transformer
 std::optional<Initializer> read_weight_init(Table& table);
 
 // Whether the model takes many columns. Errors: data, for an unknown name.

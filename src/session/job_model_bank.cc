@@ -21,6 +21,21 @@ Options common(Table& table, std::int64_t classes) {
   return options;
 }
 
+// What goes with the word of that key.
+template <class Choice>
+Choice read_word(Table& table, const char* key, Choice fallback,
+                 const std::vector<std::pair<std::string, Choice>>& known) {
+  const std::string word = table.text(key, "");
+  if (word.empty()) return fallback;
+  std::vector<std::string> words;
+  for (const auto& [name, choice] : known) {
+    if (name == word) return choice;
+    words.push_back(name);
+  }
+  const Node& node = *table.node(key);
+  fail_unknown({word, &node, &node}, key, words);
+}
+
 Value softmax_regression(Table& table, const std::vector<Feed>& feeds, std::int64_t classes) {
   const auto options = common<models::SoftmaxRegressionOptions>(table, classes);
   return models::softmax_regression(one(feeds), options);
@@ -52,19 +67,13 @@ Value vgg(int depth, Table& table, const std::vector<Feed>& feeds, std::int64_t 
   return models::vgg(one(feeds), options);
 }
 
-std::optional<models::Shortcut> read_shortcut(Table& table) {
-  const std::string word = table.text("shortcut", "");
-  if (word.empty()) return std::nullopt;
-  if (word == "pad") return models::Shortcut::pad;
-  if (word == "project") return models::Shortcut::project;
-  fail_at(*table.node("shortcut"), "must be \"pad\" or \"project\", but is \"" + word + "\"");
-}
-
 Value resnet(int depth, Table& table, const std::vector<Feed>& feeds, std::int64_t classes) {
   auto options = common<models::ResnetOptions>(table, classes);
   options.depth = depth;
   options.width = table.number("width", options.width);
-  options.shortcut = read_shortcut(table);
+  options.shortcut = read_word<std::optional<models::Shortcut>>(
+      table, "shortcut", options.shortcut,
+      {{"pad", models::Shortcut::pad}, {"project", models::Shortcut::project}});
   if (depth == 18 || depth == 34 || depth == 50 || depth == 101 || depth == 152) {
     options.small_input = table.boolean("small_input", options.small_input);
     if (depth >= 50) options.stride_in_3x3 = table.boolean("stride_in_3x3", false);
@@ -78,6 +87,45 @@ Value mobilenet_v2(Table& table, const std::vector<Feed>& feeds, std::int64_t cl
   options.small_input = table.boolean("small_input", options.small_input);
   options.dropout = table.number("dropout", options.dropout);
   return models::mobilenet_v2(one(feeds), options);
+}
+
+// What depends on the column: ids, or steps of numbers, or a picture.
+void read_steps(Table& table, const data::Column& column,
+                models::TransformerEncoderOptions& options) {
+  if (is_integer(column.dtype)) {
+    if (column.shape.size() != 1) fail_at(table.self(), "ids must be sequences [steps]");
+    if (column.ids == 0) table.required("rows");
+    options.rows = table.integer("rows", column.ids, 1);
+    options.sparse_gradient = table.boolean("sparse_gradient", false);
+    if (table.has("padding_id")) options.padding_id = table.integer("padding_id", 0);
+  } else if (column.shape.size() == 3) {
+    const std::vector<std::int64_t> patch = table.sizes("patch", {1, column.shape[2]}, 2);
+    options.patch = nn::Pair(patch[0], patch[1]);
+  } else if (column.shape.size() != 2) {
+    fail_at(table.self(), "column \"" + column.name +
+                              "\" is no sequence: ids [steps], numbers [steps, width] or pictures");
+  }
+}
+
+Value transformer_encoder(Table& table, const std::vector<Feed>& feeds, std::int64_t classes) {
+  using models::Pooling, models::Positions;
+  auto options = common<models::TransformerEncoderOptions>(table, classes);
+  read_steps(table, feeds.front().column, options);
+  options.width = table.sizes("width", {options.width}, 1)[0];
+  options.layers = read_blocks(table, options.layers);
+  options.heads = table.size("heads", options.heads);
+  if (table.has("feed_forward")) options.feed_forward = table.size("feed_forward", 1);
+  options.activation = read_activation(table, options.activation);
+  options.dropout = table.number("dropout", options.dropout);
+  options.pre_norm = table.boolean("pre_norm", options.pre_norm);
+  options.causal = table.boolean("causal", options.causal);
+  options.positions = read_word<Positions>(table, "positions", options.positions,
+                                           {{"none", Positions::none},
+                                            {"sinusoidal", Positions::sinusoidal},
+                                            {"learned", Positions::learned}});
+  options.pooling = read_word<Pooling>(table, "pooling", options.pooling,
+                                       {{"mean", Pooling::mean}, {"first", Pooling::first}});
+  return models::transformer_encoder(one(feeds), options);
 }
 
 }  // namespace
@@ -116,6 +164,7 @@ std::vector<BankModel> picture_models() {
   for (const int depth : {11, 13, 16, 19}) add("vgg", depth, vgg);
   for (const int depth : {20, 32, 44, 56, 110, 18, 34, 50, 101, 152}) add("resnet", depth, resnet);
   models.push_back({"mobilenet_v2", false, mobilenet_v2});
+  models.push_back({"transformer_encoder", false, transformer_encoder});
   return models;
 }
 

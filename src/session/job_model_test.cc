@@ -65,6 +65,26 @@ TEST(JobModel, KeysBecomeOptions) {
                 2 * (8 + 16 + 32 * 2 + 64 * 4));
 }
 
+TEST(JobModel, SequencesOfEveryKind) {
+  const auto transformer = [](const data::Column& column, const std::string& lines) {
+    const Columns columns{{column}, {"label", i64, {}}, 10};
+    return Built("name = \"transformer_encoder\"\nwidth = 8\nheads = 2\n" + lines, columns,
+                 "cross_entropy")
+        .parameters();
+  };
+  // Weights, biases and norms of two blocks of inner width 32, the last norm, the last layer.
+  const std::int64_t body = 2 * (4 * 64 + 2 * 256 + 3 * 8 + 40 + 32) + 16 + 90;
+  const data::Column ids{"ids", i64, {12}, 50}, numbers{"steps", f32, {12, 6}};
+  EXPECT_EQ(transformer(ids, "padding_id = 0"), 50 * 8 + body);
+  EXPECT_EQ(transformer(ids, "rows = 60\nsparse_gradient = true"), 60 * 8 + body);
+  EXPECT_EQ(transformer(numbers, "pooling = \"first\"\ncausal = true"), 6 * 8 + 8 + body);
+  EXPECT_EQ(transformer(kPicture, ""), 96 * 8 + 8 + body);
+  EXPECT_EQ(transformer(kPicture, "patch = 8\npositions = \"learned\""),
+            192 * 8 + 8 + 16 * 8 + body);
+  EXPECT_EQ(transformer(numbers, "pre_norm = false\nlayers = 1\nfeed_forward = 4"),
+            6 * 8 + 8 + 4 * 64 + 64 + 3 * 8 + 12 + 32 + 90);
+}
+
 TEST(JobModel, TablesOfIdsAndNumbers) {
   // 18 ids, 3 numbers: a weight each; a table of width 4; layers of 2 * 4 + 3 -> 5 -> 1.
   const std::int64_t wide_and_deep = 18 + 3 + 18 * 4 + 11 * 5 + 5 + 5 + 1;

@@ -84,9 +84,10 @@ std::vector<Feed> feeds_for(Program& program, const Columns& columns, const Node
 Value build_logits(Program& program, const Settings& settings, const Columns& columns,
                    const std::string& directory, Network& network) {
   Table model(*settings.model);
-  const Node* layers = model.node("layers");
   const Node* file = model.node("program");
   const Node* name = model.node("name");
+  // Beside a name it is a key of that model.
+  const Node* layers = name != nullptr ? nullptr : model.node("layers");
   const Node* normalise = model.node("normalise");
   if ((layers != nullptr) + (file != nullptr) + (name != nullptr) != 1) {
     fail_at(*settings.model,

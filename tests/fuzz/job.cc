@@ -12,11 +12,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Program program("fuzz");
     const Value image = program.input("image", f32, {batch, 1, 28, 28});
     const Value label = program.input("label", i64, {batch});
-    if (const job::Node* layers = settings.model->find("layers")) {
-      job::apply_loss(*settings.loss, job::apply_layers(*layers, image), label);
-      return;
-    }
     const job::Node* name = settings.model->find("name");
+    const job::Node* layers = settings.model->find("layers");
+    if (name == nullptr && layers != nullptr) {
+      job::apply_loss(*settings.loss, job::apply_layers(*layers, image), label);
+    }
     if (name == nullptr) return;
     const Value user = program.input("user", i64, {batch}),
                 item = program.input("item", i64, {batch});

@@ -151,6 +151,12 @@ TEST_F(Misuse, ModelsOfTheBank) {
   fails("train job.toml --set model.program=x", 3, "needs one of a list of layers");
   fails("train job.toml --set model.name=deepfm", 3, "is neither ids nor numbers");
   fails("train job.toml --set model.name=lenet", 2, "--set");
+  const std::string transformer = "train job.toml --set model.name=transformer_encoder --set ";
+  fails(transformer + "model.heads=5", 2, "cannot be divided into 5 heads");
+  fails(transformer + "model.patch=5", 2, "cannot be cut into patches of 5 x 5");
+  fails(transformer + "model.positions=sine", 3, "unknown positions \"sine\"");
+  fails(transformer + "model.padding_id=0", 3, "unknown key");
+  fails(transformer + "'model.layers=[\"relu\"]'", 3, "model.layers: must be an integer");
   fails("train job.toml --set 'model.normalise={mean=[1,2]}'", 2, "mean has 2 numbers");
   fails("train job.toml --set 'model.normalise={men=1}'", 3, "did you mean \"mean\"?");
   fails("train job.toml --set 'data.input=[\"image\",\"label\"]'", 3,

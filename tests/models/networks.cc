@@ -24,6 +24,7 @@ struct Network {
   std::string name;
   std::vector<std::int64_t> input;  // with the batch
   std::function<Value(const Value&)> build;
+  std::int64_t ids = 0;  // the input is not numbers but ids in [0, ids)
 };
 
 std::vector<Network> networks() {
@@ -36,6 +37,10 @@ std::vector<Network> networks() {
   };
   const auto of_mobilenet = [](MobilenetV2Options options) {
     return [=](const Value& x) { return mobilenet_v2(x, options); };
+  };
+  const auto of_transformer = [](TransformerEncoderOptions options) {
+    options.dropout = 0;
+    return [=](const Value& x) { return transformer_encoder(x, options); };
   };
   return {
       {"mlp", {4, 1, 5, 6}, [](const Value& x) { return mlp(x, {.hidden = {8, 7}}); }},
@@ -61,6 +66,27 @@ std::vector<Network> networks() {
       {"mobilenet_v2_half",
        {2, 3, 32, 32},
        of_mobilenet({.width = 0.5, .small_input = true, .dropout = 0, .classes = 20})},
+      {"transformer_ids",
+       {4, 9},
+       of_transformer({.width = 16, .rows = 5, .padding_id = 0, .activation = nn::gelu}),
+       5},
+      {"transformer_numbers",
+       {3, 7, 6},
+       of_transformer({.classes = 3,
+                       .width = 8,
+                       .positions = Positions::learned,
+                       .layers = 3,
+                       .heads = 2,
+                       .feed_forward = 12,
+                       .pre_norm = false,
+                       .pooling = Pooling::first})},
+      {"transformer_patches",
+       {2, 3, 8, 12},
+       of_transformer({.width = 0,
+                       .patch = nn::Pair(2, 4),
+                       .positions = Positions::none,
+                       .heads = 3,
+                       .causal = true})},
   };
 }
 
@@ -75,6 +101,18 @@ Tensor numbers(const std::vector<std::int64_t>& shape, double low, double high, 
   return tensor;
 }
 
+// Ids in [0, count); the last half of the first example is 0.
+Tensor ids(const std::vector<std::int64_t>& shape, std::int64_t count) {
+  const Tensor drawn = numbers(shape, 0, static_cast<double>(count), 7);
+  Tensor tensor(i64, shape);
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    const bool padding = i < shape[1] && 2 * i >= shape[1];
+    tensor.data<std::int64_t>()[i] =
+        padding ? 0 : static_cast<std::int64_t>(drawn.data<float>()[i]);
+  }
+  return tensor;
+}
+
 // Weights keep what their initializers gave; what would be all 0 or all 1 is spread.
 void spread_vectors(const Program& program, Session& session) {
   unsigned seed = 1;
@@ -83,7 +121,8 @@ void spread_vectors(const Program& program, Session& session) {
     const ir::Type& type = parameter->value->type;
     if (type.rank() != 1) continue;
     const bool around_one = name.ends_with("_var") || name.ends_with("norm_0.weight") ||
-                            name.ends_with("norm_1.weight") || name.ends_with("norm_2.weight");
+                            name.ends_with("norm_1.weight") || name.ends_with("norm_2.weight") ||
+                            name.ends_with("norm.weight");
     const double middle = around_one ? 1 : 0;
     session.set_parameter(name,
                           numbers({type.shape[0].constant()}, middle - 0.3, middle + 0.3, ++seed));
@@ -94,7 +133,7 @@ void write_network(const Network& network, const std::string& folder) {
   Program program("twin");
   Shape shape(network.input.begin(), network.input.end());
   shape[0] = batch;
-  const Value x = program.input("x", f32, shape);
+  const Value x = program.input("x", network.ids > 0 ? i64 : f32, shape);
   const Value logits = network.build(x);
   Session session(program, {.threads = 2});
   spread_vectors(program, session);
@@ -104,7 +143,8 @@ void write_network(const Network& network, const std::string& folder) {
     order += parameter->name() + "\n";
     content.tensors[parameter->name()] = session.parameter(parameter->name());
   }
-  const Tensor input = numbers(network.input, -1, 1, 99);
+  const Tensor input =
+      network.ids > 0 ? ids(network.input, network.ids) : numbers(network.input, -1, 1, 99);
   content.tensors["input"] = input;
   content.tensors["inference"] = session.run({{"x", input}}, {logits})[0];
   content.tensors["training"] = session.run({{"x", input}}, {logits}, {.training = true})[0];

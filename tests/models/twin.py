@@ -17,8 +17,8 @@ try:
     from torch import nn
     import torch.nn.functional as F
 except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(77)
+    sys.exit(f"{error}\n  hint   tools/install-deps.sh --test installs python3-numpy and "
+             "python3-torch")
 
 # Of the largest logit, float32 against float64. In training many layers divide by the deviation of
 # a few numbers.
@@ -34,8 +34,10 @@ def read_safetensors(path):
         if name == "__metadata__":
             continue
         begin, end = (8 + size + offset for offset in entry["data_offsets"])
-        array = numpy.frombuffer(data[begin:end], dtype=numpy.float32)
-        result[name] = torch.from_numpy(array.copy()).reshape(entry["shape"]).double()
+        kind = {"F32": numpy.float32, "I64": numpy.int64}[entry["dtype"]]
+        tensor = torch.from_numpy(numpy.frombuffer(data[begin:end], dtype=kind).copy())
+        tensor = tensor.reshape(entry["shape"])
+        result[name] = tensor if entry["dtype"] == "I64" else tensor.double()
     return result
 
 
@@ -142,6 +144,85 @@ def mobilenet_v2(channels, strides, last, classes):
                          nn.Flatten(), nn.Linear(last, classes))
 
 
+def sinusoids(steps, width):
+    """Vaswani et al. 2017, section 3.5."""
+    angle = torch.arange(steps)[:, None] / 10000 ** (torch.arange(0, width, 2).double() / width)
+    return torch.stack([angle.sin(), angle.cos()], 2).reshape(steps, width)
+
+
+class Transformer(nn.Module):
+    """first: what makes steps of the input. One that takes ids has 0 for padding."""
+
+    def __init__(self, first, positions, width, layers, heads, inner, classes, **options):
+        super().__init__()
+        self.first, self.causal = first, options.pop("causal", False)
+        self.mean = options.pop("mean", True)
+        if isinstance(positions, int):
+            positions = nn.Parameter(torch.zeros(positions, width))
+        self.positions = positions
+        layer = nn.TransformerEncoderLayer(width, heads, inner, 0.0, batch_first=True, **options)
+        norm = nn.LayerNorm(width) if options["norm_first"] else None
+        self.encoder = nn.TransformerEncoder(layer, layers, norm, enable_nested_tensor=False)
+        self.last = nn.Linear(width, classes)
+
+    def forward(self, x):
+        padding = x == 0 if x.dtype == torch.int64 else None
+        y = self.first(x)
+        y = y if self.positions is None else y + self.positions
+        steps = y.shape[1]
+        hidden = torch.ones(steps, steps, dtype=torch.bool).triu(1) if self.causal else None
+        y = self.encoder(y, mask=hidden, src_key_padding_mask=padding)
+        if not self.mean:
+            return self.last(y[:, 0])
+        if padding is None:
+            return self.last(y.mean(1))
+        y = y.masked_fill(padding[:, :, None], 0).sum(1)
+        return self.last(y / (~padding).sum(1, keepdim=True))
+
+    def take(self, ours):
+        """Parameters by our names, in order: a layer of theirs has several of ours."""
+        ours = {name.split("/", 1)[-1]: value for name, value in ours.items()}
+
+        def take_linear(module, name):
+            module.load_state_dict({"weight": ours.pop(name + ".weight").t(),
+                                    "bias": ours.pop(name + ".bias")})
+
+        def take_norm(module, name):
+            module.load_state_dict({"weight": ours.pop(name + ".weight"),
+                                    "bias": ours.pop(name + ".bias")})
+
+        if isinstance(self.first, nn.Linear):
+            take_linear(self.first, "linear_0")
+        elif isinstance(self.first, nn.Embedding):
+            self.first.load_state_dict({"weight": ours.pop("embedding_0.weight")})
+        if isinstance(self.positions, nn.Parameter):
+            self.positions.data = ours.pop("learned_positions_0.weight")
+        for i, layer in enumerate(self.encoder.layers):
+            block = f"encoder/block_{i}/"
+            query, key, value = (ours.pop(f"{block}attention/{part}.weight")
+                                 for part in ("query", "key", "value"))
+            layer.self_attn.in_proj_weight.data = torch.cat([query.t(), key.t(), value.t()])
+            of_query, of_value = (ours.pop(f"{block}attention/{part}.bias")
+                                  for part in ("query", "value"))
+            layer.self_attn.in_proj_bias.data = torch.cat(
+                [of_query, torch.zeros_like(of_query), of_value])
+            take_linear(layer.self_attn.out_proj, block + "attention/out")
+            take_linear(layer.linear1, block + "feed_forward_in")
+            take_linear(layer.linear2, block + "feed_forward_out")
+            take_norm(layer.norm1, block + "attention_norm")
+            take_norm(layer.norm2, block + "feed_forward_norm")
+        if self.encoder.norm is not None:
+            take_norm(self.encoder.norm, "encoder/final_norm")
+        take_linear(self.last, "linear_1" if "linear_1.weight" in ours else "linear_0")
+        if ours:
+            raise ValueError(f"no place in PyTorch for {sorted(ours)}")
+
+
+class Patches(nn.Module):
+    def forward(self, x):
+        return F.unfold(x, (2, 4), stride=(2, 4)).transpose(1, 2)
+
+
 A = "64 M 128 M 256 256 M 512 512 M 512 512 M"
 D = "64 64 M 128 128 M 256 256 256 M 512 512 512 M 512 512 512 M"
 TWINS = {
@@ -161,11 +242,21 @@ TWINS = {
     # Half the channels, and multiples of 8 that are not below nine tenths of that.
     "mobilenet_v2_half": lambda: mobilenet_v2((16, 8, 16, 16, 32, 48, 80, 160),
                                               (1, 1, 1, 2, 2, 1, 2, 1), 1280, 20),
+    "transformer_ids":
+        lambda: Transformer(nn.Embedding(5, 16), sinusoids(9, 16), 16, 2, 4, 64, 10,
+                            activation="gelu", norm_first=True),
+    "transformer_numbers":
+        lambda: Transformer(nn.Linear(6, 8), 7, 8, 3, 2, 12, 3, norm_first=False, mean=False),
+    "transformer_patches":
+        lambda: Transformer(Patches(), None, 24, 2, 3, 96, 10, norm_first=True, causal=True),
 }
 
 
 def give_weights(network, order, tensors):
     """Layers are made in the same order here and there; each has the same kinds of parameters."""
+    if isinstance(network, Transformer):
+        network.take({name: tensors[name] for name in order})
+        return
     ours = {}
     for name in order:
         layer, kind = name.rsplit(".", 1)

@@ -106,6 +106,52 @@ TEST(Rows, HaveTheirLayersParameters) {
   EXPECT_EQ(count({batch, 20}, deep, 3), 20 * 7 + 7 + 7 * 5 + 5 + 5 * 3 + 3);
 }
 
+// A block of width w and inner width f: weights 4 w^2 + 2 w f, biases 3 w (none of keys) + f + w, and
+// two norms of 2 w.
+TEST(TransformerEncoder, HasItsLayersParameters) {
+  const auto block = [](std::int64_t w, std::int64_t f) {
+    return 4 * w * w + 2 * w * f + 3 * w + f + w + 4 * w;
+  };
+  const Build of_numbers = [](const Value& x) {
+    return transformer_encoder(x, {.classes = 3, .width = 8, .layers = 3, .heads = 2});
+  };
+  EXPECT_EQ(count({batch, 7, 6}, of_numbers, 3), 6 * 8 + 8 + 3 * block(8, 32) + 16 + 8 * 3 + 3);
+  const Build of_pictures = [](const Value& x) {
+    return transformer_encoder(x, {.width = 16,
+                                   .patch = 4,
+                                   .positions = Positions::learned,
+                                   .feed_forward = 20,
+                                   .pre_norm = false});
+  };
+  EXPECT_EQ(count(kSmall, of_pictures, 10),
+            48 * 16 + 16 + 64 * 16 + 2 * block(16, 20) + 16 * 10 + 10);
+  const Build plain = [](const Value& x) {
+    return transformer_encoder(x, {.width = 0, .heads = 3, .pooling = Pooling::first});
+  };
+  EXPECT_EQ(count({batch, Dim("steps"), 6}, plain, 10), 2 * block(6, 24) + 12 + 6 * 10 + 10);
+  Program program;
+  const Value ids = program.input("ids", i64, {batch, Dim("steps")});
+  const Value y = transformer_encoder(ids, {.width = 8, .rows = 11, .heads = 2});
+  EXPECT_EQ(y.shape(), (Shape{batch, 10}));
+  EXPECT_EQ(trainable(program), 11 * 8 + 2 * block(8, 32) + 16 + 8 * 10 + 10);
+}
+
+// What stands behind the end of a sequence, and how much of it, makes no difference.
+TEST(TransformerEncoder, DoesNotSeePadding) {
+  Program program;
+  const Value ids = program.input("ids", i64, {batch, Dim("steps")});
+  const Value y = transformer_encoder(
+      ids, {.classes = 3, .width = 8, .rows = 9, .padding_id = 4, .heads = 2, .dropout = 0});
+  RefTensors values = first_values(program);
+  const RefTensors alone{{"ids", tensor({1, 3}, {1, 8, 0})}};
+  const RefTensors padded{{"ids", tensor({2, 5}, {1, 8, 0, 4, 4, 4, 4, 4, 4, 4})}};
+  const RefTensor expected = run(program, y, alone, values);
+  const RefTensor got = run(program, y, padded, values);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(got.data[i], expected.data[i], 1e-6);
+  // All padding: the bias of the last layer, which begins with zeros.
+  for (std::size_t i = 3; i < 6; ++i) EXPECT_NEAR(got.data[i], 0, 1e-6);
+}
+
 TEST(Models, NameTheirParametersByTheirScopes) {
   Program program;
   const Value x = program.input("x", f32, kSmall);
@@ -155,6 +201,14 @@ TEST(Models, MistakesNameTheModelAndTheLine) {
   says([&] { deepfm({{ids, 0}}, {}, {}); }, "field 0 has no rows");
   says([&] { wide_and_deep({{ids, 5}}, {}, {.crosses = {{0, 1}}}); }, "names field 1 of 1");
   says([&] { two_tower({ids, 5}, {ids, 5}, {.width = 0}); }, "width must be at least 1");
+  says([&] { transformer_encoder(row, {}); }, "the input is no sequence");
+  says([&] { transformer_encoder(x, {.patch = 5}); }, "cannot be cut into patches of 5 x 5");
+  says([&] { transformer_encoder(x, {.heads = 5}); }, "cannot be divided into 5 heads");
+  says([&] { transformer_encoder(x, {.padding_id = 0}); }, "padding_id is for ids");
+  const Value words = program.input("words", i64, {batch, Dim("steps")});
+  says([&] { transformer_encoder(words, {}); }, "ids need a width and rows");
+  says([&] { transformer_encoder(words, {.rows = 5, .positions = Positions::learned}); },
+       "need most_steps");
   says([&] { normalise(x, {1, 2}, {1}); }, "mean has 2 numbers for 3 channels");
   says([&] { normalise(x, {1}, {0}); }, "a deviation must be above 0");
   EXPECT_EQ(program.ir().location_override, nullptr);

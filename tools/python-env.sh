@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Python packages from PyPI, for checks that need what Debian 12 does not have, in the virtual environment build/venv. Quick when
+# they are there.
+#   tools/python-env.sh safetensors   tests: an independent reader of our weights
+#   tools/python-env.sh tensorboard   acceptance/02-4: the reader of our event files
+# Exits with 1, saying why, where they cannot be had.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+exec </dev/null
+venv=build/venv
+
+case "${1:-}" in
+  safetensors) packages=(numpy==2.2.6 safetensors==0.5.3) ;;
+  tensorboard) packages=(numpy==2.2.6 tensorboard==2.19.0 setuptools==80.9.0) ;;
+  *) echo "usage: $0 safetensors|tensorboard" >&2; exit 2 ;;
+esac
+
+done_for="$venv/$1.installed"
+if [ "$(cat "$done_for" 2>/dev/null)" = "${packages[*]}" ] && "$venv/bin/python" -c "import $1" 2>/dev/null; then
+  exit 0
+fi
+python=/usr/bin/python3
+[ -x "$python" ] || python=python3
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+mkdir -p build
+if ! { [ -x "$venv/bin/pip" ] || "$python" -m venv "$venv"; } >"$log" 2>&1 ||
+   ! "$venv/bin/pip" install --quiet --disable-pip-version-check --retries 1 --timeout 20 \
+       "${packages[@]}" >>"$log" 2>&1; then
+  echo "$0: no ${packages[*]} from PyPI: $(grep -v '^ *$' "$log" | tail -n 1)" >&2
+  exit 1
+fi
+echo "${packages[*]}" >"$done_for"
