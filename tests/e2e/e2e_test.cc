@@ -204,6 +204,18 @@ TEST_F(EndToEnd, ManyIdsOfOneTable) {
   EXPECT_GT(number_behind(output, "test accuracy: "), 0.8);  // a third are positive
 }
 
+TEST_F(EndToEnd, ATransformerOfWords) {
+  const char* data = std::getenv("TRIREME_DATA");
+  const std::string zip =
+      std::string(data == nullptr ? "" : data) + "/sentiment/sentence_polarity.zip";
+  if (!std::filesystem::exists(zip))
+    GTEST_SKIP() << "no sentiment/sentence_polarity.zip in $TRIREME_DATA";
+  succeeds("python3 " + kJobs + "/../sentences.py words " + zip);
+  const std::string output = succeeds(kTrireme + " train words/sentences.toml -o model");
+  EXPECT_GT(number_behind(output, "test accuracy: "), 0.74);
+  EXPECT_GT(number_behind(output, "test auc: "), 0.82);
+}
+
 TEST_F(EndToEnd, ARecommender) {
   NEEDS_DATA("movielens/train");
   const std::string output = train("../movielens_two_tower", "");
