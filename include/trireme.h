@@ -38,14 +38,16 @@ typedef enum {
   TRIREME_INTERNAL = 6   /* a mistake of Trireme's; please report it */
 } trireme_status;
 
-typedef enum {
+/* The type of an element, as one of the numbers below; another one is TRIREME_USAGE. */
+typedef int32_t trireme_dtype;
+enum {
   TRIREME_BOOL = 0, /* one byte, 0 or 1 */
   TRIREME_U8 = 1,
   TRIREME_I32 = 2,
   TRIREME_I64 = 3,
   TRIREME_F32 = 4,
   TRIREME_F64 = 5
-} trireme_dtype;
+};
 
 typedef struct trireme_model trireme_model;
 

@@ -58,16 +58,18 @@ void fails(ErrorKind kind, const std::string& what, F&& f) {
 #define NEEDS_FILE_SIZE_LIMIT() static_cast<void>(0)
 #endif
 
-// A fresh folder, removed at the end.
+// A fresh folder, removed at the end, in a folder of its own: nothing lies beside it.
 class InFolder : public ::testing::Test {
  protected:
   InFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "trireme_XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
+    root_ = ::mkdtemp(pattern.data());
+    folder_ = root_ + "/here";
+    std::filesystem::create_directory(folder_);
   }
   ~InFolder() override {
     std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
+    std::filesystem::remove_all(root_, ignored);
   }
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
   // Runs in the folder.
@@ -75,6 +77,9 @@ class InFolder : public ::testing::Test {
     return run("cd '" + folder_ + "' && " + command);
   }
   std::string folder_;
+
+ private:
+  std::string root_;
 };
 
 }  // namespace trireme::testing

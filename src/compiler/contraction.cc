@@ -2,43 +2,24 @@
 
 #include <algorithm>
 
-#include "compiler/lowering.h"
-#include "ops/op.h"
+#include "compiler/tiles.h"
+#include "compiler/winograd.h"
 
 namespace trireme::compiler {
 namespace {
 
 using kernel_ir::LoopKind;
-using kernel_ir::ReduceOp;
 using kernel_ir::Stmt;
-using Body = std::vector<Stmt>;
 
 constexpr std::int64_t kColumnBlock = 256;  // of a parallel iteration
 constexpr std::int64_t kRowChunks = 16;     // parts that rows are cut into for the threads
 constexpr std::int64_t kMostScratchBytes = 96 << 10;
+// A weight that does not stay in a near cache is to be read as few times as can be.
+constexpr std::int64_t kLargeWeight = 512 << 10, kFarScratchBytes = 512 << 10;
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-std::int64_t largest_divisor(std::int64_t n, std::int64_t most) {
-  std::int64_t d = std::max<std::int64_t>(std::min(n, most), 1);
-  while (n % d != 0) --d;
-  return d;
-}
-
-class ContractionLowering : public KernelLowering {
+class ContractionLowering : public TileLowering {
  public:
-  ContractionLowering(const Group& group, const std::vector<Output>& outputs,
-                      const std::function<int(const ir::Value*)>& storage_of,
-                      const codegen::Target& target)
-      : KernelLowering(group, outputs, storage_of, target),
-        op_(*group.domain.contraction),
-        how_(ops::Catalog::of(op_).contraction(op_)),
-        x_(op_.operands[0]),
-        weight_(op_.operands[1]),
-        y_(op_.result()),
-        type_(y_->type.dtype),
-        vector_lanes_(target.lanes(type_)),
-        accumulators_(target.vector_registers() >= 32 ? 24 : 12) {}
+  using TileLowering::TileLowering;
 
   LoweredGroup run() {
     if (how_.is_product()) {
@@ -50,74 +31,6 @@ class ContractionLowering : public KernelLowering {
   }
 
  private:
-  // --- Sizes of tiles
-
-  // Lanes of the loop over `columns`: two vectors where there are enough of them, and no more than
-  // needed.
-  int lanes_for(const Dim& columns) const {
-    int lanes = vector_lanes_;
-    if (!columns.is_constant()) return 2 * lanes <= 64 ? 2 * lanes : lanes;
-    const std::int64_t n = columns.constant();
-    while (lanes > 1 && n <= lanes / 2) lanes /= 2;
-    const bool two = n % (2 * lanes) == 0 || n > 8 * lanes;
-    return two && 2 * lanes <= 64 ? 2 * lanes : lanes;
-  }
-
-  int wide_lanes_for(const Dim& columns) const {
-    int lanes = vector_lanes_;
-    const std::int64_t n = columns.is_constant() ? columns.constant() : 4 * vector_lanes_;
-    while (lanes > 1 && n <= lanes / 2) lanes /= 2;
-    while (2 * lanes <= std::min<std::int64_t>(n, 16 * vector_lanes_)) lanes *= 2;
-    return lanes;
-  }
-
-  int rows_for(int lanes) const {
-    return std::max(1, accumulators_ / std::max(1, lanes / vector_lanes_));
-  }
-
-  // Additions of products that weigh as much as an element of other kernels, roughly.
-  Dim work() const {
-    constexpr std::int64_t kCheap = 16;
-    const Dim& inner = x_->type.shape.back();
-    const std::int64_t depth =
-        inner.is_constant() ? inner.constant() / how_.groups * how_.kernel[0] * how_.kernel[1] : 64;
-    return product(y_->type.shape) * Dim(std::max<std::int64_t>(1, depth / kCheap));
-  }
-
-  // --- One tile
-
-  // Sums factor(i) * second() over `loops` for element i, each in an accumulator, and stores what the
-  // group makes of the elements.
-  template <class Factor, class Second>
-  void tile(Body& body, const std::vector<Index>& elements, std::vector<Stmt> loops,
-            const Factor& factor, const Second& second) {
-    Body inside;
-    const int first = kernel_->accumulators;
-    kernel_->accumulators += static_cast<int>(elements.size());
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      const int accumulator = first + static_cast<int>(i);
-      body.push_back(kernel_ir::make_declare(accumulator, ReduceOp::sum, type_));
-      inside.push_back(kernel_ir::make_accumulate(accumulator, ReduceOp::sum, type_,
-                                                  k_.mul(factor(i), second())));
-    }
-    while (!loops.empty()) {
-      Stmt outer = std::move(loops.back());
-      loops.pop_back();
-      outer.body = std::move(inside);
-      inside.clear();
-      inside.push_back(std::move(outer));
-    }
-    for (Stmt& stmt : inside) body.push_back(std::move(stmt));
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      evaluator_.set_known(y_, elements[i], k_.accumulator(first + static_cast<int>(i), type_));
-      for (const Output& output : outputs_) store_output(body, output, elements[i]);
-    }
-  }
-
-  ExprId var(const Stmt& loop) { return k_.loop_var(loop.loop_var); }
-  ExprId plus(ExprId a, std::int64_t b) { return k_.add(a, k_.integer(b)); }
-  ExprId times(ExprId a, std::int64_t b) { return k_.mul(a, k_.integer(b)); }
-
   // --- Products: rows by columns
 
   void lower_product() {
@@ -187,16 +100,14 @@ class ContractionLowering : public KernelLowering {
                        : Index(weight_->type.shape.size() - 2, k_.integer(0));
     second.push_back(var(depth));
     second.push_back(column);
-    tile(
-        body, elements, {depth}, [&](std::size_t i) { return evaluator_.value_at(x_, sources[i]); },
-        [&] { return evaluator_.value_at(weight_, second); });
+    sums(
+        body, elements.size(), {depth},
+        [&](std::size_t i) { return evaluator_.value_at(x_, sources[i]); },
+        [&] { return evaluator_.value_at(weight_, second); },
+        [&](std::size_t i, ExprId total) { store_result(body, elements[i], total); });
   }
 
   // --- Windows: pixels by channels
-
-  std::int64_t size(const ir::Value* value, std::size_t axis) const {
-    return value->type.shape[axis].constant();
-  }
 
   void lower_windows() {
     const std::int64_t out_h = size(y_, 1), channels = size(y_, 3);
@@ -211,16 +122,11 @@ class ContractionLowering : public KernelLowering {
     if (row_blocks == 0 || channels == 0) return;
 
     ExprId rest = root_var();
-    const auto take = [&](std::int64_t n) {
-      const ExprId part = k_.rem(rest, k_.integer(n));
-      rest = k_.div(rest, k_.integer(n));
-      return part;
-    };
-    const ExprId block = take(blocks);
-    group_number_ = take(groups);
-    first_row_ = times(take(row_blocks), rows_);
+    const ExprId block = digit(&rest, blocks);
+    group_number_ = digit(&rest, groups);
+    first_row_ = times(digit(&rest, row_blocks), rows_);
     image_ = rest;
-    if (padded_) fill(kernel_->root.body);
+    fill(kernel_->root.body);
 
     const ExprId start = times(block, kColumnBlock);
     const ExprId extent =
@@ -238,57 +144,26 @@ class ContractionLowering : public KernelLowering {
   // How many rows of the result one parallel iteration makes: a divisor of all, such that the rows
   // of x that are read fit beside each other in a near cache.
   void choose_rows(std::int64_t out_h) {
-    padded_ = how_.is_padded();
-    width_ = size(x_, 2) + how_.padding[2] + how_.padding[3];
-    const std::int64_t row_bytes = width_ * size(x_, 3) * static_cast<std::int64_t>(size_of(type_));
+    const std::int64_t row_bytes =
+        padded_width() * size(x_, 3) * static_cast<std::int64_t>(size_of(type_));
+    const Dim weight =
+        product(weight_->type.shape) * Dim(static_cast<std::int64_t>(size_of(type_)));
+    const bool large = weight.constant() > kLargeWeight;
     rows_ = 0;
-    for (std::int64_t rows = 1; rows <= std::max<std::int64_t>(4, out_h / 4); ++rows) {
+    for (std::int64_t rows = 1; rows <= (large ? out_h : std::max<std::int64_t>(4, out_h / 4));
+         ++rows) {
       if (out_h % rows != 0) continue;
-      if (rows > 1 && source_rows(rows) * row_bytes > kMostScratchBytes) break;
+      const std::int64_t most = large ? kFarScratchBytes : kMostScratchBytes;
+      if (rows > 1 && source_rows(rows) * row_bytes > most) break;
       rows_ = rows;
     }
     if (out_h == 0) rows_ = 0;
   }
 
-  std::int64_t source_rows(std::int64_t rows) const {
-    return (rows - 1) * how_.stride[0] + (how_.kernel[0] - 1) * how_.dilation[0] + 1;
-  }
-
-  // Copies the rows of x that are needed, with zeros around, to memory of the thread's own.
-  void fill(Body& body) {
-    const std::int64_t channels = size(x_, 3), row = width_ * channels;
-    scratch_ = scratch_buffer(type_, Dim(source_rows(rows_) * row));
-    Stmt line = loop(LoopKind::serial, k_.integer(source_rows(rows_)));
-    const ExprId h = k_.add(times(first_row_, how_.stride[0]), plus(var(line), -how_.padding[0]));
-    const int lanes = lanes_;
-    lanes_ = vector_lanes_;
-    Stmt vector = loop(LoopKind::vector, k_.integer(row));
-    lanes_ = lanes;
-    const ExprId j = var(vector);
-    const auto inside = [&](ExprId v, std::int64_t low, std::int64_t high) {
-      return k_.logical_and(k_.le(k_.integer(low), v), k_.lt(v, k_.integer(high)));
-    };
-    const std::int64_t left = how_.padding[2] * channels;
-    const ExprId guard =
-        k_.logical_and(inside(h, 0, size(x_, 1)), inside(j, left, left + size(x_, 2) * channels));
-    const ExprId source = evaluator_.value_at(x_, x_index(h, k_.integer(0), plus(j, -left)), guard);
-    vector.body.push_back(
-        kernel_ir::make_store(scratch_, k_.add(times(var(line), row), j), source));
-    line.body.push_back(std::move(vector));
-    body.push_back(std::move(line));
-  }
-
-  // Where `c` may run over the channels of neighbouring pixels.
-  Index x_index(ExprId h, ExprId w, ExprId c) {
-    if (size(x_, 3) == 1) return {image_, h, k_.add(w, c), k_.integer(0)};
-    return {image_, h, w, c};
-  }
-
   void add_pixels(Body& body, ExprId channel) {
     const std::int64_t out_w = size(y_, 2);
     const std::int64_t most = rows_for(lanes_);
-    std::int64_t columns = largest_divisor(out_w, most);
-    if (2 * columns < std::min(out_w, most)) columns = std::min(out_w, most);
+    const std::int64_t columns = piece(out_w, most);
     const std::int64_t rows = columns == out_w ? largest_divisor(rows_, most / columns) : 1;
     Stmt down = loop(LoopKind::serial, k_.integer(rows_ / rows));
     const ExprId p = times(var(down), rows);
@@ -339,34 +214,14 @@ class ContractionLowering : public KernelLowering {
       second[1] = var(s);
       second[2] = c;
     }
-    tile(
-        body, elements, std::move(loops), [&](std::size_t i) { return factors[i]; },
-        [&] { return evaluator_.value_at(weight_, second); });
+    sums(
+        body, elements.size(), std::move(loops), [&](std::size_t i) { return factors[i]; },
+        [&] { return evaluator_.value_at(weight_, second); },
+        [&](std::size_t i, ExprId total) { store_result(body, elements[i], total); });
   }
 
-  // x at row h after the first one that this iteration needs, counted with the padding.
-  ExprId x_at(ExprId h, ExprId w, ExprId c) {
-    if (!padded_) {
-      return evaluator_.value_at(x_, x_index(k_.add(times(first_row_, how_.stride[0]), h), w, c));
-    }
-    const std::int64_t channels = size(x_, 3);
-    return k_.load(scratch_, k_.add(times(k_.add(times(h, width_), w), channels), c));
-  }
-
-  const ir::Op& op_;
-  const ops::Contraction how_;
-  const ir::Value* x_;
-  const ir::Value* weight_;
-  const ir::Value* y_;
-  const DType type_;
-  const int vector_lanes_;
-  const int accumulators_;  // vectors of a tile: the registers less those for operands
-
-  bool depthwise_ = false, padded_ = false;
-  std::int64_t rows_ = 0;   // of the result, in one iteration
-  std::int64_t width_ = 0;  // of x with its padding
-  int scratch_ = -1;
-  ExprId image_ = 0, group_number_ = 0, first_row_ = 0;
+  bool depthwise_ = false;
+  ExprId group_number_ = 0;
 };
 
 }  // namespace
@@ -374,6 +229,10 @@ class ContractionLowering : public KernelLowering {
 LoweredGroup lower_contraction(const Group& group, const std::vector<Output>& outputs,
                                const std::function<int(const ir::Value*)>& storage_of,
                                const codegen::Target& target) {
+  const ir::Op& op = *group.domain.contraction;
+  if (ops::Catalog::of(op).contraction(op).winograd) {
+    return lower_winograd(group, outputs, storage_of, target);
+  }
   return ContractionLowering(group, outputs, storage_of, target).run();
 }
 

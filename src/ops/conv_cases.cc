@@ -21,6 +21,7 @@ std::vector<ConvolutionCase> image_cases() {
       {.x = {2, 3, 4, 4}, .weight = {5, 3, 1, 1}},
       {.x = {1, 2, 7, 7}, .weight = {2, 2, 1, 1}, .stride = {2, 2}},
       {.x = {0, 2, 4, 4}, .weight = {3, 2, 3, 3}},
+      {.x = {1, 16, 4, 6}, .weight = {17, 16, 3, 3}, .padding = {1, 1, 1, 1}},
   };
 }
 

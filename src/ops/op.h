@@ -71,8 +71,9 @@ struct Sample {
 //   h = p * stride + r * dilation - padding, w alike, g the group of k.
 // Without windows: y[..., m, k] = sum over c of x[..., m, c] * weight[..., c, k], where weight has
 // the leading dimensions of x or none.
+// With `winograd` the window is of 3 by 3, and the weight is [16, C, K], as of winograd_conv2d.
 struct Contraction {
-  bool windows = false;
+  bool windows = false, winograd = false;
   std::array<std::int64_t, 2> kernel{1, 1}, stride{1, 1}, dilation{1, 1};
   std::array<std::int64_t, 4> padding{0, 0, 0, 0};  // top, bottom, left, right
   std::int64_t groups = 1;

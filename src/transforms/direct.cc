@@ -15,17 +15,62 @@ ir::Value* transposed(ir::Program& program, const ir::Op& like, ir::Value* x,
   return make(program, like, "transpose", {x}, {{"permutation", permutation}});
 }
 
+// Whether a convolution of x [N, H, W, C] with weight [R, S, C, K] and stride 1 can be, and is better,
+// done by Winograd's algorithm. With few channels the transforms cost more than they save.
+bool suits_winograd(const ir::Value& x, const ir::Value& weight, const Integers& dilation,
+                    const Integers& padding, std::int64_t groups) {
+  constexpr std::int64_t kLeastChannels = 16;
+  const Shape& window = weight.type.shape;
+  if (groups != 1 || dilation != Integers{1, 1} || x.type.dtype != DType::f32 ||
+      window[0] != Dim(3) || window[1] != Dim(3) || window[2].constant() < kLeastChannels ||
+      window[3].constant() < kLeastChannels) {
+    return false;
+  }
+  const std::int64_t height = x.type.shape[1].constant() + padding[0] + padding[1] - 2;
+  const std::int64_t width = x.type.shape[2].constant() + padding[2] + padding[3] - 2;
+  return height % 2 == 0 && width % 2 == 0;
+}
+
+// Along an axis of three w0, w1, w2: w0, (w0 + w1 + w2) / 2, (w0 - w1 + w2) / 2, w2.
+ir::Value* winograd_lines(ir::Program& program, const ir::Op& op, ir::Value* w, std::size_t axis) {
+  std::vector<ir::Value*> parts;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    Shape starts(w->type.shape.size(), 0), limits = w->type.shape;
+    starts[axis] = i;
+    limits[axis] = i + 1;
+    parts.push_back(make(program, op, "slice", {w},
+                         {{"limits", limits}, {"starts", starts}, {"strides", Integers{}}}));
+  }
+  ir::Value* half = make_constant(program, op, parts[0]->type, 0.5);
+  ir::Value* ends = make(program, op, "add", {parts[0], parts[2]});
+  ir::Value* more = make(program, op, "mul", {make(program, op, "add", {ends, parts[1]}), half});
+  ir::Value* less = make(program, op, "mul", {make(program, op, "sub", {ends, parts[1]}), half});
+  return make(program, op, "concat", {parts[0], more, less, parts[2]},
+              {{"axis", static_cast<std::int64_t>(axis)}});
+}
+
+// The convolution of x [N, H, W, C] with weight [R, S, C/groups, K].
+ir::Value* direct(ir::Program& program, const ir::Op& op, ir::Value* x, ir::Value* weight,
+                  const Integers& stride, const Integers& dilation, const Integers& padding,
+                  std::int64_t groups) {
+  if (stride == Integers{1, 1} && suits_winograd(*x, *weight, dilation, padding, groups)) {
+    ir::Value* w = winograd_lines(program, op, winograd_lines(program, op, weight, 0), 1);
+    const Shape shape{16, weight->type.shape[2], weight->type.shape[3]};
+    w = make(program, op, "reshape", {w}, {{"shape", shape}});
+    return make(program, op, "winograd_conv2d", {x, w}, {{"padding", padding}});
+  }
+  return make(
+      program, op, "direct_conv2d", {x, weight},
+      {{"dilation", dilation}, {"groups", groups}, {"padding", padding}, {"stride", stride}});
+}
+
 Replacement direct_convolution(ir::Program& program, const ir::Op& op) {
   if (ir::get<std::string>(op.attributes, "layout") != "nhwc") return std::nullopt;
   ir::Value* weight = transposed(program, op, op.operands[1], {2, 3, 1, 0});
-  Attributes attributes;
-  for (const char* name : {"dilation", "padding", "stride"}) {
-    ir::set(attributes, name, ir::get<Integers>(op.attributes, name));
-  }
-  ir::set(attributes, "groups", ir::get<std::int64_t>(op.attributes, "groups"));
-  return {{make(program, op, "direct_conv2d", {op.operands[0], weight}, std::move(attributes))}};
+  const auto list = [&](const char* name) { return ir::get<Integers>(op.attributes, name); };
+  return {{direct(program, op, op.operands[0], weight, list("stride"), list("dilation"),
+                  list("padding"), ir::get<std::int64_t>(op.attributes, "groups"))}};
 }
-
 Replacement direct_input_gradient(ir::Program& program, const ir::Op& op) {
   const ir::Value* weight = op.operands[1];
   const auto groups = ir::get<std::int64_t>(op.attributes, "groups");
@@ -43,11 +88,7 @@ Replacement direct_input_gradient(ir::Program& program, const ir::Op& op) {
   ir::Value* ordered = transposed(program, op, op.operands[1],
                                   depthwise ? Integers{2, 3, 1, 0} : Integers{2, 3, 0, 1});
   ir::Value* turned = make(program, op, "flip", {ordered}, {{"axes", Integers{0, 1}}});
-  return {{make(program, op, "direct_conv2d", {op.operands[0], turned},
-                {{"dilation", dilation},
-                 {"groups", groups},
-                 {"padding", padding},
-                 {"stride", Integers{1, 1}}})}};
+  return {{direct(program, op, op.operands[0], turned, {1, 1}, dilation, padding, groups)}};
 }
 
 ir::Value* last_two_swapped(ir::Program& program, const ir::Op& op, ir::Value* x) {

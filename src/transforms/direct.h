@@ -7,8 +7,8 @@
 namespace trireme::transforms {
 
 // Replaces convolutions of channels-last images, their gradients by the input where the stride is 1,
-// and matrix products, each where `wanted` holds, by direct_conv2d and direct_matmul, which become
-// generated kernels. Weights and transposed matrices are brought into the order that those want by
+// and matrix products, each where `wanted` holds, by direct_conv2d, winograd_conv2d and
+// direct_matmul, which become generated kernels. Weights and transposed matrices are brought into the order that those want by
 // transposes of their own. The gradient by the input is the convolution of the result's gradient
 // with the window turned around.
 void use_direct_kernels(ir::Program& program, const std::function<bool(const ir::Op&)>& wanted);

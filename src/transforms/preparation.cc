@@ -11,9 +11,11 @@ namespace {
 
 using Values = std::unordered_set<const ir::Value*>;
 
-bool is_larger(const ir::Value* result, const ir::Value* operand) {
-  const Dim a = product(result->type.shape), b = product(operand->type.shape);
-  return !a.is_constant() || !b.is_constant() || a.constant() > b.constant();
+bool is_larger_than_operands(const ir::Op& op) {
+  Dim read = 0;
+  for (const ir::Value* operand : op.operands) read = read + product(operand->type.shape);
+  const Dim made = product(op.result()->type.shape);
+  return !made.is_constant() || !read.is_constant() || made.constant() > read.constant();
 }
 
 // Whether every run computes the same as long as the operands are the same, and less than is read.
@@ -21,7 +23,7 @@ bool is_steady(const ir::Op& op) {
   using ir::Trait;
   if (op.has(Trait::random) || op.has(Trait::side_effect) || !op.blocks.empty()) return false;
   if (op.results.size() != 1 || !is_constant(op.result()->type.shape)) return false;
-  return !op.has(Trait::view) || !is_larger(op.result(), op.operands[0]);
+  return !op.has(Trait::view) || !is_larger_than_operands(op);
 }
 
 class Finder {
