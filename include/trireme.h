@@ -46,7 +46,9 @@ enum {
   TRIREME_I32 = 2,
   TRIREME_I64 = 3,
   TRIREME_F32 = 4,
-  TRIREME_F64 = 5
+  TRIREME_F64 = 5,
+  TRIREME_BF16 = 6, /* the upper half of an f32 */
+  TRIREME_F16 = 7   /* binary16 of IEEE 754 */
 };
 
 typedef struct trireme_model trireme_model;

@@ -50,7 +50,7 @@ PUBLIC_HEADERS = {
     "optimizer": "nn",
     "data": "data", "image": "data", "known_data": "data", "readers": "data",
     "inference": "inference",
-    "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "metrics": "session", "saved_model": "session", "session": "session",
+    "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "metrics": "session", "precision": "session", "saved_model": "session", "session": "session",
     "trainer": "session", "trireme": "session",
 }
 

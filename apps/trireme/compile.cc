@@ -15,10 +15,12 @@ namespace tr = trireme;
 struct Arguments {
   std::string model;
   std::string output;
+  std::string precision;
   tr::CompileModelOptions options;
 };
 
-void compile(const Arguments& arguments) {
+void compile(Arguments& arguments) {
+  arguments.options.precision = tr::parse_precision(arguments.precision);
   tr::Model model = tr::load_model(arguments.model);
   const bool native = arguments.options.target == "native";
   std::string directory = arguments.output;
@@ -38,6 +40,10 @@ void add_compile(CLI::App& app) {
   command->add_option("model", arguments->model, "folder of a saved model")->required();
   command->add_option("--target", arguments->options.target,
                       "x86-64-v3, x86-64-v4, aarch64 or native (default)");
+  command
+      ->add_option("--precision", arguments->precision,
+                   "of weights and of what is kept between steps: f32 (default), bf16 or f16")
+      ->default_val("f32");
   command->add_option("-o,--output", arguments->output,
                       "folder to write (default: MODEL/compiled-TARGET)");
   command->add_option("--linker", arguments->options.linker, "default: mold, else ld.lld");

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <numeric>
 #include <sstream>
@@ -62,6 +63,26 @@ std::string table(const std::vector<std::string>& headings,
 std::string class_name(const std::vector<std::string>& names, std::int64_t index) {
   const auto i = static_cast<std::size_t>(index);
   return index >= 0 && i < names.size() ? names[i] : std::to_string(index);
+}
+
+void print_measured(const trireme::Metrics& metrics, const std::string& what,
+                    const std::vector<std::string>& class_names) {
+  const auto n = static_cast<long long>(metrics.examples());
+  const std::string first = metrics.has("accuracy") ? "accuracy" : "mse";
+  if (first == "accuracy") {
+    std::printf("%saccuracy: %.4f  (%lld examples)\n", what.c_str(), metrics["accuracy"], n);
+  } else {
+    std::printf("%smse: %.6g  (%lld examples)\n", what.c_str(),
+                metrics[metrics.has("mse") ? "mse" : "loss"], n);
+  }
+  for (const auto& [name, value] : metrics.numbers()) {
+    if (name != "loss" && name != first) {
+      std::printf("%s%s: %.6g\n", what.c_str(), name.c_str(), value);
+    }
+  }
+  if (metrics.tensors().empty()) return;
+  std::printf("\nconfusion matrix: rows are true classes, columns predicted ones\n%s",
+              trireme::confusion_table(metrics.tensor("confusion"), class_names).c_str());
 }
 
 std::int64_t winner(const float* scores, std::int64_t count) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "trireme/data.h"
+#include "trireme/metrics.h"
 #include "trireme/saved_model.h"
 #include "trireme/tensor.h"
 
@@ -19,6 +20,11 @@ std::string table(const std::vector<std::string>& headings,
 
 // Class names with numbers where there are none.
 std::string class_name(const std::vector<std::string>& names, std::int64_t index);
+
+// What was measured, a line each behind `what`: first the number that says most, accuracy or mse, then
+// the others but the loss; then the confusion matrix, if there is one.
+void print_measured(const trireme::Metrics& metrics, const std::string& what,
+                    const std::vector<std::string>& class_names);
 
 // The largest of a row's scores.
 std::int64_t winner(const float* scores, std::int64_t count);

@@ -43,24 +43,6 @@ void draw_sheet(tr::Job& job, const std::string& path) {
              test.class_names());
 }
 
-// The number that says most of the job first, then what else [train] metrics asks for.
-void print_results(tr::Job& job, const tr::Metrics& metrics) {
-  const std::string first = metrics.has("accuracy") ? "accuracy" : "mse";
-  if (first == "accuracy") {
-    std::printf("test accuracy: %.4f\n", metrics["accuracy"]);
-  } else {
-    std::printf("test mse: %.6g\n", metrics.has("mse") ? metrics["mse"] : metrics["loss"]);
-  }
-  for (const auto& [name, value] : metrics.numbers()) {
-    if (name != "loss" && name != first) std::printf("test %s: %.6g\n", name.c_str(), value);
-  }
-  if (metrics.tensors().empty()) return;
-  std::printf(
-      "\nconfusion matrix: rows are true classes, columns predicted ones\n%s\n",
-      tr::confusion_table(metrics.tensor("confusion"), job.test_data()->dataset().class_names())
-          .c_str());
-}
-
 bool has_pictures(tr::Job& job) {
   const auto shape = job.test_data()->dataset().column(job.input_name()).shape;
   return job.classifies() && shape.size() == 3 && (shape[0] == 1 || shape[0] == 3);
@@ -139,7 +121,11 @@ void train(Arguments& arguments) {
   fit(job, arguments);
   std::optional<tr::AveragedParameters> averaged;
   if (job.averages()) averaged.emplace(job.trainer().averaged());
-  if (job.test_data() != nullptr) print_results(job, job.trainer().evaluate(*job.test_data()));
+  if (job.test_data() != nullptr) {
+    const tr::Metrics metrics = job.trainer().evaluate(*job.test_data());
+    print_measured(metrics, "test ", job.test_data()->dataset().class_names());
+    if (!metrics.tensors().empty()) std::printf("\n");
+  }
   const std::string& directory = job.output_directory();
   job.trainer().save(directory, job.save_options());
   if (job.test_data() != nullptr && has_pictures(job) && !arguments.no_sheet) {

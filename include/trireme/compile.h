@@ -4,6 +4,7 @@
 #include <string>
 
 #include "trireme/export.h"
+#include "trireme/precision.h"
 #include "trireme/saved_model.h"
 
 namespace trireme {
@@ -12,6 +13,8 @@ struct CompileModelOptions {
   // x86-64-v3 (AVX2 and FMA), x86-64-v4 (AVX-512), aarch64, or native: the best of these that this
   // machine is.
   std::string target = "native";
+  // Of weights and of what is stored between kernels.
+  Precision precision = Precision::f32;
   // What joins the kernels to a shared object: a program that takes the options of GNU ld. Empty:
   // mold, else ld.lld.
   std::string linker = {};

@@ -8,8 +8,9 @@
 
 namespace trireme {
 
-// Element types. `boolean` is stored as one byte, 0 or 1.
-enum class DType : std::uint8_t { boolean, u8, i32, i64, f32, f64 };
+// Element types. `boolean` is stored as one byte, 0 or 1. bf16 (8 bits of exponent, 7 of fraction) and
+// f16 (5 and 10, the binary16 of IEEE 754) only store and move numbers: arithmetic wants a cast to f32.
+enum class DType : std::uint8_t { boolean, u8, i32, i64, f32, f64, bf16, f16 };
 
 inline constexpr DType boolean = DType::boolean;
 inline constexpr DType u8 = DType::u8;
@@ -17,12 +18,15 @@ inline constexpr DType i32 = DType::i32;
 inline constexpr DType i64 = DType::i64;
 inline constexpr DType f32 = DType::f32;
 inline constexpr DType f64 = DType::f64;
+inline constexpr DType bf16 = DType::bf16;
+inline constexpr DType f16 = DType::f16;
 
 TRIREME_API std::size_t size_of(DType dtype);       // bytes per element
 TRIREME_API std::string_view name_of(DType dtype);  // "f32"
 TRIREME_API bool parse_dtype(std::string_view name, DType* dtype);
 
 constexpr bool is_float(DType t) { return t == DType::f32 || t == DType::f64; }
+constexpr bool is_half(DType t) { return t == DType::bf16 || t == DType::f16; }  // storage only
 constexpr bool is_integer(DType t) { return t == DType::u8 || t == DType::i32 || t == DType::i64; }
 
 // The DType of a C++ type: dtype_of<float> is f32.

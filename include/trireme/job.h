@@ -71,6 +71,13 @@ class TRIREME_API Job {
   std::unique_ptr<State> state_;
 };
 
+// What the job that trained a saved model measured, on other data: "loss" ("mse" where that is the loss),
+// "accuracy" and "confusion" or "mse", and [train] metrics. Of a model that was saved without saying what
+// (SaveOptions::measured): accuracy and confusion where the target is an integer and the output a score for
+// each class, else mse.
+// Errors: data, if the model does not say its target, or the data do not fit it.
+TRIREME_API Metrics evaluate(Model& model, const data::Batches& batches);
+
 // A data set by what a job or command line calls it: a known one ("fashion_mnist/test"), a file
 // ("prices.csv", "rows.libsvm", "mine.trec") or a folder of pictures, sought in `directory` if its
 // name is relative. Errors: usage, not_found, data.

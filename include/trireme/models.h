@@ -155,10 +155,9 @@ struct TransformerEncoderOptions {
   bool pre_norm = true;  // as nn::TransformerBlockOptions has it; so is there a norm at the end
   bool causal = false;   // a step looks at itself and those before it
   Pooling pooling = Pooling::mean;
-  std::optional<Initializer> weight_init =
-      {};  // as nn::linear and nn::multi_head_attention have it
-  Initializer embedding_init = nn::normal(0, 1);  // as large as the sines that are added
-  bool sparse_gradient = false;                   // of the embedding, as nn::embedding has it
+  std::optional<Initializer> weight_init = {};     // as the layers have it
+  std::optional<Initializer> embedding_init = {};  // as nn::embedding has it
+  bool sparse_gradient = false;                    // of the embedding, as nn::embedding has it
   bool decay_biases = true;
   std::string name = {};
 };

@@ -31,12 +31,15 @@ struct SaveOptions {
   std::map<std::string, ImagePreprocessing> preprocessing = {};  // by input
   std::string target =
       {};  // the data column that the first output predicts; lets `trireme eval` work
+  // What `trireme eval` measures, in JSON, as [train] of a job says it (docs/job.md):
+  // {"loss": "mse", "metrics": ["rmse"]}. Empty: accuracy or mse.
+  std::string measured = {};
 };
 
 // Writes a folder: program.txt (what the outputs need and nothing of training), weights.safetensors
 // and model.json. All or nothing: made under another name beside `directory`, then renamed. A saved
 // model that stands there is replaced; a folder of anything else is refused.
-// Errors: usage, if an output needs an input that is not listed; io.
+// Errors: usage, if an output needs an input that is not listed, or `measured` is not JSON; io.
 TRIREME_API void save_model(const Program& program, Session& session, const std::string& directory,
                             const SaveOptions& options);
 
@@ -57,6 +60,7 @@ class TRIREME_API Model {
   const std::vector<Port>& outputs() const;
   const std::vector<std::string>& labels() const;
   const std::string& target() const;
+  const std::string& measured() const;  // as it was saved; empty if it was saved without
   const std::map<std::string, ImagePreprocessing>& preprocessing() const;
 
   // The outputs in order. Errors: usage, as Session::run.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "trireme/export.h"
+#include "trireme/precision.h"
 #include "trireme/program.h"
 #include "trireme/shape.h"
 #include "trireme/tensor.h"
@@ -21,6 +22,8 @@ struct SessionOptions {
   bool fuse = true;          // false: every op is a kernel of its own; for checks
   bool libraries = true;     // false: convolutions and products are generated kernels too
   bool interpreter = false;  // run kernels without generating code: slow, the oracle
+  // Of what is stored between kernels. With f16 a run with updates is refused.
+  Precision precision = Precision::f32;
   std::string profile = {};  // write a Chrome trace here at the end; empty: $TRIREME_PROFILE
 };
 

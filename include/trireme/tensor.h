@@ -46,7 +46,7 @@ class TRIREME_API Tensor {
   std::byte* bytes() { return data_.get(); }
   const std::byte* bytes() const { return data_.get(); }
 
-  // The elements as T. Errors: usage, if T is not the dtype.
+  // The elements as T. Errors: usage, if T is not the dtype. bf16 and f16 have no T: cast() them.
   template <class T>
   T* data() {
     check_type<T>();
@@ -72,8 +72,9 @@ class TRIREME_API Tensor {
   Tensor clone() const;
   Tensor reshaped(std::vector<std::int64_t> shape) const;   // shares memory; one -1 is inferred
   Tensor rows(std::int64_t begin, std::int64_t end) const;  // [begin, end) of axis 0; shares memory
-  Tensor cast(
-      DType dtype) const;  // a copy; floats are truncated to integers and saturate, NaN is 0
+  // A copy; floats are truncated to integers and saturate, NaN is 0. To bf16 and f16 by way of f32,
+  // rounded to the nearest.
+  Tensor cast(DType dtype) const;
 
   bool shares_memory() const { return data_.use_count() > 1; }
   std::string type_str() const;               // "f32[64, 10]"

@@ -49,6 +49,7 @@ struct TrainerOptions {
   std::vector<Metric> metrics = {};  // training measures the means among them: docs/training.md
   int threads = 0;
   std::uint64_t seed = 1;
+  Precision precision = Precision::f32;  // of what is stored between kernels; f16 is refused
   // Training stops with Error(numeric) when the loss is NaN or infinite. With trace_nan the error
   // also names the layer that first made it; that costs a copy of all parameters in every step.
   bool trace_nan = false;

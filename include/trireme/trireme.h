@@ -18,6 +18,7 @@
 #include "trireme/nn.h"
 #include "trireme/ops.h"
 #include "trireme/optimizer.h"
+#include "trireme/precision.h"
 #include "trireme/program.h"
 #include "trireme/saved_model.h"
 #include "trireme/session.h"

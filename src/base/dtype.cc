@@ -10,12 +10,14 @@ struct Entry {
   std::string_view name;
   std::size_t size;
 };
-constexpr std::array<Entry, 6> kTypes = {{{DType::boolean, "boolean", 1},
+constexpr std::array<Entry, 8> kTypes = {{{DType::boolean, "boolean", 1},
                                           {DType::u8, "u8", 1},
                                           {DType::i32, "i32", 4},
                                           {DType::i64, "i64", 8},
                                           {DType::f32, "f32", 4},
-                                          {DType::f64, "f64", 8}}};
+                                          {DType::f64, "f64", 8},
+                                          {DType::bf16, "bf16", 2},
+                                          {DType::f16, "f16", 2}}};
 
 }  // namespace
 

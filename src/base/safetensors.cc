@@ -19,9 +19,9 @@ using Json = nlohmann::json;
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // as other readers have it
 constexpr char kMetadata[] = "__metadata__";
 
-constexpr std::pair<DType, const char*> kDTypes[] = {{DType::boolean, "BOOL"}, {DType::u8, "U8"},
-                                                     {DType::i32, "I32"},      {DType::i64, "I64"},
-                                                     {DType::f32, "F32"},      {DType::f64, "F64"}};
+constexpr std::pair<DType, const char*> kDTypes[] = {
+    {DType::boolean, "BOOL"}, {DType::u8, "U8"},   {DType::i32, "I32"},   {DType::i64, "I64"},
+    {DType::f32, "F32"},      {DType::f64, "F64"}, {DType::bf16, "BF16"}, {DType::f16, "F16"}};
 
 // Where a tensor's bytes lie behind the header.
 struct Place {

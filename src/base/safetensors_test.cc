@@ -91,7 +91,7 @@ TEST(Safetensors, RefusesWhatTheFormatForbids) {
   refuse(entry("a", "U8", "[2.0]", "[0,2]"), "xy", "bad shape");
   refuse(entry("a", "U8", "[4294967296,4294967296,2]", "[0,2]"), "xy", "too large");
   refuse(entry("a", "U8", "[0,9223372036854775807,9]", "[0,0]"), "", "too large");
-  refuse(entry("a", "BF16", "[1]", "[0,2]"), "xy", "dtype BF16");
+  refuse(entry("a", "F8_E5M2", "[1]", "[0,1]"), "x", "dtype F8_E5M2");
   refuse(entry("a", "BOOL", "[2]", "[0,2]"), "\x01\x02", "not 0 or 1");
   refuse("\"a\":3", "", "not an object");
   refuse("\"__metadata__\":{\"x\":1}", "", "is not text");

@@ -159,13 +159,13 @@ TEST(Shape, PrintsMultipliesAndEvaluates) {
 }
 
 TEST(DType, NamesAndSizesReadBack) {
-  for (const DType dtype : {boolean, u8, i32, i64, f32, f64}) {
+  for (const DType dtype : {boolean, u8, i32, i64, f32, f64, bf16, f16}) {
     DType read = f32;
     ASSERT_TRUE(parse_dtype(name_of(dtype), &read));
     EXPECT_EQ(read, dtype);
   }
   DType unused;
-  EXPECT_FALSE(parse_dtype("f16", &unused));
+  EXPECT_FALSE(parse_dtype("f8", &unused));
   EXPECT_EQ(size_of(dtype_of<float>), sizeof(float));
   EXPECT_EQ(size_of(dtype_of<std::int64_t>), 8u);
   EXPECT_EQ(dtype_of<bool>, boolean);

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/half.h"
 
 namespace trireme {
 namespace {
@@ -62,9 +63,16 @@ std::shared_ptr<std::byte> allocate(std::size_t bytes) {
                                     [](std::byte* p) { std::free(p); });
 }
 
+template <class T>
+constexpr bool is_stored_half = std::is_same_v<T, Bf16> || std::is_same_v<T, F16>;
+
 template <class To, class From>
 To convert(From value) {
-  if constexpr (std::is_same_v<To, bool>) return value != From{0};
+  if constexpr (std::is_same_v<To, From>) return value;
+  else if constexpr (is_stored_half<From>) return convert<To>(to_float(value));
+  else if constexpr (std::is_same_v<To, Bf16>) return to_bf16(convert<float>(value));
+  else if constexpr (std::is_same_v<To, F16>) return to_f16(convert<float>(value));
+  else if constexpr (std::is_same_v<To, bool>) return value != From{0};
   else if constexpr (std::is_floating_point_v<From> && !std::is_floating_point_v<To>) {
     if (std::isnan(value)) return To{0};
     // 2^63 as a float is one more than the largest int64, so both bounds compare as floats.
@@ -90,6 +98,8 @@ void with_type(DType dtype, F f) {
     case DType::i64: return f(std::int64_t{});
     case DType::f32: return f(float{});
     case DType::f64: return f(double{});
+    case DType::bf16: return f(Bf16{});
+    case DType::f16: return f(F16{});
   }
 }
 
@@ -170,8 +180,8 @@ Tensor Tensor::cast(DType dtype) const {
   with_type(dtype_, [&](auto from) {
     with_type(dtype, [&](auto to) {
       using To = decltype(to);
-      const auto* source = data<decltype(from)>();
-      std::transform(source, source + elements_, result.data<To>(),
+      const auto* source = reinterpret_cast<const decltype(from)*>(bytes());
+      std::transform(source, source + elements_, reinterpret_cast<To*>(result.bytes()),
                      [](auto value) { return convert<To>(value); });
     });
   });

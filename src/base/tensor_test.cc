@@ -13,7 +13,7 @@ namespace trireme {
 namespace {
 
 TEST(Tensor, StartsAtZeroAndIsAligned) {
-  for (DType dtype : {boolean, u8, i32, i64, f32, f64}) {
+  for (DType dtype : {boolean, u8, i32, i64, f32, f64, bf16, f16}) {
     const Tensor tensor(dtype, {3, 5});
     EXPECT_EQ(tensor.elements(), 15);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor.bytes()) % 64, 0u);

@@ -1,10 +1,16 @@
 // Tensor::str(): nested brackets, columns aligned, long axes shortened in the middle.
 #include <fmt/format.h>
 
+#include "base/half.h"
 #include "trireme/tensor.h"
 
 namespace trireme {
 namespace {
+
+template <class Half>
+std::string half_text(const Tensor& tensor, std::int64_t i) {
+  return fmt::format("{:.5g}", to_float(reinterpret_cast<const Half*>(tensor.bytes())[i]));
+}
 
 std::string element_text(const Tensor& tensor, std::int64_t i) {
   switch (tensor.dtype()) {
@@ -14,6 +20,8 @@ std::string element_text(const Tensor& tensor, std::int64_t i) {
     case DType::i64: return std::to_string(tensor.data<std::int64_t>()[i]);
     case DType::f32: return fmt::format("{:.5g}", tensor.data<float>()[i]);
     case DType::f64: return fmt::format("{:.5g}", tensor.data<double>()[i]);
+    case DType::bf16: return half_text<Bf16>(tensor, i);
+    case DType::f16: return half_text<F16>(tensor, i);
   }
   return "?";
 }

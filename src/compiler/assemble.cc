@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "compiler/epilogue.h"
+#include "compiler/widen.h"
 #include "ops/op.h"
 
 namespace trireme::compiler {
@@ -18,8 +19,13 @@ using plan::BufferKind;
 class Assembler {
  public:
   Assembler(const ir::Program& program, const Dependencies& dependencies,
-            const std::vector<Group>& groups, const codegen::Target& target)
-      : program_(program), dependencies_(dependencies), groups_(groups), target_(target) {
+            const std::vector<Group>& groups, const codegen::Target& target,
+            const StorageOptions& storage)
+      : program_(program),
+        dependencies_(dependencies),
+        groups_(groups),
+        target_(target),
+        narrow_(program, groups, storage) {
     for (std::size_t g = 0; g < groups.size(); ++g) {
       for (const Op* op : groups[g].ops) group_of_[op] = static_cast<int>(g);
     }
@@ -29,8 +35,10 @@ class Assembler {
     for (const auto& parameter : program.parameters()) {
       add_buffer(parameter->value.get(), BufferKind::parameter, parameter->name());
     }
-    for (const ir::Value* result : program.main().results) {
+    for (std::size_t i = 0; i < program.main().results.size(); ++i) {
+      const ir::Value* result = program.main().results[i];
       plan_.fetches.push_back(add_buffer(result, BufferKind::fetch, ir::name_in_text(result)));
+      if (i < storage.fetches.size()) plan_.buffers.back().dtype = storage.fetches[i];
     }
     find_last_uses();
   }
@@ -40,7 +48,7 @@ class Assembler {
       const Group& group = groups_[g];
       if (group.library) {
         add_library_step(group);
-      } else if (is_alias(group)) {
+      } else if (is_alias(program_, group)) {
         const Op& op = *group.ops.front();
         alias(add_buffer(op.result(), BufferKind::arena, text_name(op.result())),
               buffer_of(op.operands[0]));
@@ -60,7 +68,7 @@ class Assembler {
     plan::Buffer buffer;
     buffer.name = std::move(name);
     buffer.kind = kind;
-    buffer.dtype = value->type.dtype;
+    buffer.dtype = narrow_.type(value);
     buffer.shape = value->type.shape;
     plan_.buffers.push_back(std::move(buffer));
     const int id = static_cast<int>(plan_.buffers.size()) - 1;
@@ -86,12 +94,6 @@ class Assembler {
   bool is_fetch(const ir::Value* value) const {
     const auto& results = program_.main().results;
     return std::find(results.begin(), results.end(), value) != results.end();
-  }
-
-  // A reshape that is not fused moves nothing: its result is the same storage under another shape.
-  bool is_alias(const Group& group) const {
-    return group.ops.size() == 1 && group.ops.front()->name() == "reshape" &&
-           !is_fetch(group.ops.front()->result());
   }
 
   // Conservative: uses through any reshape count as uses of what is behind it.
@@ -176,7 +178,9 @@ class Assembler {
   }
 
   void add_kernel_step(const Group& group, int g) {
-    const auto storage = [this](const ir::Value* value) { return storage_of(value); };
+    const Storages storage{
+        [this](const ir::Value* value) { return storage_of(value); },
+        [this](int id) { return plan_.buffers[static_cast<std::size_t>(id)].dtype; }};
     std::vector<Output> outputs = outputs_of(group, g);
     if (outputs.empty()) return;
     const std::vector<int> shared = share_storage(group, g, outputs);
@@ -259,8 +263,9 @@ class Assembler {
       results = {epilogue.result};
     }
     for (const ir::Value* operand : operands) {
-      step.buffers.push_back(buffer_of(operand));
-      step.reads.push_back(buffer_of(operand));
+      const int buffer = widened(group, operand);
+      step.buffers.push_back(buffer);
+      step.reads.push_back(buffer);
     }
     for (const ir::Value* result : results) {
       step.buffers.push_back(buffer_of(result));
@@ -269,6 +274,20 @@ class Assembler {
     // A library kernel with a side effect changes its parameter in place.
     if (op.has(Trait::side_effect)) step.writes.push_back(buffer_of(op.operands[0]));
     plan_.steps.push_back(std::move(step));
+  }
+
+  // The operand's buffer, or a copy of it in f32 if it is stored otherwise.
+  int widened(const Group& group, const ir::Value* operand) {
+    const int from = storage_of(operand);
+    const DType type = plan_.buffers[static_cast<std::size_t>(from)].dtype;
+    if (type == operand->type.dtype) return buffer_of(operand);
+    const int to = static_cast<int>(plan_.buffers.size());
+    plan_.buffers.push_back({.name = "wide " + text_name(operand),
+                             .dtype = operand->type.dtype,
+                             .shape = operand->type.shape});
+    add_step(group, widen(from, type, to, product(operand->type.shape), target_));
+    plan_.steps.back().name += " (widened)";
+    return to;
   }
 
   static void add_attribute(plan::LibraryCall& call, const NamedAttribute& attribute) {
@@ -310,6 +329,7 @@ class Assembler {
   const Dependencies& dependencies_;
   const std::vector<Group>& groups_;
   const codegen::Target& target_;
+  NarrowStorage narrow_;
   std::unordered_map<const Op*, int> group_of_;
   std::unordered_map<const ir::Value*, int> buffer_of_;
   std::unordered_map<const ir::Value*, int> last_use_;
@@ -320,8 +340,9 @@ class Assembler {
 }  // namespace
 
 Assembly assemble(const ir::Program& program, const Dependencies& dependencies,
-                  const std::vector<Group>& groups, const codegen::Target& target) {
-  return Assembler(program, dependencies, groups, target).run();
+                  const std::vector<Group>& groups, const codegen::Target& target,
+                  const StorageOptions& storage) {
+  return Assembler(program, dependencies, groups, target, storage).run();
 }
 
 }  // namespace trireme::compiler

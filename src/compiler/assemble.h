@@ -5,6 +5,7 @@
 
 #include "compiler/groups.h"
 #include "compiler/lower.h"
+#include "compiler/storage.h"
 #include "plan/plan.h"
 
 namespace trireme::compiler {
@@ -18,6 +19,7 @@ struct Assembly {
 // One step for every group, with its buffers: what is stored where, what shares storage, what is
 // updated in place.
 Assembly assemble(const ir::Program& program, const Dependencies& dependencies,
-                  const std::vector<Group>& groups, const codegen::Target& target);
+                  const std::vector<Group>& groups, const codegen::Target& target,
+                  const StorageOptions& storage);
 
 }  // namespace trireme::compiler

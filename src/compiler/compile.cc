@@ -1,5 +1,6 @@
 #include "compiler/compile.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -8,6 +9,7 @@
 #include "compiler/contraction.h"
 #include "compiler/dump.h"
 #include "compiler/groups.h"
+#include "compiler/storage.h"
 #include "transforms/channels_last.h"
 #include "transforms/cse.h"
 #include "transforms/direct.h"
@@ -126,8 +128,24 @@ std::unique_ptr<ir::Program> transformed(const ir::Program& source,
   return program;
 }
 
+// What the Plan has the parameters stored as.
+std::vector<DType> types_of_parameters(const plan::Plan& plan,
+                                       const std::vector<std::string>& names) {
+  std::vector<DType> types;
+  for (const std::string& name : names) {
+    const auto found =
+        std::find_if(plan.buffers.begin(), plan.buffers.end(), [&](const plan::Buffer& buffer) {
+          return buffer.kind == plan::BufferKind::parameter && buffer.name == name;
+        });
+    if (found == plan.buffers.end()) fail_internal("a prepared parameter is not in its Plan");
+    types.push_back(found->dtype);
+  }
+  return types;
+}
+
 std::shared_ptr<const plan::Plan> make_plan(ir::Program& program, codegen::Codegen& codegen,
-                                            const CompileOptions& options, Dump& dump) {
+                                            const CompileOptions& options,
+                                            const StorageOptions& storage, Dump& dump) {
   const Dim program_bytes = value_bytes(program);
   transforms::localise(program);
   give_fetches_storage(program);
@@ -137,7 +155,7 @@ std::shared_ptr<const plan::Plan> make_plan(ir::Program& program, codegen::Codeg
   const std::vector<Group> groups = make_groups(program, dependencies, options.fuse);
   dump.groups(program, groups);
 
-  Assembly assembly = assemble(program, dependencies, groups, codegen.target());
+  Assembly assembly = assemble(program, dependencies, groups, codegen.target(), storage);
   assembly.plan.program_bytes = program_bytes;
   generate_code(assembly, codegen);
   plan::verify(assembly.plan);
@@ -153,7 +171,8 @@ std::shared_ptr<const plan::Plan> compile(const ir::Program& source,
                                           const CompileOptions& options) {
   Dump dump(options.dump_directory);
   const std::unique_ptr<ir::Program> program = transformed(source, fetches, options, dump);
-  return make_plan(*program, codegen, options, dump);
+  return make_plan(*program, codegen, options,
+                   {.type = options.storage, .fixed_shapes = !options.updates}, dump);
 }
 
 PreparedPlans compile_prepared(const ir::Program& source,
@@ -164,12 +183,19 @@ PreparedPlans compile_prepared(const ir::Program& source,
   Dump dump(options.dump_directory);
   const std::unique_ptr<ir::Program> program = transformed(source, fetches, options, dump);
   PreparedPlans plans;
-  transforms::Preparation preparation = transforms::split_preparation(*program);
+  std::function<bool(const ir::Value*)> copied;
+  if (options.storage != DType::f32) copied = narrow_weights(*program);
+  transforms::Preparation preparation = transforms::split_preparation(*program, copied);
   dump.program("preparation", *program);
-  plans.plan = make_plan(*program, codegen, options, dump);
+  const StorageOptions storage{.type = options.storage,
+                               .fixed_shapes = true,
+                               .prepared = {preparation.names.begin(), preparation.names.end()}};
+  plans.plan = make_plan(*program, codegen, options, storage, dump);
   if (preparation.program == nullptr) return plans;
   Dump no_dump("");
-  plans.preparation = make_plan(*preparation.program, preparing, options, no_dump);
+  plans.preparation =
+      make_plan(*preparation.program, preparing, options,
+                {.fetches = types_of_parameters(*plans.plan, preparation.names)}, no_dump);
   plans.names = std::move(preparation.names);
   return plans;
 }

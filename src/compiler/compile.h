@@ -19,6 +19,9 @@ struct CompileOptions {
   // False: convolutions and matrix products are kernels of our own too, so that the Plan needs no
   // library for them.
   bool libraries = true;
+  // What large values of f32 are stored as between generated kernels: f32, bf16 or f16. Arithmetic
+  // stays f32.
+  DType storage = DType::f32;
   // Where to write the Program after every transform, the kernels, the Plan and the memory map (at
   // batch 64 or $TRIREME_DUMP_SIZES, "batch=7,width=3"); empty: nowhere. Callers pass $TRIREME_DUMP.
   std::string dump_directory;

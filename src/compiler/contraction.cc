@@ -227,13 +227,12 @@ class ContractionLowering : public TileLowering {
 }  // namespace
 
 LoweredGroup lower_contraction(const Group& group, const std::vector<Output>& outputs,
-                               const std::function<int(const ir::Value*)>& storage_of,
-                               const codegen::Target& target) {
+                               const Storages& storages, const codegen::Target& target) {
   const ir::Op& op = *group.domain.contraction;
   if (ops::Catalog::of(op).contraction(op).winograd) {
-    return lower_winograd(group, outputs, storage_of, target);
+    return lower_winograd(group, outputs, storages, target);
   }
-  return ContractionLowering(group, outputs, storage_of, target).run();
+  return ContractionLowering(group, outputs, storages, target).run();
 }
 
 // Measured on Zen 4: our convolutions reach 90% of the peak for any number of channels, where oneDNN

@@ -10,8 +10,7 @@ namespace trireme::compiler {
 // van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008), without packing: the
 // second operand has its columns side by side already.
 LoweredGroup lower_contraction(const Group& group, const std::vector<Output>& outputs,
-                               const std::function<int(const ir::Value*)>& storage_of,
-                               const codegen::Target& target);
+                               const Storages& storages, const codegen::Target& target);
 
 // Whether conv2d or matmul `op` is better off as such a kernel than in a library.
 bool generated_is_faster(const ir::Op& op);

@@ -45,9 +45,11 @@ class OpLowering final : public ops::Lowering {
 };
 
 Evaluator::Evaluator(const Group& group, kernel_ir::Builder& builder,
-                     std::function<int(const ir::Value*)> buffer_of)
+                     std::function<int(const ir::Value*)> buffer_of,
+                     std::function<DType(const ir::Value*)> type_stored)
     : k_(builder),
       buffer_of_(std::move(buffer_of)),
+      type_stored_(std::move(type_stored)),
       domain_(group.domain),
       members_(group.ops.begin(), group.ops.end()) {}
 
@@ -60,7 +62,7 @@ ExprId Evaluator::value_at(const ir::Value* value, const Index& index, ExprId gu
     const int buffer = buffer_of_(value);
     const ExprId position = linear(index, value->type.shape);
     loads_[buffer].push_back(position);
-    return k_.load(buffer, position, guard);
+    return k_.cast(k_.load(buffer, position, guard), value->type.dtype);
   }
   if (value->producer->has(ir::Trait::reduction)) return reduction_at(value, index);
   return computed_at(value, index, guard);
@@ -73,7 +75,7 @@ ExprId Evaluator::computed_at(const ir::Value* value, const Index& index, ExprId
   OpLowering lowering(*this, *value, index, guard);
   const ops::Op& op = ops::Catalog::of(*value->producer);
   if (!op.lower) fail_internal(op.name + ": has no lowering and is no library op");
-  ExprId expr = op.lower(lowering);
+  ExprId expr = as_stored(value, op.lower(lowering));
   if (guard != kNoExpr) {
     expr = k_.select(guard, expr, k_.constant(value->type.dtype, 0));
   }
@@ -94,6 +96,10 @@ ExprId Evaluator::reduction_at(const ir::Value* value, const Index& index) {
     fail_internal(value->producer->name() + ": its result is read where it is not known");
   }
   return found->second;
+}
+
+ExprId Evaluator::as_stored(const ir::Value* value, ExprId expr) {
+  return k_.cast(k_.cast(expr, type_stored_(value)), value->type.dtype);
 }
 
 void Evaluator::set_known(const ir::Value* value, const Index& index, ExprId expr) {

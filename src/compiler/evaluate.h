@@ -20,8 +20,11 @@ using Index = std::vector<ExprId>;
 
 class Evaluator {
  public:
+  // buffer_of: the kernel's buffer of a value from outside. type_stored: what a value of the group is
+  // stored as, its own type if it is not stored.
   Evaluator(const Group& group, kernel_ir::Builder& builder,
-            std::function<int(const ir::Value*)> buffer_of);
+            std::function<int(const ir::Value*)> buffer_of,
+            std::function<DType(const ir::Value*)> type_stored);
 
   // The element of `value` at `index`, one coordinate per dimension; zero where `guard` is false.
   ExprId value_at(const ir::Value* value, const Index& index, ExprId guard = kernel_ir::kNoExpr);
@@ -39,6 +42,8 @@ class Evaluator {
   // reductions and stored values that can be read from here on.
   void set_row(Index row) { row_ = std::move(row); }
   void set_reduction(const ir::Value* result, ExprId expr) { reductions_[result] = expr; }
+  // `expr`, an element of `value`, rounded to what the value is stored as.
+  ExprId as_stored(const ir::Value* value, ExprId expr);
   // From now on `value` at exactly the coordinates `index` is `expr`.
   void set_known(const ir::Value* value, const Index& index, ExprId expr);
 
@@ -61,6 +66,7 @@ class Evaluator {
 
   kernel_ir::Builder& k_;
   std::function<int(const ir::Value*)> buffer_of_;
+  std::function<DType(const ir::Value*)> type_stored_;
   const Domain& domain_;
   std::unordered_set<const ir::Op*> members_;
   std::vector<Dim> sizes_;

@@ -23,10 +23,9 @@ constexpr int kReductionUnroll = 4;
 
 class GroupLowering : public KernelLowering {
  public:
-  GroupLowering(const Group& group, const std::vector<Output>& outputs,
-                const std::function<int(const ir::Value*)>& storage_of,
+  GroupLowering(const Group& group, const std::vector<Output>& outputs, const Storages& storages,
                 const codegen::Target& target)
-      : KernelLowering(group, outputs, storage_of, target),
+      : KernelLowering(group, outputs, storages, target),
         segments_(make_segments(group)),
         stages_(group, outputs) {}
 
@@ -337,12 +336,11 @@ class GroupLowering : public KernelLowering {
 }  // namespace
 
 LoweredGroup lower_group(const Group& group, const std::vector<Output>& outputs,
-                         const std::function<int(const ir::Value*)>& storage_of,
-                         const codegen::Target& target) {
+                         const Storages& storages, const codegen::Target& target) {
   if (group.domain.contraction != nullptr) {
-    return lower_contraction(group, outputs, storage_of, target);
+    return lower_contraction(group, outputs, storages, target);
   }
-  return GroupLowering(group, outputs, storage_of, target).run();
+  return GroupLowering(group, outputs, storages, target).run();
 }
 
 }  // namespace trireme::compiler

@@ -20,6 +20,13 @@ struct Output {
   int storage;
 };
 
+// Where values lie. Two values of one storage share memory. A value of f32 in a storage of bf16 or f16 is
+// rounded when it is made, so that whoever uses it sees the same, and widened when it is loaded.
+struct Storages {
+  std::function<int(const ir::Value*)> of;  // of a value that a group reads or stores
+  std::function<DType(int)> type;           // of a storage's elements
+};
+
 struct LoweredGroup {
   std::unique_ptr<kernel_ir::Kernel> kernel;
   std::vector<int> storages;  // of each kernel buffer; -1 for scratch
@@ -32,10 +39,8 @@ struct LoweredGroup {
   bool in_place_is_safe = true;
 };
 
-// storage_of names the storage of a value that the group reads but does not compute. Two values of
-// one storage share memory. Each distinct storage becomes one buffer of the kernel.
+// Each distinct storage becomes one buffer of the kernel.
 LoweredGroup lower_group(const Group& group, const std::vector<Output>& outputs,
-                         const std::function<int(const ir::Value*)>& storage_of,
-                         const codegen::Target& target);
+                         const Storages& storages, const codegen::Target& target);
 
 }  // namespace trireme::compiler

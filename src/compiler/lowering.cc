@@ -28,33 +28,44 @@ int lanes_of(const Group& group, const codegen::Target& target) {
 }  // namespace
 
 KernelLowering::KernelLowering(const Group& group, const std::vector<Output>& outputs,
-                               const std::function<int(const ir::Value*)>& storage_of,
-                               const codegen::Target& target)
+                               const Storages& storages, const codegen::Target& target)
     : group_(group),
       outputs_(outputs),
-      storage_of_(storage_of),
+      storages_(storages),
       kernel_(std::make_unique<kernel_ir::Kernel>()),
       k_(*kernel_),
       evaluator_(
-          group, k_,
-          [this](const ir::Value* value) { return buffer(storage_of_(value), value->type.dtype); }),
+          group, k_, [this](const ir::Value* value) { return buffer(storages_.of(value)); },
+          [this](const ir::Value* value) { return type_stored(value); }),
       lanes_(lanes_of(group, target)) {
   kernel_->root.kind = StmtKind::loop;
   kernel_->root.loop_kind = LoopKind::parallel;
   kernel_->root.loop_var = kernel_->loop_vars++;
 }
 
-int KernelLowering::buffer(int storage, DType type) {
-  const auto found = std::find(storages_.begin(), storages_.end(), storage);
-  if (found != storages_.end()) return static_cast<int>(found - storages_.begin());
-  storages_.push_back(storage);
-  kernel_->buffers.push_back({type, BufferRole::input, "b" + std::to_string(storages_.size() - 1)});
-  return static_cast<int>(storages_.size()) - 1;
+// An output that is assigned to a parameter has the parameter's type; the value itself may be stored
+// besides.
+DType KernelLowering::type_stored(const ir::Value* value) const {
+  for (const Output& output : outputs_) {
+    if (output.value == value && is_half(storages_.type(output.storage))) {
+      return storages_.type(output.storage);
+    }
+  }
+  return value->type.dtype;
+}
+
+int KernelLowering::buffer(int storage) {
+  const DType type = storages_.type(storage);
+  const auto found = std::find(slots_.begin(), slots_.end(), storage);
+  if (found != slots_.end()) return static_cast<int>(found - slots_.begin());
+  slots_.push_back(storage);
+  kernel_->buffers.push_back({type, BufferRole::input, "b" + std::to_string(slots_.size() - 1)});
+  return static_cast<int>(slots_.size()) - 1;
 }
 
 int KernelLowering::scratch_buffer(DType type, const Dim& elements) {
-  const int slot = static_cast<int>(storages_.size());
-  storages_.push_back(-1);
+  const int slot = static_cast<int>(slots_.size());
+  slots_.push_back(-1);
   kernel_->buffers.push_back(
       {type, BufferRole::scratch, "s" + std::to_string(slot), evaluator_.dim(elements)});
   scratch_.push_back({slot, elements * Dim(static_cast<std::int64_t>(size_of(type)))});
@@ -71,10 +82,11 @@ Stmt KernelLowering::loop(LoopKind kind, ExprId extent) {
 void KernelLowering::store_output(std::vector<Stmt>& body, const Output& output,
                                   const Index& index) {
   const ExprId value = evaluator_.value_at(output.value, index);
-  const int slot = buffer(output.storage, output.value->type.dtype);
+  const int slot = buffer(output.storage);
+  const DType type = kernel_->buffers[static_cast<std::size_t>(slot)].type;
   const ExprId position = evaluator_.linear(index, output.value->type.shape);
   stores_[slot].push_back(position);
-  body.push_back(kernel_ir::make_store(slot, position, value));
+  body.push_back(kernel_ir::make_store(slot, position, k_.cast(value, type)));
 }
 
 void KernelLowering::set_trip(const Dim& numerator, std::int64_t denominator) {
@@ -90,7 +102,7 @@ void KernelLowering::set_trip(const Dim& numerator, std::int64_t denominator) {
 LoweredGroup KernelLowering::finish(const Dim& work) {
   LoweredGroup lowered;
   for (const auto& [slot, positions] : stores_) {
-    const int storage = storages_[static_cast<std::size_t>(slot)];
+    const int storage = slots_[static_cast<std::size_t>(slot)];
     const auto writers = std::count_if(outputs_.begin(), outputs_.end(),
                                        [&](const Output& o) { return o.storage == storage; });
     if (writers > 1) lowered.in_place_is_safe = false;
@@ -107,7 +119,7 @@ LoweredGroup KernelLowering::finish(const Dim& work) {
   }
   kernel_->name = group_.ops.back()->name();
   lowered.kernel = std::move(kernel_);
-  lowered.storages = std::move(storages_);
+  lowered.storages = std::move(slots_);
   lowered.sizes = evaluator_.sizes();
   lowered.trip = trip_;
   lowered.work = work;

@@ -14,8 +14,7 @@ namespace trireme::compiler {
 
 class KernelLowering {
  public:
-  KernelLowering(const Group& group, const std::vector<Output>& outputs,
-                 const std::function<int(const ir::Value*)>& storage_of,
+  KernelLowering(const Group& group, const std::vector<Output>& outputs, const Storages& storages,
                  const codegen::Target& target);
   virtual ~KernelLowering() = default;
   KernelLowering(const KernelLowering&) = delete;
@@ -23,7 +22,7 @@ class KernelLowering {
 
  protected:
   // The kernel's buffer of a storage.
-  int buffer(int storage, DType type);
+  int buffer(int storage);
   // A buffer that every thread has for itself.
   int scratch_buffer(DType type, const Dim& elements);
 
@@ -41,7 +40,7 @@ class KernelLowering {
 
   const Group& group_;
   const std::vector<Output>& outputs_;
-  const std::function<int(const ir::Value*)>& storage_of_;
+  const Storages& storages_;
   std::unique_ptr<kernel_ir::Kernel> kernel_;
   kernel_ir::Builder k_;
   Evaluator evaluator_;
@@ -50,7 +49,10 @@ class KernelLowering {
  private:
   bool same_element(ExprId a, ExprId b) const;
 
-  std::vector<int> storages_;
+  // What outputs are stored as.
+  DType type_stored(const ir::Value* value) const;
+
+  std::vector<int> slots_;  // storage of each buffer; -1 for scratch
   plan::Quotient trip_;
   std::vector<plan::Step::Scratch> scratch_;
   std::map<int, std::vector<ExprId>> stores_;

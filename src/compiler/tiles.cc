@@ -22,9 +22,8 @@ std::int64_t piece(std::int64_t n, std::int64_t most) {
 }
 
 TileLowering::TileLowering(const Group& group, const std::vector<Output>& outputs,
-                           const std::function<int(const ir::Value*)>& storage_of,
-                           const codegen::Target& target)
-    : KernelLowering(group, outputs, storage_of, target),
+                           const Storages& storages, const codegen::Target& target)
+    : KernelLowering(group, outputs, storages, target),
       op_(*group.domain.contraction),
       how_(ops::Catalog::of(op_).contraction(op_)),
       x_(op_.operands[0]),
@@ -99,7 +98,7 @@ void TileLowering::sums(Body& body, std::size_t count, std::vector<Stmt> loops,
 }
 
 void TileLowering::store_result(Body& body, const Index& index, ExprId total) {
-  evaluator_.set_known(y_, index, total);
+  evaluator_.set_known(y_, index, evaluator_.as_stored(y_, total));
   for (const Output& output : outputs_) store_output(body, output, index);
 }
 
@@ -115,12 +114,18 @@ std::int64_t TileLowering::source_rows(std::int64_t rows) const {
   return (rows - 1) * how_.stride[0] + (how_.kernel[0] - 1) * how_.dilation[0] + 1;
 }
 
+bool TileLowering::copies_x() const {
+  const bool narrow =
+      !evaluator_.computes(x_) && storages_.type(storages_.of(x_)) != x_->type.dtype;
+  return how_.is_padded() || narrow;
+}
+
 std::int64_t TileLowering::padded_width() const {
   return size(x_, 2) + how_.padding[2] + how_.padding[3];
 }
 
 void TileLowering::fill(Body& body) {
-  if (!how_.is_padded()) return;
+  if (!copies_x()) return;
   const std::int64_t channels = size(x_, 3), row = padded_width() * channels;
   scratch_ = scratch_buffer(type_, Dim(source_rows(rows_) * row));
   Stmt line = loop(LoopKind::serial, k_.integer(source_rows(rows_)));
@@ -149,7 +154,7 @@ Index TileLowering::x_index(ExprId h, ExprId w, ExprId c) {
 }
 
 ExprId TileLowering::x_at(ExprId h, ExprId w, ExprId c) {
-  if (!how_.is_padded()) {
+  if (!copies_x()) {
     return evaluator_.value_at(x_, x_index(k_.add(times(first_row_, how_.stride[0]), h), w, c));
   }
   const ExprId pixel = k_.add(times(h, padded_width()), w);

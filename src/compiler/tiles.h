@@ -21,8 +21,7 @@ std::int64_t piece(std::int64_t n, std::int64_t most);
 
 class TileLowering : public KernelLowering {
  public:
-  TileLowering(const Group& group, const std::vector<Output>& outputs,
-               const std::function<int(const ir::Value*)>& storage_of,
+  TileLowering(const Group& group, const std::vector<Output>& outputs, const Storages& storages,
                const codegen::Target& target);
 
  protected:
@@ -61,7 +60,8 @@ class TileLowering : public KernelLowering {
   std::int64_t padded_width() const;
   // Rows of x, with padding, that so many rows of the result are made of.
   std::int64_t source_rows(std::int64_t rows) const;
-  // Where there is padding, copies the rows of x that are needed, with zeros around, to memory of the
+  // Where there is padding, or x is stored in 16 bits and so is better widened once than whenever an
+  // element is needed, copies the rows of x that are needed, with zeros around, to memory of the
   // thread's own.
   void fill(Body& body);
   // x at row h after the first one that is needed, and at w, both counted with the padding.
@@ -80,6 +80,7 @@ class TileLowering : public KernelLowering {
   ExprId image_ = 0, first_row_ = 0;
 
  private:
+  bool copies_x() const;
   Index x_index(ExprId h, ExprId w, ExprId c);
 
   int scratch_ = -1;

@@ -177,9 +177,8 @@ class WinogradLowering : public TileLowering {
 }  // namespace
 
 LoweredGroup lower_winograd(const Group& group, const std::vector<Output>& outputs,
-                            const std::function<int(const ir::Value*)>& storage_of,
-                            const codegen::Target& target) {
-  return WinogradLowering(group, outputs, storage_of, target).run();
+                            const Storages& storages, const codegen::Target& target) {
+  return WinogradLowering(group, outputs, storages, target).run();
 }
 
 }  // namespace trireme::compiler

@@ -8,7 +8,6 @@ namespace trireme::compiler {
 // some channels of the result. It brings its part of x into the form in which products are made one
 // by one, multiplies 16 matrices of tiles by channels, and brings the sums back.
 LoweredGroup lower_winograd(const Group& group, const std::vector<Output>& outputs,
-                            const std::function<int(const ir::Value*)>& storage_of,
-                            const codegen::Target& target);
+                            const Storages& storages, const codegen::Target& target);
 
 }  // namespace trireme::compiler

@@ -62,8 +62,8 @@ trireme_status guarded(const Body& body) noexcept {
   }
 }
 
-constexpr DType kDTypes[] = {DType::boolean, DType::u8,  DType::i32,
-                             DType::i64,     DType::f32, DType::f64};
+constexpr DType kDTypes[] = {DType::boolean, DType::u8,  DType::i32,  DType::i64,
+                             DType::f32,     DType::f64, DType::bf16, DType::f16};
 
 trireme_dtype to_c(DType dtype) {
   return static_cast<trireme_dtype>(std::find(std::begin(kDTypes), std::end(kDTypes), dtype) -

@@ -75,7 +75,7 @@ class Emitter {
   }
 
   void check_number(double number, DType dtype) {
-    if (is_float(dtype)) return;
+    if (is_float(dtype) || is_half(dtype)) return;  // 16-bit ones are refused by the op
     constexpr double kLimits[] = {1, 255, 2147483647.0, 9007199254740992.0};
     const double high = kLimits[static_cast<std::size_t>(dtype)];
     const double low = dtype == boolean || dtype == u8 ? 0 : -high;

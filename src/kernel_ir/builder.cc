@@ -26,12 +26,14 @@ ExprId Builder::make(const Expr& expr) {
 }
 
 ExprId Builder::constant(DType type, double value) {
-  if (is_float(type)) return kernel_.add({.op = ExprOp::constant, .type = type, .number = value});
+  if (is_float(type) || is_half(type)) {
+    return kernel_.add({.op = ExprOp::constant, .type = type, .number = value});
+  }
   return integer(static_cast<std::int64_t>(value), type);
 }
 
 ExprId Builder::integer(std::int64_t value, DType type) {
-  if (is_float(type)) return constant(type, static_cast<double>(value));
+  if (is_float(type) || is_half(type)) return constant(type, static_cast<double>(value));
   return kernel_.add({.op = ExprOp::constant, .type = type, .integer = value});
 }
 
@@ -80,6 +82,11 @@ ExprId Builder::unary(ExprOp op, ExprId a) {
 }
 
 ExprId Builder::cast(ExprId a, DType to) {
+  const DType from = type(a);
+  const bool halves = is_half(from) || is_half(to);
+  if (halves && from != to && from != DType::f32 && to != DType::f32) {
+    return cast(cast(a, DType::f32), to);
+  }
   return make({.op = ExprOp::cast, .type = to, .args = {a, kNoExpr, kNoExpr}});
 }
 
@@ -92,6 +99,7 @@ ExprId Builder::bitcast(ExprId a, DType to) {
 ExprId Builder::binary(ExprOp op, ExprId a, ExprId b) {
   require(argument_count(op) == 2, "not an operation of two arguments", op);
   require(type(a) == type(b), "takes two arguments of one type", op);
+  require(!is_half(type(a)), "16-bit floats are stored, not computed with", op);
   const bool comparison = op >= ExprOp::eq && op <= ExprOp::le;
   const bool bits = op == ExprOp::bit_and || op == ExprOp::bit_or || op == ExprOp::bit_xor;
   const bool shift = op == ExprOp::shl || op == ExprOp::shr;

@@ -101,7 +101,12 @@ ExprId Builder::fold(const Expr& given) {
     return e.args[1] == e.args[2] ? e.args[1] : kNoExpr;
   }
   if (e.op == ExprOp::cast || e.op == ExprOp::bitcast) {
-    return argument == e.type ? e.args[0] : kNoExpr;
+    if (argument == e.type) return e.args[0];
+    // What was made wide is as narrow as before.
+    const Expr& inner = kernel_.expr(e.args[0]);
+    const bool widened =
+        inner.op == ExprOp::cast && is_half(e.type) && type(inner.args[0]) == e.type;
+    return widened && e.op == ExprOp::cast ? inner.args[0] : kNoExpr;
   }
   const Expr& a = kernel_.expr(e.args[0]);
   if ((e.op == ExprOp::neg || e.op == ExprOp::logical_not) && a.op == e.op) return a.args[0];

@@ -37,13 +37,13 @@ std::size_t hash_of(const Expr& e) {
 
 Expr normalized(Expr e) {
   if (e.op != ExprOp::constant) return e;
-  if (!is_float(e.type)) {
+  if (!is_float(e.type) && !is_half(e.type)) {
     e.integer = wrap(e.type, e.integer);
     e.number = 0;
     return e;
   }
   e.integer = 0;
-  if (e.type == DType::f32) e.number = static_cast<double>(static_cast<float>(e.number));
+  e.number = rounded_to(e.type, e.number);
   if (std::isnan(e.number)) e.number = std::numeric_limits<double>::quiet_NaN();
   return e;
 }

@@ -49,7 +49,8 @@ enum class ExprOp : std::uint8_t {
   log1p,    // log(1 + x)
   expm1,    // exp(x) - 1; exp to expm1 are removed by expand_math() for f32
   cast,     // to `type`. float to integer truncates; NaN gives 0, out of range saturates. integer
-            // to integer wraps. to boolean is "not equal to 0"
+            // to integer wraps. to boolean is "not equal to 0". bf16 and f16 go to and from f32
+            // alone, rounded to the nearest, of two to the even one
   bitcast,  // between i32 and f32, i64 and f64
 
   // Two arguments of one type. Integer arithmetic wraps; div and rem truncate as in C, and
@@ -92,6 +93,7 @@ struct Expr {
   bool operator==(const Expr&) const;
 };
 
+// bf16 and f16 are stored and moved: constant, load, select, cast and store take them, nothing else.
 enum class ReduceOp : std::uint8_t { sum, prod, min, max, argmin, argmax };
 const char* name_of(ReduceOp op);
 

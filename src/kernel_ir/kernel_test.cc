@@ -28,6 +28,36 @@ class BuilderTest : public ::testing::Test {
   ExprId n, m, i, j;
 };
 
+TEST_F(BuilderTest, HalvesAreLoadedCastAndStored) {
+  for (const DType half : {bf16, f16}) {
+    kernel.buffers.push_back({half, BufferRole::inout, "h"});
+    const auto buffer = static_cast<std::int32_t>(kernel.buffers.size()) - 1;
+    const ExprId h = b.load(buffer, i), wide = b.cast(h, f32);
+    EXPECT_THROW(b.add(h, h), Error);
+    EXPECT_THROW(b.lt(h, h), Error);
+    EXPECT_THROW(b.unary(ExprOp::exp, h), Error);
+    EXPECT_EQ(b.cast(wide, half), h) << "nothing was lost";
+    EXPECT_NE(b.cast(b.add(wide, wide), half), h);
+    const Expr& by_way = kernel.expr(b.cast(h, f64));
+    EXPECT_EQ(kernel.expr(by_way.args[0]).type, f32);
+    // 1 + 2^-8 + 2^-16: above the middle of two bf16; 1 + 2^-11: the middle of two f16.
+    const double number = half == bf16 ? 0x1.0101p0 : 0x1.002p0;
+    EXPECT_EQ(kernel.expr(b.cast(b.constant(f32, number), half)).number,
+              half == bf16 ? 0x1.02p0 : 1.0);
+    kernel.root = make_loop(LoopKind::parallel, 0, n,
+                            {make_store(buffer, i, b.cast(b.add(wide, wide), half))});
+    verify(kernel);
+    EXPECT_EQ(print(parse(print(kernel))), print(kernel));
+    kernel.add({.op = ExprOp::neg, .type = half, .args = {h, kNoExpr, kNoExpr}});
+    EXPECT_THROW(verify(kernel), Error);
+    kernel = Kernel();
+    kernel.sizes = {"n", "m"};
+    kernel.loop_vars = 3;
+    i = b.loop_var(0);
+    n = b.size(0);
+  }
+}
+
 TEST_F(BuilderTest, EqualExpressionsAreOneNode) {
   EXPECT_EQ(b.add(i, j), b.add(j, i));
   EXPECT_EQ(b.mul(b.add(i, n), j), b.mul(j, b.add(n, i)));

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/half.h"
 
 namespace trireme::kernel_ir {
 namespace {
@@ -18,9 +19,8 @@ To bits_as(From from) {
 }
 
 Scalar of_integer(DType type, std::int64_t value) { return {.integer = wrap(type, value)}; }
-Scalar of_number(DType type, double value) {
-  return {.number = type == DType::f32 ? static_cast<double>(static_cast<float>(value)) : value};
-}
+Scalar of_number(DType type, double value) { return {.number = rounded_to(type, value)}; }
+bool holds_number(DType type) { return is_float(type) || is_half(type); }
 Scalar of_boolean(bool value) { return {.integer = value ? 1 : 0}; }
 
 std::int64_t saturate(DType type, double x) {
@@ -39,13 +39,14 @@ std::int64_t saturate(DType type, double x) {
 }
 
 Scalar convert(DType to, DType from, Scalar a) {
-  if (to == DType::boolean) return of_boolean(is_float(from) ? a.number != 0 : a.integer != 0);
-  if (is_float(to)) {
-    if (is_float(from)) return of_number(to, a.number);
+  if (to == DType::boolean) return of_boolean(holds_number(from) ? a.number != 0 : a.integer != 0);
+  if (holds_number(to)) {
+    if (holds_number(from)) return of_number(to, a.number);
+    if (is_half(to)) return of_number(to, static_cast<float>(a.integer));
     if (to == DType::f32) return {.number = static_cast<double>(static_cast<float>(a.integer))};
     return {.number = static_cast<double>(a.integer)};
   }
-  if (is_float(from)) return {.integer = saturate(to, a.number)};
+  if (holds_number(from)) return {.integer = saturate(to, a.number)};
   return of_integer(to, a.integer);
 }
 
@@ -178,6 +179,14 @@ std::int64_t wrap(DType type, std::int64_t value) {
     case DType::i32: return static_cast<std::int32_t>(value);
     default: return value;
   }
+}
+
+double rounded_to(DType type, double value) {
+  if (type == DType::f64) return value;
+  const auto narrow = static_cast<float>(value);
+  if (type == DType::bf16) return static_cast<double>(to_float(to_bf16(narrow)));
+  if (type == DType::f16) return static_cast<double>(to_float(to_f16(narrow)));
+  return static_cast<double>(narrow);
 }
 
 Scalar constant_of(const Expr& constant) { return {constant.integer, constant.number}; }

@@ -9,8 +9,8 @@
 
 namespace trireme::kernel_ir {
 
-// A value of any DType: floats in `number` (an f32 is exactly representable), boolean and integers
-// in `integer`, already wrapped to their type.
+// A value of any DType: floats in `number` (an f32, bf16 or f16 is exactly representable), boolean and
+// integers in `integer`, already wrapped to their type.
 struct Scalar {
   std::int64_t integer = 0;
   double number = 0;
@@ -18,6 +18,9 @@ struct Scalar {
 
 // Wraps to the bits of `type` (boolean, u8, i32 or i64).
 std::int64_t wrap(DType type, std::int64_t value);
+
+// The nearest float of `type` (f32, f64, bf16 or f16; the last two by way of f32).
+double rounded_to(DType type, double value);
 
 // The constant's value.
 Scalar constant_of(const Expr& constant);

@@ -58,11 +58,21 @@ class Verifier {
     require(types_fit(e), where + "the types do not fit");
   }
 
+  // What 16-bit floats are for.
+  static bool moves(ExprOp op) {
+    return op == ExprOp::constant || op == ExprOp::load || op == ExprOp::select ||
+           op == ExprOp::cast;
+  }
+
   bool types_fit(const Expr& e) const {
     const auto index_below = [&](std::size_t n) {
       return e.index >= 0 && static_cast<std::size_t>(e.index) < n;
     };
     const auto arg = [&](int i) { return type(e.args[i]); };
+    if (is_half(e.type) && !moves(e.op)) return false;
+    for (int i = 0; i < argument_count(e.op); ++i) {
+      if (is_half(arg(i)) && !moves(e.op)) return false;
+    }
     switch (e.op) {
       case ExprOp::constant: return true;
       case ExprOp::size: return e.type == DType::i64 && index_below(kernel_.sizes.size());
@@ -79,7 +89,9 @@ class Verifier {
       case ExprOp::neg:
       case ExprOp::abs: return arg(0) == e.type && e.type != DType::boolean;
       case ExprOp::logical_not: return arg(0) == e.type && e.type == DType::boolean;
-      case ExprOp::cast: return true;
+      case ExprOp::cast:
+        if (!is_half(e.type) && !is_half(arg(0))) return true;
+        return e.type == arg(0) || e.type == DType::f32 || arg(0) == DType::f32;
       case ExprOp::bitcast:
         return size_of(arg(0)) == size_of(e.type) && size_of(e.type) >= 4 &&
                is_float(arg(0)) != is_float(e.type);
@@ -208,6 +220,7 @@ class Verifier {
     for (const auto& [number, accumulator] : accumulators_) {
       require(number != s.accumulator, where + " is declared twice");
     }
+    require(!is_half(s.type), where + ": 16-bit floats are stored, not computed with");
     const bool bits = s.reduce == ReduceOp::min || s.reduce == ReduceOp::max;
     require(bits || s.type != DType::boolean, where + ": booleans know only min and max");
     accumulators_.emplace_back(s.accumulator,

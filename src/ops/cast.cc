@@ -28,7 +28,9 @@ Op cast() {
   op.doc =
       "Every element converted to another dtype. Floats become integers by dropping the fraction; "
       "NaN becomes 0 and what is out of range the nearest integer that is in it. Integers that do "
-      "not fit wrap. To boolean is `not 0`. The gradient passes between floats only.";
+      "not fit wrap. To boolean is `not 0`. To bf16 and f16, by way of f32, the nearest, of two "
+      "the "
+      "even one; what is too large becomes infinity. The gradient passes between f32 and f64 only.";
   op.traits = Trait::elementwise | Trait::cheap;
   op.type = type;
   op.lower = [](Lowering& l) {
@@ -37,7 +39,8 @@ Op cast() {
   op.reference = reference;
   op.gradient = [](GradientContext& c) {
     const DType from = c.operand(0).dtype();
-    if (is_float(from)) c.give(0, cast(c.gradient(), {.dtype = from}));
+    if (is_float(from) && is_float(c.result().dtype()))
+      c.give(0, cast(c.gradient(), {.dtype = from}));
   };
   op.twin = "x[0].to(dtype)";
   op.samples = joined({to(DType::f64, elementwise_samples(1)),
@@ -49,7 +52,18 @@ Op cast() {
                        to(DType::i64, elementwise_samples(1, -9, 9)),
                        to(DType::i32, elementwise_samples(1, -9, 9)),
                        to(DType::u8, elementwise_samples(1, 0, 255)),
-                       to(DType::boolean, elementwise_samples(1, 0, 1))});
+                       to(DType::boolean, elementwise_samples(1, 0, 1)),
+                       to(DType::bf16, elementwise_samples(1)),
+                       to(DType::bf16, elementwise_samples(1, -3.4e38, 3.4e38)),
+                       to(DType::bf16, elementwise_samples(1, -99999, 99999, DType::i32)),
+                       to(DType::f16, elementwise_samples(1, -70000, 70000)),
+                       to(DType::f16, elementwise_samples(1, -1e-6, 1e-6)),
+                       to(DType::f32, elementwise_samples(1, -2, 2, DType::bf16)),
+                       to(DType::f32, elementwise_samples(1, -1e-6, 1e-6, DType::f16)),
+                       to(DType::f64, elementwise_samples(1, -9, 9, DType::f16)),
+                       to(DType::i32, elementwise_samples(1, -9, 9, DType::bf16)),
+                       to(DType::f16, elementwise_samples(1, -2, 2, DType::bf16)),
+                       to(DType::boolean, elementwise_samples(1, 0, 1, DType::bf16))});
   return op;
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/half.h"
 
 namespace trireme::ops {
 
@@ -12,7 +13,8 @@ namespace trireme::ops {
 bool is(DType dtype, Numbers numbers) {
   switch (numbers) {
     case Numbers::any: return true;
-    case Numbers::numeric: return dtype != DType::boolean;
+    case Numbers::ordered: return !is_half(dtype);
+    case Numbers::numeric: return dtype != DType::boolean && !is_half(dtype);
     case Numbers::floats: return is_float(dtype);
     case Numbers::integers: return is_integer(dtype);
     case Numbers::booleans: return dtype == DType::boolean;
@@ -25,7 +27,8 @@ namespace {
 std::string called(Numbers numbers) {
   switch (numbers) {
     case Numbers::any: return "of any dtype";
-    case Numbers::numeric: return "numbers";
+    case Numbers::ordered: return "of any dtype but bf16 and f16";
+    case Numbers::numeric: return "numbers to compute with";
     case Numbers::floats: return "floating-point numbers (f32 or f64)";
     case Numbers::integers: return "integers (u8, i32 or i64)";
     case Numbers::booleans: return "booleans";
@@ -37,7 +40,9 @@ void require_equal_types(const TypeContext& context, Numbers numbers) {
   const Type& first = context.operands.front();
   require(is(first.dtype, numbers),
           "the elements must be " + called(numbers) + ", but the operand is " + first.str(),
-          "convert it with cast()");
+          is_half(first.dtype)
+              ? "bf16 and f16 only store numbers; cast it to f32 first: cast(x, f32)"
+              : "convert it with cast()");
   for (std::size_t i = 1; i < context.operands.size(); ++i) {
     const Type& other = context.operands[i];
     const std::string pair = first.str() + " and " + other.str();
@@ -180,6 +185,8 @@ double to_dtype(double value, DType dtype) {
     case DType::i64: return saturated<std::int64_t>(value);
     case DType::f32:
     case DType::f64: return value;
+    case DType::bf16: return to_float(to_bf16(static_cast<float>(value)));
+    case DType::f16: return to_float(to_f16(static_cast<float>(value)));
   }
   return value;
 }

@@ -30,7 +30,14 @@ constexpr std::uint32_t bits(Trait trait) { return static_cast<std::uint32_t>(tr
 
 // --- Type rules -------------------------------------------------------------------------------
 
-enum class Numbers { any, numeric /* no booleans */, floats, integers, booleans };
+enum class Numbers {
+  any,      // bf16 and f16 too, which no other has: they are moved, not computed with
+  numeric,  // no booleans
+  floats,
+  integers,
+  booleans,
+  ordered  // whatever can be compared
+};
 bool is(DType dtype, Numbers numbers);
 
 using TypeRule = std::function<std::vector<Type>(const TypeContext&)>;
@@ -38,7 +45,7 @@ using TypeRule = std::function<std::vector<Type>(const TypeContext&)>;
 // All operands have one type, of the given numbers, and so has the result.
 TypeRule same_type(Numbers numbers);
 // All operands have one type and the result has their shape and dtype `dtype`.
-TypeRule same_shape_to(DType dtype, Numbers numbers = Numbers::any);
+TypeRule same_shape_to(DType dtype, Numbers numbers = Numbers::ordered);
 // The type that the attributes `shape` and `dtype` name; sizes must not be negative.
 TypeRule type_of_attributes(Numbers numbers = Numbers::any);
 

@@ -17,6 +17,8 @@ std::vector<Sample> samples() {
   add(7, DType::i64, {2, 1, 3});
   add(200, DType::u8, {9});
   add(1, DType::boolean, {0, 3});
+  add(0.1, DType::bf16, {5});
+  add(0.1, DType::f16, {2, 3});
   return samples;
 }
 
@@ -31,7 +33,7 @@ Op constant() {
     const DType dtype = l.op().result()->type.dtype;
     const double value = ir::get<double>(l.op().attributes, "value");
     if (dtype == DType::boolean) return l.k().boolean(value != 0);
-    if (is_float(dtype)) return l.k().constant(dtype, value);
+    if (is_float(dtype) || is_half(dtype)) return l.k().constant(dtype, value);
     return l.k().integer(static_cast<std::int64_t>(value), dtype);
   };
   op.reference = [](const Reference& r) {

@@ -24,7 +24,8 @@ std::vector<Type> type(const TypeContext& c) {
   const Flags flags = transposed(c.attributes);
   const std::string both = c.operand_texts[0] + ", " + c.operand_texts[1];
   require(is_float(a.dtype) && a.dtype == b.dtype,
-          "matrices of one float dtype can be multiplied: " + both, "cast one of them");
+          "matrices of one dtype, f32 or f64, can be multiplied: " + both,
+          "cast what is of another");
   require(a.rank() >= 2 && b.rank() >= 2, "both operands must be matrices: " + both,
           "reshape a vector to one row or one column");
   const auto [m, k] = matrix_of(a.shape, flags.a);

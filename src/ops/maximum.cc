@@ -10,7 +10,7 @@ Op maximum() {
       "The larger of a and b, element by element; NaN if either is. Where they are "
       "equal the gradient goes to b.";
   op.traits = Trait::elementwise | Trait::cheap;
-  op.type = same_type(Numbers::any);
+  op.type = same_type(Numbers::ordered);
   op.lower = pointwise(ExprOp::max);
   op.reference = pointwise_reference(
       [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b); });

@@ -10,7 +10,7 @@ Op minimum() {
       "The smaller of a and b, element by element; NaN if either is. Where they are "
       "equal the gradient goes to b.";
   op.traits = Trait::elementwise | Trait::cheap;
-  op.type = same_type(Numbers::any);
+  op.type = same_type(Numbers::ordered);
   op.lower = pointwise(ExprOp::min);
   op.reference = pointwise_reference(
       [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b); });

@@ -51,7 +51,7 @@ Op random_bernoulli() {
     const double probability = ir::get<double>(context.attributes, "probability");
     require(probability >= 0 && probability <= 1,
             "probability must be in [0, 1], but it is " + std::to_string(probability));
-    return type_of_attributes()(context);
+    return type_of_attributes(Numbers::ordered)(context);
   };
   op.lower = lower;
   op.reference = reference;

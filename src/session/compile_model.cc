@@ -20,6 +20,7 @@
 #include "runtime/executor.h"
 #include "session/link.h"
 #include "session/model_folder.h"
+#include "session/storage.h"
 #include "trireme/compile.h"
 
 namespace trireme {
@@ -112,8 +113,9 @@ CompiledSize compile_model(Model& model, const std::string& directory,
       {.cache_directory = codegen::default_cache_directory(), .threads = threads});
   std::vector<const ir::Value*> fetches;
   for (const Value& output : model.program().outputs()) fetches.push_back(output.get());
-  const compiler::PreparedPlans plans = compiler::compile_prepared(
-      model.program().ir(), fetches, *preparing, *codegen, {.libraries = false});
+  const compiler::PreparedPlans plans =
+      compiler::compile_prepared(model.program().ir(), fetches, *preparing, *codegen,
+                                 {.libraries = false, .storage = storage_of(options.precision)});
   check_library_calls(*plans.plan);
 
   plan::Plan plan = *plans.plan;

@@ -135,6 +135,7 @@ void Job::State::make_trainer() {
                               .metrics = network->metrics,
                               .threads = options.threads,
                               .seed = settings.seed,
+                              .precision = settings.precision,
                               .trace_nan = options.trace_nan,
                               .plan_memory = options.plan_memory,
                               .fuse = options.fuse,
@@ -225,6 +226,7 @@ SaveOptions Job::save_options() {
   save.output_names = {classifies() ? "scores" : "prediction"};
   save.target = state_->columns->target.name;
   if (classifies()) save.labels = state_->train->dataset().class_names();
+  save.measured = job::measured_text(state_->settings);
   const data::Column& input = state_->columns->inputs.front();
   const std::vector<std::int64_t>& shape = input.shape;
   if (shape.size() == 3 && (shape[0] == 1 || shape[0] == 3)) {

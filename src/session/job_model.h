@@ -73,11 +73,15 @@ Value apply_loss(const Node& node, Value logits, Value target);
 Task task_of(const Node& loss);
 // What is predicted: probabilities of classes, of the answer 1, or numbers.
 Value output_of(const Node& loss, Value logits);
+// The other way round: what apply_loss takes for logits, of what is predicted.
+Value logits_of(const Node& loss, Value output);
 // `target` with the dtype and shape of `like` where only an axis of size 1 is missing or too much.
 Value fitted(Value target, Value like);
 
 // What is measured besides the loss: by default, and by [train] metrics. Errors: data.
 std::vector<Metric> build_metrics(const Settings& settings, const Network& network);
+// The loss and the metrics of [train] in JSON: SaveOptions::measured.
+std::string measured_text(const Settings& settings);
 // Errors: data, for a metric that is not known.
 void check_metrics(const Settings& settings);
 // Whether larger is better of a metric by what it is called; empty if there is none such.

@@ -30,6 +30,9 @@ struct Node {
 
 // Errors: data, with line and column.
 Node parse_toml(std::string_view text, const std::string& file);
+// The same tree as JSON, which a saved model keeps of its job, and back. Errors: data.
+std::string json_text(const Node& node);
+Node parse_json(const std::string& text, const std::string& file);
 // Applies "train.epochs=2"; the value is TOML, or else text as it stands. Errors: usage.
 void override_value(Node& root, const std::string& setting);
 

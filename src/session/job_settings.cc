@@ -96,6 +96,18 @@ void read_early_stopping(const Node& node, Settings& settings) {
   table.done();
 }
 
+Precision read_precision(Table& table) {
+  const std::string name = table.text("precision", "f32");
+  try {
+    const Precision precision = parse_precision(name);
+    if (precision != Precision::f16) return precision;
+  } catch (const Error& error) {
+    fail_at(*table.node("precision"), error.what());
+  }
+  fail_at(*table.node("precision"),
+          "f16 is for inference, its gradients vanish below 6e-8: train with \"bf16\" or \"f32\"");
+}
+
 void read_train(const Node& node, Settings& settings) {
   Table table(node);
   settings.loss = &table.required("loss");
@@ -118,6 +130,7 @@ void read_train(const Node& node, Settings& settings) {
   settings.epochs = static_cast<int>(epochs);
   settings.max_steps = table.integer("max_steps", 0, 0);
   settings.seed = static_cast<std::uint64_t>(table.integer("seed", 1, 0));
+  settings.precision = read_precision(table);
   settings.evaluate_every = table.integer("evaluate_every", 0, 0);
   if (settings.evaluate_every > 0 && !has_validation(settings.data)) {
     fail_at(*table.node("evaluate_every"),

@@ -44,6 +44,7 @@ struct Settings {
   int epochs = 1;
   std::int64_t max_steps = 0;  // 0: no bound
   std::uint64_t seed = 1;
+  Precision precision = Precision::f32;
   std::int64_t evaluate_every = 0;  // steps; 0: after epochs only
   EarlyStopping early_stopping;
   CheckpointOptions checkpoint;

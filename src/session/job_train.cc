@@ -1,10 +1,13 @@
 // [train] of a job: the loss. job_optimizer.cc reads the rest.
 
+#include "ir/program.h"
 #include "session/job_model.h"
 #include "trireme/nn.h"
 
 namespace trireme::job {
 namespace {
+
+constexpr double kSmallest = 1e-37;  // that is not denormal in f32
 
 struct Known {
   const char* name;
@@ -88,6 +91,20 @@ Value output_of(const Node& loss, Value logits) {
   if (known.task == Task::classes || name == "kl_divergence") return softmax(logits);
   if (name == "poisson_nll") return exp(logits);
   return known.probability ? sigmoid(logits) : logits;
+}
+
+Value logits_of(const Node& loss, Value output) {
+  const Known& known = known_loss(read_choice(loss, "a loss"));
+  const std::string name = known.name;
+  // Shares that underflowed are taken for the smallest number, so that their logarithms are finite.
+  const auto log_of = [](const Value& x) { return log(maximum(x, kSmallest)); };
+  if (known.task == Task::classes || name == "kl_divergence" || name == "poisson_nll") {
+    return log_of(output);
+  }
+  if (!known.probability) return output;
+  const ir::Op* op = output.get()->producer;
+  if (op != nullptr && op->name() == "sigmoid") return Value(op->operands[0]);
+  return log_of(output) - log_of(1.0 - output);
 }
 
 Value fitted(Value target, Value like) {

@@ -32,7 +32,7 @@ struct Model::State {
   std::vector<Value> outputs;
   std::vector<Port> input_ports, output_ports;
   std::vector<std::string> labels;
-  std::string target;
+  std::string target, measured;
   std::map<std::string, ImagePreprocessing> preprocessing;
 };
 
@@ -82,6 +82,12 @@ class Description {
   std::string target() const {
     const Json target = json_.value("target", Json(""));
     return target.is_string() ? target.get<std::string>() : "";
+  }
+
+  std::string measured() const {
+    if (!json_.contains("measured")) return "";
+    if (!json_["measured"].is_object()) mismatch("measured");
+    return json_["measured"].dump();
   }
 
   std::map<std::string, ImagePreprocessing> preprocessing() const {
@@ -152,6 +158,7 @@ Model load_model(const std::string& directory, const SessionOptions& options) {
   state->output_ports = description.ports("outputs", state->outputs);
   state->labels = description.labels();
   state->target = description.target();
+  state->measured = description.measured();
   state->preprocessing = description.preprocessing();
   load_weights(directory + "/" + kWeightsFile, state->program, state->session);
   return Model(std::move(state));
@@ -167,6 +174,7 @@ const std::vector<Model::Port>& Model::inputs() const { return state_->input_por
 const std::vector<Model::Port>& Model::outputs() const { return state_->output_ports; }
 const std::vector<std::string>& Model::labels() const { return state_->labels; }
 const std::string& Model::target() const { return state_->target; }
+const std::string& Model::measured() const { return state_->measured; }
 const std::map<std::string, ImagePreprocessing>& Model::preprocessing() const {
   return state_->preprocessing;
 }

@@ -97,6 +97,10 @@ Json describe(const ir::Program& program, const SaveOptions& options) {
   }
   if (!options.labels.empty()) json["labels"] = options.labels;
   if (!options.target.empty()) json["target"] = options.target;
+  if (options.measured.empty()) return json;
+  const Json measured = Json::parse(options.measured, nullptr, false);
+  if (!measured.is_object()) fail_usage("save: .measured is no JSON object: " + options.measured);
+  json["measured"] = measured;
   return json;
 }
 

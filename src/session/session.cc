@@ -15,6 +15,7 @@
 #include "kernels/library.h"
 #include "runtime/executor.h"
 #include "session/parameters.h"
+#include "session/storage.h"
 
 namespace trireme {
 namespace {
@@ -41,6 +42,13 @@ struct Entry {
   std::vector<Tensor> last;            // results of the last run; reused once the caller let go
   SymbolSizes last_sizes;
 };
+
+void check_precision(Precision precision, const RunOptions& mode) {
+  if (precision != Precision::f16 || !mode.updates) return;
+  fail_usage(
+      "run: precision f16 is for inference: gradients vanish below 6e-8\n"
+      "  hint   train with bf16 or f32, and predict with f16");
+}
 
 bool same_mode(const RunOptions& a, const RunOptions& b) {
   return a.training == b.training && a.updates == b.updates && a.check_finite == b.check_finite;
@@ -125,6 +133,7 @@ codegen::Codegen& Session::State::code() {
 std::unique_ptr<Entry> Session::State::compile(const std::vector<Value>& fetches,
                                                const RunOptions& mode) {
   const auto start = std::chrono::steady_clock::now();
+  check_precision(options.precision, mode);
   std::vector<const ir::Value*> values;
   for (const Value& fetch : fetches) {
     if (!fetch || fetch.get()->program != &program) {
@@ -135,7 +144,8 @@ std::unique_ptr<Entry> Session::State::compile(const std::vector<Value>& fetches
   compiler::CompileOptions compile_options{.training = mode.training,
                                            .updates = mode.updates,
                                            .fuse = options.fuse,
-                                           .libraries = options.libraries};
+                                           .libraries = options.libraries,
+                                           .storage = storage_of(options.precision)};
   if (const std::string directory = environment("TRIREME_DUMP"); !directory.empty()) {
     compile_options.dump_directory = fmt::format("{}/plan{}_{}", directory, statistics.plans,
                                                  mode.updates    ? "update"

@@ -45,6 +45,11 @@ Training::Training(Program& program_in, TrainerOptions options_in)
   if (options.loss.get()->program != &program->ir()) {
     fail_usage("Trainer: .loss belongs to another Program");
   }
+  if (options.precision == Precision::f16) {
+    fail_usage(
+        "Trainer: precision f16 is for inference: gradients vanish below 6e-8\n"
+        "  hint   train with bf16 or f32, and predict with f16");
+  }
   minimize(options.loss, options.optimizer, options.updates);
   plateau =
       std::visit([](const auto& rule) { return rule.learning_rate.plateau; }, options.optimizer);
@@ -60,7 +65,8 @@ Training::Training(Program& program_in, TrainerOptions options_in)
                                                                .seed = options.seed,
                                                                .plan_memory = options.plan_memory,
                                                                .fuse = options.fuse,
-                                                               .interpreter = options.interpreter});
+                                                               .interpreter = options.interpreter,
+                                                               .precision = options.precision});
   if (options.trace_nan) trace = std::make_unique<NanTrace>(*program, *session);
   program_hash_ = hash_of(program->ir());
 }

@@ -43,11 +43,7 @@ class Finder {
 
   // The last known values: those that what is not known reads.
   std::vector<const ir::Value*> wanted() const {
-    Values read;
-    for (const auto& op : program_.main().ops) {
-      if (op->results.size() == 1 && known_.contains(op->result())) continue;
-      for (const ir::Value* operand : op->operands) read.insert(operand);
-    }
+    const Values read = read_later();
     std::vector<const ir::Value*> values;
     for (const auto& op : program_.main().ops) {
       if (op->results.empty() || !read.contains(op->result())) continue;
@@ -58,7 +54,30 @@ class Finder {
     return values;
   }
 
+  // Parameters that what is not known reads, perhaps in another shape.
+  std::vector<const ir::Value*> parameters() const {
+    Values read = read_later();
+    for (const auto& op : program_.main().ops) {
+      if (op->results.size() == 1 && read.contains(op->result()) && costs_nothing(*op)) {
+        read.insert(op->operands[0]);
+      }
+    }
+    std::vector<const ir::Value*> values;
+    for (const auto& parameter : program_.parameters()) {
+      if (read.contains(parameter->value.get())) values.push_back(parameter->value.get());
+    }
+    return values;
+  }
+
  private:
+  Values read_later() const {
+    Values read;
+    for (const auto& op : program_.main().ops) {
+      if (op->results.size() == 1 && known_.contains(op->result())) continue;
+      for (const ir::Value* operand : op->operands) read.insert(operand);
+    }
+    return read;
+  }
   bool is_known(const ir::Value* value) const {
     return value->kind == ir::ValueKind::parameter || known_.contains(value);
   }
@@ -82,9 +101,16 @@ std::string free_name(const ir::Program& program) {
 
 }  // namespace
 
-Preparation split_preparation(ir::Program& program) {
+Preparation split_preparation(ir::Program& program,
+                              const std::function<bool(const ir::Value*)>& copied) {
   Preparation preparation;
-  const std::vector<const ir::Value*> wanted = Finder(program).wanted();
+  const Finder finder(program);
+  std::vector<const ir::Value*> wanted = finder.wanted();
+  if (copied) {
+    for (const ir::Value* parameter : finder.parameters()) {
+      if (copied(parameter)) wanted.push_back(parameter);
+    }
+  }
   if (wanted.empty()) return preparation;
 
   std::unordered_map<const ir::Value*, std::size_t> position;  // of the op that makes it
@@ -98,10 +124,12 @@ Preparation split_preparation(ir::Program& program) {
   block.results.clear();
   std::unordered_map<const ir::Value*, ir::Value*> prepared;
   for (const ir::Value* value : wanted) {
-    block.results.push_back(block.ops[position.at(value)]->result());
+    const bool made = value->producer != nullptr;
+    block.results.push_back(made ? block.ops[position.at(value)]->result()
+                                 : preparation.program->find_parameter(value->name)->value.get());
     std::string name = free_name(program);
-    prepared[value] =
-        program.add_parameter(name, value->type, Initializer{}, false, value->producer->location);
+    prepared[value] = program.add_parameter(name, value->type, Initializer{}, false,
+                                            made ? value->producer->location : ir::Location{});
     preparation.names.push_back(std::move(name));
   }
   prune(*preparation.program,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,7 +17,9 @@ struct Preparation {
 
 // Takes out of `program` what depends on parameters alone, as weights in another order or the
 // factors of a batch norm that no longer learns: its results become parameters "prepared_0" and so
-// on. Views that make nothing but copies stay. Precondition: no op assigns.
-Preparation split_preparation(ir::Program& program);
+// on. Views that make nothing but copies stay. A parameter that the rest reads as it is becomes one too,
+// a copy of itself, if `copied` says so. Precondition: no op assigns.
+Preparation split_preparation(ir::Program& program,
+                              const std::function<bool(const ir::Value*)>& copied = {});
 
 }  // namespace trireme::transforms

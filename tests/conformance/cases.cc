@@ -118,7 +118,9 @@ ops::RefTensor random_tensor(const std::vector<std::int64_t>& shape, DType type,
   for (std::size_t i = 0; i < tensor.data.size(); ++i) {
     const double unit = ops::uniform_number(ops::random_words(seed, 77, i), DType::f64);
     const double x = low + (high - low) * unit;
-    tensor.data[i] = is_float(type) ? static_cast<double>(static_cast<float>(x)) : std::floor(x);
+    tensor.data[i] = is_float(type)  ? static_cast<double>(static_cast<float>(x))
+                     : is_half(type) ? ops::to_dtype(x, type)
+                                     : std::floor(x);
   }
   return tensor;
 }

@@ -185,8 +185,11 @@ TEST_F(EndToEnd, ManyColumnsOfIdsAndNumbers) {
   NEEDS_DATA("adult/train");
   const std::string output = train("../adult_wide_and_deep", "--set train.epochs=3");
   EXPECT_GT(number_behind(output, "test accuracy: "), 0.85);
+  // The metrics that the job names, of the logits behind the model's probabilities.
   const std::string eval = succeeds(kTrireme + " eval model --data adult/test");
-  EXPECT_LT(number_behind(eval, "mse: "), 0.11);  // of probabilities
+  for (const std::string metric : {"accuracy: ", "auc: "}) {
+    EXPECT_NEAR(number_behind(eval, metric), number_behind(output, "test " + metric), 1e-6);
+  }
   EXPECT_THAT(succeeds(kTrireme + " predict model --data adult/test --rows 0:2"),
               HasSubstr("prediction"));
 }
@@ -201,10 +204,24 @@ TEST_F(EndToEnd, ManyIdsOfOneTable) {
   EXPECT_GT(number_behind(output, "test accuracy: "), 0.8);  // a third are positive
 }
 
+TEST_F(EndToEnd, ATransformerOfWords) {
+  const char* data = std::getenv("TRIREME_DATA");
+  const std::string zip =
+      std::string(data == nullptr ? "" : data) + "/sentiment/sentence_polarity.zip";
+  if (!std::filesystem::exists(zip))
+    GTEST_SKIP() << "no sentiment/sentence_polarity.zip in $TRIREME_DATA";
+  succeeds("python3 " + kJobs + "/../sentences.py words " + zip);
+  const std::string output = succeeds(kTrireme + " train words/sentences.toml -o model");
+  EXPECT_GT(number_behind(output, "test accuracy: "), 0.74);
+  EXPECT_GT(number_behind(output, "test auc: "), 0.82);
+}
+
 TEST_F(EndToEnd, ARecommender) {
   NEEDS_DATA("movielens/train");
   const std::string output = train("../movielens_two_tower", "");
   EXPECT_LT(number_behind(output, "test mse: "), 0.9 * 0.9);
+  const std::string eval = succeeds(kTrireme + " eval model --data movielens/test");
+  EXPECT_NEAR(number_behind(eval, "\nrmse: "), number_behind(output, "test rmse: "), 1e-5);
 }
 
 TEST_F(EndToEnd, ModelsOfTheBankNormaliseTheirPictures) {

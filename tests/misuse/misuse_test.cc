@@ -94,6 +94,15 @@ TEST_F(Misuse, JobOfAWrongType) {
         "job.toml:16: train.epochs: must be an integer, but is the text \"one\"");
 }
 
+TEST_F(Misuse, JobOfAPrecisionThatDoesNotTrain) {
+  replace("job.toml", "epochs = 1", "precision = \"f16\"");
+  fails("train job.toml", 3, "job.toml:16: train.precision: f16 is for inference");
+  replace("job.toml", "f16", "half");
+  fails(
+      "train job.toml", 3,
+      "job.toml:16: train.precision: there is no precision \"half\": there are f32, bf16 and f16");
+}
+
 TEST_F(Misuse, JobThatIsNoToml) {
   replace("job.toml", "epochs = 1", "epochs = = 1");
   fails("train job.toml", 3, "job.toml:16:");

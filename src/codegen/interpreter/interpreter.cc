@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/half.h"
 #include "codegen/codegen.h"
 #include "kernel_ir/kernel.h"
 #include "kernel_ir/scalar.h"
@@ -39,6 +40,8 @@ Scalar read_element(DType type, const void* buffer, std::int64_t index) {
     case DType::i64: return {.integer = read_as<std::int64_t>(buffer, index)};
     case DType::f32: return {.number = static_cast<double>(read_as<float>(buffer, index))};
     case DType::f64: return {.number = read_as<double>(buffer, index)};
+    case DType::bf16: return {.number = to_float(read_as<Bf16>(buffer, index))};
+    case DType::f16: return {.number = to_float(read_as<F16>(buffer, index))};
   }
   return {};
 }
@@ -56,6 +59,8 @@ void write_element(DType type, void* buffer, std::int64_t index, Scalar value) {
     case DType::i64: return write_as(buffer, index, value.integer);
     case DType::f32: return write_as(buffer, index, static_cast<float>(value.number));
     case DType::f64: return write_as(buffer, index, value.number);
+    case DType::bf16: return write_as(buffer, index, to_bf16(static_cast<float>(value.number)));
+    case DType::f16: return write_as(buffer, index, to_f16(static_cast<float>(value.number)));
   }
 }
 

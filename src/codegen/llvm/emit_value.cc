@@ -170,6 +170,12 @@ Value* Emitter::compute(ExprId id, bool as_vector, const Info& info) {
   if (division && as_vector && is_index(kernel_, e.args[0]) && is_index(kernel_, e.args[1])) {
     return emit_index_division(b_, e.op == ExprOp::div, args[0], args[1]);
   }
+  if (e.op == ExprOp::cast) {
+    const DType from = kernel_.expr(e.args[0]).type;
+    if (from != e.type && (is_half(from) || is_half(e.type))) {
+      return emit_half_cast(b_, e.type, from, args[0], f16_instructions_);
+    }
+  }
   return emit_op(b_, e, kernel_.expr(e.args[e.op == ExprOp::select ? 1 : 0]).type, args);
 }
 

@@ -22,8 +22,13 @@ namespace trireme::codegen {
 
 class Emitter {
  public:
-  Emitter(const kernel_ir::Kernel& kernel, llvm::Module& module)
-      : kernel_(kernel), module_(module), context_(module.getContext()), b_(context_) {}
+  // f16_instructions: the target has instructions that convert f16.
+  Emitter(const kernel_ir::Kernel& kernel, llvm::Module& module, bool f16_instructions)
+      : kernel_(kernel),
+        module_(module),
+        f16_instructions_(f16_instructions),
+        context_(module.getContext()),
+        b_(context_) {}
 
   // Adds `void name(ptr buffers, ptr sizes, i64 begin, i64 end)` to the module. The attributes are
   // given to every function with a body.
@@ -143,6 +148,7 @@ class Emitter {
 
   const kernel_ir::Kernel& kernel_;
   llvm::Module& module_;
+  const bool f16_instructions_;
   llvm::LLVMContext& context_;
   IrBuilder b_;
   llvm::Function* function_ = nullptr;

@@ -4,6 +4,7 @@
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
@@ -50,6 +51,12 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
   return machine;
 }
 
+bool has_f16_instructions(const llvm::TargetMachine& machine) {
+  return machine.getTargetTriple().isAArch64() ||
+         (machine.getTargetTriple().isX86() &&
+          machine.getMCSubtargetInfo()->checkFeatures("+f16c"));
+}
+
 // Explicit vectors need little: accumulators into registers, common addresses, invariants out.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::LoopAnalysisManager loops;
@@ -92,7 +99,7 @@ struct ObjectCompiler::State {
     attributes.addAttribute("target-features", target.features);
     attributes.addAttribute("no-builtins");
     if (target.vector_bytes == 64) attributes.addAttribute("prefer-vector-width", "512");
-    Emitter(kernel, *result).emit(symbol.c_str(), attributes);
+    Emitter(kernel, *result, has_f16_instructions(*machine)).emit(symbol.c_str(), attributes);
     std::string error;
     llvm::raw_string_ostream stream(error);
     if (llvm::verifyModule(*result, &stream)) {

@@ -4,6 +4,7 @@
 #include <llvm/IR/Module.h>
 
 #include "base/error.h"
+#include "base/half.h"
 
 namespace trireme::codegen {
 namespace {
@@ -180,6 +181,8 @@ llvm::Type* register_type(llvm::LLVMContext& context, DType type) {
     case DType::i64: return llvm::Type::getInt64Ty(context);
     case DType::f32: return llvm::Type::getFloatTy(context);
     case DType::f64: return llvm::Type::getDoubleTy(context);
+    case DType::bf16:
+    case DType::f16: return llvm::Type::getInt16Ty(context);
   }
   return nullptr;
 }
@@ -208,9 +211,12 @@ Value* to_memory(IrBuilder& b, DType type, Value* from_register) {
 
 llvm::Constant* scalar_constant(llvm::LLVMContext& context, const Expr& constant) {
   llvm::Type* type = register_type(context, constant.type);
+  const auto narrow = static_cast<float>(constant.number);
+  if (constant.type == DType::bf16) return llvm::ConstantInt::get(type, to_bf16(narrow).bits);
+  if (constant.type == DType::f16) return llvm::ConstantInt::get(type, to_f16(narrow).bits);
   if (!is_float(constant.type)) return llvm::ConstantInt::getSigned(type, constant.integer);
   if (constant.type == DType::f64) return llvm::ConstantFP::get(type, constant.number);
-  return llvm::ConstantFP::get(context, llvm::APFloat(static_cast<float>(constant.number)));
+  return llvm::ConstantFP::get(context, llvm::APFloat(narrow));
 }
 
 Value* emit_op(IrBuilder& b, const Expr& e, DType argument, Value* const* args) {

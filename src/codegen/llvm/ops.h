@@ -11,7 +11,8 @@ namespace trireme::codegen {
 
 using IrBuilder = llvm::IRBuilder<>;
 
-// A type as it is held in registers (boolean is i1) and in memory (boolean is i8).
+// A type as it is held in registers (boolean is i1) and in memory (boolean is i8). bf16 and f16 are
+// i16 in both: LLVM's own types of these names would call library functions on some targets.
 llvm::Type* register_type(llvm::LLVMContext& context, DType type);
 llvm::Type* memory_type(llvm::LLVMContext& context, DType type);
 llvm::Type* with_lanes(llvm::Type* type, unsigned lanes);  // lanes 0: the scalar type itself
@@ -25,6 +26,11 @@ llvm::Constant* scalar_constant(llvm::LLVMContext& context, const kernel_ir::Exp
 // the type of args[0] (of args[1] for select). Not for leaves.
 llvm::Value* emit_op(IrBuilder& b, const kernel_ir::Expr& e, DType argument,
                      llvm::Value* const* args);
+
+// A cast between f32 and bf16 or f16. `f16_instructions`: the target converts f16 itself; otherwise,
+// and for bf16, it is done by arithmetic on the bits.
+llvm::Value* emit_half_cast(IrBuilder& b, DType to, DType from, llvm::Value* x,
+                            bool f16_instructions);
 
 // x / y or x % y of i64 vectors that are not negative and below 2^52, much faster than lane by lane.
 llvm::Value* emit_index_division(IrBuilder& b, bool quotient, llvm::Value* x, llvm::Value* y);

@@ -5,6 +5,8 @@
 #include <limits>
 #include <random>
 
+#include "base/half.h"
+
 namespace trireme::codegen::testing {
 namespace {
 
@@ -50,13 +52,20 @@ void fill(DType type, std::uint8_t* bytes, std::int64_t n, std::mt19937_64& rand
       case DType::i64: put(bytes, i, random() % 8 ? small : INT64_MIN); break;
       case DType::f32: put(bytes, i, random_float<float>(random)); break;
       case DType::f64: put(bytes, i, random_float<double>(random)); break;
+      case DType::bf16:
+      case DType::f16: put(bytes, i, static_cast<std::uint16_t>(random())); break;
     }
   }
+}
+
+float half(DType type, const std::uint8_t* bytes, std::int64_t i) {
+  return type == DType::bf16 ? to_float(get<Bf16>(bytes, i)) : to_float(get<F16>(bytes, i));
 }
 
 bool equal(DType type, const std::uint8_t* a, const std::uint8_t* b, std::int64_t i) {
   if (type == DType::f32 && std::isnan(get<float>(a, i))) return std::isnan(get<float>(b, i));
   if (type == DType::f64 && std::isnan(get<double>(a, i))) return std::isnan(get<double>(b, i));
+  if (is_half(type) && std::isnan(half(type, a, i))) return std::isnan(half(type, b, i));
   const std::size_t size = size_of(type);
   const std::size_t offset = static_cast<std::size_t>(i) * size;
   return std::memcmp(a + offset, b + offset, size) == 0;
@@ -70,6 +79,8 @@ std::string text(DType type, const std::uint8_t* bytes, std::int64_t i) {
     case DType::i64: return std::to_string(get<std::int64_t>(bytes, i));
     case DType::f32: return std::to_string(get<float>(bytes, i));
     case DType::f64: return std::to_string(get<double>(bytes, i));
+    case DType::bf16:
+    case DType::f16: return std::to_string(half(type, bytes, i));
   }
   return "";
 }

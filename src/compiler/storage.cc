@@ -1,0 +1,127 @@
+#include "compiler/storage.h"
+
+#include <algorithm>
+
+namespace trireme::compiler {
+namespace {
+
+using ir::Op;
+using ir::Trait;
+
+constexpr std::int64_t kLeastPerExample = 32;
+constexpr std::int64_t kLeastFixed = 1024;
+// How many groups after the one that makes it a value may wait for a library in f32. What waits longer,
+// from the pass forward to the gradients, is widened when the library wants it.
+constexpr std::size_t kNear = 6;
+
+std::int64_t constant_part(const Shape& shape) {
+  Dim elements = 1;
+  for (const Dim& dim : shape) {
+    if (dim.is_constant()) elements = elements * dim;
+  }
+  return elements.constant();
+}
+
+// Numbers of things rather than measures of them: 16 bits do not hold them.
+bool counts(const Op& op) {
+  if (op.name() == "cast") {
+    const DType from = op.operands[0]->type.dtype;
+    return from == DType::i32 || from == DType::i64;
+  }
+  return op.name() == "iota" || op.name() == "cumsum";
+}
+
+// An input in another order, or joined to something: its numbers may be of any kind.
+bool shows_input(const ir::Value* value) {
+  if (value->producer == nullptr) return value->kind == ir::ValueKind::argument;
+  const auto& operands = value->producer->operands;
+  return value->producer->has(Trait::view) &&
+         std::any_of(operands.begin(), operands.end(), [&](const ir::Value* operand) {
+           return operand->type.dtype == value->type.dtype && shows_input(operand);
+         });
+}
+
+bool is_weight(const ir::Value* value) {
+  const ir::Type& type = value->type;
+  return value->kind == ir::ValueKind::parameter && type.dtype == DType::f32 && type.rank() >= 2 &&
+         is_constant(type.shape) && constant_part(type.shape) >= kLeastFixed;
+}
+
+}  // namespace
+
+bool is_alias(const ir::Program& program, const Group& group) {
+  if (group.ops.size() != 1 || group.ops.front()->name() != "reshape") return false;
+  const auto& results = program.main().results;
+  return std::find(results.begin(), results.end(), group.ops.front()->result()) == results.end();
+}
+
+NarrowStorage::NarrowStorage(const ir::Program& program, const std::vector<Group>& groups,
+                             StorageOptions options)
+    : options_(std::move(options)) {
+  if (options_.type == DType::f32) return;
+  for (const Group& group : groups) {
+    if (!is_alias(program, group)) continue;
+    const Op& op = *group.ops.front();
+    alias_of_[op.result()] = op.operands[0];
+  }
+  for (const ir::Value* result : program.main().results) wide_.insert(result);
+  std::unordered_map<const ir::Value*, std::size_t> made_by;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const Group& group = groups[g];
+    for (const Op* op : group.ops) {
+      const bool whole = op->has(Trait::reduction) || counts(*op);
+      for (const auto& result : op->results) {
+        made_by[result.get()] = g;
+        if (group.library || whole) wide_.insert(root(result.get()));
+      }
+      if (!group.library) continue;
+      for (const ir::Value* operand : op->operands) {
+        const auto made = made_by.find(root(operand));
+        if (made == made_by.end() || g - made->second <= kNear) wide_.insert(root(operand));
+      }
+    }
+  }
+}
+
+const ir::Value* NarrowStorage::root(const ir::Value* value) const {
+  for (auto found = alias_of_.find(value); found != alias_of_.end();
+       found = alias_of_.find(value)) {
+    value = found->second;
+  }
+  return value;
+}
+
+bool NarrowStorage::is_large(const ir::Value* value) const {
+  const Shape& shape = value->type.shape;
+  if (!is_constant(shape)) return constant_part(shape) >= kLeastPerExample;
+  return options_.fixed_shapes && constant_part(shape) >= kLeastFixed;
+}
+
+DType NarrowStorage::type(const ir::Value* value) const {
+  const DType own = value->type.dtype;
+  if (options_.type == DType::f32 || own != DType::f32) return own;
+  const ir::Value* stored = root(value);
+  if (wide_.contains(stored)) return own;
+  if (stored->kind == ir::ValueKind::parameter) {
+    return options_.prepared.contains(stored->name) && is_weight(stored) ? options_.type : own;
+  }
+  return !shows_input(stored) && is_large(stored) ? options_.type : own;
+}
+
+std::function<bool(const ir::Value*)> narrow_weights(const ir::Program& program) {
+  std::unordered_set<const ir::Value*> of_libraries;
+  for (const auto& op : program.main().ops) {
+    if (!op->has(Trait::library)) continue;
+    for (const ir::Value* operand : op->operands) {
+      while (operand->producer != nullptr && operand->producer->name() == "reshape") {
+        operand = operand->producer->operands[0];
+      }
+      of_libraries.insert(operand);
+    }
+  }
+  return [of_libraries](const ir::Value* value) {
+    return is_weight(value) && !of_libraries.contains(value);
+  };
+}
+
+}  // namespace trireme::compiler

@@ -1,0 +1,144 @@
+// evaluate(): what a job measures, of a saved model.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "session/job_model.h"
+#include "session/metric_sum.h"
+#include "session/model_folder.h"
+
+namespace trireme {
+namespace job {
+
+std::string measured_text(const Settings& settings) {
+  Node root;
+  const auto add = [&](const char* key, const Node& node) {
+    root.members.push_back(node);
+    root.members.back().key = key;
+  };
+  add("loss", *settings.loss);
+  if (settings.metrics != nullptr) add("metrics", *settings.metrics);
+  return json_text(root);
+}
+
+}  // namespace job
+
+namespace {
+
+using job::Node;
+
+// A copy of the model's Program, so that the model stays as it is, with what is measured of it.
+class Evaluation {
+ public:
+  Evaluation(const Model& model, const data::Dataset& dataset)
+      : model_(model), program_(Program::parse(model.program().str())) {
+    if (model.target().empty()) fail_data("the model does not say which column it predicts");
+    const data::Column target = find(dataset, model.target(), "predicts");
+    for (const Model::Port& input : model.inputs()) find(dataset, input.name, "takes");
+    network_.output = program_.outputs().at(0);
+    read_measured(target);
+    add_target(target);
+    add_metrics();
+  }
+
+  // Labels that are no class are Error(data).
+  data::Batches checked(const data::Batches& batches) const {
+    if (network_.target.dtype() != i64 || network_.task == job::Task::numbers) return batches;
+    const bool binary = network_.task == job::Task::binary;
+    const std::int64_t classes = binary ? 2 : network_.logits.dim(-1).constant();
+    return job::check_labels(batches.dataset(), model_.target(), classes)
+        .batch(batches.batch_size(), batches.options());
+  }
+
+  Metrics run(const data::Batches& batches, Session& session) const {
+    std::vector<Value> fetches;
+    for (const Metric& metric : metrics_) fetches.push_back(metric.value);
+    MetricSum sum(metrics_);
+    data::BatchStream stream = batches.epoch(0);
+    while (std::optional<data::Batch> batch = stream.next()) {
+      std::erase_if(*batch, [&](const auto& column) { return !program_.find(column.first); });
+      const std::int64_t examples = batch->begin()->second.dim(0);
+      sum.add(session.run(*batch, fetches), examples);
+    }
+    return sum.result();
+  }
+
+  const Program& program() const { return program_; }
+
+ private:
+  static data::Column find(const data::Dataset& dataset, const std::string& name,
+                           const char* does) {
+    for (const data::Column& column : dataset.columns()) {
+      if (column.name == name) return column;
+    }
+    fail_data(fmt::format("the data have no column \"{}\", which the model {}", name, does));
+  }
+
+  void read_measured(const data::Column& target) {
+    const Value& output = network_.output;
+    // One score for an example answers yes or no, whatever dtype the answer has.
+    const bool classes = target.dtype == i64 && output.rank() == 2 && output.dim(1) != Dim(1);
+    known_ = !model_.measured().empty();
+    measured_ = job::parse_json(known_    ? model_.measured()
+                                : classes ? R"({"loss": "cross_entropy"})"
+                                          : R"({"loss": "mse"})",
+                                kModelFile);
+    settings_.loss = measured_.find("loss");
+    settings_.metrics = measured_.find("metrics");
+    if (settings_.loss == nullptr) job::fail_at(measured_, "\"measured\" has no \"loss\"");
+    job::check_metrics(settings_);
+    network_.task = job::task_of(*settings_.loss);
+    network_.logits = job::logits_of(*settings_.loss, output);
+  }
+
+  void add_target(const data::Column& target) {
+    network_.target = program_.find(target.name);
+    if (!network_.target) {
+      Shape shape{batch};
+      for (const std::int64_t size : target.shape) shape.emplace_back(size);
+      network_.target = program_.input(target.name, target.dtype, shape);
+    }
+    if (network_.task == job::Task::classes) return;
+    if (product(network_.target.shape()) != product(network_.output.shape())) {
+      fail_data(fmt::format("the model gives {}, but the target is {}", network_.output.str(),
+                            network_.target.str()));
+    }
+  }
+
+  void add_metrics() {
+    const bool is_mse = job::read_choice(*settings_.loss, "a loss").name == "mse";
+    if (known_ || is_mse) {
+      metrics_.push_back(
+          {.name = is_mse ? "mse" : "loss",
+           .value = job::apply_loss(*settings_.loss, network_.logits, network_.target)});
+    }
+    for (const Metric& metric : job::build_metrics(settings_, network_)) {
+      if (metrics_.empty() || metric.name != metrics_[0].name) metrics_.push_back(metric);
+    }
+  }
+
+  const Model& model_;
+  Program program_;
+  Node measured_;
+  bool known_ = false;  // the model says what is measured
+  job::Settings settings_;
+  job::Network network_;
+  std::vector<Metric> metrics_;
+};
+
+}  // namespace
+
+Metrics evaluate(Model& model, const data::Batches& batches) {
+  const Evaluation evaluation(model, batches.dataset());
+  Session& trained = model.session();
+  Session session(evaluation.program(), {.threads = trained.threads()});
+  for (const Value& parameter : evaluation.program().parameters()) {
+    const std::string name = parameter.name().substr(1);
+    session.set_parameter(name, trained.parameter(name));
+  }
+  return evaluation.run(evaluation.checked(batches), session);
+}
+
+}  // namespace trireme

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "trireme/dtype.h"
+#include "trireme/precision.h"
+
+namespace trireme {
+
+// What the compiler is told of a Precision.
+inline DType storage_of(Precision precision) {
+  switch (precision) {
+    case Precision::bf16: return DType::bf16;
+    case Precision::f16: return DType::f16;
+    default: return DType::f32;
+  }
+}
+
+}  // namespace trireme
