@@ -15,7 +15,13 @@ const Shape& shape_of(const Op& op) {
   return op.result()->type.shape;
 }
 
+// 0 where whole dimensions are reduced.
+std::int64_t block_of(const Op& op) {
+  return op.name() == "block_sum" ? ir::get<std::int64_t>(op.attributes, "size") : 0;
+}
+
 std::vector<bool> reduced_axes(const Op& op) {
+  if (block_of(op) > 0) return std::vector<bool>(op.operands[0]->type.shape.size(), true);
   const auto& axes = ir::get<std::vector<std::int64_t>>(op.attributes, "axes");
   const std::size_t rank = op.operands[0]->type.shape.size();
   std::vector<bool> reduced(rank, axes.empty());
@@ -76,8 +82,12 @@ bool fits(const Op& op, const Domain& domain, const std::unordered_set<const Op*
   if (op.has(Trait::library) || !op.blocks.empty()) return false;
   if (domain.contraction != nullptr && !goes_with_contraction(op, domain, members)) return false;
   if (op.has(Trait::reduction)) {
-    if (!domain.is_full(shape) || reduced_axes(op) != domain.reduced) return false;
-  } else if (!domain.is_full(shape) && !domain.is_row(shape) && !is_uniform(op)) {
+    if (!domain.is_full(shape) || reduced_axes(op) != domain.reduced ||
+        block_of(op) != domain.block) {
+      return false;
+    }
+  } else if (!domain.is_full(shape) && !is_uniform(op) &&
+             (domain.block > 0 || !domain.is_row(shape))) {
     return false;
   }
   return std::all_of(op.operands.begin(), op.operands.end(), [&](const ir::Value* operand) {
@@ -89,6 +99,7 @@ bool fits(const Op& op, const Domain& domain, const std::unordered_set<const Op*
 }  // namespace
 
 Shape Domain::row_shape() const {
+  if (block > 0) return {(product(shape).constant() + block - 1) / block};
   Shape result;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (!reduced[i]) result.push_back(shape[i]);
@@ -124,6 +135,7 @@ std::optional<Domain> common_domain(const std::vector<const Op*>& ops) {
                                                   : *ops.front();
   domain.shape = shape_of(model);
   domain.has_reduction = reduction != ops.end();
+  domain.block = domain.has_reduction ? block_of(model) : 0;
   domain.reduced =
       domain.has_reduction ? reduced_axes(model) : std::vector<bool>(domain.shape.size(), false);
   const std::unordered_set<const Op*> members(ops.begin(), ops.end());

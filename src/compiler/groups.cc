@@ -38,7 +38,8 @@ class Merger {
   }
 
   // Consumers take in producers, the last first, so that cheap ops end up beside their users
-  // instead of being stored where they were first possible.
+  // instead of being stored where they were first possible. What stood between two groups may have
+  // joined one of them in the meantime, so those are looked at once more.
   void merge_all() {
     for (int i = dependencies_.count() - 1; i >= 0; --i) {
       for (const ir::Value* operand : dependencies_.op(i)->operands) {
@@ -47,6 +48,8 @@ class Merger {
         }
       }
     }
+    const auto between = std::move(made_cycles_);
+    for (const auto& [producer, consumer] : between) try_merge(producer, consumer);
   }
 
   // Library kernels take in what their library can do on the way out.
@@ -82,8 +85,9 @@ class Merger {
     std::vector<const Op*> ops;
     for (const int i : all) ops.push_back(dependencies_.op(i));
     const std::optional<Domain> domain = common_domain(ops);
-    if (!domain || !reads_before_assigning(ops) || !is_worth_it(ops, *domain) ||
-        makes_cycle(from, into)) {
+    if (!domain || !reads_before_assigning(ops) || !is_worth_it(ops, *domain)) return;
+    if (makes_cycle(from, into)) {
+      made_cycles_.emplace_back(producer, consumer);
       return;
     }
     for (const int i : all) leader_[static_cast<std::size_t>(i)] = into;
@@ -166,6 +170,7 @@ class Merger {
   const Dependencies& dependencies_;
   std::vector<int> leader_;
   std::vector<std::vector<int>> members_;
+  std::vector<std::pair<int, int>> made_cycles_;  // producers and consumers that could not merge
   std::set<const ir::Value*> results_;
 };
 

@@ -13,16 +13,18 @@ namespace trireme::compiler {
 
 // The index space that a group's kernel loops over. `shape` is the shape of its largest values;
 // `reduced` marks the dimensions that its reductions add up, all the same ones, or none.
-// A contraction's result is full, and the other ops work on it element by element.
+// Where blocks of elements are added up (block_sum) all dimensions count as reduced, and there is a
+// row for each block. A contraction's result is full, and the other ops work on it element by element.
 // A value of the group is "full" (one element per point of `shape`) or, where something is
 // reduced, "row" (one element per point of the dimensions that are not reduced).
 struct Domain {
   Shape shape;
   std::vector<bool> reduced;
   bool has_reduction = false;
+  std::int64_t block = 0;  // elements of a block, if blocks are added up
   const ir::Op* contraction = nullptr;  // the one that makes full values, or null
 
-  Shape row_shape() const;       // without the reduced dimensions
+  Shape row_shape() const;       // without the reduced dimensions, or the number of blocks
   Shape kept_row_shape() const;  // with the reduced dimensions as 1
   bool is_full(const Shape& other) const { return other == shape; }
   bool is_row(const Shape& other) const;

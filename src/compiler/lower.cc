@@ -20,6 +20,7 @@ using kernel_ir::StmtKind;
 
 constexpr std::int64_t kBlock = 4096;  // elements of one iteration of a flat parallel loop
 constexpr int kReductionUnroll = 4;
+constexpr std::size_t kFewOps = 8;  // up to which several vectors at once fit into registers
 
 class GroupLowering : public KernelLowering {
  public:
@@ -31,7 +32,9 @@ class GroupLowering : public KernelLowering {
 
   LoweredGroup run() {
     const bool reduces_rows = !segments_.empty() && segments_.back().reduced;
-    if (!group_.domain.has_reduction) {
+    if (group_.domain.block > 0) {
+      lower_blocks();
+    } else if (!group_.domain.has_reduction) {
       segments_.size() <= 1 ? lower_flat() : lower_map();
     } else if (reduces_rows || segments_.empty()) {
       lower_rows();
@@ -98,7 +101,7 @@ class GroupLowering : public KernelLowering {
 
   Index empty_index() { return Index(group_.domain.shape.size(), k_.integer(0)); }
 
-  // --- The four shapes of kernels
+  // --- The five shapes of kernels
 
   // No reduction and nothing that tells dimensions apart: one long loop, cut into blocks.
   void lower_flat() {
@@ -111,6 +114,26 @@ class GroupLowering : public KernelLowering {
     const Index index = evaluator_.delinear(position, group_.domain.shape);
     for (const Output& output : outputs_) store_output(vector.body, output, index);
     kernel_->root.body.push_back(std::move(vector));
+  }
+
+  // Sums of blocks: a parallel iteration is a block, and one pass over it.
+  void lower_blocks() {
+    const Dim total = product(group_.domain.shape);
+    const std::int64_t block = group_.domain.block;
+    set_trip(total, block);
+    evaluator_.set_row({root_var()});
+    for (const ir::Op* op : stages_.reductions(0)) declare(kernel_->root.body, *op);
+    const ExprId start = k_.mul(root_var(), k_.integer(block));
+    Stmt vector =
+        loop(LoopKind::vector, k_.min(k_.integer(block), k_.sub(evaluator_.dim(total), start)));
+    if (group_.ops.size() <= kFewOps) vector.unroll = kReductionUnroll;
+    const ExprId position = k_.add(start, k_.loop_var(vector.loop_var));
+    lower_stage(vector.body, evaluator_.delinear(position, group_.domain.shape), 0);
+    kernel_->root.body.push_back(std::move(vector));
+    for (const ir::Op* op : stages_.reductions(0)) conclude(*op);
+    for (const Output& output : outputs_) {
+      if (!is_full(output)) store_output(kernel_->root.body, output, {root_var()});
+    }
   }
 
   // No reduction: the outer segments are one parallel loop, the last is the vector loop.

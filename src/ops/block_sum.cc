@@ -1,0 +1,68 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+namespace {
+
+std::int64_t size_of_block(const Attributes& attributes) {
+  return ir::get<std::int64_t>(attributes, "size");
+}
+
+std::vector<Type> type(const TypeContext& c) {
+  const Type& x = c.operands[0];
+  const std::int64_t size = size_of_block(c.attributes);
+  require(is(x.dtype, Numbers::numeric), c.operand_texts[0] + " cannot be added up",
+          "cast it to f32 first");
+  require(is_constant(x.shape), "block_sum needs to know how many elements there are, unlike in " +
+                                    c.operand_texts[0]);
+  require(size > 0, "a block has at least one element, not " + std::to_string(size));
+  return {Type{x.dtype, {(product(x.shape).constant() + size - 1) / size}}};
+}
+
+void reference(const Reference& r) {
+  const auto size = static_cast<std::size_t>(size_of_block(r.op.attributes));
+  const std::vector<double>& x = r.operands[0]->data;
+  std::vector<double>& sums = r.results[0]->data;
+  std::fill(sums.begin(), sums.end(), 0.0);
+  for (std::size_t i = 0; i < x.size(); ++i) sums[i / size] += x[i];
+}
+
+void gradient(GradientContext& c) {
+  const Value x = c.operand(0), dy = c.gradient();
+  const std::int64_t size = size_of_block(c.op().attributes), blocks = dy.dim(0).constant();
+  const Value spread = reshape(broadcast(dy, {.shape = {blocks, size}, .axes = {0}}),
+                               {.shape = {blocks * size}});
+  const Value used = slice(spread, {.starts = {0}, .limits = {product(x.shape())}});
+  c.give(0, reshape(used, {.shape = x.shape()}));
+}
+
+Sample sample(std::vector<std::int64_t> shape, std::int64_t size, DType dtype = DType::f32) {
+  Sample s;
+  s.operands = {type_of(std::move(shape), dtype)};
+  s.attributes = {{"size", size}};
+  s.check_gradient = is_float(dtype);  // integers have none
+  return s;
+}
+
+}  // namespace
+
+Op block_sum() {
+  Op op("block_sum(x; size: int = 4096)");
+  op.doc =
+      "The sums of `size` elements of x after another in row-major order, of the last ones fewer "
+      "if they are no multiple: of n elements, ceil(n / size) sums. The compiler makes it of sums "
+      "over everything, so that every thread has a part.";
+  op.traits = bits(Trait::reduction);
+  op.type = type;
+  op.reduce = kernel_ir::ReduceOp::sum;
+  op.reference = reference;
+  op.gradient = gradient;
+  op.twin =
+      "torch.stack([b.sum() for b in torch.split(x[0].flatten(), size)]) if x[0].numel() "
+      "else x[0].flatten()";
+  op.samples = {sample({37}, 5),     sample({40}, 8),   sample({4, 9}, 10), sample({1}, 4096),
+                sample({0, 3}, 7),   sample({}, 1),     sample({3}, 1),
+                sample({5000}, 700), sample({3, 7}, 4, DType::i64)};
+  return op;
+}
+
+}  // namespace trireme::ops
