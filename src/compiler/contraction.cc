@@ -47,11 +47,13 @@ class ContractionLowering : public TileLowering {
     const std::int64_t chunks = shared ? kRowChunks : 1;
     set_trip(product(leading) * Dim(blocks * chunks));
 
+    // Threads take neighbouring iterations. Where there are few rows, only the first chunks have any,
+    // so the blocks of columns are what threads must share.
     ExprId rest = root_var();
-    const ExprId block = k_.rem(rest, k_.integer(blocks));
-    rest = k_.div(rest, k_.integer(blocks));
     const ExprId chunk = k_.rem(rest, k_.integer(chunks));
-    const Index batch = evaluator_.delinear(k_.div(rest, k_.integer(chunks)), leading);
+    rest = k_.div(rest, k_.integer(chunks));
+    const ExprId block = k_.rem(rest, k_.integer(blocks));
+    const Index batch = evaluator_.delinear(k_.div(rest, k_.integer(blocks)), leading);
 
     const ExprId start = times(block, kColumnBlock);
     const ExprId left = k_.sub(evaluator_.dim(columns), start);

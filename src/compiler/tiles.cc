@@ -62,7 +62,7 @@ int TileLowering::rows_for(int lanes) const {
 }
 
 Dim TileLowering::work() const {
-  constexpr std::int64_t kCheap = 16;
+  constexpr std::int64_t kCheap = 8;
   const Dim& inner = x_->type.shape.back();
   const std::int64_t depth =
       inner.is_constant() ? inner.constant() / how_.groups * how_.kernel[0] * how_.kernel[1] : 64;
