@@ -44,12 +44,10 @@ install(EXPORT TriremeTargets NAMESPACE Trireme:: DESTINATION ${TRIREME_CMAKE_DI
 
 # pkg-config. A shared library needs nothing more; a static one's users say `--static` and get the
 # libraries behind it from the private lines.
-set(TRIREME_PC_CFLAGS "")
 set(TRIREME_PC_REQUIRES_PRIVATE "")
 set(TRIREME_PC_LIBS_PRIVATE "")
 if(NOT BUILD_SHARED_LIBS)
   get_filename_component(openblas_dir ${OPENBLAS_LIBRARY} DIRECTORY)
-  set(TRIREME_PC_CFLAGS "-DTRIREME_STATIC")
   set(TRIREME_PC_REQUIRES_PRIVATE "fmt libpng zlib libturbojpeg libzstd libxxhash tomlplusplus")
   set(TRIREME_PC_LIBS_PRIVATE
     "-ldnnl -lgomp -L${openblas_dir} -lopenblas -L${LLVM_LIBRARY_DIRS} -lLLVM-19 -pthread -lstdc++")

@@ -6,7 +6,9 @@
 # SOURCES takes these files alone and makes no test, EXCLUDE leaves files out. A SELF_CONTAINED room is
 # part of the inference library, too: of other libraries it uses headers alone.
 # The include rules between rooms are checked by tools/check_layers.py, not here.
-set(TRIREME_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
+# Another build of the same sources may share what was generated: tests/consumer/run.sh.
+set(TRIREME_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated CACHE PATH "Where generated headers go")
+mark_as_advanced(TRIREME_GENERATED_DIR)
 
 function(trireme_room name)
   cmake_parse_arguments(ARG "SELF_CONTAINED" "" "LIBRARIES;SOURCES;EXCLUDE" ${ARGN})
@@ -27,11 +29,6 @@ function(trireme_room name)
 
   set(target trireme_${name})
   add_library(${target} OBJECT ${sources})
-  target_compile_definitions(${target} PRIVATE TRIREME_BUILDING)
-  # The inference library is made as a shared one in every build, so its rooms export what is public.
-  if(NOT BUILD_SHARED_LIBS AND NOT ARG_SELF_CONTAINED)
-    target_compile_definitions(${target} PUBLIC TRIREME_STATIC)
-  endif()
   target_include_directories(${target} PUBLIC
     ${PROJECT_SOURCE_DIR}/include ${TRIREME_GENERATED_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PRIVATE trireme_flags ${ARG_LIBRARIES})

@@ -15,11 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(TRIREME_STATIC)
-#define TRIREME_C_API
-#else
 #define TRIREME_C_API __attribute__((visibility("default")))
-#endif
 
 #ifdef __cplusplus
 extern "C" {

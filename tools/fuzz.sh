@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the libFuzzer targets of tests/fuzz with clang and runs each for SECONDS (default 10):
+# Builds the libFuzzer targets of tests/fuzz (part of the asan preset) and runs each for SECONDS (default 10):
 #   tools/fuzz.sh [SECONDS]
 # A finding is left as build/fuzz/findings/<target>-<hash>; run the target on that file to see it.
 set -euo pipefail
@@ -10,13 +10,13 @@ if [ ! -f tests/fuzz/CMakeLists.txt ]; then
   echo "fuzz: no tests/fuzz, nothing to run"
   exit 0
 fi
-cmake --preset fuzz >/dev/null
-cmake --build --preset fuzz --target fuzz_targets -j "${JOBS:-$(nproc)}"
+cmake --preset asan >/dev/null
+cmake --build --preset asan --target fuzz_targets -j "${JOBS:-$(nproc)}"
 
 failed=0
 ran=0
 mkdir -p build/fuzz/findings
-for program in build/fuzz/bin/fuzz_*; do
+for program in build/asan/bin/fuzz_*; do
   [ -x "$program" ] || continue
   name=$(basename "$program")
   found=build/fuzz/corpus/$name  # what libFuzzer discovers, kept between runs

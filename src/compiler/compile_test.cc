@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "codegen/codegen.h"
@@ -160,6 +161,31 @@ TEST_P(CompileTest, SoftmaxIsOneKernel) {
   if (GetParam()) {
     EXPECT_EQ(twin.plan().steps.size(), 1u) << plan::print(twin.plan());
   }
+}
+
+// What is made of the same operands, and what is assigned, goes along with the sums of blocks.
+TEST_P(CompileTest, ATotalIsMadeInBlocksBesideItsGradient) {
+  Program program("total");
+  const Value x = program.parameter("x", f32, {70'001});
+  const Value loss = mean(tanh(x) * x);
+  apply_sgd(loss);
+  Twin twin(program, {loss}, options());
+  twin.check({}, *codegen_, 1e-5);
+  if (!GetParam()) return;
+  ASSERT_EQ(twin.plan().steps.size(), 2u) << plan::print(twin.plan());
+  EXPECT_EQ(twin.plan().steps[0].trip.evaluate({}), 18);  // blocks of 4096
+}
+
+TEST_P(CompileTest, ATotalIsMadeInRowsWhereTheyAreLong) {
+  Program program("rows");
+  const Value x = program.input("x", f32, {batch, 40, 30});
+  const Value largest = reduce_max(abs(x), {.axes = {1, 2}});
+  const Value spread = broadcast(largest, {.shape = x.shape(), .axes = {0}});
+  Twin twin(program, {sum(x * x), mean(x / (spread + 1.0))}, options());
+  for (const std::int64_t n : {1, 7, 40}) twin.check({{"batch", n}}, *codegen_, 1e-5);
+  EXPECT_TRUE(std::any_of(twin.plan().steps.begin(), twin.plan().steps.end(), [](const auto& s) {
+    return s.trip.evaluate({{"batch", 40}}) == 40;
+  })) << plan::print(twin.plan());
 }
 
 TEST_P(CompileTest, AColumnOfSingleNumbersIsWalkedByVectors) {

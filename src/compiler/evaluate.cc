@@ -85,7 +85,8 @@ ExprId Evaluator::computed_at(const ir::Value* value, const Index& index, ExprId
 
 ExprId Evaluator::reduction_at(const ir::Value* value, const Index& index) {
   Index row = index;
-  if (domain_.block == 0 && row.size() == domain_.shape.size()) {  // reduced dimensions were kept as 1
+  if (domain_.block == 0 &&
+      row.size() == domain_.shape.size()) {  // reduced dimensions were kept as 1
     row.clear();
     for (std::size_t i = 0; i < index.size(); ++i) {
       if (!domain_.reduced[i]) row.push_back(index[i]);

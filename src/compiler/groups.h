@@ -21,7 +21,7 @@ struct Domain {
   Shape shape;
   std::vector<bool> reduced;
   bool has_reduction = false;
-  std::int64_t block = 0;  // elements of a block, if blocks are added up
+  std::int64_t block = 0;               // elements of a block, if blocks are added up
   const ir::Op* contraction = nullptr;  // the one that makes full values, or null
 
   Shape row_shape() const;       // without the reduced dimensions, or the number of blocks

@@ -12,8 +12,8 @@ std::vector<Type> type(const TypeContext& c) {
   const std::int64_t size = size_of_block(c.attributes);
   require(is(x.dtype, Numbers::numeric), c.operand_texts[0] + " cannot be added up",
           "cast it to f32 first");
-  require(is_constant(x.shape), "block_sum needs to know how many elements there are, unlike in " +
-                                    c.operand_texts[0]);
+  require(is_constant(x.shape),
+          "block_sum needs to know how many elements there are, unlike in " + c.operand_texts[0]);
   require(size > 0, "a block has at least one element, not " + std::to_string(size));
   return {Type{x.dtype, {(product(x.shape).constant() + size - 1) / size}}};
 }
@@ -29,8 +29,8 @@ void reference(const Reference& r) {
 void gradient(GradientContext& c) {
   const Value x = c.operand(0), dy = c.gradient();
   const std::int64_t size = size_of_block(c.op().attributes), blocks = dy.dim(0).constant();
-  const Value spread = reshape(broadcast(dy, {.shape = {blocks, size}, .axes = {0}}),
-                               {.shape = {blocks * size}});
+  const Value spread =
+      reshape(broadcast(dy, {.shape = {blocks, size}, .axes = {0}}), {.shape = {blocks * size}});
   const Value used = slice(spread, {.starts = {0}, .limits = {product(x.shape())}});
   c.give(0, reshape(used, {.shape = x.shape()}));
 }
@@ -59,9 +59,9 @@ Op block_sum() {
   op.twin =
       "torch.stack([b.sum() for b in torch.split(x[0].flatten(), size)]) if x[0].numel() "
       "else x[0].flatten()";
-  op.samples = {sample({37}, 5),     sample({40}, 8),   sample({4, 9}, 10), sample({1}, 4096),
-                sample({0, 3}, 7),   sample({}, 1),     sample({3}, 1),
-                sample({5000}, 700), sample({3, 7}, 4, DType::i64)};
+  op.samples = {sample({37}, 5),   sample({40}, 8),     sample({4, 9}, 10),
+                sample({1}, 4096), sample({0, 3}, 7),   sample({}, 1),
+                sample({3}, 1),    sample({5000}, 700), sample({3, 7}, 4, DType::i64)};
   return op;
 }
 

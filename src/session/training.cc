@@ -6,10 +6,10 @@
 #include <cmath>
 #include <variant>
 
-#include "base/checksum.h"
 #include "base/error.h"
 #include "ir/program.h"
 #include "nn/schedule.h"
+#include "session/program_hash.h"
 
 namespace trireme {
 namespace {
@@ -18,19 +18,6 @@ std::vector<Value> values_of(const std::vector<Metric>& metrics) {
   std::vector<Value> values;
   for (const Metric& metric : metrics) values.push_back(metric.value);
   return values;
-}
-
-// Of the Program's text without the places in the user's files, which change nothing.
-std::string hash_of(const ir::Program& program) {
-  const std::string text = ir::print(program);
-  std::string bare;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
-    bare += line.substr(0, line.rfind("   // ")) + "\n";
-    at = end + 1;
-  }
-  return checksum(bare);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // The conformance suite: every op of the catalog, all its samples, each kind of check one column.
 //
-// usage: conformance [--op NAME]... [--no-twin] [--python PATH] [--source DIR]
+// usage: conformance [--op NAME]... [--no-twin] [--no-differences] [--python PATH] [--source DIR]
 //
 // Exits 0 only if no cell of the table failed and none is empty without a reason.
 
@@ -18,7 +18,7 @@ namespace {
 
 struct Arguments {
   std::vector<std::string> ops;
-  bool twin = true;
+  bool twin = true, differences = true;
   std::string python = "/usr/bin/python3";
   std::string source = TRIREME_SOURCE;
 };
@@ -33,22 +33,22 @@ struct Row {
 constexpr const char* kNoGradient = "not differentiable";
 constexpr const char* kNotSmooth = "not smooth at the samples";
 
-void check(const Case& c, Row& row, Twin& twin) {
+void check(const Case& c, const Arguments& arguments, Row& row, Twin& twin) {
   std::vector<std::vector<ops::RefTensor>> expected;
   for (const Run& run : c.runs) {
     ++row.reference.cases;
     expected.push_back(expected_of(c, run));
-    check_gradient(c, run, expected.back(), row.gradient);
+    if (arguments.differences) check_gradient(c, run, expected.back(), row.gradient);
     if (!c.twin.empty()) twin.add(c, run, expected.back());
   }
   check_compiled(c, expected, row.compiled);
 }
 
-Row check(const ops::Op& op, Twin& twin) {
+Row check(const ops::Op& op, const Arguments& arguments, Twin& twin) {
   Row row;
   row.op = op.name;
   try {
-    for (const Case& c : cases_of(op)) check(c, row, twin);
+    for (const Case& c : cases_of(op)) check(c, arguments, row, twin);
   } catch (const std::exception& error) {
     row.reference.fail(op.name + ": " + error.what());
   }
@@ -60,6 +60,8 @@ void give_reasons(const ops::Op& op, const Arguments& arguments, Row& row) {
   const bool differentiable = op.gradient && !op.has(ir::Trait::not_differentiable);
   if (!differentiable) {
     row.gradient.reason = row.twin.gradients.reason = kNoGradient;
+  } else if (!arguments.differences) {
+    row.gradient.reason = "--no-differences";
   } else if (row.gradient.cases == 0) {
     row.gradient.reason = row.twin.gradients.reason = kNotSmooth;
   }
@@ -134,6 +136,7 @@ Arguments parse(int argc, char** argv) {
     };
     if (word == "--op") arguments.ops.push_back(next());
     else if (word == "--no-twin") arguments.twin = false;
+    else if (word == "--no-differences") arguments.differences = false;
     else if (word == "--python") arguments.python = next();
     else if (word == "--source") arguments.source = next();
     else fail_usage("conformance: unknown option " + word);
@@ -148,7 +151,7 @@ int run(const Arguments& arguments) {
   for (const std::string& name : arguments.ops) {
     const ops::Op* op = ops::catalog().find(name);
     if (!op) fail_usage("conformance: there is no op " + name);
-    rows.push_back(check(*op, twin));
+    rows.push_back(check(*op, arguments, twin));
   }
   if (arguments.twin) {
     const auto columns = twin.run(arguments.python, arguments.source + "/twin.py");
