@@ -14,8 +14,10 @@ endif()
 
 find_program(TRIREME_CCACHE ccache)
 if(TRIREME_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${TRIREME_CCACHE})
-  set(CMAKE_C_COMPILER_LAUNCHER ${TRIREME_CCACHE})
+  # As ccache wants it for precompiled headers.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${TRIREME_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
 endif()
 
 find_program(TRIREME_MOLD mold)
@@ -27,6 +29,17 @@ endif()
 add_library(trireme_flags INTERFACE)
 target_compile_options(trireme_flags INTERFACE
   -Wall -Wextra -Werror -Wno-missing-field-initializers -fno-math-errno)
+
+# trireme_precompile(TARGET header...): the compiler reads these once for all files of the target.
+function(trireme_precompile target)
+  if(ARGN)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    # For ccache: what the header contains counts, not when it was compiled.
+    target_compile_options(${target} PRIVATE
+      $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
+      "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+  endif()
+endfunction()
 
 if(TRIREME_SANITIZE)
   add_compile_options(-fsanitize=${TRIREME_SANITIZE} -fno-omit-frame-pointer

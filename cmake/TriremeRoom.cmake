@@ -1,17 +1,17 @@
-# trireme_room(NAME [SELF_CONTAINED] [LIBRARIES third-party...] [SOURCES file...] [EXCLUDE file...])
+# trireme_room(NAME [SELF_CONTAINED] [LIBRARIES third-party...] [SOURCES file...] [EXCLUDE file...]
+#              [PRECOMPILE header...])
 #
 # A room is a folder of src/: every .cc in it (and below) that is not a test becomes part of the
 # object library trireme_<room>; every *_test.cc, and every file of a folder `testing`, becomes part
 # of the test program <room>_test.
 # SOURCES takes these files alone and makes no test, EXCLUDE leaves files out. A SELF_CONTAINED room is
-# part of the inference library, too: of other libraries it uses headers alone.
+# part of the inference library, too: of other libraries it uses headers alone. PRECOMPILE names headers
+# that most files of a large room include, to be read once; files include what they need all the same.
 # The include rules between rooms are checked by tools/check_layers.py, not here.
-# Another build of the same sources may share what was generated: tests/consumer/run.sh.
-set(TRIREME_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated CACHE PATH "Where generated headers go")
-mark_as_advanced(TRIREME_GENERATED_DIR)
+set(TRIREME_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 
 function(trireme_room name)
-  cmake_parse_arguments(ARG "SELF_CONTAINED" "" "LIBRARIES;SOURCES;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(ARG "SELF_CONTAINED" "" "LIBRARIES;SOURCES;EXCLUDE;PRECOMPILE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   foreach(excluded ${ARG_EXCLUDE})
     list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${excluded})
@@ -38,6 +38,7 @@ function(trireme_room name)
   else()
     target_link_libraries(${target} PRIVATE fmt::fmt)
   endif()
+  trireme_precompile(${target} ${ARG_PRECOMPILE})
   if(TARGET trireme_generate)
     add_dependencies(${target} trireme_generate)
   endif()

@@ -14,14 +14,13 @@ wanted=ON
 [ "$kind" = shared ] || wanted=OFF
 library=$build
 if [ "$shared_here" != "$wanted" ]; then
-  # The other kind: the library alone, with the flags and generated headers of this build, so that
-  # ccache finds every object.
-  library=$work/library
+  # The other kind: the library alone, with the flags of this build and in a folder beside it, so that
+  # paths relative to the folder are the same and ccache finds every object.
+  library=$(dirname "$build")/$(basename "$build")_$kind
   flags=$(sed -n 's/^CMAKE_CXX_FLAGS_DEBUG:[A-Z]*=//p' "$build/CMakeCache.txt")
   type=$(sed -n 's/^CMAKE_BUILD_TYPE:[A-Z]*=//p' "$build/CMakeCache.txt")
   cmake -S "$source" -B "$library" -G Ninja -DCMAKE_BUILD_TYPE="$type" \
     -DCMAKE_CXX_FLAGS_DEBUG="$flags" -DBUILD_SHARED_LIBS="$wanted" \
-    -DTRIREME_GENERATED_DIR="$build/generated" \
     -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF -DTRIREME_BUILD_APPS=OFF >/dev/null
   cmake --build "$library" -j "$jobs" --target trireme trireme_inference_shared trireme_inference_static
 fi
