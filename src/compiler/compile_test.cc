@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/noise_test.h"
 #include "codegen/codegen.h"
 #include "device/device.h"
 #include "ops/op.h"
@@ -17,17 +18,6 @@
 namespace trireme::compiler {
 namespace {
 
-// Deterministic numbers in [-1, 1).
-std::vector<float> noise(std::size_t n, unsigned seed) {
-  std::vector<float> values(n);
-  unsigned state = seed * 2654435761u + 12345u;
-  for (float& value : values) {
-    state = state * 1664525u + 1013904223u;
-    value = static_cast<float>(state >> 8) / 8388608.0f - 1.0f;
-  }
-  return values;
-}
-
 // Runs a Program compiled and by the reference, and compares fetches and parameters.
 class Twin {
  public:
@@ -36,7 +26,7 @@ class Twin {
     unsigned seed = 1;
     for (const Value& parameter : program_.parameters()) {
       auto& data = parameters_[parameter.get()->name];
-      data = noise(static_cast<std::size_t>(product(parameter.shape()).constant()), seed++);
+      data = noise({product(parameter.shape()).constant()}, seed++).to_vector<float>();
     }
   }
 
@@ -54,7 +44,7 @@ class Twin {
     for (const Value& input : program_.inputs()) {
       const auto shape = evaluate(input.shape(), sizes);
       auto& data = feeds[input.get()->name];
-      data = noise(elements(shape), 77);
+      data = noise(shape, 77).to_vector<float>();
       inputs[input.get()->name] = reference_of(shape, data);
       bindings.feeds[input.get()->name] = data.data();
     }

@@ -33,9 +33,9 @@ class GroupLowering : public KernelLowering {
   LoweredGroup run() {
     const bool reduces_rows = !segments_.empty() && segments_.back().reduced;
     if (group_.domain.block > 0) {
-      lower_blocks();
+      lower_flat(group_.domain.block);
     } else if (!group_.domain.has_reduction) {
-      segments_.size() <= 1 ? lower_flat() : lower_map();
+      segments_.size() <= 1 ? lower_flat(kBlock) : lower_map();
     } else if (reduces_rows || segments_.empty()) {
       lower_rows();
     } else {
@@ -101,38 +101,31 @@ class GroupLowering : public KernelLowering {
 
   Index empty_index() { return Index(group_.domain.shape.size(), k_.integer(0)); }
 
-  // --- The five shapes of kernels
+  // --- The four shapes of kernels
 
-  // No reduction and nothing that tells dimensions apart: one long loop, cut into blocks.
-  void lower_flat() {
+  // One long loop, cut into blocks: nothing is reduced and nothing tells dimensions apart, or every
+  // block is added up.
+  void lower_flat(std::int64_t block) {
     const Dim total = product(group_.domain.shape);
-    set_trip(total, kBlock);
-    const ExprId start = k_.mul(root_var(), k_.integer(kBlock));
-    Stmt vector =
-        loop(LoopKind::vector, k_.min(k_.integer(kBlock), k_.sub(evaluator_.dim(total), start)));
-    const ExprId position = k_.add(start, k_.loop_var(vector.loop_var));
-    const Index index = evaluator_.delinear(position, group_.domain.shape);
-    for (const Output& output : outputs_) store_output(vector.body, output, index);
-    kernel_->root.body.push_back(std::move(vector));
-  }
-
-  // Sums of blocks: a parallel iteration is a block, and one pass over it.
-  void lower_blocks() {
-    const Dim total = product(group_.domain.shape);
-    const std::int64_t block = group_.domain.block;
     set_trip(total, block);
     evaluator_.set_row({root_var()});
-    for (const ir::Op* op : stages_.reductions(0)) declare(kernel_->root.body, *op);
+    const std::vector<const ir::Op*>& sums = stages_.reductions(0);
+    for (const ir::Op* op : sums) declare(kernel_->root.body, *op);
     const ExprId start = k_.mul(root_var(), k_.integer(block));
     Stmt vector =
         loop(LoopKind::vector, k_.min(k_.integer(block), k_.sub(evaluator_.dim(total), start)));
-    if (group_.ops.size() <= kFewOps) vector.unroll = kReductionUnroll;
+    if (!sums.empty() && group_.ops.size() <= kFewOps) vector.unroll = kReductionUnroll;
     const ExprId position = k_.add(start, k_.loop_var(vector.loop_var));
-    lower_stage(vector.body, evaluator_.delinear(position, group_.domain.shape), 0);
-    kernel_->root.body.push_back(std::move(vector));
-    for (const ir::Op* op : stages_.reductions(0)) conclude(*op);
+    const Index index = evaluator_.delinear(position, group_.domain.shape);
+    for (const ir::Op* op : sums) accumulate(vector.body, *op, index);
+    const auto is_sum = [&](const Output& output) { return !sums.empty() && !is_full(output); };
     for (const Output& output : outputs_) {
-      if (!is_full(output)) store_output(kernel_->root.body, output, {root_var()});
+      if (!is_sum(output)) store_output(vector.body, output, index);
+    }
+    kernel_->root.body.push_back(std::move(vector));
+    for (const ir::Op* op : sums) conclude(*op);
+    for (const Output& output : outputs_) {
+      if (is_sum(output)) store_output(kernel_->root.body, output, {root_var()});
     }
   }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/half.h"
+#include "base/noise_test.h"
 #include "compiler/compile.h"
 #include "device/device.h"
 #include "runtime/executor.h"
@@ -19,17 +20,6 @@ namespace trireme::compiler {
 namespace {
 
 using Tensors = std::map<std::string, Tensor>;
-
-// Deterministic numbers in [-1, 1).
-Tensor noise(const std::vector<std::int64_t>& shape, unsigned seed) {
-  Tensor result(f32, shape);
-  unsigned state = seed * 2654435761u + 12345u;
-  for (std::int64_t i = 0; i < result.elements(); ++i) {
-    state = state * 1664525u + 1013904223u;
-    result.data<float>()[i] = static_cast<float>(state >> 8) / 8388608.0f - 1.0f;
-  }
-  return result;
-}
 
 std::vector<Tensor> run(const std::shared_ptr<const plan::Plan>& plan, const Tensors& feeds,
                         const Tensors& parameters, const SymbolSizes& sizes) {

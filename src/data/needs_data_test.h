@@ -11,17 +11,24 @@
 
 namespace trireme::data {
 
-// What keeps `name`, such as "mnist/train", from being opened: the loader's own words on where it
-// looked and how to get the files. Empty if they are here.
-inline std::string missing_data(const std::string& name) {
-  const std::size_t slash = name.find('/');
+// What keeps a part of a data set from being opened: the loader's own words on where it looked and
+// how to get the files. Empty if they are here.
+inline std::string missing_part(const KnownPlace& place, const std::string& split) {
   try {
-    find_part(known_place(name.substr(0, slash)), name.substr(slash + 1), "");
+    find_part(place, split, "");
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::not_found) throw;
-    return std::string(error.what()) + "; `trireme data list` shows what is here";
+    return error.what();
   }
   return "";
+}
+
+// The same of a data set that has a name, such as "mnist/train".
+inline std::string missing_data(const std::string& name) {
+  const std::size_t slash = name.find('/');
+  const std::string missing =
+      missing_part(known_place(name.substr(0, slash)), name.substr(slash + 1));
+  return missing.empty() ? "" : missing + "; `trireme data list` shows what is here";
 }
 
 // Skips the test, and says how to get the data, if they are not on this machine.

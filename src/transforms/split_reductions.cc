@@ -1,6 +1,7 @@
 #include "transforms/split_reductions.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "transforms/rewrite.h"
 
@@ -16,8 +17,12 @@ constexpr std::int64_t kFewColumns = 256;
 constexpr std::int64_t kLeastPerRow = 1024, kLeastElements = 65536, kLeastRows = 16;
 constexpr std::int64_t kBlock = 4096;
 
-ir::Value* reduced(ir::Program& program, const ir::Op& op, ir::Value* x, const Integers& axes) {
-  return make(program, op, op.name(), {x}, {{"axes", axes}, {"keep", false}});
+// Along all of `axes` but the first, which is 0, then along this.
+Replacement first_axis_last(ir::Program& program, const ir::Op& op, const Integers& axes) {
+  const auto reduced = [&](ir::Value* x, const Integers& along) {
+    return make(program, op, op.name(), {x}, {{"axes", along}, {"keep", false}});
+  };
+  return {{reduced(reduced(op.operands[0], Integers(axes.begin() + 1, axes.end())), {0})}};
 }
 
 // Of an op with sorted axes that are counted from the front.
@@ -38,9 +43,9 @@ Replacement split_total(ir::Program& program, const ir::Op& op) {
   const Dim elements = product(shape), per_row = product(Shape(shape.begin() + 1, shape.end()));
   const bool many_rows = !shape[0].is_constant() || shape[0].constant() >= kLeastRows;
   if (many_rows && per_row.is_constant() && per_row.constant() >= kLeastPerRow) {
-    Integers inner;
-    for (std::int64_t axis = 1; axis < x->type.rank(); ++axis) inner.push_back(axis);
-    return {{reduced(program, op, reduced(program, op, x, inner), {0})}};
+    Integers all(shape.size());
+    std::iota(all.begin(), all.end(), 0);
+    return first_axis_last(program, op, all);
   }
   if (!elements.is_constant() || elements.constant() < kLeastElements) return std::nullopt;
   ir::Value* sums = make(program, op, "block_sum", {x}, {{"size", kBlock}});
@@ -64,8 +69,7 @@ Replacement split(ir::Program& program, const ir::Op& op) {
   if (!std::is_sorted(axes.begin(), axes.end()) || !leaves_few_columns(op, axes)) {
     return std::nullopt;
   }
-  const Integers inner(axes.begin() + 1, axes.end());
-  return {{reduced(program, op, reduced(program, op, op.operands[0], inner), {0})}};
+  return first_axis_last(program, op, axes);
 }
 
 }  // namespace

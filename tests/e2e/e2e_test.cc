@@ -205,12 +205,16 @@ TEST_F(EndToEnd, ManyIdsOfOneTable) {
 }
 
 TEST_F(EndToEnd, ATransformerOfWords) {
-  const char* data = std::getenv("TRIREME_DATA");
-  const std::string zip =
-      std::string(data == nullptr ? "" : data) + "/sentiment/sentence_polarity.zip";
-  if (!std::filesystem::exists(zip))
-    GTEST_SKIP() << "no sentiment/sentence_polarity.zip in $TRIREME_DATA";
-  succeeds("python3 " + kJobs + "/../sentences.py words " + zip);
+  const data::KnownPlace sentences{
+      .name = "sentence_polarity",
+      .folders = {"sentiment"},
+      .system_folder = "",
+      .advice = "get the corpus sentence_polarity of NLTK (nltk.org/nltk_data)",
+      .parts = {{.split = "all", .files = {{"sentence_polarity.zip"}}}}};
+  const std::string missing = data::missing_part(sentences, "all");
+  if (!missing.empty()) GTEST_SKIP() << missing;
+  const std::string zip = data::find_part(sentences, "all", "").at(0);
+  succeeds("python3 " + kJobs + "/../sentences.py words '" + zip + "'");
   const std::string output = succeeds(kTrireme + " train words/sentences.toml -o model");
   EXPECT_GT(number_behind(output, "test accuracy: "), 0.74);
   EXPECT_GT(number_behind(output, "test auc: "), 0.82);

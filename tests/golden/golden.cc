@@ -4,23 +4,13 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/noise_test.h"
 #include "base/safetensors.h"
 #include "data/columns.h"
 #include "trireme/trireme.h"
 
 namespace trireme::golden {
 namespace {
-
-// Numbers in [low, high], another series for each seed.
-Tensor noise(const std::vector<std::int64_t>& shape, double low, double high, unsigned seed) {
-  Tensor tensor(f32, shape);
-  unsigned state = seed * 2654435761u + 12345u;
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-    state = state * 1664525u + 1013904223u;
-    tensor.data<float>()[i] = static_cast<float>(low + (high - low) * (state >> 8) * 0x1p-24);
-  }
-  return tensor;
-}
 
 // A small network on pictures: its saved model, what it predicts, and what it is compiled to. Of
 // the compiled model the machine code is left out, and so are the checksums, which cover it.
@@ -34,7 +24,7 @@ void write_model(const std::string& folder, Safetensors& expected) {
   for (const Value& parameter : program.parameters()) {
     const std::string name = parameter.name().substr(1);
     const double low = name.ends_with("running_var") ? 0.5 : -0.5;
-    session.set_parameter(name, noise(session.parameter(name).shape(), low, low + 1, ++seed));
+    session.set_parameter(name, noise(session.parameter(name).shape(), ++seed, low, low + 1));
   }
   const std::string directory = folder + "/" + kModel, compiled = folder + "/compiled.whole";
   save_model(program, session, directory,
@@ -45,7 +35,7 @@ void write_model(const std::string& folder, Safetensors& expected) {
               .preprocessing = {{"image", {.channels = 1, .height = 6, .width = 6}}},
               .target = "label"});
   Model model = load_model(directory);
-  expected.tensors["image"] = noise({5, 1, 6, 6}, 0, 1, 99);
+  expected.tensors["image"] = noise({5, 1, 6, 6}, 99, 0, 1);
   expected.tensors["scores"] = model.predict({{"image", expected.tensors["image"]}})[0];
   compile_model(model, compiled, {.target = "x86-64-v3"});
   make_directories(folder + "/" + kCompiled);
@@ -57,7 +47,7 @@ void write_model(const std::string& folder, Safetensors& expected) {
 
 void write_rows(const std::string& folder, Safetensors& expected) {
   constexpr std::int64_t kRows = 12;
-  const Tensor x = noise({kRows, 4}, -1, 1, 7), weights = noise({4}, -1, 1, 8);
+  const Tensor x = noise({kRows, 4}, 7), weights = noise({4}, 8);
   Tensor picture(f32, {kRows, 1, 2, 3}), job(i64, {kRows}), target(f32, {kRows, 1});
   for (std::int64_t row = 0; row < kRows; ++row) {
     for (std::int64_t i = 0; i < 6; ++i) {

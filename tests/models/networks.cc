@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/noise_test.h"
 #include "base/safetensors.h"
 #include "ir/program.h"
 #include "trireme/models.h"
@@ -90,20 +91,9 @@ std::vector<Network> networks() {
   };
 }
 
-// Numbers in [low, high], another series for each seed.
-Tensor numbers(const std::vector<std::int64_t>& shape, double low, double high, unsigned seed) {
-  Tensor tensor(f32, shape);
-  unsigned state = seed * 2654435761u + 12345u;
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-    state = state * 1664525u + 1013904223u;
-    tensor.data<float>()[i] = static_cast<float>(low + (high - low) * (state >> 8) * 0x1p-24);
-  }
-  return tensor;
-}
-
 // Ids in [0, count); the last half of the first example is 0.
 Tensor ids(const std::vector<std::int64_t>& shape, std::int64_t count) {
-  const Tensor drawn = numbers(shape, 0, static_cast<double>(count), 7);
+  const Tensor drawn = noise(shape, 7, 0, static_cast<double>(count));
   Tensor tensor(i64, shape);
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
     const bool padding = i < shape[1] && 2 * i >= shape[1];
@@ -125,7 +115,7 @@ void spread_vectors(const Program& program, Session& session) {
                             name.ends_with("norm.weight");
     const double middle = around_one ? 1 : 0;
     session.set_parameter(name,
-                          numbers({type.shape[0].constant()}, middle - 0.3, middle + 0.3, ++seed));
+                          noise({type.shape[0].constant()}, ++seed, middle - 0.3, middle + 0.3));
   }
 }
 
@@ -143,8 +133,7 @@ void write_network(const Network& network, const std::string& folder) {
     order += parameter->name() + "\n";
     content.tensors[parameter->name()] = session.parameter(parameter->name());
   }
-  const Tensor input =
-      network.ids > 0 ? ids(network.input, network.ids) : numbers(network.input, -1, 1, 99);
+  const Tensor input = network.ids > 0 ? ids(network.input, network.ids) : noise(network.input, 99);
   content.tensors["input"] = input;
   content.tensors["inference"] = session.run({{"x", input}}, {logits})[0];
   content.tensors["training"] = session.run({{"x", input}}, {logits}, {.training = true})[0];
