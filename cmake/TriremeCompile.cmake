@@ -30,10 +30,20 @@ add_library(trireme_flags INTERFACE)
 target_compile_options(trireme_flags INTERFACE
   -Wall -Wextra -Werror -Wno-missing-field-initializers -fno-math-errno)
 
+# The same for code that does not compute: compiled as quickly as can be where nothing is shipped.
+add_library(trireme_quick INTERFACE)
+target_link_libraries(trireme_quick INTERFACE trireme_flags)
+target_compile_options(trireme_quick INTERFACE $<$<CONFIG:Debug>:-O0>)
+
 # trireme_precompile(TARGET header...): the compiler reads these once for all files of the target.
+# trireme_precompile(TARGET REUSE_FROM OTHER): what was read for another target with the same flags.
 function(trireme_precompile target)
-  if(ARGN)
+  if("${ARGV1}" STREQUAL "REUSE_FROM")
+    target_precompile_headers(${target} ${ARGN})
+  elseif(ARGN)
     target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+  if(ARGN)
     # For ccache: what the header contains counts, not when it was compiled.
     target_compile_options(${target} PRIVATE
       $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>

@@ -2,7 +2,7 @@
 # says what for. All come from Debian packages (tools/install-deps.sh).
 find_package(Threads REQUIRED)
 
-# What the inference library uses: headers alone. They are the same for every architecture, so a cross
+# What the inference library uses, and every room may: headers alone. They are the same for every architecture, so a cross
 # build takes the build machine's.
 foreach(header fmt/format.h nlohmann/json.hpp xxhash.h)
   string(MAKE_C_IDENTIFIER TRIREME_HEADER_${header} variable)
@@ -12,7 +12,7 @@ endforeach()
 list(REMOVE_DUPLICATES trireme_header_paths)
 add_library(trireme_headers INTERFACE)
 target_include_directories(trireme_headers SYSTEM INTERFACE ${trireme_header_paths})
-target_compile_definitions(trireme_headers INTERFACE FMT_HEADER_ONLY XXH_INLINE_ALL)
+target_compile_definitions(trireme_headers INTERFACE XXH_INLINE_ALL)
 if(TRIREME_INFERENCE_ONLY)
   return()
 endif()
@@ -38,7 +38,6 @@ add_library(trireme_dnnl INTERFACE)
 target_include_directories(trireme_dnnl SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
 target_link_libraries(trireme_dnnl INTERFACE ${DNNL_LIBRARY})
 
-find_package(fmt REQUIRED CONFIG)
 find_package(PNG REQUIRED)
 find_package(ZLIB REQUIRED)
 pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET libturbojpeg)

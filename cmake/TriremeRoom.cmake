@@ -1,5 +1,5 @@
-# trireme_room(NAME [SELF_CONTAINED] [LIBRARIES third-party...] [SOURCES file...] [EXCLUDE file...]
-#              [PRECOMPILE header...])
+# trireme_room(NAME [SELF_CONTAINED] [THREADS] [LIBRARIES third-party...] [SOURCES file...]
+#              [EXCLUDE file...] [PRECOMPILE header...])
 #
 # A room is a folder of src/: every .cc in it (and below) that is not a test becomes part of the
 # object library trireme_<room>; every *_test.cc, and every file of a folder `testing`, becomes part
@@ -7,11 +7,13 @@
 # SOURCES takes these files alone and makes no test, EXCLUDE leaves files out. A SELF_CONTAINED room is
 # part of the inference library, too: of other libraries it uses headers alone. PRECOMPILE names headers
 # that most files of a large room include, to be read once; files include what they need all the same.
+# THREADS: the room's code runs on several threads, so its tests are built under ThreadSanitizer, which has
+# nothing to say to the others (tools/check_layers.py finds a room that lacks it).
 # The include rules between rooms are checked by tools/check_layers.py, not here.
 set(TRIREME_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 
 function(trireme_room name)
-  cmake_parse_arguments(ARG "SELF_CONTAINED" "" "LIBRARIES;SOURCES;EXCLUDE;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "SELF_CONTAINED;THREADS" "" "LIBRARIES;SOURCES;EXCLUDE;PRECOMPILE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   foreach(excluded ${ARG_EXCLUDE})
     list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${excluded})
@@ -31,12 +33,9 @@ function(trireme_room name)
   add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PUBLIC
     ${PROJECT_SOURCE_DIR}/include ${TRIREME_GENERATED_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${target} PRIVATE trireme_flags ${ARG_LIBRARIES})
+  target_link_libraries(${target} PRIVATE trireme_flags trireme_headers ${ARG_LIBRARIES})
   if(ARG_SELF_CONTAINED)
-    target_link_libraries(${target} PRIVATE trireme_headers)
     set_property(GLOBAL APPEND PROPERTY TRIREME_INFERENCE_ROOMS ${target})
-  else()
-    target_link_libraries(${target} PRIVATE fmt::fmt)
   endif()
   trireme_precompile(${target} ${ARG_PRECOMPILE})
   if(TARGET trireme_generate)
@@ -45,18 +44,29 @@ function(trireme_room name)
   set_property(GLOBAL APPEND PROPERTY TRIREME_ROOMS ${target})
   set_property(GLOBAL APPEND PROPERTY TRIREME_LIBRARIES ${ARG_LIBRARIES})
 
+  if(TRIREME_SANITIZE STREQUAL "thread" AND NOT ARG_THREADS)
+    return()
+  endif()
   if(tests AND TRIREME_BUILD_TESTS)
     trireme_test(${name}_test SOURCES ${tests} LIBRARIES ${ARG_LIBRARIES})
   endif()
 endfunction()
+
+# The headers that all tests share, to be read once.
+if(TRIREME_BUILD_TESTS)
+  add_executable(trireme_test_headers EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/test_headers.cc)
+  target_link_libraries(trireme_test_headers PRIVATE trireme_quick GTest::gmock)
+  trireme_precompile(trireme_test_headers <gmock/gmock.h> <gtest/gtest.h>)
+endif()
 
 # trireme_test(NAME SOURCES file... [LABEL label] [TIMEOUT seconds])
 # Unit tests reach behind the public API, so they link the static collection of all rooms.
 function(trireme_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE trireme_internal trireme_flags ${ARG_LIBRARIES} fmt::fmt
-                                        GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE trireme_internal trireme_quick trireme_headers
+                                        ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
+  trireme_precompile(${name} REUSE_FROM trireme_test_headers)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()

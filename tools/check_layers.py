@@ -76,6 +76,8 @@ SYSTEM_HEADER = re.compile(
     r"(unistd|fcntl|spawn|dlfcn|pthread|sched|elf|link|poll|glob|term(ios)?|dirent)\.h|"
     r"(sys|linux|asm|arpa|net|netinet)/|[a-z]*mmintrin\.h|immintrin\.h|malloc\.h")
 
+THREAD_HEADER = re.compile(r"thread|mutex|shared_mutex|atomic|condition_variable|future|device/.*/?pool\.h")
+
 CODE = (".cc", ".h", ".c", ".py", ".sh", ".cmake")
 LONG, TOO_LONG = 600, 700
 FOLDERS = ["include", "src", "apps", "examples", "benchmarks", "tests", "tools", "cmake", ".ci",
@@ -258,6 +260,25 @@ def check_folders(root):
             yield f"{path}:1: a room that is not in the table of tools/check_layers.py"
 
 
+def check_threads(root, files):
+    """Rooms whose code runs on threads say so, that ThreadSanitizer runs their tests."""
+    told = set()
+    for path, lines in files.items():
+        room = room_of(path)
+        if room in told or not path.startswith("src/") or is_test(path):
+            continue
+        for number, line in enumerate(lines, 1):
+            match = INCLUDE.match(line)
+            if not match or not THREAD_HEADER.fullmatch(match.group(2)):
+                continue
+            with open(os.path.join(root, "src", room, "CMakeLists.txt"), encoding="utf-8") as file:
+                if not re.search(r"trireme_room\([^)]*\bTHREADS\b", file.read()):
+                    yield (f"{path}:{number}: includes {match.group(2)}, but src/{room}/CMakeLists.txt "
+                           "does not say THREADS")
+            told.add(room)
+            break
+
+
 def check_files(files):
     for path, lines in files.items():
         if len(lines) > TOO_LONG:
@@ -270,7 +291,7 @@ def check_files(files):
 def check(root):
     files = read_tree(root)
     breaches = [*check_includes(files), *check_circles(files), *check_folders(root),
-                *check_files(files)]
+                *check_threads(root, files), *check_files(files)]
     return files, breaches
 
 

@@ -13,32 +13,37 @@ fi
 cmake --preset asan >/dev/null
 cmake --build --preset asan --target fuzz_targets -j "${JOBS:-$(nproc)}"
 
-failed=0
-ran=0
 mkdir -p build/fuzz/findings
-for program in build/asan/bin/fuzz_*; do
-  [ -x "$program" ] || continue
-  name=$(basename "$program")
-  found=build/fuzz/corpus/$name  # what libFuzzer discovers, kept between runs
-  mkdir -p "$found"
-  seeds=()
+
+# fuzz NAME: one target, into build/fuzz/NAME.log; a line of what came of it.
+fuzz() {
+  local name=$1 log=build/fuzz/$1.log found=build/fuzz/corpus/$1 seeds=()
+  mkdir -p "$found"  # what libFuzzer discovers, kept between runs
   if [ -d "tests/fuzz/corpus/${name#fuzz_}" ]; then
     seeds=("tests/fuzz/corpus/${name#fuzz_}")
   fi
-  ran=$((ran + 1))
-  if "$program" "$found" "${seeds[@]}" -max_total_time="$seconds" -timeout=10 \
+  if "build/asan/bin/$name" "$found" "${seeds[@]}" -max_total_time="$seconds" -timeout=10 \
       -rss_limit_mb=2048 -artifact_prefix="build/fuzz/findings/$name-" \
-      -print_final_stats=1 </dev/null >"build/fuzz/$name.log" 2>&1; then
-    echo "fuzz: $name ok, $(sed -n 's/stat::number_of_executed_units: *//p' "build/fuzz/$name.log") runs"
+      -print_final_stats=1 </dev/null >"$log" 2>&1; then
+    echo "fuzz: $name ok, $(sed -n 's/stat::number_of_executed_units: *//p' "$log") runs"
   else
-    echo "fuzz: $name FAILED, the end of build/fuzz/$name.log:"
-    tail -n 30 "build/fuzz/$name.log"
-    failed=$((failed + 1))
+    echo "fuzz: $name FAILED, the end of $log:"
+    tail -n 30 "$log"
   fi
-done
-if [ "$ran" -eq 0 ]; then
+}
+export -f fuzz
+export seconds
+
+report=build/fuzz/report
+for program in build/asan/bin/fuzz_*; do
+  if [ -x "$program" ]; then basename "$program"; fi
+done | xargs -P "${JOBS:-$(nproc)}" -I {} bash -c 'fuzz {}' | tee "$report"
+
+clean=$(grep -c '^fuzz: .* ok, ' "$report" || true)
+failed=$(grep -c '^fuzz: .* FAILED, ' "$report" || true)
+if [ $((clean + failed)) -eq 0 ]; then
   echo "fuzz: no target was built" >&2
   exit 1
 fi
-echo "fuzz: $((ran - failed)) of $ran targets clean after $seconds s each"
+echo "fuzz: $clean of $((clean + failed)) targets clean after $seconds s each"
 [ "$failed" -eq 0 ]

@@ -1,6 +1,6 @@
 #include "base/checked_folder.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <utility>

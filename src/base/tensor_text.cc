@@ -1,5 +1,5 @@
 // Tensor::str(): nested brackets, columns aligned, long axes shortened in the middle.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/half.h"
 #include "trireme/tensor.h"

@@ -1,6 +1,6 @@
 // trireme.h. No exception leaves a function: each becomes a status and a text.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <exception>

@@ -1,7 +1,7 @@
 #include "inference/kernel_library.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

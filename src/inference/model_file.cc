@@ -1,6 +1,6 @@
 #include "inference/model_file.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <set>

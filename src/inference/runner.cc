@@ -1,6 +1,6 @@
 #include "inference/runner.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

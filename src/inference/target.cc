@@ -1,6 +1,6 @@
 #include "inference/target.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string_view>
 

@@ -1,6 +1,6 @@
 // table[rows[i]] = values[i], in order of i, in place; negative rows are skipped.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 // y = indices, if all of them are in [0, size).
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

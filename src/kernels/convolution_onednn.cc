@@ -1,7 +1,7 @@
 // Convolution of f32 by oneDNN. The batch is cut into tiles of a fixed number of images; a tile runs
 // on one thread of our pool. Weights are brought into the order the primitive wants once per call.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <dnnl.hpp>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #include <dirent.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "kernels/test_calls.h"
 #include "trireme/error.h"

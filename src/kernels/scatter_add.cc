@@ -1,6 +1,6 @@
 // y = zeros; y[indices[i]] += updates[i], in order of i. For scatter_add_nd indices[i] is a tuple.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

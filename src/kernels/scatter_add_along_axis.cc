@@ -1,7 +1,7 @@
 // y = zeros; y[..., indices[..., i, ...], ...] += updates[..., i, ...] along one axis, in order of
 // i.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.h"
 #include "kernels/families.h"

@@ -1,6 +1,6 @@
 #include "plan/json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // What every Plan promises; a Plan that breaks it is a mistake of the compiler.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

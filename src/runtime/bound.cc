@@ -1,6 +1,6 @@
 #include "runtime/bound.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "runtime/finite.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

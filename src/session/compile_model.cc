@@ -1,7 +1,7 @@
 // A saved model compiled ahead of time: its Plan with kernels of our own alone, their code, and the
 // constants, as a folder.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

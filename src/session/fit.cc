@@ -1,6 +1,6 @@
 #include "session/fit.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

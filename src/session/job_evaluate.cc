@@ -1,6 +1,6 @@
 // evaluate(): what a job measures, of a saved model.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

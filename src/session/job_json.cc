@@ -1,6 +1,6 @@
 // Parts of a job as JSON.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 // The layers that a job may name, and how their keys become options of trireme/nn.h.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <functional>
 

@@ -1,6 +1,6 @@
 // [train] metrics of a job.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // [model] of a job and what is measured of it.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cctype>
 

@@ -1,6 +1,6 @@
 // The area under the ROC curve, exact and by a histogram.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

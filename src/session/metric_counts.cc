@@ -1,6 +1,6 @@
 // Precision, recall and F1: all are made of counts of right predictions, predictions and examples.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

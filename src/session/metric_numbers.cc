@@ -1,6 +1,6 @@
 // Metrics of numbers, of yes-or-no answers that are means, and of rankings.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <limits>

@@ -1,6 +1,6 @@
 #include "session/metric_sum.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "trireme/metrics.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.h"
 #include "ir/program.h"

@@ -1,7 +1,7 @@
 #include "session/model_folder.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <stdio.h>
 #include <unistd.h>
 

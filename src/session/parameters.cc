@@ -1,6 +1,6 @@
 #include "session/parameters.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 

@@ -108,6 +108,12 @@ class CheckLayers(unittest.TestCase):
         self.assert_breach({"src/attic/a.cc": ""}, "src/attic:1:", "not in the table")
         self.assert_breach({"src/ops/bare/a.cc": ""}, "src/ops/bare:1:", "README")
 
+    def test_rooms_with_threads_say_so(self):
+        files = {"src/ir/a.cc": "#include <thread>\n", "src/ir/CMakeLists.txt": "trireme_room(ir)\n"}
+        self.assert_breach(files, "src/ir/a.cc:1:", "thread", "does not say THREADS")
+        files["src/ir/CMakeLists.txt"] = "trireme_room(ir THREADS)\n"
+        self.assertEqual(self.check(files), [])
+
     def test_long_and_unfinished_files(self):
         self.assert_breach({"src/ir/a.cc": "\n" * 701}, "src/ir/a.cc:701:", "701 lines")
         self.assert_breach({"src/ir/a.cc": "// TO" "DO: later\n"}, "src/ir/a.cc:1:")

@@ -1,0 +1,2 @@
+// Its target holds the precompiled headers of all tests (TriremeRoom.cmake); the program does nothing.
+int main() {}
