@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # The conformance tables, the sanitizers and a minute of every fuzz target (as 01-3 and 01-4), after a
-# full .ci/run without a compiler cache, whose minutes count. Takes about an hour and a half.
+# full .ci/run with an empty compiler cache, whose minutes count. Takes about an hour and a half.
 source "$(dirname "$0")/common.sh"
 status=0
 start=$SECONDS
-CCACHE_DISABLE=1 .ci/run >"$out/ci.log" 2>&1 || status=1
+cache=$(mktemp -d)
+trap 'rm -rf "$cache"' EXIT
+CCACHE_DIR=$cache .ci/run >"$out/ci.log" 2>&1 || status=1
 minutes=$(((SECONDS - start + 59) / 60))
 tail -n 8 "$out/ci.log"
 [ "$minutes" -le 30 ] || status=1

@@ -1,20 +1,77 @@
 #pragma once
 
-// The subcommands. Each adds itself to the application and says what to run when it is chosen; what
-// it throws becomes the message and the exit code (main.cc).
+// What the subcommands do, each in the file of its name; command_line.cc makes their arguments of words.
+// What they throw becomes the message and the exit code (main.cc).
 
-#include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
+#include <vector>
+
+#include "trireme/compile.h"
+#include "trireme/job.h"
+
+namespace commands {
 
 // Thrown by a command that a signal ended after it had put its work in order.
 struct Stopped {
   std::string message;
 };
 
-void add_train(CLI::App& app);
-void add_eval(CLI::App& app);
-void add_predict(CLI::App& app);
-void add_compile(CLI::App& app);
-void add_inspect(CLI::App& app);
-void add_data(CLI::App& app);
-void add_info(CLI::App& app);
+struct TrainArguments {
+  std::string job;
+  trireme::JobOptions options;
+  std::int64_t seed = -1;  // < 0: the job's
+  bool resume = false;
+  std::string resume_from;  // "": the run folder's newest
+  std::string sheet;        // "": in the saved model's folder
+  bool no_sheet = false;
+  bool quiet = false;
+  bool timings = false;
+  bool no_memory_planning = false;
+  std::int64_t log_every = 0;  // steps; 0: never
+};
+void train(TrainArguments arguments);
+
+struct EvalArguments {
+  std::string model;
+  std::string data;
+  std::int64_t batch = 256;
+  std::int64_t limit = 0;  // 0: all examples
+  int threads = 0;
+  bool json = false;
+  std::string sheet;
+};
+void eval(const EvalArguments& arguments);
+
+struct PredictArguments {
+  std::string model;
+  std::vector<std::string> images;
+  std::string data;
+  std::string rows = "0:10";
+  std::int64_t top = 1;
+  int threads = 0;
+  bool json = false;
+};
+void predict(const PredictArguments& arguments);
+
+struct CompileArguments {
+  std::string model;
+  std::string output;  // "": MODEL/compiled-TARGET
+  std::string precision = "f32";
+  trireme::CompileModelOptions options;
+};
+void compile(CompileArguments arguments);
+
+struct InspectArguments {
+  std::string what;
+  std::int64_t batch = 64;
+  bool program_only = false;
+};
+void inspect(const InspectArguments& arguments);
+
+void list_data();
+void print_data_paths(const std::string& name);
+void verify_data(const std::vector<std::string>& specifications);  // none: all that are here
+void convert_data(const std::string& specification, const std::string& output);
+
+}  // namespace commands

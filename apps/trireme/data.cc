@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <string>
 
 #include "commands.h"
@@ -13,6 +12,7 @@
 #include "trireme/error.h"
 #include "trireme/job.h"
 
+namespace commands {
 namespace {
 
 namespace tr = trireme;
@@ -31,7 +31,9 @@ std::string shape_text(const tr::data::Column& column) {
   return text + "]";
 }
 
-void list() {
+}  // namespace
+
+void list_data() {
   std::vector<std::vector<std::string>> rows;
   for (const tr::data::KnownData& data : tr::data::known_data()) {
     double bytes = 0;
@@ -45,6 +47,8 @@ void list() {
   std::printf("%s", table({"data set", "", "size", "where, or how to get it"}, rows).c_str());
 }
 
+namespace {
+
 // The parts that a name stands for: "mnist/test" itself, all parts of "mnist".
 std::vector<tr::data::KnownData> parts_of(const std::string& name) {
   std::vector<tr::data::KnownData> result;
@@ -55,7 +59,9 @@ std::vector<tr::data::KnownData> parts_of(const std::string& name) {
   return result;
 }
 
-void path(const std::string& name) {
+}  // namespace
+
+void print_data_paths(const std::string& name) {
   for (const tr::data::KnownData& data : parts_of(name)) {
     if (data.files.empty()) {
       throw tr::Error(tr::ErrorKind::not_found, data.name + ": not found; " + data.advice);
@@ -63,6 +69,8 @@ void path(const std::string& name) {
     for (const std::string& file : data.files) std::printf("%s\n", file.c_str());
   }
 }
+
+namespace {
 
 void check_values(const tr::data::Column& column, const tr::Tensor& tensor, std::int64_t first) {
   const auto fail = [&](std::int64_t element, const std::string& what) {
@@ -104,7 +112,9 @@ void verify(const std::string& specification) {
               text.c_str());
 }
 
-void verify_all(const std::vector<std::string>& specifications) {
+}  // namespace
+
+void verify_data(const std::vector<std::string>& specifications) {
   for (const std::string& specification : specifications) verify(specification);
   if (!specifications.empty()) return;
   for (const tr::data::KnownData& data : tr::data::known_data()) {
@@ -112,7 +122,7 @@ void verify_all(const std::vector<std::string>& specifications) {
   }
 }
 
-void convert(const std::string& specification, const std::string& output) {
+void convert_data(const std::string& specification, const std::string& output) {
   if (!output.ends_with(".trec")) {
     throw tr::Error(tr::ErrorKind::usage,
                     "data convert: the name of a record file ends in .trec, not " + output);
@@ -124,30 +134,4 @@ void convert(const std::string& specification, const std::string& output) {
               megabytes(static_cast<double>(std::filesystem::file_size(output, error))).c_str());
 }
 
-}  // namespace
-
-void add_data(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("data", "lists, checks and converts data sets");
-  command->require_subcommand(1);
-  command->add_subcommand("list", "known data sets, whether they are here, and where")
-      ->callback(list);
-
-  auto name = std::make_shared<std::string>();
-  CLI::App* path_command = command->add_subcommand("path", "the files of a known data set");
-  path_command->add_option("name", *name, "mnist, or one part: mnist/test")->required();
-  path_command->callback([name] { path(*name); });
-
-  auto specifications = std::make_shared<std::vector<std::string>>();
-  CLI::App* verify_command =
-      command->add_subcommand("verify", "reads all of a data set: form, checksums, ranges");
-  verify_command->add_option("what", *specifications,
-                             "known data sets, files or folders; none: all known ones found");
-  verify_command->callback([specifications] { verify_all(*specifications); });
-
-  auto output = std::make_shared<std::string>();
-  CLI::App* convert_command =
-      command->add_subcommand("convert", "writes a data set as a record file");
-  convert_command->add_option("what", *name, "a known data set, a file or a folder")->required();
-  convert_command->add_option("output", *output, "the record file, NAME.trec")->required();
-  convert_command->callback([name, output] { convert(*name, *output); });
-}
+}  // namespace commands

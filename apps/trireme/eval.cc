@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -13,19 +12,10 @@
 #include "trireme/job.h"
 #include "trireme/metrics.h"
 
+namespace commands {
 namespace {
 
 namespace tr = trireme;
-
-struct Arguments {
-  std::string model;
-  std::string data;
-  std::int64_t batch = 256;
-  std::int64_t limit = 0;
-  int threads = 0;
-  bool json = false;
-  std::string sheet;
-};
 
 void draw_sheet(tr::Model& model, const tr::data::Dataset& dataset, const std::string& path) {
   const tr::data::Batch batch = dataset.rows(0, std::min(kSheetPictures, dataset.size()));
@@ -37,7 +27,9 @@ void draw_sheet(tr::Model& model, const tr::data::Dataset& dataset, const std::s
              model.predict(inputs).at(0), model.labels());
 }
 
-void eval(const Arguments& arguments) {
+}  // namespace
+
+void eval(const EvalArguments& arguments) {
   tr::Model model = tr::load_model(arguments.model, {.threads = arguments.threads});
   tr::data::Dataset dataset = tr::open_data(arguments.data);
   if (arguments.limit > 0) dataset = dataset.take(std::min(arguments.limit, dataset.size()));
@@ -54,21 +46,4 @@ void eval(const Arguments& arguments) {
   if (!arguments.sheet.empty()) draw_sheet(model, dataset, arguments.sheet);
 }
 
-}  // namespace
-
-void add_eval(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("eval", "measure a saved model on a data set");
-  command->add_option("model", arguments->model, "folder of a saved model")->required();
-  command->add_option("--data", arguments->data, "data set such as mnist/test, or a .csv file")
-      ->required();
-  command->add_option("--batch", arguments->batch, "examples at a time")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--limit", arguments->limit, "only the first examples")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--threads", arguments->threads, "default: all processors")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--sheet", arguments->sheet, "PNG file for the first pictures");
-  command->add_flag("--json", arguments->json, "print JSON");
-  command->callback([arguments] { eval(*arguments); });
-}
+}  // namespace commands

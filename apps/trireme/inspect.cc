@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <sstream>
 #include <string>
 
@@ -14,15 +13,10 @@
 #include "trireme/job.h"
 #include "trireme/saved_model.h"
 
+namespace commands {
 namespace {
 
 namespace tr = trireme;
-
-struct Arguments {
-  std::string what;
-  std::int64_t batch = 64;
-  bool program_only = false;
-};
 
 std::string megabytes(std::int64_t bytes) {
   char text[32];
@@ -32,7 +26,7 @@ std::string megabytes(std::int64_t bytes) {
 
 void print_cost(const tr::Program& program, tr::Session& session,
                 const std::vector<tr::Value>& fetches, tr::RunOptions mode,
-                const Arguments& arguments) {
+                const InspectArguments& arguments) {
   tr::SymbolSizes sizes;
   for (const tr::Value& input : program.inputs()) {
     for (const tr::Dim& dim : input.shape()) {
@@ -49,7 +43,7 @@ void print_cost(const tr::Program& program, tr::Session& session,
       megabytes(memory.parameter_bytes).c_str());
 }
 
-void print_program(const tr::Program& program, const Arguments& arguments) {
+void print_program(const tr::Program& program, const InspectArguments& arguments) {
   std::printf("%s\n", program.str().c_str());
   if (arguments.program_only) return;
   std::printf("%s\n", tr::parameter_table(program).c_str());
@@ -63,7 +57,7 @@ void print_program(const tr::Program& program, const Arguments& arguments) {
               tr::count_flops(program, one) / 1e6);
 }
 
-void inspect_program_file(const Arguments& arguments) {
+void inspect_program_file(const InspectArguments& arguments) {
   std::ifstream file(arguments.what);
   if (!file) throw tr::Error(tr::ErrorKind::not_found, "cannot open " + arguments.what);
   std::stringstream text;
@@ -75,7 +69,9 @@ void inspect_program_file(const Arguments& arguments) {
   print_cost(program, session, program.outputs(), {}, arguments);
 }
 
-void inspect(const Arguments& arguments) {
+}  // namespace
+
+void inspect(const InspectArguments& arguments) {
   const bool folder = std::filesystem::is_directory(arguments.what);
   if (folder) {
     tr::Model model = tr::load_model(arguments.what);
@@ -97,16 +93,4 @@ void inspect(const Arguments& arguments) {
   }
 }
 
-}  // namespace
-
-void add_inspect(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
-      "inspect", "the Program as text, its parameters, what it costs and the memory it needs");
-  command->add_option("what", arguments->what, "a saved model, a job (.toml) or a program file")
-      ->required();
-  command->add_option("--batch", arguments->batch, "examples at a time")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--program", arguments->program_only, "only the text");
-  command->callback([arguments] { inspect(*arguments); });
-}
+}  // namespace commands

@@ -1,11 +1,13 @@
 // The `trireme` command line.
 
+#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <vector>
 
+#include "command_line.h"
 #include "commands.h"
 #include "support.h"
 #include "trireme/error.h"
@@ -97,13 +99,7 @@ int main(int argc, char** argv) {
   CLI::App app(std::string("Trireme trains and runs neural networks.\n\n") + kExamples, "trireme");
   app.footer(kFooter);
   app.require_subcommand(1);
-  add_train(app);
-  add_eval(app);
-  add_predict(app);
-  add_compile(app);
-  add_inspect(app);
-  add_data(app);
-  add_info(app);
+  commands::add_all(app);
   try {
     app.parse(argc, argv);
     return 0;
@@ -111,7 +107,7 @@ int main(int argc, char** argv) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
     return complain_of_usage(app, error, {argv + 1, argv + argc});
-  } catch (const Stopped& stopped) {
+  } catch (const commands::Stopped& stopped) {
     std::fflush(stdout);
     std::fprintf(stderr, "%s\n", stopped.message.c_str());
     return kStoppedCode;

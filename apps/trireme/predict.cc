@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -14,19 +13,10 @@
 #include "trireme/job.h"
 #include "trireme/saved_model.h"
 
+namespace commands {
 namespace {
 
 namespace tr = trireme;
-
-struct Arguments {
-  std::string model;
-  std::vector<std::string> images;
-  std::string data;
-  std::string rows = "0:10";
-  std::int64_t top = 1;
-  int threads = 0;
-  bool json = false;
-};
 
 // What to predict for, and how each example is called in the answer.
 struct Examples {
@@ -62,7 +52,7 @@ std::int64_t row_number(const std::string& text, const std::string& rows) {
   throw tr::Error(tr::ErrorKind::usage, "--rows " + rows + ": must look like 0:10 or 7");
 }
 
-Examples from_data(const tr::Model& model, const Arguments& arguments) {
+Examples from_data(const tr::Model& model, const PredictArguments& arguments) {
   const tr::data::Dataset dataset = tr::open_data(arguments.data);
   const std::size_t colon = arguments.rows.find(':');
   const std::int64_t begin = row_number(arguments.rows.substr(0, colon), arguments.rows);
@@ -95,7 +85,7 @@ std::string number_text(double number) {
 }
 
 void print_classes(const tr::Model& model, const Examples& examples, const tr::Tensor& scores,
-                   const Arguments& arguments) {
+                   const PredictArguments& arguments) {
   const std::int64_t classes = scores.dim(1);
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   std::vector<std::vector<std::string>> rows;
@@ -143,7 +133,9 @@ void print_numbers(const tr::Model& model, const Examples& examples, const tr::T
   else std::printf("%s", table({"example", model.outputs().at(0).name}, rows).c_str());
 }
 
-void predict(const Arguments& arguments) {
+}  // namespace
+
+void predict(const PredictArguments& arguments) {
   if (arguments.images.empty() == arguments.data.empty()) {
     throw tr::Error(tr::ErrorKind::usage, "predict: give picture files or --data, one of the two");
   }
@@ -158,19 +150,4 @@ void predict(const Arguments& arguments) {
   else print_numbers(model, examples, output, arguments.json);
 }
 
-}  // namespace
-
-void add_predict(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("predict", "apply a saved model to pictures or data");
-  command->add_option("model", arguments->model, "folder of a saved model")->required();
-  command->add_option("images", arguments->images, "PNG or JPEG files");
-  command->add_option("--data", arguments->data, "data set such as mnist/test, or a .csv file");
-  command->add_option("--rows", arguments->rows, "which of its rows: 0:10 (default), 7, 100:");
-  command->add_option("--top", arguments->top, "how many classes to show")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--threads", arguments->threads, "default: all processors")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--json", arguments->json, "print JSON");
-  command->callback([arguments] { predict(*arguments); });
-}
+}  // namespace commands

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,23 +15,10 @@
 #include "trireme/inspect.h"
 #include "trireme/job.h"
 
+namespace commands {
 namespace {
 
 namespace tr = trireme;
-
-struct Arguments {
-  std::string job;
-  tr::JobOptions options;
-  std::int64_t seed = -1;
-  bool resume = false;
-  std::string resume_from;
-  std::string sheet;
-  bool no_sheet = false;
-  bool quiet = false;
-  bool timings = false;
-  bool no_memory_planning = false;
-  std::int64_t log_every = 0;
-};
 
 void draw_sheet(tr::Job& job, const std::string& path) {
   const tr::data::Dataset& all = job.test_data()->dataset();
@@ -60,7 +46,7 @@ void print_timings(tr::Job& job) {
 }
 
 // `--resume DIR` goes on in the run folder that DIR is, if the job names no other place.
-void prepare_resume(tr::Job& job, const Arguments& arguments, tr::FitOptions& options) {
+void prepare_resume(tr::Job& job, const TrainArguments& arguments, tr::FitOptions& options) {
   if (!arguments.resume) return;
   const std::string& from = arguments.resume_from;
   if (from.empty()) {
@@ -87,7 +73,7 @@ void prepare_resume(tr::Job& job, const Arguments& arguments, tr::FitOptions& op
                        : "; nothing is saved\n  hint   with --run DIR there are checkpoints")};
 }
 
-void fit(tr::Job& job, const Arguments& arguments) {
+void fit(tr::Job& job, const TrainArguments& arguments) {
   tr::FitOptions options = job.fit_options();
   options.progress = !arguments.quiet;
   prepare_resume(job, arguments, options);
@@ -112,7 +98,9 @@ void fit(tr::Job& job, const Arguments& arguments) {
   if (!arguments.quiet) std::printf("trained in %.1f s\n", spent.count());
 }
 
-void train(Arguments& arguments) {
+}  // namespace
+
+void train(TrainArguments arguments) {
   if (arguments.seed >= 0) arguments.options.seed = static_cast<std::uint64_t>(arguments.seed);
   arguments.options.plan_memory = !arguments.no_memory_planning;
   tr::Job job = tr::Job::read(arguments.job, arguments.options);
@@ -135,48 +123,4 @@ void train(Arguments& arguments) {
               job.save_options().preprocessing.empty() ? "--data SPEC" : "image.png");
 }
 
-}  // namespace
-
-void add_train(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("train", "train, test and save what a job file describes");
-  command->add_option("job", arguments->job, "job file (docs/job.md)");
-  command
-      ->add_option("--set", arguments->options.set,
-                   "change one key of the job: --set train.epochs=2 (may be repeated)")
-      ->allow_extra_args(false);
-  command->add_option("--seed", arguments->seed, "of parameters, order of examples and dropout")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--threads", arguments->options.threads, "default: all processors")
-      ->check(CLI::PositiveNumber);
-  command->add_option("-o,--output", arguments->options.output, "folder for the saved model");
-  command->add_option("--run", arguments->options.run,
-                      "folder for metrics, TensorBoard events and checkpoints");
-  CLI::Option* resume =
-      command
-          ->add_option("--resume", arguments->resume_from,
-                       "go on from the newest checkpoint of the run folder, or of DIR")
-          ->expected(0, 1)
-          ->type_name("[DIR]");
-  command->add_option("--save-sheet", arguments->sheet,
-                      "PNG file for the test images (default: test_images.png in the folder)");
-  command->add_flag("--no-sheet", arguments->no_sheet, "no picture of test images");
-  command->add_flag("--trace-nan", arguments->options.trace_nan,
-                    "name the layer that first makes NaN or infinity (slower)");
-  command->add_flag("--quiet", arguments->quiet, "only results");
-  command->add_flag("--timings,--time-to-first-step", arguments->timings,
-                    "say how long the start took, kernels compiled and memory planned");
-  command->add_option("--log-every", arguments->log_every, "print the loss every so many steps")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--no-memory-planning", arguments->no_memory_planning,
-                    "give every value memory of its own (to compare)");
-  command->callback([arguments, resume] {
-    arguments->resume = resume->count() > 0;
-    // In `train --resume job.toml` the job is not what to resume from.
-    if (arguments->job.empty() && arguments->resume_from.ends_with(".toml")) {
-      std::swap(arguments->job, arguments->resume_from);
-    }
-    if (arguments->job.empty()) throw CLI::RequiredError("job");
-    train(*arguments);
-  });
-}
+}  // namespace commands
