@@ -40,17 +40,18 @@ target_compile_options(trireme_quick INTERFACE $<$<CONFIG:Debug>:-O0>)
 # trireme_precompile(TARGET header...): the compiler reads these once for all files of the target.
 # trireme_precompile(TARGET REUSE_FROM OTHER): what was read for another target with the same flags.
 function(trireme_precompile target)
+  if(NOT ARGN)
+    return()
+  endif()
   if("${ARGV1}" STREQUAL "REUSE_FROM")
     target_precompile_headers(${target} ${ARGN})
-  elseif(ARGN)
+  else()
     target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
-  if(ARGN)
-    # For ccache: what the header contains counts, not when it was compiled.
-    target_compile_options(${target} PRIVATE
-      $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
-      "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
-  endif()
+  # For ccache: what the header contains counts, not when it was compiled.
+  target_compile_options(${target} PRIVATE
+    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
+    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endfunction()
 
 if(TRIREME_SANITIZE)

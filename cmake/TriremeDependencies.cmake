@@ -2,8 +2,8 @@
 # says what for. All come from Debian packages (tools/install-deps.sh).
 find_package(Threads REQUIRED)
 
-# What the inference library uses, and every room may: headers alone. They are the same for every architecture, so a cross
-# build takes the build machine's.
+# What the inference library uses, and every room may: headers alone. They are the same for every
+# architecture, so a cross build takes the build machine's.
 foreach(header fmt/format.h nlohmann/json.hpp xxhash.h)
   string(MAKE_C_IDENTIFIER TRIREME_HEADER_${header} variable)
   find_path(${variable} ${header} REQUIRED)
@@ -42,7 +42,6 @@ find_package(PNG REQUIRED)
 find_package(ZLIB REQUIRED)
 pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET libturbojpeg)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
-pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 find_package(tomlplusplus REQUIRED CONFIG)
 find_package(nlohmann_json REQUIRED CONFIG)
 

@@ -13,7 +13,7 @@ namespace trireme::data {
 
 // What keeps a part of a data set from being opened: the loader's own words on where it looked and
 // how to get the files. Empty if they are here.
-inline std::string missing_part(const KnownPlace& place, const std::string& split) {
+inline std::string missing_data(const KnownPlace& place, const std::string& split) {
   try {
     find_part(place, split, "");
   } catch (const Error& error) {
@@ -27,13 +27,14 @@ inline std::string missing_part(const KnownPlace& place, const std::string& spli
 inline std::string missing_data(const std::string& name) {
   const std::size_t slash = name.find('/');
   const std::string missing =
-      missing_part(known_place(name.substr(0, slash)), name.substr(slash + 1));
+      missing_data(known_place(name.substr(0, slash)), name.substr(slash + 1));
   return missing.empty() ? "" : missing + "; `trireme data list` shows what is here";
 }
 
-// Skips the test, and says how to get the data, if they are not on this machine.
-#define NEEDS_DATA(name)                                                                 \
-  if (const std::string missing = ::trireme::data::missing_data(name); !missing.empty()) \
+// Skips the test, and says how to get the data, if they are not on this machine: NEEDS_DATA(name) or
+// NEEDS_DATA(place, split).
+#define NEEDS_DATA(...)                                                                         \
+  if (const std::string missing = ::trireme::data::missing_data(__VA_ARGS__); !missing.empty()) \
   GTEST_SKIP() << missing
 
 }  // namespace trireme::data

@@ -211,8 +211,7 @@ TEST_F(EndToEnd, ATransformerOfWords) {
       .system_folder = "",
       .advice = "get the corpus sentence_polarity of NLTK (nltk.org/nltk_data)",
       .parts = {{.split = "all", .files = {{"sentence_polarity.zip"}}}}};
-  const std::string missing = data::missing_part(sentences, "all");
-  if (!missing.empty()) GTEST_SKIP() << missing;
+  NEEDS_DATA(sentences, "all");
   const std::string zip = data::find_part(sentences, "all", "").at(0);
   succeeds("python3 " + kJobs + "/../sentences.py words '" + zip + "'");
   const std::string output = succeeds(kTrireme + " train words/sentences.toml -o model");

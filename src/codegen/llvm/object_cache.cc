@@ -1,9 +1,8 @@
 #include "codegen/llvm/object_cache.h"
 
-#include <xxhash.h>
-
 #include <cstring>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/file.h"
 
@@ -13,7 +12,7 @@ namespace {
 // Raise it whenever the code made from the same kernel changes.
 constexpr int kCodegenVersion = 3;
 
-constexpr std::uint32_t kFormatVersion = 1;
+constexpr std::uint32_t kFormatVersion = 2;
 constexpr char kMagic[8] = {'T', 'R', 'K', 'E', 'R', 'N', 'E', 'L'};
 
 struct Header {
@@ -21,9 +20,9 @@ struct Header {
   std::uint32_t version;
   std::uint32_t length_low;
   std::uint32_t length_high;
-  std::uint8_t hash[16];
+  char checksum[32];
 };
-static_assert(sizeof(Header) == 36);
+static_assert(sizeof(Header) == 52);
 
 Header header_of(const std::string& object) {
   Header header{};
@@ -31,9 +30,7 @@ Header header_of(const std::string& object) {
   header.version = kFormatVersion;
   header.length_low = static_cast<std::uint32_t>(object.size());
   header.length_high = static_cast<std::uint32_t>(std::uint64_t{object.size()} >> 32);
-  XXH128_canonical_t hash;
-  XXH128_canonicalFromHash(&hash, XXH3_128bits(object.data(), object.size()));
-  std::memcpy(header.hash, hash.digest, sizeof header.hash);
+  checksum(object).copy(header.checksum, sizeof header.checksum);
   return header;
 }
 
@@ -83,17 +80,7 @@ std::string object_key(const kernel_ir::Kernel& kernel, const Target& target) {
   nameless.name.clear();
   for (std::string& name : nameless.sizes) name.clear();
   for (kernel_ir::Buffer& buffer : nameless.buffers) buffer.name.clear();
-  const std::string text =
-      std::to_string(kCodegenVersion) + "\n" + target.str() + "\n" + print(nameless);
-  XXH128_canonical_t hash;
-  XXH128_canonicalFromHash(&hash, XXH3_128bits(text.data(), text.size()));
-  std::string key;
-  for (const unsigned char byte : hash.digest) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    key += kDigits[byte >> 4];
-    key += kDigits[byte & 15];
-  }
-  return key;
+  return checksum(std::to_string(kCodegenVersion) + "\n" + target.str() + "\n" + print(nameless));
 }
 
 }  // namespace trireme::codegen
