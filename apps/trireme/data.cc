@@ -2,15 +2,18 @@
 
 #include "trireme/data.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "commands.h"
 #include "support.h"
 #include "trireme/error.h"
 #include "trireme/job.h"
+#include "trireme/text_data.h"
 
 namespace commands {
 namespace {
@@ -72,6 +75,23 @@ void print_data_paths(const std::string& name) {
 
 namespace {
 
+// How a corpus reads: examples, and how many different values each field has.
+void verify_corpus(const std::string& name) {
+  const tr::data::Corpus corpus = tr::data::open_text(name);
+  std::string text;
+  for (std::size_t i = 0; i < corpus.fields.size(); ++i) {
+    const std::set<std::string_view> different(corpus.values[i].begin(), corpus.values[i].end());
+    text += ", " + corpus.fields[i] + " (" + std::to_string(different.size()) + " different)";
+  }
+  std::printf("%s: ok, %lld examples of text%s\n", name.c_str(),
+              static_cast<long long>(corpus.size()), text.c_str());
+}
+
+bool is_corpus(const std::string& name) {
+  const std::vector<std::string> corpora = tr::data::known_corpora();
+  return std::find(corpora.begin(), corpora.end(), name.substr(0, name.find('/'))) != corpora.end();
+}
+
 void check_values(const tr::data::Column& column, const tr::Tensor& tensor, std::int64_t first) {
   const auto fail = [&](std::int64_t element, const std::string& what) {
     const std::int64_t width = tensor.elements() / tensor.dim(0);
@@ -92,6 +112,7 @@ void check_values(const tr::data::Column& column, const tr::Tensor& tensor, std:
 
 // Reads all of a data set and tells what it has.
 void verify(const std::string& specification) {
+  if (is_corpus(specification)) return verify_corpus(specification);
   const tr::data::Dataset dataset = tr::open_data(specification);
   std::vector<tr::data::Column> columns = dataset.columns();
   std::string text;

@@ -41,6 +41,16 @@ TRIREME_API Dataset movielens(std::string_view split, const LoadOptions& options
 // Frappe, use of apps: "ids" i64[10], "values" f32[10], all 1, and "target" f32[1], 0 or 1. The
 // original's validation rows are for training here, its test rows are the test part.
 TRIREME_API Dataset frappe(std::string_view split, const LoadOptions& options = {});
+// Criteo, clicks on advertisements, a sample: "features" f32[13], the logarithms of 1 + x where 0 stands
+// for missing and negative x (as Naumov et al. 2019 have it); "C1" to "C26" i64[], ids where 0 is missing
+// or a word that the training rows do not have; "target" f32[1], 1 for a click. A fixed random fifth of
+// the rows with labels is the test part.
+TRIREME_API Dataset criteo(std::string_view split, const LoadOptions& options = {});
+// BCCD, blood cells to be found in pictures, parts "train", "validation" and "test" as its authors made
+// them: "image" f32[3, 480, 640] in [0, 1], "count" i64[], and for so many cells, at most 30, "boxes"
+// f32[30, 4] with x_min, y_min, x_max, y_max in pixels and "classes" i64[30]: 0 red, 1 white, 2 platelets.
+// What is beyond count is 0.
+TRIREME_API Dataset bccd(std::string_view split, const LoadOptions& options = {});
 
 // A known data set by its text name, "fashion_mnist/train". Errors: usage, with the nearest name.
 TRIREME_API Dataset open(std::string_view name, const LoadOptions& options = {});

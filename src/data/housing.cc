@@ -63,28 +63,14 @@ Dataset housing_dataset(const std::vector<Numbers>& features, const Numbers& tar
   return from_tensors({{"features", x}, {"target", y}});
 }
 
-struct Split {
-  std::vector<std::int64_t> train;
-  std::vector<std::int64_t> test;
-};
-
-// A fixed random four fifths of the rows for training, each part in the order of the file.
-Split split_rows(std::size_t count) {
-  constexpr std::uint64_t kSeed = 80;
-  const std::vector<std::int64_t> order = permutation(static_cast<std::int64_t>(count), kSeed, 0);
-  const auto cut = order.begin() + static_cast<std::ptrdiff_t>(count * 4 / 5);
-  Split split{{order.begin(), cut}, {cut, order.end()}};
-  std::sort(split.train.begin(), split.train.end());
-  std::sort(split.test.begin(), split.test.end());
-  return split;
-}
-
 // Reads a housing table: numbers are standardised by the training rows, one text column becomes
 // zeros and ones, the target is divided by `unit`.
 Dataset housing(const std::string& path, const CsvFormat& format, const std::string& target_name,
                 double unit, std::string_view part) {
   const CsvTable table = parse_csv(read_blob(path).bytes, path, format);
-  const Split split = split_rows(table.rows());
+  const auto rows = static_cast<std::int64_t>(table.rows());
+  constexpr std::uint64_t kSeed = 80;
+  const Parts split = hold_out(rows, rows - rows * 4 / 5, kSeed);
   std::vector<Numbers> features;
   std::vector<Numbers> flags;
   Numbers target;

@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "data/find.h"
 #include "trireme/data.h"
+#include "trireme/text_data.h"
 
 namespace trireme::data {
 namespace {
@@ -17,7 +18,9 @@ constexpr Known kKnown[] = {{"fashion_mnist", fashion_mnist},
                             {"boston_housing", boston_housing},
                             {"adult", adult},
                             {"movielens", movielens},
-                            {"frappe", frappe}};
+                            {"frappe", frappe},
+                            {"criteo", criteo},
+                            {"bccd", bccd}};
 
 }  // namespace
 
@@ -53,6 +56,11 @@ Dataset open(std::string_view name, const LoadOptions& options) {
                  dataset + "/test");
     }
     return known.load(name.substr(slash + 1), options);
+  }
+  for (const std::string& corpus : known_corpora()) {
+    if (dataset != corpus) continue;
+    fail_usage("\"" + std::string(name) + "\" is text, which has to become numbers first: " +
+               "trireme/text_data.h reads it, open_text()");
   }
   std::string message = "unknown data set \"" + std::string(name) + "\"; there are";
   for (const std::string& known : known_datasets()) message += " " + known;

@@ -212,6 +212,51 @@ TEST_F(Known, Frappe) {
   EXPECT_EQ(row.at("values").data<float>()[9], 1);
 }
 
+TEST_F(Known, Criteo) {
+  NEEDS_DATA("criteo/train");
+  const Dataset train = open("criteo/train"), test = open("criteo/test");
+  EXPECT_EQ(train.size() + test.size(), 1599);
+  EXPECT_EQ(test.size(), 319);
+  EXPECT_EQ(train.column("features").shape, std::vector<std::int64_t>{13});
+  EXPECT_EQ(train.column("C9").ids, 3);  // two words and what is missing
+  double clicks = 0;
+  for (const Dataset& part : {train, test}) {
+    const Batch all = part.all();
+    for (const float value : all.at("target").to_vector<float>()) clicks += value;
+    for (const float value : all.at("features").to_vector<float>()) {
+      EXPECT_TRUE(value >= 0 && value < 14);  // the logarithm of the largest is 13.8
+    }
+  }
+  EXPECT_EQ(clicks, 334);
+}
+
+// The numbers of cells that the files have, counted by other means.
+TEST_F(Known, Bccd) {
+  NEEDS_DATA("bccd/train");
+  const Dataset parts[] = {open("bccd/train"), open("bccd/validation"), open("bccd/test")};
+  EXPECT_EQ(parts[0].size(), 205);
+  EXPECT_EQ(parts[1].size(), 87);
+  EXPECT_EQ(parts[2].size(), 72);
+  std::int64_t cells[3] = {};
+  for (const Dataset& part : parts) {
+    EXPECT_EQ(part.column("image").shape, (std::vector<std::int64_t>{3, 480, 640}));
+    EXPECT_EQ(part.column("boxes").shape, (std::vector<std::int64_t>{30, 4}));
+    for (const Batch& batch : part.batch(8).epoch(0)) {
+      const auto counts = batch.at("count").to_vector<std::int64_t>();
+      for (std::size_t i = 0; i < counts.size(); ++i) {
+        for (std::int64_t k = 0; k < 30; ++k) {
+          const auto at = static_cast<std::int64_t>(i) * 30 + k;
+          const float* box = batch.at("boxes").data<float>() + at * 4;
+          EXPECT_TRUE(box[2] >= box[0] && box[3] >= box[1] && box[2] <= 640 && box[3] <= 480);
+          if (k < counts[i]) ++cells[batch.at("classes").data<std::int64_t>()[at]];
+          else EXPECT_EQ(box[3], 0);
+        }
+      }
+    }
+  }
+  EXPECT_THAT(cells, testing::ElementsAre(4155, 372, 361));
+}
+
 TEST_F(Known, SaysHowToGetWhatIsMissing) {
   const TestDirectory directory;
   const std::string error = error_of(

@@ -1,5 +1,6 @@
 #include "data/order.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -27,6 +28,15 @@ std::vector<std::int64_t> permutation(std::int64_t n, std::uint64_t seed, std::u
     std::swap(order[i - 1], order[static_cast<std::size_t>(product >> 64)]);
   }
   return order;
+}
+
+Parts hold_out(std::int64_t n, std::int64_t test_rows, std::uint64_t seed) {
+  const std::vector<std::int64_t> order = permutation(n, seed, 0);
+  const auto cut = order.end() - static_cast<std::ptrdiff_t>(test_rows);
+  Parts parts{{order.begin(), cut}, {cut, order.end()}};
+  std::sort(parts.train.begin(), parts.train.end());
+  std::sort(parts.test.begin(), parts.test.end());
+  return parts;
 }
 
 }  // namespace trireme::data

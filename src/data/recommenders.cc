@@ -1,5 +1,6 @@
-// Known tables of ids: Adult, MovieLens and Frappe.
+// Known tables of ids: Adult, MovieLens, Frappe and Criteo.
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "data/blob.h"
@@ -26,6 +27,20 @@ CsvTable read_adult(const std::string& path, const CsvOptions& options) {
     cell = cell == ">50K" ? "1" : "0";
   }
   return table;
+}
+
+// A table of the given rows of another.
+CsvTable pick_rows(const CsvTable& table, const std::vector<std::int64_t>& rows) {
+  CsvTable picked{table.name, table.header, {}, {}};
+  picked.columns.resize(table.columns.size());
+  for (const std::int64_t row : rows) {
+    const auto at = static_cast<std::size_t>(row);
+    picked.lines.push_back(table.lines[at]);
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      picked.columns[c].push_back(table.columns[c][at]);
+    }
+  }
+  return picked;
 }
 
 // Numbers the different values from 0, in their order.
@@ -69,12 +84,9 @@ Dataset movielens(std::string_view split, const LoadOptions& options) {
       read_blob(path).bytes, path,
       {.target = "rating", .features = {"userId", "movieId"}, .integers = {"userId", "movieId"}});
   const Batch batch = all.all();
-  // A fixed random tenth of the ratings for the test, each part in the order of the file.
   constexpr std::uint64_t kSeed = 90;
-  std::vector<std::int64_t> rows = permutation(all.size(), kSeed, 0);
-  const auto cut = rows.begin() + static_cast<std::ptrdiff_t>(all.size() - all.size() / 10);
-  rows = split == "train" ? std::vector(rows.begin(), cut) : std::vector(cut, rows.end());
-  std::sort(rows.begin(), rows.end());
+  const Parts parts = hold_out(all.size(), all.size() / 10, kSeed);
+  const std::vector<std::int64_t>& rows = parts.of(split);
 
   const auto count = static_cast<std::int64_t>(rows.size());
   const auto ids = [&](const std::string& from, const std::string& name) {
@@ -96,6 +108,28 @@ Dataset frappe(std::string_view split, const LoadOptions& options) {
   const std::string path = find_part(known_place("frappe"), split, options.directory)[0];
   constexpr std::int64_t kIds = 5382;
   return libsvm_from_text(read_blob(path).bytes, path, {.ids = kIds, .zero_one = true});
+}
+
+Dataset criteo(std::string_view split, const LoadOptions& options) {
+  const std::string path = find_part(known_place("criteo"), split, options.directory)[0];
+  CsvOptions format{.target = "Label", .missing = Missing::constant};
+  for (int i = 1; i <= 13; ++i) format.features.push_back("I" + std::to_string(i));
+  for (int i = 1; i <= 26; ++i) format.categories.push_back("C" + std::to_string(i));
+  const CsvTable table = read_table(read_blob(path).bytes, path, format);
+  const auto rows = static_cast<std::int64_t>(table.rows());
+  constexpr std::uint64_t kSeed = 80;
+  const Parts parts = hold_out(rows, rows / 5, kSeed);
+  const Dataset numbers =
+      table_dataset(pick_rows(table, parts.of(split)), pick_rows(table, parts.train), format);
+  return numbers.map([](Batch batch) {
+    Tensor& features = batch.at("features");
+    Tensor logs = Tensor::uninitialized(f32, features.shape());
+    for (std::int64_t i = 0; i < features.elements(); ++i) {
+      logs.data<float>()[i] = std::log1p(std::max(features.data<float>()[i], 0.0f));
+    }
+    features = std::move(logs);
+    return batch;
+  });
 }
 
 }  // namespace trireme::data

@@ -2,9 +2,12 @@
 """Writes small inputs for the fuzz targets to start from, to corpus/NAME/seedN beside this script."""
 
 import gzip
+import io
 import json
 import pathlib
 import struct
+import tarfile
+import zipfile
 import zlib
 
 
@@ -62,6 +65,30 @@ def csv():  # the first byte chooses options, see csv.cc
     yield b"\x31a,word,y\n1,cook,low\n?,?,high\n"
 
 
+def annotations():  # the first byte chooses the form, see annotations.cc
+    yield (b"\x00<annotation><size><width>10</width><height>8</height></size><object><name>cat</name>"
+           b"<bndbox><xmin>1</xmin><ymin>2</ymin><xmax>9</xmax><ymax>7.5</ymax></bndbox></object></annotation>")
+    yield b"\x01I PRP - - (ARG0*)\ngo VB go go.01 (V*)\nto TO - - (ARG1*\nbed NN - - *)\n\nNo DT - -\n"
+    yield b"\x02categories:\n- small\nconversations:\n- - Hi\n  - 'Hello'\n- [a, &b \"c\", *b]\n"
+    yield b'\x03{"val": [["hi", "greet"], ["by", "leave"]]}'
+
+
+def archive():
+    for form in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w", format=form) as tar:
+            for name, content in (("a/b.txt", b"text"), ("x" * 120, b"")):
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                tar.addfile(member, io.BytesIO(content))
+        yield buffer.getvalue().rstrip(b"\0") + bytes(1024)
+    for packing in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", packing) as file:
+            file.writestr(zipfile.ZipInfo("a/b.txt"), b"text text text text")
+        yield buffer.getvalue()
+
+
 def png_chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
@@ -109,7 +136,7 @@ def safetensors():
 
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for target in (checkpoint, compiled_plan, csv, idx, image, image_pack, libsvm, safetensors):
+    for target in (annotations, archive, checkpoint, compiled_plan, csv, idx, image, image_pack, libsvm, safetensors):
         folder = corpus / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for number, seed in enumerate(target()):

@@ -62,6 +62,29 @@ TEST_F(DataMisuse, CorruptPackOfPictures) {
   EXPECT_THAT(outcome.output, HasSubstr("record 0 at byte 0: neither a PNG nor a JPEG"));
 }
 
+TEST_F(DataMisuse, DamagedTextAndArchives) {
+  const std::string here = "env TRIREME_DATA=. " + kTrireme;
+  const auto fails_here = [&](const std::string& command, int code, const std::string& what) {
+    const Outcome outcome = run_here(here + " data " + command);
+    EXPECT_EQ(outcome.code, code) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(what));
+  };
+  fails("data verify tatoeba/train", 4, "put fra-eng.zip");
+  fails("data verify tatoeba", 2, "say which part");
+  fails("data verify tatoeba/half", 2, "there are train and test");
+  write(path("fra-eng.zip"), "PK\x03\x04 and no more");
+  fails_here("verify tatoeba/train", 3, "fra-eng.zip: no archive, or a damaged one");
+  write(path("bccd_voc.tar"), std::string(700, 'x'));
+  fails_here("verify bccd/train", 3, "bccd_voc.tar: no archive, or a damaged one");
+  write(path("banking77.test.csv"), "text,category\n\"what?,lost\n");
+  fails_here("verify banking77/test", 3, "banking77.test.csv:2:");
+  write(path("tinyshakespeare.txt"), "First \xe9 Citizen");
+  fails_here("verify tiny_shakespeare/train", 3, "byte 7 of the line is not UTF-8");
+  write(path("clinc150.json"), "{\"train\": 1}");
+  fails_here("verify clinc150/train", 3, "no list \"train\" of examples");
+  fails_here("convert tiny_shakespeare/train t.trec", 2, "is text, which has to become numbers");
+}
+
 TEST_F(DataMisuse, PicturesOfMixedSizes) {
   run_here("mkdir -p pictures/cat pictures/dog");
   fails("data verify pictures", 3, "pictures: no pictures");

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trireme/export.h"
+#include "trireme/known_data.h"
+
+namespace trireme::data {
+
+// Text as people wrote it, before it becomes numbers: for each field one string per example.
+struct TRIREME_API Corpus {
+  std::string name;                              // for messages
+  std::vector<std::string> fields;               // such as "text" and "label"
+  std::vector<std::vector<std::string>> values;  // values[field][example], UTF-8
+
+  std::int64_t size() const;
+  // All values of a field. Errors: usage, with the nearest name.
+  const std::vector<std::string>& field(std::string_view name) const;
+};
+
+// The known corpora; they are looked for where known_data.h says. Where the authors give no test part,
+// a fixed random share of the examples is held out for it. Errors: as there; data, naming file and
+// place, also for bytes that are not UTF-8.
+
+// Reviews of films, "text" and "label", which is "neg" or "pos": whole reviews, and sentences. A fifth
+// of each class is held out.
+TRIREME_API Corpus movie_reviews(std::string_view split, const LoadOptions& options = {});
+TRIREME_API Corpus sentence_polarity(std::string_view split, const LoadOptions& options = {});
+// Running text, in one example whose "text" is all of it: WikiText-2, parts "validation" and "test"
+// (the training part is not among the files), and Shakespeare, of which the last tenth is the test.
+TRIREME_API Corpus wikitext2(std::string_view split, const LoadOptions& options = {});
+TRIREME_API Corpus tiny_shakespeare(std::string_view split, const LoadOptions& options = {});
+// Sentences in English and French, "source" and "target". Held out are 2,000 pairs or a few more; an English
+// sentence is in one part only, with all its translations.
+TRIREME_API Corpus tatoeba(std::string_view split, const LoadOptions& options = {});
+// Who did what to whom: an example for each predicate of a sentence of the English Web Treebank.
+// "words", "tags" (parts of speech) and "roles" have one entry for each word, with a space between;
+// roles are in the form B-ARG0, I-ARG0 or O. "position" counts the words before the predicate and
+// "sense" is its roleset, "get.01". A tenth of the sentences is held out.
+TRIREME_API Corpus propbank(std::string_view split, const LoadOptions& options = {});
+// What customers ask, "text" and "label", the intent. CLINC150 has parts "train", "validation" and
+// "test", without its examples that are out of scope: those are in "train_oos", "validation_oos" and
+// "test_oos".
+TRIREME_API Corpus banking77(std::string_view split, const LoadOptions& options = {});
+TRIREME_API Corpus clinc150(std::string_view split, const LoadOptions& options = {});
+// Small talk and support, "question", "answer" and "category". The parts are its languages: "english".
+// A conversation of more than two turns gives each of its later turns as an answer to the first.
+TRIREME_API Corpus chatterbot(std::string_view language, const LoadOptions& options = {});
+
+// A known corpus by its text name, "banking77/test". Errors: usage, with the nearest name.
+TRIREME_API Corpus open_text(std::string_view name, const LoadOptions& options = {});
+TRIREME_API std::vector<std::string> known_corpora();
+
+}  // namespace trireme::data

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/find.h"
+#include "trireme/text_data.h"
+
+namespace trireme::data {
+
+// A corpus of these fields, without examples.
+Corpus empty_corpus(const std::string& name, std::vector<std::string> fields);
+
+// Adds an example. Precondition: one value for each field.
+void add_example(Corpus& corpus, std::vector<std::string> values);
+
+// The content of a file, unpacked and known to be UTF-8. Errors: not_found, io, data.
+std::string read_text(const std::string& path);
+
+// The examples of these rows.
+Corpus pick(const Corpus& all, const std::vector<std::int64_t>& rows);
+
+}  // namespace trireme::data

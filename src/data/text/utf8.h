@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace trireme::data {
+
+// Where the first byte lies that does not belong to UTF-8 as RFC 3629 has it (no surrogates, nothing
+// longer than need be); npos if there is none.
+std::size_t find_invalid_utf8(std::string_view text);
+
+// Errors: data, naming the line and its byte.
+void check_utf8(std::string_view text, const std::string& name);
+
+}  // namespace trireme::data
