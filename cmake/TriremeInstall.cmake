@@ -48,9 +48,10 @@ set(TRIREME_PC_REQUIRES_PRIVATE "")
 set(TRIREME_PC_LIBS_PRIVATE "")
 if(NOT BUILD_SHARED_LIBS)
   get_filename_component(openblas_dir ${OPENBLAS_LIBRARY} DIRECTORY)
-  set(TRIREME_PC_REQUIRES_PRIVATE "libpng zlib libturbojpeg libzstd libarchive pugixml yaml-cpp tomlplusplus")
+  set(TRIREME_PC_REQUIRES_PRIVATE "libpng zlib libturbojpeg libzstd pugixml yaml-cpp tomlplusplus")
+  # By its name: libarchive's own file asks for the development files of all that it could be made with.
   set(TRIREME_PC_LIBS_PRIVATE
-    "-ldnnl -lgomp -L${openblas_dir} -lopenblas -L${LLVM_LIBRARY_DIRS} -lLLVM-19 -pthread -lstdc++")
+    "-larchive -ldnnl -lgomp -L${openblas_dir} -lopenblas -L${LLVM_LIBRARY_DIRS} -lLLVM-19 -pthread -lstdc++")
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/trireme.pc.in ${PROJECT_BINARY_DIR}/trireme.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/trireme.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
