@@ -1,12 +1,7 @@
 // Whole trainings by the command line and the examples, on small parts of the data sets. A test
 // whose data set is not on this machine is skipped.
 
-#include <gmock/gmock.h>
-
-#include <cstdlib>
-
-#include "../command.h"
-#include "data/needs_data_test.h"
+#include "end_to_end.h"
 #include "trireme/data.h"
 #include "trireme/image.h"
 
@@ -15,48 +10,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::string kTrireme = TRIREME_CLI;
-const std::string kJobs = TRIREME_JOBS;
-
-// Commands run elsewhere: what ../shared/data means must not change.
-void find_data_from_here() {
-  if (std::getenv("TRIREME_DATA") != nullptr) return;
-  const std::string shared = std::string(TRIREME_JOBS) + "/../../../shared/data";
-  if (std::filesystem::exists(shared)) ::setenv("TRIREME_DATA", shared.c_str(), 1);
-}
-
-double number_behind(const std::string& text, const std::string& label) {
-  const std::size_t at = text.find(label);
-  if (at == std::string::npos) {
-    ADD_FAILURE() << "no \"" << label << "\" in:\n" << text;
-    return -1;
-  }
-  return std::strtod(text.c_str() + at + label.size(), nullptr);
-}
-
 // Of a start's "first step after 0.171 s: 0 kernels compiled, 22 cached".
 double kernels_compiled(const std::string& text) {
   const std::size_t at = text.find("first step after ");
   return number_behind(at == std::string::npos ? text : text.substr(at), " s: ");
 }
-
-class EndToEnd : public InFolder {
- protected:
-  EndToEnd() { find_data_from_here(); }
-
-  std::string succeeds(const std::string& command) {
-    const Outcome outcome = run_here(command);
-    EXPECT_EQ(outcome.code, 0) << command << "\n" << outcome.output;
-    return outcome.output;
-  }
-  // Trains an example job on few examples.
-  std::string train(const std::string& job, const std::string& options) {
-    return succeeds(kTrireme + " train " + kJobs + "/" + job + ".toml -o model " + options);
-  }
-  std::string weights(const std::string& folder = "model") {
-    return read(path(folder + "/weights.safetensors"));
-  }
-};
 
 const std::string kSmall = "--set data.limit=1280 --set data.test_limit=500 --set train.epochs=1 ";
 
@@ -179,62 +137,6 @@ TEST_F(EndToEnd, AnAverageIsWhatIsTestedAndSaved) {
   EXPECT_LT(mse, 0.002);
   const std::string eval = succeeds(kTrireme + " eval line --data line.csv");
   EXPECT_NEAR(number_behind(eval, "mse: "), mse, 1e-6);
-}
-
-TEST_F(EndToEnd, ManyColumnsOfIdsAndNumbers) {
-  NEEDS_DATA("adult/train");
-  const std::string output = train("../adult_wide_and_deep", "--set train.epochs=3");
-  EXPECT_GT(number_behind(output, "test accuracy: "), 0.85);
-  // The metrics that the job names, of the logits behind the model's probabilities.
-  const std::string eval = succeeds(kTrireme + " eval model --data adult/test");
-  for (const std::string metric : {"accuracy: ", "auc: "}) {
-    EXPECT_NEAR(number_behind(eval, metric), number_behind(output, "test " + metric), 1e-6);
-  }
-  EXPECT_THAT(succeeds(kTrireme + " predict model --data adult/test --rows 0:2"),
-              HasSubstr("prediction"));
-}
-
-TEST_F(EndToEnd, ManyIdsOfOneTable) {
-  NEEDS_DATA("frappe/train");
-  write(path("apps.toml"),
-        "[data]\ntrain = \"frappe/train\"\ntest = \"frappe/test\"\ninput = \"ids\"\n"
-        "limit = 20000\n[model]\nname = \"deepfm\"\n"
-        "[train]\nloss = \"binary_cross_entropy\"\nepochs = 2\n");
-  const std::string output = succeeds(kTrireme + " train apps.toml");
-  EXPECT_GT(number_behind(output, "test accuracy: "), 0.8);  // a third are positive
-}
-
-TEST_F(EndToEnd, ATransformerOfWords) {
-  const data::KnownPlace sentences{
-      .name = "sentence_polarity",
-      .folders = {"sentiment"},
-      .system_folder = "",
-      .advice = "get the corpus sentence_polarity of NLTK (nltk.org/nltk_data)",
-      .parts = {{.split = "all", .files = {{"sentence_polarity.zip"}}}}};
-  NEEDS_DATA(sentences, "all");
-  const std::string zip = data::find_part(sentences, "all", "").at(0);
-  succeeds("python3 " + kJobs + "/../sentences.py words '" + zip + "'");
-  const std::string output = succeeds(kTrireme + " train words/sentences.toml -o model");
-  EXPECT_GT(number_behind(output, "test accuracy: "), 0.74);
-  EXPECT_GT(number_behind(output, "test auc: "), 0.82);
-}
-
-TEST_F(EndToEnd, ARecommender) {
-  NEEDS_DATA("movielens/train");
-  const std::string output = train("../movielens_two_tower", "");
-  EXPECT_LT(number_behind(output, "test mse: "), 0.9 * 0.9);
-  const std::string eval = succeeds(kTrireme + " eval model --data movielens/test");
-  EXPECT_NEAR(number_behind(eval, "\nrmse: "), number_behind(output, "test rmse: "), 1e-5);
-}
-
-TEST_F(EndToEnd, ModelsOfTheBankNormaliseTheirPictures) {
-  NEEDS_DATA("cifar10/train");
-  const std::string output = train("../cifar10_resnet20",
-                                   "--set data.limit=256 --set data.test_limit=100 "
-                                   "--set train.epochs=1 --set model.width=0.25");
-  const std::string eval = succeeds(kTrireme + " eval model --data cifar10/test --limit 100");
-  EXPECT_NEAR(number_behind(eval, "accuracy: "), number_behind(output, "test accuracy: "), 1e-9);
-  EXPECT_THAT(read(path("model/program.txt")), HasSubstr("normalise_0"));
 }
 
 #ifdef TRIREME_WITH_EXAMPLES
