@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Side by side with the peers: training of ResNet-20, Transformer and DeepFM, an elementwise chain and
 # Adam alone, prediction of ResNet-18 and an MLP, memory, compile time and start. Prints every ratio
-# with its goal; met if the lowest share of a goal is 1 or more. Takes about an hour and a half.
+# with its goal; met if the lowest share of a goal is 1 or more. Takes about three quarters of an hour.
 source "$(dirname "$0")/common.sh"
 tools/install-deps.sh
 status=0

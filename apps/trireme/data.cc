@@ -2,7 +2,6 @@
 
 #include "trireme/data.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -87,11 +86,6 @@ void verify_corpus(const std::string& name) {
               static_cast<long long>(corpus.size()), text.c_str());
 }
 
-bool is_corpus(const std::string& name) {
-  const std::vector<std::string> corpora = tr::data::known_corpora();
-  return std::find(corpora.begin(), corpora.end(), name.substr(0, name.find('/'))) != corpora.end();
-}
-
 void check_values(const tr::data::Column& column, const tr::Tensor& tensor, std::int64_t first) {
   const auto fail = [&](std::int64_t element, const std::string& what) {
     const std::int64_t width = tensor.elements() / tensor.dim(0);
@@ -112,7 +106,7 @@ void check_values(const tr::data::Column& column, const tr::Tensor& tensor, std:
 
 // Reads all of a data set and tells what it has.
 void verify(const std::string& specification) {
-  if (is_corpus(specification)) return verify_corpus(specification);
+  if (tr::data::is_corpus(specification)) return verify_corpus(specification);
   const tr::data::Dataset dataset = tr::open_data(specification);
   std::vector<tr::data::Column> columns = dataset.columns();
   std::string text;

@@ -56,7 +56,7 @@ TRIREME_API Dataset bccd(std::string_view split, const LoadOptions& options = {}
 TRIREME_API Dataset open(std::string_view name, const LoadOptions& options = {});
 TRIREME_API std::vector<std::string> known_datasets();
 
-// One part of a known data set: "mnist/train", and where its files are.
+// One part of a known data set or corpus (text_data.h): "mnist/train", and where its files are.
 struct KnownData {
   std::string name;
   std::vector<std::string> files;  // empty if one is missing

@@ -53,5 +53,7 @@ TRIREME_API Corpus chatterbot(std::string_view language, const LoadOptions& opti
 // A known corpus by its text name, "banking77/test". Errors: usage, with the nearest name.
 TRIREME_API Corpus open_text(std::string_view name, const LoadOptions& options = {});
 TRIREME_API std::vector<std::string> known_corpora();
+// Whether "banking77" or "banking77/test" names a corpus.
+TRIREME_API bool is_corpus(std::string_view name);
 
 }  // namespace trireme::data

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/float_text.h"
+#include "data/lines.h"
 
 namespace trireme::data {
 namespace {
@@ -53,13 +54,10 @@ class CsvReader {
     if (!text_.empty() && text_[0] == '"') return quoted_cell();
     const char ends[] = {separator_, '\n', '\0'};
     const std::size_t end = std::min(text_.find_first_of(ends), text_.size());
-    std::string_view cell = text_.substr(0, end);
+    const std::string_view cell = text_.substr(0, end);
     text_.remove_prefix(end);
     end_cell();
-    const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-    while (!cell.empty() && is_blank(cell.front())) cell.remove_prefix(1);
-    while (!cell.empty() && is_blank(cell.back())) cell.remove_suffix(1);
-    return std::string(cell);
+    return std::string(trimmed(cell));
   }
 
   std::string quoted_cell() {

@@ -11,7 +11,6 @@
 #include "data/pixels.h"
 #include "data/voc.h"
 #include "trireme/data.h"
-#include "trireme/image.h"
 
 namespace trireme::data {
 namespace {
@@ -63,7 +62,8 @@ class DetectionSource : public Source {
     for (std::int64_t i = 0; i < count; ++i) {
       const Example& example =
           examples_[static_cast<std::size_t>(rows[static_cast<std::size_t>(i)])];
-      decode(example, image.data<float>() + i * 3 * pixels);
+      decode_planes(example.jpeg, example.name, shape[1], shape[2],
+                    image.data<float>() + i * 3 * pixels);
       write_objects(example.annotation.objects, boxes.data<float>() + i * most_ * 4,
                     classes.data<std::int64_t>() + i * most_);
       counts.data<std::int64_t>()[i] = static_cast<std::int64_t>(example.annotation.objects.size());
@@ -83,18 +83,6 @@ class DetectionSource : public Source {
       }
       *classes++ = std::find(kCells.begin(), kCells.end(), object.name) - kCells.begin();
     }
-  }
-
-  void decode(const Example& example, float* planes) const {
-    const std::vector<std::int64_t>& shape = columns_[0].shape;
-    const Tensor picture = image::decode(example.jpeg, example.name, {.channels = 3});
-    if (picture.dim(0) != shape[1] || picture.dim(1) != shape[2]) {
-      fail_data(example.name + ": the picture has " + std::to_string(picture.dim(1)) + " x " +
-                std::to_string(picture.dim(0)) + " pixels, its annotation says " +
-                std::to_string(shape[2]) + " x " + std::to_string(shape[1]));
-    }
-    bytes_to_planes(picture.data<std::uint8_t>(), 3, static_cast<std::size_t>(shape[1] * shape[2]),
-                    planes);
   }
 
   std::vector<Example> examples_;
@@ -149,10 +137,8 @@ Dataset bccd(std::string_view split, const LoadOptions& options) {
   for (const auto& [name, picture] : annotations) most = std::max(most, picture.objects.size());
   const std::string list = split == "validation" ? "val" : std::string(split);
   std::vector<DetectionSource::Example> examples;
-  for (const std::string_view line :
-       lines_of(file_of(files, "BCCD/ImageSets/Main/" + list + ".txt", path))) {
-    const std::string stem(line.substr(0, line.find(' ')));
-    if (stem.empty()) continue;
+  std::string_view stems = file_of(files, "BCCD/ImageSets/Main/" + list + ".txt", path);
+  for (std::string stem; !(stem = next_word(stems)).empty();) {
     const std::string annotation = "BCCD/Annotations/" + stem + ".xml";
     const std::string picture = "BCCD/JPEGImages/" + stem + ".jpg";
     file_of(files, annotation, path);

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "data/find.h"
 #include "data/pixels.h"
-#include "trireme/image.h"
 
 namespace trireme::data {
 namespace {
@@ -17,7 +16,7 @@ std::uint32_t little_endian(const char* bytes) {
 }
 
 std::string at_record(const std::string& name, std::size_t record, std::size_t byte) {
-  return name + ": record " + std::to_string(record) + " at byte " + std::to_string(byte) + ": ";
+  return name + ": record " + std::to_string(record) + " at byte " + std::to_string(byte);
 }
 
 class ImagePackSource : public Source {
@@ -38,29 +37,16 @@ class ImagePackSource : public Source {
     const auto pixels = static_cast<std::size_t>(side_ * side_);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto row = static_cast<std::size_t>(rows[i]);
-      const Tensor decoded = decode(row);
-      bytes_to_planes(decoded.data<std::uint8_t>(), 3, pixels,
-                      image.data<float>() + i * 3 * pixels);
-      label.data<std::int64_t>()[i] = pack_.records[row].label;
+      const ImagePack::Record& record = pack_.records[row];
+      decode_planes(pack_.blob.bytes.substr(record.offset, record.size),
+                    at_record(pack_.name, row, record.offset - kRecordHeader), side_, side_,
+                    image.data<float>() + i * 3 * pixels);
+      label.data<std::int64_t>()[i] = record.label;
     }
     return {{"image", std::move(image)}, {"label", std::move(label)}};
   }
 
  private:
-  Tensor decode(std::size_t row) const {
-    const ImagePack::Record& record = pack_.records[row];
-    const std::string where = at_record(pack_.name, row, record.offset - kRecordHeader);
-    const std::string name = where.substr(0, where.size() - 2);
-    Tensor image = image::decode(pack_.blob.bytes.substr(record.offset, record.size), name,
-                                 {.channels = 3, .max_pixels = 1 << 20});
-    if (image.dim(0) != side_ || image.dim(1) != side_) {
-      fail_data(where + "the picture has " + std::to_string(image.dim(1)) + " x " +
-                std::to_string(image.dim(0)) + " pixels, all must have " + std::to_string(side_) +
-                " x " + std::to_string(side_));
-    }
-    return image;
-  }
-
   ImagePack pack_;
   std::int64_t side_;
   std::vector<std::string> class_names_;
@@ -75,17 +61,17 @@ ImagePack parse_image_pack(Blob blob, const std::string& name, std::int64_t clas
   for (std::size_t at = 0; at < bytes.size();) {
     const std::string where = at_record(name, pack.records.size(), at);
     if (bytes.size() - at < kRecordHeader) {
-      fail_data(where + "cut short: " + std::to_string(bytes.size() - at) +
+      fail_data(where + ": cut short: " + std::to_string(bytes.size() - at) +
                 " bytes are left, a record starts with " + std::to_string(kRecordHeader));
     }
     const ImagePack::Record record{at + kRecordHeader, little_endian(bytes.data() + at + 1),
                                    static_cast<std::uint8_t>(bytes[at])};
     if (record.label >= classes) {
-      fail_data(where + "label " + std::to_string(record.label) + ", labels are 0 to " +
+      fail_data(where + ": label " + std::to_string(record.label) + ", labels are 0 to " +
                 std::to_string(classes - 1));
     }
     if (record.size > bytes.size() - record.offset) {
-      fail_data(where + "cut short: the picture takes " + std::to_string(record.size) +
+      fail_data(where + ": cut short: the picture takes " + std::to_string(record.size) +
                 " bytes, but " + std::to_string(bytes.size() - record.offset) + " are left");
     }
     pack.records.push_back(record);

@@ -1,3 +1,7 @@
+#include "data/known.h"
+
+#include <algorithm>
+
 #include "base/error.h"
 #include "data/find.h"
 #include "trireme/data.h"
@@ -6,29 +10,20 @@
 namespace trireme::data {
 namespace {
 
-struct Known {
-  const char* name;
-  Dataset (*load)(std::string_view split, const LoadOptions& options);
-};
-
-constexpr Known kKnown[] = {{"fashion_mnist", fashion_mnist},
-                            {"mnist", mnist},
-                            {"cifar10", cifar10},
-                            {"california_housing", california_housing},
-                            {"boston_housing", boston_housing},
-                            {"adult", adult},
-                            {"movielens", movielens},
-                            {"frappe", frappe},
-                            {"criteo", criteo},
-                            {"bccd", bccd}};
+constexpr Known<Dataset> kKnown[] = {{"fashion_mnist", fashion_mnist},
+                                     {"mnist", mnist},
+                                     {"cifar10", cifar10},
+                                     {"california_housing", california_housing},
+                                     {"boston_housing", boston_housing},
+                                     {"adult", adult},
+                                     {"movielens", movielens},
+                                     {"frappe", frappe},
+                                     {"criteo", criteo},
+                                     {"bccd", bccd}};
 
 }  // namespace
 
-std::vector<std::string> known_datasets() {
-  std::vector<std::string> names;
-  for (const Known& known : kKnown) names.push_back(known.name);
-  return names;
-}
+std::vector<std::string> known_datasets() { return names_of<Dataset>(kKnown); }
 
 std::vector<KnownData> known_data(const LoadOptions& options) {
   std::vector<KnownData> result;
@@ -46,27 +41,31 @@ std::vector<KnownData> known_data(const LoadOptions& options) {
   return result;
 }
 
-Dataset open(std::string_view name, const LoadOptions& options) {
-  const std::size_t slash = name.find('/');
-  const std::string dataset(name.substr(0, slash));
-  for (const Known& known : kKnown) {
-    if (dataset != known.name) continue;
-    if (slash == std::string_view::npos) {
-      fail_usage("data set \"" + dataset + "\": say which part: " + dataset + "/train or " +
-                 dataset + "/test");
-    }
-    return known.load(name.substr(slash + 1), options);
+NameAndPart checked_name(std::string_view text, const char* what,
+                         const std::vector<std::string>& names) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::string name(text.substr(0, slash));
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    std::string message =
+        std::string("unknown ") + what + " \"" + std::string(text) + "\"; there are";
+    for (const std::string& known : names) message += " " + known;
+    const std::string near = nearest(name, names);
+    fail_usage(message + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
   }
-  for (const std::string& corpus : known_corpora()) {
-    if (dataset != corpus) continue;
+  if (slash == text.size()) {
+    std::string message = std::string(what) + " \"" + name + "\": say which part:";
+    for (const KnownPart& part : known_place(name).parts) message += " " + name + "/" + part.split;
+    fail_usage(message);
+  }
+  return {name, std::string(text.substr(slash + 1))};
+}
+
+Dataset open(std::string_view name, const LoadOptions& options) {
+  if (is_corpus(name)) {
     fail_usage("\"" + std::string(name) + "\" is text, which has to become numbers first: " +
                "trireme/text_data.h reads it, open_text()");
   }
-  std::string message = "unknown data set \"" + std::string(name) + "\"; there are";
-  for (const std::string& known : known_datasets()) message += " " + known;
-  const std::string near = nearest(dataset, known_datasets());
-  if (!near.empty()) message += "; did you mean \"" + near + "\"?";
-  fail_usage(message);
+  return load_known<Dataset>(kKnown, name, "data set", options);
 }
 
 }  // namespace trireme::data

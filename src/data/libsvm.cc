@@ -7,6 +7,7 @@
 #include "base/float_text.h"
 #include "data/blob.h"
 #include "data/columns.h"
+#include "data/lines.h"
 
 namespace trireme::data {
 namespace {
@@ -17,10 +18,9 @@ class LibsvmReader {
       : name_(name), options_(options) {}
 
   void read(std::string_view text) {
-    for (line_ = 1; !text.empty(); ++line_) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
-      read_row(text.substr(0, end));
-      text.remove_prefix(std::min(end + 1, text.size()));
+    for (const std::string_view row : lines_of(text)) {
+      ++line_;
+      read_row(row);
     }
     if (targets_.empty()) fail_data(name_ + ": the file has no rows");
     if (width_ == 0) fail_data(name_ + ": the rows have no id:value pairs");
@@ -39,14 +39,6 @@ class LibsvmReader {
  private:
   [[noreturn]] void fail_here(const std::string& what) const {
     fail_data(name_ + ":" + std::to_string(line_) + ": " + what);
-  }
-
-  static std::string_view next_word(std::string_view& text) {
-    constexpr const char* kBlanks = " \t\r";
-    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-    const std::string_view word = text.substr(0, text.find_first_of(kBlanks));
-    text.remove_prefix(word.size());
-    return word;
   }
 
   float number(std::string_view word) const {
@@ -92,7 +84,7 @@ class LibsvmReader {
 
   const std::string& name_;
   const LibsvmOptions& options_;
-  int line_ = 1;
+  int line_ = 0;
   std::size_t width_ = 0;
   std::vector<std::int64_t> ids_;
   std::vector<float> values_;

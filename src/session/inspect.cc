@@ -13,6 +13,7 @@
 #include "ir/program.h"
 #include "session/progress.h"
 #include "trireme/data.h"
+#include "trireme/text_data.h"
 
 namespace trireme {
 namespace {
@@ -138,6 +139,7 @@ std::string system_information() {
   add("libraries", TRIREME_LIBRARY_VERSIONS);
   add("cache", cache_directory().empty() ? "none" : cache_directory());
   add("data sets", fmt::format("{}", fmt::join(data::known_datasets(), ", ")));
+  add("corpora", fmt::format("{}", fmt::join(data::known_corpora(), ", ")));
   return text;
 }
 

@@ -4,25 +4,21 @@
 
 #include "base/error.h"
 #include "data/blob.h"
+#include "data/known.h"
 #include "data/text/utf8.h"
 
 namespace trireme::data {
 namespace {
 
-struct Known {
-  const char* name;
-  Corpus (*load)(std::string_view split, const LoadOptions& options);
-};
-
-constexpr Known kKnown[] = {{"movie_reviews", movie_reviews},
-                            {"sentence_polarity", sentence_polarity},
-                            {"wikitext2", wikitext2},
-                            {"tiny_shakespeare", tiny_shakespeare},
-                            {"tatoeba", tatoeba},
-                            {"propbank", propbank},
-                            {"banking77", banking77},
-                            {"clinc150", clinc150},
-                            {"chatterbot", chatterbot}};
+constexpr Known<Corpus> kKnown[] = {{"movie_reviews", movie_reviews},
+                                    {"sentence_polarity", sentence_polarity},
+                                    {"wikitext2", wikitext2},
+                                    {"tiny_shakespeare", tiny_shakespeare},
+                                    {"tatoeba", tatoeba},
+                                    {"propbank", propbank},
+                                    {"banking77", banking77},
+                                    {"clinc150", clinc150},
+                                    {"chatterbot", chatterbot}};
 
 }  // namespace
 
@@ -39,27 +35,16 @@ const std::vector<std::string>& Corpus::field(std::string_view wanted) const {
   fail_usage(message + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
 }
 
-std::vector<std::string> known_corpora() {
-  std::vector<std::string> names;
-  for (const Known& known : kKnown) names.push_back(known.name);
-  return names;
+std::vector<std::string> known_corpora() { return names_of<Corpus>(kKnown); }
+
+bool is_corpus(std::string_view name) {
+  return std::any_of(std::begin(kKnown), std::end(kKnown), [&](const Known<Corpus>& known) {
+    return name.substr(0, name.find('/')) == known.name;
+  });
 }
 
 Corpus open_text(std::string_view name, const LoadOptions& options) {
-  const std::size_t slash = std::min(name.find('/'), name.size());
-  const std::string corpus(name.substr(0, slash));
-  for (const Known& known : kKnown) {
-    if (corpus != known.name) continue;
-    if (slash == name.size()) {
-      const std::string part = known_place(corpus).parts.front().split;
-      fail_usage("corpus \"" + corpus + "\": say which part, such as " + corpus + "/" + part);
-    }
-    return known.load(name.substr(slash + 1), options);
-  }
-  std::string message = "unknown corpus \"" + std::string(name) + "\"; there are";
-  for (const std::string& known : known_corpora()) message += " " + known;
-  const std::string near = nearest(corpus, known_corpora());
-  fail_usage(message + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+  return load_known<Corpus>(kKnown, name, "corpus", options);
 }
 
 Corpus empty_corpus(const std::string& name, std::vector<std::string> fields) {

@@ -13,14 +13,9 @@ namespace {
 constexpr std::size_t kFixedColumns = 4;  // word, part of speech, lemma, sense
 
 std::vector<std::string_view> cells_of(std::string_view line) {
-  constexpr const char* kBlanks = " \t";
   std::vector<std::string_view> cells;
-  while (true) {
-    line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
-    if (line.empty()) return cells;
-    cells.push_back(line.substr(0, line.find_first_of(kBlanks)));
-    line.remove_prefix(cells.back().size());
-  }
+  for (auto cell = next_word(line); !cell.empty(); cell = next_word(line)) cells.push_back(cell);
+  return cells;
 }
 
 // Brackets of one predicate, word by word, to labels that say where a role begins and goes on.

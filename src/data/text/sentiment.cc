@@ -12,17 +12,10 @@
 namespace trireme::data {
 namespace {
 
-// The blanks at the ends do not count.
-std::string trimmed(std::string_view text) {
-  constexpr const char* kBlanks = " \t\r\n";
-  const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
-  return std::string(text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin));
-}
-
-std::vector<ArchivedFile> texts_in(const std::string& path, const std::string& part_of_name) {
-  std::vector<ArchivedFile> files = read_archive(
-      read_blob(path).bytes, path,
-      [&](const std::string& name) { return name.find(part_of_name) != std::string::npos; });
+// The texts of the archive, in the order of their names.
+std::vector<ArchivedFile> texts_in(const std::string& path) {
+  std::vector<ArchivedFile> files =
+      read_archive(read_blob(path).bytes, path, [](const std::string&) { return true; });
   std::sort(files.begin(), files.end(),
             [](const ArchivedFile& a, const ArchivedFile& b) { return a.name < b.name; });
   for (const ArchivedFile& file : files) check_utf8(file.bytes, path + ": " + file.name);
@@ -44,11 +37,13 @@ void add_class(Corpus& corpus, const std::vector<std::string>& texts, const std:
 
 Corpus movie_reviews(std::string_view split, const LoadOptions& options) {
   const std::string path = find_part(known_place("movie_reviews"), split, options.directory)[0];
+  const std::vector<ArchivedFile> files = texts_in(path);
   Corpus corpus = empty_corpus(path, {"text", "label"});
   for (const std::string label : {"neg", "pos"}) {
     std::vector<std::string> texts;
-    for (const ArchivedFile& file : texts_in(path, "/" + label + "/")) {
-      texts.push_back(trimmed(file.bytes));
+    for (const ArchivedFile& file : files) {
+      const bool of_class = file.name.find("/" + label + "/") != std::string::npos;
+      if (of_class) texts.emplace_back(trimmed(file.bytes));
     }
     add_class(corpus, texts, label, split);
   }
@@ -57,12 +52,14 @@ Corpus movie_reviews(std::string_view split, const LoadOptions& options) {
 
 Corpus sentence_polarity(std::string_view split, const LoadOptions& options) {
   const std::string path = find_part(known_place("sentence_polarity"), split, options.directory)[0];
+  const std::vector<ArchivedFile> files = texts_in(path);
   Corpus corpus = empty_corpus(path, {"text", "label"});
   for (const std::string label : {"neg", "pos"}) {
     std::vector<std::string> texts;
-    for (const ArchivedFile& file : texts_in(path, "rt-polarity." + label)) {
+    for (const ArchivedFile& file : files) {
+      if (!file.name.ends_with("rt-polarity." + label)) continue;
       for (const std::string_view line : lines_of(file.bytes)) {
-        if (std::string text = trimmed(line); !text.empty()) texts.push_back(std::move(text));
+        if (const std::string_view text = trimmed(line); !text.empty()) texts.emplace_back(text);
       }
     }
     add_class(corpus, texts, label, split);
