@@ -175,13 +175,19 @@ TEST_F(RunFolders, ASecondSignalEndsAtOnce) {
 }
 
 TEST_F(RunFolders, KilledAtRandomMomentsEndsInTheSameBits) {
+  using Milliseconds = std::chrono::milliseconds;
+  const auto begin = std::chrono::steady_clock::now();
   ASSERT_EQ(train("--output whole --run whole_run").code, 0);
+  const auto whole =
+      std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - begin).count();
   std::mt19937 random(11);
   int killed = 0, code = 137;
   for (int round = 0; round < 60 && code != 0; ++round) {
     const pid_t child = start({"--run", "run", "--resume", "--output", "pieces"});
-    // From before the first step to some steps later than the last kill.
-    std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % (40 + 20 * round)));
+    // From before the first step to some steps later than the last kill, whatever the machine's speed.
+    const auto latest =
+        static_cast<unsigned>(std::max<std::int64_t>(whole, 100) * (2 + round) / 20);
+    std::this_thread::sleep_for(Milliseconds(20 + random() % latest));
     ::kill(child, SIGKILL);
     code = end_of(child);
     if (code == 137) ++killed;
