@@ -154,6 +154,18 @@ TEST_P(CompileTest, SoftmaxIsOneKernel) {
 }
 
 // What is made of the same operands, and what is assigned, goes along with the sums of blocks.
+// A sum may take the place of a factor of each row only if nothing behind it needs the factor.
+TEST_P(CompileTest, WhatIsStoredInPlaceIsNotReadBehindIt) {
+  Program program("rows");
+  const Value x = program.input("x", f32, {batch, 9}), y = program.input("y", f32, {batch, 9});
+  const Value factor = cumsum(program.input("u", f32, {batch}), {.axis = 0});
+  const Value total = sum(x * y, {.axes = {1}});
+  const Value scaled = total * factor;
+  const Value rows = y * broadcast(factor, {.shape = y.shape(), .axes = {0}});
+  Twin twin(program, {rows, cumsum(total, {.axis = 0}), cumsum(-scaled, {.axis = 0})}, options());
+  for (const std::int64_t n : {0, 1, 37}) twin.check({{"batch", n}}, *codegen_, 1e-4);
+}
+
 TEST_P(CompileTest, ATotalIsMadeInBlocksBesideItsGradient) {
   Program program("total");
   const Value x = program.parameter("x", f32, {70'001});

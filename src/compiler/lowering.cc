@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/in_place.h"
+
 namespace trireme::compiler {
 
 using kernel_ir::BufferRole;
@@ -117,6 +119,7 @@ LoweredGroup KernelLowering::finish(const Dim& work) {
       if (!stored_here) lowered.in_place_is_safe = false;
     }
   }
+  if (!loads_before_storing(*kernel_)) lowered.in_place_is_safe = false;
   kernel_->name = group_.ops.back()->name();
   lowered.kernel = std::move(kernel_);
   lowered.storages = std::move(slots_);
