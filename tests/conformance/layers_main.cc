@@ -1,9 +1,11 @@
 // The conformance suite of what is built of ops: layers and losses, their values and gradients, and
 // optimizers over 50 steps, and schedules, reference against compiled code and against PyTorch.
 //
-// usage: conformance_layers [--no-twin] [--python PATH]
+// usage: conformance_layers [--no-twin] [--every N] [--python PATH]
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "base/error.h"
@@ -101,10 +103,12 @@ int print_table(const std::vector<Row>& rows, bool with_twin) {
   return bad;
 }
 
-int run(bool with_twin, const std::string& python) {
+int run(bool with_twin, std::size_t every, const std::string& python) {
   Twin twin;
   std::vector<Row> rows;
-  for (const Case& c : layer_cases()) rows.push_back(check_layer(c, twin));
+  const std::vector<Case> layers = layer_cases();
+  for (std::size_t i = 0; i < layers.size(); i += every)
+    rows.push_back(check_layer(layers[i], twin));
   for (const Case& c : schedule_cases()) {
     rows.push_back(check_layer(c, twin));
     rows.back().trains = true;
@@ -127,15 +131,18 @@ int run(bool with_twin, const std::string& python) {
 
 int main(int argc, char** argv) {
   bool with_twin = true;
+  std::size_t every = 1;  // of the layers one of so many
   std::string python = "/usr/bin/python3";
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--no-twin") with_twin = false;
     else if (word == "--python" && i + 1 < argc) python = argv[++i];
+    else if (word == "--every" && i + 1 < argc)
+      every = static_cast<std::size_t>(std::max(1, std::atoi(argv[++i])));
     else return std::fprintf(stderr, "conformance_layers: unknown option %s\n", argv[i]), 2;
   }
   try {
-    return trireme::conformance::run(with_twin, python);
+    return trireme::conformance::run(with_twin, every, python);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;
