@@ -153,7 +153,6 @@ TEST_P(CompileTest, SoftmaxIsOneKernel) {
   }
 }
 
-// What is made of the same operands, and what is assigned, goes along with the sums of blocks.
 // A sum may take the place of a factor of each row only if nothing behind it needs the factor.
 TEST_P(CompileTest, WhatIsStoredInPlaceIsNotReadBehindIt) {
   Program program("rows");
@@ -166,6 +165,7 @@ TEST_P(CompileTest, WhatIsStoredInPlaceIsNotReadBehindIt) {
   for (const std::int64_t n : {0, 1, 37}) twin.check({{"batch", n}}, *codegen_, 1e-4);
 }
 
+// What is made of the same operands, and what is assigned, goes along with the sums of blocks.
 TEST_P(CompileTest, ATotalIsMadeInBlocksBesideItsGradient) {
   Program program("total");
   const Value x = program.parameter("x", f32, {70'001});

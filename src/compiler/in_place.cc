@@ -37,7 +37,7 @@ class Walk {
     for (const ExprId expr : {s.value, s.index, s.guard}) {
       if (expr != kNoExpr) use(expr);
     }
-    if (s.kind == StmtKind::store) stored_.insert(s.buffer);
+    if (s.kind == StmtKind::store && is_inout(s.buffer)) stored_.insert(s.buffer);
   }
 
   bool is_done(ExprId expr) const {
@@ -51,11 +51,8 @@ class Walk {
     for (const ExprId argument : expr.args) {
       if (argument != kNoExpr) use(argument);
     }
-    if (expr.op == kernel_ir::ExprOp::load && stored_.contains(expr.index) &&
-        is_inout(expr.index)) {
-      safe_ = false;
-    }
-    if (!scopes_.empty()) scopes_.back().insert(id);
+    if (expr.op == kernel_ir::ExprOp::load && stored_.contains(expr.index)) safe_ = false;
+    scopes_.back().insert(id);
   }
 
   bool is_inout(int buffer) const {
@@ -63,8 +60,8 @@ class Walk {
   }
 
   const kernel_ir::Kernel& kernel_;
-  std::vector<std::set<ExprId>> scopes_;
-  std::set<int> stored_;
+  std::vector<std::set<ExprId>> scopes_{1};
+  std::set<int> stored_;  // inout buffers
   bool safe_ = true;
 };
 

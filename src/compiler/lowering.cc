@@ -103,6 +103,7 @@ void KernelLowering::set_trip(const Dim& numerator, std::int64_t denominator) {
 
 LoweredGroup KernelLowering::finish(const Dim& work) {
   LoweredGroup lowered;
+  bool in_place = false;
   for (const auto& [slot, positions] : stores_) {
     const int storage = slots_[static_cast<std::size_t>(slot)];
     const auto writers = std::count_if(outputs_.begin(), outputs_.end(),
@@ -113,13 +114,14 @@ LoweredGroup KernelLowering::finish(const Dim& work) {
     kernel_->buffers[static_cast<std::size_t>(slot)].role =
         loads ? BufferRole::inout : BufferRole::output;
     if (!loads) continue;
+    in_place = true;
     for (const ExprId load : loaded->second) {
       const bool stored_here = std::any_of(positions.begin(), positions.end(),
                                            [&](ExprId p) { return same_element(load, p); });
       if (!stored_here) lowered.in_place_is_safe = false;
     }
   }
-  if (!loads_before_storing(*kernel_)) lowered.in_place_is_safe = false;
+  if (in_place && !loads_before_storing(*kernel_)) lowered.in_place_is_safe = false;
   kernel_->name = group_.ops.back()->name();
   lowered.kernel = std::move(kernel_);
   lowered.storages = std::move(slots_);

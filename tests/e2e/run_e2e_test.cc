@@ -186,7 +186,7 @@ TEST_F(RunFolders, KilledAtRandomMomentsEndsInTheSameBits) {
     const pid_t child = start({"--run", "run", "--resume", "--output", "pieces"});
     // From before the first step to some steps later than the last kill, whatever the machine's speed.
     const auto latest =
-        static_cast<unsigned>(std::max<std::int64_t>(whole, 100) * (2 + round) / 20);
+        static_cast<unsigned>(std::max<std::int64_t>(whole, 100) * (1 + round) / 30);
     std::this_thread::sleep_for(Milliseconds(20 + random() % latest));
     ::kill(child, SIGKILL);
     code = end_of(child);
