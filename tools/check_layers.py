@@ -44,10 +44,10 @@ FLOORS = [
 
 # Which room a public header belongs to: that room implements it, the rooms above may include it.
 PUBLIC_HEADERS = {
-    "augment": "data", "dtype": "base", "error": "base", "export": "base", "shape": "base", "tensor": "base",
+    "augment": "data", "dtype": "base", "error": "base", "export": "base", "ragged": "base", "shape": "base", "tensor": "base",
     "program": "ir", "ops": "ir",
     "attention": "nn", "convolution": "nn", "functions": "nn", "loss": "nn", "models": "nn", "nn": "nn",
-    "optimizer": "nn",
+    "optimizer": "nn", "rnn": "nn", "sequence": "nn", "control": "nn", "recurrent": "nn",
     "data": "data", "image": "data", "known_data": "data", "readers": "data", "text_data": "data",
     "inference": "inference",
     "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "metrics": "session", "precision": "session", "saved_model": "session", "session": "session",

@@ -111,6 +111,8 @@ class Op:
         self.results = ["result"]
         if match[4]:
             self.results = [] if match[4].strip() == "()" else split_top_level(match[4])
+        # Made with its blocks by a function of its own, not by one that is generated.
+        self.has_blocks = self.results and self.results[-1].endswith("...")
 
     @property
     def struct(self):
@@ -184,6 +186,8 @@ class Op:
             lines += ["| attribute | kind | default |", "|---|---|---|"]
             lines += [f"| {a.name} | {a.kind} | {a.default or 'required'} |" for a in self.attributes]
             lines.append("")
+        if self.has_blocks:
+            return "\n".join(lines)
         lines += ["```cpp", self.prototype(True).replace("TRIREME_API ", "") + ";", "```", ""]
         return "\n".join(lines)
 
@@ -195,7 +199,7 @@ def comment(text):
 
 
 def header(ops):
-    declarations = "\n\n".join(op.declaration() for op in ops)
+    declarations = "\n\n".join(op.declaration() for op in ops if not op.has_blocks)
     return f"""#pragma once
 
 // The primitive ops, one function each. Made from src/ops by tools/gen_ops.py; do not edit.
@@ -218,7 +222,7 @@ namespace trireme {{
 
 
 def bodies(ops):
-    text = "\n\n".join(op.body() for op in ops)
+    text = "\n\n".join(op.body() for op in ops if not op.has_blocks)
     return f"""// Made by tools/gen_ops.py; do not edit.
 #include "trireme/ops.h"
 

@@ -6,6 +6,7 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -96,6 +97,20 @@ struct ParameterOptions {
   ParameterSettings settings = {};
 };
 
+// The shape of an input of sequences of different lengths, which lie behind each other without padding.
+// `outer` has a dimension for each level: {batch} for a sequence per example, {batch, sentences} for
+// examples of sentences of words. `row` is the shape of one element.
+struct RaggedShape {
+  struct Made {};  // by ragged() alone, so that { ... } is a dense shape
+  RaggedShape(Made, Shape outer_dims, Shape row_shape)
+      : outer(std::move(outer_dims)), row(std::move(row_shape)) {}
+  Shape outer;
+  Shape row;
+};
+inline RaggedShape ragged(Shape outer = {batch}, Shape row = {}) {
+  return {RaggedShape::Made{}, std::move(outer), std::move(row)};
+}
+
 // A network, its parameters and, after minimize(), its training step: data that can be printed,
 // read back, transformed and compiled. Not safe for use by several threads at once.
 class TRIREME_API Program {
@@ -110,6 +125,15 @@ class TRIREME_API Program {
 
   // An input that every run must feed. Errors: a name that is taken or not a name.
   Value input(std::string_view name, DType dtype, Shape shape,
+              SourceLocation where = SourceLocation::current());
+
+  // An input of sequences: a value of type [NAME, row...], NAME being a new symbol, the number of all
+  // their elements. Beside it stand the inputs that say where each sequence begins and ends, i64: for one
+  // level NAME.splits [outer + 1], for several NAME.splits_0, the outermost, NAME.splits_1 ...
+  // What is computed element by element keeps the dimension, and with it the sequences. Another input of
+  // the same sequences is a dense one with that dimension: input("tags", i64, {words.dim(0)}).
+  // Errors: as above; usage, for a level that is no plain symbol.
+  Value input(std::string_view name, DType dtype, const RaggedShape& shape,
               SourceLocation where = SourceLocation::current());
 
   // Mutable state: a weight, a running mean, an optimizer's moment. `name` is put behind the

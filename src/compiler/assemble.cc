@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "compiler/control.h"
 #include "compiler/epilogue.h"
 #include "compiler/widen.h"
 #include "ops/op.h"
@@ -20,12 +21,14 @@ class Assembler {
  public:
   Assembler(const ir::Program& program, const Dependencies& dependencies,
             const std::vector<Group>& groups, const codegen::Target& target,
-            const StorageOptions& storage)
+            const StorageOptions& storage, const CompileBlock& compile_block)
       : program_(program),
         dependencies_(dependencies),
         groups_(groups),
         target_(target),
+        compile_block_(compile_block),
         narrow_(program, groups, storage) {
+    find_defined_symbols();
     for (std::size_t g = 0; g < groups.size(); ++g) {
       for (const Op* op : groups[g].ops) group_of_[op] = static_cast<int>(g);
     }
@@ -37,7 +40,8 @@ class Assembler {
     }
     for (std::size_t i = 0; i < program.main().results.size(); ++i) {
       const ir::Value* result = program.main().results[i];
-      plan_.fetches.push_back(add_buffer(result, BufferKind::fetch, ir::name_in_text(result)));
+      const BufferKind kind = has_own_memory(result) ? BufferKind::own : BufferKind::fetch;
+      plan_.fetches.push_back(add_buffer(result, kind, ir::name_in_text(result)));
       if (i < storage.fetches.size()) plan_.buffers.back().dtype = storage.fetches[i];
     }
     find_last_uses();
@@ -50,15 +54,15 @@ class Assembler {
         add_library_step(group);
       } else if (is_alias(program_, group)) {
         const Op& op = *group.ops.front();
-        alias(add_buffer(op.result(), BufferKind::arena, text_name(op.result())),
-              buffer_of(op.operands[0]));
+        alias(buffer_of(op.result()), buffer_of(op.operands[0]));
       } else {
         add_kernel_step(group, static_cast<int>(g));
       }
     }
     set_lifetimes();
     collect_symbols();
-    return {std::move(plan_), std::move(kernels_)};
+    return {std::make_shared<plan::Plan>(std::move(plan_)), std::move(kernels_),
+            std::move(nested_)};
   }
 
  private:
@@ -84,7 +88,32 @@ class Assembler {
   int buffer_of(const ir::Value* value) {
     const auto found = buffer_of_.find(value);
     if (found != buffer_of_.end()) return found->second;
-    return add_buffer(value, BufferKind::arena, text_name(value));
+    return add_buffer(value, has_own_memory(value) ? BufferKind::own : BufferKind::arena,
+                      text_name(value));
+  }
+
+  void find_defined_symbols() {
+    for (const auto& op : program_.main().ops) {
+      if (!op->has(Trait::makes_splits)) continue;
+      const auto rows = Dim::parse(op->result()->type.splits_of)->symbol();
+      if (rows) defined_.insert(*rows);
+    }
+    // What an input has is known from the start, and only checked by a step.
+    for (const auto& argument : program_.main().arguments) {
+      for (const Dim& dim : argument->type.shape) {
+        if (const auto symbol = dim.symbol()) defined_.erase(*symbol);
+      }
+    }
+  }
+
+  bool has_own_memory(const ir::Value* value) const {
+    if (defined_.empty()) return false;
+    for (const Dim& dim : value->type.shape) {
+      for (const std::string& symbol : dim.symbols()) {
+        if (defined_.contains(symbol)) return true;
+      }
+    }
+    return false;
   }
 
   int storage_of(const ir::Value* value) { return plan::root_of(plan_, buffer_of(value)); }
@@ -248,9 +277,20 @@ class Assembler {
     const Op& op = **std::find_if(group.ops.begin(), group.ops.end(),
                                   [](const Op* o) { return o->has(Trait::library); });
     plan::Step step = named_step(group);
-    step.library.kernel = ops::Catalog::of(op).library_kernel;
-    for (const NamedAttribute& attribute : op.attributes) {
-      add_attribute(step.library, attribute);
+    if (op.blocks.empty()) {
+      step.library.kernel = ops::Catalog::of(op).library_kernel;
+      for (const NamedAttribute& attribute : op.attributes) {
+        add_attribute(step.library, attribute);
+      }
+    } else {
+      step.control = control_of(op, [this](const ir::Block& block) {
+        nested_.push_back(compile_block_(block));
+        return nested_.back().plan;
+      });
+    }
+    if (op.has(Trait::makes_splits)) {
+      const auto rows = Dim::parse(op.result()->type.splits_of)->symbol();
+      if (rows && defined_.contains(*rows)) step.defines = *rows;
     }
     std::vector<const ir::Value*> operands(op.operands.begin(), op.operands.end());
     std::vector<const ir::Value*> results;
@@ -322,14 +362,35 @@ class Assembler {
         for (const std::string& symbol : dim.symbols()) symbols.insert(symbol);
       }
     }
+    for (const plan::Step& step : plan_.steps) add_nested_symbols(step.control, symbols);
     plan_.symbols.assign(symbols.begin(), symbols.end());
+  }
+
+  // What blocks need to know that they do not define themselves.
+  static void add_nested_symbols(const plan::Control& control, std::set<std::string>& symbols) {
+    for (const Dim& dim : {control.length}) {
+      for (const std::string& symbol : dim.symbols()) symbols.insert(symbol);
+    }
+    for (const plan::Nested& nested : control.blocks) {
+      const std::vector<std::string> defined = plan::defined_symbols(*nested.plan);
+      for (const std::string& symbol : nested.plan->symbols) {
+        const bool own =
+            std::find(defined.begin(), defined.end(), symbol) != defined.end() ||
+            std::any_of(control.sizes.begin(), control.sizes.end(),
+                        [&](const plan::Control::Size& size) { return size.symbol == symbol; });
+        if (!own && symbol != plan::kSeedSymbol) symbols.insert(symbol);
+      }
+    }
   }
 
   const ir::Program& program_;
   const Dependencies& dependencies_;
   const std::vector<Group>& groups_;
   const codegen::Target& target_;
+  const CompileBlock& compile_block_;
   NarrowStorage narrow_;
+  std::set<std::string> defined_;  // symbols whose sizes are known when some step has run
+  std::vector<Assembly> nested_;
   std::unordered_map<const Op*, int> group_of_;
   std::unordered_map<const ir::Value*, int> buffer_of_;
   std::unordered_map<const ir::Value*, int> last_use_;
@@ -341,8 +402,8 @@ class Assembler {
 
 Assembly assemble(const ir::Program& program, const Dependencies& dependencies,
                   const std::vector<Group>& groups, const codegen::Target& target,
-                  const StorageOptions& storage) {
-  return Assembler(program, dependencies, groups, target, storage).run();
+                  const StorageOptions& storage, const CompileBlock& compile_block) {
+  return Assembler(program, dependencies, groups, target, storage, compile_block).run();
 }
 
 }  // namespace trireme::compiler

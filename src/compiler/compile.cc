@@ -10,12 +10,14 @@
 #include "compiler/dump.h"
 #include "compiler/groups.h"
 #include "compiler/storage.h"
+#include "ir/blocks.h"
 #include "transforms/channels_last.h"
 #include "transforms/cse.h"
 #include "transforms/direct.h"
 #include "transforms/localise.h"
 #include "transforms/preparation.h"
 #include "transforms/prune.h"
+#include "transforms/schedule_rnns.h"
 #include "transforms/simplify.h"
 #include "transforms/specialise.h"
 #include "transforms/split_reductions.h"
@@ -75,10 +77,11 @@ void give_fetches_storage(ir::Program& program) {
 }
 
 // What the values that the Program computes take together. Views move nothing and constants need no
-// memory, so they do not count.
+// memory, so they do not count; nor does what only a run tells the size of.
 Dim value_bytes(const ir::Program& program) {
   Dim bytes = 0;
   for (const auto& op : program.main().ops) {
+    if (op->has(ir::Trait::makes_splits)) return 0;
     const bool computes =
         !op->has(ir::Trait::view) && (!op->has(ir::Trait::generator) || op->has(ir::Trait::random));
     if (!computes) continue;
@@ -90,20 +93,63 @@ Dim value_bytes(const ir::Program& program) {
   return bytes;
 }
 
-void generate_code(Assembly& assembly, codegen::Codegen& codegen) {
-  std::vector<const kernel_ir::Kernel*> kernels;
+void collect_kernels(const Assembly& assembly,
+                     std::vector<std::pair<plan::Plan*, const kernel_ir::Kernel*>>& kernels) {
   for (const auto& kernel : assembly.kernels) {
     kernel_ir::expand_math(*kernel);
     kernel_ir::verify(*kernel);
-    kernels.push_back(kernel.get());
+    kernels.emplace_back(assembly.plan.get(), kernel.get());
   }
+  for (const Assembly& nested : assembly.nested) collect_kernels(nested, kernels);
+}
+
+// Of all kernels at once, those of blocks too, so that the work is shared.
+void generate_code(Assembly& assembly, codegen::Codegen& codegen) {
+  std::vector<std::pair<plan::Plan*, const kernel_ir::Kernel*>> owned;
+  collect_kernels(assembly, owned);
+  std::vector<const kernel_ir::Kernel*> kernels;
+  for (const auto& [plan, kernel] : owned) kernels.push_back(kernel);
   const auto compiled = codegen.compile(kernels);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    assembly.plan.kernels.push_back(
+    owned[i].first->kernels.push_back(
         {kernels[i]->name, kernel_ir::print(*kernels[i]),
          [kernel = compiled[i]](void* const* buffers, const std::int64_t* sizes, std::int64_t begin,
                                 std::int64_t end) { kernel->run(buffers, sizes, begin, end); }});
   }
+}
+
+// What training or inference leaves of the ops, in nested blocks too.
+void specialise(ir::Program& program, bool training) {
+  transforms::specialise(program, training);
+  for (const auto& op : program.main().ops) {
+    for (auto& block : op->blocks) {
+      const std::unique_ptr<ir::Program> body = ir::as_program(*block);
+      specialise(*body, training);
+      std::unique_ptr<ir::Block> made = ir::as_block(*body, program.main());
+      ir::prune(*made);
+      made->owner = op.get();
+      block = std::move(made);
+    }
+  }
+}
+
+void transform(ir::Program& program, const CompileOptions& options, Dump& dump) {
+  specialise(program, options.training);
+  transforms::prune(program, {.keep_side_effects = options.updates, .drop_inputs = true});
+  dump.program("specialise", program);
+  transforms::schedule_rnns(program);
+  transforms::prune(program, {.keep_side_effects = options.updates, .drop_inputs = true});
+  dump.program("rnns", program);
+
+  transforms::simplify(program);
+  transforms::use_channels_last(program);
+  transforms::use_direct_kernels(
+      program, [&](const ir::Op& op) { return !options.libraries || generated_is_faster(op); });
+  transforms::split_reductions(program);
+  dump.program("channels_last", program);
+  transforms::merge_equal(program);
+  transforms::prune(program, {.keep_side_effects = options.updates, .drop_inputs = true});
+  dump.program("simplify", program);
 }
 
 std::unique_ptr<ir::Program> transformed(const ir::Program& source,
@@ -111,20 +157,7 @@ std::unique_ptr<ir::Program> transformed(const ir::Program& source,
                                          const CompileOptions& options, Dump& dump) {
   std::unique_ptr<ir::Program> program = copy_for(source, fetches);
   dump.program("start", *program);
-
-  transforms::specialise(*program, options.training);
-  transforms::prune(*program, {.keep_side_effects = options.updates, .drop_inputs = true});
-  dump.program("specialise", *program);
-
-  transforms::simplify(*program);
-  transforms::use_channels_last(*program);
-  transforms::use_direct_kernels(
-      *program, [&](const ir::Op& op) { return !options.libraries || generated_is_faster(op); });
-  transforms::split_reductions(*program);
-  dump.program("channels_last", *program);
-  transforms::merge_equal(*program);
-  transforms::prune(*program, {.keep_side_effects = options.updates, .drop_inputs = true});
-  dump.program("simplify", *program);
+  transform(*program, options, dump);
   return program;
 }
 
@@ -143,9 +176,9 @@ std::vector<DType> types_of_parameters(const plan::Plan& plan,
   return types;
 }
 
-std::shared_ptr<const plan::Plan> make_plan(ir::Program& program, codegen::Codegen& codegen,
-                                            const CompileOptions& options,
-                                            const StorageOptions& storage, Dump& dump) {
+Assembly assemble_program(ir::Program& program, const codegen::Target& target,
+                          const CompileOptions& options, const StorageOptions& storage,
+                          Dump& dump) {
   const Dim program_bytes = value_bytes(program);
   transforms::localise(program);
   give_fetches_storage(program);
@@ -155,12 +188,28 @@ std::shared_ptr<const plan::Plan> make_plan(ir::Program& program, codegen::Codeg
   const std::vector<Group> groups = make_groups(program, dependencies, options.fuse);
   dump.groups(program, groups);
 
-  Assembly assembly = assemble(program, dependencies, groups, codegen.target(), storage);
-  assembly.plan.program_bytes = program_bytes;
+  const CompileBlock compile_block = [&](const ir::Block& block) {
+    Dump no_dump("");
+    CompileOptions inside = options;
+    inside.updates = false;
+    const std::unique_ptr<ir::Program> body = ir::as_program(block);
+    transform(*body, inside, no_dump);
+    return assemble_program(*body, target, inside, {}, no_dump);
+  };
+  Assembly assembly =
+      assemble(program, dependencies, groups, target, storage, compile_block);
+  assembly.plan->program_bytes = program_bytes;
+  return assembly;
+}
+
+std::shared_ptr<const plan::Plan> make_plan(ir::Program& program, codegen::Codegen& codegen,
+                                            const CompileOptions& options,
+                                            const StorageOptions& storage, Dump& dump) {
+  Assembly assembly = assemble_program(program, codegen.target(), options, storage, dump);
   generate_code(assembly, codegen);
-  plan::verify(assembly.plan);
-  dump.plan(assembly.plan);
-  return std::make_shared<const plan::Plan>(std::move(assembly.plan));
+  plan::verify(*assembly.plan);
+  dump.plan(*assembly.plan);
+  return assembly.plan;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "compiler/groups.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -218,7 +219,25 @@ std::vector<Group> Merger::ordered() const {
 
 }  // namespace
 
+namespace {
+
+// The ops after which the sizes of the op's results are known.
+void add_definers(const Op& op, const std::map<std::string, int>& defined_by, std::set<int>& before) {
+  if (defined_by.empty()) return;
+  for (const auto& result : op.results) {
+    for (const Dim& dim : result->type.shape) {
+      for (const std::string& symbol : dim.symbols()) {
+        const auto found = defined_by.find(symbol);
+        if (found != defined_by.end()) before.insert(found->second);
+      }
+    }
+  }
+}
+
+}  // namespace
+
 Dependencies::Dependencies(const ir::Program& program) {
+  std::map<std::string, int> defined_by;                        // symbols, first
   std::unordered_map<const ir::Value*, int> assigned;           // by which op, last
   std::unordered_map<const ir::Value*, std::vector<int>> read;  // since then
   for (const auto& owned : program.main().ops) {
@@ -227,6 +246,8 @@ Dependencies::Dependencies(const ir::Program& program) {
     ops_.push_back(op);
     index_[op] = i;
     std::set<int> before;
+    add_definers(*op, defined_by, before);
+    if (op->has(Trait::makes_splits)) defined_by.emplace(op->result()->type.splits_of, i);
     const bool assigns = op->has(Trait::side_effect);
     for (std::size_t k = 0; k < op->operands.size(); ++k) {
       const ir::Value* operand = op->operands[k];

@@ -129,6 +129,7 @@ void parse_signature(OpDef& def) {
   const std::size_t arrow = text.find("->");
   if (arrow != std::string_view::npos) {
     const std::string_view results = trimmed(text.substr(arrow + 2));
+    def.variadic_results = results.ends_with("...");
     def.result_count = results == "()" ? 0 : static_cast<int>(split(results).size());
     text = trimmed(text.substr(0, arrow));
   }

@@ -16,6 +16,7 @@ namespace trireme::ir {
 
 struct Op;
 struct Value;
+struct Block;
 
 // What transforms and the compiler ask of an op, instead of its name.
 enum class Trait : std::uint32_t {
@@ -30,6 +31,9 @@ enum class Trait : std::uint32_t {
   not_differentiable = 1u << 8,  // gradient is zero or undefined: comparisons, argmax, casts to int
   cheap = 1u << 9,               // costs less to compute again than to store and load
   contraction = 1u << 10,        // a sum of products, as of matrices, that becomes a kernel of ours
+  // Its first result is splits of rows that no operand has: from then on their number is known.
+  makes_splits = 1u << 11,
+  sequences = 1u << 12,  // computes each sequence by itself, given the splits of its rows
 };
 
 // A violated rule, before it is dressed with layer, line and shapes: throw from a type rule.
@@ -43,6 +47,7 @@ struct TypeContext {
   const std::vector<Type>& operands;
   const Attributes& attributes;            // complete
   std::vector<std::string> operand_texts;  // "x f32[batch, 10]": for messages
+  std::vector<const Block*> blocks = {};
 };
 
 // What a gradient rule sees: builds ops, in the Program of `op`, and hands gradients to operands.
@@ -53,6 +58,7 @@ class GradientContext {
   virtual trireme::Value operand(int i) const = 0;
   virtual trireme::Value result(int i = 0) const = 0;
   virtual trireme::Value gradient(int result = 0) const = 0;  // of the loss by result; never empty
+  virtual bool has_gradient(int result) const = 0;            // false: gradient() would be zeros
   virtual bool wants(int operand) const = 0;  // false: nobody needs this operand's gradient
   virtual void give(int operand, trireme::Value gradient) = 0;  // adds to what was given before
   // The same for a gradient that is zero but in some rows of axis 0: values[i] is added to that of
@@ -80,7 +86,7 @@ struct OpDef {
   // "conv2d(x, weight; stride: ints = [1, 1], groups: int = 1)". Operands before the semicolon (a
   // last one written `xs...` takes any number), attributes behind it; without `=` required. Kinds:
   // bool int float string ints floats dtype shape. An op has one result unless the signature ends
-  // in `-> y, position` (two) or `-> ()` (none). Read by tools/gen_ops.py too, which makes the
+  // in `-> y, position` (two), `-> ()` (none) or `-> ys...` (any number). Read by tools/gen_ops.py too, which makes the
   // public function from it.
   std::string signature;
   std::string doc;  // one sentence, then details; shapes, dtypes, source
@@ -91,6 +97,13 @@ struct OpDef {
   // constants; may be empty.
   std::function<double(const Op& op, const std::vector<double>& operands)> fold;
 
+  // Some operands have the rows of a batch, or of its sequences, as their axis 0: rows[i] says whether
+  // operand i does. Whether the results have them too, row r depending on rows r alone (and all of the
+  // other operands). Empty: no, but elementwise ops do.
+  std::function<bool(const Op& op, const std::vector<bool>& rows)> row_wise;
+  // Whether the results have no such rows and are sums over the rows of what each gives alone. Empty: no.
+  std::function<bool(const Op& op, const std::vector<bool>& rows)> row_additive;
+
   // Ops with an attribute `layout` ("nchw" or "nhwc"): which operands and results are images in that
   // order. Transforms may change the layout if they transpose these.
   std::vector<int> image_operands, image_results;
@@ -100,6 +113,7 @@ struct OpDef {
   std::vector<std::string> operands;
   bool variadic = false;
   int result_count = 1;
+  bool variadic_results = false;  // as many as its blocks say
   std::vector<AttributeSpec> attributes;
 
   bool has(Trait trait) const { return (traits & static_cast<std::uint32_t>(trait)) != 0; }

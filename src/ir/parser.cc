@@ -140,11 +140,16 @@ class Parser {
       } while (scan_.accept(','));
     }
     const Location location = parse_location_comment();
+    std::vector<std::unique_ptr<Block>> blocks;
+    while (scan_.peek_word("block")) {
+      blocks.push_back(program_->make_block(block));
+      parse_block(*blocks.back(), depth + 1);
+    }
     Op* op = build(at, [&] {
-      return program_->append(block, name, std::move(operands), std::move(attributes), location);
+      return program_->append(block, name, std::move(operands), std::move(attributes), location,
+                              std::move(blocks));
     });
     check_results(*op, types, at);
-    while (scan_.peek_word("block")) parse_block(program_->add_block(*op), depth + 1);
     define_results(*op, names, at);
   }
 
@@ -226,10 +231,10 @@ class Parser {
                     "dtypes are boolean, u8, i32, i64, f32 and f64");
     }
     type.shape = parse_shape();
-    if (scan_.accept_word("ragged")) {
-      scan_.expect('(', "after 'ragged'");
-      type.ragged = scan_.name("a ragged structure");
-      scan_.expect(')', "after the ragged structure");
+    if (scan_.accept_word("splits")) {
+      scan_.expect('(', "after 'splits'");
+      type.splits_of = scan_.name("the rows that are split");
+      scan_.expect(')', "after the rows that are split");
     }
     return type;
   }

@@ -38,22 +38,6 @@ void check_operands(const OpDef& def, const Program& program, const Block& block
   }
 }
 
-std::vector<Type> result_types(const OpDef& def, const std::vector<Value*>& operands,
-                               const Attributes& attributes) {
-  std::vector<Type> types;
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    types.push_back(operands[i]->type);
-    texts.push_back(operand_name(&def, i) + " " + types.back().str());
-  }
-  if (!def.type) fail_internal("op " + def.name + " has no type rule");
-  std::vector<Type> results = def.type({types, attributes, texts});
-  if (results.size() != static_cast<std::size_t>(def.result_count)) {
-    fail_internal("the type rule of op " + def.name + " gives " + std::to_string(results.size()) +
-                  " results where its signature says " + std::to_string(def.result_count));
-  }
-  return results;
-}
 
 Initializer checked_initializer(const std::string& parameter, const Initializer& given) {
   Initializer result{given.name, {}};
@@ -83,6 +67,29 @@ std::unique_ptr<Value> make_value(ValueKind kind, Type type, std::string name, s
 
 }  // namespace
 
+std::vector<Type> result_types(const OpDef& def, const std::vector<Value*>& operands,
+                               const Attributes& attributes,
+                               const std::vector<std::unique_ptr<Block>>& blocks) {
+  std::vector<Type> types;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    types.push_back(operands[i]->type);
+    texts.push_back(operand_name(&def, i) + " " + types.back().str());
+  }
+  if (!def.type) fail_internal("op " + def.name + " has no type rule");
+  std::vector<const Block*> bodies;
+  for (const auto& block : blocks) bodies.push_back(block.get());
+  std::vector<Type> results = def.type({types, attributes, texts, bodies});
+  if (!def.variadic_results && results.size() != static_cast<std::size_t>(def.result_count)) {
+    fail_internal("the type rule of op " + def.name + " gives " + std::to_string(results.size()) +
+                  " results where its signature says " + std::to_string(def.result_count));
+  }
+  if (!def.has(Trait::makes_splits)) {
+    for (Type& type : results) type.splits_of.clear();
+  }
+  return results;
+}
+
 bool is_name(std::string_view text) {
   if (text.empty() || text.size() > kLongestName || !is_name_start(text[0])) return false;
   return std::all_of(text.begin(), text.end(), [](char c) {
@@ -93,8 +100,22 @@ bool is_name(std::string_view text) {
 bool is_visible(const Value& value, const Block& block) {
   if (value.kind == ValueKind::parameter) return true;
   const Block* at = &block;
-  while (at && at != value.block) at = at->owner ? at->owner->parent : nullptr;
+  while (at && at != value.block) at = at->owner ? at->owner->parent : at->around;
   return at != nullptr;
+}
+
+Value* find_splits(const Block& block, const Dim& rows) {
+  const std::string name = rows.str();
+  for (const Block* at = &block; at != nullptr;
+       at = at->owner != nullptr ? at->owner->parent : at->around) {
+    for (const auto& argument : at->arguments) {
+      if (argument->type.splits_of == name) return argument.get();
+    }
+    for (const auto& op : at->ops) {
+      if (op->has(Trait::makes_splits) && op->result()->type.splits_of == name) return op->result();
+    }
+  }
+  return nullptr;
 }
 
 Program::Program(std::string program_name, const OpSet& op_set)
@@ -138,8 +159,9 @@ void Program::check_declaration(const std::string& new_name, const char* what,
     fail_usage("the name '" + new_name + "' of " + what + " is taken in program " + name +
                "\n  hint   Program::unique_name() gives names that are free");
   }
-  if (!type.ragged.empty() && !is_name(type.ragged)) {
-    fail_usage("'" + type.ragged + "' is no name for a ragged structure");
+  if (!type.splits_of.empty() &&
+      (!is_name(type.splits_of) || type.dtype != DType::i64 || type.rank() != 1)) {
+    fail_usage(std::string(what) + " " + new_name + " cannot be splits: " + type.str());
   }
   for (const Dim& dim : type.shape) {
     if (dim.is_constant() && dim.constant() < 0) {
@@ -181,7 +203,8 @@ Value* Program::add_parameter(std::string new_name, Type type, const Initializer
 }
 
 Op* Program::append(Block& block, std::string_view op, std::vector<Value*> operands,
-                    Attributes attributes, const Location& location) {
+                    Attributes attributes, const Location& location,
+                    std::vector<std::unique_ptr<Block>> blocks) {
   const OpDef* def = op_set_->find(op);
   if (!def) {
     const std::string near = nearest(std::string(op), op_set_->names());
@@ -193,14 +216,18 @@ Op* Program::append(Block& block, std::string_view op, std::vector<Value*> opera
   try {
     check_operands(*def, *this, block, operands);
     attributes = complete_attributes(*def, attributes);
-    types = result_types(*def, operands, attributes);
+    types = result_types(*def, operands, attributes, blocks);
   } catch (const TypeError& error) {
     fail_usage(describe_mistake(op, def, operands, location, error));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::usage) throw;
     fail_usage(describe_mistake(op, def, operands, location, {error.what(), ""}));
   }
-  return place(block, *def, std::move(operands), std::move(attributes), location, std::move(types));
+  Op* made =
+      place(block, *def, std::move(operands), std::move(attributes), location, std::move(types));
+  for (auto& body : blocks) body->owner = made;
+  made->blocks = std::move(blocks);
+  return made;
 }
 
 Op* Program::append_like(Block& block, const Op& like, std::vector<Value*> operands) {
@@ -225,6 +252,63 @@ Op* Program::place(Block& block, const OpDef& def, std::vector<Value*> operands,
   }
   block.ops.push_back(std::move(op));
   return block.ops.back().get();
+}
+
+std::unique_ptr<Block> Program::make_block(Block& around) {
+  auto block = std::make_unique<Block>();
+  block->around = &around;
+  block->program = this;
+  return block;
+}
+
+Value* Program::add_result(Op& op, Type type) {
+  op.results.push_back(
+      make_value(ValueKind::result, std::move(type), "", op.results.size(), op.parent, this));
+  op.results.back()->producer = &op;
+  return op.results.back().get();
+}
+
+std::string Program::unique_argument(std::string_view stem) const {
+  for (int i = 0;; ++i) {
+    std::string free = std::string(stem) + (i == 0 ? "" : "_" + std::to_string(i));
+    if (!by_name_.contains(free) && !argument_names_.contains(free)) return free;
+  }
+}
+
+namespace {
+
+void collect_symbols(const Type& type, std::set<std::string>& symbols) {
+  for (const Dim& dim : type.shape) {
+    for (std::string& symbol : dim.symbols()) symbols.insert(std::move(symbol));
+  }
+  symbols.insert(type.splits_of);
+}
+
+void collect_symbols(const Block& block, std::set<std::string>& symbols) {
+  for (const auto& argument : block.arguments) collect_symbols(argument->type, symbols);
+  for (const auto& op : block.ops) {
+    for (const auto& result : op->results) collect_symbols(result->type, symbols);
+    for (const auto& nested : op->blocks) collect_symbols(*nested, symbols);
+  }
+}
+
+}  // namespace
+
+std::string Program::unique_symbol(std::string_view stem) {
+  std::set<std::string> used;
+  for (const Block* at = insertion_block; at != nullptr;
+       at = at->owner != nullptr ? at->owner->parent : at->around) {
+    collect_symbols(*at, used);
+  }
+  collect_symbols(main_, used);
+  stem = stem.substr(0, stem.find_last_not_of("0123456789") + 1);
+  while (!stem.empty() && stem.back() == '_') stem.remove_suffix(1);
+  int& next = counters_["symbol " + std::string(stem)];
+  std::string symbol;
+  do {
+    symbol = std::string(stem) + "_" + std::to_string(++next);
+  } while (used.contains(symbol));
+  return symbol;
 }
 
 Block& Program::add_block(Op& op) {

@@ -63,6 +63,7 @@ struct Block {
   std::vector<std::unique_ptr<Op>> ops;
   std::vector<Value*> results;
   Op* owner = nullptr;  // the op that holds this block; null for the main block
+  Block* around = nullptr;  // while it is being built and has no owner: the block it stands in
   Program* program = nullptr;
 };
 
@@ -102,15 +103,23 @@ class Program {
 
   // Appends an op to `block` after checking operand types with the op's type rule; unknown or
   // missing attributes and violated rules are Error(usage) in the form of api.md's "A mistake".
+  // `blocks`, made by make_block(), become the op's own.
   Op* append(Block& block, std::string_view op, std::vector<Value*> operands, Attributes attributes,
-             const Location& location);
+             const Location& location, std::vector<std::unique_ptr<Block>> blocks = {});
   // The same where the types are already known to be right, as when cloning: copies `like`'s
   // definition, attributes, location and result types, but not its nested blocks.
   Op* append_like(Block& block, const Op& like, std::vector<Value*> operands);
 
+  // A nested block that no op holds yet. What is defined in `around`, and around it, can be read in it.
+  std::unique_ptr<Block> make_block(Block& around);
   // A further nested block of `op`, and an argument of it. Names are unique in the whole Program.
   Block& add_block(Op& op);
   Value* add_argument(Block& block, std::string name, Type type);
+  // A further result of an op with blocks, one of which returns one more value.
+  Value* add_result(Op& op, Type type);
+  std::string unique_argument(std::string_view stem) const;  // `stem`, or "stem_1" ... if it is taken
+  // "words_1", "words_2" ...: a symbol that stands in no type, and is not given again.
+  std::string unique_symbol(std::string_view stem);
 
   // Where new ops go and what layer they belong to.
   Block* insertion_block = nullptr;  // the main block unless a nested one is being built
@@ -165,9 +174,17 @@ std::string print(const Program& program);
 std::unique_ptr<Program> parse(std::string_view text, const OpSet& op_set);
 std::string print_attribute(const Attribute& attribute);
 
+// The splits of `rows` that an op at the end of `block` can read; null if there are none.
+Value* find_splits(const Block& block, const Dim& rows);
+
 // Whether an op at the end of `block` may read `value`: it is a parameter, or defined in `block` or
 // in a block around it.
 bool is_visible(const Value& value, const Block& block);
+
+// What the type rule of `def` says, checked against its signature; throws TypeError.
+std::vector<Type> result_types(const OpDef& def, const std::vector<Value*>& operands,
+                               const Attributes& attributes,
+                               const std::vector<std::unique_ptr<Block>>& blocks);
 
 // All a well-formed Program promises: defined before used, types as the rules say, names unique,
 // attributes complete. Throws Error(internal) naming the op.

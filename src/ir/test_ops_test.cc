@@ -37,7 +37,7 @@ std::vector<Type> matmul_type(const TypeContext& c) {
         "the inner dimensions differ: " + c.operand_texts[0] + ", " + c.operand_texts[1],
         "transpose one of them"};
   }
-  return {{x.dtype, {x.shape[0], weight.shape[1]}, x.ragged}};
+  return {{x.dtype, {x.shape[0], weight.shape[1]}}};
 }
 
 std::vector<Type> broadcast_type(const TypeContext& c) {
@@ -176,7 +176,7 @@ class Generator {
 
   Type type(bool symbolic) {
     Type result{one_of({boolean, u8, i32, i64, f32, f64}), shape(symbolic), ""};
-    if (symbolic && number(0, 4) == 0) result.ragged = "words";
+    if (symbolic && number(0, 4) == 0) result = {i64, {batch + 1}, "words"};
     return result;
   }
 

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 constexpr const char* kGolden = R"(program digits v1
 param %linear_0.weight : f32[3, 2] = kaiming_uniform(fan_in = 3, gain = 0.5)   // digits.cc:9 linear_0
 state %step : i64[] = constant()
-block 0 (%image : f32[batch, 3], %words : i64[2*batch + 1] ragged(words)) {
+block 0 (%image : f32[batch, 3], %words : i64[2*batch + 1] splits(words)) {
   %0 = matmul(%image, %linear_0.weight) : f32[batch, 2]   // digits.cc:10 linear_0
   %1, %2 = twins(%0) : f32[batch, 2], i64[]
   assign(%step, %2)   // digits.cc:11
@@ -45,7 +45,7 @@ TEST(Text, GoldenReadsBack) {
   EXPECT_EQ(weight.location.line, 9);
   EXPECT_EQ(get<double>(weight.initializer.attributes, "gain"), 0.5);
   EXPECT_FALSE(program->find_parameter("step")->trainable);
-  EXPECT_EQ(program->main().arguments[1]->type.ragged, "words");
+  EXPECT_EQ(program->main().arguments[1]->type.splits_of, "words");
   const Op& last = *program->main().ops.back();
   EXPECT_EQ(get<std::string>(last.attributes, "title"), std::string("a \"b\"\n\0", 7));
 }

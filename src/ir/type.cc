@@ -4,7 +4,7 @@ namespace trireme::ir {
 
 std::string Type::str() const {
   std::string text = std::string(name_of(dtype)) + trireme::str(shape);
-  if (!ragged.empty()) text += " ragged(" + ragged + ")";
+  if (!splits_of.empty()) text += " splits(" + splits_of + ")";
   return text;
 }
 

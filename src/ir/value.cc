@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "ir/program.h"
+#include "trireme/ragged.h"
 
 namespace trireme {
 namespace {
@@ -41,6 +42,48 @@ Value Program::input(std::string_view name, DType dtype, Shape shape, SourceLoca
   } catch (const Error& error) {
     fail(error.kind(), std::string(error.what()) + "\n  made   at " + ir_->locate(where).str());
   }
+}
+
+namespace {
+
+// `name` with what a symbol cannot hold replaced.
+std::string as_symbol(std::string_view name) {
+  std::string symbol(name);
+  for (char& c : symbol) {
+    const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!fits) c = '_';
+  }
+  return symbol.empty() || symbol[0] < 'A' ? "rows" + symbol : symbol;
+}
+
+}  // namespace
+
+Value Program::input(std::string_view name, DType dtype, const RaggedShape& shape,
+                     SourceLocation where) {
+  const auto levels = static_cast<int>(shape.outer.size());
+  if (levels == 0) fail_usage("input " + std::string(name) + " needs a dimension of sequences");
+  const std::string symbol = as_symbol(name);
+  const bool taken = ir::find_splits(ir_->main(), Dim(std::string_view(symbol))) != nullptr;
+  Shape dims = shape.outer;
+  dims.emplace_back(std::string_view(taken ? ir_->unique_symbol(symbol) : symbol));
+  Shape rows{dims.back()};
+  rows.insert(rows.end(), shape.row.begin(), shape.row.end());
+  const Value value = input(name, dtype, std::move(rows), where);
+  for (int level = 0; level < levels; ++level) {
+    const Dim& below = dims[static_cast<std::size_t>(level) + 1];
+    const Dim& above = dims[static_cast<std::size_t>(level)];
+    if (!below.symbol()) {
+      fail_usage("input " + std::string(name) + ": the level " + below.str() +
+                 " is no symbol\n  hint   name it: Dim(\"sentences\")");
+    }
+    if (const ir::Value* known = ir::find_splits(ir_->main(), below)) {
+      if (known->type.shape[0] == above + 1) continue;
+      fail_usage("input " + std::string(name) + ": " + below.str() + " are split already, by %" +
+                 known->name + " : " + known->type.str());
+    }
+    ir_->add_input(splits_name(name, level, levels), {DType::i64, {above + 1}, *below.symbol()});
+  }
+  return value;
 }
 
 Value Program::parameter(std::string_view name, DType dtype, Shape shape, ParameterOptions options,

@@ -93,24 +93,18 @@ class Verifier {
                      " is used where it is not defined or not visible");
       }
     }
-    verify_types(op);
     for (const auto& nested : op.blocks) verify_block(*nested, &op);
+    verify_types(op);
     for (const auto& result : op.results) defined_.insert(result.get());
   }
 
   void verify_types(const Op& op) {
-    std::vector<Type> operands;
-    std::vector<std::string> texts;
-    for (std::size_t i = 0; i < op.operands.size(); ++i) {
-      operands.push_back(op.operands[i]->type);
-      texts.push_back(operand_name(op.def, i) + " " + operands.back().str());
-    }
     std::vector<Type> types;
     try {
       if (!same(complete_attributes(*op.def, op.attributes), op.attributes)) {
         fail(op, "its attributes are not complete and sorted");
       }
-      types = op.def->type({operands, op.attributes, texts});
+      types = result_types(*op.def, op.operands, op.attributes, op.blocks);
     } catch (const TypeError& error) {
       fail(op, error.message);
     }

@@ -19,5 +19,10 @@ std::unique_ptr<Prepared> prepare_argsort(const Call& call);
 std::unique_ptr<Prepared> prepare_assign_rows(const Call& call);
 std::unique_ptr<Prepared> prepare_check_indices(const Call& call);
 std::unique_ptr<Prepared> prepare_sum_rows(const Call& call);
+std::unique_ptr<Prepared> prepare_rnn_schedule(const Call& call);
+std::unique_ptr<Prepared> prepare_row_splits(const Call& call);
+std::unique_ptr<Prepared> prepare_segment_ids(const Call& call);
+std::unique_ptr<Prepared> prepare_segment_max(const Call& call);
+std::unique_ptr<Prepared> prepare_segment_sum(const Call& call);
 
 }  // namespace trireme::kernels

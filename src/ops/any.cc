@@ -10,6 +10,7 @@ Op any() {
       "is boolean. Axes may count from the end. With `keep` the axes stay, with size 1.";
   op.traits = Trait::reduction | Trait::not_differentiable;
   op.type = reduced_type(Numbers::booleans);
+  op.row_wise = along_other_axes;
   op.reduce = kernel_ir::ReduceOp::max;
   op.reference =
       reduction_reference(0, [](double total, double x) { return total != 0 || x != 0; });

@@ -9,6 +9,7 @@ Op argmax() {
       "ones wins, and NaN beats every number. With `keep` the axis stays, with size 1.";
   op.traits = Trait::reduction | Trait::not_differentiable;
   op.type = position_type;
+  op.row_wise = along_other_axes;
   op.reduce = kernel_ir::ReduceOp::argmax;
   op.reduce_gives_index = true;
   op.reference = position_reference([](double x, double best) { return x > best; });

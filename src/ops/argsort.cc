@@ -9,6 +9,7 @@ Op argsort() {
       "equal elements keep their order, NaN counts as larger than every number.";
   op.traits = Trait::library | Trait::not_differentiable;
   op.type = [](const TypeContext& c) { return std::vector<Type>{ordered_type(c)[1]}; };
+  op.row_wise = along_other_axes;
   op.library_kernel = "argsort";
   op.reference =
       order_reference([](const Attributes& a) { return ir::get<bool>(a, "descending"); });

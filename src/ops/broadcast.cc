@@ -27,7 +27,6 @@ std::vector<Type> type(const TypeContext& c) {
             x.shape[i] == Dim(1) ? "reshape x so that it has no axis of size 1 there" : "");
   }
   Type result{x.dtype, shape, ""};
-  if (!axes.empty() && axes[0] == 0) result.ragged = x.ragged;
   return {result};
 }
 
@@ -72,6 +71,10 @@ Op broadcast() {
       "and with its size unchanged; along all other axes of `shape` the elements are repeated.";
   op.traits = Trait::view | Trait::cheap;
   op.type = type;
+  op.row_wise = [](const ir::Op& made, const std::vector<bool>& rows) {
+    const auto& axes = ir::get<std::vector<std::int64_t>>(made.attributes, "axes");
+    return !rows[0] || axes[0] == 0;
+  };
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;

@@ -49,7 +49,6 @@ void require_equal_types(const TypeContext& context, Numbers numbers) {
     require(other.dtype == first.dtype, "the dtypes differ: " + pair, "convert one with cast()");
     require(other.shape == first.shape, "the shapes differ: " + pair,
             "shapes must agree, or one must have size 1 where they differ");
-    require(other.ragged == first.ragged, "the ragged structures differ: " + pair);
   }
 }
 
@@ -112,6 +111,19 @@ std::vector<int> checked_axes(const std::vector<std::int64_t>& axes, int rank) {
     throw TypeError{"axis " + std::to_string(*twice) + " is named twice", ""};
   }
   return result;
+}
+
+bool along_other_axes(const ir::Op& op, const std::vector<bool>& rows) {
+  if (op.name() == "gather") {
+    const bool first = axis_of(op.attributes, op.operands[0]->type.rank()) == 0;
+    return first ? !rows[0] && rows[1] : rows[0] && !rows[1];
+  }
+  if (std::find(rows.begin(), rows.end(), false) != rows.end()) return false;
+  const int rank = op.operands[0]->type.rank();
+  if (ir::has_attribute(op.attributes, "axis")) return axis_of(op.attributes, rank) != 0;
+  const auto axes =
+      checked_axes(ir::get<std::vector<std::int64_t>>(op.attributes, "axes"), rank);
+  return axes.empty() || axes.front() != 0;
 }
 
 // --- Lowering ---------------------------------------------------------------------------------

@@ -58,6 +58,10 @@ std::size_t axis_of(const Attributes& attributes, int rank);
 // The axes of a list as sorted distinct numbers in [0, rank); all axes if the list is empty.
 std::vector<int> checked_axes(const std::vector<std::int64_t>& axes, int rank);
 
+// A rule for OpDef::row_wise: the op works along its attribute `axis` or `axes`, and that is not axis 0.
+// Operands without rows do not matter if they are not joined with those that have them.
+bool along_other_axes(const ir::Op& op, const std::vector<bool>& rows);
+
 // --- Lowering ---------------------------------------------------------------------------------
 
 using Lower = std::function<ExprId(Lowering&)>;

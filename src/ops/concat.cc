@@ -19,13 +19,8 @@ std::vector<Type> type(const TypeContext& c) {
     require(other.shape == result.shape, "concat of " + both + " along axis " +
                                              std::to_string(axis) +
                                              ": all other dimensions must be equal");
-    require(
-        axis == 0 || other.ragged == result.ragged || other.ragged.empty() || result.ragged.empty(),
-        "concat of " + both + ": their rows belong to different sequences");
-    if (result.ragged.empty()) result.ragged = other.ragged;
     result.shape[axis] = result.shape[axis] + size;
   }
-  if (axis == 0 && c.operands.size() > 1) result.ragged.clear();
   return {result};
 }
 
@@ -96,6 +91,7 @@ Op concat() {
   op.doc = "Joins values of one dtype and rank along `axis`; all other dimensions are equal.";
   op.traits = bits(Trait::view);
   op.type = type;
+  op.row_wise = along_other_axes;
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;

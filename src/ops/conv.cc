@@ -32,7 +32,7 @@ void require_convolution(const Convolution& convolution, const Type& x, const Ty
 
 Type result_type(const Convolution& convolution, const Type& x, const Type& weight,
                  const std::string& x_text) {
-  return {x.dtype, windows_shape(x.shape, weight.shape[0], convolution.window, x_text), x.ragged};
+  return {x.dtype, windows_shape(x.shape, weight.shape[0], convolution.window, x_text)};
 }
 
 // TypeError unless `y` is the type that x and weight give.
@@ -62,7 +62,7 @@ std::vector<Type> type_by_input(const TypeContext& c, std::size_t axes) {
   require(weight.rank() == static_cast<int>(2 + axes) && is_constant(weight.shape),
           c.operand_texts[1] + " is not a weight [K, C/groups, ...] with a window of " +
               std::to_string(axes) + " axes");
-  Type dx{dy.dtype, {dy.shape[0], weight.shape[1] * Dim(convolution.groups)}, dy.ragged};
+  Type dx{dy.dtype, {dy.shape[0], weight.shape[1] * Dim(convolution.groups)}};
   dx.shape.insert(dx.shape.end(), size.begin(), size.end());
   require_convolution(convolution, dx, weight, dx.str(), c.operand_texts[1]);
   require_result(convolution, dx, weight, dy, c.operand_texts[0]);

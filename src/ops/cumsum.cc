@@ -45,6 +45,7 @@ Op cumsum() {
       "wrap.";
   op.traits = bits(Trait::library);
   op.type = type;
+  op.row_wise = along_other_axes;
   op.library_kernel = "cumsum";
   op.reference = reference;
   op.gradient = [](GradientContext& c) {

@@ -8,10 +8,8 @@ std::vector<int> axes_of(const Attributes& attributes, int rank) {
 }
 
 std::vector<Type> type(const TypeContext& c) {
-  Type result = c.operands[0];
-  const std::vector<int> axes = axes_of(c.attributes, result.rank());
-  if (!axes.empty() && axes.front() == 0) result.ragged.clear();
-  return {result};
+  axes_of(c.attributes, c.operands[0].rank());  // checks them
+  return {c.operands[0]};
 }
 
 ExprId lower(Lowering& l) {
@@ -53,6 +51,7 @@ Op flip() {
       "The elements in the opposite order along `axes`, or along all axes if the list is empty.";
   op.traits = bits(Trait::view);
   op.type = type;
+  op.row_wise = along_other_axes;
   op.lower = lower;
   op.reference = reference;
   op.gradient = [](GradientContext& c) {

@@ -19,7 +19,7 @@ std::vector<Type> type(const TypeContext& c) {
           "gather from axis " + std::to_string(axis) + " of " + c.operand_texts[0] +
               ", which has no rows");
   const auto place = x.shape.begin() + static_cast<std::ptrdiff_t>(axis);
-  Type result{x.dtype, Shape(x.shape.begin(), place), axis == 0 ? indices.ragged : x.ragged};
+  Type result{x.dtype, Shape(x.shape.begin(), place)};
   result.shape.insert(result.shape.end(), indices.shape.begin(), indices.shape.end());
   result.shape.insert(result.shape.end(), place + 1, x.shape.end());
   return {result};
@@ -112,6 +112,7 @@ Op gather() {
       "what was gathered and not what x holds; rows below 0 get none.";
   op.traits = bits(Trait::view);
   op.type = type;
+  op.row_wise = along_other_axes;
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;

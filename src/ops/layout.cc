@@ -142,6 +142,7 @@ class GradientChannelsFirst final : public GradientContext {
   Value operand(int i) const override { return first(inner_.operand(i), operands_, i); }
   Value result(int i) const override { return first(inner_.result(i), results_, i); }
   Value gradient(int i) const override { return first(inner_.gradient(i), results_, i); }
+  bool has_gradient(int i) const override { return inner_.has_gradient(i); }
   bool wants(int i) const override { return inner_.wants(i); }
   void give(int i, Value gradient) override {
     if (holds(operands_, static_cast<std::size_t>(i))) {

@@ -40,7 +40,6 @@ std::vector<Type> type(const TypeContext& c) {
   Type result{a.dtype, Shape(a.shape.begin(), a.shape.end() - 2), ""};
   result.shape.push_back(m);
   result.shape.push_back(n);
-  if (a.rank() > 2 || !flags.a) result.ragged = a.ragged;
   return {result};
 }
 
@@ -130,6 +129,16 @@ Op matmul() {
       "given as [..., k, m] or [..., n, k].";
   op.traits = bits(Trait::library);
   op.type = type;
+  op.row_wise = [](const ir::Op& made, const std::vector<bool>& rows) {
+    const bool stacked = made.operands[0]->type.rank() > 2;
+    const bool other = made.operands[1]->type.rank() > 2;
+    return rows[0] && rows[1] == other && (stacked || !transposed(made.attributes).a);
+  };
+  op.row_additive = [](const ir::Op& made, const std::vector<bool>& rows) {
+    const bool flat = made.operands[0]->type.rank() == 2 && made.operands[1]->type.rank() == 2;
+    return flat && rows[0] && rows[1] && transposed(made.attributes).a &&
+           !transposed(made.attributes).b;
+  };
   op.library_kernel = "gemm";
   op.takes_epilogue = true;
   op.reference = reference;

@@ -6,7 +6,7 @@ namespace {
 
 std::vector<Type> type(const TypeContext& c) {
   const Type y = pooled_type(c);
-  return {y, Type{DType::i32, y.shape, y.ragged}};
+  return {y, Type{DType::i32, y.shape}};
 }
 
 struct Candidate {

@@ -9,6 +9,7 @@ Op mean() {
       "count from the end. With `keep` the axes stay, with size 1. The mean of nothing is NaN.";
   op.traits = bits(Trait::reduction);
   op.type = reduced_type(Numbers::floats);
+  op.row_wise = along_other_axes;
   op.reduce = kernel_ir::ReduceOp::sum;
   op.finish = [](Builder& k, ExprId total, ExprId count) { return k.div(total, count); };
   op.reference = reduction_reference(

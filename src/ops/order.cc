@@ -29,9 +29,8 @@ std::vector<Type> ordered_type(const TypeContext& c, const Dim* count) {
   require(is(values.dtype, Numbers::numeric),
           c.operand_texts[0] + " are no numbers to put in order", "cast it first");
   const std::size_t axis = axis_of(c.attributes, values.rank());
-  if (axis == 0) values.ragged.clear();
   if (count != nullptr) values.shape[axis] = *count;
-  return {values, Type{DType::i64, values.shape, values.ragged}};
+  return {values, Type{DType::i64, values.shape}};
 }
 
 ReferenceRule order_reference(std::function<bool(const Attributes&)> descending) {

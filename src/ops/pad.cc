@@ -36,7 +36,6 @@ std::vector<Type> type(const TypeContext& c) {
     result.shape.push_back(low[i] + x.shape[i] + high[i] +
                            (gaps ? (x.shape[i] - 1) * gap : Dim(0)));
   }
-  if (rank > 0 && result.shape[0] == x.shape[0]) result.ragged = x.ragged;
   return {result};
 }
 
@@ -111,6 +110,9 @@ Op pad() {
       "every axis i.";
   op.traits = bits(Trait::view);
   op.type = type;
+  op.row_wise = [](const ir::Op& made, const std::vector<bool>& rows) {
+    return rows[0] && made.result()->type.shape[0] == made.operands[0]->type.shape[0];
+  };
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;

@@ -68,7 +68,7 @@ Type pooled_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   require_image(x, c.operand_texts[0]);
   const Window window = checked_window(c.attributes);
-  return {x.dtype, windows_shape(x.shape, x.shape[1], window, c.operand_texts[0]), x.ragged};
+  return {x.dtype, windows_shape(x.shape, x.shape[1], window, c.operand_texts[0])};
 }
 
 Type unpooled_type(const TypeContext& c) {
@@ -77,7 +77,7 @@ Type unpooled_type(const TypeContext& c) {
   const auto& size = ir::get<std::vector<std::int64_t>>(c.attributes, "size");
   require(size.size() == 2 && size[0] > 0 && size[1] > 0,
           "size is the height and the width of the image");
-  const Type x{dy.dtype, {dy.shape[0], dy.shape[1], size[0], size[1]}, dy.ragged};
+  const Type x{dy.dtype, {dy.shape[0], dy.shape[1], size[0], size[1]}};
   const Window window = checked_window(c.attributes);
   const Shape windows = windows_shape(x.shape, x.shape[1], window, x.str());
   require(windows == dy.shape, c.operand_texts[0] + " is not the result of pooling " + x.str() +

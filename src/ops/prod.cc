@@ -30,6 +30,7 @@ Op prod() {
       "gradient is right where elements are 0 too.";
   op.traits = bits(Trait::reduction);
   op.type = reduced_type(Numbers::numeric);
+  op.row_wise = along_other_axes;
   op.reduce = kernel_ir::ReduceOp::prod;
   op.reference = reduction_reference(1, [](double total, double x) { return total * x; });
   op.gradient = gradient;

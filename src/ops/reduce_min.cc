@@ -13,6 +13,7 @@ Op reduce_min() {
       "shared equally by all elements that are the smallest.";
   op.traits = bits(Trait::reduction);
   op.type = reduced_type(Numbers::numeric);
+  op.row_wise = along_other_axes;
   op.reduce = kernel_ir::ReduceOp::min;
   op.reference = reduction_reference(INFINITY, [](double total, double x) {
     return std::isnan(total) || std::isnan(x) ? NAN : std::min(total, x);

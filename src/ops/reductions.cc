@@ -21,10 +21,8 @@ TypeRule reduced_type(Numbers numbers) {
         numbers == Numbers::booleans ? "compare it with something first" : "cast it to f32 first");
     const auto axes =
         checked_axes(ir::get<std::vector<std::int64_t>>(c.attributes, "axes"), x.rank());
-    Type result{x.dtype, without_axes(x.shape, axes, ir::get<bool>(c.attributes, "keep")),
-                x.ragged};
-    if (!axes.empty() && axes.front() == 0) result.ragged.clear();
-    return std::vector<Type>{result};
+    return std::vector<Type>{
+        {x.dtype, without_axes(x.shape, axes, ir::get<bool>(c.attributes, "keep"))}};
   };
 }
 

@@ -2,8 +2,10 @@
 
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.h"
+#include "ops/reference_blocks.h"
 
 namespace trireme::ops {
 namespace {
@@ -12,7 +14,11 @@ class Evaluation {
  public:
   Evaluation(const ir::Program& program, const RefTensors& inputs, RefTensors& parameters,
              const EvaluateOptions& options)
-      : program_(program), inputs_(inputs), parameters_(parameters), options_(options) {
+      : program_(program),
+        inputs_(inputs),
+        parameters_(parameters),
+        options_(options),
+        seed_(options.run_seed) {
     for (const auto& argument : program.main().arguments) bind_symbols(*argument);
   }
 
@@ -50,7 +56,7 @@ class Evaluation {
     std::unordered_set<const ir::Value*> values(wanted.begin(), wanted.end());
     const auto& ops = program_.main().ops;
     for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
-      bool needed = (*op)->has(ir::Trait::side_effect);
+      bool needed = (*op)->has(ir::Trait::side_effect) || (*op)->has(ir::Trait::makes_splits);
       for (const auto& result : (*op)->results) needed = needed || values.contains(result.get());
       if (!needed) continue;
       needed_.insert(op->get());
@@ -59,7 +65,8 @@ class Evaluation {
   }
 
   const RefTensor& held_by(const ir::Value* value) const {
-    if (value->kind == ir::ValueKind::result) return results_.at(value);
+    const auto known = results_.find(value);  // of the main block or, now, of a nested one
+    if (known != results_.end()) return known->second;
     const RefTensors& from = value->kind == ir::ValueKind::parameter ? parameters_ : inputs_;
     const auto found = from.find(value->name);
     if (found == from.end()) fail_usage("evaluate: nothing is given for " + value->name);
@@ -72,9 +79,13 @@ class Evaluation {
       results_[op.result()] = held_by(op.operands[options_.training ? 0 : 1]);
       return;
     }
+    if (!op.blocks.empty()) {
+      run_blocks(op);
+      return;
+    }
     const Op& definition = Catalog::of(op);
     if (!definition.reference) fail_usage("evaluate: " + op.name() + " has no reference loop");
-    Reference reference{op, {}, {}, options_.run_seed};
+    Reference reference{op, {}, {}, seed_};
     for (const ir::Value* operand : op.operands) reference.operands.push_back(&held_by(operand));
     if (op.has(ir::Trait::side_effect)) {
       held_by(op.operands[0]);  // that it is given at all
@@ -88,12 +99,49 @@ class Evaluation {
       reference.results.push_back(&tensor);
     }
     definition.reference(reference);
+    if (op.has(ir::Trait::makes_splits)) {
+      const RefTensor& splits = results_.at(op.result());
+      if (const auto rows = Dim::parse(op.result()->type.splits_of)->symbol()) {
+        sizes_[*rows] = static_cast<std::int64_t>(splits.data.back());
+      }
+    }
+  }
+
+  void run_blocks(const ir::Op& op) {
+    std::vector<const RefTensor*> operands;
+    for (const ir::Value* operand : op.operands) operands.push_back(&held_by(operand));
+    const SymbolSizes sizes = sizes_;
+    std::vector<RefTensor> results = run_with_blocks(
+        op, operands, sizes, seed_,
+        [this](const ir::Block& block, std::vector<RefTensor> arguments, const SymbolSizes& inside,
+               std::uint64_t seed) {
+          return run_block(block, std::move(arguments), inside, seed);
+        });
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      results_[op.results[i].get()] = std::move(results[i]);
+    }
+  }
+
+  std::vector<RefTensor> run_block(const ir::Block& block, std::vector<RefTensor> arguments,
+                                   const SymbolSizes& inside, std::uint64_t seed) {
+    SymbolSizes sizes = std::exchange(sizes_, inside);
+    const std::uint64_t outer_seed = std::exchange(seed_, seed);
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      results_[block.arguments[i].get()] = std::move(arguments[i]);
+    }
+    for (const auto& op : block.ops) run_op(*op);
+    std::vector<RefTensor> results;
+    for (const ir::Value* value : block.results) results.push_back(held_by(value));
+    sizes_ = std::move(sizes);
+    seed_ = outer_seed;
+    return results;
   }
 
   const ir::Program& program_;
   const RefTensors& inputs_;
   RefTensors& parameters_;
   const EvaluateOptions& options_;
+  std::uint64_t seed_;
   SymbolSizes sizes_;
   std::unordered_set<const ir::Op*> needed_;
   std::unordered_map<const ir::Value*, RefTensor> results_;

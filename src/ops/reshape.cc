@@ -13,7 +13,6 @@ std::vector<Type> type(const TypeContext& c) {
               product(x.shape).str() + " elements are not " + product(shape).str(),
           "name symbols such as `batch` in the new shape as they are named in the old one");
   Type result{x.dtype, shape, ""};
-  if (!shape.empty() && !x.shape.empty() && shape[0] == x.shape[0]) result.ragged = x.ragged;
   return {result};
 }
 
@@ -79,6 +78,10 @@ Op reshape() {
   op.doc = "The same elements in the same row-major order, as another shape of as many elements.";
   op.traits = Trait::view | Trait::cheap;
   op.type = type;
+  op.row_wise = [](const ir::Op& made, const std::vector<bool>&) {
+    const Shape& shape = made.result()->type.shape;
+    return !shape.empty() && shape[0] == made.operands[0]->type.shape[0];
+  };
   op.lower = lower;
   op.reference = [](const Reference& r) { r.results[0]->data = r.operands[0]->data; };
   op.gradient = [](GradientContext& c) {

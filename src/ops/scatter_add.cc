@@ -60,6 +60,7 @@ Op scatter_add() {
       "outside [0, rows) is Error(data) when it runs.";
   op.traits = bits(Trait::library);
   op.type = type;
+  op.row_additive = [](const ir::Op&, const std::vector<bool>& rows) { return rows[0] && rows[1]; };
   op.library_kernel = "scatter_add";
   op.reference = reference;
   op.gradient = [](GradientContext& c) {

@@ -21,7 +21,6 @@ std::vector<Type> type(const TypeContext& c) {
   Type result = updates;
   const std::size_t axis = axis_of(c.attributes, updates.rank());
   result.shape[axis] = size[0];
-  if (axis == 0) result.ragged.clear();
   return {result};
 }
 

@@ -10,7 +10,7 @@ std::vector<Type> type(const TypeContext& context) {
           "compare it with something, or convert it with cast()");
   require(a == b, "the two choices differ: " + a.str() + " and " + b.str());
   require(
-      condition.shape == a.shape && condition.ragged == a.ragged,
+      condition.shape == a.shape,
       "the shapes differ: the condition is " + condition.str() + ", the choices are " + a.str());
   return {a};
 }

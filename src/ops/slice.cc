@@ -46,7 +46,6 @@ std::vector<Type> type(const TypeContext& c) {
           "keep an axis whole with start 0 and limit -1");
   Type result{x.dtype, {}, ""};
   for (std::size_t i = 0; i < rank; ++i) result.shape.push_back(sliced(c, i));
-  if (rank > 0 && result.shape[0] == x.shape[0]) result.ragged = x.ragged;
   return {result};
 }
 
@@ -108,6 +107,11 @@ Op slice() {
       "symbolic where it shows that they stay inside the axis, such as 0 to `batch`.";
   op.traits = bits(Trait::view);
   op.type = type;
+  op.row_wise = [](const ir::Op& made, const std::vector<bool>&) {
+    const Dim& limit = ir::get<Shape>(made.attributes, "limits")[0];
+    return made.result()->type.shape[0] == made.operands[0]->type.shape[0] &&
+           (limit == Dim(-1) || limit == made.operands[0]->type.shape[0]);
+  };
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;

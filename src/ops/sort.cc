@@ -10,6 +10,7 @@ Op sort() {
       "counts as larger than every number. The gradient goes back to where the values came from.";
   op.traits = bits(Trait::library);
   op.type = [](const TypeContext& c) { return ordered_type(c); };
+  op.row_wise = along_other_axes;
   op.library_kernel = "sort";
   op.reference =
       order_reference([](const Attributes& a) { return ir::get<bool>(a, "descending"); });

@@ -10,6 +10,10 @@ Op sum() {
       "from the end. With `keep` the axes stay, with size 1. The sum of nothing is 0.";
   op.traits = bits(Trait::reduction);
   op.type = reduced_type(Numbers::numeric);
+  op.row_wise = along_other_axes;
+  op.row_additive = [](const ir::Op& made, const std::vector<bool>& rows) {
+    return rows[0] && !along_other_axes(made, rows);
+  };
   op.reduce = kernel_ir::ReduceOp::sum;
   op.reference = reduction_reference(0, [](double total, double x) { return total + x; });
   op.gradient = [](GradientContext& c) { c.give(0, spread(c, c.gradient())); };

@@ -20,7 +20,7 @@ std::vector<Type> type(const TypeContext& c) {
   require(x.shape[axis] != Dim(0) || product(indices.shape) == Dim(0),
           "take from axis " + std::to_string(axis) + " of " + c.operand_texts[0] +
               ", which has no elements");
-  return {Type{x.dtype, indices.shape, axis == 0 ? indices.ragged : x.ragged}};
+  return {Type{x.dtype, indices.shape}};
 }
 
 ExprId lower(Lowering& l) {
@@ -79,6 +79,7 @@ Op take_along_axis() {
       "and beyond the last read the first and the last element, as in gather.";
   op.traits = bits(Trait::view);
   op.type = type;
+  op.row_wise = along_other_axes;
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;

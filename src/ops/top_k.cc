@@ -38,6 +38,7 @@ Op top_k() {
       "larger than every number. The gradient goes back to where the values came from.";
   op.traits = bits(Trait::library);
   op.type = type;
+  op.row_wise = along_other_axes;
   op.library_kernel = "sort";
   op.reference = order_reference([](const Attributes& a) { return ir::get<bool>(a, "largest"); });
   op.gradient = order_gradient;

@@ -28,7 +28,6 @@ std::vector<Type> type(const TypeContext& c) {
   for (const std::int64_t axis : permutation) {
     result.shape.push_back(x.shape[static_cast<std::size_t>(axis)]);
   }
-  if (!permutation.empty() && permutation[0] == 0) result.ragged = x.ragged;
   return {result};
 }
 
@@ -75,6 +74,9 @@ Op transpose() {
       "named once.";
   op.traits = bits(Trait::view);
   op.type = type;
+  op.row_wise = [](const ir::Op& made, const std::vector<bool>&) {
+    return ir::get<std::vector<std::int64_t>>(made.attributes, "permutation")[0] == 0;
+  };
   op.lower = [](Lowering& l) {
     return l.load(0, permuted_back(l.index(), permutation_of(l.op().attributes)));
   };

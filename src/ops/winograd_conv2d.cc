@@ -34,7 +34,7 @@ std::vector<Type> type(const TypeContext& c) {
           "the result of " + c.operand_texts[0] + " would be " + std::to_string(height) + " by " +
               std::to_string(width),
           "it comes in tiles of 2 by 2");
-  return {Type{x.dtype, {x.shape[0], height, width, weight.shape[2]}, x.ragged}};
+  return {Type{x.dtype, {x.shape[0], height, width, weight.shape[2]}}};
 }
 
 Four input_line(const Four& d) { return {d[0] - d[2], d[1] + d[2], d[2] - d[1], d[1] - d[3]}; }

@@ -14,6 +14,41 @@ std::int64_t Quotient::evaluate(const SymbolSizes& sizes) const {
   return value <= 0 ? 0 : (value + denominator - 1) / denominator;
 }
 
+std::vector<std::string> defined_symbols(const Plan& plan) {
+  std::vector<std::string> symbols;
+  for (const Step& step : plan.steps) {
+    if (!step.defines.empty()) symbols.push_back(step.defines);
+  }
+  return symbols;
+}
+
+namespace {
+
+template <class Count>
+int count_with_nested(const Plan& plan, Count count) {
+  int total = count(plan);
+  for (const Step& step : plan.steps) {
+    for (const Nested& nested : step.control.blocks) {
+      total += count_with_nested(*nested.plan, count);
+    }
+  }
+  return total;
+}
+
+}  // namespace
+
+int count_library_calls(const Plan& plan) {
+  return count_with_nested(plan, [](const Plan& p) {
+    int calls = 0;
+    for (const Step& step : p.steps) calls += step.library.kernel.empty() ? 0 : 1;
+    return calls;
+  });
+}
+
+int count_kernels(const Plan& plan) {
+  return count_with_nested(plan, [](const Plan& p) { return static_cast<int>(p.kernels.size()); });
+}
+
 int root_of(const Plan& plan, int buffer) {
   const int count = static_cast<int>(plan.buffers.size());
   int root = buffer;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ enum class BufferKind : std::uint8_t {
   feed,       // given by the caller under `name`
   fetch,      // handed to the caller; index in Plan::fetches
   arena,      // placed by lifetime
+  own,        // has memory of its own: its size depends on a symbol that a step of the run defines
 };
 
 struct Buffer {
@@ -59,12 +61,49 @@ struct LibraryCall {
   std::map<std::string, std::string> texts;                  // layout, epilogue ...
 };
 
+struct Plan;
+
+// A block of an op, as a Plan of its own: its feeds are arguments of the block, its fetches the results.
+struct Nested {
+  std::shared_ptr<const Plan> plan;
+  std::vector<int> arguments;  // of each feed, in the order of the Plan's buffers
+};
+
+// A step that runs other Plans. Its buffers are operands, of which the first `extra` are for itself and
+// the others for the block's arguments in order, and then results.
+struct Control {
+  enum class Kind : std::uint8_t { none, cond, while_loop, scan, rnn };
+  Kind kind = Kind::none;
+  std::vector<Nested> blocks;
+  int extra = 0;      // cond: the condition. rnn: how many sequences have a row, by step
+  int carried = 0;    // arguments and results that each run of a block hands to the next
+  int sequences = 0;  // arguments behind these of which each run takes its part
+  bool reverse = false;
+  std::int64_t limit = 0;  // while_loop: the most runs
+  Dim length = 0;          // scan: the number of runs
+
+  // rnn: the sizes that differ from run to run. A size is the number of sequences that run or, where they
+  // are split further, the number of their rows.
+  struct Size {
+    std::string symbol;
+    int splits = -1;      // argument that splits these rows; -1: the sequences that run
+    bool by_row = false;  // the splits are of the rows of each step, not of the sequences
+  };
+  std::vector<Size> sizes;
+  // Which size the rows of arguments and of results are; -1: none. Splits have one row more.
+  std::vector<int> argument_rows, result_rows;
+};
+
 struct Step {
   std::string name;                  // for people: "conv2d_0: add, maximum"
   std::vector<std::string> sources;  // "digits.cc:10 conv2d_0", of the ops it computes
-  // One of the two:
+  // One of the three:
   int kernel = -1;      // index into Plan::kernels
   LibraryCall library;  // if library.kernel is not empty
+  Control control;      // if its kind is not none
+
+  // Not empty: when the step has run, the last element of its last buffer, i64, is this symbol's size.
+  std::string defines;
 
   // Kernel: the kernel's buffers in order; scratch buffers are -1 here. Library: operands, then
   // results.
@@ -101,6 +140,12 @@ struct Placement {
   std::int64_t arena_bytes = 0;
   std::int64_t sum_of_values = 0;  // what the arena buffers would take if none shared memory
 };
+
+// The symbols whose sizes steps of the Plan define.
+std::vector<std::string> defined_symbols(const Plan& plan);
+// Steps that the functions cover, with those of nested Plans.
+int count_library_calls(const Plan& plan);
+int count_kernels(const Plan& plan);
 
 int root_of(const Plan& plan, int buffer);  // follows alias_of
 

@@ -17,6 +17,7 @@ const char* name_of_kind(BufferKind kind) {
     case BufferKind::feed: return "feed";
     case BufferKind::fetch: return "fetch";
     case BufferKind::arena: return "arena";
+    case BufferKind::own: return "own";
   }
   return "?";
 }
@@ -62,6 +63,23 @@ std::string print_library(const LibraryCall& call) {
   return text + "}";
 }
 
+std::string print_control(const Control& control) {
+  constexpr const char* kNames[] = {"none", "cond", "while_loop", "scan", "rnn"};
+  std::string text = fmt::format("{} {{carried = {}, sequences = {}, reverse = {}}}",
+                                 kNames[static_cast<int>(control.kind)], control.carried,
+                                 control.sequences, control.reverse);
+  for (const Control::Size& size : control.sizes) text += " by " + size.symbol;
+  for (const Nested& nested : control.blocks) {
+    std::string inner = print(*nested.plan);
+    for (std::size_t at = 0; (at = inner.find('\n', at)) != std::string::npos;) {
+      inner.replace(at, 1, "\n        ");
+      at += 9;
+    }
+    text += "\n        " + inner;
+  }
+  return text;
+}
+
 std::string print_step(const Plan& plan, std::size_t index) {
   const Step& s = plan.steps[index];
   std::string text = fmt::format("  {} {}\n      ", index, s.name);
@@ -76,9 +94,12 @@ std::string print_step(const Plan& plan, std::size_t index) {
     for (const Step::Scratch& scratch : s.scratch) {
       text += fmt::format(" scratch {} bytes at {}", scratch.bytes.str(), scratch.buffer);
     }
+  } else if (s.control.kind != Control::Kind::none) {
+    text += fmt::format("{} ({})", print_control(s.control), join_buffers(s.buffers));
   } else {
     text += fmt::format("library {} ({})", print_library(s.library), join_buffers(s.buffers));
   }
+  if (!s.defines.empty()) text += fmt::format(" defines {}", s.defines);
   text +=
       fmt::format("\n      reads {}; writes {}\n", join_buffers(s.reads), join_buffers(s.writes));
   for (const std::string& source : s.sources) text += fmt::format("      from {}\n", source);

@@ -77,10 +77,13 @@ class Verifier {
   }
 
   void check_what_runs(const Step& step, int index) const {
-    const bool is_library = !step.library.kernel.empty();
-    if (is_library == (step.kernel >= 0)) {
-      fail_internal(fmt::format("plan: {} must have a kernel or a library call", label(step)));
+    const bool is_control = step.control.kind != Control::Kind::none;
+    const bool is_library = !step.library.kernel.empty() || is_control;
+    if (is_library == (step.kernel >= 0) || (is_control && !step.library.kernel.empty())) {
+      fail_internal(
+          fmt::format("plan: {} must have a kernel, a library call or blocks", label(step)));
     }
+    for (const Nested& nested : step.control.blocks) verify(*nested.plan);
     if (step.kernel >= static_cast<int>(plan_.kernels.size())) {
       fail_internal(fmt::format("plan: {} names kernel {} of {}", label(step), step.kernel,
                                 plan_.kernels.size()));

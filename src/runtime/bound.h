@@ -3,19 +3,35 @@
 // A Plan under given sizes of its symbols: everything that does not change from run to run.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "device/device.h"
 #include "kernels/library.h"
 #include "plan/plan.h"
+#include "runtime/flat.h"
 
 namespace trireme::runtime {
 
+// The Dims of a Plan, ready to be computed.
+struct FlatPlan {
+  explicit FlatPlan(const plan::Plan& plan);
+
+  struct Step {
+    std::vector<FlatDim> sizes;
+    FlatDim trip, work;
+    std::int64_t denominator = 1;
+    std::vector<FlatDim> scratch;
+  };
+  std::vector<std::vector<FlatDim>> shapes;  // of each buffer
+  std::vector<Step> steps;
+};
+
 struct BoundStep {
   const plan::KernelRun* kernel = nullptr;  // or
-  std::unique_ptr<kernels::Prepared> library;
-  std::size_t pointers = 0;  // first of its arguments in Bound::pointers
+  kernels::Prepared* library = nullptr;     // or neither: it runs other Plans
+  std::size_t pointers = 0;                 // first of its arguments in Bound::pointers
   std::size_t arguments = 0;
   std::size_t sizes = 0;  // first of its sizes in Bound::sizes
   std::int64_t trip = 0, grain = 1;
@@ -26,15 +42,24 @@ struct BoundStep {
   };
   std::vector<Scratch> scratch;
   std::int64_t scratch_bytes = 0;  // of one thread
+  // Library kernels, by the shapes of all their tensors.
+  std::map<Sizes, std::unique_ptr<kernels::Prepared>> prepared;
 };
 
-// Memory: the arena as placed, then a workspace that one step at a time uses for scratch buffers
-// (a part per thread) or as the workspace of a library kernel.
+// Memory: the arena as placed; a workspace that one step at a time uses for scratch buffers (a part per
+// thread) or as the workspace of a library kernel; and memory of their own for buffers whose size a step
+// tells.
 struct Bound {
-  Bound(const plan::Plan& plan, const SymbolSizes& symbols, bool plan_memory, int threads,
-        kernels::Find find);
+  // Places buffers for `sizes`, in the order of Plan::symbols. Sizes that steps define count as 0.
+  Bound(const plan::Plan& plan, const FlatPlan& flat, const Sizes& sizes, bool plan_memory,
+        int threads, kernels::Find find);
 
-  SymbolSizes symbols;
+  // Other sizes, under which no buffer of the arena is larger than it was placed for: see fits().
+  void resize(const Sizes& sizes);
+  bool fits(const Sizes& sizes) const;
+
+  SymbolSizes symbols;  // those it was placed for
+  Sizes current;        // those that hold
   plan::Placement placement;
   std::int64_t workspace_bytes = 0;
   std::vector<std::int64_t> bytes;  // of each buffer
@@ -49,15 +74,22 @@ struct Bound {
   std::vector<External> externals;  // arguments outside the arena
   std::vector<std::size_t> seeds;   // places in `sizes` where the run's seed belongs
 
-  // Points all arguments in the arena into `memory`; does nothing if they do already.
-  void settle(const plan::Plan& plan, char* memory);
+  // Points all arguments in the arena into `memory`, and scratch into `workspace`; does nothing if they do
+  // already.
+  void settle(char* memory, char* workspace);
 
  private:
-  void bind_kernel(const plan::Plan& plan, const plan::Step& step, const SymbolSizes& with_seed,
-                   int threads, BoundStep& bound);
-  void bind_library(const plan::Plan& plan, const plan::Step& step, int threads, kernels::Find find,
-                    BoundStep& bound);
+  std::int64_t bytes_of(std::size_t buffer, const Sizes& sizes) const;
+  void size_kernel(std::size_t i);
+  void size_library(std::size_t i);
+
+  const plan::Plan& plan_;
+  const FlatPlan& flat_;
+  int threads_;
+  kernels::Find find_;
+  std::vector<std::int64_t> placed_bytes_;
   char* settled_in_ = nullptr;
+  char* workspace_ = nullptr;
 };
 
 }  // namespace trireme::runtime

@@ -18,7 +18,8 @@ namespace trireme::runtime {
 class Profiler;
 
 // What a run works on, all owned by the caller. Sizes of the symbols decide how many bytes each
-// must hold; what holds none may be null. A fetch overlaps nothing else. A Plan may fetch a parameter
+// must hold; what holds none may be null, and so may a fetch whose size only the run tells. A fetch
+// overlaps nothing else. A Plan may fetch a parameter
 // or a feed: the fetch is a copy of what it holds when the run ends.
 struct Bindings {
   std::map<std::string, void*> parameters;
@@ -49,6 +50,10 @@ class Executor {
   void run(const SymbolSizes& sizes, const Bindings& bindings);
 
   const plan::Plan& plan() const;
+  // Of fetch i, where only the run told its size: its shape and memory, until the next run. The caller gave
+  // null for it.
+  std::vector<std::int64_t> shape_of_fetch(std::size_t i) const;
+  const void* memory_of_fetch(std::size_t i) const;
   std::int64_t arena_bytes() const;      // of the last run: what place() planned
   std::int64_t workspace_bytes() const;  // of the last run: scratch memory of kernels, beside it
 

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/error.h"
 #include "base/feeds.h"
@@ -16,6 +18,7 @@
 #include "runtime/executor.h"
 #include "session/parameters.h"
 #include "session/storage.h"
+#include "trireme/ragged.h"
 
 namespace trireme {
 namespace {
@@ -39,6 +42,7 @@ struct Entry {
   runtime::Bindings preparation_bindings;
   std::vector<Tensor> prepared;
   std::uint64_t prepared_version = 0;  // of the parameters; 0: never
+  std::vector<std::string> defined;    // symbols whose sizes the run tells
   std::vector<Tensor> last;            // results of the last run; reused once the caller let go
   SymbolSizes last_sizes;
 };
@@ -63,7 +67,23 @@ SymbolSizes sizes_of(const ir::Program& program, const Feeds& feeds) {
   for (const auto& [name, tensor] : feeds) {
     views.push_back({&name, tensor.dtype(), &tensor.shape()});
   }
-  return bind_feeds(program.name, inputs, views);
+  SymbolSizes sizes = bind_feeds(program.name, inputs, views);
+  for (const auto& argument : program.main().arguments) {
+    const auto rows = sizes.find(argument->type.splits_of);
+    const auto feed = feeds.find(argument->name);
+    if (rows == sizes.end() || feed == feeds.end()) continue;
+    check_splits(feed->second, rows->second, "feed \"" + argument->name + "\"");
+  }
+  return sizes;
+}
+
+bool is_known(const Shape& shape, const SymbolSizes& sizes) {
+  for (const Dim& dim : shape) {
+    for (const std::string& symbol : dim.symbols()) {
+      if (!sizes.contains(symbol)) return false;
+    }
+  }
+  return true;
 }
 
 // What moves a missing size into sight: the inputs that would tell it.
@@ -163,11 +183,12 @@ std::unique_ptr<Entry> Session::State::compile(const std::vector<Value>& fetches
     plans = compiler::compile_prepared(program, values, code(), code(), compile_options);
   }
   entry->plan = plans.plan;
+  entry->defined = plan::defined_symbols(*entry->plan);
   entry->executor = make_executor(entry->plan, mode);
   if (plans.preparation != nullptr) add_preparation(*entry, plans);
   bind_parameters(*entry);
   statistics.plans += 1;
-  statistics.kernels += static_cast<int>(entry->plan->kernels.size());
+  statistics.kernels += plan::count_kernels(*entry->plan);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   statistics.compile_ms += spent.count();
   return entry;
@@ -241,7 +262,8 @@ void Session::State::bind(Entry& entry, const Feeds& feeds, const SymbolSizes& s
     entry.bindings.feeds[input->name] = feed->second.bytes();
   }
   for (const std::string& symbol : entry.plan->symbols) {
-    if (symbol != plan::kSeedSymbol && !sizes.contains(symbol)) {
+    const bool later = std::find(entry.defined.begin(), entry.defined.end(), symbol) != entry.defined.end();
+    if (symbol != plan::kSeedSymbol && !later && !sizes.contains(symbol)) {
       fail_missing_symbol(program, symbol);
     }
   }
@@ -249,6 +271,10 @@ void Session::State::bind(Entry& entry, const Feeds& feeds, const SymbolSizes& s
   entry.bindings.fetches.resize(entry.fetches.size());
   for (std::size_t i = 0; i < entry.fetches.size(); ++i) {
     const Value& value = entry.fetches[i];
+    if (!is_known(value.shape(), sizes)) {
+      entry.bindings.fetches[i] = nullptr;  // its memory is made after the run
+      continue;
+    }
     const std::vector<std::int64_t> shape = evaluate(value.shape(), sizes);
     Tensor& result = entry.last[i];
     if (result.shares_memory() || result.dtype() != value.dtype() || result.shape() != shape ||
@@ -275,6 +301,15 @@ std::vector<Tensor> Session::run(const Feeds& feeds, const std::vector<Value>& f
   state_->prepare(entry);
   if (options.updates) state_->parameters.changed();
   entry.executor->run(sizes, entry.bindings);
+  for (std::size_t i = 0; i < entry.fetches.size(); ++i) {
+    if (is_known(entry.fetches[i].shape(), sizes)) continue;
+    entry.last[i] =
+        Tensor::uninitialized(entry.fetches[i].dtype(), entry.executor->shape_of_fetch(i));
+    if (entry.last[i].size_bytes() > 0) {
+      std::memcpy(entry.last[i].bytes(), entry.executor->memory_of_fetch(i),
+                  entry.last[i].size_bytes());
+    }
+  }
   entry.last_sizes = sizes;
   ++state_->step;
   return entry.last;
@@ -289,10 +324,8 @@ MemoryReport Session::memory(const std::vector<Value>& fetches, RunOptions optio
     }
   }
   MemoryReport report;
-  report.kernels = static_cast<int>(plan.kernels.size());
-  for (const plan::Step& step : plan.steps) {
-    if (!step.library.kernel.empty()) ++report.library_calls;
-  }
+  report.kernels = plan::count_kernels(plan);
+  report.library_calls = plan::count_library_calls(plan);
   const plan::Placement placement = plan::place(plan, sizes, state_->options.plan_memory);
   report.arena_bytes = placement.arena_bytes;
   report.sum_of_values = placement.sum_of_values;

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "transforms/differentiate_blocks.h"
 #include "trireme/ops.h"
 
 namespace trireme::transforms {
@@ -44,7 +45,7 @@ class LocationGuard {
 ir::Value* filled(ir::Program& program, const ir::Type& type, double value,
                   const ir::Location& location) {
   return program
-      .append(program.main(), "constant", {},
+      .append(*program.insertion_block, "constant", {},
               {{"dtype", type.dtype}, {"shape", type.shape}, {"value", value}}, location)
       ->result();
 }
@@ -78,6 +79,8 @@ class Context final : public ir::GradientContext {
     }
     return gradient;
   }
+
+  bool has_gradient(int i) const override { return gradients_.contains(op_.result(i)); }
 
   bool wants(int i) const override {
     return wanted_.contains(op_.operands[static_cast<std::size_t>(i)]);
@@ -151,13 +154,23 @@ void differentiate(const ir::Op& op, const ValueSet& depends, Gradients& gradien
   }
   for (const ir::Value* operand : op.operands) needed = needed || depends.contains(operand);
   if (!reached || !needed || op.has(ir::Trait::not_differentiable)) return;
-  if (!op.def->gradient) {
+  if (!op.def->gradient && op.blocks.empty()) {
     fail_usage(op.name() + ": has no gradient, but the loss depends on it\n  layer  " +
                op.location.str() + "\n  hint   wrap its result in stop_gradient()");
   }
   LocationGuard guard(*op.parent->program, op.location);
   Context context(op, depends, gradients);
-  op.def->gradient(context);
+  if (op.blocks.empty()) {
+    op.def->gradient(context);
+  } else {
+    differentiate_blocks(context);
+  }
+}
+
+std::vector<const ir::Op*> ops_of(const ir::Block& block) {
+  std::vector<const ir::Op*> ops;
+  for (const auto& op : block.ops) ops.push_back(op.get());
+  return ops;
 }
 
 // All gradients of `loss`, by rows for those of `by_rows` that are given so.
@@ -166,8 +179,7 @@ Gradients differentiate(ir::Value* loss, const std::vector<ir::Value*>& wanted,
   check_loss(loss);
   ir::Program& program = *loss->program;
   const ValueSet depends = dependents(program.main(), wanted);
-  std::vector<const ir::Op*> forward;
-  for (const auto& op : program.main().ops) forward.push_back(op.get());
+  const std::vector<const ir::Op*> forward = ops_of(program.main());
 
   Gradients gradients;
   for (const ir::Value* value : by_rows) gradients.by_rows[value];
@@ -221,6 +233,28 @@ std::vector<ir::Value*> gradients(ir::Value* loss, const std::vector<ir::Value*>
   std::vector<ir::Value*> result;
   for (const Gradient& gradient : collect_all(loss, wanted, differentiate(loss, wanted, {}))) {
     result.push_back(gradient.values);
+  }
+  return result;
+}
+
+std::vector<ir::Value*> gradients_in(
+    ir::Block& block, const std::vector<std::pair<ir::Value*, ir::Value*>>& known,
+    const std::vector<ir::Value*>& wanted) {
+  const ValueSet depends = dependents(block, wanted);
+  const std::vector<const ir::Op*> forward = ops_of(block);
+  Gradients gradients;
+  for (const auto& [value, gradient] : known) {
+    if (!depends.contains(value)) continue;
+    trireme::Value& sum = gradients.dense[value];
+    sum = sum ? sum + trireme::Value(gradient) : trireme::Value(gradient);
+  }
+  for (auto op = forward.rbegin(); op != forward.rend(); ++op) {
+    differentiate(**op, depends, gradients);
+  }
+  std::vector<ir::Value*> result;
+  for (const ir::Value* value : wanted) {
+    const auto found = gradients.dense.find(value);
+    result.push_back(found == gradients.dense.end() ? nullptr : found->second.get());
   }
   return result;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "ir/program.h"
@@ -13,6 +14,12 @@ namespace trireme::transforms {
 // of `wanted`. The new ops carry the layer and line of the op they differentiate.
 // Errors (usage): loss is no float scalar (shape []), or a needed op has no gradient.
 std::vector<ir::Value*> gradients(ir::Value* loss, const std::vector<ir::Value*>& wanted);
+
+// The same within `block`, to which the ops are appended: of a sum whose gradients by some of the block's
+// values are known, by each of `wanted`, arguments or results of ops; null where it does not depend on it.
+std::vector<ir::Value*> gradients_in(
+    ir::Block& block, const std::vector<std::pair<ir::Value*, ir::Value*>>& known,
+    const std::vector<ir::Value*>& wanted);
 
 // A gradient, of the type of what it belongs to or, row-sparse, as a list: values[i] is added to row
 // rows[i], and all other rows are zero. A row may be named several times; negative numbers name none.

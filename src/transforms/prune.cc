@@ -1,12 +1,15 @@
 #include "transforms/prune.h"
 
 #include <algorithm>
+#include <string>
 #include <unordered_set>
 
 namespace trireme::transforms {
 namespace {
 
 using ValueSet = std::unordered_set<const ir::Value*>;
+
+using Symbols = std::unordered_set<std::string>;
 
 void need_operands(const ir::Op& op, ValueSet& needed) {
   needed.insert(op.operands.begin(), op.operands.end());
@@ -16,8 +19,16 @@ void need_operands(const ir::Op& op, ValueSet& needed) {
   }
 }
 
-bool is_needed(const ir::Op& op, const ValueSet& needed, bool keep_side_effects) {
+void need_symbols(const ir::Type& type, Symbols& symbols) {
+  for (const Dim& dim : type.shape) {
+    for (std::string& symbol : dim.symbols()) symbols.insert(std::move(symbol));
+  }
+}
+
+bool is_needed(const ir::Op& op, const ValueSet& needed, const Symbols& symbols,
+               bool keep_side_effects) {
   if (op.has(ir::Trait::side_effect)) return keep_side_effects;
+  if (op.has(ir::Trait::makes_splits) && symbols.contains(op.result()->type.splits_of)) return true;
   return std::any_of(op.results.begin(), op.results.end(),
                      [&](const auto& result) { return needed.contains(result.get()); });
 }
@@ -27,10 +38,13 @@ bool is_needed(const ir::Op& op, const ValueSet& needed, bool keep_side_effects)
 void prune(ir::Program& program, const PruneOptions& options) {
   ir::Block& block = program.main();
   ValueSet needed(block.results.begin(), block.results.end());
+  Symbols symbols;
+  for (const ir::Value* result : block.results) need_symbols(result->type, symbols);
   std::vector<std::unique_ptr<ir::Op>> kept;
   for (auto op = block.ops.rbegin(); op != block.ops.rend(); ++op) {
-    if (!is_needed(**op, needed, options.keep_side_effects)) continue;
+    if (!is_needed(**op, needed, symbols, options.keep_side_effects)) continue;
     need_operands(**op, needed);
+    for (const auto& result : (*op)->results) need_symbols(result->type, symbols);
     kept.push_back(std::move(*op));
   }
   std::reverse(kept.begin(), kept.end());

@@ -1,0 +1,108 @@
+#include "compiler/control.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ir/recurrence.h"
+
+namespace trireme::compiler {
+namespace {
+
+using plan::Control;
+
+int integer(const ir::Op& op, const char* name) {
+  return static_cast<int>(ir::get<std::int64_t>(op.attributes, name));
+}
+
+// Which arguments of the block the Plan still wants.
+plan::Nested nested(const ir::Block& block, std::shared_ptr<const plan::Plan> plan) {
+  plan::Nested result{std::move(plan), {}};
+  for (const plan::Buffer& buffer : result.plan->buffers) {
+    if (buffer.kind != plan::BufferKind::feed || buffer.alias_of >= 0) continue;
+    const auto found = std::find_if(
+        block.arguments.begin(), block.arguments.end(),
+        [&](const auto& argument) { return argument->name == buffer.name; });
+    if (found == block.arguments.end()) fail_internal("a block's Plan wants " + buffer.name);
+    result.arguments.push_back((*found)->index);
+  }
+  return result;
+}
+
+class RnnControl {
+ public:
+  explicit RnnControl(const ir::Op& op) : rnn_(op) {
+    control_.kind = Control::Kind::rnn;
+    control_.extra = 1;
+    control_.carried = static_cast<int>(rnn_.memories);
+    control_.sequences = static_cast<int>(rnn_.sequences);
+    control_.reverse = rnn_.reverse;
+    control_.sizes.push_back({rnn_.dims.active.str()});
+  }
+
+  Control run() {
+    for (std::size_t i = 0; i < rnn_.body.arguments.size(); ++i) {
+      const ir::Type& type = rnn_.body.arguments[i]->type;
+      const bool splits = type.rank() > 0 && rnn_.dims.is_inside(type.shape[0] - Dim(1)) &&
+                          !type.splits_of.empty();
+      const Dim rows = type.rank() == 0 ? Dim(0) : splits ? type.shape[0] - Dim(1) : type.shape[0];
+      control_.argument_rows.push_back(size_of_rows(rows, rnn_.is_sequence(i)));
+    }
+    for (std::size_t i = 0; i < rnn_.body.results.size(); ++i) {
+      const ir::Type& type = rnn_.body.results[i]->type;
+      const Dim rows = type.rank() == 0 ? Dim(0) : type.shape[0];
+      control_.result_rows.push_back(size_of_rows(rows, i >= rnn_.memories));
+    }
+    return std::move(control_);
+  }
+
+ private:
+  int size_of_rows(const Dim& rows, bool by_row) {
+    if (!rnn_.dims.is_inside(rows)) return -1;
+    const std::string symbol = rows.str();
+    for (std::size_t i = 0; i < control_.sizes.size(); ++i) {
+      if (control_.sizes[i].symbol == symbol) return static_cast<int>(i);
+    }
+    for (std::size_t i = 0; i < rnn_.body.arguments.size(); ++i) {
+      const ir::Type& type = rnn_.body.arguments[i]->type;
+      if (type.splits_of != symbol || rnn_.is_sequence(i) != by_row) continue;
+      if (type.shape[0] != rnn_.dims.active + 1) {
+        fail_usage("rnn: sequences of sequences of sequences within a step are not supported");
+      }
+      control_.sizes.push_back({symbol, static_cast<int>(i), by_row});
+      return static_cast<int>(control_.sizes.size()) - 1;
+    }
+    fail_internal("rnn: nothing splits " + symbol);
+  }
+
+  const ir::Recurrence rnn_;
+  Control control_;
+};
+
+}  // namespace
+
+Control control_of(const ir::Op& op,
+                   const std::function<std::shared_ptr<const plan::Plan>(const ir::Block&)>& compile) {
+  Control control;
+  if (op.name() == "cond") {
+    control.kind = Control::Kind::cond;
+    control.extra = 1;
+  } else if (op.name() == "while_loop") {
+    control.kind = Control::Kind::while_loop;
+    control.carried = integer(op, "carried");
+    control.limit = ir::get<std::int64_t>(op.attributes, "limit");
+  } else if (op.name() == "scan") {
+    control.kind = Control::Kind::scan;
+    control.carried = integer(op, "carried");
+    control.sequences = integer(op, "sequences");
+    control.reverse = ir::get<bool>(op.attributes, "reverse");
+    control.length = ir::get<Shape>(op.attributes, "length")[0];
+  } else if (op.name() == "packed_rnn") {
+    control = RnnControl(op).run();
+  } else {
+    fail_internal(op.name() + " holds blocks that cannot be run");
+  }
+  for (const auto& block : op.blocks) control.blocks.push_back(nested(*block, compile(*block)));
+  return control;
+}
+
+}  // namespace trireme::compiler

@@ -1,0 +1,39 @@
+#include "ops/recurrence.h"
+
+namespace trireme::ops {
+namespace {
+
+std::vector<Type> type(const TypeContext& c) {
+  require_blocks(c, 2);
+  const Type& condition = c.operands[0];
+  require(condition.dtype == DType::boolean && condition.rank() == 0,
+          "the condition is one boolean, not " + c.operand_texts[0],
+          "reduce it with all() or any(), or use if_else() for a condition by row");
+  const std::vector<Type> values(c.operands.begin() + 1, c.operands.end());
+  require_arguments(*c.blocks[0], values, "the block for true");
+  require_arguments(*c.blocks[1], values, "the block for false");
+  std::vector<Type> types;
+  for (const ir::Value* result : c.blocks[0]->results) types.push_back(result->type);
+  require(c.blocks[1]->results.size() == types.size(), "the blocks return different numbers of values");
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const Type& other = c.blocks[1]->results[i]->type;
+    require(other == types[i], "the blocks return different types: " + types[i].str() + " and " +
+                                   other.str());
+  }
+  return types;
+}
+
+}  // namespace
+
+Op cond() {
+  Op op("cond(condition, values...) -> results...");
+  op.doc =
+      "The results of its first block if the condition, one boolean, is true, else those of its second. "
+      "Only that block runs. Both take the values. Made by trireme::cond.";
+  op.traits = bits(Trait::library);
+  op.type = type;
+  op.no_twin_reason = "it holds blocks; src/session/control_test.cc compares it";
+  return op;
+}
+
+}  // namespace trireme::ops

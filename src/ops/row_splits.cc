@@ -1,0 +1,51 @@
+#include "ops/common.h"
+
+namespace trireme::ops {
+namespace {
+
+std::vector<Type> type(const TypeContext& c) {
+  const Type& lengths = c.operands[0];
+  const Shape& rows = ir::get<Shape>(c.attributes, "rows");
+  require(lengths.dtype == DType::i64 && lengths.rank() == 1,
+          "row_splits needs a list of i64 lengths, not " + c.operand_texts[0], "cast them to i64");
+  require(rows.size() == 1 && (rows[0].symbol() || rows[0].is_constant()),
+          "row_splits: `rows` is one symbol, not " + str(rows));
+  return {{DType::i64, {lengths.shape[0] + 1}, rows[0].str()}};
+}
+
+void reference(const Reference& r) {
+  double total = 0;
+  for (std::size_t i = 0; i < r.operands[0]->data.size(); ++i) {
+    r.results[0]->data[i] = total;
+    total += r.operands[0]->data[i];
+  }
+  r.results[0]->data.back() = total;
+}
+
+Sample sample(std::int64_t count, double high) {
+  Sample s;
+  s.operands = {type_of({count}, DType::i64)};
+  s.attributes = {{"rows", Shape{Dim(std::string_view("words"))}}};
+  s.ranges = {{0, high}};
+  return s;
+}
+
+}  // namespace
+
+Op row_splits() {
+  Op op("row_splits(lengths; rows: shape)");
+  op.doc =
+      "Where sequences of these i64 lengths [n] begin and end when they lie behind each other: [n + "
+      "1], "
+      "from 0 to the sum of all. From here on `rows`, a symbol, is that sum: values of that many rows "
+      "can be made. A negative length is Error(data) when it runs.";
+  op.traits = Trait::library | Trait::not_differentiable | Trait::makes_splits;
+  op.type = type;
+  op.library_kernel = "row_splits";
+  op.reference = reference;
+  op.twin = "F.pad(torch.cumsum(x[0], 0), (1, 0))";
+  op.samples = {sample(9, 5), sample(1, 3), sample(0, 1), sample(40, 200)};
+  return op;
+}
+
+}  // namespace trireme::ops

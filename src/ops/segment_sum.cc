@@ -1,0 +1,43 @@
+#include "ops/segments.h"
+
+namespace trireme::ops {
+namespace {
+
+void reference(const Reference& r) {
+  const std::vector<double>& splits = r.operands[1]->data;
+  RefTensor& y = *r.results[0];
+  const std::size_t columns = y.data.size() / std::max<std::size_t>(1, splits.size() - 1);
+  for (std::size_t i = 0; i + 1 < splits.size(); ++i) {
+    for (auto row = static_cast<std::size_t>(splits[i]); row < static_cast<std::size_t>(splits[i + 1]);
+         ++row) {
+      for (std::size_t j = 0; j < columns; ++j) {
+        y.data[i * columns + j] += r.operands[0]->data[row * columns + j];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Op segment_sum() {
+  Op op("segment_sum(x, splits)");
+  op.doc =
+      "For each sequence the sum of its rows, added in order: x is [rows, ...] and the result "
+      "[sequences, ...]; zero for a sequence without rows.";
+  op.traits = Trait::library | Trait::sequences;
+  op.type = [](const TypeContext& c) {
+    return std::vector<Type>{type_by_sequence(c, Numbers::numeric)};
+  };
+  op.library_kernel = "segment_sum";
+  op.reference = reference;
+  op.gradient = [](GradientContext& c) {
+    if (c.wants(0)) c.give(0, gather(c.gradient(), segment_ids(c.operand(1))));
+  };
+  op.twin =
+      "torch.zeros((len(x[1]) - 1,) + x[0].shape[1:], dtype=x[0].dtype).index_add(0, "
+      "torch.repeat_interleave(torch.arange(len(x[1]) - 1), torch.diff(x[1])), x[0])";
+  op.samples = segment_samples();
+  return op;
+}
+
+}  // namespace trireme::ops

@@ -1,0 +1,373 @@
+#include "transforms/differentiate_blocks.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "ir/blocks.h"
+#include "ir/recurrence.h"
+#include "transforms/autodiff.h"
+
+namespace trireme::transforms {
+namespace {
+
+using Values = std::vector<ir::Value*>;
+
+bool is_costly(const ir::Op& op) {
+  using ir::Trait;
+  return op.has(Trait::library) || op.has(Trait::contraction) || op.has(Trait::random) ||
+         !op.blocks.empty();
+}
+
+ir::Value* zeros(ir::Program& program, const ir::Type& type, const ir::Location& location) {
+  return program
+      .append(*program.insertion_block, "constant", {},
+              {{"dtype", type.dtype}, {"shape", type.shape}, {"value", 0.0}}, location)
+      ->result();
+}
+
+// The gradient of a scan or an rnn: the same kind of loop in the other direction.
+//
+// Its carried values are the gradients by the loop's carried values, and sums of the gradients by
+// what each step reads as it is. What has a value for each step are values of the loop's own steps and
+// the gradients by its outputs; its outputs are the gradients by what the loop reads step by step.
+class LoopGradient {
+ public:
+  LoopGradient(ir::GradientContext& context, ir::Op& loop)
+      : context_(context),
+        loop_(loop),
+        body_(*loop.blocks[0]),
+        program_(*loop.parent->program),
+        outside_(*program_.insertion_block),
+        is_rnn_(loop.name() == "rnn") {
+    first_ = is_rnn_ ? 1 : 0;
+    carried_ = count(is_rnn_ ? "memories" : "carried");
+    sequences_ = count("sequences");
+    if (is_rnn_) dims_ = ir::Recurrence(loop).dims;
+  }
+
+  void run() {
+    block_ = program_.make_block(outside_);
+    copy_step();
+    differentiate_step();
+    ir::prune(*block_);
+    drop_unused();
+    append();
+  }
+
+ private:
+  // An argument of the new loop's block, and what is given for it.
+  struct Entry {
+    ir::Value* argument;
+    ir::Value* given;
+    const ir::Value* saved = nullptr;  // the value of the loop's step that must become an output
+  };
+
+  std::size_t count(const char* name) const {
+    return static_cast<std::size_t>(ir::get<std::int64_t>(loop_.attributes, name));
+  }
+  std::size_t others_begin() const { return carried_ + sequences_; }
+  ir::Value* operand(std::size_t argument) const { return loop_.operands[first_ + argument]; }
+  bool wants(std::size_t argument) const {
+    return context_.wants(static_cast<int>(first_ + argument));
+  }
+
+  ir::Value* add_argument(const std::string& stem, const ir::Type& type) {
+    return program_.add_argument(*block_, program_.unique_argument(stem), type);
+  }
+
+  // Whether a value of each step can be an output.
+  bool can_be_saved(const ir::Value& value) const {
+    if (!is_rnn_) return true;
+    const ir::Type& type = value.type;
+    return type.rank() > 0 && type.splits_of.empty() && dims_.is_inside(type.shape[0]) &&
+           dims_.outside(type.shape[0], true) != type.shape[0];
+  }
+
+  // The loop's step as the first part of the new one.
+  void copy_step() {
+    ir::Copier copier(*block_);
+    copied_.resize(body_.arguments.size());
+    for (std::size_t i = 0; i < body_.arguments.size(); ++i) {
+      const ir::Value& argument = *body_.arguments[i];
+      ir::Value* copy = add_argument(argument.name, argument.type);
+      copied_[i] = copy;
+      copier.set(&argument, copy);
+      if (i < carried_ && (!is_rnn_ || can_be_saved(argument))) {
+        by_step_.push_back({copy, nullptr, &argument});
+      } else if (i < carried_) {
+        // A memory without rows: only sums are, and nothing is computed from them.
+        others_.push_back({copy, operand(i)});
+      } else {
+        (i < others_begin() ? by_step_ : others_).push_back({copy, operand(i)});
+      }
+    }
+    for (const auto& op : body_.ops) {
+      const bool save = is_costly(*op) && std::all_of(op->results.begin(), op->results.end(),
+                                                      [&](const auto& result) {
+                                                        return can_be_saved(*result);
+                                                      });
+      if (!save) {
+        copier.copy(*op);
+        continue;
+      }
+      // The op itself is copied, too, so that it is differentiated; its results are not computed again.
+      const ir::Op* copy = copier.copy(*op);
+      for (std::size_t i = 0; i < op->results.size(); ++i) {
+        const ir::Value& result = *op->results[i];
+        ir::Value* saved = add_argument(op->name(), result.type);
+        by_step_.push_back({saved, nullptr, &result});
+        saved_[copy->results[i].get()] = saved;
+      }
+    }
+    for (ir::Value* result : body_.results) results_.push_back(copier.of(result));
+  }
+
+  void differentiate_step() {
+    const ir::InsertionGuard guard(program_, *block_);
+    std::vector<std::pair<ir::Value*, ir::Value*>> known;
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      if (!is_float(results_[i]->type.dtype)) continue;
+      if (i < carried_) {
+        ir::Value* argument = add_argument("d_" + body_.arguments[i]->name, results_[i]->type);
+        carried_entries_.push_back({argument, given_gradient(i)});
+        carried_of_.push_back(i);
+        known.emplace_back(results_[i], argument);
+      } else if (context_.has_gradient(static_cast<int>(i))) {
+        ir::Value* argument = add_argument("d_output", results_[i]->type);
+        by_step_.push_back({argument, context_.gradient(static_cast<int>(i)).get()});
+        known.emplace_back(results_[i], argument);
+      }
+    }
+    Values wanted;
+    std::vector<std::size_t> wanted_at;
+    for (std::size_t i = 0; i < copied_.size(); ++i) {
+      if (!is_float(copied_[i]->type.dtype) || (i >= carried_ && !wants(i))) continue;
+      wanted.push_back(copied_[i]);
+      wanted_at.push_back(i);
+    }
+    const Values gradients = gradients_in(*block_, known, wanted);
+    ir::replace_uses(*block_, saved_);
+    for (std::size_t k = 0; k < wanted.size(); ++k) use(wanted_at[k], gradients[k]);
+  }
+
+  ir::Value* given_gradient(std::size_t result) {
+    const auto i = static_cast<int>(result);
+    if (context_.has_gradient(i)) return context_.gradient(i).get();
+    const ir::InsertionGuard guard(program_, outside_);
+    return zeros(program_, operand(result)->type, loop_.location);
+  }
+
+  // What becomes of the gradient by argument i of the step.
+  void use(std::size_t i, ir::Value* gradient) {
+    if (gradient != nullptr) {
+      const auto saved = saved_.find(gradient);
+      if (saved != saved_.end()) gradient = saved->second;
+    }
+    if (i < carried_) {
+      if (gradient == nullptr) gradient = zeros(program_, copied_[i]->type, loop_.location);
+      next_.push_back(gradient);
+    } else if (gradient == nullptr) {
+      return;
+    } else if (i < others_begin()) {
+      outputs_.emplace_back(i, gradient);
+    } else {
+      sums_.emplace_back(i, gradient);
+    }
+  }
+
+  void drop_unused() {
+    std::unordered_set<const ir::Value*> used;
+    for (const auto& op : block_->ops) used.insert(op->operands.begin(), op->operands.end());
+    used.insert(next_.begin(), next_.end());
+    for (const auto& [i, value] : outputs_) used.insert(value);
+    for (const auto& [i, value] : sums_) used.insert(value);
+    // Splits that say how long something is are used by its dimension.
+    std::unordered_set<std::string> symbols;
+    for (const ir::Value* value : used) {
+      for (const Dim& dim : value->type.shape) {
+        for (const std::string& symbol : dim.symbols()) symbols.insert(symbol);
+      }
+    }
+    const auto is_unused = [&](const Entry& entry) {
+      return !used.contains(entry.argument) && !symbols.contains(entry.argument->type.splits_of);
+    };
+    std::erase_if(by_step_, is_unused);
+    std::erase_if(others_, is_unused);
+  }
+
+  // Each step's `value`, as a result of the loop.
+  ir::Value* output_of_loop(const ir::Value* value) {
+    for (std::size_t i = carried_; i < body_.results.size(); ++i) {
+      if (body_.results[i] == value) return loop_.results[i].get();
+    }
+    body_.results.push_back(const_cast<ir::Value*>(value));
+    ir::Type type = value->type;
+    if (is_rnn_) {
+      type.shape[0] = dims_.outside(type.shape[0], true);
+    } else {
+      type.shape.insert(type.shape.begin(), ir::get<Shape>(loop_.attributes, "length")[0]);
+    }
+    return program_.add_result(loop_, type);
+  }
+
+  void append() {
+    std::vector<Entry> all = std::move(carried_entries_);
+    std::vector<std::unique_ptr<ir::Value>>& arguments = block_->arguments;
+    block_->results = std::move(next_);
+    add_sums(all);
+    const std::size_t carried = all.size();
+    all.insert(all.end(), by_step_.begin(), by_step_.end());
+    all.insert(all.end(), others_.begin(), others_.end());
+    for (const auto& [i, gradient] : outputs_) block_->results.push_back(gradient);
+
+    std::vector<std::unique_ptr<ir::Value>> ordered;
+    Values operands;
+    if (is_rnn_) operands.push_back(loop_.operands[0]);
+    for (const Entry& entry : all) {
+      const auto found = std::find_if(arguments.begin(), arguments.end(), [&](const auto& owned) {
+        return owned.get() == entry.argument;
+      });
+      (*found)->index = static_cast<int>(ordered.size());
+      ordered.push_back(std::move(*found));
+      arguments.erase(found);
+      operands.push_back(entry.saved != nullptr ? output_of_loop(entry.saved) : entry.given);
+    }
+    std::vector<std::unique_ptr<ir::Value>> unused = std::exchange(arguments, std::move(ordered));
+
+    Attributes attributes = loop_.attributes;
+    ir::set(attributes, is_rnn_ ? "memories" : "carried", static_cast<std::int64_t>(carried));
+    ir::set(attributes, "sequences", static_cast<std::int64_t>(by_step_.size()));
+    ir::set(attributes, "reverse", !ir::get<bool>(attributes, "reverse"));
+    std::vector<std::unique_ptr<ir::Block>> blocks;
+    blocks.push_back(std::move(block_));
+    const ir::Op* made = program_.append(outside_, loop_.name(), std::move(operands),
+                                         std::move(attributes), loop_.location, std::move(blocks));
+    give(*made, carried);
+  }
+
+  // Gradients by what each step reads as it is are added up from step to step.
+  void add_sums(std::vector<Entry>& all) {
+    for (const auto& [i, gradient] : sums_) {
+      ir::Value* sum = add_argument("sum_" + body_.arguments[i]->name, gradient->type);
+      const ir::InsertionGuard guard(program_, outside_);
+      all.push_back({sum, zeros(program_, operand(i)->type, loop_.location)});
+      block_->results.push_back(
+          program_.append(*block_, "add", {sum, gradient}, {}, loop_.location)->result());
+    }
+  }
+
+  void give(const ir::Op& made, std::size_t carried) {
+    const auto give = [&](std::size_t argument, std::size_t result) {
+      context_.give(static_cast<int>(first_ + argument), trireme::Value(made.results[result].get()));
+    };
+    for (std::size_t k = 0; k < carried_of_.size(); ++k) give(carried_of_[k], k);
+    for (std::size_t k = 0; k < sums_.size(); ++k) give(sums_[k].first, carried_of_.size() + k);
+    for (std::size_t k = 0; k < outputs_.size(); ++k) give(outputs_[k].first, carried + k);
+  }
+
+  ir::GradientContext& context_;
+  ir::Op& loop_;
+  ir::Block& body_;
+  ir::Program& program_;
+  ir::Block& outside_;
+  bool is_rnn_;
+  std::size_t first_ = 0, carried_ = 0, sequences_ = 0;
+  ir::StepDims dims_;
+  std::unique_ptr<ir::Block> block_;
+  Values copied_, results_;  // of the step: its arguments and results in the new block
+  std::unordered_map<const ir::Value*, ir::Value*> saved_;  // results in the new block, as arguments
+  std::vector<Entry> carried_entries_, by_step_, others_;
+  std::vector<std::size_t> carried_of_;                       // which carried values those are
+  Values next_;                                               // and what they become
+  std::vector<std::pair<std::size_t, ir::Value*>> outputs_;   // by argument of the step
+  std::vector<std::pair<std::size_t, ir::Value*>> sums_;
+};
+
+// cond: each block computes its results again and then the gradients by the values.
+void differentiate_cond(ir::GradientContext& context, const ir::Op& op) {
+  ir::Program& program = *op.parent->program;
+  ir::Block& outside = *program.insertion_block;
+  Values operands = op.operands;
+  std::vector<std::size_t> results, wanted;
+  for (std::size_t i = 0; i < op.results.size(); ++i) {
+    if (!context.has_gradient(static_cast<int>(i))) continue;
+    results.push_back(i);
+    operands.push_back(context.gradient(static_cast<int>(i)).get());
+  }
+  for (std::size_t i = 1; i < op.operands.size(); ++i) {
+    if (context.wants(static_cast<int>(i))) wanted.push_back(i);
+  }
+  std::vector<std::unique_ptr<ir::Block>> blocks;
+  for (const auto& body : op.blocks) {
+    auto block = program.make_block(outside);
+    const auto add = [&](const std::string& stem, const ir::Type& type) {
+      return program.add_argument(*block, program.unique_argument(stem), type);
+    };
+    ir::Copier copier(*block);
+    for (const auto& argument : body->arguments) {
+      copier.set(argument.get(), add(argument->name, argument->type));
+    }
+    for (const auto& inner : body->ops) copier.copy(*inner);
+    std::vector<std::pair<ir::Value*, ir::Value*>> known;
+    for (const std::size_t i : results) {
+      ir::Value* result = copier.of(body->results[i]);
+      known.emplace_back(result, add("d_result", result->type));
+    }
+    Values inputs;
+    for (const std::size_t i : wanted) inputs.push_back(copier.of(body->arguments[i - 1].get()));
+    const ir::InsertionGuard guard(program, *block);
+    block->results = gradients_in(*block, known, inputs);
+    for (std::size_t k = 0; k < wanted.size(); ++k) {
+      if (block->results[k] == nullptr) {
+        block->results[k] = zeros(program, inputs[k]->type, op.location);
+      }
+    }
+    ir::prune(*block);
+    blocks.push_back(std::move(block));
+  }
+  const ir::Op* made = program.append(outside, "cond", std::move(operands), op.attributes,
+                                      op.location, std::move(blocks));
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    context.give(static_cast<int>(wanted[k]), trireme::Value(made->results[k].get()));
+  }
+}
+
+// while_loop: once the number of steps is known it is a scan, which is run again to be differentiated.
+ir::Op& as_scan(const ir::Op& op) {
+  ir::Program& program = *op.parent->program;
+  ir::Block& outside = *program.insertion_block;
+  const auto append = [&](const char* name, Values operands, Attributes attributes) {
+    return program.append(outside, name, std::move(operands), std::move(attributes), op.location);
+  };
+  const Shape rows{Dim(std::string_view(program.unique_symbol("steps")))};
+  ir::Value* steps =
+      append("reshape", {op.results.back().get()}, {{"shape", Shape{1}}})->result();
+  append("row_splits", {steps}, {{"rows", rows}});
+  auto block = program.make_block(outside);
+  ir::Copier copier(*block);
+  for (const auto& argument : op.blocks[1]->arguments) {
+    copier.set(argument.get(),
+               program.add_argument(*block, program.unique_argument(argument->name), argument->type));
+  }
+  for (const auto& inner : op.blocks[1]->ops) copier.copy(*inner);
+  for (ir::Value* result : op.blocks[1]->results) block->results.push_back(copier.of(result));
+  std::vector<std::unique_ptr<ir::Block>> blocks;
+  blocks.push_back(std::move(block));
+  return *program.append(outside, "scan", op.operands,
+                         {{"carried", ir::get<std::int64_t>(op.attributes, "carried")},
+                          {"length", rows}},
+                         op.location, std::move(blocks));
+}
+
+}  // namespace
+
+void differentiate_blocks(ir::GradientContext& context) {
+  auto& op = const_cast<ir::Op&>(context.op());  // which gets further outputs
+  if (op.name() == "cond") return differentiate_cond(context, op);
+  ir::Op& loop = op.name() == "while_loop" ? as_scan(op) : op;
+  if (loop.name() != "scan" && loop.name() != "rnn") fail_internal(op.name() + " has no gradient");
+  LoopGradient(context, loop).run();
+}
+
+}  // namespace trireme::transforms

@@ -1,0 +1,461 @@
+#include "transforms/schedule_rnns.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "ir/blocks.h"
+#include "transforms/rewrite.h"
+#include "transforms/step_places.h"
+#include "transforms/time_order.h"
+
+namespace trireme::transforms {
+namespace {
+
+using Values = std::vector<ir::Value*>;
+using Map = std::unordered_map<const ir::Value*, ir::Value*>;
+
+// Takes the step of one rnn apart. Values of the step are asked for where they are needed: in the loop that
+// is left (in_loop), or for all rows in the order of time (for_rows), for all sequences, the longest first
+// (for_sequences), or once (outside). Each is made from its op's operands, asked for in the same way.
+class Scheduler {
+ public:
+  Scheduler(ir::Program& program, const ir::Op& op, const std::vector<bool>& is_used)
+      : program_(program),
+        op_(op),
+        rnn_(op),
+        places_(rnn_),
+        time_(program, op, op.operands[0]),
+        is_used_(is_used),
+        active_(rnn_.dims.active) {
+    by_row_[active_.str()] = rnn_.dims.rows;
+    for (const auto& [inside, outside] : rnn_.dims.of_sequences) by_row_[inside.str()] = outside;
+    by_sequence_[active_.str()] = rnn_.dims.batch;
+    for (const auto& [inside, outside] : rnn_.dims.of_others) by_sequence_[inside.str()] = outside;
+    for (std::size_t i = 0; i < rnn_.body.arguments.size(); ++i) {
+      argument_[rnn_.body.arguments[i].get()] = i;
+    }
+    find_sums();
+    find_behind();
+  }
+
+  Values run() {
+    block_ = program_.make_block(program_.main());
+    find_streams();
+    build_loop();
+    const ir::Op* loop = append_loop();
+    for (std::size_t k = 0; k < streams_.size(); ++k) {
+      for_rows_[streams_[k]] = loop ? loop->results[memories_.size() + k].get() : nullptr;
+    }
+    Values results;
+    for (std::size_t i = 0; i < rnn_.body.results.size(); ++i) {
+      results.push_back(is_used_[i] ? result(i, loop) : unused(i));
+    }
+    return results;
+  }
+
+ private:
+  struct Sum {
+    std::vector<const ir::Op*> terms;
+  };
+  struct Memory {
+    std::size_t index;  // among the rnn's
+    ir::Value* inside;
+  };
+
+  const ir::Value* updated(std::size_t memory) const { return rnn_.body.results[memory]; }
+  bool has_rows(const ir::Type& type) const {
+    if (type.rank() == 0) return false;
+    return rnn_.dims.is_inside(type.splits_of.empty() ? type.shape[0] : type.shape[0] - Dim(1));
+  }
+
+  // --- What can be computed behind the loop
+
+  // Memories that only add up what products over the rows of a step give.
+  void find_sums() {
+    for (std::size_t i = 0; i < rnn_.memories; ++i) {
+      const ir::Value* memory = rnn_.body.arguments[i].get();
+      const ir::Op* add = updated(i)->producer;
+      if (add == nullptr || add->name() != "add" || add->operands[0] != memory) continue;
+      if (places_.users(memory).size() != 1 || has_rows(memory->type)) continue;
+      if (!places_.users(add->result()).empty()) continue;
+      Sum sum;
+      if (collect_terms(add->operands[1], sum)) {
+        for (const ir::Op* term : sum.terms) in_sums_.insert(term);
+        in_sums_.insert(add);
+        sums_.emplace(i, std::move(sum));
+      }
+    }
+  }
+
+  bool collect_terms(const ir::Value* value, Sum& sum) {
+    const ir::Op* op = value->producer;
+    if (op == nullptr || places_.users(value).size() != 1) return false;
+    if (places_.is_additive(*op)) {
+      sum.terms.push_back(op);
+      return true;
+    }
+    if (op->name() != "add") return false;
+    if (!collect_terms(op->operands[0], sum) || !collect_terms(op->operands[1], sum)) return false;
+    in_sums_.insert(op);
+    return true;
+  }
+
+  // Ops that only outputs and sums depend on, from a dear one on.
+  void find_behind() {
+    std::unordered_set<const ir::Value*> kept;  // results that must be there in the loop
+    for (std::size_t i = 0; i < rnn_.memories; ++i) {
+      if (!sums_.contains(i)) kept.insert(updated(i));
+    }
+    const auto& ops = rnn_.body.ops;
+    std::unordered_set<const ir::Op*> can;
+    for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
+      bool good = places_.is_by_row(**op) && !(*op)->has(ir::Trait::random);
+      for (const auto& result : (*op)->results) {
+        good = good && !kept.contains(result.get()) && has_rows_by_row(result->type);
+        for (const ir::Op* user : places_.users(result.get())) {
+          good = good && (can.contains(user) || in_sums_.contains(user));
+        }
+      }
+      if (good) can.insert(op->get());
+    }
+    for (const auto& op : ops) {
+      if (!can.contains(op.get())) continue;
+      bool behind = places_.is_costly(*op);
+      for (const ir::Value* operand : op->operands) {
+        behind = behind || (operand->producer != nullptr && behind_.contains(operand->producer));
+      }
+      if (behind) behind_.insert(op.get());
+    }
+  }
+
+  bool has_rows_by_row(const ir::Type& type) const {
+    return has_rows(type) && type.splits_of.empty() &&
+           rnn_.dims.outside(type.shape[0], true) != type.shape[0];
+  }
+
+  // Whether the value is the same computation for all rows at once.
+  bool is_for_rows(const ir::Value* value) const {
+    if (places_.of(value) != Place::step) return true;
+    return value->producer != nullptr && behind_.contains(value->producer);
+  }
+
+  // --- What the loop must hand out
+
+  void find_streams() {
+    for (std::size_t i = 0; i < rnn_.body.results.size(); ++i) {
+      if (!is_used_[i]) continue;
+      if (i >= rnn_.memories) {
+        need_rows(rnn_.body.results[i]);
+      } else if (const auto sum = sums_.find(i); sum != sums_.end()) {
+        for (const ir::Op* term : sum->second.terms) {
+          for (const ir::Value* operand : term->operands) need_rows(operand);
+        }
+      }
+    }
+  }
+
+  void need_rows(const ir::Value* value) {
+    if (!seen_.insert(value).second) return;
+    if (!is_for_rows(value)) {
+      streams_.push_back(value);
+    } else if (value->producer != nullptr) {
+      for (const ir::Value* operand : value->producer->operands) need_rows(operand);
+    }
+  }
+
+  // --- The loop
+
+  void build_loop() {
+    for (std::size_t i = 0; i < rnn_.memories; ++i) {
+      if (is_used_[i] && !sums_.contains(i)) in_loop(rnn_.body.arguments[i].get());
+    }
+    Values outputs;
+    for (const ir::Value* stream : streams_) outputs.push_back(in_loop(stream));
+    // What a memory becomes may need further memories.
+    Values next;
+    for (std::size_t k = 0; k < memories_.size(); ++k) {
+      next.push_back(in_loop(updated(memories_[k].index)));
+    }
+    block_->results = std::move(next);
+    block_->results.insert(block_->results.end(), outputs.begin(), outputs.end());
+  }
+
+  // Whether the loop is given the value instead of computing it.
+  bool is_given(const ir::Value* value) const {
+    if (value->producer == nullptr) return true;
+    const Place place = places_.of(value);
+    if (place == Place::step || places_.is_free(*value->producer)) return false;
+    // Random numbers are drawn in one place for all that use them.
+    return place == Place::outside || places_.is_costly(*value->producer) ||
+           value->producer->has(ir::Trait::random);
+  }
+
+  ir::Value* in_loop(const ir::Value* value) {
+    const auto found = in_loop_.find(value);
+    if (found != in_loop_.end()) return found->second;
+    if (is_given(value)) return in_loop_[value] = enter(value);
+    const ir::Op& op = *value->producer;
+    ir::Copier copier(*block_);
+    for (ir::Value* operand : op.operands) copier.set(operand, in_loop(operand));
+    need_splits(op);
+    const ir::Op* copy = copy_straight(op, copier);
+    for (std::size_t i = 0; i < op.results.size(); ++i) {
+      in_loop_[op.results[i].get()] = copy->results[i].get();
+    }
+    return in_loop_[value];
+  }
+
+  // Products with the transpose of what does not change are products with a transpose made once.
+  const ir::Op* copy_straight(const ir::Op& op, ir::Copier& copier) {
+    const bool turned = op.name() == "matmul" && ir::get<bool>(op.attributes, "transpose_b") &&
+                        places_.of(op.operands[1]) == Place::outside &&
+                        op.operands[1]->type.rank() == 2;
+    if (!turned) return copier.copy(op);
+    ir::Value*& given = transposed_[op.operands[1]];
+    if (given == nullptr) {
+      const std::vector<std::int64_t> order{1, 0};
+      ir::Value* made =
+          make(program_, op_, "transpose", {outside(op.operands[1])}, {{"permutation", order}});
+      given = add_argument(made->type, "transposed");
+      others_.push_back({given, made});
+    }
+    Attributes attributes = op.attributes;
+    ir::set(attributes, "transpose_b", false);
+    return program_.append(*block_, "matmul", {copier.of(op.operands[0]), given},
+                           std::move(attributes), op.location);
+  }
+
+  // Splits that say how many rows there are in the loop are given to it.
+  void need_splits(const ir::Op& op) {
+    for (const auto& result : op.results) need_splits(result->type);
+  }
+  void need_splits(const ir::Type& type) {
+    if (type.rank() == 0) return;
+    for (std::size_t i = 0; i < rnn_.body.arguments.size(); ++i) {
+      const ir::Value* argument = rnn_.body.arguments[i].get();
+      if (!argument->type.splits_of.empty() && argument->type.splits_of == type.shape[0].str()) {
+        in_loop(argument);
+      }
+    }
+  }
+
+  ir::Value* add_argument(const ir::Type& type, const std::string& stem) {
+    return program_.add_argument(*block_, program_.unique_argument(stem), type);
+  }
+
+  ir::Value* enter(const ir::Value* value) {
+    const auto found = argument_.find(value);
+    const std::string stem = found != argument_.end() ? value->name : value->producer->name();
+    ir::Value* inside = add_argument(value->type, stem);
+    need_splits(value->type);
+    if (found != argument_.end() && found->second < rnn_.memories) {
+      memories_.push_back({found->second, inside});
+      return inside;
+    }
+    const Place place = places_.of(value);
+    if (place == Place::rows) {
+      sequences_.push_back({inside, for_rows(value)});
+    } else {
+      others_.push_back({inside, place == Place::sequences ? for_sequences(value) : outside(value)});
+    }
+    return inside;
+  }
+
+  const ir::Op* append_loop() {
+    if (memories_.empty() && streams_.empty()) return nullptr;
+    Values operands{time_.counts()};
+    std::vector<std::unique_ptr<ir::Value>> ordered;
+    const auto take = [&](const ir::Value* inside, ir::Value* given) {
+      auto& owned = block_->arguments;
+      const auto found = std::find_if(owned.begin(), owned.end(),
+                                      [&](const auto& value) { return value.get() == inside; });
+      (*found)->index = static_cast<int>(ordered.size());
+      ordered.push_back(std::move(*found));
+      owned.erase(found);
+      operands.push_back(given);
+    };
+    for (const Memory& memory : memories_) {
+      take(memory.inside, in_order(memory.index, rnn_.operand(memory.index)));
+    }
+    for (const auto& [inside, given] : sequences_) take(inside, given);
+    for (const auto& [inside, given] : others_) take(inside, given);
+    block_->arguments = std::move(ordered);
+    std::vector<std::unique_ptr<ir::Block>> blocks;
+    blocks.push_back(std::move(block_));
+    return program_.append(program_.main(), "packed_rnn", std::move(operands),
+                           {{"active", Shape{active_}},
+                            {"batch", Shape{rnn_.dims.batch}},
+                            {"memories", static_cast<std::int64_t>(memories_.size())},
+                            {"reverse", rnn_.reverse},
+                            {"sequences", static_cast<std::int64_t>(sequences_.size())}},
+                           op_.location, std::move(blocks));
+  }
+
+  // --- Outside of the loop
+
+  // The splits of rows of the step, as an argument of the rnn; null where rows are not split further.
+  ir::Value* splits_argument(const ir::Type& type, bool by_row) const {
+    if (type.rank() == 0 || type.shape[0] == active_) return nullptr;
+    for (std::size_t i = 0; i < rnn_.body.arguments.size(); ++i) {
+      const ir::Type& candidate = rnn_.body.arguments[i]->type;
+      if (rnn_.is_sequence(i) == by_row && candidate.splits_of == type.shape[0].str()) {
+        return rnn_.operand(i);
+      }
+    }
+    return nullptr;
+  }
+
+  // What is given for argument i, in the order of the loop.
+  ir::Value* in_order(std::size_t i, ir::Value* given) {
+    const ir::Type& inside = rnn_.body.arguments[i]->type;
+    const bool by_row = rnn_.is_sequence(i);
+    if (!has_rows(inside)) return given;
+    if (!inside.splits_of.empty() && inside.splits_of != given->type.splits_of) {
+      require_one_level(inside);
+      return time_.splits_ordered(given, by_row);
+    }
+    if (ir::Value* splits = splits_argument(inside, by_row)) {
+      return time_.split_ordered(given, splits, by_row);
+    }
+    return by_row ? time_.ordered(given) : time_.sequences_ordered(given);
+  }
+
+  void require_one_level(const ir::Type& inside) const {
+    if (inside.shape[0] == active_ + Dim(1)) return;
+    fail_usage("rnn: sequences of sequences of sequences within a step are not supported\n  layer  " +
+               op_.location.str() + "\n  hint   run an rnn over the inner level before");
+  }
+
+  ir::Value* outside(const ir::Value* value) {
+    ir::Value*& made = outside_[value];
+    if (made == nullptr) {
+      made = value->producer == nullptr ? rnn_.operand(argument_.at(value))
+                                        : copied(value, {}, outside_, [this](const ir::Value* v) {
+                                            return outside(v);
+                                          });
+    }
+    return made;
+  }
+
+  ir::Value* for_sequences(const ir::Value* value) {
+    if (places_.of(value) == Place::outside && !mentions_rows(value)) return outside(value);
+    const auto found = for_sequences_.find(value);
+    if (found != for_sequences_.end()) return found->second;
+    if (value->producer == nullptr) {
+      const std::size_t i = argument_.at(value);
+      return for_sequences_[value] = in_order(i, rnn_.operand(i));
+    }
+    return copied(value, by_sequence_, for_sequences_,
+                  [this](const ir::Value* v) { return for_sequences(v); });
+  }
+
+  ir::Value* for_rows(const ir::Value* value) {
+    const Place place = places_.of(value);
+    if (place == Place::outside && !mentions_rows(value)) return outside(value);
+    const auto found = for_rows_.find(value);
+    if (found != for_rows_.end()) return found->second;
+    const bool computed = value->producer != nullptr && !places_.is_free(*value->producer);
+    if (place == Place::sequences && (!computed || places_.is_costly(*value->producer))) {
+      return for_rows_[value] = time_.spread(for_sequences(value));
+    }
+    if (value->producer == nullptr) {
+      const std::size_t i = argument_.at(value);
+      return for_rows_[value] = in_order(i, rnn_.operand(i));
+    }
+    return copied(value, by_row_, for_rows_, [this](const ir::Value* v) { return for_rows(v); });
+  }
+
+  bool mentions_rows(const ir::Value* value) const {
+    for (const Dim& dim : value->type.shape) {
+      for (const std::string& symbol : dim.symbols()) {
+        if (by_row_.contains(symbol) || by_sequence_.contains(symbol)) return true;
+      }
+    }
+    return false;
+  }
+
+  template <class Ask>
+  ir::Value* copied(const ir::Value* value, const ir::Symbols& symbols, Map& map, Ask ask) {
+    const ir::Op& op = *value->producer;
+    ir::Copier copier(program_.main(), symbols);
+    for (ir::Value* operand : op.operands) copier.set(operand, ask(operand));
+    const ir::Op* copy = copier.copy(op);
+    for (std::size_t i = 0; i < op.results.size(); ++i) {
+      map[op.results[i].get()] = copy->results[i].get();
+    }
+    return map[value];
+  }
+
+  // --- Results
+
+  ir::Value* result(std::size_t i, const ir::Op* loop) {
+    if (i >= rnn_.memories) {
+      const ir::Value* value = rnn_.body.results[i];
+      ir::Value* rows = for_rows(value);
+      ir::Value* splits = splits_argument(value->type, true);
+      return splits ? time_.split_restored(rows, splits, true) : time_.restored(rows);
+    }
+    if (const auto sum = sums_.find(i); sum != sums_.end()) return total(i, sum->second);
+    for (std::size_t k = 0; k < memories_.size(); ++k) {
+      if (memories_[k].index != i) continue;
+      const ir::Type& inside = rnn_.body.arguments[i]->type;
+      ir::Value* last = loop->results[k].get();
+      if (!has_rows(inside)) return last;
+      ir::Value* splits = splits_argument(inside, false);
+      return splits ? time_.split_restored(last, splits, false) : time_.sequences_restored(last);
+    }
+    fail_internal("rnn: a memory is lost");
+  }
+
+  ir::Value* total(std::size_t i, const Sum& sum) {
+    ir::Value* total = rnn_.operand(i);
+    for (const ir::Op* term : sum.terms) {
+      ir::Value* made = copied(term->result(), by_row_, for_rows_,
+                               [this](const ir::Value* v) { return for_rows(v); });
+      total = known_constant(total) == 0.0 ? made : make(program_, op_, "add", {total, made});
+    }
+    return total;
+  }
+
+  // Something of the type of a result that nothing reads.
+  ir::Value* unused(std::size_t i) {
+    return make_constant(program_, op_, op_.results[i]->type, 0);
+  }
+
+  ir::Program& program_;
+  const ir::Op& op_;
+  const ir::Recurrence rnn_;
+  const StepPlaces places_;
+  TimeOrder time_;
+  const std::vector<bool>& is_used_;
+  Dim active_;
+  ir::Symbols by_row_, by_sequence_;
+  std::unordered_map<const ir::Value*, std::size_t> argument_;
+  std::map<std::size_t, Sum> sums_;
+  std::unordered_set<const ir::Op*> in_sums_, behind_;
+  std::unordered_set<const ir::Value*> seen_;
+  std::vector<const ir::Value*> streams_;
+  std::unique_ptr<ir::Block> block_;
+  Map in_loop_, outside_, for_sequences_, for_rows_, transposed_;
+  std::vector<Memory> memories_;
+  std::vector<std::pair<ir::Value*, ir::Value*>> sequences_, others_;
+};
+
+}  // namespace
+
+void schedule_rnns(ir::Program& program) {
+  std::unordered_set<const ir::Value*> used(program.main().results.begin(),
+                                            program.main().results.end());
+  for (const auto& op : program.main().ops) used.insert(op->operands.begin(), op->operands.end());
+  rewrite(program, [&](ir::Op& op) -> std::optional<Values> {
+    if (op.name() != "rnn") return std::nullopt;
+    std::vector<bool> is_used;
+    for (const auto& result : op.results) is_used.push_back(used.contains(result.get()));
+    return Scheduler(program, op, is_used).run();
+  });
+}
+
+}  // namespace trireme::transforms

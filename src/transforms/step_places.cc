@@ -1,0 +1,106 @@
+#include "transforms/step_places.h"
+
+#include <algorithm>
+
+namespace trireme::transforms {
+
+using ir::Trait;
+
+StepPlaces::StepPlaces(const ir::Recurrence& rnn) : rnn_(rnn) {
+  for (std::size_t i = 0; i < rnn.body.arguments.size(); ++i) {
+    const ir::Value* argument = rnn.body.arguments[i].get();
+    places_[argument] = i < rnn.memories                  ? Place::step
+                        : rnn.is_sequence(i)              ? Place::rows
+                        : mentions_rows(argument->type) ? Place::sequences
+                                                        : Place::outside;
+  }
+  for (const auto& op : rnn.body.ops) {
+    const Place place = place_of(*op);
+    for (const auto& result : op->results) places_[result.get()] = place;
+    for (const ir::Value* operand : op->operands) users_[operand].push_back(op.get());
+  }
+}
+
+const std::vector<const ir::Op*>& StepPlaces::users(const ir::Value* value) const {
+  const auto found = users_.find(value);
+  return found == users_.end() ? none_ : found->second;
+}
+
+bool StepPlaces::mentions_rows(const ir::Type& type) const {
+  const auto mentions = [&](const Dim& inside) {
+    const std::string symbol = inside.str();
+    return std::any_of(type.shape.begin(), type.shape.end(), [&](const Dim& dim) {
+      const std::vector<std::string> symbols = dim.symbols();
+      return std::find(symbols.begin(), symbols.end(), symbol) != symbols.end();
+    });
+  };
+  const auto any = [&](const auto& pairs) {
+    return std::any_of(pairs.begin(), pairs.end(),
+                       [&](const auto& pair) { return mentions(pair.first); });
+  };
+  return mentions(rnn_.dims.active) || any(rnn_.dims.of_sequences) || any(rnn_.dims.of_others);
+}
+
+bool StepPlaces::is_costly(const ir::Op& op) const {
+  return op.has(Trait::library) || op.has(Trait::contraction) || !op.blocks.empty();
+}
+
+bool StepPlaces::is_free(const ir::Op& op) const {
+  if (op.has(Trait::random)) return false;
+  if (op.has(Trait::generator)) return true;
+  return op.name() == "broadcast" && of(op.operands[0]) == Place::outside;
+}
+
+Place StepPlaces::place_of(const ir::Op& op) const {
+  Place place = Place::outside;
+  for (const ir::Value* operand : op.operands) place = std::max(place, places_.at(operand));
+  bool has_rows = false, lacks_rows = false;
+  for (const auto& result : op.results) {
+    (mentions_rows(result->type) ? has_rows : lacks_rows) = true;
+  }
+  // What is drawn is drawn for each step.
+  if (op.has(Trait::random)) return has_rows && !lacks_rows ? std::max(place, Place::rows) : Place::step;
+  if (place == Place::outside || place == Place::step) return place;
+  return lacks_rows || !is_by_row(op) ? Place::step : place;
+}
+
+std::vector<bool> StepPlaces::rows_of_operands(const ir::Op& op, bool* good) const {
+  std::vector<bool> rows;
+  *good = true;
+  const auto has_rows = [&](const ir::Type& type) {
+    if (!mentions_rows(type)) return false;
+    const Dim first = type.splits_of.empty() ? type.shape[0] : type.shape[0] - Dim(1);
+    ir::Type rest = type;
+    rest.shape.erase(rest.shape.begin());
+    if (!rnn_.dims.is_inside(first) || mentions_rows(rest)) *good = false;
+    return true;
+  };
+  for (const ir::Value* operand : op.operands) rows.push_back(has_rows(operand->type));
+  for (const auto& result : op.results) {
+    if (mentions_rows(result->type)) has_rows(result->type);
+  }
+  return rows;
+}
+
+bool StepPlaces::is_by_row(const ir::Op& op) const {
+  bool good = true;
+  const std::vector<bool> rows = rows_of_operands(op, &good);
+  if (!good) return false;
+  if (op.has(Trait::elementwise) || op.has(Trait::sequences)) return true;
+  if (op.name() == "iota") return ir::get<std::int64_t>(op.attributes, "axis") > 0;
+  if (op.has(Trait::generator)) return true;  // of one number, or random ones: see place_of()
+  if (op.name() == "gather" && rows[0] && ir::get<std::int64_t>(op.attributes, "axis") == 0) {
+    const ir::Op* index = op.operands[1]->producer;  // a sequence's value at its rows
+    return index != nullptr && index->name() == "segment_ids";
+  }
+  return op.def->row_wise && op.def->row_wise(op, rows);
+}
+
+bool StepPlaces::is_additive(const ir::Op& op) const {
+  bool good = true;
+  const std::vector<bool> rows = rows_of_operands(op, &good);
+  return good && op.def->row_additive && op.def->row_additive(op, rows) && op.results.size() == 1 &&
+         !mentions_rows(op.result()->type);
+}
+
+}  // namespace trireme::transforms

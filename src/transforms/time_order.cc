@@ -1,0 +1,127 @@
+#include "transforms/time_order.h"
+
+#include <algorithm>
+
+#include "ir/blocks.h"
+#include "transforms/rewrite.h"
+
+namespace trireme::transforms {
+namespace {
+
+bool is_gather_of_rows(const ir::Op* op) {
+  return op != nullptr && op->name() == "gather" &&
+         ir::get<std::int64_t>(op->attributes, "axis") == 0;
+}
+
+}  // namespace
+
+TimeOrder::TimeOrder(ir::Program& program, const ir::Op& like, ir::Value* splits)
+    : program_(program),
+      like_(like),
+      splits_(splits),
+      rows_(*Dim::parse(splits->type.splits_of)) {
+  for (const auto& op : program.main().ops) {
+    if (op->name() == "rnn_schedule" && op->operands[0] == splits) {
+      schedule_ = op.get();
+      return;
+    }
+  }
+  schedule_ = program.append(program.main(), "rnn_schedule", {splits}, {}, like.location);
+}
+
+ir::Value* TimeOrder::make(std::string_view name, std::vector<ir::Value*> operands,
+                           Attributes attributes) {
+  return transforms::make(program_, like_, name, std::move(operands), std::move(attributes));
+}
+
+ir::Value* TimeOrder::gathered(ir::Value* x, ir::Value* index) {
+  if (const auto number = known_constant(x)) {
+    ir::Type type = x->type;
+    type.shape[0] = index->type.shape[0];
+    return make_constant(program_, like_, type, *number);
+  }
+  return make("gather", {x, index});
+}
+
+// Whether x is in the order of time but for a restoring at the end, or where it is made.
+bool TimeOrder::is_in_time(const ir::Value* x) const {
+  const ir::Op* op = x->producer;
+  if (op == nullptr || x->type.rank() == 0 || x->type.shape[0] != rows_) return false;
+  if (is_gather_of_rows(op) && op->operands[1] == schedule_->result(2)) return true;
+  const bool by_row = op->has(ir::Trait::elementwise) || op->def->row_wise;
+  if (!by_row || op->results.size() != 1 || op->has(ir::Trait::library) ||
+      op->has(ir::Trait::random)) {
+    return false;
+  }
+  std::vector<bool> rows;
+  bool any = false;
+  for (const ir::Value* operand : op->operands) {
+    const bool has = operand->type.rank() > 0 && operand->type.shape[0] == rows_;
+    rows.push_back(has);
+    if (!has) continue;
+    if (is_in_time(operand)) any = true;
+    else if (!known_constant(operand)) return false;
+  }
+  return any && (!op->def->row_wise || op->def->row_wise(*op, rows));
+}
+
+ir::Value* TimeOrder::ordered(ir::Value* x) {
+  ir::Op* op = x->producer;
+  ir::Value* rows = schedule_->result(1);
+  if (is_gather_of_rows(op)) {
+    if (op->operands[1] == schedule_->result(2)) return op->operands[0];
+    const bool by_id = op->operands[1]->type.rank() == 1 && op->operands[1]->type.shape[0] == rows_;
+    if (by_id) return make("gather", {op->operands[0], gathered(op->operands[1], rows)}, op->attributes);
+  }
+  if (!is_in_time(x)) return gathered(x, rows);
+  std::vector<ir::Value*> operands;
+  for (ir::Value* operand : op->operands) {
+    const bool has = operand->type.rank() > 0 && operand->type.shape[0] == rows_;
+    operands.push_back(has ? ordered(operand) : operand);
+  }
+  return program_.append_like(program_.main(), *op, std::move(operands))->result();
+}
+
+ir::Value* TimeOrder::sequences_ordered(ir::Value* x) { return gathered(x, schedule_->result(3)); }
+ir::Value* TimeOrder::restored(ir::Value* x) { return gathered(x, schedule_->result(2)); }
+ir::Value* TimeOrder::sequences_restored(ir::Value* x) {
+  return gathered(x, schedule_->result(4));
+}
+
+ir::Value* TimeOrder::spread(ir::Value* x) {
+  ir::Value* rank = make("gather", {schedule_->result(4), make("segment_ids", {splits_})});
+  return gathered(x, make("gather", {rank, schedule_->result(1)}));
+}
+
+ir::Value* TimeOrder::part(ir::Value* splits, int from) {
+  const Dim count = splits->type.shape[0] - Dim(1);
+  return make("slice", {splits}, {{"limits", Shape{count + Dim(from)}}, {"starts", Shape{from}}});
+}
+
+ir::Value* TimeOrder::splits_ordered(ir::Value* splits, bool by_row) {
+  ir::Value* lengths = make("sub", {part(splits, 1), part(splits, 0)});
+  ir::Value* order = schedule_->result(by_row ? 1 : 3);
+  const Shape rows{*Dim::parse(splits->type.splits_of)};
+  return make("row_splits", {make("gather", {lengths, order})}, {{"rows", rows}});
+}
+
+// Sequence i of the result, split by `to`, is sequence order[i] of x, split by `from`.
+ir::Value* TimeOrder::moved(ir::Value* x, ir::Value* from, ir::Value* to, ir::Value* order) {
+  if (const auto number = known_constant(x)) return make_constant(program_, like_, x->type, *number);
+  ir::Value* ids = make("segment_ids", {to});
+  ir::Value* begin = make("gather", {make("gather", {part(from, 0), order}), ids});
+  const Shape shape{x->type.shape[0]};
+  ir::Value* row = make("iota", {}, {{"shape", shape}});
+  ir::Value* position = make("sub", {row, make("gather", {part(to, 0), ids})});
+  return make("gather", {x, make("add", {begin, position})});
+}
+
+ir::Value* TimeOrder::split_ordered(ir::Value* x, ir::Value* splits, bool by_row) {
+  return moved(x, splits, splits_ordered(splits, by_row), schedule_->result(by_row ? 1 : 3));
+}
+
+ir::Value* TimeOrder::split_restored(ir::Value* x, ir::Value* splits, bool by_row) {
+  return moved(x, splits_ordered(splits, by_row), splits, schedule_->result(by_row ? 2 : 4));
+}
+
+}  // namespace trireme::transforms
