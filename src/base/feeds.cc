@@ -59,6 +59,24 @@ void bind_symbol(const std::string& symbol, std::int64_t size, const std::string
 
 }  // namespace
 
+std::optional<std::pair<std::string, std::int64_t>> implied_size(const Dim& dim,
+                                                                 std::int64_t size) {
+  std::optional<std::string> symbol;
+  std::int64_t factor = 0;
+  for (const auto& [monomial, coefficient] : dim.terms()) {
+    if (monomial.empty()) {
+      size -= coefficient;
+    } else if (symbol || monomial.size() > 1) {
+      return std::nullopt;
+    } else {
+      symbol = monomial[0];
+      factor = coefficient;
+    }
+  }
+  if (!symbol || size % factor != 0) return std::nullopt;
+  return std::pair(*symbol, size / factor);
+}
+
 SymbolSizes bind_feeds(const std::string& owner, const std::vector<InputView>& inputs,
                        const std::vector<FeedView>& feeds) {
   SymbolSizes sizes;
@@ -68,8 +86,8 @@ SymbolSizes bind_feeds(const std::string& owner, const std::vector<InputView>& i
     if (input == nullptr) fail_unknown(owner, inputs, *feed.name);
     check_form(*input, feed);
     for (std::size_t axis = 0; axis < feed.shape->size(); ++axis) {
-      if (const auto symbol = (*input->shape)[axis].symbol()) {
-        bind_symbol(*symbol, (*feed.shape)[axis], *feed.name, sizes, given_by);
+      if (const auto implied = implied_size((*input->shape)[axis], (*feed.shape)[axis])) {
+        bind_symbol(implied->first, implied->second, *feed.name, sizes, given_by);
       }
     }
   }

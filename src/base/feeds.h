@@ -3,13 +3,19 @@
 // Fits what a run is given to the inputs that it was compiled for.
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trireme/dtype.h"
 #include "trireme/shape.h"
 
 namespace trireme {
+
+// The symbol that a Dim depends on, and its size where the Dim is `size`: 4 for `batch + 1` at 5. Nothing
+// if there are several, or they are multiplied, or no size fits.
+std::optional<std::pair<std::string, std::int64_t>> implied_size(const Dim& dim, std::int64_t size);
 
 struct InputView {
   const std::string* name;

@@ -18,12 +18,15 @@ template <class T, class I>
 class ScatterAdd : public Prepared {
  public:
   // The rows of y are numbered by tuples of indices below `extents`.
-  ScatterAdd(const char* kernel, Sizes extents, std::int64_t columns, std::int64_t updates)
+  // `none_below_0`: an update whose index is negative is left out.
+  ScatterAdd(const char* kernel, Sizes extents, std::int64_t columns, std::int64_t updates,
+             bool none_below_0)
       : kernel_(kernel),
         extents_(std::move(extents)),
         rows_(elements(extents_)),
         columns_(columns),
-        updates_(updates) {}
+        updates_(updates),
+        none_below_0_(none_below_0) {}
 
   void run(void* const* tensors, void*, device::Device& device) override {
     const auto* indices = static_cast<const I*>(tensors[0]);
@@ -46,7 +49,7 @@ class ScatterAdd : public Prepared {
       for (std::size_t j = 0; j < extents_.size(); ++j) {
         const auto index =
             static_cast<std::int64_t>(indices[static_cast<std::size_t>(i) * extents_.size() + j]);
-        if (index >= 0 && index < extents_[j]) continue;
+        if ((index >= 0 || none_below_0_) && index < extents_[j]) continue;
         fail_data(
             fmt::format("{}: index {} at position {} is outside [0, {}); look at the labels "
                         "or ids that were fed",
@@ -69,6 +72,7 @@ class ScatterAdd : public Prepared {
     }
     for (std::int64_t i = 0; i < updates_; ++i) {
       const auto tuple = static_cast<std::int64_t>(extents_.size());
+      if (none_below_0_ && static_cast<std::int64_t>(indices[i]) < 0) continue;
       T* target = y + row(indices + i * tuple) * columns_;
       const T* update = updates + i * columns_;
       for (std::int64_t j = from; j < to; ++j) target[j] += update[j];
@@ -78,13 +82,15 @@ class ScatterAdd : public Prepared {
   const char* kernel_;
   Sizes extents_;
   std::int64_t rows_, columns_, updates_;
+  bool none_below_0_;
 };
 
 template <class T>
 std::unique_ptr<Prepared> prepare_for(const char* kernel, const Call& call, const Sizes& extents,
-                                      std::int64_t columns, std::int64_t updates) {
+                                      std::int64_t columns, std::int64_t updates,
+                                      bool none_below_0) {
   const auto make = [&]<class I>(I) -> std::unique_ptr<Prepared> {
-    return std::make_unique<ScatterAdd<T, I>>(kernel, extents, columns, updates);
+    return std::make_unique<ScatterAdd<T, I>>(kernel, extents, columns, updates, none_below_0);
   };
   switch (call.tensors[0].dtype) {
     case DType::u8: return make(std::uint8_t{});
@@ -114,11 +120,11 @@ std::unique_ptr<Prepared> prepare(const char* kernel, const Call& call, std::int
   const std::int64_t columns = elements(Sizes(y.begin() + named, y.end()));
   const std::int64_t count = elements(positions);
   switch (call.tensors[1].dtype) {
-    case DType::f32: return prepare_for<float>(kernel, call, extents, columns, count);
-    case DType::f64: return prepare_for<double>(kernel, call, extents, columns, count);
-    case DType::i32: return prepare_for<std::int32_t>(kernel, call, extents, columns, count);
-    case DType::i64: return prepare_for<std::int64_t>(kernel, call, extents, columns, count);
-    case DType::u8: return prepare_for<std::uint8_t>(kernel, call, extents, columns, count);
+    case DType::f32: return prepare_for<float>(kernel, call, extents, columns, count, tuple < 0);
+    case DType::f64: return prepare_for<double>(kernel, call, extents, columns, count, tuple < 0);
+    case DType::i32: return prepare_for<std::int32_t>(kernel, call, extents, columns, count, tuple < 0);
+    case DType::i64: return prepare_for<std::int64_t>(kernel, call, extents, columns, count, tuple < 0);
+    case DType::u8: return prepare_for<std::uint8_t>(kernel, call, extents, columns, count, tuple < 0);
     default: fail_call(kernel, call, "only numbers are added");
   }
 }

@@ -152,9 +152,9 @@ Values if_else(const Value& condition, const Values& xs, const ByRows& yes, cons
     nn::fail_layer("if_else", "the branches give different numbers of values", "", condition);
   }
   const Value behind = left.begins();  // how many rows of `yes` come before
-  const Value total = slice(left.splits, {.starts = {left.count}, .limits = {left.count + 1}});
+  const Value total = gather(left.splits, dim_size(condition, {.axes = {0}, .dtype = DType::i64}));
   const Value place =
-      select(condition, behind, right.begins() + reshape(total, {.shape = Shape{}}));
+      select(condition, behind, right.begins() + total);
   Values results;
   for (std::size_t i = 0; i < a.size(); ++i) {
     results.push_back(gather(concat({a[i], b[i]}, {.axis = 0}), place));
@@ -230,7 +230,7 @@ TensorArray TensorArray::zeros(const Program& program, const Dim& size, const Sh
                                DType dtype, SourceLocation where) {
   Shape all = shape;
   all.insert(all.begin(), size);
-  return TensorArray(constant(program, {.value = 0, .shape = all, .dtype = dtype}, where));
+  return TensorArray(constant(program, {.value = 0, .dtype = dtype, .shape = all}, where));
 }
 
 namespace {

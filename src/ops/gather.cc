@@ -49,6 +49,7 @@ void reference(const Reference& r) {
   const std::size_t axis = axis_of(r.op.attributes, static_cast<int>(x.shape.size()));
   const auto front = static_cast<std::ptrdiff_t>(axis);
   const auto back = front + static_cast<std::ptrdiff_t>(indices.shape.size());
+  if (x.shape[axis] == 0) return;
   for_each_index(r.results[0]->shape, [&](const Index& index) {
     const double row = at(indices, Index(index.begin() + front, index.begin() + back));
     Index source(index.begin(), index.begin() + front);
@@ -104,7 +105,8 @@ Op gather() {
   Op op("gather(x, indices; axis: int = 0, sparse_gradient: bool = false)");
   op.doc =
       "Rows of x along `axis` by their integer numbers: the axis is replaced by the axes of "
-      "`indices`. Numbers below 0 and beyond the last row read the first and the last row: let "
+      "`indices`. Numbers below 0 and beyond the last row read the first and the last row, and "
+      "0 where there is none: let "
       "check_indices look at them first, as nn::embedding does. Where `sparse_gradient`, for axis "
       "0, "
       "a parameter x that all its uses gather so gets a gradient of its named rows only, which "

@@ -75,7 +75,7 @@ ReferenceRule both_references(ReferenceRule rule, Positions operands, Positions 
   return [=](const Reference& r) {
     if (!is_channels_last(r.op.attributes)) return rule(r);
     std::vector<std::unique_ptr<RefTensor>> images;
-    Reference first{r.op, r.operands, r.results, r.run_seed};
+    Reference first{r.op, r.operands, r.results, r.run_seed, r.sizes};
     for (std::size_t i = 0; i < r.operands.size(); ++i) {
       if (!holds(operands, i)) continue;
       images.push_back(std::make_unique<RefTensor>(last_to_first(r.operands[i]->shape)));

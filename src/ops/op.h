@@ -53,6 +53,7 @@ struct Reference {
   std::vector<const RefTensor*> operands;
   std::vector<RefTensor*> results;  // already of the right shape, zero
   std::uint64_t run_seed = 0;
+  SymbolSizes sizes = {};  // of what symbols attributes may name
 };
 
 // One case of the conformance suite: operand types with numbers only, and how to fill them.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/feeds.h"
 #include "ops/reference_blocks.h"
 
 namespace trireme::ops {
@@ -39,10 +40,10 @@ class Evaluation {
     const std::vector<std::int64_t>& shape = found->second.shape;
     check(shape.size() == input.type.shape.size(), input);
     for (std::size_t i = 0; i < shape.size(); ++i) {
-      const std::optional<std::string> symbol = input.type.shape[i].symbol();
-      if (!symbol) continue;
-      const auto [size, is_new] = sizes_.emplace(*symbol, shape[i]);
-      check(is_new || size->second == shape[i], input);
+      const auto implied = implied_size(input.type.shape[i], shape[i]);
+      if (!implied) continue;
+      const auto [size, is_new] = sizes_.emplace(*implied);
+      check(is_new || size->second == implied->second, input);
     }
   }
 
@@ -85,7 +86,7 @@ class Evaluation {
     }
     const Op& definition = Catalog::of(op);
     if (!definition.reference) fail_usage("evaluate: " + op.name() + " has no reference loop");
-    Reference reference{op, {}, {}, seed_};
+    Reference reference{op, {}, {}, seed_, sizes_};
     for (const ir::Value* operand : op.operands) reference.operands.push_back(&held_by(operand));
     if (op.has(ir::Trait::side_effect)) {
       held_by(op.operands[0]);  // that it is given at all

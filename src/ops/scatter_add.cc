@@ -31,7 +31,8 @@ void reference(const Reference& r) {
   const auto front = static_cast<std::ptrdiff_t>(indices.shape.size());
   for_each_index(r.operands[1]->shape, [&](const Index& index) {
     const double row = at(indices, Index(index.begin(), index.begin() + front));
-    if (row < 0 || row >= static_cast<double>(y.shape[0])) {
+    if (row < 0) return;
+    if (row >= static_cast<double>(y.shape[0])) {
       fail_data("scatter_add: an index is outside [0, rows)");
     }
     Index target{static_cast<std::int64_t>(row)};
@@ -56,8 +57,8 @@ Op scatter_add() {
   Op op("scatter_add(indices, updates; rows: shape)");
   op.doc =
       "Zeros with `rows` rows, to which each update is added at the row its index names, in order. "
-      "The updates' shape is the indices' shape followed by the shape of a row. An index "
-      "outside [0, rows) is Error(data) when it runs.";
+      "The updates' shape is the indices' shape followed by the shape of a row. A "
+      "negative index names no row; one beyond the last row is Error(data) when it runs.";
   op.traits = bits(Trait::library);
   op.type = type;
   op.row_additive = [](const ir::Op&, const std::vector<bool>& rows) { return rows[0] && rows[1]; };
@@ -73,6 +74,9 @@ Op scatter_add() {
       "[0] + list(x[1].shape[x[0].dim():])))";
   op.samples = {sample(5, {9}, {37}), sample(7, {2, 3}, {5}), sample(4, {6}, {}),
                 sample(3, {}, {2}), sample(3, {0}, {4})};
+  Sample some = sample(5, {9}, {3});
+  some.ranges = {{-3, 5}, {-2, 2}};  // some name no row
+  op.samples.push_back(some);
   return op;
 }
 

@@ -65,7 +65,7 @@ void reference(const Reference& r) {
   for_each_index(r.results[0]->shape, [&](const Index& index) {
     Index source = index;
     for (std::size_t i = 0; i < index.size(); ++i) {
-      source[i] = starts[i].constant() + index[i] * stride_of(r.op.attributes, i);
+      source[i] = starts[i].evaluate(r.sizes) + index[i] * stride_of(r.op.attributes, i);
     }
     at(*r.results[0], index) = at(*r.operands[0], source);
   });

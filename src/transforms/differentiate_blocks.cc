@@ -50,7 +50,6 @@ class LoopGradient {
     block_ = program_.make_block(outside_);
     copy_step();
     differentiate_step();
-    ir::prune(*block_);
     drop_unused();
     append();
   }
@@ -177,11 +176,13 @@ class LoopGradient {
   }
 
   void drop_unused() {
-    std::unordered_set<const ir::Value*> used;
+    Values needed = next_;
+    for (const auto& [i, value] : outputs_) needed.push_back(value);
+    for (const auto& [i, value] : sums_) needed.push_back(value);
+    block_->results = needed;
+    ir::prune(*block_);
+    std::unordered_set<const ir::Value*> used(needed.begin(), needed.end());
     for (const auto& op : block_->ops) used.insert(op->operands.begin(), op->operands.end());
-    used.insert(next_.begin(), next_.end());
-    for (const auto& [i, value] : outputs_) used.insert(value);
-    for (const auto& [i, value] : sums_) used.insert(value);
     // Splits that say how long something is are used by its dimension.
     std::unordered_set<std::string> symbols;
     for (const ir::Value* value : used) {

@@ -446,16 +446,26 @@ class Scheduler {
 
 }  // namespace
 
-void schedule_rnns(ir::Program& program) {
+namespace {
+
+int schedule_once(ir::Program& program) {
   std::unordered_set<const ir::Value*> used(program.main().results.begin(),
                                             program.main().results.end());
   for (const auto& op : program.main().ops) used.insert(op->operands.begin(), op->operands.end());
-  rewrite(program, [&](ir::Op& op) -> std::optional<Values> {
+  return rewrite(program, [&](ir::Op& op) -> std::optional<Values> {
     if (op.name() != "rnn") return std::nullopt;
     std::vector<bool> is_used;
     for (const auto& result : op.results) is_used.push_back(used.contains(result.get()));
     return Scheduler(program, op, is_used).run();
   });
+}
+
+}  // namespace
+
+// An rnn that was in another's step may stand in the main block now.
+void schedule_rnns(ir::Program& program) {
+  while (schedule_once(program) > 0) {
+  }
 }
 
 }  // namespace trireme::transforms
