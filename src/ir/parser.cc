@@ -233,7 +233,13 @@ class Parser {
     type.shape = parse_shape();
     if (scan_.accept_word("splits")) {
       scan_.expect('(', "after 'splits'");
-      type.splits_of = scan_.name("the rows that are split");
+      scan_.skip();
+      const std::size_t rows_at = scan_.position();
+      type.splits_of = scan_.word();
+      const auto rows = Dim::parse(type.splits_of);
+      if (!rows || (!rows->symbol() && !rows->is_constant()) || rows->str() != type.splits_of) {
+        scan_.fail_at(rows_at, "splits are of rows that a symbol, or a number, counts");
+      }
       scan_.expect(')', "after the rows that are split");
     }
     return type;

@@ -159,8 +159,9 @@ void Program::check_declaration(const std::string& new_name, const char* what,
     fail_usage("the name '" + new_name + "' of " + what + " is taken in program " + name +
                "\n  hint   Program::unique_name() gives names that are free");
   }
-  if (!type.splits_of.empty() &&
-      (!is_name(type.splits_of) || type.dtype != DType::i64 || type.rank() != 1)) {
+  const auto rows = Dim::parse(type.splits_of);
+  if (!type.splits_of.empty() && (!rows || (!rows->symbol() && !rows->is_constant()) ||
+                                  type.dtype != DType::i64 || type.rank() != 1)) {
     fail_usage(std::string(what) + " " + new_name + " cannot be splits: " + type.str());
   }
   for (const Dim& dim : type.shape) {

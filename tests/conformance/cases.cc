@@ -30,6 +30,16 @@ std::string label_of(const ops::Op& op, std::size_t number, const ops::Sample& s
   return text;
 }
 
+// Splits of as many rows as the type says; some sequences have none.
+ops::RefTensor random_splits(const ir::Type& type, std::uint64_t seed) {
+  const double rows = std::stod(type.splits_of);
+  ops::RefTensor splits = random_tensor({type.shape[0].constant()}, DType::i64, 0, rows + 1, seed);
+  std::sort(splits.data.begin(), splits.data.end());
+  splits.data.front() = 0;
+  splits.data.back() = rows;
+  return splits;
+}
+
 // Adds a run with the sizes of `types`; random numbers are told apart by the label.
 void add_run(Case& c, const ops::Sample& sample, const std::vector<ir::Type>& types,
              const SymbolSizes& sizes, const std::string& label) {
@@ -40,6 +50,10 @@ void add_run(Case& c, const ops::Sample& sample, const std::vector<ir::Type>& ty
         i < sample.ranges.size() ? sample.ranges[i] : std::pair(sample.low, sample.high);
     const bool parameter = c.operands[i]->kind == ir::ValueKind::parameter;
     ops::RefTensors& to = parameter ? run.parameters : run.inputs;
+    if (!types[i].splits_of.empty()) {
+      to[c.operands[i]->name] = random_splits(types[i], ++seed);
+      continue;
+    }
     to[c.operands[i]->name] =
         random_tensor(evaluate(types[i].shape, sizes), types[i].dtype, low, high, ++seed);
   }
