@@ -38,9 +38,9 @@ TEST_F(DataMisuse, CorruptRecords) {
   fails("train job.toml --quiet", 3, "the checksum of record 1");
   write(path("short.trec"), file.substr(0, file.size() - 1));
   fails("data verify short.trec", 3, "short.trec: cut short");
-  file[8] = 2;
+  file[8] = 3;
   write(path("newer.trec"), file);
-  fails("data verify newer.trec", 3, "version 2; this program reads version 1");
+  fails("data verify newer.trec", 3, "version 3; this program reads versions 1 to 2");
   fails("data verify none.trec", 4, "none.trec");
   fails("data convert a.csv a.bin", 2, "ends in .trec");
 }
