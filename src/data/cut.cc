@@ -1,6 +1,7 @@
 #include "data/cut.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "data/order.h"
@@ -96,17 +97,20 @@ EpochPlan BatchCut::plan(const Dataset& dataset, std::int64_t epoch) const {
   return sorted && shuffled ? in_random_order(plan, *dataset.seed(), epoch) : plan;
 }
 
+// Examples of equal length keep their order.
 void BatchCut::sort_by_length(std::vector<std::int64_t>& rows) const {
   const std::size_t all = std::max<std::size_t>(rows.size(), 1);
   const auto size = static_cast<std::size_t>(options_.size);
   const auto batches = static_cast<std::size_t>(options_.bucket.window);
   const std::size_t window = batches == 0 || batches > all / size ? all : batches * size;
+  std::vector<std::pair<std::int64_t, std::size_t>> order;  // length, place in `rows`
+  for (std::size_t i = 0; i < rows.size(); ++i) order.emplace_back(length(rows[i]), i);
   for (std::size_t begin = 0; begin < rows.size(); begin += window) {
-    const auto from = rows.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto to = from + static_cast<std::ptrdiff_t>(std::min(window, rows.size() - begin));
-    std::stable_sort(from, to,
-                     [this](std::int64_t a, std::int64_t b) { return length(a) < length(b); });
+    const auto from = order.begin() + static_cast<std::ptrdiff_t>(begin);
+    std::sort(from, from + static_cast<std::ptrdiff_t>(std::min(window, rows.size() - begin)));
   }
+  const std::vector<std::int64_t> before = rows;
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = before[order[i].second];
 }
 
 // By count every example is one towards a full batch, by tokens its rows are. A batch has at least one.

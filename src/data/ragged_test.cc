@@ -206,15 +206,22 @@ Ids lengths_in(const Ids& batch, std::int64_t n) {
   return result;
 }
 
+// Length by length, those of each in the order that they have.
+Ids by_length(const Ids& examples, std::int64_t n) {
+  const Ids lengths = lengths_of(n);
+  Ids result;
+  for (std::int64_t length = 0; length < 12; ++length) {
+    std::copy_if(examples.begin(), examples.end(), std::back_inserter(result),
+                 [&](std::int64_t i) { return lengths[static_cast<std::size_t>(i)] == length; });
+  }
+  return result;
+}
+
 TEST(BucketByLength, SortsAndCuts) {
   constexpr std::int64_t n = 103;
   const Dataset data = sequences(n);
   // Unshuffled it is a stable sort of the whole.
-  Ids order = first(n);
-  const Ids lengths = lengths_of(n);
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return lengths[static_cast<std::size_t>(a)] < lengths[static_cast<std::size_t>(b)];
-  });
+  const Ids order = by_length(first(n), n);
   const Batches plain = data.bucket_by_length(10, {.column = "words"});
   EXPECT_EQ(plain.size(), 11);
   EXPECT_EQ(plain.batch_size(), 10);
@@ -223,10 +230,7 @@ TEST(BucketByLength, SortsAndCuts) {
   const Dataset mixed = data.shuffle(7);
   const Batches batches = mixed.bucket_by_length(10, {.column = "words"}, {.threads = 3});
   std::set<Ids> expected;
-  Ids shuffled = mixed.order(4);
-  std::stable_sort(shuffled.begin(), shuffled.end(), [&](std::int64_t a, std::int64_t b) {
-    return lengths[static_cast<std::size_t>(a)] < lengths[static_cast<std::size_t>(b)];
-  });
+  const Ids shuffled = by_length(mixed.order(4), n);
   for (std::size_t at = 0; at < shuffled.size(); at += 10) {
     expected.insert(
         {shuffled.begin() + static_cast<std::ptrdiff_t>(at),
