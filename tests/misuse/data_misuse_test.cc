@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "in_command_folder.h"
+#include "trireme/data.h"
 #include "trireme/image.h"
 
 namespace trireme::testing {
@@ -43,6 +44,15 @@ TEST_F(DataMisuse, CorruptRecords) {
   fails("data verify newer.trec", 3, "version 3; this program reads versions 1 to 2");
   fails("data verify none.trec", 4, "none.trec");
   fails("data convert a.csv a.bin", 2, "ends in .trec");
+}
+
+TEST_F(DataMisuse, SequencesInAJob) {
+  const std::vector<std::vector<std::int64_t>> words = {{1, 2, 3}, {4}};
+  data::write_records(path("s.trec"), data::from_ragged({{"words", RaggedTensor::from(words)}},
+                                                        {{"target", Tensor(f32, {2, 1})}}));
+  EXPECT_EQ(run_here(kTrireme + " data verify s.trec").code, 0);
+  job("\"s.trec\"");
+  fails("train job.toml --quiet", 3, "column \"words\" is ragged");
 }
 
 TEST_F(DataMisuse, CorruptPackOfPictures) {
