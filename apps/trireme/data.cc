@@ -25,11 +25,12 @@ std::string megabytes(double bytes) {
   return text;
 }
 
+// "f32[28, 28]", and "i64[ragged]" of sequences.
 std::string shape_text(const tr::data::Column& column) {
+  std::vector<std::string> sizes(static_cast<std::size_t>(column.levels), "ragged");
+  for (const std::int64_t size : column.shape) sizes.push_back(std::to_string(size));
   std::string text = std::string(tr::name_of(column.dtype)) + "[";
-  for (std::size_t i = 0; i < column.shape.size(); ++i) {
-    text += (i > 0 ? ", " : "") + std::to_string(column.shape[i]);
-  }
+  for (std::size_t i = 0; i < sizes.size(); ++i) text += (i > 0 ? ", " : "") + sizes[i];
   return text + "]";
 }
 
@@ -86,10 +87,22 @@ void verify_corpus(const std::string& name) {
               static_cast<long long>(corpus.size()), text.c_str());
 }
 
-void check_values(const tr::data::Column& column, const tr::Tensor& tensor, std::int64_t first) {
+// The example of a batch that packed row `row` belongs to.
+std::int64_t example_of(const tr::RaggedTensor& ragged, std::int64_t row) {
+  std::int64_t example = 0;
+  while (ragged.row_begin(example + 1) <= row) ++example;
+  return example;
+}
+
+void check_values(const tr::data::Column& column, const tr::data::Batch& batch,
+                  std::int64_t first) {
+  const tr::Tensor& tensor = batch.at(column.name);
   const auto fail = [&](std::int64_t element, const std::string& what) {
-    const std::int64_t width = tensor.elements() / tensor.dim(0);
-    throw tr::Error(tr::ErrorKind::data, "example " + std::to_string(first + element / width) +
+    std::int64_t example = element / (tensor.elements() / tensor.dim(0));
+    if (column.levels > 0) {
+      example = example_of(tr::RaggedTensor::from_feeds(batch, column.name), example);
+    }
+    throw tr::Error(tr::ErrorKind::data, "example " + std::to_string(first + example) +
                                              ": column \"" + column.name + "\" " + what);
   };
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
@@ -119,9 +132,9 @@ void verify(const std::string& specification) {
   std::int64_t first = 0;
   for (const tr::data::Batch& batch : dataset.batch(256).epoch(0)) {
     for (const tr::data::Column& column : columns) {
-      check_values(column, batch.at(column.name), first);
+      check_values(column, batch, first);
     }
-    first += batch.begin()->second.dim(0);
+    first += tr::data::examples_in(batch);
   }
   std::printf("%s: ok, %lld examples%s\n", specification.c_str(), static_cast<long long>(first),
               text.c_str());

@@ -15,6 +15,7 @@
 #include "trireme/dtype.h"
 #include "trireme/export.h"
 #include "trireme/known_data.h"
+#include "trireme/ragged.h"
 #include "trireme/readers.h"
 #include "trireme/tensor.h"
 
@@ -26,14 +27,22 @@ namespace trireme::data {
 struct Column {
   std::string name;
   DType dtype = DType::f32;
-  std::vector<std::int64_t> shape;  // of one example
+  std::vector<std::int64_t> shape;  // of one example; of one packed row if the column is ragged
   // Of a column of ids: they lie in [0, ids), and these are the words they stand for, if any.
   std::int64_t ids = 0;
   std::vector<std::string> words = {};
+  // Of a ragged column: every example is a sequence (1), a sequence of sequences (2) and so on, of
+  // any length. 0: not ragged.
+  int levels = 0;
 };
 
-// Some examples side by side: for each column a Tensor whose axis 0 counts the examples.
+// Some examples side by side: for each column a Tensor whose axis 0 counts the examples. A ragged
+// column is its packed rows and, under the names of splits_name(), its splits, whose sequences of level
+// 0 are the examples: nothing is padded. RaggedTensor::from_feeds() joins the two.
 using Batch = std::map<std::string, Tensor>;
+
+// How many examples there are; 0 in an empty batch.
+TRIREME_API std::int64_t examples_in(const Batch& batch);
 
 // Where examples come from. To bring data of one's own, implement this or use from_tensors().
 // All functions must be safe to call from several threads at once.
@@ -47,6 +56,10 @@ class TRIREME_API Source {
   virtual Batch gather(std::span<const std::int64_t> rows) const = 0;
   // The same where examples look different in every epoch (augmentations).
   virtual Batch gather_epoch(std::span<const std::int64_t> rows, std::int64_t epoch) const;
+  // How many packed rows a ragged column has in each of these examples, in the first epoch. Gathers
+  // them, unless what derives from this knows better.
+  virtual std::vector<std::int64_t> lengths(const std::string& column,
+                                            std::span<const std::int64_t> rows) const;
 };
 
 struct BatchOptions {
@@ -55,7 +68,15 @@ struct BatchOptions {
   int threads = 1;         // that many; they change the speed, never the batches
 };
 
+struct BucketOptions {
+  std::string column = {};  // whose packed rows are counted; empty: the only ragged column
+  // How many batches' worth of examples are sorted together: few mix lengths more, many are of more
+  // equal length. 0: all.
+  std::int64_t window = 0;
+};
+
 class Batches;
+class BatchCut;
 
 // A set of examples and the order to read them in: a cheap handle, and every step gives a new one.
 //   fashion_mnist("train").shuffle(7).batch(64)
@@ -102,12 +123,34 @@ class TRIREME_API Dataset {
 
   Batches batch(std::int64_t n, BatchOptions options = {}) const;
 
+  // Batches of n examples of similar length, for work that the longest of a batch decides. The examples
+  // of an epoch are sorted by length, all together or window by window, those of equal length staying in
+  // their order, and cut; after shuffle() the batches come in a random order. With drop_last the
+  // examples left out are picked before sorting, so that they are not always the longest.
+  // Errors: usage.
+  Batches bucket_by_length(std::int64_t n, const BucketOptions& bucket = {},
+                           BatchOptions options = {}) const;
+
+  // Batches of as many examples as have at most `budget` packed rows together in `column` (empty: the
+  // only ragged one); an example that has more is a batch of its own. Without shuffle() they are cut
+  // from the examples in their order. After shuffle() the examples are sorted by length, as above: the
+  // lengths then follow each other in the same way in every epoch, whatever examples they belong to, so
+  // that every epoch has the same number of batches, which size() tells.
+  // Errors: usage, also for drop_last, since no batch is full.
+  Batches batch_tokens(std::int64_t budget, std::string_view column = {},
+                       BatchOptions options = {}) const;
+
   Batch rows(std::int64_t begin, std::int64_t end) const;  // unshuffled. Errors: usage
   Batch all() const { return rows(0, size()); }
 
   // Rows of the source in the order of one epoch, and what stands in such rows.
   std::vector<std::int64_t> order(std::int64_t epoch) const;
   Batch gather(std::span<const std::int64_t> source_rows, std::int64_t epoch = 0) const;
+  // How many packed rows a ragged column has in each of them. Errors: usage.
+  std::vector<std::int64_t> lengths(std::string_view column,
+                                    std::span<const std::int64_t> source_rows) const;
+  // The seed of shuffle(), if there is one.
+  const std::optional<std::uint64_t>& seed() const { return seed_; }
 
  private:
   Dataset augmented(std::shared_ptr<const Source> source) const;
@@ -161,24 +204,33 @@ class TRIREME_API Batches {
  public:
   Batches(Dataset dataset, std::int64_t batch_size, BatchOptions options);  // Errors: usage
 
-  std::int64_t size() const;      // batches in an epoch
-  std::int64_t examples() const;  // examples in an epoch, without those dropped
-  std::int64_t batch_size() const { return batch_size_; }
+  std::int64_t size() const;        // batches in an epoch, the same in every one
+  std::int64_t examples() const;    // examples in an epoch, without those dropped
+  std::int64_t batch_size() const;  // examples of a full batch; the budget of batch_tokens()
   const Dataset& dataset() const { return dataset_; }
+  // Batches made in this way of another data set. Errors: usage, as when these were made.
+  Batches over(Dataset dataset) const;
   const BatchOptions& options() const { return options_; }
   // The batches of one epoch from batch `first` on: the same as after reading over those before it.
   // Errors: usage, if there are fewer.
   BatchStream epoch(std::int64_t number, std::int64_t first = 0) const;
 
  private:
+  friend class Dataset;
+  Batches(Dataset dataset, std::shared_ptr<const BatchCut> cut, BatchOptions options);
+
   Dataset dataset_;
-  std::int64_t batch_size_;
+  std::shared_ptr<const BatchCut> cut_;
   BatchOptions options_;
 };
 
-// Columns given as tensors with one row per example; they are shared, not copied.
-// Errors: usage, if they differ in rows or are scalars.
-TRIREME_API Dataset from_tensors(std::map<std::string, Tensor> columns,
-                                 std::vector<std::string> class_names = {});
+// Columns given as one batch that holds all examples; the tensors are shared, not copied.
+// Errors: usage, if they differ in examples, are scalars, or are no splits of what they belong to.
+TRIREME_API Dataset from_tensors(Batch columns, std::vector<std::string> class_names = {});
+
+// The same with ragged columns given as such: sequence i of level 0 is that of example i.
+//   from_ragged({{"words", RaggedTensor::from(sentences)}}, {{"label", labels}})
+TRIREME_API Dataset from_ragged(const std::map<std::string, RaggedTensor>& ragged,
+                                Batch columns = {}, std::vector<std::string> class_names = {});
 
 }  // namespace trireme::data

@@ -20,6 +20,7 @@
 #include "trireme/optimizer.h"
 #include "trireme/precision.h"
 #include "trireme/program.h"
+#include "trireme/ragged.h"
 #include "trireme/saved_model.h"
 #include "trireme/session.h"
 #include "trireme/tensor.h"

@@ -32,7 +32,7 @@ struct Change {
 std::string picture_column(const char* who, const Dataset& dataset) {
   std::string found;
   for (const Column& column : dataset.columns()) {
-    if (column.dtype != DType::f32 || column.shape.size() != 3) continue;
+    if (column.dtype != DType::f32 || column.shape.size() != 3 || column.levels > 0) continue;
     if (!found.empty()) {
       fail_usage(std::string(who) + ": the data set has two columns of pictures, " + found +
                  " and " + column.name);

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "trireme/data.h"
+#include "data/cut.h"
 
 namespace trireme::data {
 
@@ -17,12 +17,12 @@ namespace trireme::data {
 // After an error nothing more is taken; the batches before it are given out first.
 class BatchStream::Reader {
  public:
-  Reader(Dataset dataset, std::int64_t epoch, std::int64_t first, std::int64_t batch_size,
-         std::int64_t batches, BatchOptions options)
+  Reader(Dataset dataset, std::shared_ptr<const BatchCut> cut, std::int64_t epoch,
+         std::int64_t first, BatchOptions options)
       : dataset_(std::move(dataset)),
+        cut_(std::move(cut)),
         epoch_(epoch),
-        batch_size_(batch_size),
-        end_(batches),
+        end_(cut_->batches()),
         ahead_(kDepth * std::int64_t{options.threads} + 1),
         taken_(first),
         next_(first) {
@@ -60,10 +60,8 @@ class BatchStream::Reader {
   };
 
   Batch make(std::int64_t number) {
-    std::call_once(ordered_, [this] { order_ = dataset_.order(epoch_); });
-    const auto begin = static_cast<std::size_t>(number * batch_size_);
-    const auto count = std::min(order_.size() - begin, static_cast<std::size_t>(batch_size_));
-    return dataset_.gather({order_.data() + begin, count}, epoch_);
+    std::call_once(planned_, [this] { plan_ = cut_->plan(dataset_, epoch_); });
+    return dataset_.gather(plan_.batch(number), epoch_);
   }
 
   void run() {
@@ -97,13 +95,13 @@ class BatchStream::Reader {
   }
 
   const Dataset dataset_;
+  const std::shared_ptr<const BatchCut> cut_;
   const std::int64_t epoch_;
-  const std::int64_t batch_size_;
   const std::int64_t end_;    // number of batches
   const std::int64_t ahead_;  // how many may be taken and not fetched
 
-  std::once_flag ordered_;
-  std::vector<std::int64_t> order_;  // written once, by the first who makes a batch
+  std::once_flag planned_;
+  EpochPlan plan_;  // written once, by the first who makes a batch
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
@@ -123,10 +121,13 @@ BatchStream::~BatchStream() = default;
 std::optional<Batch> BatchStream::next() { return reader_->next(); }
 
 Batches::Batches(Dataset dataset, std::int64_t batch_size, BatchOptions options)
-    : dataset_(std::move(dataset)), batch_size_(batch_size), options_(options) {
-  if (batch_size < 1) {
-    fail_usage("batch: the batch size is " + std::to_string(batch_size) + ", must be at least 1");
-  }
+    : Batches(dataset,
+              std::make_shared<BatchCut>(
+                  dataset, BatchCut::Options{.size = batch_size, .drop_last = options.drop_last}),
+              options) {}
+
+Batches::Batches(Dataset dataset, std::shared_ptr<const BatchCut> cut, BatchOptions options)
+    : dataset_(std::move(dataset)), cut_(std::move(cut)), options_(options) {
   constexpr int kMostThreads = 256;
   if (options.threads < 1 || options.threads > kMostThreads) {
     fail_usage("batch: " + std::to_string(options.threads) + " threads to read ahead; 1 to " +
@@ -134,23 +135,48 @@ Batches::Batches(Dataset dataset, std::int64_t batch_size, BatchOptions options)
   }
 }
 
-std::int64_t Batches::size() const {
-  const std::int64_t n = dataset_.size();
-  return n / batch_size_ + (!options_.drop_last && n % batch_size_ != 0 ? 1 : 0);
+Batches Batches::over(Dataset dataset) const {
+  auto cut = std::make_shared<BatchCut>(dataset, cut_->options());
+  return Batches(std::move(dataset), std::move(cut), options_);
 }
 
-std::int64_t Batches::examples() const {
-  const std::int64_t n = dataset_.size();
-  return options_.drop_last ? n / batch_size_ * batch_size_ : n;
+Batches Dataset::batch(std::int64_t n, BatchOptions options) const {
+  return Batches(*this, n, options);
 }
+
+Batches Dataset::bucket_by_length(std::int64_t n, const BucketOptions& bucket,
+                                  BatchOptions options) const {
+  return Batches(
+      *this,
+      std::make_shared<BatchCut>(*this, BatchCut::Options{.by = BatchCut::By::length,
+                                                          .size = n,
+                                                          .bucket = bucket,
+                                                          .drop_last = options.drop_last}),
+      options);
+}
+
+Batches Dataset::batch_tokens(std::int64_t budget, std::string_view column,
+                              BatchOptions options) const {
+  return Batches(
+      *this,
+      std::make_shared<BatchCut>(*this, BatchCut::Options{.by = BatchCut::By::tokens,
+                                                          .size = budget,
+                                                          .bucket = {.column = std::string(column)},
+                                                          .drop_last = options.drop_last}),
+      options);
+}
+
+std::int64_t Batches::size() const { return cut_->batches(); }
+std::int64_t Batches::examples() const { return cut_->examples(); }
+std::int64_t Batches::batch_size() const { return cut_->options().size; }
 
 BatchStream Batches::epoch(std::int64_t number, std::int64_t first) const {
   if (first < 0 || first > size()) {
     fail_usage("epoch: cannot begin at batch " + std::to_string(first) + " of " +
                std::to_string(size()));
   }
-  return BatchStream(std::make_unique<BatchStream::Reader>(dataset_, number, first, batch_size_,
-                                                           size(), options_));
+  return BatchStream(
+      std::make_unique<BatchStream::Reader>(dataset_, cut_, number, first, options_));
 }
 
 }  // namespace trireme::data

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,6 +8,11 @@
 #include "trireme/data.h"
 
 namespace trireme::data {
+
+// The columns of a batch of so many examples, in the order of their names, without ids and words.
+// Errors: usage, beginning with `who`, if a column has another number of examples or is a scalar; for
+// splits that are none or belong to no column.
+std::vector<Column> columns_of(const Batch& batch, std::int64_t examples, const std::string& who);
 
 // from_tensors() with ids and words, and in this order; dtype and shape are the tensor's own.
 // Errors: usage, also for two columns of one name.

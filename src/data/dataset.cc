@@ -12,55 +12,66 @@ namespace {
 
 class TensorSource : public Source {
  public:
-  TensorSource(std::map<std::string, Tensor> tensors, std::vector<std::string> class_names)
-      : tensors_(std::move(tensors)), class_names_(std::move(class_names)) {
-    if (tensors_.empty()) fail_usage("from_tensors: no columns");
-    for (const auto& [name, tensor] : tensors_) {
-      if (tensor.rank() == 0) fail_usage("from_tensors: column " + name + " is a scalar");
-      if (tensor.dim(0) != tensors_.begin()->second.dim(0)) {
-        fail_usage("from_tensors: column " + name + " is " + tensor.type_str() + " but " +
-                   tensors_.begin()->first + " is " + tensors_.begin()->second.type_str() +
-                   "; all need the same number of rows");
-      }
-      const std::vector<std::int64_t>& shape = tensor.shape();
-      columns_.push_back({name, tensor.dtype(), {shape.begin() + 1, shape.end()}});
+  TensorSource(Batch all, std::vector<std::string> class_names)
+      : class_names_(std::move(class_names)), size_(examples_in(all)) {
+    if (all.empty()) fail_usage("from_tensors: no columns");
+    columns_ = columns_of(all, size_, "from_tensors");
+    for (const Column& column : columns_) {
+      if (column.levels == 0) dense_.emplace(column.name, all.at(column.name));
+      else ragged_.emplace(column.name, RaggedTensor::from_feeds(all, column.name));
     }
   }
 
-  // The names, order, ids and words of the columns; dtypes and shapes are those of the tensors.
+  // The names, order, ids and words of the columns; the rest is as the tensors have it.
   void describe(std::vector<Column> columns) {
     for (Column& column : columns) {
       for (const Column& known : columns_) {
-        if (known.name == column.name) column.dtype = known.dtype, column.shape = known.shape;
+        if (known.name != column.name) continue;
+        column.dtype = known.dtype, column.shape = known.shape, column.levels = known.levels;
       }
     }
     columns_ = std::move(columns);
   }
 
-  std::int64_t size() const override { return tensors_.begin()->second.dim(0); }
+  std::int64_t size() const override { return size_; }
   const std::vector<Column>& columns() const override { return columns_; }
   const std::vector<std::string>& class_names() const override { return class_names_; }
 
   Batch gather(std::span<const std::int64_t> rows) const override {
     Batch batch;
-    for (const auto& [name, tensor] : tensors_) {
-      std::vector<std::int64_t> shape = tensor.shape();
-      shape[0] = static_cast<std::int64_t>(rows.size());
-      Tensor result = Tensor::uninitialized(tensor.dtype(), std::move(shape));
-      const std::size_t bytes = rows.empty() ? 0 : result.size_bytes() / rows.size();
-      for (std::size_t i = 0; bytes > 0 && i < rows.size(); ++i) {
-        std::memcpy(result.bytes() + i * bytes,
-                    tensor.bytes() + static_cast<std::size_t>(rows[i]) * bytes, bytes);
-      }
-      batch.emplace(name, std::move(result));
-    }
+    for (const auto& [name, tensor] : dense_) batch.emplace(name, gather_rows(tensor, rows));
+    for (const auto& [name, ragged] : ragged_) ragged.gather(rows).add_to(batch, name);
     return batch;
   }
 
+  std::vector<std::int64_t> lengths(const std::string& column,
+                                    std::span<const std::int64_t> rows) const override {
+    const RaggedTensor& ragged = ragged_.at(column);
+    std::vector<std::int64_t> lengths;
+    for (const std::int64_t i : rows) {
+      lengths.push_back(ragged.row_begin(i + 1) - ragged.row_begin(i));
+    }
+    return lengths;
+  }
+
  private:
-  std::map<std::string, Tensor> tensors_;
+  static Tensor gather_rows(const Tensor& tensor, std::span<const std::int64_t> rows) {
+    std::vector<std::int64_t> shape = tensor.shape();
+    shape[0] = static_cast<std::int64_t>(rows.size());
+    Tensor result = Tensor::uninitialized(tensor.dtype(), std::move(shape));
+    const std::size_t bytes = rows.empty() ? 0 : result.size_bytes() / rows.size();
+    for (std::size_t i = 0; bytes > 0 && i < rows.size(); ++i) {
+      std::memcpy(result.bytes() + i * bytes,
+                  tensor.bytes() + static_cast<std::size_t>(rows[i]) * bytes, bytes);
+    }
+    return result;
+  }
+
+  std::map<std::string, Tensor> dense_;
+  std::map<std::string, RaggedTensor> ragged_;
   std::vector<std::string> class_names_;
   std::vector<Column> columns_;
+  std::int64_t size_;
 };
 
 class MappedSource final : public WrappedSource {
@@ -68,28 +79,26 @@ class MappedSource final : public WrappedSource {
   MappedSource(std::shared_ptr<const Source> source, std::function<Batch(Batch)> f)
       : WrappedSource(std::move(source)), f_(std::move(f)) {
     if (source_->size() == 0) fail_usage("map: the data set is empty");
-    columns_.clear();
     const std::int64_t first = 0;
-    for (const auto& [name, tensor] : gather_epoch({&first, 1}, 0)) {
-      const std::vector<std::int64_t>& shape = tensor.shape();
-      columns_.push_back({name, tensor.dtype(), {shape.begin() + 1, shape.end()}});
+    columns_ = columns_of(f_(source_->gather_epoch({&first, 1}, 0)), 1, "map");
+    for (Column& column : columns_) {
       for (const Column& before : source_->columns()) {
-        if (before.name != name || before.dtype != tensor.dtype()) continue;
-        columns_.back().ids = before.ids;
-        columns_.back().words = before.words;
+        if (before.name != column.name || before.dtype != column.dtype) continue;
+        column.ids = before.ids;
+        column.words = before.words;
       }
     }
   }
 
   Batch gather_epoch(std::span<const std::int64_t> rows, std::int64_t epoch) const override {
     Batch batch = f_(source_->gather_epoch(rows, epoch));
-    for (const auto& [name, tensor] : batch) {
-      if (tensor.rank() == 0 || tensor.dim(0) != static_cast<std::int64_t>(rows.size())) {
-        fail_usage("map: got " + std::to_string(rows.size()) + " rows, but gave column " + name +
-                   " as " + tensor.type_str());
-      }
-    }
+    columns_of(batch, static_cast<std::int64_t>(rows.size()), "map");
     return batch;
+  }
+
+  std::vector<std::int64_t> lengths(const std::string& column,
+                                    std::span<const std::int64_t> rows) const override {
+    return Source::lengths(column, rows);
   }
 
  private:
@@ -105,6 +114,20 @@ const std::vector<std::string>& Source::class_names() const {
 
 Batch Source::gather_epoch(std::span<const std::int64_t> rows, std::int64_t) const {
   return gather(rows);
+}
+
+std::vector<std::int64_t> Source::lengths(const std::string& column,
+                                          std::span<const std::int64_t> rows) const {
+  constexpr std::size_t kChunk = 256;  // examples in memory
+  std::vector<std::int64_t> lengths;
+  for (std::size_t begin = 0; begin < rows.size(); begin += kChunk) {
+    const auto part = rows.subspan(begin, std::min(kChunk, rows.size() - begin));
+    const RaggedTensor ragged = RaggedTensor::from_feeds(gather(part), column);
+    for (std::int64_t i = 0; i < ragged.size(); ++i) {
+      lengths.push_back(ragged.row_begin(i + 1) - ragged.row_begin(i));
+    }
+  }
+  return lengths;
 }
 
 Dataset::Dataset(std::shared_ptr<const Source> source) : source_(std::move(source)) {
@@ -172,10 +195,6 @@ Dataset Dataset::map(std::function<Batch(Batch)> f) const {
   return result;
 }
 
-Batches Dataset::batch(std::int64_t n, BatchOptions options) const {
-  return Batches(*this, n, options);
-}
-
 std::int64_t Dataset::row(std::int64_t i) const {
   return rows_ ? (*rows_)[static_cast<std::size_t>(i)] : i;
 }
@@ -203,8 +222,24 @@ Batch Dataset::gather(std::span<const std::int64_t> source_rows, std::int64_t ep
   return source_->gather_epoch(source_rows, epoch);
 }
 
-Dataset from_tensors(std::map<std::string, Tensor> columns, std::vector<std::string> class_names) {
+std::vector<std::int64_t> Dataset::lengths(std::string_view column,
+                                           std::span<const std::int64_t> source_rows) const {
+  const Column& known = this->column(column);
+  if (known.levels == 0) fail_usage("lengths: column \"" + known.name + "\" is not ragged");
+  return source_->lengths(known.name, source_rows);
+}
+
+Dataset from_tensors(Batch columns, std::vector<std::string> class_names) {
   return Dataset(std::make_shared<TensorSource>(std::move(columns), std::move(class_names)));
+}
+
+Dataset from_ragged(const std::map<std::string, RaggedTensor>& ragged, Batch columns,
+                    std::vector<std::string> class_names) {
+  for (const auto& [name, sequences] : ragged) {
+    if (columns.contains(name)) fail_usage("two columns are called \"" + name + "\"");
+    sequences.add_to(columns, name);
+  }
+  return from_tensors(std::move(columns), std::move(class_names));
 }
 
 Dataset from_columns(std::vector<std::pair<Column, Tensor>> columns,

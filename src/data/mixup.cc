@@ -100,6 +100,9 @@ Dataset Dataset::mixup(const MixupOptions& options) const {
   const std::int64_t classes =
       options.classes > 0 ? options.classes : static_cast<std::int64_t>(class_names().size());
   for (const Column& column : columns()) {
+    if (column.levels > 0) {
+      fail_usage("mixup: column " + column.name + " is ragged, and cannot be mixed");
+    }
     const bool label = column.name == "label" && column.dtype == DType::i64 && column.shape.empty();
     if (label && classes == 0) {
       fail_usage("mixup: the data set has no class names; give .classes");

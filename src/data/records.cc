@@ -19,6 +19,70 @@ T number_at(std::string_view bytes, std::size_t at) {
   return value;
 }
 
+// What is left of an example while its columns are read.
+class Payload {
+ public:
+  explicit Payload(std::string_view bytes) : rest_(bytes) {}
+
+  bool has(std::size_t count, std::size_t size) const {
+    return size == 0 || count <= rest_.size() / size;
+  }
+  const char* take(std::size_t bytes) {
+    const char* begin = rest_.data();
+    rest_.remove_prefix(bytes);
+    return begin;
+  }
+  bool done() const { return rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+};
+
+// The sequences of a ragged column, example after example.
+class Sequences {
+ public:
+  explicit Sequences(const StoredColumn& stored)
+      : stored_(stored), lengths_(static_cast<std::size_t>(stored.column.levels)) {}
+
+  // False if what the example says of its lengths cannot be.
+  bool add(Payload& payload) {
+    std::int64_t count = 1;  // of things in the level
+    for (std::vector<std::int64_t>& lengths : lengths_) {
+      if (!payload.has(static_cast<std::size_t>(count), sizeof(std::int64_t))) return false;
+      std::int64_t below = 0;
+      for (std::int64_t i = 0; i < count; ++i) {
+        lengths.push_back(number_at<std::int64_t>({payload.take(8), 8}, 0));
+        if (lengths.back() < 0 || lengths.back() > kLargestExample - below) return false;
+        below += lengths.back();
+      }
+      count = below;
+    }
+    if (!payload.has(static_cast<std::size_t>(count), stored_.size_bytes())) return false;
+    const std::size_t bytes = static_cast<std::size_t>(count) * stored_.size_bytes();
+    rows_.append(payload.take(bytes), bytes);
+    count_ += count;
+    return true;
+  }
+
+  const std::string& name() const { return stored_.column.name; }
+
+  RaggedTensor joined() const {
+    std::vector<std::int64_t> shape = stored_.column.shape;
+    shape.insert(shape.begin(), count_);
+    Tensor rows = Tensor::uninitialized(stored_.column.dtype, std::move(shape));
+    if (!rows_.empty()) std::memcpy(rows.bytes(), rows_.data(), rows_.size());
+    std::vector<Tensor> splits;
+    for (const std::vector<std::int64_t>& lengths : lengths_) splits.push_back(splits_of(lengths));
+    return RaggedTensor(rows, std::move(splits));
+  }
+
+ private:
+  const StoredColumn& stored_;
+  std::vector<std::vector<std::int64_t>> lengths_;  // by level
+  std::string rows_;
+  std::int64_t count_ = 0;  // of packed rows
+};
+
 class RecordsSource : public Source {
  public:
   RecordsSource(Blob blob, const std::string& name) : blob_(std::move(blob)), name_(name) {
@@ -26,9 +90,9 @@ class RecordsSource : public Source {
     if (!bytes.starts_with(kRecordsMagic)) fail_data(name + ": not a record file");
     if (bytes.size() < kRecordsPrefix + kRecordsFooter) fail_data(name + ": cut short");
     const auto version = number_at<std::uint32_t>(bytes, 8);
-    if (version != kRecordsVersion) {
+    if (version < 1 || version > kRecordsVersion) {
       fail_data(name + ": a record file of version " + std::to_string(version) +
-                "; this program reads version " + std::to_string(kRecordsVersion));
+                "; this program reads versions 1 to " + std::to_string(kRecordsVersion));
     }
     const std::size_t text = number_at<std::uint32_t>(bytes, 12);
     if (text > bytes.size() - kRecordsPrefix - kRecordsFooter) {
@@ -39,6 +103,9 @@ class RecordsSource : public Source {
       fail_data(name + ": damaged: the checksum of the header at byte 16 is wrong");
     }
     header_ = parse_header(header, name);
+    if (version == 1 && header_.ragged()) {
+      fail_data(name + ": damaged: version 1 has no ragged columns");
+    }
     for (const StoredColumn& stored : header_.columns) columns_.push_back(stored.column);
     read_index(kRecordsPrefix + text);
   }
@@ -48,24 +115,20 @@ class RecordsSource : public Source {
   const std::vector<std::string>& class_names() const override { return header_.class_names; }
 
   Batch gather(std::span<const std::int64_t> rows) const override {
-    std::vector<Tensor> tensors;
-    for (const Column& column : columns_) {
+    Batch batch;
+    std::vector<Sequences> sequences;
+    for (const StoredColumn& stored : header_.columns) {
+      const Column& column = stored.column;
+      if (column.levels > 0) {
+        sequences.emplace_back(stored);
+        continue;
+      }
       std::vector<std::int64_t> shape = column.shape;
       shape.insert(shape.begin(), static_cast<std::int64_t>(rows.size()));
-      tensors.push_back(Tensor::uninitialized(column.dtype, std::move(shape)));
+      batch.emplace(column.name, Tensor::uninitialized(column.dtype, std::move(shape)));
     }
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const char* payload = checked_payload(rows[i]);
-      for (std::size_t c = 0; c < columns_.size(); ++c) {
-        const StoredColumn& stored = header_.columns[c];
-        copy_value(stored, payload, tensors[c], i);
-        payload += stored.size_bytes();
-      }
-    }
-    Batch batch;
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-      batch.emplace(columns_[c].name, std::move(tensors[c]));
-    }
+    for (std::size_t i = 0; i < rows.size(); ++i) read_example(rows[i], i, batch, sequences);
+    for (const Sequences& column : sequences) column.joined().add_to(batch, column.name());
     return batch;
   }
 
@@ -80,7 +143,7 @@ class RecordsSource : public Source {
     const auto index = number_at<std::uint64_t>(bytes, footer);
     const auto count = number_at<std::uint64_t>(bytes, footer + 8);
     const std::uint64_t entries = index <= footer ? (footer - index) / 8 : 0;
-    if (index < first || index > footer || (footer - index) % 8 != 0 || entries != count + 1) {
+    if (index < first || (footer - index) % 8 != 0 || entries == 0 || entries != count + 1) {
       fail_data(name_ + ": damaged: the place of the index at byte " + std::to_string(footer) +
                 " is impossible");
     }
@@ -89,28 +152,61 @@ class RecordsSource : public Source {
       fail_data(name_ + ": damaged: the checksum of the index at byte " +
                 std::to_string(footer + 16) + " is wrong");
     }
-    const std::size_t record = 8 + header_.payload();
-    for (std::uint64_t i = 0; i <= count; ++i) {
-      const auto offset = number_at<std::uint64_t>(table, i * 8);
-      if (offset != first + i * record || (i == count && offset != index)) {
-        fail_data(name_ + ": damaged: record " + std::to_string(i) + " cannot start at byte " +
-                  std::to_string(offset));
-      }
-    }
+    check_places(first, index, table);
     if (count == 0) fail_data(name_ + ": the file has no records");
     count_ = static_cast<std::int64_t>(count);
     index_ = index;
   }
 
-  const char* checked_payload(std::int64_t row) const {
-    const auto at =
-        number_at<std::uint64_t>(blob_.bytes, index_ + static_cast<std::size_t>(row) * 8);
-    const std::string_view payload = blob_.bytes.substr(at + 8, header_.payload());
+  // Records lie side by side, and are of one size or, if ragged, of no less.
+  void check_places(std::size_t first, std::uint64_t end, std::string_view table) const {
+    const std::size_t least = 8 + header_.payload();
+    const std::uint64_t count = table.size() / 8 - 1;
+    std::uint64_t before = first;
+    for (std::uint64_t i = 0; i <= count; ++i) {
+      const auto offset = number_at<std::uint64_t>(table, i * 8);
+      const std::uint64_t size = offset - before;
+      bool possible = offset >= before && offset <= end;
+      if (i == 0) possible = possible && size == 0;
+      else possible = possible && (header_.ragged() ? size >= least : size == least);
+      if (!possible || (i == count && offset != end)) {
+        fail_data(name_ + ": damaged: record " + std::to_string(i) + " cannot start at byte " +
+                  std::to_string(offset));
+      }
+      before = offset;
+    }
+  }
+
+  std::size_t place(std::int64_t row) const {
+    return number_at<std::uint64_t>(blob_.bytes, index_ + static_cast<std::size_t>(row) * 8);
+  }
+
+  std::string_view checked_payload(std::int64_t row) const {
+    const std::size_t at = place(row);
+    const std::string_view payload = blob_.bytes.substr(at + 8, place(row + 1) - at - 8);
     if (hash64(payload) != number_at<std::uint64_t>(blob_.bytes, at)) {
       fail_data(name_ + ": damaged: the checksum of record " + std::to_string(row) + " at byte " +
                 std::to_string(at) + " is wrong");
     }
-    return payload.data();
+    return payload;
+  }
+
+  // Writes row `row` of the file into place `i` of the batch and behind the sequences.
+  void read_example(std::int64_t row, std::size_t i, Batch& batch,
+                    std::vector<Sequences>& sequences) const {
+    Payload payload(checked_payload(row));
+    auto ragged = sequences.begin();
+    bool fits = true;
+    for (const StoredColumn& stored : header_.columns) {
+      if (stored.column.levels > 0) {
+        fits = fits && ragged++->add(payload);
+      } else if (fits = fits && payload.has(1, stored.size_bytes()); fits) {
+        copy_value(stored, payload.take(stored.size_bytes()), batch.at(stored.column.name), i);
+      }
+    }
+    if (fits && payload.done()) return;
+    fail_data(name_ + ": damaged: the lengths in record " + std::to_string(row) + " at byte " +
+              std::to_string(place(row)) + " do not fit its size");
   }
 
   static void copy_value(const StoredColumn& stored, const char* payload, Tensor& tensor,

@@ -13,23 +13,27 @@ namespace trireme::data {
 // Parts of a record file; docs/formats/records.md describes it.
 inline constexpr std::string_view kRecordsMagic = "\x89TREC\r\n\x1a";
 inline constexpr std::string_view kRecordsEnd = "TRECEND\n";
-inline constexpr std::uint32_t kRecordsVersion = 1;
-inline constexpr std::size_t kRecordsPrefix = 24;  // bytes before the header's text
+inline constexpr std::uint32_t kRecordsVersion = 2;  // the newest; 1 has no ragged columns
+inline constexpr std::size_t kRecordsPrefix = 24;    // bytes before the header's text
 inline constexpr std::size_t kRecordsFooter = 32;
+// Values of one example, at most: no example needs more, and products stay within 64 bits.
+inline constexpr std::int64_t kLargestExample = std::int64_t{1} << 31;
 
 struct StoredColumn {
   Column column;
   bool as_bytes = false;  // f32 stored as u8, which is value * 255
 
+  // Of one example, or of one packed row if the column is ragged.
   std::size_t elements() const;
-  std::size_t size_bytes() const;  // of one example, as stored
+  std::size_t size_bytes() const;  // as stored
 };
 
 struct RecordsHeader {
   std::vector<StoredColumn> columns;
   std::vector<std::string> class_names;
 
-  std::size_t payload() const;  // bytes of one example
+  bool ragged() const;          // whether a column is; then examples differ in size
+  std::size_t payload() const;  // bytes of one example; if ragged, of one whose sequences are empty
 };
 
 std::string print_header(const RecordsHeader& header);

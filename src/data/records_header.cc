@@ -8,8 +8,7 @@
 namespace trireme::data {
 namespace {
 
-// Values of one example, at most: no example needs more, and products stay within 64 bits.
-constexpr std::int64_t kLargestExample = std::int64_t{1} << 31;
+constexpr std::int64_t kMostLevels = 16;
 
 // Blanks, control characters and '%' as %XX, so that a name is one word of a line.
 std::string escape(std::string_view text) {
@@ -86,8 +85,10 @@ class HeaderReader {
       read_column(line);
     } else if (key == "class") {
       header_.class_names.push_back(unescape(line));
-    } else if (header_.columns.empty() || (key != "ids" && key != "word")) {
+    } else if (header_.columns.empty() || (key != "ids" && key != "word" && key != "levels")) {
       fail_here("\"" + std::string(key.substr(0, 40)) + "\" is not known here");
+    } else if (key == "levels") {
+      read_levels(line, header_.columns.back());
     } else if (key == "ids") {
       header_.columns.back().column.ids = size(line);
     } else {
@@ -95,9 +96,21 @@ class HeaderReader {
     }
   }
 
+  void read_levels(std::string_view line, StoredColumn& stored) const {
+    const std::int64_t levels = size(line);
+    if (levels < 1 || levels > kMostLevels || stored.as_bytes) {
+      fail_here(stored.as_bytes ? "a ragged column cannot be stored as another dtype"
+                                : "there can be 1 to " + std::to_string(kMostLevels) + " levels");
+    }
+    stored.column.levels = static_cast<int>(levels);
+  }
+
   void read_column(std::string_view line) {
     StoredColumn stored;
     stored.column.name = unescape(next_word(line));
+    if (is_splits_name(stored.column.name)) {
+      fail_here("a column cannot be called as the splits of another are");
+    }
     for (const StoredColumn& other : header_.columns) {
       if (other.column.name == stored.column.name) {
         fail_here("there is a column \"" + stored.column.name + "\" already");
@@ -143,8 +156,15 @@ std::size_t StoredColumn::size_bytes() const {
 
 std::size_t RecordsHeader::payload() const {
   std::size_t bytes = 0;
-  for (const StoredColumn& stored : columns) bytes += stored.size_bytes();
+  for (const StoredColumn& stored : columns) {
+    bytes += stored.column.levels > 0 ? sizeof(std::int64_t) : stored.size_bytes();
+  }
   return bytes;
+}
+
+bool RecordsHeader::ragged() const {
+  return std::any_of(columns.begin(), columns.end(),
+                     [](const StoredColumn& stored) { return stored.column.levels > 0; });
 }
 
 std::string print_header(const RecordsHeader& header) {
@@ -155,6 +175,7 @@ std::string print_header(const RecordsHeader& header) {
     text += "column " + escape(column.name) + " " + dtype + " " + (stored.as_bytes ? "u8" : dtype);
     for (const std::int64_t dim : column.shape) text += " " + std::to_string(dim);
     text += "\n";
+    if (column.levels > 0) text += "levels " + std::to_string(column.levels) + "\n";
     if (column.ids > 0) text += "ids " + std::to_string(column.ids) + "\n";
     for (const std::string& word : column.words) text += "word " + escape(word) + "\n";
   }

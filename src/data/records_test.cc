@@ -2,11 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 
+#include "base/checksum.h"
 #include "base/error_test.h"
 #include "base/file.h"
 #include "data/records.h"
+#include "data/sequences_test.h"
 #include "data/test_files.h"
 #include "trireme/image.h"
 
@@ -79,7 +82,7 @@ TEST(Records, NoticeEveryFlippedBitAndEveryCut) {
   EXPECT_THAT(read(file + "x"), HasSubstr("f: cut short"));
   std::string newer = file;
   newer[8] = 9;
-  EXPECT_THAT(read(newer), HasSubstr("version 9; this program reads version 1"));
+  EXPECT_THAT(read(newer), HasSubstr("version 9; this program reads versions 1 to 2"));
   std::string record = file;
   const std::size_t last = file.size() - kRecordsFooter - 4 * 8 - 1;
   record[last] = static_cast<char>(record[last] ^ 1);
@@ -104,6 +107,100 @@ TEST(Records, LeaveAnEarlierFileWhereWritingFails) {
   EXPECT_THAT(error_of([&] { records(directory.path() + "/none.trec"); }), HasSubstr("none.trec"));
   EXPECT_THAT(error_of([&] { records(directory.write("b.trec", "text")); }),
               HasSubstr("not a record file"));
+}
+
+TEST(Records, HoldSequences) {
+  const TestDirectory directory;
+  const std::string path = directory.path() + "/a.trec";
+  const Dataset data = sequences(300);
+  write_records(path, data);
+  const Dataset read = records(path);
+  expect_same(read, data);
+  for (const Column& column : data.columns()) {
+    EXPECT_EQ(read.column(column.name).levels, column.levels) << column.name;
+    EXPECT_EQ(read.column(column.name).shape, column.shape) << column.name;
+  }
+  const std::string file = read_file(path);
+  EXPECT_EQ(file[8], 2);
+  EXPECT_THAT(file, HasSubstr("column tree f32 f32 2\nlevels 2\n"));
+  const std::int64_t rows[] = {7, 0, 299, 7};
+  const Batch got = read.gather(rows), expected = data.gather(rows);
+  for (const auto& [name, tensor] : expected) EXPECT_TRUE(equal(got.at(name), tensor)) << name;
+  EXPECT_EQ(read.lengths("words", rows), data.lengths("words", rows));
+  // Nothing is padded: the prefix, the header, 16 bytes a record for checksum and place, the last
+  // place, the footer, ids, words, and two floats for each row of a tree; and all lengths.
+  std::size_t branches = 0, leaves = 0, words = 0;
+  const std::vector<std::int64_t> lengths = lengths_of(300);
+  for (std::size_t i = 0; i < 300; ++i) {
+    branches += i % 3, leaves += 2 * (i % 3), words += static_cast<std::size_t>(lengths[i]);
+  }
+  std::uint32_t text = 0;
+  std::memcpy(&text, file.data() + 12, sizeof text);
+  EXPECT_EQ(file.size(), kRecordsPrefix + text + 300 * 16 + 8 + kRecordsFooter + 300 * 8 +
+                             (300 + words) * 8 + (300 + branches) * 8 + leaves * 8);
+}
+
+TEST(Records, NoticeEveryFlippedBitOfSequences) {
+  const TestDirectory directory;
+  const std::string path = directory.path() + "/a.trec";
+  write_records(path, sequences(3));
+  const std::string file = read_file(path);
+  const auto read = [](const std::string& bytes) {
+    return error_of([&] { parse_records(Blob::own(bytes), "f").all(); });
+  };
+  EXPECT_EQ(read(file), "no error");
+  for (std::size_t i = 0; i < file.size(); ++i) {
+    std::string damaged = file;
+    damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
+    EXPECT_THAT(read(damaged), HasSubstr("f: ")) << i;
+    EXPECT_THAT(read(file.substr(0, i)), HasSubstr("f: ")) << i;
+  }
+  std::string older = file;
+  older[8] = 1;
+  EXPECT_THAT(read(older), HasSubstr("version 1 has no ragged columns"));
+}
+
+// A file of version 2 with one record, whose checksums are right.
+std::string with_record(const std::string& header, const std::string& payload) {
+  const auto number = [](std::uint64_t value, std::size_t bytes = 8) {
+    return std::string(reinterpret_cast<const char*>(&value), bytes);
+  };
+  std::string file(kRecordsMagic);
+  file += number(2, 4) + number(header.size(), 4) + number(hash64(header)) + header;
+  const std::size_t first = file.size();
+  file += number(hash64(payload)) + payload;
+  const std::string table = number(first) + number(file.size());
+  const std::string end = number(file.size()) + number(1) + number(hash64(table));
+  return file + table + end + std::string(kRecordsEnd);
+}
+
+TEST(Records, RefuseLengthsThatCannotBe) {
+  const auto read = [](const std::string& header, const std::vector<std::int64_t>& numbers) {
+    const std::string payload(reinterpret_cast<const char*>(numbers.data()), numbers.size() * 8);
+    return error_of(ErrorKind::data,
+                    [&] { parse_records(Blob::own(with_record(header, payload)), "f").all(); });
+  };
+  const std::string one = "column x i64 i64\nlevels 1\n", two = "column x i64 i64\nlevels 2\n";
+  const std::string none = "column x i64 i64 0\nlevels 1\n";
+  EXPECT_EQ(read(one, {0}), "no error");
+  EXPECT_EQ(read(one, {2, 5, 6}), "no error");
+  EXPECT_EQ(read(two, {2, 1, 1, 5, 6}), "no error");
+  EXPECT_EQ(read(none, {1000}), "no error");
+  const std::int64_t huge = std::int64_t{1} << 61;
+  for (const std::vector<std::int64_t>& numbers :
+       std::vector<std::vector<std::int64_t>>{{3, 5, 6}, {1, 5, 6}, {-1, 5}, {huge, 5}}) {
+    EXPECT_THAT(read(one, numbers), HasSubstr("f: damaged: the lengths in record 0 at byte"));
+  }
+  for (const std::vector<std::int64_t>& numbers : std::vector<std::vector<std::int64_t>>{
+           {2, 1, 2, 5, 6}, {2, -1, 3, 5, 6}, {5, 1, 1}, {2, huge, huge, 5}, {-1}, {huge}}) {
+    EXPECT_THAT(read(two, numbers), HasSubstr("f: damaged: the lengths in record 0 at byte"));
+  }
+  EXPECT_THAT(read(none, {huge}), HasSubstr("the lengths in record 0"));
+  EXPECT_THAT(read("column x i64 i64\nlevels 0\n", {0}), HasSubstr("1 to 16 levels"));
+  EXPECT_THAT(read("column x i64 i64\nlevels 17\n", {0}), HasSubstr("1 to 16 levels"));
+  EXPECT_THAT(read("column x f32 u8\nlevels 1\n", {0}), HasSubstr("stored as another dtype"));
+  EXPECT_THAT(read("levels 1\n", {0}), HasSubstr("not known here"));
+  EXPECT_THAT(read("column x.splits i64 i64\n", {0}), HasSubstr("as the splits of another"));
 }
 
 void save(const TestDirectory& directory, const std::string& name, std::int64_t height,

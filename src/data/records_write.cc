@@ -88,7 +88,8 @@ RecordsHeader make_header(const Dataset& dataset) {
   RecordsHeader header{{}, dataset.class_names()};
   bool pictures = false;
   for (const Column& column : dataset.columns()) {
-    const bool picture = column.dtype == DType::f32 && column.shape.size() == 3;
+    const bool picture =
+        column.dtype == DType::f32 && column.shape.size() == 3 && column.levels == 0;
     header.columns.push_back({column, picture});
     pictures |= picture;
   }
@@ -114,6 +115,41 @@ void append_value(const StoredColumn& stored, const Tensor& tensor, std::int64_t
   for (std::size_t k = 0; k < elements; ++k) payload += static_cast<char>(nearest_byte(from[k]));
 }
 
+// The lengths of example i, level by level, and its packed rows.
+void append_sequence(const RaggedTensor& ragged, std::int64_t i, std::string& payload) {
+  const RaggedTensor example = ragged.slice(i, i + 1);
+  if (example.rows().dim(0) > kLargestExample || example.rows().elements() > kLargestExample) {
+    fail_data("write_records: one example has more than 2^31 values");
+  }
+  for (int level = 0; level < example.levels(); ++level) {
+    const std::vector<std::int64_t> lengths = example.lengths(level);
+    payload.append(reinterpret_cast<const char*>(lengths.data()),
+                   lengths.size() * sizeof(std::int64_t));
+  }
+  payload.append(reinterpret_cast<const char*>(example.rows().bytes()),
+                 example.rows().size_bytes());
+}
+
+// Gives `f` each example as it is stored.
+template <class F>
+void for_each_payload(const RecordsHeader& header, const Batch& batch, F f) {
+  std::map<std::string, RaggedTensor> ragged;
+  for (const StoredColumn& stored : header.columns) {
+    const std::string& name = stored.column.name;
+    if (stored.column.levels > 0) ragged[name] = RaggedTensor::from_feeds(batch, name);
+  }
+  const std::int64_t examples = examples_in(batch);
+  for (std::int64_t i = 0; i < examples; ++i) {
+    std::string payload;
+    for (const StoredColumn& stored : header.columns) {
+      const std::string& name = stored.column.name;
+      if (stored.column.levels > 0) append_sequence(ragged.at(name), i, payload);
+      else append_value(stored, batch.at(name), i, payload);
+    }
+    f(payload);
+  }
+}
+
 }  // namespace
 
 void write_records(const std::string& path, const Dataset& dataset) {
@@ -123,22 +159,17 @@ void write_records(const std::string& path, const Dataset& dataset) {
   parse_header(text, "write_records");  // refuses what could not be read again
   AtomicFile file(path);
   file.write(kRecordsMagic);
-  file.write_number(kRecordsVersion);
+  file.write_number(header.ragged() ? kRecordsVersion : 1u);
   file.write_number(static_cast<std::uint32_t>(text.size()));
   file.write_number(hash64(text));
   file.write(text);
   std::vector<std::uint64_t> index;
   for_each_chunk(dataset, [&](const Batch& batch) {
-    const std::int64_t rows = batch.begin()->second.dim(0);
-    for (std::int64_t i = 0; i < rows; ++i) {
-      std::string payload;
-      for (const StoredColumn& stored : header.columns) {
-        append_value(stored, batch.at(stored.column.name), i, payload);
-      }
+    for_each_payload(header, batch, [&](const std::string& payload) {
       index.push_back(file.size());
       file.write_number(hash64(payload));
       file.write(payload);
-    }
+    });
   });
   index.push_back(file.size());
   const std::string_view table(reinterpret_cast<const char*>(index.data()), index.size() * 8);

@@ -166,7 +166,7 @@ void Fit::epoch() {
   {
     data::BatchStream stream = batches_.epoch(at_.epoch, at_.batch);
     while (end_ == End::no) {
-      const std::optional<data::Batch> batch = training_.next(stream);
+      const std::optional<Fed> batch = training_.next(stream);
       if (!batch) break;
       step(*batch);
     }
@@ -174,10 +174,10 @@ void Fit::epoch() {
   if (end_ != End::stopped) end_epoch();
 }
 
-void Fit::step(const data::Batch& batch) {
+void Fit::step(const Fed& batch) {
   const double loss = training_.step(batch);
-  epoch_examples_ += examples_in(batch);
-  logged_examples_ += examples_in(batch);
+  epoch_examples_ += batch.examples;
+  logged_examples_ += batch.examples;
   if (options_.after_step) options_.after_step(at_.fit_steps, loss);
   progress_.step(at_.batch, epoch_examples_, [&] { return training_.sum->result().str(); });
   log_step();

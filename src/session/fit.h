@@ -30,7 +30,7 @@ class Fit {
   void check_data() const;
 
   void epoch();
-  void step(const data::Batch& batch);
+  void step(const Fed& batch);
   void end_epoch();
   void log_step();
   Metrics validate();

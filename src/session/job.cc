@@ -83,10 +83,11 @@ data::Batches Job::State::measured(const data::Dataset& dataset, const job::Node
   std::vector<data::Column> needed = columns->inputs;
   needed.push_back(columns->target);
   for (const data::Column& column : needed) {
-    if (dataset.column(column.name).shape != column.shape) {
+    const data::Column& given = dataset.column(column.name);
+    if (given.shape != column.shape || given.levels != column.levels) {
       fail_at(node, fmt::format("column \"{}\" has another shape than in data.train", column.name));
     }
-    if (column.ids > 0 && dataset.column(column.name).ids > column.ids) {
+    if (column.ids > 0 && given.ids > column.ids) {
       fail_at(node,
               fmt::format("column \"{}\" has ids that data.train does not have", column.name));
     }
@@ -115,8 +116,7 @@ void Job::State::build() {
   const bool binary = network->task == job::Task::binary;
   const std::int64_t classes = binary ? 2 : network->logits.dim(-1).constant();
   const auto checked = [&](const data::Batches& batches) {
-    return job::check_labels(batches.dataset(), columns->target.name, classes)
-        .batch(batches.batch_size(), batches.options());
+    return batches.over(job::check_labels(batches.dataset(), columns->target.name, classes));
   };
   train = checked(*train);
   if (validation) validation = checked(*validation);

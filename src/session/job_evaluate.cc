@@ -48,8 +48,7 @@ class Evaluation {
     if (network_.target.dtype() != i64 || network_.task == job::Task::numbers) return batches;
     const bool binary = network_.task == job::Task::binary;
     const std::int64_t classes = binary ? 2 : network_.logits.dim(-1).constant();
-    return job::check_labels(batches.dataset(), model_.target(), classes)
-        .batch(batches.batch_size(), batches.options());
+    return batches.over(job::check_labels(batches.dataset(), model_.target(), classes));
   }
 
   Metrics run(const data::Batches& batches, Session& session) const {
@@ -58,8 +57,8 @@ class Evaluation {
     MetricSum sum(metrics_);
     data::BatchStream stream = batches.epoch(0);
     while (std::optional<data::Batch> batch = stream.next()) {
+      const std::int64_t examples = data::examples_in(*batch);
       std::erase_if(*batch, [&](const auto& column) { return !program_.find(column.first); });
-      const std::int64_t examples = batch->begin()->second.dim(0);
       sum.add(session.run(*batch, fetches), examples);
     }
     return sum.result();
@@ -96,6 +95,12 @@ class Evaluation {
   void add_target(const data::Column& target) {
     network_.target = program_.find(target.name);
     if (!network_.target) {
+      if (target.levels > 0) {
+        fail_data(
+            fmt::format("column \"{}\" is ragged, and the model has no such input to measure "
+                        "itself by",
+                        target.name));
+      }
       Shape shape{batch};
       for (const std::int64_t size : target.shape) shape.emplace_back(size);
       network_.target = program_.input(target.name, target.dtype, shape);

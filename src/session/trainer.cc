@@ -33,13 +33,12 @@ Tensor Trainer::predict(const data::Batches& batches, Value value) {
   std::int64_t rows = 0;
   const Undisturbed guard(*state_->session);
   data::BatchStream stream = batches.epoch(0);
-  while (std::optional<data::Batch> batch = state_->next(stream)) {
-    const std::int64_t examples = examples_in(*batch);
-    parts.push_back(state_->session->run(*batch, {value})[0]);
-    if (parts.back().rank() == 0 || parts.back().dim(0) != examples) {
+  while (const std::optional<Fed> batch = state_->next(stream)) {
+    parts.push_back(state_->session->run(batch->feeds, {value})[0]);
+    if (parts.back().rank() == 0 || parts.back().dim(0) != batch->examples) {
       fail_usage("predict: axis 0 of " + value.str() + " is not the batch");
     }
-    rows += examples;
+    rows += batch->examples;
   }
   if (parts.empty()) fail_usage("predict: there are no examples");
   std::vector<std::int64_t> shape = parts[0].shape();

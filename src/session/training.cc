@@ -22,10 +22,6 @@ std::vector<Value> values_of(const std::vector<Metric>& metrics) {
 
 }  // namespace
 
-std::int64_t examples_in(const data::Batch& batch) {
-  return batch.empty() ? 0 : batch.begin()->second.dim(0);
-}
-
 Training::Training(Program& program_in, TrainerOptions options_in)
     : program(&program_in), options(std::move(options_in)) {
   if (!options.loss) fail_usage("Trainer: .loss is not set");
@@ -76,16 +72,19 @@ void Training::check_plateau() const {
                          plateau->metric, fmt::join(names, ", ")));
 }
 
-std::optional<data::Batch> Training::next(data::BatchStream& stream) const {
+std::optional<Fed> Training::next(data::BatchStream& stream) const {
   std::optional<data::Batch> batch = stream.next();
-  if (!batch) return batch;
-  std::erase_if(*batch, [this](const auto& column) {
+  if (!batch) return std::nullopt;
+  // Counted before columns go: those that stay need not tell it, as the packed rows alone do not.
+  Fed fed{std::move(*batch), 0};
+  fed.examples = data::examples_in(fed.feeds);
+  std::erase_if(fed.feeds, [this](const auto& column) {
     for (const auto& input : program->ir().main().arguments) {
       if (input->name == column.first) return false;
     }
     return true;
   });
-  return batch;
+  return fed;
 }
 
 void Training::fail_not_finite(double loss) {
@@ -106,13 +105,13 @@ void Training::fail_not_finite(double loss) {
   fail(ErrorKind::numeric, what + "; no layer made it anew, so it was in the data or parameters");
 }
 
-double Training::step(const data::Batch& batch) {
-  if (trace != nullptr) trace->before_step(batch);
+double Training::step(const Fed& batch) {
+  if (trace != nullptr) trace->before_step(batch.feeds);
   const std::vector<Tensor> values =
-      session->run(batch, training_fetches, {.training = true, .updates = true});
+      session->run(batch.feeds, training_fetches, {.training = true, .updates = true});
   const double loss = values[0].dtype() == f64 ? values[0].item<double>() : values[0].item<float>();
   if (!std::isfinite(loss)) fail_not_finite(loss);
-  sum->add(values, examples_in(batch));
+  sum->add(values, batch.examples);
   last_values.clear();
   for (std::size_t i = 0; i < values.size(); ++i) {
     last_values.push_back(finished(training_metrics[i], values[i].cast(f64)));
@@ -128,8 +127,8 @@ Metrics Training::evaluate(const data::Batches& batches) {
   MetricSum measured(all_metrics);
   const std::vector<Value> fetches = values_of(all_metrics);
   data::BatchStream stream = batches.epoch(0);
-  while (std::optional<data::Batch> batch = next(stream)) {
-    measured.add(session->run(*batch, fetches), examples_in(*batch));
+  while (const std::optional<Fed> batch = next(stream)) {
+    measured.add(session->run(batch->feeds, fetches), batch->examples);
   }
   return measured.result();
 }

@@ -13,7 +13,11 @@
 
 namespace trireme {
 
-std::int64_t examples_in(const data::Batch& batch);
+// A batch without the columns that are no inputs.
+struct Fed {
+  data::Batch feeds;
+  std::int64_t examples = 0;
+};
 
 // While it lives, runs of the session take no random numbers from those that follow.
 class Undisturbed {
@@ -33,10 +37,9 @@ class Undisturbed {
 struct Training {
   Training(Program& program, TrainerOptions options);
 
-  // The next batch without columns that are no inputs; empty at the end.
-  std::optional<data::Batch> next(data::BatchStream& stream) const;
+  std::optional<Fed> next(data::BatchStream& stream) const;  // empty at the end
   // One training step; adds to `sum` and counts. Gives the loss. Errors: numeric.
-  double step(const data::Batch& batch);
+  double step(const Fed& batch);
   Metrics evaluate(const data::Batches& batches);
   double learning_rate(std::int64_t step) const;  // of the update that step `step` is part of
   // Lowers the learning rate if it follows a metric that has not become better.

@@ -122,6 +122,30 @@ def image_pack():
     yield struct.pack("<BI", 1, 0)
 
 
+def ragged():  # levels - 1, rows, and for each level how many splits there are and which, see ragged.cc
+    yield bytes([0, 3, 4, 0, 2, 2, 3])
+    yield bytes([1, 4, 3, 0, 2, 3, 4, 0, 1, 3, 4])
+    yield bytes([2, 0, 1, 0, 1, 0, 1, 0])
+    yield bytes([0, 3, 4, 0, 2, 1, 3])
+    yield bytes([0, 2, 2, 0, 255])
+
+
+def records():  # ragged ones, whose checksums are put right by the target; corpus/records has others
+    header = b"column w i64 i64\nlevels 1\ncolumn y f32 f32\ncolumn t u8 u8 2\nlevels 2\n"
+    examples = [struct.pack("<q2qf", 2, 7, 8, 1.5) + struct.pack("<3q", 2, 1, 0) + b"ab",
+                struct.pack("<qfq", 0, -1, 0)]
+    file = b"\x89TREC\r\n\x1a" + struct.pack("<IIq", 2, len(header), 0) + header
+    places = []
+    for example in examples:
+        places.append(len(file))
+        file += bytes(8) + example
+    places.append(len(file))
+    file += struct.pack("<3q", *places) + struct.pack("<QQQ", places[-1], len(examples), 0) + b"TRECEND\n"
+    yield b"\x03" + file
+    yield b"\x03" + file.replace(struct.pack("<3q", 2, 1, 0), struct.pack("<3q", 2, 1, -1))
+    yield b"\x01" + file
+
+
 def safetensors():
     def pack(header, data):
         text = json.dumps(header).encode()
@@ -136,7 +160,8 @@ def safetensors():
 
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for target in (annotations, archive, checkpoint, compiled_plan, csv, idx, image, image_pack, libsvm, safetensors):
+    for target in (annotations, archive, checkpoint, compiled_plan, csv, idx, image, image_pack, libsvm, ragged,
+                   records, safetensors):
         folder = corpus / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for number, seed in enumerate(target()):

@@ -95,6 +95,16 @@ void write_checkpoint(const std::string& folder, Safetensors& expected) {
 
 }  // namespace
 
+data::Dataset sequences() {
+  const std::vector<std::vector<std::int64_t>> words = {{4, 8, 15}, {}, {16, 23, 42, 108}, {-1}};
+  Tensor pairs(f32, {5, 2});
+  for (std::int64_t i = 0; i < 10; ++i) pairs.data<float>()[i] = 0.25f * static_cast<float>(i - 3);
+  const std::vector<Tensor> splits{splits_of({2, 0, 1, 2}), splits_of({1, 0, 2, 2, 0})};
+  return data::from_ragged(
+      {{"words", RaggedTensor::from(words)}, {"pairs", RaggedTensor(pairs, splits)}},
+      {{"target", Tensor::from<double>({4}, {0.5, -1, 1e300, 0})}});
+}
+
 void write_golden(const std::string& folder) {
   if (std::filesystem::exists(folder)) {
     fail_usage(folder +
@@ -105,6 +115,7 @@ void write_golden(const std::string& folder) {
   Safetensors expected;
   write_model(folder, expected);
   write_rows(folder, expected);
+  data::write_records(folder + "/" + kSequences, sequences());
   write_checkpoint(folder, expected);
   write_safetensors(folder + "/" + kExpected, expected);
 }

@@ -71,6 +71,15 @@ TEST_P(Golden, RecordsAreTheSame) {
   EXPECT_EQ(rows.column("job").words, (std::vector<std::string>{"", "cook", "black smith"}));
 }
 
+TEST_P(Golden, SequencesAreTheSame) {
+  const data::Dataset read = data::records(path(kSequences));
+  const data::Batch all = read.all(), written = sequences().all();
+  ASSERT_EQ(all.size(), written.size());
+  for (const auto& [name, tensor] : written) EXPECT_TRUE(equal(all.at(name), tensor)) << name;
+  EXPECT_EQ(read.column("words").levels, 1);
+  EXPECT_EQ(read.column("pairs").levels, 2);
+}
+
 TEST_P(Golden, TrainingGoesOnFromTheCheckpoint) {
   Program program = Program::parse(read(path(kTraining)));
   Trainer trainer(
@@ -125,7 +134,8 @@ std::map<std::string, std::string> formats(const std::string& folder) {
           {"compiled model", json(std::string(kCompiled) + "/plan.json")},
           {"checkpoint", checkpoint.substr(0, checkpoint.find('\n'))},
           {"program", program.substr(0, program.find('\n'))},
-          {"record file", std::to_string(read(folder + "/" + kRecords).at(8))}};
+          {"record file", std::to_string(read(folder + "/" + kRecords).at(8))},
+          {"record file of sequences", std::to_string(read(folder + "/" + kSequences).at(8))}};
 }
 
 class GoldenFiles : public trireme::testing::InFolder {};

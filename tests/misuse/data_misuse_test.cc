@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "in_command_folder.h"
+#include "trireme/data.h"
 #include "trireme/image.h"
 
 namespace trireme::testing {
@@ -38,11 +39,20 @@ TEST_F(DataMisuse, CorruptRecords) {
   fails("train job.toml --quiet", 3, "the checksum of record 1");
   write(path("short.trec"), file.substr(0, file.size() - 1));
   fails("data verify short.trec", 3, "short.trec: cut short");
-  file[8] = 2;
+  file[8] = 3;
   write(path("newer.trec"), file);
-  fails("data verify newer.trec", 3, "version 2; this program reads version 1");
+  fails("data verify newer.trec", 3, "version 3; this program reads versions 1 to 2");
   fails("data verify none.trec", 4, "none.trec");
   fails("data convert a.csv a.bin", 2, "ends in .trec");
+}
+
+TEST_F(DataMisuse, SequencesInAJob) {
+  const std::vector<std::vector<std::int64_t>> words = {{1, 2, 3}, {4}};
+  data::write_records(path("s.trec"), data::from_ragged({{"words", RaggedTensor::from(words)}},
+                                                        {{"target", Tensor(f32, {2, 1})}}));
+  EXPECT_EQ(run_here(kTrireme + " data verify s.trec").code, 0);
+  job("\"s.trec\"");
+  fails("train job.toml --quiet", 3, "column \"words\" is ragged");
 }
 
 TEST_F(DataMisuse, CorruptPackOfPictures) {
