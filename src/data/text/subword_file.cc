@@ -1,9 +1,11 @@
 #include "data/text/subword_file.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/checksum.h"
@@ -102,33 +104,18 @@ class CharsMap {
     if (!texts_.ends_with('\0')) fail();
   }
 
-  // Walks over all that a search can reach.
-  void check() const {
-    std::vector<bool> seen(count_);
-    std::vector<Place> open{{next_base(0), 0}};
-    while (!open.empty()) {
-      const Place place = open.back();
-      open.pop_back();
-      for (std::size_t label = 0; label < 256; ++label) {
-        const std::size_t at = place.base ^ label;
-        const std::uint32_t unit = word_at(units_, at);
-        if ((unit & kLabelBits) != label) continue;
-        if (seen[at]) fail();
-        seen[at] = true;
-        open.push_back(follow(at, unit, place.values));
-      }
-    }
+  // Walks over all that a search can reach. Units may be reached in several ways, but in no ring.
+  void check() {
+    most_.assign(count_, kUnseen);
+    values_below(0, 0);
   }
 
  private:
-  struct Place {
-    std::size_t base;    // where its children lie, each at base ^ label
-    std::size_t values;  // on the way here
-  };
-
   static constexpr std::uint32_t kLabelBits = 0x800000FF;
   static constexpr std::uint32_t kHasValue = 1u << 8;
-  static constexpr std::size_t kMostValues = 32;  // SentencePiece has room for so many in a search
+  static constexpr int kMostValues = 32;  // SentencePiece has room for so many in a search
+  static constexpr int kLongest = 1000;   // bytes that one rule may replace
+  enum : int { kUnseen = -1, kOpen = -2 };
 
   [[noreturn]] void fail() const {
     fail_data(name_ + ": the model's rules for the normal form of text are damaged");
@@ -142,18 +129,32 @@ class CharsMap {
     return base;
   }
 
-  Place follow(std::size_t at, std::uint32_t unit, std::size_t values) const {
+  // The most values that a search can meet from a unit on.
+  int values_below(std::size_t at, int length) {
+    if (most_[at] >= 0) return most_[at];
+    if (most_[at] == kOpen || length > kLongest) fail();
+    most_[at] = kOpen;
     const std::size_t base = next_base(at);
-    if ((unit & kHasValue) == 0) return {base, values};
-    const std::size_t text = word_at(units_, base) & 0x7FFFFFFF;
-    if (text >= texts_.size() || values + 1 > kMostValues) fail();
-    return {base, values + 1};
+    int most = 0;
+    for (std::size_t label = 0; label < 256; ++label) {
+      const std::size_t child = base ^ label;
+      if ((word_at(units_, child) & kLabelBits) != label) continue;
+      most = std::max(most, values_below(child, length + 1));
+    }
+    if ((word_at(units_, at) & kHasValue) != 0) {
+      const std::size_t text = word_at(units_, base) & 0x7FFFFFFF;
+      if (text >= texts_.size()) fail();
+      ++most;
+    }
+    if (most > kMostValues) fail();
+    return most_[at] = most;
   }
 
   const std::string& name_;
   std::string_view units_;
   std::size_t count_ = 0;
   std::string_view texts_;
+  std::vector<int> most_;  // of each unit: values_below
 };
 
 void check_piece(std::string_view message, std::size_t id, const std::string& name) {

@@ -26,7 +26,7 @@ TEST(Utf8, CodePointsAreReadAndWritten) {
     std::string text;
     data::append_utf8(text, code);
     const data::Character read = data::first_character(text);
-    ASSERT_EQ(read.code, code);
+    ASSERT_EQ(static_cast<std::uint32_t>(read.code), static_cast<std::uint32_t>(code));
     ASSERT_EQ(read.length, text.size());
   }
   EXPECT_EQ(data::first_character("").length, 0u);
@@ -41,13 +41,13 @@ TEST(Unicode, AgreesWithTheCLibrary) {
   for (char32_t code = 0; code <= 0x10FFFF; ++code) {
     if (code >= 0xD800 && code <= 0xDFFF) continue;
     const auto wide = static_cast<wint_t>(code);
-    ASSERT_EQ(data::to_lower(code), static_cast<char32_t>(towlower_l(wide, locale))) << code;
+    ASSERT_EQ(static_cast<wint_t>(data::to_lower(code)), towlower_l(wide, locale)) << wide;
     const data::CharacterKind kind = data::kind_of(code);
     // It has no-break spaces as punctuation.
     const bool no_break = code == 0xA0 || code == 0x2007 || code == 0x202F;
     const bool control = iswcntrl_l(wide, locale) != 0;
     const bool white = iswspace_l(wide, locale) != 0 || control || no_break;
-    ASSERT_EQ(kind == data::CharacterKind::white, white) << code;
+    ASSERT_EQ(kind == data::CharacterKind::white, white) << wide;
     // And circled letters as letters.
     if (kind == data::CharacterKind::mark && iswalnum_l(wide, locale) != 0) ++letters_as_marks;
   }
