@@ -55,8 +55,8 @@ Options trainer_options(const SubwordOptions& options) {
           {"minloglevel", "3"}};
 }
 
-// Where a line is cut that is too long for the trainer: before a space, which changes nothing, since no
-// piece reaches over one; in a longer word, between characters.
+// Where a line is cut that is too long for the trainer: before a space, since no piece reaches over
+// one; in a word that is too long, between characters.
 std::size_t first_part(std::string_view line) {
   if (line.size() <= kLongestLine) return line.size();
   const std::size_t space = line.rfind(' ', kLongestLine);
