@@ -45,6 +45,7 @@ pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive)
 pkg_check_modules(PUGIXML REQUIRED IMPORTED_TARGET pugixml)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-cpp)
+pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)
 find_package(tomlplusplus REQUIRED CONFIG)
 find_package(nlohmann_json REQUIRED CONFIG)
 

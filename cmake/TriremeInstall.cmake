@@ -48,7 +48,7 @@ set(TRIREME_PC_REQUIRES_PRIVATE "")
 set(TRIREME_PC_LIBS_PRIVATE "")
 if(NOT BUILD_SHARED_LIBS)
   get_filename_component(openblas_dir ${OPENBLAS_LIBRARY} DIRECTORY)
-  set(TRIREME_PC_REQUIRES_PRIVATE "libpng zlib libturbojpeg libzstd pugixml yaml-cpp tomlplusplus")
+  set(TRIREME_PC_REQUIRES_PRIVATE "libpng zlib libturbojpeg libzstd pugixml yaml-cpp sentencepiece tomlplusplus")
   # By its name: libarchive's own file asks for the development files of all that it could be made with.
   set(TRIREME_PC_LIBS_PRIVATE
     "-larchive -ldnnl -lgomp -L${openblas_dir} -lopenblas -L${LLVM_LIBRARY_DIRS} -lLLVM-19 -pthread -lstdc++")

@@ -24,5 +24,6 @@
 #include "trireme/saved_model.h"
 #include "trireme/session.h"
 #include "trireme/tensor.h"
+#include "trireme/text.h"
 #include "trireme/text_data.h"
 #include "trireme/trainer.h"

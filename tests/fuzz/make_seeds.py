@@ -158,10 +158,50 @@ def safetensors():
     yield pack({"e": {"dtype": "I64", "shape": [0, 3], "data_offsets": [0, 0]}}, b"")
 
 
+def wire(number, value):
+    """A field of the wire format of Protocol Buffers: a text or bytes, a whole number or a float."""
+    if isinstance(value, int):
+        return bytes([number << 3, value])
+    if isinstance(value, float):
+        return bytes([number << 3 | 5]) + struct.pack("<f", value)
+    data = value.encode() if isinstance(value, str) else value
+    size = bytes([len(data)]) if len(data) < 128 else bytes([len(data) & 127 | 128, len(data) >> 7])
+    return bytes([number << 3 | 2]) + size + data
+
+
+def double_array():
+    """The normal form of "a" is "b": units of a double array, and the text its value is the place of."""
+    units = [255] * 512
+    units[0] = 256 << 10
+    units[256 ^ 97] = (256 ^ 97 ^ 1) << 10 | 1 << 8 | 97
+    units[1] = 1 << 31
+    units[254] = units[511] = 1
+    return struct.pack("<I512I", 4 * len(units), *units) + b"b\0"
+
+
+def subwords():
+    def model(kind, normalizer, more=b""):
+        pieces = [("<unk>", 0.0, 2), ("<s>", 0.0, 3), ("</s>", 0.0, 3), ("\u2581", -1.0, 1), ("a", -2.0, 1),
+                  ("b", -2.5, 1), ("\u2581a", -3.0, 1)]
+        return (b"".join(wire(1, wire(1, text) + wire(2, score) + wire(3, type)) for text, score, type in pieces)
+                + wire(2, wire(3, kind) + wire(4, 7)) + wire(3, normalizer) + more)
+
+    rules = wire(1, "user_defined") + wire(2, double_array())
+    yield model(1, wire(1, "identity"))
+    yield model(1, rules)
+    yield model(2, rules, wire(4, wire(1, wire(1, "ab") + wire(2, "\u2581 b b"))))
+
+
+def vocabulary():  # an odd first byte: the checksum is made to fit, see vocabulary.cc
+    head = b"trireme vocabulary 1\ntokens 4\nunknown 0\nbegin 1\nend none\n"
+    yield b"\x01" + head + "7\t<unk>\n0\t<s>\n5\tthe\n3\t\u00e9\\n\\t\\\\\n".encode()
+    yield b"\x00" + head + b"7\t<unk>\n0\t<s>\n5\tthe\n3\ta\n" + b"0" * 32 + b"\n"
+
+
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
     for target in (annotations, archive, checkpoint, compiled_plan, csv, idx, image, image_pack, libsvm, ragged,
-                   records, safetensors):
+                   records, safetensors, subwords, vocabulary):
         folder = corpus / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for number, seed in enumerate(target()):

@@ -93,6 +93,11 @@ void write_checkpoint(const std::string& folder, Safetensors& expected) {
   }
 }
 
+void write_vocabulary(const std::string& folder) {
+  const text::TokenCounts counts{{"to", 2}, {"be", 2}, {"\u00e9\t\\", 1}};
+  text::Vocabulary(counts, {.end = ""}).save(folder + "/" + kVocabulary);
+}
+
 }  // namespace
 
 data::Dataset sequences() {
@@ -117,6 +122,7 @@ void write_golden(const std::string& folder) {
   write_rows(folder, expected);
   data::write_records(folder + "/" + kSequences, sequences());
   write_checkpoint(folder, expected);
+  write_vocabulary(folder);
   write_safetensors(folder + "/" + kExpected, expected);
 }
 

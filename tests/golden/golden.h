@@ -13,6 +13,7 @@ inline constexpr const char* kRecords = "rows.trec";
 inline constexpr const char* kSequences = "sequences.trec";
 inline constexpr const char* kTraining = "training.txt";
 inline constexpr const char* kCheckpoint = "checkpoint";
+inline constexpr const char* kVocabulary = "vocabulary.txt";
 inline constexpr const char* kExpected = "expected.safetensors";
 
 // Training goes through the records in an order by `kSeed`, kBatch at a time, kEpochs times; the

@@ -116,6 +116,16 @@ TEST_P(Golden, PlanOfTheCompiledModelIsRead) {
   EXPECT_EQ(parameters, constants.tensors.size());
 }
 
+TEST_P(Golden, VocabularyIsTheSame) {
+  const text::Vocabulary vocabulary = text::Vocabulary::load(path(kVocabulary));
+  EXPECT_EQ(vocabulary.tokens(),
+            (std::vector<std::string>{"<unk>", "<s>", "be", "to", "\u00e9\t\\"}));
+  EXPECT_EQ(vocabulary.counts(), (std::vector<std::int64_t>{0, 0, 2, 2, 1}));
+  EXPECT_EQ(vocabulary.unknown_id(), 0);
+  EXPECT_EQ(vocabulary.begin_id(), 1);
+  EXPECT_EQ(vocabulary.end_id(), -1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Versions, Golden, ::testing::ValuesIn(versions()), [](const auto& info) {
   std::string name = "v" + info.param;
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
@@ -130,10 +140,12 @@ std::map<std::string, std::string> formats(const std::string& folder) {
   };
   const std::string checkpoint = read(folder + "/" + kCheckpoint + "/checksums.txt");
   const std::string program = read(folder + "/" + kModel + "/program.txt");
+  const std::string vocabulary = read(folder + "/" + kVocabulary);
   return {{"saved model", json(std::string(kModel) + "/model.json")},
           {"compiled model", json(std::string(kCompiled) + "/plan.json")},
           {"checkpoint", checkpoint.substr(0, checkpoint.find('\n'))},
           {"program", program.substr(0, program.find('\n'))},
+          {"vocabulary", vocabulary.substr(0, vocabulary.find('\n'))},
           {"record file", std::to_string(read(folder + "/" + kRecords).at(8))},
           {"record file of sequences", std::to_string(read(folder + "/" + kSequences).at(8))}};
 }

@@ -5,11 +5,22 @@
 
 namespace trireme::data {
 
+// A code point and how many bytes it takes.
+struct Character {
+  char32_t code = 0;
+  std::size_t length = 0;
+};
+
+// The character that a text begins with; its length is 0 if none does, as in an empty text.
+Character first_character(std::string_view text);
+
+void append_utf8(std::string& text, char32_t code);
+
 // Where the first byte lies that does not belong to UTF-8 as RFC 3629 has it (no surrogates, nothing
 // longer than need be); npos if there is none.
 std::size_t find_invalid_utf8(std::string_view text);
 
-// Errors: data, naming the line and its byte.
+// Errors: data, naming the line and its byte. `name` is of a file, or "the text".
 void check_utf8(std::string_view text, const std::string& name);
 
 }  // namespace trireme::data
