@@ -2,6 +2,8 @@
 # Python packages from PyPI, for checks that need what Debian 12 does not have, in the virtual environment build/venv. Quick when
 # they are there.
 #   tools/python-env.sh safetensors   tests: an independent reader of our weights
+#   tools/python-env.sh sacrebleu     tests: the definition of BLEU
+#   tools/python-env.sh seqeval       tests: an independent F1 of chunks
 #   tools/python-env.sh tensorboard   acceptance/02-4: the reader of our event files
 # Exits with 1, saying why, where they cannot be had.
 set -euo pipefail
@@ -11,8 +13,10 @@ venv=build/venv
 
 case "${1:-}" in
   safetensors) packages=(numpy==2.2.6 safetensors==0.5.3) ;;
+  sacrebleu) packages=(numpy==2.2.6 sacrebleu==2.5.1) ;;
+  seqeval) packages=(numpy==2.2.6 scikit-learn==1.6.1 setuptools==80.9.0 seqeval==1.2.2) ;;
   tensorboard) packages=(numpy==2.2.6 tensorboard==2.19.0 setuptools==80.9.0) ;;
-  *) echo "usage: $0 safetensors|tensorboard" >&2; exit 2 ;;
+  *) echo "usage: $0 safetensors|sacrebleu|seqeval|tensorboard" >&2; exit 2 ;;
 esac
 
 done_for="$venv/$1.installed"

@@ -21,6 +21,7 @@
 #include "trireme/precision.h"
 #include "trireme/program.h"
 #include "trireme/saved_model.h"
+#include "trireme/sequence_metrics.h"
 #include "trireme/session.h"
 #include "trireme/tensor.h"
 #include "trireme/text_data.h"
