@@ -10,11 +10,14 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 exec </dev/null
 venv=build/venv
+tools=()  # must be there before the packages are installed
 
 case "${1:-}" in
   safetensors) packages=(numpy==2.2.6 safetensors==0.5.3) ;;
   sacrebleu) packages=(numpy==2.2.6 sacrebleu==2.5.1) ;;
-  seqeval) packages=(numpy==2.2.6 scikit-learn==1.6.1 setuptools==80.9.0 seqeval==1.2.2) ;;
+  seqeval)  # comes as a source, whose setup.py would fetch the newest setuptools_scm
+    tools=(setuptools==80.9.0 setuptools-scm==8.1.0 wheel==0.45.1)
+    packages=(--no-build-isolation numpy==2.2.6 scikit-learn==1.6.1 seqeval==1.2.2) ;;
   tensorboard) packages=(numpy==2.2.6 tensorboard==2.19.0 setuptools==80.9.0) ;;
   *) echo "usage: $0 safetensors|sacrebleu|seqeval|tensorboard" >&2; exit 2 ;;
 esac
@@ -28,9 +31,12 @@ python=/usr/bin/python3
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 mkdir -p build
-if ! { [ -x "$venv/bin/pip" ] || "$python" -m venv "$venv"; } >"$log" 2>&1 ||
-   ! "$venv/bin/pip" install --quiet --disable-pip-version-check --retries 1 --timeout 20 \
-       "${packages[@]}" >>"$log" 2>&1; then
+install() {
+  [ $# -eq 0 ] ||
+    "$venv/bin/pip" install --quiet --disable-pip-version-check --retries 1 --timeout 20 "$@"
+}
+if ! { { [ -x "$venv/bin/pip" ] || "$python" -m venv "$venv"; } && install "${tools[@]}" &&
+       install "${packages[@]}"; } >"$log" 2>&1; then
   echo "$0: no ${packages[*]} from PyPI: $(grep -v '^ *$' "$log" | tail -n 1)" >&2
   exit 1
 fi

@@ -130,19 +130,16 @@ TRIREME_API Metric perplexity(Value loss_per_token,
 TRIREME_API Metric perplexity(Value loss_per_token, Value weight,
                               SourceLocation where = SourceLocation::current());
 
-// Of chunks, what ChunkF1 (trireme/sequence_metrics.h) says of ids of `tags`: "chunk_f1",
+// Of chunks, what ChunkF1 (trireme/sequence_metrics.h) says of ids of options.tags: "chunk_f1",
 // "chunk_precision" and "chunk_recall". predicted and right: i64[tokens], all sequences of a batch one
 // behind the other; splits: i64[sequences + 1], where each begins and the last ends. Keeps 16 bytes of
 // each token and 8 of each sequence. Ids without a tag and wrong splits are Error(data) when the number
 // is made.
-TRIREME_API Metric chunk_f1(Value predicted, Value right, Value splits,
-                            std::vector<std::string> tags, ChunkOptions options = {},
+TRIREME_API Metric chunk_f1(Value predicted, Value right, Value splits, ChunkOptions options,
                             SourceLocation where = SourceLocation::current());
-TRIREME_API Metric chunk_precision(Value predicted, Value right, Value splits,
-                                   std::vector<std::string> tags, ChunkOptions options = {},
+TRIREME_API Metric chunk_precision(Value predicted, Value right, Value splits, ChunkOptions options,
                                    SourceLocation where = SourceLocation::current());
-TRIREME_API Metric chunk_recall(Value predicted, Value right, Value splits,
-                                std::vector<std::string> tags, ChunkOptions options = {},
+TRIREME_API Metric chunk_recall(Value predicted, Value right, Value splits, ChunkOptions options,
                                 SourceLocation where = SourceLocation::current());
 
 // --- Numbers ----------------------------------------------------------------------------------

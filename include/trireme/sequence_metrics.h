@@ -92,6 +92,7 @@ enum class ChunkScheme {
 
 struct ChunkOptions {
   ChunkScheme scheme = ChunkScheme::iob;
+  std::vector<std::string> tags = {};       // what ids mean: id i is tags[i]
   std::vector<std::string> leave_out = {};  // types that count on neither side, such as "V"
   std::string outside = "O";                // the tag of tokens in no chunk
 };
@@ -109,9 +110,8 @@ struct ChunkCounts {
 
 class TRIREME_API ChunkF1 {
  public:
+  // Errors: usage, if one of the tags is none of the scheme.
   explicit ChunkF1(ChunkOptions options = {});
-  // For ids: tag i is tags[i]. Errors: usage, for a tag that is none of the scheme.
-  explicit ChunkF1(std::vector<std::string> tags, ChunkOptions options = {});
 
   // A sequence as tags or ids, predicted and right, or many with the same splits. Errors: data, for
   // a tag that is none of the scheme, an id without a tag and wrong splits, naming the place; usage,
@@ -144,10 +144,9 @@ class TRIREME_API ChunkF1 {
   void count(std::span<const Tag> predicted, std::span<const Tag> reference);
 
   ChunkOptions options_;
-  std::vector<std::string> tag_list_;  // of ids
-  std::vector<Tag> tags_;              // what they mean
-  std::vector<std::string> names_;     // of types
-  std::vector<ChunkCounts> counts_;    // of types
+  std::vector<Tag> tags_;            // of ids
+  std::vector<std::string> names_;   // of types
+  std::vector<ChunkCounts> counts_;  // of types
   std::int64_t sequences_ = 0;
 };
 

@@ -78,12 +78,13 @@ void check_packed(const char* metric, Value predicted, Value right, Value splits
 using Rate = double (ChunkCounts::*)() const;
 
 Metric chunk_metric(const char* name, Rate rate, Value predicted, Value right, Value splits,
-                    std::vector<std::string> tags, ChunkOptions options,
-                    const SourceLocation& where) {
+                    ChunkOptions options, const SourceLocation& where) {
   const nn::At at(predicted, name, where);
   check_packed(name, predicted, right, splits);
-  const auto finish = [rate,
-                       empty = ChunkF1(std::move(tags), std::move(options))](const Tensor& all) {
+  if (options.tags.empty()) {
+    fail_usage(fmt::format("{}: ids need the list of tags: set ChunkOptions::tags", name));
+  }
+  const auto finish = [rate, empty = ChunkF1(std::move(options))](const Tensor& all) {
     ChunkF1 chunks = empty;
     update(chunks, all);
     return chunks.sequences() == 0 ? kNaN : (chunks.counts().*rate)();
@@ -120,22 +121,22 @@ Metric perplexity(Value loss_per_token, Value weight, SourceLocation where) {
   return perplexity_metric(sum(losses * counted), sum(counted));
 }
 
-Metric chunk_f1(Value predicted, Value right, Value splits, std::vector<std::string> tags,
-                ChunkOptions options, SourceLocation where) {
-  return chunk_metric("chunk_f1", &ChunkCounts::f1, predicted, right, splits, std::move(tags),
+Metric chunk_f1(Value predicted, Value right, Value splits, ChunkOptions options,
+                SourceLocation where) {
+  return chunk_metric("chunk_f1", &ChunkCounts::f1, predicted, right, splits, std::move(options),
+                      where);
+}
+
+Metric chunk_precision(Value predicted, Value right, Value splits, ChunkOptions options,
+                       SourceLocation where) {
+  return chunk_metric("chunk_precision", &ChunkCounts::precision, predicted, right, splits,
                       std::move(options), where);
 }
 
-Metric chunk_precision(Value predicted, Value right, Value splits, std::vector<std::string> tags,
-                       ChunkOptions options, SourceLocation where) {
-  return chunk_metric("chunk_precision", &ChunkCounts::precision, predicted, right, splits,
-                      std::move(tags), std::move(options), where);
-}
-
-Metric chunk_recall(Value predicted, Value right, Value splits, std::vector<std::string> tags,
-                    ChunkOptions options, SourceLocation where) {
+Metric chunk_recall(Value predicted, Value right, Value splits, ChunkOptions options,
+                    SourceLocation where) {
   return chunk_metric("chunk_recall", &ChunkCounts::recall, predicted, right, splits,
-                      std::move(tags), std::move(options), where);
+                      std::move(options), where);
 }
 
 }  // namespace trireme

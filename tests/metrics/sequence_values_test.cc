@@ -81,11 +81,11 @@ struct Question {
 TEST(SequenceValues, AreWhatPlainDataSay) {
   const Packed packed = sequences_at_random(1, 200);
   Question q;
-  const ChunkOptions no_verbs{.leave_out = {"V"}};
-  q.metrics = {chunk_f1(q.predicted, q.right, q.splits, kTags, no_verbs),
-               chunk_precision(q.predicted, q.right, q.splits, kTags, no_verbs),
-               chunk_recall(q.predicted, q.right, q.splits, kTags, no_verbs), perplexity(q.loss)};
-  ChunkF1 chunks(kTags, no_verbs);
+  const ChunkOptions no_verbs{.tags = kTags, .leave_out = {"V"}};
+  q.metrics = {chunk_f1(q.predicted, q.right, q.splits, no_verbs),
+               chunk_precision(q.predicted, q.right, q.splits, no_verbs),
+               chunk_recall(q.predicted, q.right, q.splits, no_verbs), perplexity(q.loss)};
+  ChunkF1 chunks(no_verbs);
   chunks.update(packed.predicted, packed.right, packed.splits);
   ASSERT_GT(chunks.counts().correct, 50);
   ASSERT_LT(chunks.value(), 0.9);
@@ -103,7 +103,7 @@ TEST(SequenceValues, AreWhatPlainDataSay) {
 
 TEST(SequenceValues, OfNothingAreNaN) {
   Question q;
-  q.metrics = {chunk_f1(q.predicted, q.right, q.splits, kTags), perplexity(q.loss)};
+  q.metrics = {chunk_f1(q.predicted, q.right, q.splits, {.tags = kTags}), perplexity(q.loss)};
   for (const std::int64_t batch_size : {1, 2}) {  // no batch at all, and one without sequences
     Packed none;
     if (batch_size == 2) none.splits = {0, 0};
@@ -167,14 +167,16 @@ TEST(SequenceValues, AreRefusedWhereTheyMakeNoSense) {
   const Value scores = q.program.input("scores", f32, {kTokens});
   const Value others = q.program.input("others", i64, {Dim(std::string_view("others"))});
   fails(ErrorKind::usage, "chunk_f1: predicted and right tags must be i64[tokens]",
-        [&] { chunk_f1(scores, q.right, q.splits, kTags); });
+        [&] { chunk_f1(scores, q.right, q.splits, {.tags = kTags}); });
   fails(ErrorKind::usage, "chunk_recall: predicted and right tags",
-        [&] { chunk_recall(others, q.right, q.splits, kTags); });
-  fails(ErrorKind::usage, "entry 1 of the list is the tag \"X-ARG0\"",
-        [&] { chunk_f1(q.predicted, q.right, q.splits, {"O", "X-ARG0"}); });
+        [&] { chunk_recall(others, q.right, q.splits, {.tags = kTags}); });
+  fails(ErrorKind::usage, "entry 1 of tags is the tag \"X-ARG0\"",
+        [&] { chunk_f1(q.predicted, q.right, q.splits, {.tags = {"O", "X-ARG0"}}); });
+  fails(ErrorKind::usage, "chunk_f1: ids need the list of tags",
+        [&] { chunk_f1(q.predicted, q.right, q.splits, {}); });
   fails(ErrorKind::usage, "must be floats", [&] { perplexity(q.right); });
   fails(ErrorKind::usage, "of one shape", [&] { perplexity(q.loss, others); });
-  q.metrics = {chunk_f1(q.predicted, q.right, q.splits, kTags)};
+  q.metrics = {chunk_f1(q.predicted, q.right, q.splits, {.tags = kTags})};
   Packed wrong = sequences_at_random(2, 9);
   wrong.right[3] = 5;
   fails(ErrorKind::data, "is 5, but there are tags 0 to 4", [&] { q.measured(wrong, 4); });

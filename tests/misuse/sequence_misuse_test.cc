@@ -18,7 +18,7 @@ TEST(SequenceMisuse, LengthsThatDiffer) {
   chunks.update(Texts{"O"}, Texts{"O"});
   fails(ErrorKind::usage, "sequence 1 has 2 predicted tags, but 1 right ones",
         [&] { chunks.update(Texts{"O", "O"}, Texts{"O"}); });
-  ChunkF1 of_ids(Texts{"O", "B-X"});
+  ChunkF1 of_ids({.tags = {"O", "B-X"}});
   fails(ErrorKind::usage, "sequence 0 has 1 predicted tags, but 2 right ones",
         [&] { of_ids.update(Ids{1}, Ids{1, 0}); });
   fails(ErrorKind::usage, "there are 1 predicted tags, but 2 right ones",
@@ -52,15 +52,14 @@ TEST(SequenceMisuse, UnknownTags) {
   refused(ChunkScheme::iob, "", "the tag \"\"");
   refused(ChunkScheme::iob, "-X", "the tag \"-X\"");
   refused(ChunkScheme::iob, "o", "the tag \"o\"");
-  fails(ErrorKind::usage, "entry 2 of the list is the tag \"S-X\"",
-        [] { ChunkF1(Texts{"O", "B-X", "S-X"}); });
-  fails(ErrorKind::usage, "the list of tags is empty", [] { ChunkF1(Texts{}); });
+  fails(ErrorKind::usage, "entry 2 of tags is the tag \"S-X\"",
+        [] { ChunkF1({.tags = {"O", "B-X", "S-X"}}); });
 }
 
 TEST(SequenceMisuse, IdsWithoutTags) {
   ChunkF1 chunks;
   fails(ErrorKind::usage, "need the list of tags", [&] { chunks.update(Ids{0}, Ids{0}); });
-  ChunkF1 of_ids(Texts{"O", "B-X"});
+  ChunkF1 of_ids({.tags = {"O", "B-X"}});
   fails(ErrorKind::data, "token 1 of the predicted sequence 0 is 2, but there are tags 0 to 1",
         [&] { of_ids.update(Ids{0, 2}, Ids{0, 0}); });
   fails(ErrorKind::data, "token 0 of the right sequence 2 is -1",
@@ -69,7 +68,7 @@ TEST(SequenceMisuse, IdsWithoutTags) {
 }
 
 TEST(SequenceMisuse, WrongSplits) {
-  ChunkF1 chunks(Texts{"O", "B-X"});
+  ChunkF1 chunks({.tags = {"O", "B-X"}});
   const auto refused = [&](const Ids& splits, const std::string& what) {
     const Ids ids{0, 1, 0}, whole{0, 3};
     fails(ErrorKind::data, "chunk F1: splits " + what, [&] { chunks.update(ids, ids, splits); });

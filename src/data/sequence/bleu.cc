@@ -31,8 +31,7 @@ std::size_t order_of(const Ngram& ngram) {
 
 std::vector<int> numbered(std::string_view text, const BleuOptions& options, Numbers& numbers) {
   const bool spaced = options.tokenizer == BleuOptions::Tokenizer::v13a;
-  text = data::trimmed(
-      text);  // else a hyphen before the end of the last line would join it to nothing
+  text = data::trimmed(text);  // a hyphen before the last line's end would join it to nothing
   const std::string cased = options.lower_case ? data::lower_case(text) : std::string(text);
   std::vector<int> words;
   for (std::string& word : data::words_of(spaced ? data::spaced_13a(cased) : cased)) {

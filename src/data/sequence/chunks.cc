@@ -63,14 +63,10 @@ ChunkCounts& ChunkCounts::operator+=(const ChunkCounts& other) {
   return *this;
 }
 
-ChunkF1::ChunkF1(ChunkOptions options) : options_(std::move(options)) {}
-
-ChunkF1::ChunkF1(std::vector<std::string> tags, ChunkOptions options)
-    : options_(std::move(options)), tag_list_(std::move(tags)) {
-  if (tag_list_.empty()) fail_usage("chunk F1: the list of tags is empty");
-  for (std::size_t id = 0; id < tag_list_.size(); ++id) {
+ChunkF1::ChunkF1(ChunkOptions options) : options_(std::move(options)) {
+  for (std::size_t id = 0; id < options_.tags.size(); ++id) {
     try {
-      tags_.push_back(read(tag_list_[id], fmt::format("chunk F1: entry {} of the list", id)));
+      tags_.push_back(read(options_.tags[id], fmt::format("chunk F1: entry {} of tags", id)));
     } catch (const Error& error) {
       fail_usage(error.what());  // the caller's mistake, not the data's
     }
@@ -101,7 +97,7 @@ std::vector<ChunkF1::Tag> ChunkF1::read_tags(std::span<const std::string> tags, 
 
 void ChunkF1::read_ids(std::span<const std::int64_t> ids, std::int64_t sequence, const char* side,
                        std::vector<Tag>& to) const {
-  if (tags_.empty()) fail_usage("chunk F1: ids of tags need the list of tags: ChunkF1(tags)");
+  if (tags_.empty()) fail_usage("chunk F1: ids need the list of tags: set ChunkOptions::tags");
   const auto count = static_cast<std::int64_t>(tags_.size());
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= count) {

@@ -178,7 +178,7 @@ TEST(Chunks, OfTagsAtRandomAreThoseOfConlleval) {
 TEST(Chunks, OfIdsAreThoseOfTheirTags) {
   const Tags tags{"O", "B-X", "I-X", "B-Y", "I-Y"};
   std::mt19937 random(6);
-  ChunkF1 by_ids(tags), packed(tags), by_tags;
+  ChunkF1 by_ids({.tags = tags}), packed({.tags = tags}), by_tags;
   std::vector<std::int64_t> given, right, splits{0};
   for (int i = 0; i < 200; ++i) {
     Tags given_tags, right_tags;
