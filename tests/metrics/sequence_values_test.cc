@@ -15,7 +15,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Dim kTokens{std::string_view("tokens")}, kSequences{std::string_view("sequences")};
+// Of splits there is one more than of sequences.
+const Dim kTokens{std::string_view("tokens")}, kSplits{std::string_view("splits")};
 const std::vector<std::string> kTags{"O", "B-ARG0", "I-ARG0", "B-V", "I-V"};
 
 // Sequences one behind the other, as tags and with the loss of each token.
@@ -61,7 +62,7 @@ struct Question {
   Value predicted = program.input("predicted", i64, {kTokens});
   Value right = program.input("right", i64, {kTokens});
   Value loss = program.input("loss", f32, {kTokens});
-  Value splits = program.input("splits", i64, {kSequences + 1});
+  Value splits = program.input("splits", i64, {kSplits});
   std::vector<Metric> metrics;
 
   Metrics measured(const Packed& packed, std::int64_t batch_size) const {
