@@ -42,9 +42,13 @@ for package in "${wanted[@]}"; do
   state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
   [ "$state" = installed ] || missing+=("$package")
 done
-# What Debian lacks. Without it one test is skipped, and says so.
+# What Debian lacks. Without it a few tests are skipped, and say so.
 finish() {
-  if [ "${1:-}" = --test ]; then "$(dirname "$0")/python-env.sh" safetensors || true; fi
+  if [ "${1:-}" = --test ]; then
+    for package in safetensors sacrebleu seqeval; do
+      "$(dirname "$0")/python-env.sh" "$package" || true
+    done
+  fi
   exit 0
 }
 if [ ${#missing[@]} -eq 0 ]; then

@@ -2,17 +2,24 @@
 # Python packages from PyPI, for checks that need what Debian 12 does not have, in the virtual environment build/venv. Quick when
 # they are there.
 #   tools/python-env.sh safetensors   tests: an independent reader of our weights
+#   tools/python-env.sh sacrebleu     tests: the definition of BLEU
+#   tools/python-env.sh seqeval       tests: an independent F1 of chunks
 #   tools/python-env.sh tensorboard   acceptance/02-4: the reader of our event files
 # Exits with 1, saying why, where they cannot be had.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec </dev/null
 venv=build/venv
+tools=()  # must be there before the packages are installed
 
 case "${1:-}" in
   safetensors) packages=(numpy==2.2.6 safetensors==0.5.3) ;;
+  sacrebleu) packages=(numpy==2.2.6 sacrebleu==2.5.1) ;;
+  seqeval)  # comes as a source, whose setup.py would fetch the newest setuptools_scm
+    tools=(setuptools==80.9.0 setuptools-scm==8.1.0 wheel==0.45.1)
+    packages=(--no-build-isolation numpy==2.2.6 scikit-learn==1.6.1 seqeval==1.2.2) ;;
   tensorboard) packages=(numpy==2.2.6 tensorboard==2.19.0 setuptools==80.9.0) ;;
-  *) echo "usage: $0 safetensors|tensorboard" >&2; exit 2 ;;
+  *) echo "usage: $0 safetensors|sacrebleu|seqeval|tensorboard" >&2; exit 2 ;;
 esac
 
 done_for="$venv/$1.installed"
@@ -24,9 +31,12 @@ python=/usr/bin/python3
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 mkdir -p build
-if ! { [ -x "$venv/bin/pip" ] || "$python" -m venv "$venv"; } >"$log" 2>&1 ||
-   ! "$venv/bin/pip" install --quiet --disable-pip-version-check --retries 1 --timeout 20 \
-       "${packages[@]}" >>"$log" 2>&1; then
+install() {
+  [ $# -eq 0 ] ||
+    "$venv/bin/pip" install --quiet --disable-pip-version-check --retries 1 --timeout 20 "$@"
+}
+if ! { { [ -x "$venv/bin/pip" ] || "$python" -m venv "$venv"; } && install "${tools[@]}" &&
+       install "${packages[@]}"; } >"$log" 2>&1; then
   echo "$0: no ${packages[*]} from PyPI: $(grep -v '^ *$' "$log" | tail -n 1)" >&2
   exit 1
 fi

@@ -11,6 +11,7 @@
 
 #include "trireme/export.h"
 #include "trireme/program.h"
+#include "trireme/sequence_metrics.h"
 #include "trireme/tensor.h"
 
 namespace trireme {
@@ -118,6 +119,28 @@ TRIREME_API Metric streaming_auc_error(Value score, Value label, StreamingAucOpt
 // Every pair of items is compared.
 TRIREME_API Metric mean_average_precision(Value scores, Value relevant,
                                           SourceLocation where = SourceLocation::current());
+
+// --- Sequences --------------------------------------------------------------------------------
+
+// exp(the mean loss of all tokens): "perplexity". loss_per_token: floats of any shape, the negative
+// log-likelihoods; each element counts, however many a batch has of them.
+TRIREME_API Metric perplexity(Value loss_per_token,
+                              SourceLocation where = SourceLocation::current());
+// The same where each token counts `weight`, numbers of the same shape: 0 for padding.
+TRIREME_API Metric perplexity(Value loss_per_token, Value weight,
+                              SourceLocation where = SourceLocation::current());
+
+// Of chunks, what ChunkF1 (trireme/sequence_metrics.h) says of ids of options.tags: "chunk_f1",
+// "chunk_precision" and "chunk_recall". predicted and right: i64[tokens], all sequences of a batch one
+// behind the other; splits: i64[sequences + 1], where each begins and the last ends. Keeps 16 bytes of
+// each token and 8 of each sequence. Ids without a tag and wrong splits are Error(data) when the number
+// is made.
+TRIREME_API Metric chunk_f1(Value predicted, Value right, Value splits, ChunkOptions options,
+                            SourceLocation where = SourceLocation::current());
+TRIREME_API Metric chunk_precision(Value predicted, Value right, Value splits, ChunkOptions options,
+                                   SourceLocation where = SourceLocation::current());
+TRIREME_API Metric chunk_recall(Value predicted, Value right, Value splits, ChunkOptions options,
+                                SourceLocation where = SourceLocation::current());
 
 // --- Numbers ----------------------------------------------------------------------------------
 // predicted and target: floats of one shape. Each element counts.

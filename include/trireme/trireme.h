@@ -22,6 +22,7 @@
 #include "trireme/program.h"
 #include "trireme/ragged.h"
 #include "trireme/saved_model.h"
+#include "trireme/sequence_metrics.h"
 #include "trireme/session.h"
 #include "trireme/tensor.h"
 #include "trireme/text.h"

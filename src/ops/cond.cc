@@ -32,7 +32,7 @@ Op cond() {
       "Only that block runs. Both take the values. Made by trireme::cond.";
   op.traits = bits(Trait::library);
   op.type = type;
-  op.no_twin_reason = "it holds blocks; src/session/control_test.cc compares it";
+  op.no_twin_reason = "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";
   return op;
 }
 

@@ -18,7 +18,7 @@ Op packed_rnn() {
     require(batch.size() == 1, "packed_rnn: `batch` is one size");
     return recurrence_types(c, batch[0], c.operands[0].shape[0]);
   };
-  op.no_twin_reason = "what the compiler makes of rnn";
+  op.no_twin_reason = "what the compiler makes of rnn; see there";
   return op;
 }
 

@@ -22,7 +22,7 @@ Op rnn() {
     const Dim rows = rows_of_splits(c, 0);
     return recurrence_types(c, c.operands[0].shape[0] - 1, rows);
   };
-  op.no_twin_reason = "a step is a block; src/session/random_steps_test.cc compares them";
+  op.no_twin_reason = "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";
   return op;
 }
 

@@ -49,7 +49,7 @@ Op scan() {
       "[length, ...]. With `reverse` from the last row to the first. Made by trireme::scan.";
   op.traits = bits(Trait::library);
   op.type = type;
-  op.no_twin_reason = "it holds blocks; src/session/control_test.cc compares it";
+  op.no_twin_reason = "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";
   return op;
 }
 

@@ -36,7 +36,7 @@ Op while_loop() {
       "than `limit` are Error(data) when it runs. Made by trireme::while_loop.";
   op.traits = bits(Trait::library);
   op.type = type;
-  op.no_twin_reason = "it holds blocks; src/session/control_test.cc compares it";
+  op.no_twin_reason = "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";
   return op;
 }
 

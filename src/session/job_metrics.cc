@@ -25,6 +25,7 @@ constexpr Known kMetrics[] = {
     {"mae", false},
     {"mean_average_precision", true},
     {"mse", false},
+    {"perplexity", false},
     {"precision", true},
     {"r2", true},
     {"recall", true},
@@ -135,6 +136,10 @@ Metric of_classes(const Choice& choice, Table& table, const Network& network) {
     if (network.task != Task::classes) fail_task(choice, network.task, "classes");
     return top_k(network.logits, network.target, static_cast<int>(table.size("k", 5)));
   }
+  if (choice.name == "perplexity") {
+    if (network.task != Task::classes) fail_task(choice, network.task, "classes");
+    return perplexity(nn::cross_entropy(network.logits, network.target));
+  }
   if (network.task == Task::numbers) {
     fail_task(choice, network.task, "classes or zeros and ones");
   }
@@ -163,7 +168,7 @@ Metric build_metric(const Node& node, const Network& network) {
   Table table(*choice.options);
   const std::string& name = choice.name;
   Metric metric;
-  if (name == "accuracy" || name == "log_loss" || name == "top_k") {
+  if (name == "accuracy" || name == "log_loss" || name == "perplexity" || name == "top_k") {
     metric = of_classes(choice, table, network);
   } else if (name == "precision") {
     metric = counted(choice, table, network, precision, binary_precision);

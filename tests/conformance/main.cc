@@ -64,6 +64,13 @@ Row check(const ops::Op& op, const Arguments& arguments, Twin& twin) {
 
 // Why columns that saw no case saw none.
 void give_reasons(const ops::Op& op, const Arguments& arguments, Row& row) {
+  if (op.variadic_results) {  // nothing here makes blocks
+    row.reference.reason = row.compiled.one_thread.reason = row.compiled.two_threads.reason =
+        row.compiled.interpreter.reason = row.compiled.unfused.reason =
+            row.compiled.generated.reason = row.gradient.reason = row.twin.values.reason =
+                row.twin.gradients.reason = op.no_twin_reason;
+    return;
+  }
   const bool differentiable = op.gradient && !op.has(ir::Trait::not_differentiable);
   if (!differentiable) {
     row.gradient.reason = row.twin.gradients.reason = kNoGradient;

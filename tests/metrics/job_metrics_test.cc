@@ -59,7 +59,7 @@ TEST_F(JobMetrics, OfClasses) {
   const Metrics m = trained(
       job("words", 2, "cross_entropy",
           "metrics = [\"auc\", \"accuracy\", \"precision\", { recall = { average = \"micro\" } }, "
-          "{ f1 = { class = 1 } }, { top_k = { k = 2 } }, \"log_loss\", "
+          "{ f1 = { class = 1 } }, { top_k = { k = 2 } }, \"log_loss\", \"perplexity\", "
           "{ streaming_auc = { bins = 512 } }, \"streaming_auc_error\"]\n"
           "early_stopping = { metric = \"auc\" }",
           "[checkpoint]\nbest = \"f1_1\"\n"));
@@ -67,6 +67,7 @@ TEST_F(JobMetrics, OfClasses) {
   EXPECT_NEAR(m["recall_micro"], m["accuracy"], 1e-6);
   EXPECT_EQ(m["top_2_accuracy"], 1);
   EXPECT_NEAR(m["log_loss"], m["loss"], 1e-6);
+  EXPECT_NEAR(m["perplexity"], std::exp(m["log_loss"]), 1e-5);
   EXPECT_TRUE(m.has("precision"));
   EXPECT_TRUE(m.has("f1_1"));
   EXPECT_EQ(m.tensors().size(), 1u);
@@ -128,7 +129,7 @@ TEST_F(JobMetrics, WordsForWhichWayIsBetter) {
         f1(score, id, {.average = ClassOptions::Average::micro}), binary_accuracy(score, label),
         binary_precision(score, label), auc(score, label), streaming_auc(score, label),
         streaming_auc_error(score, label), mean_average_precision(score, label), rmse(score, label),
-        mae(score, label), r2(score, label)}) {
+        mae(score, label), r2(score, label), perplexity(score)}) {
     EXPECT_EQ(job::larger_better(metric.name), metric.larger_better) << metric.name;
     EXPECT_TRUE(metric.larger_better.has_value()) << metric.name;
   }

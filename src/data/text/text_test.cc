@@ -6,6 +6,7 @@
 #include "data/lines.h"
 #include "data/test_files.h"
 #include "data/text/dialogue.h"
+#include "data/text/lower_case.h"
 #include "data/text/roles.h"
 #include "data/text/utf8.h"
 #include "trireme/text_data.h"
@@ -33,6 +34,28 @@ TEST(Utf8, KnowsWhatIsValid) {
   }
   EXPECT_THAT(error_of(ErrorKind::data, [] { check_utf8("a\nb\xff", "f"); }),
               HasSubstr("f:2: byte 2 of the line"));
+}
+
+TEST(Utf8, IsTakenApartAndPutTogether) {
+  EXPECT_EQ(code_points("a\u00e9\u20ac\U0001f600"), U"a\u00e9\u20ac\U0001f600");
+  std::string all;
+  std::u32string codes;
+  for (char32_t code = 0; code <= 0x10FFFF; code = code == 0xD7FF ? 0xE000 : code + 1) {
+    append_utf8(all, code);
+    codes += code;
+  }
+  EXPECT_EQ(all.size(), 0x80u + 0x780 * 2 + 0xF000 * 3 + 0x100000 * 4);
+  EXPECT_EQ(find_invalid_utf8(all), std::string_view::npos);
+  EXPECT_TRUE(code_points(all) == codes);
+}
+
+TEST(LowerCase, OfLettersAndWords) {
+  EXPECT_EQ(lower_case("Stra\u00dfe \u00c9T\u00c9 \u0152UF 12"),
+            "stra\u00dfe \u00e9t\u00e9 \u0153uf 12");
+  EXPECT_EQ(lower_case("\u0130"), "i\u0307");
+  // Sigma at the end of a word, alone, and before more of the word.
+  EXPECT_EQ(lower_case("\u039f\u03a3 \u03a3 \u03a3\u039f \u039f\u03a3."),
+            "\u03bf\u03c2 \u03c3 \u03c3\u03bf \u03bf\u03c2.");
 }
 
 constexpr const char* kRoles =

@@ -23,4 +23,11 @@ std::size_t find_invalid_utf8(std::string_view text);
 // Errors: data, naming the line and its byte. `name` is of a file, or "the text".
 void check_utf8(std::string_view text, const std::string& name);
 
+// The code point that the text begins with, which is taken off its front. Precondition: UTF-8, and not
+// empty.
+char32_t take_code_point(std::string_view& text);
+// All of them. Precondition: UTF-8.
+std::u32string code_points(std::string_view text);
+void append_utf8(std::string& text, char32_t code);
+
 }  // namespace trireme::data
