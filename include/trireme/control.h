@@ -70,10 +70,10 @@ struct ScanStep {
 };
 
 // A step for each row of axis 0 of the sequences, which all have as many.
-TRIREME_API ScanResult scan(const Values& initial, const Values& sequences,
-                            const std::function<ScanStep(const Values& carried, const Values& rows)>& step,
-                            const ScanOptions& options = {},
-                            SourceLocation where = SourceLocation::current());
+TRIREME_API ScanResult
+scan(const Values& initial, const Values& sequences,
+     const std::function<ScanStep(const Values& carried, const Values& rows)>& step,
+     const ScanOptions& options = {}, SourceLocation where = SourceLocation::current());
 
 // --- The same with tuples: auto [i, total] = while_loop(std::tuple{zero, zero}, ...) -----------------
 

@@ -59,7 +59,7 @@ class TRIREME_API Step {
 
 struct RnnOptions {
   bool reverse = false;  // from the last row of each sequence to the first
-  Value over = {};       // any value of the sequences to run along, if not that of the first input()
+  Value over = {};  // any value of the sequences to run along, if not that of the first input()
 };
 
 struct RnnResult {
@@ -69,7 +69,8 @@ struct RnnResult {
 
 // Errors: usage, naming the step's line: a memory that is not updated, or with another shape; a value of
 // other sequences; an output without a row for each sequence.
-TRIREME_API RnnResult run_rnn(const std::function<void(Step&)>& step, const RnnOptions& options = {},
+TRIREME_API RnnResult run_rnn(const std::function<void(Step&)>& step,
+                              const RnnOptions& options = {},
                               SourceLocation where = SourceLocation::current());
 
 TRIREME_API void require_outputs(const RnnResult& result, std::size_t count,

@@ -26,7 +26,7 @@ TRIREME_SEQUENCE(positions);  // i64 [rows]: the place of each row in its sequen
 // --- One value for each sequence: [rows, ...] -> [n, ...] ---------------------------------------
 // Of several levels, the innermost; the result has the sequences of the next one.
 
-TRIREME_SEQUENCE(sum);     // zero for a sequence without rows, and so are all of these
+TRIREME_SEQUENCE(sum);  // zero for a sequence without rows, and so are all of these
 TRIREME_SEQUENCE(mean);
 TRIREME_SEQUENCE(sqrt_n);  // the sum by the root of the length
 TRIREME_SEQUENCE(max);

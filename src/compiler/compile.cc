@@ -196,8 +196,7 @@ Assembly assemble_program(ir::Program& program, const codegen::Target& target,
     transform(*body, inside, no_dump);
     return assemble_program(*body, target, inside, {}, no_dump);
   };
-  Assembly assembly =
-      assemble(program, dependencies, groups, target, storage, compile_block);
+  Assembly assembly = assemble(program, dependencies, groups, target, storage, compile_block);
   assembly.plan->program_bytes = program_bytes;
   return assembly;
 }

@@ -19,9 +19,9 @@ plan::Nested nested(const ir::Block& block, std::shared_ptr<const plan::Plan> pl
   plan::Nested result{std::move(plan), {}};
   for (const plan::Buffer& buffer : result.plan->buffers) {
     if (buffer.kind != plan::BufferKind::feed || buffer.alias_of >= 0) continue;
-    const auto found = std::find_if(
-        block.arguments.begin(), block.arguments.end(),
-        [&](const auto& argument) { return argument->name == buffer.name; });
+    const auto found =
+        std::find_if(block.arguments.begin(), block.arguments.end(),
+                     [&](const auto& argument) { return argument->name == buffer.name; });
     if (found == block.arguments.end()) fail_internal("a block's Plan wants " + buffer.name);
     result.arguments.push_back((*found)->index);
   }
@@ -42,8 +42,8 @@ class RnnControl {
   Control run() {
     for (std::size_t i = 0; i < rnn_.body.arguments.size(); ++i) {
       const ir::Type& type = rnn_.body.arguments[i]->type;
-      const bool splits = type.rank() > 0 && rnn_.dims.is_inside(type.shape[0] - Dim(1)) &&
-                          !type.splits_of.empty();
+      const bool splits =
+          type.rank() > 0 && rnn_.dims.is_inside(type.shape[0] - Dim(1)) && !type.splits_of.empty();
       const Dim rows = type.rank() == 0 ? Dim(0) : splits ? type.shape[0] - Dim(1) : type.shape[0];
       control_.argument_rows.push_back(size_of_rows(rows, rnn_.is_sequence(i)));
     }
@@ -80,8 +80,9 @@ class RnnControl {
 
 }  // namespace
 
-Control control_of(const ir::Op& op,
-                   const std::function<std::shared_ptr<const plan::Plan>(const ir::Block&)>& compile) {
+Control control_of(
+    const ir::Op& op,
+    const std::function<std::shared_ptr<const plan::Plan>(const ir::Block&)>& compile) {
   Control control;
   if (op.name() == "cond") {
     control.kind = Control::Kind::cond;

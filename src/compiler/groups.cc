@@ -222,7 +222,8 @@ std::vector<Group> Merger::ordered() const {
 namespace {
 
 // The ops after which the sizes of the op's results are known.
-void add_definers(const Op& op, const std::map<std::string, int>& defined_by, std::set<int>& before) {
+void add_definers(const Op& op, const std::map<std::string, int>& defined_by,
+                  std::set<int>& before) {
   if (defined_by.empty()) return;
   for (const auto& result : op.results) {
     for (const Dim& dim : result->type.shape) {

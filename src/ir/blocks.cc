@@ -67,9 +67,8 @@ std::unique_ptr<Block> Copier::copied(const Block& block, Block& around) {
   auto copy = program.make_block(around);
   Copier inside(*copy, symbols_);
   for (const auto& argument : block.arguments) {
-    inside.set(argument.get(),
-               program.add_argument(*copy, program.unique_argument(argument->name),
-                                    substituted(argument->type, symbols_)));
+    inside.set(argument.get(), program.add_argument(*copy, program.unique_argument(argument->name),
+                                                    substituted(argument->type, symbols_)));
   }
   for (const auto& op : block.ops) inside.copy(*op);
   for (Value* result : block.results) copy->results.push_back(inside.of(result));
@@ -121,8 +120,8 @@ void prune(Block& block) {
   };
   for (const Value* result : block.results) mention(result->type);
   for (auto op = block.ops.rbegin(); op != block.ops.rend(); ++op) {
-    const bool counts = (*op)->has(Trait::makes_splits) &&
-                        symbols.contains((*op)->result()->type.splits_of);
+    const bool counts =
+        (*op)->has(Trait::makes_splits) && symbols.contains((*op)->result()->type.splits_of);
     const bool used =
         std::any_of((*op)->results.begin(), (*op)->results.end(),
                     [&](const auto& result) { return needed.contains(result.get()); });
@@ -162,8 +161,8 @@ std::unique_ptr<Block> as_block(const Program& program, Block& around) {
   auto block = owner.make_block(around);
   Copier copier(*block);
   for (const auto& argument : program.main().arguments) {
-    copier.set(argument.get(), owner.add_argument(*block, owner.unique_argument(argument->name),
-                                                  argument->type));
+    copier.set(argument.get(),
+               owner.add_argument(*block, owner.unique_argument(argument->name), argument->type));
   }
   for (const auto& op : program.main().ops) copier.copy(*op);
   for (Value* result : program.main().results) block->results.push_back(copier.of(result));

@@ -38,7 +38,6 @@ void check_operands(const OpDef& def, const Program& program, const Block& block
   }
 }
 
-
 Initializer checked_initializer(const std::string& parameter, const Initializer& given) {
   Initializer result{given.name, {}};
   bool good = is_name(given.name);

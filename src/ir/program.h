@@ -62,7 +62,7 @@ struct Block {
   std::vector<std::unique_ptr<Value>> arguments;
   std::vector<std::unique_ptr<Op>> ops;
   std::vector<Value*> results;
-  Op* owner = nullptr;  // the op that holds this block; null for the main block
+  Op* owner = nullptr;      // the op that holds this block; null for the main block
   Block* around = nullptr;  // while it is being built and has no owner: the block it stands in
   Program* program = nullptr;
 };
@@ -117,7 +117,8 @@ class Program {
   Value* add_argument(Block& block, std::string name, Type type);
   // A further result of an op with blocks, one of which returns one more value.
   Value* add_result(Op& op, Type type);
-  std::string unique_argument(std::string_view stem) const;  // `stem`, or "stem_1" ... if it is taken
+  std::string unique_argument(
+      std::string_view stem) const;  // `stem`, or "stem_1" ... if it is taken
   // "words_1", "words_2" ...: a symbol that stands in no type, and is not given again.
   std::string unique_symbol(std::string_view stem);
 

@@ -76,10 +76,10 @@ StepDims step_dims(const std::vector<Type>& operands, const Block& body,
     if (inside == outside && !by_row) continue;
     const bool splits = !inside.splits_of.empty();
     const Dim one = splits ? Dim(1) : Dim(0);
-    require(same_row(inside, outside) && dims.is_inside(inside.shape[0] - one) &&
-                dims.outside(inside.shape[0] - one, by_row) == outside.shape[0] - one,
-            "what the step takes does not fit what it is given: " +
-                both(*body.arguments[i], outside));
+    require(
+        same_row(inside, outside) && dims.is_inside(inside.shape[0] - one) &&
+            dims.outside(inside.shape[0] - one, by_row) == outside.shape[0] - one,
+        "what the step takes does not fit what it is given: " + both(*body.arguments[i], outside));
   }
   return dims;
 }
@@ -95,8 +95,7 @@ Recurrence::Recurrence(const Op& o)
   for (const Value* operand : o.operands) types.push_back(operand->type);
   const bool packed = o.name() == "packed_rnn";
   const Dim rows = packed ? types[0].shape[0] : *Dim::parse(types[0].splits_of);
-  const Dim batch =
-      packed ? get<Shape>(o.attributes, "batch")[0] : types[0].shape[0] - Dim(1);
+  const Dim batch = packed ? get<Shape>(o.attributes, "batch")[0] : types[0].shape[0] - Dim(1);
   dims = step_dims(types, body, o.attributes, batch, rows, first);
 }
 

@@ -77,13 +77,11 @@ class Splitter {
       if (begin == 0 && end == parts.size()) return nullptr;
       const Values some(parts.begin() + static_cast<std::ptrdiff_t>(begin),
                         parts.begin() + static_cast<std::ptrdiff_t>(end));
-      Value* left = some.size() == 1
-                            ? some[0]
-                            : append("concat", some, {{"axis", std::int64_t{last}}}, op);
-      Value* weight =
-          append("slice", {op.operands[1]},
-                 {{"limits", Shape{to, op.operands[1]->type.shape[1]}}, {"starts", Shape{from, 0}}},
-                 op);
+      Value* left =
+          some.size() == 1 ? some[0] : append("concat", some, {{"axis", std::int64_t{last}}}, op);
+      Value* weight = append(
+          "slice", {op.operands[1]},
+          {{"limits", Shape{to, op.operands[1]->type.shape[1]}}, {"starts", Shape{from, 0}}}, op);
       Value* product = append("matmul", {left, weight}, {}, op);
       sum = sum == nullptr ? product : append("add", {sum, product}, {}, op);
       from = to;

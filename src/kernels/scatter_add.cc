@@ -122,9 +122,12 @@ std::unique_ptr<Prepared> prepare(const char* kernel, const Call& call, std::int
   switch (call.tensors[1].dtype) {
     case DType::f32: return prepare_for<float>(kernel, call, extents, columns, count, tuple < 0);
     case DType::f64: return prepare_for<double>(kernel, call, extents, columns, count, tuple < 0);
-    case DType::i32: return prepare_for<std::int32_t>(kernel, call, extents, columns, count, tuple < 0);
-    case DType::i64: return prepare_for<std::int64_t>(kernel, call, extents, columns, count, tuple < 0);
-    case DType::u8: return prepare_for<std::uint8_t>(kernel, call, extents, columns, count, tuple < 0);
+    case DType::i32:
+      return prepare_for<std::int32_t>(kernel, call, extents, columns, count, tuple < 0);
+    case DType::i64:
+      return prepare_for<std::int64_t>(kernel, call, extents, columns, count, tuple < 0);
+    case DType::u8:
+      return prepare_for<std::uint8_t>(kernel, call, extents, columns, count, tuple < 0);
     default: fail_call(kernel, call, "only numbers are added");
   }
 }

@@ -63,7 +63,8 @@ class SegmentIds : public Prepared {
     const auto* splits = static_cast<const std::int64_t*>(tensors[0]);
     auto* ids = static_cast<std::int64_t*>(tensors[1]);
     check_splits("segment_ids", splits, sequences_, rows_);
-    for (std::int64_t i = 0; i < sequences_; ++i) std::fill(ids + splits[i], ids + splits[i + 1], i);
+    for (std::int64_t i = 0; i < sequences_; ++i)
+      std::fill(ids + splits[i], ids + splits[i + 1], i);
   }
 
  private:
@@ -82,9 +83,9 @@ class SegmentSum : public Prepared {
     const auto* splits = static_cast<const std::int64_t*>(tensors[1]);
     auto* y = static_cast<T*>(tensors[2]);
     check_splits("segment_sum", splits, sequences_, rows_);
-    const std::int64_t each =
-        columns_ * (1 + rows_ / std::max<std::int64_t>(1, sequences_));
-    const std::int64_t grain = std::max<std::int64_t>(1, kLeastPerThread / std::max<std::int64_t>(1, each));
+    const std::int64_t each = columns_ * (1 + rows_ / std::max<std::int64_t>(1, sequences_));
+    const std::int64_t grain =
+        std::max<std::int64_t>(1, kLeastPerThread / std::max<std::int64_t>(1, each));
     device.run(sequences_, grain, sequences_ > grain,
                [&](std::int64_t begin, std::int64_t end, int) {
                  for (std::int64_t i = begin; i < end; ++i) {
@@ -119,7 +120,8 @@ class SegmentMax : public Prepared {
     auto* position = static_cast<std::int64_t*>(tensors[3]);
     check_splits("segment_max", splits, sequences_, rows_);
     const std::int64_t each = columns_ * (1 + rows_ / std::max<std::int64_t>(1, sequences_));
-    const std::int64_t grain = std::max<std::int64_t>(1, kLeastPerThread / std::max<std::int64_t>(1, each));
+    const std::int64_t grain =
+        std::max<std::int64_t>(1, kLeastPerThread / std::max<std::int64_t>(1, each));
     device.run(sequences_, grain, sequences_ > grain,
                [&](std::int64_t begin, std::int64_t end, int) {
                  for (std::int64_t i = begin; i < end; ++i) {

@@ -125,7 +125,8 @@ Value case_from(const Value& index, const std::vector<std::function<Value()>>& b
 Value switch_case(const Value& index, const std::vector<std::function<Value()>>& blocks,
                   SourceLocation where) {
   const nn::At at(index, "switch_case", where);
-  if (blocks.empty()) nn::fail_layer("switch_case", "there is no block", "give at least one", index);
+  if (blocks.empty())
+    nn::fail_layer("switch_case", "there is no block", "give at least one", index);
   return case_from(index, blocks, 0);
 }
 
@@ -153,8 +154,7 @@ Values if_else(const Value& condition, const Values& xs, const ByRows& yes, cons
   }
   const Value behind = left.begins();  // how many rows of `yes` come before
   const Value total = gather(left.splits, dim_size(condition, {.axes = {0}, .dtype = DType::i64}));
-  const Value place =
-      select(condition, behind, right.begins() + total);
+  const Value place = select(condition, behind, right.begins() + total);
   Values results;
   for (std::size_t i = 0; i < a.size(); ++i) {
     results.push_back(gather(concat({a[i], b[i]}, {.axis = 0}), place));
@@ -176,10 +176,10 @@ Values while_values(const Values& initial, const std::function<Value(const Value
   Blocks blocks;
   blocks.push_back(test.take());
   blocks.push_back(step.take());
-  Values results = results_of(append(program, "while_loop", std::move(operands),
-                                     {{"carried", static_cast<std::int64_t>(initial.size())},
-                                      {"limit", options.limit}},
-                                     std::move(blocks)));
+  Values results = results_of(
+      append(program, "while_loop", std::move(operands),
+             {{"carried", static_cast<std::int64_t>(initial.size())}, {"limit", options.limit}},
+             std::move(blocks)));
   results.pop_back();  // the number of steps
   return results;
 }
@@ -203,8 +203,9 @@ ScanResult scan(const Values& initial, const Values& sequences,
     ScanStep made =
         step(Values(body.arguments.begin(), middle), Values(middle, body.arguments.end()));
     if (made.carried.size() != initial.size()) {
-      nn::fail_layer("scan", "the step gives " + std::to_string(made.carried.size()) + " of " +
-                                 std::to_string(initial.size()) + " carried values anew",
+      nn::fail_layer("scan",
+                     "the step gives " + std::to_string(made.carried.size()) + " of " +
+                         std::to_string(initial.size()) + " carried values anew",
                      "", any);
     }
     made.carried.insert(made.carried.end(), made.outputs.begin(), made.outputs.end());

@@ -86,21 +86,22 @@ Value Step::State::enter_rows(std::vector<Argument>& to, const Value& x, const D
   if (inside == nullptr) {
     const Value splits_value(x.rank() > 0 ? ir::find_splits(*outside, x.dim(0)) : nullptr);
     if (!splits_value) {
-      fail_layer(what,
-                 "its rows are not those of the sequences that the step runs along, nor of sequences "
-                 "of them",
-                 by_row ? "the step runs along " + rows.str() + ", split by " +
-                              Value(splits).str() + "; a value for each sequence is a static_input()"
-                        : "a static input has a row, or a sequence, for each of the " + batch.str() +
-                              " sequences; a value for each step is an input()",
-                 x);
+      fail_layer(
+          what,
+          "its rows are not those of the sequences that the step runs along, nor of sequences "
+          "of them",
+          by_row ? "the step runs along " + rows.str() + ", split by " + Value(splits).str() +
+                       "; a value for each sequence is a static_input()"
+                 : "a static input has a row, or a sequence, for each of the " + batch.str() +
+                       " sequences; a value for each step is an input()",
+          x);
     }
     const Dim level = splits_value.dim(0) - 1;
     if (level == x.dim(0)) fail_internal("rows that are split by themselves");
-    if (inside_of(level, by_row) == nullptr &&
-        ir::find_splits(*outside, level) == nullptr) {
-      fail_layer(what, "it is split into " + level.str() + " sequences, and the step runs along " +
-                           (by_row ? rows : batch).str(),
+    if (inside_of(level, by_row) == nullptr && ir::find_splits(*outside, level) == nullptr) {
+      fail_layer(what,
+                 "it is split into " + level.str() + " sequences, and the step runs along " +
+                     (by_row ? rows : batch).str(),
                  "take a value with a row or a sequence for each of these", x);
     }
     // The splits first, at whose turn the level above is entered.
@@ -109,8 +110,7 @@ Value Step::State::enter_rows(std::vector<Argument>& to, const Value& x, const D
       enter_rows(to, Value(ir::find_splits(*outside, level)), outer, what);
     }
     const Dim parent = *inside_of(level, by_row);
-    const Dim made(std::string_view(
-        program->unique_symbol(x.dim(0).symbol().value_or("rows"))));
+    const Dim made(std::string_view(program->unique_symbol(x.dim(0).symbol().value_or("rows"))));
     (by_row ? inner_rows : inner_others).emplace_back(x.dim(0), made);
     enter(to, Value(outer_splits), {DType::i64, {parent + 1}, made.str()});
     inside = inside_of(x.dim(0), by_row);
@@ -142,8 +142,9 @@ Value Step::static_input(const Value& x, SourceLocation where) {
 Value Step::memory(const MemoryOptions& options, SourceLocation where) {
   State& s = *state_;
   if (s.program == nullptr) {
-    fail_usage("Step::memory: what the step runs along is not known yet\n  hint   call input() first, "
-               "or give RnnOptions::over");
+    fail_usage(
+        "Step::memory: what the step runs along is not known yet\n  hint   call input() first, "
+        "or give RnnOptions::over");
   }
   const At at(Value(s.splits), "Step::memory", where);
   Value init = options.init;
@@ -151,14 +152,16 @@ Value Step::memory(const MemoryOptions& options, SourceLocation where) {
     Shape shape = options.row;
     if (options.width > 0) shape.push_back(options.width);
     shape.insert(shape.begin(), s.batch);
-    init = Value(s.program
-                     ->append(*s.outside, "constant", {},
-                              {{"dtype", options.dtype}, {"shape", shape}, {"value", options.value}},
-                              s.program->locate(where))
-                     ->result());
+    init =
+        Value(s.program
+                  ->append(*s.outside, "constant", {},
+                           {{"dtype", options.dtype}, {"shape", shape}, {"value", options.value}},
+                           s.program->locate(where))
+                  ->result());
   }
   if (init.rank() == 0 || init.dim(0) != s.batch) {
-    fail_layer("Step::memory", "it begins with no row for each of the " + s.batch.str() + " sequences",
+    fail_layer("Step::memory",
+               "it begins with no row for each of the " + s.batch.str() + " sequences",
                "init is [n, ...]", init);
   }
   ir::Type type = init.get()->type;
@@ -173,7 +176,8 @@ void Step::update(const Value& memory, const Value& next, SourceLocation where) 
   const auto found = std::find_if(state_->memories.begin(), state_->memories.end(),
                                   [&](const auto& m) { return m.argument.inside == memory.get(); });
   if (found == state_->memories.end()) {
-    fail_layer("Step::update", "this is no memory of the step", "memories are made by memory()", memory);
+    fail_layer("Step::update", "this is no memory of the step", "memories are made by memory()",
+               memory);
   }
   if (found->next != nullptr) fail_layer("Step::update", "the memory is updated twice", "", memory);
   if (!next || next.get()->type != memory.get()->type) {
@@ -241,17 +245,16 @@ struct RnnBuilder {
     operands.insert(operands.end(), captured.begin(), captured.end());
     std::vector<std::unique_ptr<ir::Block>> blocks;
     blocks.push_back(std::move(s.block));
-    const ir::Op* op = s.program->append(
-        *s.outside, "rnn", std::move(operands),
-        {{"active", Shape{s.active}},
-         {"memories", static_cast<std::int64_t>(s.memories.size())},
-         {"reverse", s.options.reverse},
-         {"sequences", static_cast<std::int64_t>(s.sequences.size())}},
-        location, std::move(blocks));
+    const ir::Op* op =
+        s.program->append(*s.outside, "rnn", std::move(operands),
+                          {{"active", Shape{s.active}},
+                           {"memories", static_cast<std::int64_t>(s.memories.size())},
+                           {"reverse", s.options.reverse},
+                           {"sequences", static_cast<std::int64_t>(s.sequences.size())}},
+                          location, std::move(blocks));
     RnnResult result;
     for (std::size_t i = 0; i < op->results.size(); ++i) {
-      (i < s.memories.size() ? result.memories : result.outputs)
-          .emplace_back(op->results[i].get());
+      (i < s.memories.size() ? result.memories : result.outputs).emplace_back(op->results[i].get());
     }
     return result;
   }

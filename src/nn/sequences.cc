@@ -11,8 +11,7 @@ namespace trireme::nn {
 
 Value splits_of(const char* what, const Value& x) {
   const ir::Program& program = *x.get()->program;
-  const Value splits(x.rank() == 0 ? nullptr
-                                   : ir::find_splits(*program.insertion_block, x.dim(0)));
+  const Value splits(x.rank() == 0 ? nullptr : ir::find_splits(*program.insertion_block, x.dim(0)));
   if (!splits) {
     fail_layer(what, "its rows are not those of sequences",
                "rows of sequences are the first dimension of a ragged input: input(name, dtype, "
@@ -25,7 +24,9 @@ Value splits_of(const char* what, const Value& x) {
 Sequences::Sequences(const char* what, const Value& x)
     : splits(splits_of(what, x)), count(splits.dim(0) - 1), rows(x.dim(0)) {}
 
-Value Sequences::begins() const { return trireme::slice(splits, {.starts = {0}, .limits = {count}}); }
+Value Sequences::begins() const {
+  return trireme::slice(splits, {.starts = {0}, .limits = {count}});
+}
 
 Value Sequences::ends() const {
   return trireme::slice(splits, {.starts = {1}, .limits = {count + 1}});
@@ -43,13 +44,12 @@ Value counted(const Value& like, const Shape& shape, int axis) {
                    ->result());
 }
 
-Value Sequences::positions() const {
-  return counted(splits, {rows}, 0) - gather(begins(), ids());
-}
+Value Sequences::positions() const { return counted(splits, {rows}, 0) - gather(begins(), ids()); }
 
 Sequences::Sequences(const Value& lengths, const Dim& like)
     : count(lengths.dim(0)),
-      rows(std::string_view(lengths.get()->program->unique_symbol(like.symbol().value_or("rows")))) {
+      rows(
+          std::string_view(lengths.get()->program->unique_symbol(like.symbol().value_or("rows")))) {
   splits = row_splits(lengths, {.rows = {rows}});
 }
 
@@ -175,7 +175,8 @@ namespace {
 void require_same_sequences(const char* what, const Sequences& a, const Sequences& b,
                             const Value& x) {
   if (a.count == b.count) return;
-  nn::fail_layer(what, "there are " + a.count.str() + " sequences here and " + b.count.str() + " there",
+  nn::fail_layer(what,
+                 "there are " + a.count.str() + " sequences here and " + b.count.str() + " there",
                  "sequences are joined where there are as many of each", x);
 }
 
@@ -249,14 +250,16 @@ Value reshape(const Value& x, std::int64_t width, SourceLocation where) {
   const At at(x, "sequence::reshape", where);
   const Sequences sequences("sequence::reshape", x);
   if (x.rank() != 2 || !x.dim(1).is_constant() || width < 1) {
-    nn::fail_layer("sequence::reshape", "rows of a constant number of elements are needed, and a width",
+    nn::fail_layer("sequence::reshape",
+                   "rows of a constant number of elements are needed, and a width",
                    "x is [rows, width]", x);
   }
   const Value elements = sequences.lengths() * static_cast<double>(x.dim(1).constant());
   const Value left = floor_mod(elements, static_cast<double>(width));
   const Value checked = check_indices(left, {.size = 1});
-  const Value lengths = cast(
-      cast(elements - checked, {.dtype = DType::f64}) / static_cast<double>(width), {.dtype = DType::i64});
+  const Value lengths =
+      cast(cast(elements - checked, {.dtype = DType::f64}) / static_cast<double>(width),
+           {.dtype = DType::i64});
   const Sequences made(lengths, sequences.rows);
   const Shape shape{made.rows, width};
   const Value index = counted(x, shape, 0) * static_cast<double>(width) + counted(x, shape, 1);
@@ -299,8 +302,7 @@ Value pad(const Value& x, const Dim& length, double fill, SourceLocation where) 
   const Sequences sequences("sequence::pad", x);
   const Value place = places(sequences, length);
   const Value inside = place < by_row(sequences.lengths(), place);
-  const Value rows =
-      gather(x, select(inside, place + by_row(sequences.begins(), place), -1.0));
+  const Value rows = gather(x, select(inside, place + by_row(sequences.begins(), place), -1.0));
   return select(nn::spread(inside, rows, {0, 1}), rows, fill);
 }
 

@@ -121,8 +121,7 @@ bool along_other_axes(const ir::Op& op, const std::vector<bool>& rows) {
   if (std::find(rows.begin(), rows.end(), false) != rows.end()) return false;
   const int rank = op.operands[0]->type.rank();
   if (ir::has_attribute(op.attributes, "axis")) return axis_of(op.attributes, rank) != 0;
-  const auto axes =
-      checked_axes(ir::get<std::vector<std::int64_t>>(op.attributes, "axes"), rank);
+  const auto axes = checked_axes(ir::get<std::vector<std::int64_t>>(op.attributes, "axes"), rank);
   return axes.empty() || axes.front() != 0;
 }
 

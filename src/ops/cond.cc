@@ -14,11 +14,12 @@ std::vector<Type> type(const TypeContext& c) {
   require_arguments(*c.blocks[1], values, "the block for false");
   std::vector<Type> types;
   for (const ir::Value* result : c.blocks[0]->results) types.push_back(result->type);
-  require(c.blocks[1]->results.size() == types.size(), "the blocks return different numbers of values");
+  require(c.blocks[1]->results.size() == types.size(),
+          "the blocks return different numbers of values");
   for (std::size_t i = 0; i < types.size(); ++i) {
     const Type& other = c.blocks[1]->results[i]->type;
-    require(other == types[i], "the blocks return different types: " + types[i].str() + " and " +
-                                   other.str());
+    require(other == types[i],
+            "the blocks return different types: " + types[i].str() + " and " + other.str());
   }
   return types;
 }
@@ -28,11 +29,13 @@ std::vector<Type> type(const TypeContext& c) {
 Op cond() {
   Op op("cond(condition, values...) -> results...");
   op.doc =
-      "The results of its first block if the condition, one boolean, is true, else those of its second. "
+      "The results of its first block if the condition, one boolean, is true, else those of its "
+      "second. "
       "Only that block runs. Both take the values. Made by trireme::cond.";
   op.traits = bits(Trait::library);
   op.type = type;
-  op.no_twin_reason = "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";
+  op.no_twin_reason =
+      "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";
   return op;
 }
 

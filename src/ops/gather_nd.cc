@@ -20,8 +20,7 @@ std::vector<Type> type(const TypeContext& c) {
           "gather_nd: the last axis of the indices holds one index for each of the first axes of " +
               c.operand_texts[0] + ", and they are " + c.operand_texts[1]);
   const auto named = static_cast<std::ptrdiff_t>(tuple_size(indices));
-  Type result{x.dtype, Shape(indices.shape.begin(), indices.shape.end() - 1),
-              ""};
+  Type result{x.dtype, Shape(indices.shape.begin(), indices.shape.end() - 1), ""};
   const bool none = product(result.shape) == Dim(0);
   for (auto size = x.shape.begin(); size != x.shape.begin() + named; ++size) {
     require(none || *size != Dim(0), "gather_nd from " + c.operand_texts[0] + ", which is empty");

@@ -7,8 +7,10 @@ Op packed_rnn() {
       "packed_rnn(counts, values...; active: shape, batch: shape, memories: int, sequences: int, "
       "reverse: bool = false) -> results...");
   op.doc =
-      "rnn() over rows in the order of rnn_schedule(): by step and, in a step, the longest sequence "
-      "first. `counts` [rows] says how many sequences have a row at each step; memories and others are in "
+      "rnn() over rows in the order of rnn_schedule(): by step and, in a step, the longest "
+      "sequence "
+      "first. `counts` [rows] says how many sequences have a row at each step; memories and others "
+      "are in "
       "the order of the sequences. What the compiler makes of rnn().";
   op.traits = bits(Trait::library);
   op.type = [](const TypeContext& c) {

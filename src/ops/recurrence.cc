@@ -41,12 +41,12 @@ void require_blocks(const TypeContext& c, std::size_t count) {
 
 void require_arguments(const ir::Block& block, const std::vector<Type>& types, const char* what) {
   require(block.arguments.size() == types.size(),
-          std::string(what) + " has " + std::to_string(block.arguments.size()) +
-              " arguments for " + std::to_string(types.size()) + " values");
+          std::string(what) + " has " + std::to_string(block.arguments.size()) + " arguments for " +
+              std::to_string(types.size()) + " values");
   for (std::size_t i = 0; i < types.size(); ++i) {
     require(block.arguments[i]->type == types[i],
-            std::string(what) + ": an argument does not fit its value: " +
-                both(*block.arguments[i], types[i]));
+            std::string(what) +
+                ": an argument does not fit its value: " + both(*block.arguments[i], types[i]));
   }
 }
 
@@ -62,8 +62,9 @@ std::vector<Type> recurrence_types(const TypeContext& c, const Dim& batch, const
     const Type& made = body.results[i]->type;
     if (i < memories) {
       const Type& memory = body.arguments[i]->type;
-      require(made == memory, "a memory changes its shape: it is " + memory.str() +
-                                  " and is updated with " + made.str(),
+      require(made == memory,
+              "a memory changes its shape: it is " + memory.str() + " and is updated with " +
+                  made.str(),
               "what a memory is updated with has the memory's own dtype and shape");
       types.push_back(c.operands[first + i]);
       continue;

@@ -112,12 +112,12 @@ class Evaluation {
     std::vector<const RefTensor*> operands;
     for (const ir::Value* operand : op.operands) operands.push_back(&held_by(operand));
     const SymbolSizes sizes = sizes_;
-    std::vector<RefTensor> results = run_with_blocks(
-        op, operands, sizes, seed_,
-        [this](const ir::Block& block, std::vector<RefTensor> arguments, const SymbolSizes& inside,
-               std::uint64_t seed) {
-          return run_block(block, std::move(arguments), inside, seed);
-        });
+    std::vector<RefTensor> results =
+        run_with_blocks(op, operands, sizes, seed_,
+                        [this](const ir::Block& block, std::vector<RefTensor> arguments,
+                               const SymbolSizes& inside, std::uint64_t seed) {
+                          return run_block(block, std::move(arguments), inside, seed);
+                        });
     for (std::size_t i = 0; i < results.size(); ++i) {
       results_[op.results[i].get()] = std::move(results[i]);
     }

@@ -112,16 +112,15 @@ class Rnn {
     SymbolSizes sizes = sizes_;
     sizes[rnn_.dims.active.str()] = 1;
     for (const bool by_row : {false, true}) {
-      for (const auto& [inside, outside] :
-           by_row ? rnn_.dims.of_sequences : rnn_.dims.of_others) {
+      for (const auto& [inside, outside] : by_row ? rnn_.dims.of_sequences : rnn_.dims.of_others) {
         const Range rows = range(inside, by_row);
         sizes[inside.str()] = rows.end - rows.begin;
       }
     }
     Tensors arguments;
     for (std::size_t i = 0; i < rnn_.body.arguments.size(); ++i) arguments.push_back(argument(i));
-    const Tensors made =
-        run_(rnn_.body, std::move(arguments), sizes, seed_of_run(seed_, static_cast<std::uint64_t>(row_)));
+    const Tensors made = run_(rnn_.body, std::move(arguments), sizes,
+                              seed_of_run(seed_, static_cast<std::uint64_t>(row_)));
     for (std::size_t i = 0; i < made.size(); ++i) {
       Range rows{};
       if (has_rows(rnn_.body.results[i]->type, i >= rnn_.memories, &rows)) {
@@ -163,14 +162,14 @@ Tensors run_while(const ir::Op& op, const Operands& operands, const SymbolSizes&
 Tensors run_scan(const ir::Op& op, const Operands& operands, const SymbolSizes& sizes,
                  std::uint64_t seed, const RunBlock& run) {
   const auto carried = static_cast<std::size_t>(ir::get<std::int64_t>(op.attributes, "carried"));
-  const auto sequences = static_cast<std::size_t>(ir::get<std::int64_t>(op.attributes, "sequences"));
+  const auto sequences =
+      static_cast<std::size_t>(ir::get<std::int64_t>(op.attributes, "sequences"));
   const std::int64_t length = ir::get<Shape>(op.attributes, "length")[0].evaluate(sizes);
   const bool reverse = ir::get<bool>(op.attributes, "reverse");
   Tensors results;
   for (std::size_t i = 0; i < op.results.size(); ++i) {
-    results.push_back(i < carried
-                          ? *operands[i]
-                          : RefTensor(trireme::evaluate(op.results[i]->type.shape, sizes)));
+    results.push_back(i < carried ? *operands[i]
+                                  : RefTensor(trireme::evaluate(op.results[i]->type.shape, sizes)));
   }
   for (std::int64_t t = 0; t < length; ++t) {
     const std::int64_t at = reverse ? length - 1 - t : t;

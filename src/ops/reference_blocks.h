@@ -11,9 +11,9 @@ namespace trireme::ops {
 
 // Runs a block: its arguments' values, the sizes of symbols that are known, and the seed of what is
 // random in it. Gives its results.
-using RunBlock = std::function<std::vector<RefTensor>(
-    const ir::Block& block, std::vector<RefTensor> arguments, const SymbolSizes& sizes,
-    std::uint64_t seed)>;
+using RunBlock =
+    std::function<std::vector<RefTensor>(const ir::Block& block, std::vector<RefTensor> arguments,
+                                         const SymbolSizes& sizes, std::uint64_t seed)>;
 
 // The results of an op with blocks.
 std::vector<RefTensor> run_with_blocks(const ir::Op& op,

@@ -33,9 +33,12 @@ void reference(const Reference& r) {
 Op rnn_schedule() {
   Op op("rnn_schedule(splits) -> counts, rows, places, sequences, ranks");
   op.doc =
-      "The order in which rnn() runs through sequences: the longest first, equally long ones as they "
-      "stand. `counts` [rows]: how many have a row at step 0, 1 ..., then zeros; `rows` [rows]: which row "
-      "is next, by step and then by sequence; `places`, its inverse; `sequences` [batch]: their order, and "
+      "The order in which rnn() runs through sequences: the longest first, equally long ones as "
+      "they "
+      "stand. `counts` [rows]: how many have a row at step 0, 1 ..., then zeros; `rows` [rows]: "
+      "which row "
+      "is next, by step and then by sequence; `places`, its inverse; `sequences` [batch]: their "
+      "order, and "
       "`ranks`, its inverse. All are i64.";
   op.traits = Trait::library | Trait::not_differentiable;
   op.type = [](const TypeContext& c) {

@@ -35,9 +35,11 @@ Sample sample(std::int64_t count, double high) {
 Op row_splits() {
   Op op("row_splits(lengths; rows: shape)");
   op.doc =
-      "Where sequences of these i64 lengths [n] begin and end when they lie behind each other: [n + "
+      "Where sequences of these i64 lengths [n] begin and end when they lie behind each other: [n "
+      "+ "
       "1], "
-      "from 0 to the sum of all. From here on `rows`, a symbol, is that sum: values of that many rows "
+      "from 0 to the sum of all. From here on `rows`, a symbol, is that sum: values of that many "
+      "rows "
       "can be made. A negative length is Error(data) when it runs.";
   op.traits = Trait::library | Trait::not_differentiable | Trait::makes_splits;
   op.type = type;

@@ -12,9 +12,9 @@ std::vector<Type> type(const TypeContext& c) {
   std::vector<Type> arguments = c.operands;
   for (std::size_t i = carried; i < carried + sequences; ++i) {
     Type& type = arguments[i];
-    require(type.rank() > 0 && type.shape[0] == length[0],
-            "scan takes " + length[0].str() + " steps, but " + c.operand_texts[i] +
-                " does not have that many");
+    require(type.rank() > 0 && type.shape[0] == length[0], "scan takes " + length[0].str() +
+                                                               " steps, but " + c.operand_texts[i] +
+                                                               " does not have that many");
     type.shape.erase(type.shape.begin());
     type.splits_of.clear();
   }
@@ -43,13 +43,17 @@ Op scan() {
       "scan(values...; length: shape, carried: int, sequences: int = 0, reverse: bool = false) -> "
       "results...");
   op.doc =
-      "`length` steps, each its block run once. The values are first those carried from step to step; then "
-      "those of which step i takes row i of axis 0; then all others. The block returns the carried values "
-      "anew, then outputs. Results: the carried values after the last step, and the outputs of all steps, "
+      "`length` steps, each its block run once. The values are first those carried from step to "
+      "step; then "
+      "those of which step i takes row i of axis 0; then all others. The block returns the carried "
+      "values "
+      "anew, then outputs. Results: the carried values after the last step, and the outputs of all "
+      "steps, "
       "[length, ...]. With `reverse` from the last row to the first. Made by trireme::scan.";
   op.traits = bits(Trait::library);
   op.type = type;
-  op.no_twin_reason = "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";
+  op.no_twin_reason =
+      "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";
   return op;
 }
 

@@ -31,8 +31,7 @@ void gradient(GradientContext& c) {
   const Value x = c.operand(0);
   const Value ids = segment_ids(c.operand(1));
   const Attributes counted = {{"axis", std::int64_t{0}}, {"shape", x.shape()}};
-  const Value row =
-      emit_in(*x.get()->program, "iota", counted, SourceLocation::current()).front();
+  const Value row = emit_in(*x.get()->program, "iota", counted, SourceLocation::current()).front();
   const Value chosen = equal(gather(c.result(1), ids), row);
   c.give(0, select(chosen, gather(c.gradient(0), ids), 0.0));
 }
@@ -42,8 +41,10 @@ void gradient(GradientContext& c) {
 Op segment_max() {
   Op op("segment_max(x, splits) -> y, position");
   op.doc =
-      "For each sequence and column the largest of its rows, and the i64 row where it stands, counted "
-      "over all sequences; of equals the first. x is [rows, ...], the results are [sequences, ...]. A "
+      "For each sequence and column the largest of its rows, and the i64 row where it stands, "
+      "counted "
+      "over all sequences; of equals the first. x is [rows, ...], the results are [sequences, "
+      "...]. A "
       "sequence without rows gives 0 and row -1; NaN counts as larger than all numbers.";
   op.traits = Trait::library | Trait::sequences;
   op.type = [](const TypeContext& c) {

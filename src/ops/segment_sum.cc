@@ -8,8 +8,8 @@ void reference(const Reference& r) {
   RefTensor& y = *r.results[0];
   const std::size_t columns = y.data.size() / std::max<std::size_t>(1, splits.size() - 1);
   for (std::size_t i = 0; i + 1 < splits.size(); ++i) {
-    for (auto row = static_cast<std::size_t>(splits[i]); row < static_cast<std::size_t>(splits[i + 1]);
-         ++row) {
+    for (auto row = static_cast<std::size_t>(splits[i]);
+         row < static_cast<std::size_t>(splits[i + 1]); ++row) {
       for (std::size_t j = 0; j < columns; ++j) {
         y.data[i * columns + j] += r.operands[0]->data[row * columns + j];
       }

@@ -14,10 +14,10 @@ Type type_by_sequence(const TypeContext& c, Numbers numbers) {
   const Dim rows = rows_of_splits(c, 1);
   require(is(x.dtype, numbers) && x.dtype != DType::u8 && x.dtype != DType::boolean,
           c.operand_texts[0] + " cannot be combined by sequence", "cast it to f32 or i64 first");
-  require(x.rank() >= 1 && x.shape[0] == rows,
-          "the rows are not those that are split: " + c.operand_texts[0] + " and " +
-              c.operand_texts[1],
-          "sequences of one structure share the symbol of their first dimension");
+  require(
+      x.rank() >= 1 && x.shape[0] == rows,
+      "the rows are not those that are split: " + c.operand_texts[0] + " and " + c.operand_texts[1],
+      "sequences of one structure share the symbol of their first dimension");
   x.shape[0] = c.operands[1].shape[0] - 1;
   return x;
 }

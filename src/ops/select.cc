@@ -9,9 +9,8 @@ std::vector<Type> type(const TypeContext& context) {
           "the condition must be boolean, but it is " + condition.str(),
           "compare it with something, or convert it with cast()");
   require(a == b, "the two choices differ: " + a.str() + " and " + b.str());
-  require(
-      condition.shape == a.shape,
-      "the shapes differ: the condition is " + condition.str() + ", the choices are " + a.str());
+  require(condition.shape == a.shape, "the shapes differ: the condition is " + condition.str() +
+                                          ", the choices are " + a.str());
   return {a};
 }
 

@@ -9,9 +9,9 @@ std::vector<Type> type(const TypeContext& c) {
   require(ir::get<std::int64_t>(c.attributes, "limit") > 0, "`limit` is the most steps, above 0");
   require_arguments(*c.blocks[0], c.operands, "the condition");
   require_arguments(*c.blocks[1], c.operands, "the body");
-  require(c.blocks[0]->results.size() == 1 &&
-              c.blocks[0]->results[0]->type == Type{DType::boolean, {}},
-          "the condition must be one boolean", "reduce it with all() or any()");
+  require(
+      c.blocks[0]->results.size() == 1 && c.blocks[0]->results[0]->type == Type{DType::boolean, {}},
+      "the condition must be one boolean", "reduce it with all() or any()");
   require(c.blocks[1]->results.size() == carried,
           "the body returns " + std::to_string(c.blocks[1]->results.size()) + " values for " +
               std::to_string(carried) + " that are carried");
@@ -19,8 +19,8 @@ std::vector<Type> type(const TypeContext& c) {
   for (std::size_t i = 0; i < carried; ++i) {
     types.push_back(c.operands[i]);
     const Type& next = c.blocks[1]->results[i]->type;
-    require(next == types[i], "a carried value changes its type: from " + types[i].str() + " to " +
-                                  next.str());
+    require(next == types[i],
+            "a carried value changes its type: from " + types[i].str() + " to " + next.str());
   }
   types.push_back({DType::i64, {}});
   return types;
@@ -31,12 +31,15 @@ std::vector<Type> type(const TypeContext& c) {
 Op while_loop() {
   Op op("while_loop(values...; carried: int, limit: int = 1000000) -> results...");
   op.doc =
-      "While its first block gives true, its second block gives the first `carried` values anew; the other "
-      "values stay. Results: the carried values at the end, and the number of steps, an i64. More steps "
+      "While its first block gives true, its second block gives the first `carried` values anew; "
+      "the other "
+      "values stay. Results: the carried values at the end, and the number of steps, an i64. More "
+      "steps "
       "than `limit` are Error(data) when it runs. Made by trireme::while_loop.";
   op.traits = bits(Trait::library);
   op.type = type;
-  op.no_twin_reason = "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";
+  op.no_twin_reason =
+      "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";
   return op;
 }
 

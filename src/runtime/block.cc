@@ -22,9 +22,8 @@ Block::Block(const plan::Plan& outer, const plan::Nested& nested, device::Device
   }
   for (const std::string& symbol : nested.plan->symbols) {
     const auto found = std::find(outer.symbols.begin(), outer.symbols.end(), symbol);
-    symbols_.push_back(found == outer.symbols.end()
-                           ? -1
-                           : static_cast<int>(found - outer.symbols.begin()));
+    symbols_.push_back(
+        found == outer.symbols.end() ? -1 : static_cast<int>(found - outer.symbols.begin()));
   }
 }
 

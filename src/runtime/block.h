@@ -38,8 +38,8 @@ class Block {
 
  private:
   Frame frame_;
-  std::vector<int> feed_of_;   // by argument: the buffer, or -1
-  std::vector<int> symbols_;   // by symbol of the block's Plan: that of the Plan around it, or -1
+  std::vector<int> feed_of_;  // by argument: the buffer, or -1
+  std::vector<int> symbols_;  // by symbol of the block's Plan: that of the Plan around it, or -1
 };
 
 // Memory that grows.

@@ -183,8 +183,8 @@ void Bound::size_library(std::size_t i) {
   auto& made = bound.prepared[shapes];
   made = prepare(call);
   bound.library = made.get();
-  workspace_bytes = std::max(
-      workspace_bytes, aligned(static_cast<std::int64_t>(made->workspace_bytes(threads_))));
+  workspace_bytes = std::max(workspace_bytes,
+                             aligned(static_cast<std::int64_t>(made->workspace_bytes(threads_))));
 }
 
 void Bound::settle(char* memory, char* workspace) {

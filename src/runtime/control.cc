@@ -121,10 +121,11 @@ class WhileLoop : public runtime::Control {
       condition_.frame().run(own);
       if (!more) break;
       if (steps == buffers_.step.control.limit) {
-        fail_data(fmt::format(
-            "while_loop: its condition still holds after {} steps, its limit\n  hint   a loop that is "
-            "meant to run longer needs a larger limit",
-            steps));
+        fail_data(
+            fmt::format("while_loop: its condition still holds after {} steps, its limit\n  hint   "
+                        "a loop that is "
+                        "meant to run longer needs a larger limit",
+                        steps));
       }
       body_.frame().place(of_body);
       body_.frame().run(own);

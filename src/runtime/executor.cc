@@ -16,7 +16,8 @@ struct Executor::State {
     const std::vector<plan::Buffer>& buffers = frame.plan().buffers;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       if (buffers[i].alias_of >= 0) continue;
-      if (buffers[i].kind == plan::BufferKind::parameter) parameters.push_back({buffers[i].name, i});
+      if (buffers[i].kind == plan::BufferKind::parameter)
+        parameters.push_back({buffers[i].name, i});
       if (buffers[i].kind == plan::BufferKind::feed) feeds.push_back({buffers[i].name, i});
     }
     const auto by_name = [](const Named& a, const Named& b) { return a.name < b.name; };

@@ -273,8 +273,8 @@ void Frame::record(const plan::Step& step, double start_us) {
 void Frame::check(const plan::Step& step) const {
   for (const int write : step.writes) {
     const auto buffer = static_cast<std::size_t>(write);
-    const std::string found = first_not_finite(plan_->buffers[buffer].dtype, memory_of(buffer),
-                                               bound().bytes[buffer]);
+    const std::string found =
+        first_not_finite(plan_->buffers[buffer].dtype, memory_of(buffer), bound().bytes[buffer]);
     if (!found.empty()) {
       fail(ErrorKind::numeric, fmt::format("the first number that is not finite: {} in {}", found,
                                            plan_->buffers[buffer].name));

@@ -70,8 +70,9 @@ class Frame {
   FlatPlan flat_;
   std::vector<int> feeds_, own_;
   std::vector<void*> external_;  // memory of the roots outside the arena
-  std::vector<void*> fetched_;   // where fetches that no kernel writes itself are copied to; may be null
-  std::vector<int> direct_;      // by fetch: the buffer that the kernels write, or -1
+  std::vector<void*>
+      fetched_;  // where fetches that no kernel writes itself are copied to; may be null
+  std::vector<int> direct_;  // by fetch: the buffer that the kernels write, or -1
   std::vector<std::vector<void*>> thread_pointers_;  // arguments of a step with scratch, by thread
   std::vector<std::unique_ptr<Bound>> bounds_;       // the one used last is first
   std::vector<std::unique_ptr<Control>> controls_;   // by step; null for all others

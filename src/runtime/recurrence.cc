@@ -24,7 +24,8 @@ class Recurrence : public Control {
       : buffers_(plan, step),
         control_(step.control),
         body_(plan, step.control.blocks[0], device, options) {
-    for (int i = 0; i < control_.carried; ++i) memories_.push_back({Memory(device), Memory(device)});
+    for (int i = 0; i < control_.carried; ++i)
+      memories_.push_back({Memory(device), Memory(device)});
     for (std::size_t i = 0; i < buffers_.arguments; ++i) splits_.emplace_back(device);
     for (const plan::Control::Size& size : control_.sizes) {
       const auto& symbols = body_.plan().symbols;
@@ -62,14 +63,12 @@ class Recurrence : public Control {
  private:
   struct MemoryState {
     Memory one, other;
-    char* now = nullptr;   // what the step reads, after enter_memories()
-    char* next = nullptr;  // what it writes
+    char* now = nullptr;    // what the step reads, after enter_memories()
+    char* next = nullptr;   // what it writes
     std::int64_t rows = 0;  // of `now` that hold something
   };
 
-  char* argument(std::size_t i) const {
-    return static_cast<char*>(arguments_[buffers_.extra + i]);
-  }
+  char* argument(std::size_t i) const { return static_cast<char*>(arguments_[buffers_.extra + i]); }
   char* result(std::size_t i) const {
     return static_cast<char*>(arguments_[buffers_.extra + buffers_.arguments + i]);
   }
@@ -135,7 +134,8 @@ class Recurrence : public Control {
   }
   std::int64_t all_rows(std::size_t i) const {
     if (control_.argument_rows[i] < 0) return 1;
-    const plan::Buffer& buffer = buffers_.plan.buffers[static_cast<std::size_t>(buffers_.argument(i))];
+    const plan::Buffer& buffer =
+        buffers_.plan.buffers[static_cast<std::size_t>(buffers_.argument(i))];
     return FlatDim(buffer.shape[0], buffers_.plan.symbols).evaluate(outer_->current);
   }
   std::int64_t row_bytes(std::size_t i) const {
@@ -241,9 +241,9 @@ class Recurrence : public Control {
   const plan::Control& control_;
   Block body_;
   std::vector<MemoryState> memories_;
-  std::vector<Memory> splits_;      // of the sequences of each step, by argument
-  std::vector<int> symbol_of_;      // by size: among the block's symbols, or -1
-  std::vector<Range> ranges_;       // by size, at the current step
+  std::vector<Memory> splits_;  // of the sequences of each step, by argument
+  std::vector<int> symbol_of_;  // by size: among the block's symbols, or -1
+  std::vector<Range> ranges_;   // by size, at the current step
   std::vector<std::int64_t> offsets_, row_bytes_;
   Sizes sizes_;
   std::int64_t at_ = 0;

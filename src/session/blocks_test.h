@@ -73,8 +73,8 @@ inline void expect_gradients(Program& program, const Feeds& feeds, const Value& 
   const std::vector<ir::Value*> made = transforms::gradients(loss.get(), wanted);
   ir::verify(program.ir());
   ops::RefTensors values = as_reference(feeds), none;
-  const auto evaluated = ops::evaluate(program.ir(), values, none, {made.begin(), made.end()},
-                                       {.training = false});
+  const auto evaluated =
+      ops::evaluate(program.ir(), values, none, {made.begin(), made.end()}, {.training = false});
   constexpr double kStep = 1e-5;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     std::vector<double>& data = values.at(inputs[k].get()->name).data;

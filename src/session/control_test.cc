@@ -43,8 +43,7 @@ TEST(Control, WhileRunsUntilItsConditionFails) {
   const Value limit = program.input("limit", f32, {});
   const Value x = program.input("x", f32, {batch, 2});
   const auto [state, sum_of] = while_loop(
-      std::tuple{x, x},
-      [&](const Value& h, const Value&) { return sum(abs(h)) > limit; },
+      std::tuple{x, x}, [&](const Value& h, const Value&) { return sum(abs(h)) > limit; },
       [&](const Value& h, const Value& s) { return std::tuple{tanh(h) * 0.7, s + h}; });
   const Value loss = total(state) + total(sum_of);
   const Feeds feeds{{"limit", Tensor::scalar(0.3f)}, {"x", numbers({3, 2}, 4)}};
@@ -58,15 +57,15 @@ TEST(Control, ScanCarriesAndStacks) {
   const Value w = program.input("w", f32, {3, 3});
   const Value h0 = program.input("h0", f32, {batch, 3});
   for (const bool reverse : {false, true}) {
-    const ScanResult result = scan(
-        {h0}, {xs},
-        [&](const Values& h, const Values& x) {
-          const Value next = tanh(matmul(h[0], w) + x[0]);
-          return ScanStep{{next}, {next * 2.0}};
-        },
-        {.reverse = reverse});
+    const ScanResult result = scan({h0}, {xs},
+                                   [&](const Values& h, const Values& x) {
+                                     const Value next = tanh(matmul(h[0], w) + x[0]);
+                                     return ScanStep{{next}, {next * 2.0}};
+                                   },
+                                   {.reverse = reverse});
     const Value loss = total(result.carried[0]) + total(result.outputs[0]);
-    const Feeds feeds{{"xs", numbers({4, 2, 3}, 1)}, {"w", numbers({3, 3}, 2)}, {"h0", numbers({2, 3}, 3)}};
+    const Feeds feeds{
+        {"xs", numbers({4, 2, 3}, 1)}, {"w", numbers({3, 3}, 2)}, {"h0", numbers({2, 3}, 3)}};
     expect_gradients(program, feeds, loss, {xs, w, h0});
   }
 }
@@ -89,8 +88,8 @@ TEST(Control, SwitchAndArrays) {
   Program program;
   const Value which = program.input("which", i64, {});
   const Value x = program.input("x", f32, {4, 2});
-  const Value y = switch_case(which, {[&] { return x + 1.0; }, [&] { return x * 2.0; },
-                                      [&] { return x * x; }});
+  const Value y =
+      switch_case(which, {[&] { return x + 1.0; }, [&] { return x * 2.0; }, [&] { return x * x; }});
   const TensorArray array = TensorArray(y).write(which, gather(x, which));
   for (const std::int64_t i : {0, 1, 2, 5}) {
     expect_compiled(program, {{"which", Tensor::scalar(i)}, {"x", numbers({4, 2}, 3)}},
@@ -165,7 +164,8 @@ TEST(Rnn, AttentionOverAnotherSequence) {
 
 TEST(Rnn, AnRnnInAStepOverTheNextLevel) {
   Program program;
-  const Value x = program.input("words", f32, ragged({batch, Dim(std::string_view("sentences"))}, {3}));
+  const Value x =
+      program.input("words", f32, ragged({batch, Dim(std::string_view("sentences"))}, {3}));
   const Value w = program.input("w", f32, {3, 3});
   const Value sentences = sequence::sum(x);
   const auto [documents] = nn::rnn(
@@ -196,16 +196,25 @@ TEST(Sequences, FunctionsAgreeWithPlainLoops) {
   Words words;
   const Value x = words.x;
   const Value keep = sum(x, {.axes = {1}}) > 0.0;
-  const std::vector<Value> all{
-      sequence::sum(x),     sequence::mean(x),     sequence::sqrt_n(x),
-      sequence::max(x),     sequence::min(x),      sequence::first(x),
-      sequence::last(x),    sequence::softmax(x),  sequence::reverse(x),
-      sequence::concat({x, sequence::reverse(x)}), sequence::filter(x, keep),
-      sequence::windows(x, 3),                     sequence::pad(x, 4, -1),
-      sequence::positions(x), sequence::lengths(x), sequence::mask(x, 4),
-      sequence::unpad(sequence::pad(x, 4), x)};
-  for (const auto& splits : std::vector<std::vector<std::int64_t>>{
-           {0, 2, 2, 5, 6}, {0, 0, 0}, {0}, {0, 7}, {0, 0, 4}}) {
+  const std::vector<Value> all{sequence::sum(x),
+                               sequence::mean(x),
+                               sequence::sqrt_n(x),
+                               sequence::max(x),
+                               sequence::min(x),
+                               sequence::first(x),
+                               sequence::last(x),
+                               sequence::softmax(x),
+                               sequence::reverse(x),
+                               sequence::concat({x, sequence::reverse(x)}),
+                               sequence::filter(x, keep),
+                               sequence::windows(x, 3),
+                               sequence::pad(x, 4, -1),
+                               sequence::positions(x),
+                               sequence::lengths(x),
+                               sequence::mask(x, 4),
+                               sequence::unpad(sequence::pad(x, 4), x)};
+  for (const auto& splits :
+       std::vector<std::vector<std::int64_t>>{{0, 2, 2, 5, 6}, {0, 0, 0}, {0}, {0, 7}, {0, 0, 4}}) {
     expect_compiled(words.program, words.feeds(splits), all);
   }
   Value loss = total(all[0]);

@@ -262,7 +262,8 @@ void Session::State::bind(Entry& entry, const Feeds& feeds, const SymbolSizes& s
     entry.bindings.feeds[input->name] = feed->second.bytes();
   }
   for (const std::string& symbol : entry.plan->symbols) {
-    const bool later = std::find(entry.defined.begin(), entry.defined.end(), symbol) != entry.defined.end();
+    const bool later =
+        std::find(entry.defined.begin(), entry.defined.end(), symbol) != entry.defined.end();
     if (symbol != plan::kSeedSymbol && !later && !sizes.contains(symbol)) {
       fail_missing_symbol(program, symbol);
     }

@@ -237,9 +237,9 @@ std::vector<ir::Value*> gradients(ir::Value* loss, const std::vector<ir::Value*>
   return result;
 }
 
-std::vector<ir::Value*> gradients_in(
-    ir::Block& block, const std::vector<std::pair<ir::Value*, ir::Value*>>& known,
-    const std::vector<ir::Value*>& wanted) {
+std::vector<ir::Value*> gradients_in(ir::Block& block,
+                                     const std::vector<std::pair<ir::Value*, ir::Value*>>& known,
+                                     const std::vector<ir::Value*>& wanted) {
   const ValueSet depends = dependents(block, wanted);
   const std::vector<const ir::Op*> forward = ops_of(block);
   Gradients gradients;

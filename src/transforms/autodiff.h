@@ -17,9 +17,9 @@ std::vector<ir::Value*> gradients(ir::Value* loss, const std::vector<ir::Value*>
 
 // The same within `block`, to which the ops are appended: of a sum whose gradients by some of the block's
 // values are known, by each of `wanted`, arguments or results of ops; null where it does not depend on it.
-std::vector<ir::Value*> gradients_in(
-    ir::Block& block, const std::vector<std::pair<ir::Value*, ir::Value*>>& known,
-    const std::vector<ir::Value*>& wanted);
+std::vector<ir::Value*> gradients_in(ir::Block& block,
+                                     const std::vector<std::pair<ir::Value*, ir::Value*>>& known,
+                                     const std::vector<ir::Value*>& wanted);
 
 // A gradient, of the type of what it belongs to or, row-sparse, as a list: values[i] is added to row
 // rows[i], and all other rows are zero. A row may be named several times; negative numbers name none.

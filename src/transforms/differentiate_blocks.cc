@@ -102,10 +102,9 @@ class LoopGradient {
       }
     }
     for (const auto& op : body_.ops) {
-      const bool save = is_costly(*op) && std::all_of(op->results.begin(), op->results.end(),
-                                                      [&](const auto& result) {
-                                                        return can_be_saved(*result);
-                                                      });
+      const bool save =
+          is_costly(*op) && std::all_of(op->results.begin(), op->results.end(),
+                                        [&](const auto& result) { return can_be_saved(*result); });
       if (!save) {
         copier.copy(*op);
         continue;
@@ -260,7 +259,8 @@ class LoopGradient {
 
   void give(const ir::Op& made, std::size_t carried) {
     const auto give = [&](std::size_t argument, std::size_t result) {
-      context_.give(static_cast<int>(first_ + argument), trireme::Value(made.results[result].get()));
+      context_.give(static_cast<int>(first_ + argument),
+                    trireme::Value(made.results[result].get()));
     };
     for (std::size_t k = 0; k < carried_of_.size(); ++k) give(carried_of_[k], k);
     for (std::size_t k = 0; k < sums_.size(); ++k) give(sums_[k].first, carried_of_.size() + k);
@@ -277,11 +277,12 @@ class LoopGradient {
   ir::StepDims dims_;
   std::unique_ptr<ir::Block> block_;
   Values copied_, results_;  // of the step: its arguments and results in the new block
-  std::unordered_map<const ir::Value*, ir::Value*> saved_;  // results in the new block, as arguments
+  std::unordered_map<const ir::Value*, ir::Value*>
+      saved_;  // results in the new block, as arguments
   std::vector<Entry> carried_entries_, by_step_, others_;
-  std::vector<std::size_t> carried_of_;                       // which carried values those are
-  Values next_;                                               // and what they become
-  std::vector<std::pair<std::size_t, ir::Value*>> outputs_;   // by argument of the step
+  std::vector<std::size_t> carried_of_;                      // which carried values those are
+  Values next_;                                              // and what they become
+  std::vector<std::pair<std::size_t, ir::Value*>> outputs_;  // by argument of the step
   std::vector<std::pair<std::size_t, ir::Value*>> sums_;
 };
 
@@ -342,23 +343,22 @@ ir::Op& as_scan(const ir::Op& op) {
     return program.append(outside, name, std::move(operands), std::move(attributes), op.location);
   };
   const Shape rows{Dim(std::string_view(program.unique_symbol("steps")))};
-  ir::Value* steps =
-      append("reshape", {op.results.back().get()}, {{"shape", Shape{1}}})->result();
+  ir::Value* steps = append("reshape", {op.results.back().get()}, {{"shape", Shape{1}}})->result();
   append("row_splits", {steps}, {{"rows", rows}});
   auto block = program.make_block(outside);
   ir::Copier copier(*block);
   for (const auto& argument : op.blocks[1]->arguments) {
-    copier.set(argument.get(),
-               program.add_argument(*block, program.unique_argument(argument->name), argument->type));
+    copier.set(argument.get(), program.add_argument(*block, program.unique_argument(argument->name),
+                                                    argument->type));
   }
   for (const auto& inner : op.blocks[1]->ops) copier.copy(*inner);
   for (ir::Value* result : op.blocks[1]->results) block->results.push_back(copier.of(result));
   std::vector<std::unique_ptr<ir::Block>> blocks;
   blocks.push_back(std::move(block));
-  return *program.append(outside, "scan", op.operands,
-                         {{"carried", ir::get<std::int64_t>(op.attributes, "carried")},
-                          {"length", rows}},
-                         op.location, std::move(blocks));
+  return *program.append(
+      outside, "scan", op.operands,
+      {{"carried", ir::get<std::int64_t>(op.attributes, "carried")}, {"length", rows}}, op.location,
+      std::move(blocks));
 }
 
 }  // namespace

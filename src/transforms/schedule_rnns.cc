@@ -259,7 +259,8 @@ class Scheduler {
     if (place == Place::rows) {
       sequences_.push_back({inside, for_rows(value)});
     } else {
-      others_.push_back({inside, place == Place::sequences ? for_sequences(value) : outside(value)});
+      others_.push_back(
+          {inside, place == Place::sequences ? for_sequences(value) : outside(value)});
     }
     return inside;
   }
@@ -325,17 +326,17 @@ class Scheduler {
 
   void require_one_level(const ir::Type& inside) const {
     if (inside.shape[0] == active_ + Dim(1)) return;
-    fail_usage("rnn: sequences of sequences of sequences within a step are not supported\n  layer  " +
-               op_.location.str() + "\n  hint   run an rnn over the inner level before");
+    fail_usage(
+        "rnn: sequences of sequences of sequences within a step are not supported\n  layer  " +
+        op_.location.str() + "\n  hint   run an rnn over the inner level before");
   }
 
   ir::Value* outside(const ir::Value* value) {
     ir::Value*& made = outside_[value];
     if (made == nullptr) {
-      made = value->producer == nullptr ? rnn_.operand(argument_.at(value))
-                                        : copied(value, {}, outside_, [this](const ir::Value* v) {
-                                            return outside(v);
-                                          });
+      made = value->producer == nullptr
+                 ? rnn_.operand(argument_.at(value))
+                 : copied(value, {}, outside_, [this](const ir::Value* v) { return outside(v); });
     }
     return made;
   }
@@ -421,9 +422,7 @@ class Scheduler {
   }
 
   // Something of the type of a result that nothing reads.
-  ir::Value* unused(std::size_t i) {
-    return make_constant(program_, op_, op_.results[i]->type, 0);
-  }
+  ir::Value* unused(std::size_t i) { return make_constant(program_, op_, op_.results[i]->type, 0); }
 
   ir::Program& program_;
   const ir::Op& op_;

@@ -9,8 +9,8 @@ using ir::Trait;
 StepPlaces::StepPlaces(const ir::Recurrence& rnn) : rnn_(rnn) {
   for (std::size_t i = 0; i < rnn.body.arguments.size(); ++i) {
     const ir::Value* argument = rnn.body.arguments[i].get();
-    places_[argument] = i < rnn.memories                  ? Place::step
-                        : rnn.is_sequence(i)              ? Place::rows
+    places_[argument] = i < rnn.memories                ? Place::step
+                        : rnn.is_sequence(i)            ? Place::rows
                         : mentions_rows(argument->type) ? Place::sequences
                                                         : Place::outside;
   }
@@ -59,7 +59,8 @@ Place StepPlaces::place_of(const ir::Op& op) const {
     (mentions_rows(result->type) ? has_rows : lacks_rows) = true;
   }
   // What is drawn is drawn for each step.
-  if (op.has(Trait::random)) return has_rows && !lacks_rows ? std::max(place, Place::rows) : Place::step;
+  if (op.has(Trait::random))
+    return has_rows && !lacks_rows ? std::max(place, Place::rows) : Place::step;
   if (place == Place::outside || place == Place::step) return place;
   return lacks_rows || !is_by_row(op) ? Place::step : place;
 }

@@ -16,10 +16,7 @@ bool is_gather_of_rows(const ir::Op* op) {
 }  // namespace
 
 TimeOrder::TimeOrder(ir::Program& program, const ir::Op& like, ir::Value* splits)
-    : program_(program),
-      like_(like),
-      splits_(splits),
-      rows_(*Dim::parse(splits->type.splits_of)) {
+    : program_(program), like_(like), splits_(splits), rows_(*Dim::parse(splits->type.splits_of)) {
   for (const auto& op : program.main().ops) {
     if (op->name() == "rnn_schedule" && op->operands[0] == splits) {
       schedule_ = op.get();
@@ -71,7 +68,8 @@ ir::Value* TimeOrder::ordered(ir::Value* x) {
   if (is_gather_of_rows(op)) {
     if (op->operands[1] == schedule_->result(2)) return op->operands[0];
     const bool by_id = op->operands[1]->type.rank() == 1 && op->operands[1]->type.shape[0] == rows_;
-    if (by_id) return make("gather", {op->operands[0], gathered(op->operands[1], rows)}, op->attributes);
+    if (by_id)
+      return make("gather", {op->operands[0], gathered(op->operands[1], rows)}, op->attributes);
   }
   if (!is_in_time(x)) return gathered(x, rows);
   std::vector<ir::Value*> operands;
@@ -84,9 +82,7 @@ ir::Value* TimeOrder::ordered(ir::Value* x) {
 
 ir::Value* TimeOrder::sequences_ordered(ir::Value* x) { return gathered(x, schedule_->result(3)); }
 ir::Value* TimeOrder::restored(ir::Value* x) { return gathered(x, schedule_->result(2)); }
-ir::Value* TimeOrder::sequences_restored(ir::Value* x) {
-  return gathered(x, schedule_->result(4));
-}
+ir::Value* TimeOrder::sequences_restored(ir::Value* x) { return gathered(x, schedule_->result(4)); }
 
 ir::Value* TimeOrder::spread(ir::Value* x) {
   ir::Value* rank = make("gather", {schedule_->result(4), make("segment_ids", {splits_})});
@@ -107,7 +103,8 @@ ir::Value* TimeOrder::splits_ordered(ir::Value* splits, bool by_row) {
 
 // Sequence i of the result, split by `to`, is sequence order[i] of x, split by `from`.
 ir::Value* TimeOrder::moved(ir::Value* x, ir::Value* from, ir::Value* to, ir::Value* order) {
-  if (const auto number = known_constant(x)) return make_constant(program_, like_, x->type, *number);
+  if (const auto number = known_constant(x))
+    return make_constant(program_, like_, x->type, *number);
   ir::Value* ids = make("segment_ids", {to});
   ir::Value* begin = make("gather", {make("gather", {part(from, 0), order}), ids});
   const Shape shape{x->type.shape[0]};

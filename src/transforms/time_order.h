@@ -23,7 +23,7 @@ class TimeOrder {
   ir::Value* ordered(ir::Value* x);
   // x [batch, ...], the longest sequence first.
   ir::Value* sequences_ordered(ir::Value* x);
-  ir::Value* restored(ir::Value* x);            // the inverses
+  ir::Value* restored(ir::Value* x);  // the inverses
   ir::Value* sequences_restored(ir::Value* x);
   // x [batch, ...], the longest first, as [rows, ...] in the order of time.
   ir::Value* spread(ir::Value* x);
