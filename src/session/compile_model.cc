@@ -74,6 +74,12 @@ Safetensors constants_of(const compiler::PreparedPlans& plans, Session& session)
 
 void check_library_calls(const plan::Plan& plan) {
   for (const plan::Step& step : plan.steps) {
+    if (step.control.kind != plan::Control::Kind::none || !step.defines.empty()) {
+      fail_usage(
+          fmt::format("{} runs blocks, or its sizes are known only when it runs, which a compiled "
+                      "model cannot yet",
+                      step.sources.empty() ? step.name : step.sources.front()));
+    }
     if (step.library.kernel.empty() || kernels::find_loop(step.library.kernel) != nullptr) continue;
     fail_usage(
         fmt::format("{} needs the library kernel \"{}\", which a compiled model does not have",

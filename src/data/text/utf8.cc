@@ -62,27 +62,15 @@ void check_utf8(std::string_view text, const std::string& name) {
 }
 
 char32_t take_code_point(std::string_view& text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const char32_t first = byte(0);
-  const std::size_t length = first < 0x80 ? 1 : first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  char32_t code = length == 1 ? first : first & (0x7Fu >> length);
-  for (std::size_t i = 1; i < length; ++i) code = code << 6 | (byte(i) & 0x3Fu);
-  text.remove_prefix(length);
-  return code;
+  const Character first = first_character(text);
+  text.remove_prefix(first.length);
+  return first.code;
 }
 
 std::u32string code_points(std::string_view text) {
   std::u32string codes;
   while (!text.empty()) codes.push_back(take_code_point(text));
   return codes;
-}
-
-void append_utf8(std::string& text, char32_t code) {
-  const auto put = [&](char32_t byte) { text.push_back(static_cast<char>(byte)); };
-  if (code < 0x80) return put(code);
-  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;  // bytes behind the first
-  put((0xFF00u >> (more + 1) & 0xFFu) | code >> (6 * more));
-  for (int i = more - 1; i >= 0; --i) put(0x80u | (code >> (6 * i) & 0x3Fu));
 }
 
 }  // namespace trireme::data

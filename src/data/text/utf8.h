@@ -28,6 +28,5 @@ void check_utf8(std::string_view text, const std::string& name);
 char32_t take_code_point(std::string_view& text);
 // All of them. Precondition: UTF-8.
 std::u32string code_points(std::string_view text);
-void append_utf8(std::string& text, char32_t code);
 
 }  // namespace trireme::data
