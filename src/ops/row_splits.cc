@@ -25,7 +25,7 @@ void reference(const Reference& r) {
 Sample sample(std::int64_t count, double high) {
   Sample s;
   s.operands = {type_of({count}, DType::i64)};
-  s.attributes = {{"rows", Shape{Dim(std::string_view("words"))}}};
+  s.attributes = {{"rows", Shape{7}}};  // a name only; the twin knows no symbols
   s.ranges = {{0, high}};
   return s;
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 #include "ops/index.h"
@@ -65,12 +66,17 @@ Op scatter_add() {
   op.library_kernel = "scatter_add";
   op.reference = reference;
   op.gradient = [](GradientContext& c) {
-    if (c.wants(1)) c.give(1, gather(c.gradient(), c.operand(0)));
+    if (!c.wants(1)) return;
+    const Value dy = gather(c.gradient(), c.operand(0));
+    std::vector<std::int64_t> axes(static_cast<std::size_t>(c.operand(0).rank()));
+    std::iota(axes.begin(), axes.end(), 0);
+    const Value none = broadcast(c.operand(0) < 0.0, {.shape = dy.shape(), .axes = axes});
+    c.give(1, select(none, 0.0, dy));
   };
   op.twin =
       "torch.zeros([int(rows[0])] + list(x[1].shape[x[0].dim():]), dtype=x[1].dtype)"
-      ".index_add(0, x[0].reshape(-1).long(), "
-      "x[1].reshape([-1] + list(x[1].shape[x[0].dim():]) if x[0].numel() else "
+      ".index_add(0, x[0].reshape(-1).long().clamp(min=0), "
+      "(x[1] * (x[0] >= 0).reshape(list(x[0].shape) + [1] * (x[1].dim() - x[0].dim()))).reshape([-1] + list(x[1].shape[x[0].dim():]) if x[0].numel() else "
       "[0] + list(x[1].shape[x[0].dim():])))";
   op.samples = {sample(5, {9}, {37}), sample(7, {2, 3}, {5}), sample(4, {6}, {}),
                 sample(3, {}, {2}), sample(3, {0}, {4})};

@@ -81,7 +81,7 @@ class Verifier {
     const bool is_library = !step.library.kernel.empty() || is_control;
     if (is_library == (step.kernel >= 0) || (is_control && !step.library.kernel.empty())) {
       fail_internal(
-          fmt::format("plan: {} must have a kernel, a library call or blocks", label(step)));
+          fmt::format("plan: {} must have a kernel or a library call, or blocks", label(step)));
     }
     for (const Nested& nested : step.control.blocks) verify(*nested.plan);
     if (step.kernel >= static_cast<int>(plan_.kernels.size())) {

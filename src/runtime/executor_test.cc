@@ -56,6 +56,7 @@ Step kernel_step(int kernel, std::vector<int> buffers, std::vector<int> reads,
 std::shared_ptr<Plan> small_plan() {
   auto plan = std::make_shared<Plan>();
   plan->symbols = {"batch"};
+  plan->symbols = {"batch"};
   const Dim count = kBatch * 3;
   plan->buffers = {
       buffer("x", BufferKind::feed, {kBatch, 3}), buffer("w", BufferKind::parameter, {3}),
@@ -178,6 +179,7 @@ TEST(Executor, FetchesAnything) {
 TEST(Executor, GivesEachThreadItsScratch) {
   constexpr std::int64_t kRows = 500, kColumns = 300;
   auto plan = std::make_shared<Plan>();
+  plan->symbols = {"batch"};
   plan->buffers = {buffer("x", BufferKind::feed, {kBatch, kColumns}),
                    buffer("y", BufferKind::fetch, {kBatch})};
   plan->kernels.push_back(
@@ -214,6 +216,7 @@ TEST(Executor, GivesEachThreadItsScratch) {
 
 TEST(Executor, RunsLibraryKernelsAndPassesTheSeed) {
   auto plan = std::make_shared<Plan>();
+  plan->symbols = {"batch"};
   plan->buffers = {buffer("a", BufferKind::feed, {kBatch, 4}),
                    buffer("b", BufferKind::feed, {4, 2}),
                    buffer("c", BufferKind::arena, {kBatch, 2}, 0, 1),
