@@ -112,7 +112,8 @@ class Scheduler {
     const auto& ops = rnn_.body.ops;
     std::unordered_set<const ir::Op*> can;
     for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
-      bool good = places_.is_by_row(**op) && !(*op)->has(ir::Trait::random);
+      bool good = places_.is_by_row(**op) && places_.can_be_for_rows(**op) &&
+                  !(*op)->has(ir::Trait::random);
       for (const auto& result : (*op)->results) {
         good = good && !kept.contains(result.get()) && has_rows_by_row(result->type);
         for (const ir::Op* user : places_.users(result.get())) {

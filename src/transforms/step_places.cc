@@ -26,19 +26,38 @@ const std::vector<const ir::Op*>& StepPlaces::users(const ir::Value* value) cons
   return found == users_.end() ? none_ : found->second;
 }
 
+namespace {
+
+bool mentions(const ir::Type& type, const Dim& inside) {
+  const std::string symbol = inside.str();
+  return type.splits_of == symbol ||
+         std::any_of(type.shape.begin(), type.shape.end(), [&](const Dim& dim) {
+           const std::vector<std::string> symbols = dim.symbols();
+           return std::find(symbols.begin(), symbols.end(), symbol) != symbols.end();
+         });
+}
+
+bool mentions_any(const ir::Type& type, const std::vector<std::pair<Dim, Dim>>& dims) {
+  return std::any_of(dims.begin(), dims.end(),
+                     [&](const auto& pair) { return mentions(type, pair.first); });
+}
+
+}  // namespace
+
 bool StepPlaces::mentions_rows(const ir::Type& type) const {
-  const auto mentions = [&](const Dim& inside) {
-    const std::string symbol = inside.str();
-    return std::any_of(type.shape.begin(), type.shape.end(), [&](const Dim& dim) {
-      const std::vector<std::string> symbols = dim.symbols();
-      return std::find(symbols.begin(), symbols.end(), symbol) != symbols.end();
-    });
-  };
-  const auto any = [&](const auto& pairs) {
-    return std::any_of(pairs.begin(), pairs.end(),
-                       [&](const auto& pair) { return mentions(pair.first); });
-  };
-  return mentions(rnn_.dims.active) || any(rnn_.dims.of_sequences) || any(rnn_.dims.of_others);
+  return mentions(type, rnn_.dims.active) || mentions_any(type, rnn_.dims.of_sequences) ||
+         mentions_others(type);
+}
+
+bool StepPlaces::mentions_others(const ir::Type& type) const {
+  return mentions_any(type, rnn_.dims.of_others);
+}
+
+bool StepPlaces::can_be_for_rows(const ir::Op& op) const {
+  return std::none_of(op.operands.begin(), op.operands.end(),
+                      [&](const ir::Value* v) { return mentions_others(v->type); }) &&
+         std::none_of(op.results.begin(), op.results.end(),
+                      [&](const auto& v) { return mentions_others(v->type); });
 }
 
 bool StepPlaces::is_costly(const ir::Op& op) const {
@@ -62,6 +81,7 @@ Place StepPlaces::place_of(const ir::Op& op) const {
   if (op.has(Trait::random))
     return has_rows && !lacks_rows ? std::max(place, Place::rows) : Place::step;
   if (place == Place::outside || place == Place::step) return place;
+  if (place == Place::rows && !can_be_for_rows(op)) return Place::step;
   return lacks_rows || !is_by_row(op) ? Place::step : place;
 }
 
@@ -100,7 +120,7 @@ bool StepPlaces::is_by_row(const ir::Op& op) const {
 bool StepPlaces::is_additive(const ir::Op& op) const {
   bool good = true;
   const std::vector<bool> rows = rows_of_operands(op, &good);
-  return good && op.def->row_additive && op.def->row_additive(op, rows) && op.results.size() == 1 &&
+  return good && can_be_for_rows(op) && op.def->row_additive && op.def->row_additive(op, rows) && op.results.size() == 1 &&
          !mentions_rows(op.result()->type);
 }
 

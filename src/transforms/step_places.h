@@ -29,13 +29,17 @@ class StepPlaces {
   // Whether each row of the results depends on the same row of the operands alone, so that the op does the
   // same for all steps at once.
   bool is_by_row(const ir::Op& op) const;
-  // Whether the op's result is a sum over the rows of the step.
+  // Whether it can do so: nothing it reads or makes has a row for each row of another sequence, as what is
+  // looked at at every step has; those are there once for each sequence, not once for each of its rows.
+  bool can_be_for_rows(const ir::Op& op) const;
+  // Whether the op's result is a sum over the rows of the step, and of all steps.
   bool is_additive(const ir::Op& op) const;
   // The ops of the step that read the value.
   const std::vector<const ir::Op*>& users(const ir::Value* value) const;
 
  private:
   bool mentions_rows(const ir::Type& type) const;
+  bool mentions_others(const ir::Type& type) const;
   std::vector<bool> rows_of_operands(const ir::Op& op, bool* good) const;
   Place place_of(const ir::Op& op) const;
 
