@@ -76,7 +76,8 @@ Op scatter_add() {
   op.twin =
       "torch.zeros([int(rows[0])] + list(x[1].shape[x[0].dim():]), dtype=x[1].dtype)"
       ".index_add(0, x[0].reshape(-1).long().clamp(min=0), "
-      "(x[1] * (x[0] >= 0).reshape(list(x[0].shape) + [1] * (x[1].dim() - x[0].dim()))).reshape([-1] + list(x[1].shape[x[0].dim():]) if x[0].numel() else "
+      "(x[1] * (x[0] >= 0).reshape(list(x[0].shape) + [1] * (x[1].dim() - "
+      "x[0].dim()))).reshape([-1] + list(x[1].shape[x[0].dim():]) if x[0].numel() else "
       "[0] + list(x[1].shape[x[0].dim():])))";
   op.samples = {sample(5, {9}, {37}), sample(7, {2, 3}, {5}), sample(4, {6}, {}),
                 sample(3, {}, {2}), sample(3, {0}, {4})};

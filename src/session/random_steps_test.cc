@@ -55,7 +55,9 @@ class Recipe {
     pool.insert(pool.end(), reads.inputs.begin(), reads.inputs.end());
     pool.insert(pool.end(), reads.statics.begin(), reads.statics.end());
     const auto any = [&](int i) { return pool[static_cast<std::size_t>(i) % pool.size()]; };
-    const auto weight = [&](int i) { return reads.weights[static_cast<std::size_t>(i) % kWeights]; };
+    const auto weight = [&](int i) {
+      return reads.weights[static_cast<std::size_t>(i) % kWeights];
+    };
     if (reads.attend) pool.push_back(reads.attend(pool[0], weight(1)));
     if (reads.inner) pool.push_back(reads.inner(pool[0], weight(2)));
     for (const auto& [kind, a, b, c] : ops_) {
@@ -202,7 +204,8 @@ Built with_rnn(Program& program, const Recipe& recipe, const Data& data) {
   const nn::RnnResult result = nn::run_rnn(
       [&](nn::Step& step) {
         Reads reads;
-        for (const Value& x : named(inputs, "x", recipe.inputs)) reads.inputs.push_back(step.input(x));
+        for (const Value& x : named(inputs, "x", recipe.inputs))
+          reads.inputs.push_back(step.input(x));
         for (const Value& s : named(inputs, "s", recipe.statics)) {
           reads.statics.push_back(step.static_input(s));
         }
@@ -253,9 +256,8 @@ Value rows_of(const Value& x, std::int64_t begin, std::int64_t end) {
 // Written out.
 Built without_loops(Program& program, const Recipe& recipe, const Data& data) {
   Built built;
-  built.inputs = declare(program, data, [&](const std::string& name) {
-    return Dim(data.feeds.at(name).dim(0));
-  });
+  built.inputs = declare(program, data,
+                         [&](const std::string& name) { return Dim(data.feeds.at(name).dim(0)); });
   const auto& inputs = built.inputs;
   const Values xs = named(inputs, "x", recipe.inputs), statics = named(inputs, "s", recipe.statics);
   std::vector<Values> rows(static_cast<std::size_t>(recipe.outputs));

@@ -120,8 +120,8 @@ bool StepPlaces::is_by_row(const ir::Op& op) const {
 bool StepPlaces::is_additive(const ir::Op& op) const {
   bool good = true;
   const std::vector<bool> rows = rows_of_operands(op, &good);
-  return good && can_be_for_rows(op) && op.def->row_additive && op.def->row_additive(op, rows) && op.results.size() == 1 &&
-         !mentions_rows(op.result()->type);
+  return good && can_be_for_rows(op) && op.def->row_additive && op.def->row_additive(op, rows) &&
+         op.results.size() == 1 && !mentions_rows(op.result()->type);
 }
 
 }  // namespace trireme::transforms
