@@ -164,6 +164,15 @@ TEST_F(EndToEnd, ExamplesRun) {
   }
   if (!not_run.empty()) GTEST_SKIP() << not_run;
 }
+
+// What docs/sequences.md walks through.
+TEST(Examples, TwoMemoriesSayWhatTheDocumentSays) {
+  const std::string output = succeeds(std::string(TRIREME_EXAMPLES) + "/two_memories");
+  EXPECT_THAT(output, HasSubstr("block 1 (%memory : f32[active_1, 1]"));
+  EXPECT_THAT(output, HasSubstr("return %6, %7, %6, %7\n"));
+  EXPECT_THAT(output,
+              HasSubstr("sums    [1, 3, 6, 5, 1]\nmaxima  [1, 2, 3, 5, 5]\nlast    [6, 0, 1]\n"));
+}
 #endif
 
 TEST(CommandLine, HelpStartsWithExamples) {
