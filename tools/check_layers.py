@@ -47,7 +47,7 @@ PUBLIC_HEADERS = {
     "augment": "data", "dtype": "base", "error": "base", "export": "base", "ragged": "base", "shape": "base", "tensor": "base",
     "program": "ir", "ops": "ir",
     "attention": "nn", "convolution": "nn", "functions": "nn", "loss": "nn", "models": "nn", "nn": "nn",
-    "optimizer": "nn", "rnn": "nn", "sequence": "nn", "control": "nn",
+    "optimizer": "nn", "rnn": "nn", "sequence": "nn", "control": "nn", "recurrent": "nn",
     "data": "data", "image": "data", "known_data": "data", "readers": "data", "sequence_metrics": "data", "text": "data",
     "text_data": "data",
     "inference": "inference",

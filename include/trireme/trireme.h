@@ -22,6 +22,7 @@
 #include "trireme/precision.h"
 #include "trireme/program.h"
 #include "trireme/ragged.h"
+#include "trireme/recurrent.h"
 #include "trireme/rnn.h"
 #include "trireme/saved_model.h"
 #include "trireme/sequence.h"

@@ -97,3 +97,38 @@ def positions(steps, width):
     """Vaswani et al. 2017, section 3.5."""
     angle = torch.arange(steps)[:, None] / 10000 ** (torch.arange(0, width, 2).double() / width)
     return torch.stack([angle.sin(), angle.cos()], 2).reshape(steps, width)
+
+
+def recurrent(kind, x, lengths, p, units, layers=1, ways=1, projection=0):
+    """PyTorch's function over each of the sequences that x consists of, behind each other."""
+    weights, p = [], list(p)
+    for _ in range(layers * ways):
+        weight, hidden, bias = p.pop(0), p.pop(0), p.pop(0)
+        hidden_bias = torch.zeros_like(bias)
+        if kind == "GRU":  # of the candidate alone, behind the product
+            hidden_bias = torch.cat([hidden_bias[:2 * units], p.pop(0)])
+        weights += [weight.T, hidden.T, bias, hidden_bias]
+        if projection:
+            weights.append(p.pop(0).T)
+    begin = torch.zeros(layers * ways, 1, projection or units).double()
+    function = {"RNN": torch.rnn_tanh, "GRU": torch.gru, "LSTM": torch.lstm}[kind]
+    if kind == "LSTM":
+        begin = (begin, torch.zeros(layers * ways, 1, units).double())
+    rows = [function(part[None], begin, weights, True, layers, 0.0, False, ways == 2, True)[0][0]
+            for part in x.split(lengths)]
+    return torch.cat(rows)
+
+
+def peephole_lstm(x, lengths, p, units, forget_bias):
+    """By the formula: the gates see the cell."""
+    weight, hidden, bias, peepholes = p
+    rows = []
+    for part in x.split(lengths):
+        h = c = torch.zeros(units).double()
+        for now in part:
+            i, f, g, o = (now @ weight + h @ hidden + bias).split(units)
+            i, f = torch.sigmoid(i + peepholes[0] * c), torch.sigmoid(f + peepholes[1] * c + forget_bias)
+            c = f * c + i * torch.tanh(g)
+            h = torch.sigmoid(o + peepholes[2] * c) * torch.tanh(c)
+            rows.append(h)
+    return torch.stack(rows)

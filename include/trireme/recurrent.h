@@ -1,0 +1,58 @@
+#pragma once
+
+// Recurrent layers, each a few lines over nn::rnn (trireme/rnn.h). x is [rows, width], its rows being
+// sequences; the result is [rows, units], or [rows, 2 * units] in both directions: forwards, then backwards.
+// A mistake is Error(usage) naming the layer and the caller's line.
+
+#include <cstdint>
+#include <string>
+
+#include "trireme/export.h"
+#include "trireme/nn.h"
+#include "trireme/program.h"
+
+namespace trireme::nn {
+
+struct RecurrentOptions {
+  std::int64_t units = 0;  // required
+  int layers = 1;          // each over the results of the one below
+  bool bidirectional = false;
+  bool reverse = false;  // from the last row to the first; not with `bidirectional`
+  double dropout = 0;    // of what goes from layer to layer, in training
+  std::string name = {};
+};
+
+// h' = tanh(x W + h U + b): Elman 1990. Parameters of each layer and direction: weight [width, units],
+// recurrent [units, units], bias [units].
+TRIREME_API Value simple_rnn(const Value& x, const RecurrentOptions& options,
+                             SourceLocation where = SourceLocation::current());
+
+// Cho et al. 2014, with the reset behind the recurrent product as cuDNN and PyTorch have it:
+//   r = sigmoid(x W_r + h U_r + b_r), z alike, n = tanh(x W_n + b_n + r * (h U_n + c)),
+//   h' = (1 - z) * n + z * h.
+// weight [width, 3 * units] in the order r, z, n; recurrent [units, 3 * units]; bias [3 * units];
+// recurrent_bias [units], which is c.
+TRIREME_API Value gru(const Value& x, const RecurrentOptions& options,
+                      SourceLocation where = SourceLocation::current());
+
+struct LstmOptions {
+  std::int64_t units = 0;  // required
+  int layers = 1;
+  bool bidirectional = false;
+  bool reverse = false;
+  double dropout = 0;
+  bool peepholes = false;       // the gates see the cell: Gers and Schmidhuber 2000
+  std::int64_t projection = 0;  // h has this many numbers, not `units`: Sak et al. 2014
+  double forget_bias = 1;       // added to what the forget gate gets: Jozefowicz et al. 2015
+  std::string name = {};
+};
+
+// Hochreiter and Schmidhuber 1997, with forget gates (Gers et al. 1999):
+//   i = sigmoid(x W_i + h U_i + b_i), f and o alike, g = tanh(x W_g + h U_g + b_g),
+//   c' = f * c + i * g, h' = o * tanh(c').
+// weight [width, 4 * units] in the order i, f, g, o; recurrent [units, 4 * units]; bias [4 * units]; with
+// peepholes [3, units]: p_i and p_f times c, p_o times c'; with a projection [units, projection].
+TRIREME_API Value lstm(const Value& x, const LstmOptions& options,
+                       SourceLocation where = SourceLocation::current());
+
+}  // namespace trireme::nn

@@ -1,0 +1,59 @@
+#include "layers.h"
+#include "ops/common.h"
+#include "trireme/ops.h"
+#include "trireme/recurrent.h"
+
+namespace trireme::conformance {
+namespace {
+
+using Network = std::function<Value(const Value& x)>;
+
+// Of 11 rows, sequences of 5 and 6.
+void add(std::vector<Case>& cases, const std::string& name, const Network& network,
+         const std::string& twin) {
+  const Build build = [network](const std::vector<Value>& x) {
+    const Value two =
+        ops::emit_in(*x[0].get()->program, "iota", {{"shape", Shape{2}}}, SourceLocation::current())
+            .front();
+    row_splits(two + 5.0, {.rows = {11}});
+    return network(x[0]);
+  };
+  cases.push_back(layer(name, {{{11, 4}, f32, -1, 1}}, build, twin, -0.75, 0.75));
+  cases.back().tolerance = 2e-4;  // several products in a row
+}
+
+}  // namespace
+
+void add_recurrent(std::vector<Case>& cases) {
+  add(
+      cases, "simple_rnn", [](const Value& x) { return nn::simple_rnn(x, {.units = 3}); },
+      "modules.recurrent('RNN', x[0], [5, 6], x[1:], 3)");
+  add(
+      cases, "gru", [](const Value& x) { return nn::gru(x, {.units = 3}); },
+      "modules.recurrent('GRU', x[0], [5, 6], x[1:], 3)");
+  add(
+      cases, "gru both ways, 2 layers",
+      [](const Value& x) { return nn::gru(x, {.units = 3, .layers = 2, .bidirectional = true}); },
+      "modules.recurrent('GRU', x[0], [5, 6], x[1:], 3, 2, 2)");
+  add(
+      cases, "lstm", [](const Value& x) { return nn::lstm(x, {.units = 3, .forget_bias = 0}); },
+      "modules.recurrent('LSTM', x[0], [5, 6], x[1:], 3)");
+  add(
+      cases, "lstm both ways, 2 layers",
+      [](const Value& x) {
+        return nn::lstm(x, {.units = 3, .layers = 2, .bidirectional = true, .forget_bias = 0});
+      },
+      "modules.recurrent('LSTM', x[0], [5, 6], x[1:], 3, 2, 2)");
+  add(
+      cases, "lstm with a projection",
+      [](const Value& x) {
+        return nn::lstm(x, {.units = 5, .layers = 2, .projection = 2, .forget_bias = 0});
+      },
+      "modules.recurrent('LSTM', x[0], [5, 6], x[1:], 5, 2, 1, 2)");
+  add(
+      cases, "lstm with peepholes",
+      [](const Value& x) { return nn::lstm(x, {.units = 3, .peepholes = true}); },
+      "modules.peephole_lstm(x[0], [5, 6], x[1:], 3, 1.0)");
+}
+
+}  // namespace trireme::conformance
