@@ -166,7 +166,7 @@ TEST_F(EndToEnd, ExamplesRun) {
 }
 
 // What docs/sequences.md walks through.
-TEST(Examples, TwoMemoriesSayWhatTheDocumentSays) {
+TEST_F(EndToEnd, TwoMemoriesSayWhatTheDocumentSays) {
   const std::string output = succeeds(std::string(TRIREME_EXAMPLES) + "/two_memories");
   EXPECT_THAT(output, HasSubstr("block 1 (%memory : f32[active_1, 1]"));
   EXPECT_THAT(output, HasSubstr("return %6, %7, %6, %7\n"));
