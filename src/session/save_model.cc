@@ -55,6 +55,7 @@ std::unique_ptr<ir::Program> inference_program(const Program& program, const Sav
 void check_inputs(const ir::Program& program, const SaveOptions& options) {
   if (options.inputs.empty()) return;
   for (const auto& needed : program.main().arguments) {
+    if (!needed->type.splits_of.empty()) continue;  // they come with the rows that they split
     const bool listed = std::any_of(options.inputs.begin(), options.inputs.end(),
                                     [&](Value v) { return v && v.get()->name == needed->name; });
     if (!listed) {

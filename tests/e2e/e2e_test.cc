@@ -149,6 +149,7 @@ TEST_F(EndToEnd, ExamplesRun) {
                   {"softmax_regression", "mnist/train", "test accuracy: "},
                   {"mlp", "mnist/train", "test accuracy: "},
                   {"convolutional", "fashion_mnist/train", "test accuracy: "},
+                  {"sentence_lstm", "sentence_polarity/train", "test accuracy: "},
                   {"adult_wide_and_deep", "adult/train", "test auc: "},
                   {"movielens_two_tower", "movielens/train", "test rmse: "}};
   std::string not_run;
