@@ -68,14 +68,9 @@ std::int64_t Bound::bytes_of(std::size_t buffer, const Sizes& given) const {
 
 Bound::Bound(const plan::Plan& plan, const FlatPlan& flat, const Sizes& given, bool plan_memory,
              int threads, kernels::Find find)
-    : symbols(named(plan, given)),
-      current(given),
-      plan_(plan),
-      flat_(flat),
-      threads_(threads),
-      find_(find) {
+    : placed_for(given), current(given), plan_(plan), flat_(flat), threads_(threads), find_(find) {
   for (std::size_t i = 0; i < plan.buffers.size(); ++i) bytes.push_back(bytes_of(i, given));
-  placement = plan::place(plan, symbols, plan_memory);
+  placement = plan::place(plan, named(plan, given), plan_memory);
   placed_bytes_ = bytes;
   steps.resize(plan.steps.size());
   const Dim seed{std::string_view{plan::kSeedSymbol}};

@@ -58,8 +58,8 @@ struct Bound {
   void resize(const Sizes& sizes);
   bool fits(const Sizes& sizes) const;
 
-  SymbolSizes symbols;  // those it was placed for
-  Sizes current;        // those that hold
+  const Sizes placed_for;
+  Sizes current;  // those that hold
   plan::Placement placement;
   std::int64_t workspace_bytes = 0;
   std::vector<std::int64_t> bytes;  // of each buffer

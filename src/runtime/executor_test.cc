@@ -56,7 +56,6 @@ Step kernel_step(int kernel, std::vector<int> buffers, std::vector<int> reads,
 std::shared_ptr<Plan> small_plan() {
   auto plan = std::make_shared<Plan>();
   plan->symbols = {"batch"};
-  plan->symbols = {"batch"};
   const Dim count = kBatch * 3;
   plan->buffers = {
       buffer("x", BufferKind::feed, {kBatch, 3}), buffer("w", BufferKind::parameter, {3}),

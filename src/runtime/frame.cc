@@ -97,10 +97,8 @@ std::unique_ptr<Bound> Frame::make_bound(const Sizes& sizes) const {
 }
 
 void Frame::place(const Sizes& sizes) {
-  SymbolSizes symbols;
-  for (std::size_t i = 0; i < sizes.size(); ++i) symbols[plan_->symbols[i]] = sizes[i];
   const auto found = std::find_if(bounds_.begin(), bounds_.end(),
-                                  [&](const auto& bound) { return bound->symbols == symbols; });
+                                  [&](const auto& bound) { return bound->placed_for == sizes; });
   if (found != bounds_.end()) {
     std::rotate(bounds_.begin(), found, found + 1);
     if (bounds_.front()->current != sizes) bounds_.front()->resize(sizes);
