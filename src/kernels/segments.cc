@@ -71,27 +71,42 @@ class SegmentIds : public Prepared {
   std::int64_t sequences_, rows_;
 };
 
-// Works on ranges of sequences or, where these are few, of columns too.
-template <class T>
-class SegmentSum : public Prepared {
- public:
-  SegmentSum(std::int64_t sequences, std::int64_t rows, std::int64_t columns)
+// Work on one sequence after the other, several threads on different ones.
+class OverSegments : public Prepared {
+ protected:
+  OverSegments(std::int64_t sequences, std::int64_t rows, std::int64_t columns)
       : sequences_(sequences), rows_(rows), columns_(columns) {}
 
-  void run(void* const* tensors, void*, device::Device& device) override {
-    const auto* x = static_cast<const T*>(tensors[0]);
-    const auto* splits = static_cast<const std::int64_t*>(tensors[1]);
-    auto* y = static_cast<T*>(tensors[2]);
-    check_splits("segment_sum", splits, sequences_, rows_);
+  // Calls body(sequence, first row, end of its rows).
+  template <class Body>
+  void for_each(const char* kernel, const std::int64_t* splits, device::Device& device,
+                const Body& body) const {
+    check_splits(kernel, splits, sequences_, rows_);
     const std::int64_t each = columns_ * (1 + rows_ / std::max<std::int64_t>(1, sequences_));
     const std::int64_t grain =
         std::max<std::int64_t>(1, kLeastPerThread / std::max<std::int64_t>(1, each));
     device.run(sequences_, grain, sequences_ > grain,
                [&](std::int64_t begin, std::int64_t end, int) {
-                 for (std::int64_t i = begin; i < end; ++i) {
-                   add(x, splits[i], splits[i + 1], y + i * columns_);
-                 }
+                 for (std::int64_t i = begin; i < end; ++i) body(i, splits[i], splits[i + 1]);
                });
+  }
+
+  std::int64_t sequences_, rows_, columns_;
+};
+
+template <class T>
+class SegmentSum : public OverSegments {
+ public:
+  SegmentSum(std::int64_t sequences, std::int64_t rows, std::int64_t columns)
+      : OverSegments(sequences, rows, columns) {}
+
+  void run(void* const* tensors, void*, device::Device& device) override {
+    const auto* x = static_cast<const T*>(tensors[0]);
+    auto* y = static_cast<T*>(tensors[2]);
+    for_each("segment_sum", static_cast<const std::int64_t*>(tensors[1]), device,
+             [&](std::int64_t i, std::int64_t from, std::int64_t to) {
+               add(x, from, to, y + i * columns_);
+             });
   }
 
  private:
@@ -102,32 +117,23 @@ class SegmentSum : public Prepared {
       for (std::int64_t j = 0; j < columns_; ++j) y[j] = static_cast<T>(y[j] + line[j]);
     }
   }
-
-  std::int64_t sequences_, rows_, columns_;
 };
 
 // The largest of each column, the first of equals, and its row; 0 and row -1 where there is none.
 template <class T>
-class SegmentMax : public Prepared {
+class SegmentMax : public OverSegments {
  public:
   SegmentMax(std::int64_t sequences, std::int64_t rows, std::int64_t columns)
-      : sequences_(sequences), rows_(rows), columns_(columns) {}
+      : OverSegments(sequences, rows, columns) {}
 
   void run(void* const* tensors, void*, device::Device& device) override {
     const auto* x = static_cast<const T*>(tensors[0]);
-    const auto* splits = static_cast<const std::int64_t*>(tensors[1]);
     auto* y = static_cast<T*>(tensors[2]);
     auto* position = static_cast<std::int64_t*>(tensors[3]);
-    check_splits("segment_max", splits, sequences_, rows_);
-    const std::int64_t each = columns_ * (1 + rows_ / std::max<std::int64_t>(1, sequences_));
-    const std::int64_t grain =
-        std::max<std::int64_t>(1, kLeastPerThread / std::max<std::int64_t>(1, each));
-    device.run(sequences_, grain, sequences_ > grain,
-               [&](std::int64_t begin, std::int64_t end, int) {
-                 for (std::int64_t i = begin; i < end; ++i) {
-                   find(x, splits[i], splits[i + 1], y + i * columns_, position + i * columns_);
-                 }
-               });
+    for_each("segment_max", static_cast<const std::int64_t*>(tensors[1]), device,
+             [&](std::int64_t i, std::int64_t from, std::int64_t to) {
+               find(x, from, to, y + i * columns_, position + i * columns_);
+             });
   }
 
  private:
@@ -146,8 +152,6 @@ class SegmentMax : public Prepared {
       }
     }
   }
-
-  std::int64_t sequences_, rows_, columns_;
 };
 
 bool are_i64(const TensorDescription& tensor) {

@@ -104,7 +104,6 @@ class Recurrence : public Control {
   }
 
   void find_ranges(std::int64_t t) {
-    at_ = t;
     for (std::size_t s = 0; s < ranges_.size(); ++s) {
       ranges_[s] = range(s, t);
       if (symbol_of_[s] >= 0) sizes_[static_cast<std::size_t>(symbol_of_[s])] = ranges_[s].count();
@@ -246,7 +245,6 @@ class Recurrence : public Control {
   std::vector<Range> ranges_;   // by size, at the current step
   std::vector<std::int64_t> offsets_, row_bytes_;
   Sizes sizes_;
-  std::int64_t at_ = 0;
   const Bound* outer_ = nullptr;
   void* const* arguments_ = nullptr;
 };
