@@ -38,9 +38,12 @@ def numbers(shape, seed):
     return 2 * uniform(shape, seed) - 1
 
 
-def labels(count, seed):
-    """0 to 9."""
-    return (uniform((count,), seed) * np.float32(10)).astype(np.int64)
+def labels(count, seed, classes=10):
+    return (uniform((count,), seed) * np.float32(classes)).astype(np.int64)
+
+
+def lengths(count, least, most, seed):
+    return least + (uniform((count,), seed) * np.float32(most - least + 1)).astype(np.int64)
 
 
 DEEPFM_ROWS, DEEPFM_FIELDS, DEEPFM_BATCH = 1_000_000, 26, 512
@@ -60,7 +63,44 @@ def batches(case):
             clicks = uniform((DEEPFM_BATCH, 1), 100 + i) < 0.25
             result.append((ids, clicks.astype(np.float32)))
         return result
+    if case in SEQUENCES:
+        return [SEQUENCES[case](i) for i in range(8)]
     return [()]
+
+
+WORDS, PIECES = 10_000, 2_000
+
+
+def sentences(i):
+    """Ids of all words, lengths of the sentences, labels."""
+    length = lengths(64, 10, 200, i)
+    return labels(length.sum(), 100 + i, WORDS), length, labels(64, 200 + i, 2)
+
+
+def translations(i):
+    """Ids and lengths of the source, ids and lengths of the target, what follows each of its words."""
+    source, target = lengths(32, 20, 50, i), lengths(32, 20, 50, 50 + i)
+    return (labels(source.sum(), 100 + i, PIECES), source,
+            labels(target.sum(), 200 + i, PIECES), target,
+            labels(target.sum(), 300 + i, PIECES))
+
+
+def documents(i):
+    """Ids of all words, sentences of each document, words of each sentence, labels."""
+    outer = lengths(16, 3, 30, i)
+    inner = lengths(outer.sum(), 3, 40, 50 + i)
+    return labels(inner.sum(), 100 + i, WORDS), outer, inner, labels(16, 200 + i, 2)
+
+
+SEQUENCES = {"sentiment": sentences, "own_lstm": sentences, "translation": translations,
+             "documents": documents}
+
+
+def padded(flat, length):
+    """[n, longest] of what lies behind each other, with zeros behind."""
+    rows = np.zeros((len(length), length.max()), flat.dtype)
+    rows[np.arange(rows.shape[1]) < length[:, None]] = flat
+    return rows
 
 
 def peak_memory_mb():

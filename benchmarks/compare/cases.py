@@ -19,12 +19,14 @@ BIN = os.path.join(ROOT, "build/release/bin")
 class Contestant:
     who: str      # trireme, torch, paddle, onnxruntime or openvino
     variant: str  # "" for us
-    group: str    # ours, eager, compile (torch.compile), static (other compiled forms) or runtime
+    group: str    # ours, eager, compile (torch.compile), static (other compiled forms), runtime, padded,
+                  # packed, loop, or layer: another case of ours
     command: list  # takes CASE THREADS SECONDS, then `more`
     more: list
+    case: str = ""  # if not the one of the others
 
     def line(self, case, threads, seconds):
-        return self.command + [case, str(threads), str(seconds)] + self.more
+        return self.command + [self.case or case, str(threads), str(seconds)] + self.more
 
     @property
     def title(self):
@@ -70,7 +72,8 @@ def training(macs, batch):
 
 
 def peers(script, who, variants):
-    groups = {"dygraph": "eager", "jit": "static", "onnxruntime": "runtime", "openvino": "runtime"}
+    groups = {"dygraph": "eager", "jit": "static", "onnxruntime": "runtime", "openvino": "runtime",
+              "masked": "padded"}
     return [Contestant(who or v, v if who else "", groups.get(v, v.split("-")[0]),
                        [sys.executable, os.path.join(HERE, script)], [v]) for v in variants]
 
@@ -79,9 +82,9 @@ def ours(program):
     return [Contestant("trireme", "", "ours", [os.path.join(BIN, program)], [])]
 
 
-def trained(name, title, torch_variants, paddle_variants, goals, **work):
+def trained(name, title, torch_variants, paddle_variants, goals, more=(), **work):
     contestants = (ours("train_case") + peers("torch_case.py", "torch", torch_variants)
-                   + peers("paddle_case.py", "paddle", paddle_variants))
+                   + peers("paddle_case.py", "paddle", paddle_variants) + list(more))
     return Case(name, title, name, contestants, goals, **work)
 
 
@@ -100,6 +103,15 @@ def predicted(name, title, program_case, goal, **work):
 ADAM_PARAMETERS = 11_689_512       # of ResNet-18 for 1000 classes
 DEEPFM_ROWS_TOUCHED = 12_296       # different ids of a batch, on average
 TRANSFORMER_MACS = 4 * (4 * 256 * 256 + 2 * 256 * 1024 + 2 * 64 * 256)  # of one step of a sequence
+# Multiplications and additions of the sequence cases, for the mean of their batches' words.
+LSTM_MACS = 4 * 128 * 256           # of one word
+SENTIMENT_WORDS, DOCUMENT_WORDS, DOCUMENT_SENTENCES = 64 * 105, 16 * 16.5 * 21.5, 16 * 16.5
+TRANSLATION_WORDS = 32 * 35         # of either language
+ENCODER_MACS = 3 * 256 * 512 + 256 * 256
+# Of a word that is written: query, cell, logits; scores and contexts over the 35 words that were read.
+DECODER_MACS = 256 * 256 + 3 * 256 * 768 + 256 * 2000 + 35 * 2 * 256
+LAYER = Contestant("trireme", "nn::lstm", "layer", [os.path.join(BIN, "train_case")], [],
+                   case="sentiment")
 PICTURES = ["eager", "eager-cl", "compile", "compile-cl"]
 PLAIN = ["eager", "compile"]
 
@@ -124,4 +136,15 @@ CASES = {case.name: case for case in [
     fashion("mlp", "MLP 784-200-200-10 training", PLAIN, 1.5, linear_macs(784, 200, 200, 10)),
     fashion("lenet", "LeNet training", PICTURES, 2.0,
             conv_macs(1, 6, 5, 28) + conv_macs(6, 16, 5, 10) + linear_macs(400, 120, 84, 10)),
+    trained("sentiment", "Sentiment LSTM training", ["padded", "packed"],
+            ["padded", "masked", "padded-jit"], {"any": 2.5},
+            flops=training(LSTM_MACS, SENTIMENT_WORDS)),
+    trained("own_lstm", "LSTM step of one's own, training", ["loop", "loop-compile"], ["loop"],
+            {"layer": 0.95, "loop": 5.0}, [LAYER], flops=training(LSTM_MACS, SENTIMENT_WORDS)),
+    trained("translation", "GRU translation with attention, training",
+            ["padded", "packed", "padded-compile"], ["padded", "masked"], {"any": 2.0},
+            flops=training(ENCODER_MACS + DECODER_MACS, TRANSLATION_WORDS)),
+    trained("documents", "Words, sentences, documents: LSTM training", ["padded", "packed"],
+            ["padded", "masked"], {"any": 3.0},
+            flops=training(LSTM_MACS, DOCUMENT_WORDS + DOCUMENT_SENTENCES)),
 ]}

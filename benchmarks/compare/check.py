@@ -16,6 +16,7 @@ import torch
 
 import torch_case
 import torch_models as models
+import torch_sequences as sequences
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOLERANCE = 1e-3
@@ -38,6 +39,9 @@ def theirs(case, folder, names):
     if case == "elementwise":
         x = torch.from_numpy(weights["x"]).requires_grad_()
         step, count = torch_case.elementwise_step(x, "eager")
+    elif case in sequences.CASES:
+        net, form = sequences.with_our_weights(case, weights)
+        step, count = sequences.make_step(case, form, net)
     else:
         net = torch_case.network(case, 0.0)
         if case == "transformer":

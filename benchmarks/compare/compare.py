@@ -21,6 +21,7 @@ from cases import BIN, CASES, ROOT
 
 OUT = os.path.join(ROOT, "build/bench")
 COMPILED = ["resnet20", "transformer", "deepfm", "elementwise", "adam"]
+SEQUENCES = ["sentiment", "own_lstm", "translation", "documents"]
 PACKAGES = {"torch": "PyTorch", "paddlepaddle": "PaddlePaddle", "onnxruntime": "ONNX Runtime",
             "openvino": "OpenVINO"}
 
@@ -177,7 +178,7 @@ def run_script(name, cases):
 def prepare(options):
     """Whether all contestants compute the same; writes the models that the inference peers read."""
     predicted = [CASES[name].program_case for name in options.cases if name.endswith("_predict")]
-    trained = [name for name in options.cases if name in COMPILED]
+    trained = [name for name in options.cases if name in COMPILED + SEQUENCES]
     return run_script("export_models.py", predicted) and run_script("check.py", trained)
 
 

@@ -1,6 +1,7 @@
 """PaddlePaddle's training step: paddle_case.py CASE THREADS SECONDS VARIANT, one JSON line.
 
-CASE is as in train_case.cc; VARIANT is dygraph (eager) or jit (to_static network, eager optimizer).
+CASE is as in train_case.cc; VARIANT is dygraph (eager) or jit (to_static network, eager
+optimizer), or a form of paddle_sequences.py.
 """
 
 import sys
@@ -9,6 +10,7 @@ import paddle
 from paddle import nn
 from paddle.nn import functional as F
 
+import paddle_sequences as sequences
 from batches import DEEPFM_FIELDS, DEEPFM_ROWS, batches, measure, numbers
 
 
@@ -149,6 +151,8 @@ def main():
         step, count = elementwise_step()
     elif case == "adam":
         step, count = adam_step()
+    elif case in sequences.CASES:
+        step, count = sequences.make_step(case, variant)
     else:
         step, count = network_step(case, variant)
     measure(f"paddle {paddle.__version__} {variant}", case, int(threads), float(seconds), step,

@@ -1,6 +1,7 @@
 """PyTorch's training step: torch_case.py CASE THREADS SECONDS VARIANT, one JSON line.
 
-CASE is as in train_case.cc; VARIANT is eager or compile, with "-cl" for channels-last images. The
+CASE is as in train_case.cc; VARIANT is eager or compile, with "-cl" for channels-last images, or
+a form of torch_sequences.py. The
 optimizers are the fused ones. What torch.compile cannot take stays eager: looking rows up with a
 sparse gradient, and the optimizers, but for the case that is nothing else.
 """
@@ -12,6 +13,7 @@ import torch
 from torch.nn import functional as F
 
 import torch_models as models
+import torch_sequences as sequences
 from batches import batches, measure, numbers
 
 
@@ -100,6 +102,8 @@ def make_step(case, variant):
         return elementwise_step(torch.randn(1_000_000, requires_grad=True), variant)
     if case == "adam":
         return adam_step(variant)
+    if case in sequences.CASES:
+        return sequences.make_step(case, variant)
     return network_step(case, network(case, 0.1), variant)
 
 

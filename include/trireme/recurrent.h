@@ -55,4 +55,22 @@ struct LstmOptions {
 TRIREME_API Value lstm(const Value& x, const LstmOptions& options,
                        SourceLocation where = SourceLocation::current());
 
+// --- One step of them, for steps of one's own (trireme/rnn.h) -----------------------------------
+// x is [n, width], what it held before [n, units]; parameters are named as those of the layers.
+
+struct CellOptions {
+  std::int64_t units = 0;  // required
+  std::string name = {};
+};
+
+TRIREME_API Value gru_cell(const Value& x, const Value& h, const CellOptions& options,
+                           SourceLocation where = SourceLocation::current());
+
+struct LstmState {
+  Value h, c;
+};
+// With a forget bias of 1.
+TRIREME_API LstmState lstm_cell(const Value& x, const LstmState& state, const CellOptions& options,
+                                SourceLocation where = SourceLocation::current());
+
 }  // namespace trireme::nn

@@ -42,6 +42,9 @@ struct SessionStatistics {
   double compile_ms = 0;           // spent compiling, code generation included
   std::int64_t arena_bytes = 0;    // of the last run
   std::int64_t sum_of_values = 0;  // what the last run would need if no two values shared memory
+  // With profiling: operations on single numbers that all runs did, as the ops are defined (two for each
+  // product that is added up, one for each element of an elementwise op; none where numbers are moved).
+  std::int64_t operations = 0;
 };
 
 // What a compiled run needs at given sizes.

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "compiler/control.h"
 #include "compiler/epilogue.h"
+#include "compiler/operations.h"
 #include "compiler/widen.h"
 #include "ops/op.h"
 
@@ -262,6 +263,7 @@ class Assembler {
       if (std::find(step.sources.begin(), step.sources.end(), source) == step.sources.end()) {
         step.sources.push_back(source);
       }
+      step.operations = step.operations + operations(*op);
       if (!op->has(Trait::generator) && !op->has(Trait::view)) {
         ops += (ops.empty() ? "" : " ") + op->name();
       }

@@ -53,6 +53,68 @@ Value stacked(const char* stem, const Value& input, const RecurrentOptions& opti
   return x;
 }
 
+struct GruWeights : Shared {
+  Value inner;  // the bias behind the reset
+
+  GruWeights(Layer& layer, const Value& x, std::int64_t units_)
+      : Shared(layer, x, units_, 3),
+        inner(layer.parameter("recurrent_bias", x.dtype(), {units_}, zeros())) {}
+
+  Value next(const Value& now, const Value& h) const {
+    const Value of_x = matmul(now, weight) + bias;
+    const Value of_h = matmul(h, recurrent);
+    const auto both = [&](std::int64_t gate) {
+      return columns(of_x, gate, units) + columns(of_h, gate, units);
+    };
+    const Value reset = nn::sigmoid(both(0)), keeps = nn::sigmoid(both(1));
+    const Value candidate =
+        nn::tanh(columns(of_x, 2, units) + reset * (columns(of_h, 2, units) + inner));
+    return candidate + keeps * (h - candidate);
+  }
+};
+
+struct LstmWeights : Shared {
+  Value peepholes, projection;
+  double forget_bias;
+
+  LstmWeights(Layer& layer, const Value& x, const LstmOptions& options)
+      : Shared(layer, x, options.units, 4, options.projection), forget_bias(options.forget_bias) {
+    if (options.peepholes) {
+      peepholes = layer.parameter("peepholes", x.dtype(), {3, units}, zeros());
+    }
+    if (options.projection > 0) {
+      projection = layer.parameter("projection", x.dtype(), {units, state}, xavier_uniform());
+    }
+  }
+
+  // What a gate gets of the cell, if it sees it.
+  Value seen(const Value& gate, std::int64_t which, const Value& cell) const {
+    if (!peepholes) return gate;
+    const Value factor = reshape(
+        slice(peepholes, {.starts = {which, 0}, .limits = {which + 1, units}}), {.shape = {units}});
+    return gate + cell * factor;
+  }
+
+  LstmState next(const Value& now, const LstmState& before) const {
+    const Value gates = matmul(now, weight) + bias + matmul(before.h, recurrent);
+    const auto gate = [&](std::int64_t i) { return columns(gates, i, units); };
+    const Value enters = nn::sigmoid(seen(gate(0), 0, before.c));
+    const Value stays = nn::sigmoid(seen(gate(1), 1, before.c) + forget_bias);
+    const Value cell = stays * before.c + enters * nn::tanh(gate(2));
+    const Value h = nn::sigmoid(seen(gate(3), 2, cell)) * nn::tanh(cell);
+    return {projection ? matmul(h, projection) : h, cell};
+  }
+};
+
+void require_cell(Layer& layer, const Value& x, const Value& h, std::int64_t state) {
+  layer.require(x.rank() == 2 && x.dim(1).is_constant(), "x is [rows, width] with a constant width",
+                "flatten what else a row has");
+  layer.require(state > 0, "units is above 0", "give .units");
+  layer.require(h.rank() == 2 && h.dim(1) == Dim(state),
+                "what it held is [rows, " + std::to_string(state) + "]",
+                "give its memory that width");
+}
+
 Value run_step(const Value& x, bool reverse, const std::function<void(Step&, const Value&)>& body) {
   return run_rnn([&](Step& step) { body(step, step.input(x)); }, {.reverse = reverse}).outputs[0];
 }
@@ -73,23 +135,20 @@ Value simple_rnn(const Value& x, const RecurrentOptions& options, SourceLocation
 
 Value gru(const Value& x, const RecurrentOptions& options, SourceLocation where) {
   return stacked("gru", x, options, where, [&](Layer& layer, const Value& in, bool reverse) {
-    const Shared p(layer, in, options.units, 3);
-    const Value inner = layer.parameter("recurrent_bias", in.dtype(), {p.units}, zeros());
+    const GruWeights p(layer, in, options.units);
     return run_step(in, reverse, [&](Step& step, const Value& now) {
       const Value h = step.memory({.width = p.units, .dtype = in.dtype()});
-      const Value of_x = matmul(now, p.weight) + p.bias;
-      const Value of_h = matmul(h, p.recurrent);
-      const auto both = [&](std::int64_t gate) {
-        return columns(of_x, gate, p.units) + columns(of_h, gate, p.units);
-      };
-      const Value reset = nn::sigmoid(both(0)), keeps = nn::sigmoid(both(1));
-      const Value candidate =
-          nn::tanh(columns(of_x, 2, p.units) + reset * (columns(of_h, 2, p.units) + inner));
-      const Value next = candidate + keeps * (h - candidate);
+      const Value next = p.next(now, h);
       step.update(h, next);
       step.output(next);
     });
   });
+}
+
+Value gru_cell(const Value& x, const Value& h, const CellOptions& options, SourceLocation where) {
+  Layer layer(x, "gru", options.name, where);
+  require_cell(layer, x, h, options.units);
+  return GruWeights(layer, x, options.units).next(x, h);
 }
 
 Value lstm(const Value& x, const LstmOptions& options, SourceLocation where) {
@@ -100,36 +159,24 @@ Value lstm(const Value& x, const LstmOptions& options, SourceLocation where) {
                                .dropout = options.dropout,
                                .name = options.name};
   return stacked("lstm", x, shape, where, [&](Layer& layer, const Value& in, bool reverse) {
-    const Shared p(layer, in, options.units, 4, options.projection);
-    Value peepholes, projection;
-    if (options.peepholes) {
-      peepholes = layer.parameter("peepholes", in.dtype(), {3, p.units}, zeros());
-    }
-    if (options.projection > 0) {
-      projection = layer.parameter("projection", in.dtype(), {p.units, p.state}, xavier_uniform());
-    }
-    const auto seen = [&](const Value& gate, std::int64_t which, const Value& cell) {
-      if (!peepholes) return gate;
-      const Value factor =
-          reshape(slice(peepholes, {.starts = {which, 0}, .limits = {which + 1, p.units}}),
-                  {.shape = {p.units}});
-      return gate + cell * factor;
-    };
+    const LstmWeights p(layer, in, options);
     return run_step(in, reverse, [&](Step& step, const Value& now) {
-      const Value h = step.memory({.width = p.state, .dtype = in.dtype()});
-      const Value c = step.memory({.width = p.units, .dtype = in.dtype()});
-      const Value gates = matmul(now, p.weight) + p.bias + matmul(h, p.recurrent);
-      const auto gate = [&](std::int64_t i) { return columns(gates, i, p.units); };
-      const Value enters = nn::sigmoid(seen(gate(0), 0, c));
-      const Value stays = nn::sigmoid(seen(gate(1), 1, c) + options.forget_bias);
-      const Value cell = stays * c + enters * nn::tanh(gate(2));
-      Value next = nn::sigmoid(seen(gate(3), 2, cell)) * nn::tanh(cell);
-      if (projection) next = matmul(next, projection);
-      step.update(h, next);
-      step.update(c, cell);
-      step.output(next);
+      const LstmState before{step.memory({.width = p.state, .dtype = in.dtype()}),
+                             step.memory({.width = p.units, .dtype = in.dtype()})};
+      const LstmState next = p.next(now, before);
+      step.update(before.h, next.h);
+      step.update(before.c, next.c);
+      step.output(next.h);
     });
   });
+}
+
+LstmState lstm_cell(const Value& x, const LstmState& state, const CellOptions& options,
+                    SourceLocation where) {
+  Layer layer(x, "lstm", options.name, where);
+  require_cell(layer, x, state.h, options.units);
+  require_cell(layer, x, state.c, options.units);
+  return LstmWeights(layer, x, {.units = options.units}).next(x, state);
 }
 
 }  // namespace trireme::nn

@@ -102,6 +102,10 @@ struct Step {
   LibraryCall library;  // if library.kernel is not empty
   Control control;      // if its kind is not none
 
+  // Operations on single numbers, as the ops are defined; for profiles, and not stored in files. Of a
+  // Control, 0: the steps of its blocks have their own.
+  Dim operations = 0;
+
   // Not empty: when the step has run, the last element of its last buffer, i64, is this symbol's size.
   std::string defines;
 

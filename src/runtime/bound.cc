@@ -43,6 +43,7 @@ FlatPlan::FlatPlan(const plan::Plan& plan) {
     made.trip = flat(step.trip.numerator);
     made.denominator = step.trip.denominator;
     made.work = flat(step.work);
+    made.operations = flat(step.operations);
     for (const plan::Step::Scratch& scratch : step.scratch) {
       made.scratch.push_back(flat(scratch.bytes));
     }

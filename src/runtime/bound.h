@@ -20,7 +20,7 @@ struct FlatPlan {
 
   struct Step {
     std::vector<FlatDim> sizes;
-    FlatDim trip, work;
+    FlatDim trip, work, operations;
     std::int64_t denominator = 1;
     std::vector<FlatDim> scratch;
   };

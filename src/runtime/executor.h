@@ -70,20 +70,25 @@ class Profiler {
     std::string kernel;
     std::string layer;
     double start_us, duration_us;
+    std::int64_t operations;  // see plan::Step
   };
   void record(Event event);
   // The first 200,000 events; the table counts all.
   std::string chrome_trace() const;
-  std::string table() const;  // by step: calls, total ms, share; longest first
-  double now_us() const;      // since this profiler was made
+  // By step: calls, total ms, share, operations in billions per second; longest first.
+  std::string table() const;
+  std::int64_t operations() const { return operations_; }  // of all steps
+  double now_us() const;                                   // since this profiler was made
 
  private:
   struct Total {
     std::string kernel;
     std::int64_t calls = 0;
     double us = 0;
+    std::int64_t operations = 0;
   };
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::int64_t operations_ = 0;
   std::vector<Event> events_;
   std::map<std::string, Total> totals_;  // by name
 };

@@ -248,7 +248,7 @@ void Frame::run_steps() {
       if (options_.profiler != nullptr && controls_[i] == nullptr) {
         const double start = options_.profiler->now_us();
         run_step(i);
-        record(step, start);
+        record(i, start);
       } else {
         run_step(i);
       }
@@ -260,12 +260,14 @@ void Frame::run_steps() {
   }
 }
 
-void Frame::record(const plan::Step& step, double start_us) {
+void Frame::record(std::size_t i, double start_us) {
+  const plan::Step& step = plan_->steps[i];
   const double end_us = options_.profiler->now_us();
   const std::string& kernel = step.kernel >= 0
                                   ? plan_->kernels[static_cast<std::size_t>(step.kernel)].name
                                   : step.library.kernel;
-  options_.profiler->record({step.name, kernel, layer_of(step), start_us, end_us - start_us});
+  options_.profiler->record({step.name, kernel, layer_of(step), start_us, end_us - start_us,
+                             flat_.steps[i].operations.evaluate(bound().current)});
 }
 
 void Frame::check(const plan::Step& step) const {

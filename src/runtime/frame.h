@@ -60,7 +60,7 @@ class Frame {
   void run_step(std::size_t i);
   void run_with_scratch(const BoundStep& step);
   void define(const plan::Step& step);
-  void record(const plan::Step& step, double start_us);
+  void record(std::size_t i, double start_us);
   void check(const plan::Step& step) const;
   void release(Own& own);
 

@@ -37,6 +37,8 @@ void Profiler::record(Event event) {
   total.kernel = event.kernel;
   ++total.calls;
   total.us += event.duration_us;
+  total.operations += event.operations;
+  operations_ += event.operations;
   if (events_.size() < kMostEvents) events_.push_back(std::move(event));
 }
 
@@ -46,9 +48,9 @@ std::string Profiler::chrome_trace() const {
   for (const Event& event : events_) {
     text += fmt::format(
         "{}{{\"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"ts\": {:.3f}, \"dur\": {:.3f}, \"name\": {}, "
-        "\"args\": {{\"kernel\": {}, \"layer\": {}}}}}",
+        "\"args\": {{\"kernel\": {}, \"layer\": {}, \"operations\": {}}}}}",
         separator, event.start_us, event.duration_us, json_text(event.name),
-        json_text(event.kernel), json_text(event.layer));
+        json_text(event.kernel), json_text(event.layer), event.operations);
     separator = ",\n";
   }
   return text + "\n], \"displayTimeUnit\": \"ms\"}\n";
@@ -61,12 +63,14 @@ std::string Profiler::table() const {
   });
   double sum = 0;
   for (const auto& [name, total] : rows) sum += total.us;
-  std::string text = fmt::format("{:>8} {:>12} {:>10} {:>7}  {:<22} step\n", "calls", "total ms",
-                                 "mean us", "share", "kernel");
+  std::string text = fmt::format("{:>8} {:>12} {:>10} {:>7} {:>8}  {:<22} step\n", "calls",
+                                 "total ms", "mean us", "share", "Gop/s", "kernel");
   for (const auto& [name, total] : rows) {
-    text += fmt::format("{:>8} {:>12.3f} {:>10.1f} {:>6.1f}%  {:<22} {}\n", total.calls,
+    text += fmt::format("{:>8} {:>12.3f} {:>10.1f} {:>6.1f}% {:>8.2f}  {:<22} {}\n", total.calls,
                         total.us / 1000, total.us / static_cast<double>(total.calls),
-                        sum > 0 ? 100 * total.us / sum : 0.0, total.kernel, name);
+                        sum > 0 ? 100 * total.us / sum : 0.0,
+                        static_cast<double>(total.operations) / (1000 * std::max(total.us, 1e-3)),
+                        total.kernel, name);
   }
   return text;
 }

@@ -357,6 +357,7 @@ SessionStatistics Session::statistics() const {
     result.kernels_compiled = state_->codegen->statistics().compiled;
     result.kernels_cached = state_->codegen->statistics().cached;
   }
+  if (state_->profiler != nullptr) result.operations = state_->profiler->operations();
   if (const Entry* entry = state_->last_entry) {
     result.arena_bytes = entry->executor->arena_bytes();
     result.sum_of_values = plan::place(*entry->plan, entry->last_sizes).sum_of_values;

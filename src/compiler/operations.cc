@@ -1,0 +1,95 @@
+#include "compiler/operations.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "ops/op.h"
+
+namespace trireme::compiler {
+namespace {
+
+using ir::Op;
+using ir::Trait;
+
+Dim elements(const ir::Value* value) { return product(value->type.shape); }
+
+bool flag(const Op& op, const char* name) {
+  return ir::has_attribute(op.attributes, name) && ir::get<bool>(op.attributes, name);
+}
+
+// Of operand i, each number of which is added to something.
+std::function<Dim(const Op&)> summands(std::size_t i) {
+  return [i](const Op& op) { return elements(op.operands[i]); };
+}
+
+Dim of_matmul(const Op& op) {
+  const Shape& x = op.operands[0]->type.shape;
+  return Dim(2) * elements(op.result()) * x[x.size() - (flag(op, "transpose_a") ? 2 : 1)];
+}
+
+// Every element of the images y is a sum over the weight without its output channels; y and weight have
+// these where `layout` says.
+Dim of_convolution(const Op& op, const ir::Value* y, const ir::Value* weight) {
+  const bool last = ir::get<std::string>(op.attributes, "layout") == "nhwc";
+  const Shape& image = y->type.shape;
+  const std::int64_t channels = (last ? image.back() : image[1]).constant();
+  return Dim(2 * elements(weight).constant() / channels) * elements(y);
+}
+
+Dim forwards(const Op& op) { return of_convolution(op, op.result(), op.operands[1]); }
+Dim to_input(const Op& op) { return of_convolution(op, op.operands[0], op.operands[1]); }
+Dim to_weight(const Op& op) { return of_convolution(op, op.operands[1], op.result()); }
+
+Dim of_pool(const Op& op) {
+  std::int64_t window = 1;
+  for (const std::int64_t size : ir::get<std::vector<std::int64_t>>(op.attributes, "kernel")) {
+    window *= size;
+  }
+  return Dim(window) * elements(op.result());
+}
+
+// Contractions that become kernels of ours.
+Dim of_contraction(const Op& op) {
+  const ops::Contraction c = ops::Catalog::of(op).contraction(op);
+  const Dim summed = op.operands[0]->type.shape.back();
+  return Dim(2 * c.kernel[0] * c.kernel[1]) * elements(op.result()) *
+         Dim(summed.constant() / c.groups);
+}
+
+using Rule = std::function<Dim(const Op&)>;
+
+const std::map<std::string_view, Rule> kRules{
+    {"matmul", of_matmul},
+    {"conv2d", forwards},
+    {"conv3d", forwards},
+    {"conv2d_input_gradient", to_input},
+    {"conv3d_input_gradient", to_input},
+    {"conv2d_weight_gradient", to_weight},
+    {"conv3d_weight_gradient", to_weight},
+    {"avg_pool", of_pool},
+    {"avg_pool_gradient", summands(0)},
+    {"max_pool", of_pool},
+    {"max_pool_gradient", summands(0)},
+    {"cumsum", summands(0)},
+    {"scatter_add", summands(1)},
+    {"scatter_add_along_axis", summands(1)},
+    {"scatter_add_nd", summands(1)},
+    {"segment_max", summands(0)},
+    {"segment_sum", summands(0)},
+    {"sum_rows", summands(1)},
+};
+
+}  // namespace
+
+Dim operations(const Op& op) {
+  const auto rule = kRules.find(op.name());
+  if (rule != kRules.end()) return rule->second(op);
+  if (op.has(Trait::contraction)) return of_contraction(op);
+  if (op.has(Trait::reduction)) return elements(op.operands[0]);
+  if (op.has(Trait::elementwise)) return elements(op.result());
+  return 0;
+}
+
+}  // namespace trireme::compiler

@@ -1,0 +1,144 @@
+// Work is done for rows that there are and for no others: the operations that the profiler counts in a
+// batch are those of each sequence alone, and the Plan has no value of more rows.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <numeric>
+#include <set>
+
+#include "codegen/codegen.h"
+#include "compiler/compile.h"
+#include "transforms/autodiff.h"
+#include "trireme/nn.h"
+#include "trireme/ops.h"
+#include "trireme/ragged.h"
+#include "trireme/recurrent.h"
+#include "trireme/rnn.h"
+#include "trireme/sequence.h"
+#include "trireme/session.h"
+
+namespace trireme {
+namespace {
+
+// A network over "words", ids of sequences, whose fetches are a total over them and all gradients of it.
+struct Network {
+  Program program{"network"};
+  Value words = program.input("words", DType::i64, ragged({batch}));
+  std::vector<Value> fetches = {};
+
+  void differentiate(const Value& total) {
+    std::vector<ir::Value*> wanted;
+    for (const Value& parameter : program.parameters()) wanted.push_back(parameter.get());
+    fetches.push_back(total);
+    for (ir::Value* gradient : transforms::gradients(total.get(), wanted)) {
+      fetches.emplace_back(gradient);
+    }
+  }
+};
+
+void lstm_network(Network& n) {
+  Value x = nn::embedding(n.words, {.rows = 20, .width = 6});
+  x = nn::lstm(x, {.units = 5, .layers = 2, .bidirectional = true});
+  n.differentiate(sum(nn::linear(sequence::max(x), {.units = 2})));
+}
+
+// Each sequence looks back at all its words at each of them.
+void attention_network(Network& n) {
+  const Value x = nn::embedding(n.words, {.rows = 20, .width = 6});
+  const Value read = nn::gru(x, {.units = 5});
+  auto [states] = nn::rnn([&](nn::Step& step) {
+    const Value now = step.input(x), seen = step.static_input(read);
+    const Value h = step.memory({.width = 5});
+    const Value query = sequence::expand(nn::linear(h, {.units = 5}), seen);
+    const Value weights = sequence::softmax(nn::linear(nn::tanh(seen + query), {.units = 1}));
+    const Value context = sequence::sum(seen * broadcast(reshape(weights, {.shape = {seen.dim(0)}}),
+                                                         {.shape = seen.shape(), .axes = {0}}));
+    const Value next = nn::gru_cell(concat({now, context}, {.axis = 1}), h, {.units = 5});
+    step.update(h, next);
+    step.output(next);
+  });
+  n.differentiate(sum(states));
+}
+
+class Counter {
+ public:
+  explicit Counter(const Network& network)
+      : network_(network),
+        session_(
+            network.program,
+            {.threads = 1,
+             .profile = (std::filesystem::path(testing::TempDir()) / "operations.json").string()}) {
+  }
+
+  std::int64_t count(const std::vector<std::int64_t>& lengths) {
+    const std::int64_t rows = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+    Feeds feeds;
+    const std::vector<std::int64_t> ids(static_cast<std::size_t>(rows), 3);
+    const Tensor words = Tensor::from<std::int64_t>({rows}, ids);
+    RaggedTensor::from_lengths(words, lengths).add_to(feeds, "words");
+    const std::int64_t before = session_.statistics().operations;
+    session_.run(feeds, network_.fetches, {.training = true});
+    return session_.statistics().operations - before;
+  }
+
+ private:
+  const Network& network_;
+  Session session_;
+};
+
+class Operations : public testing::TestWithParam<std::function<void(Network&)>> {};
+INSTANTIATE_TEST_SUITE_P(Networks, Operations, testing::Values(lstm_network, attention_network));
+
+TEST_P(Operations, OfABatchAreThoseOfEachSequenceAlone) {
+  Network network;
+  GetParam()(network);
+  Counter counter(network);
+  std::vector<std::int64_t> lengths(20);
+  for (std::size_t i = 0; i < lengths.size(); ++i)
+    lengths[i] = 10 * ((static_cast<std::int64_t>(i) * 7) % 20 + 1);
+  const std::int64_t without = counter.count({});  // on weights alone
+  std::int64_t alone = 0;
+  for (const std::int64_t length : lengths) alone += counter.count({length}) - without;
+  const std::int64_t together = counter.count(lengths) - without;
+  EXPECT_EQ(together, alone);
+  EXPECT_LT(without, together / 1000);
+  // What padding to the longest would cost, if it had no more than the words' part.
+  EXPECT_LT(together, counter.count(std::vector<std::int64_t>(20, 200)) * 7 / 10);
+  std::cout << "operations " << together << " in a batch of lengths 10 to 200, " << alone
+            << " in 20 runs of one sequence each\n";
+}
+
+void collect_dims(const plan::Plan& plan, std::set<std::string>& dims) {
+  for (const plan::Buffer& buffer : plan.buffers) {
+    const Dim elements = product(buffer.shape);
+    for (const auto& [symbols, factor] : elements.terms()) {
+      std::string text;
+      for (const std::string& symbol : symbols) text += (text.empty() ? "" : " * ") + symbol;
+      dims.insert(text);
+    }
+  }
+  for (const plan::Step& step : plan.steps) {
+    for (const plan::Nested& nested : step.control.blocks) collect_dims(*nested.plan, dims);
+  }
+}
+
+// No value is as large as sequences times steps, in the Plan or in its blocks' Plans.
+TEST_P(Operations, ThePlanHasNoPadding) {
+  Network network;
+  GetParam()(network);
+  std::vector<const ir::Value*> fetches;
+  for (const Value& fetch : network.fetches) fetches.push_back(fetch.get());
+  const auto codegen = codegen::make_interpreter();
+  const auto plan = compiler::compile(network.program.ir(), fetches, *codegen, {.training = true});
+  std::set<std::string> dims;
+  collect_dims(*plan, dims);
+  EXPECT_TRUE(dims.contains("words"));
+  for (const std::string& dim : dims) {
+    EXPECT_EQ(dim.find('*'), std::string::npos) << "a value of " << dim << " elements";
+  }
+}
+
+}  // namespace
+}  // namespace trireme
