@@ -22,10 +22,12 @@ struct Problem {
   std::int64_t operations() const { return 2 * m * n * k; }  // of one product
 };
 
-// How one product is cut: into runs of rows of c, or of columns.
+// How one product is cut: into runs of rows of c, or of columns, or of the summands of all of c. Cuts do
+// not depend on the number of threads, and so neither do the results.
 struct Cut {
-  bool by_rows = true;
-  std::int64_t size = 0;  // rows or columns of each tile but perhaps the last
+  enum class Along { rows, columns, summands };
+  Along along = Along::rows;
+  std::int64_t size = 0;  // rows, columns or summands of each tile but perhaps the last
   std::int64_t tiles = 0;
 };
 
@@ -42,15 +44,35 @@ std::int64_t wanted_tiles(std::int64_t operations) {
   return tiles;
 }
 
+// Weight gradients are sums over all rows of a batch that make a small c: then tiles of c would all read
+// both operands, and more slowly the smaller they are. Instead each tile adds up a part of the rows.
+bool is_tall(const Problem& p) {
+  constexpr std::int64_t kLeastSummands = 2048, kLargestC = 512 * 1024;
+  return p.transpose_a && p.batch == 1 && p.k >= kLeastSummands && p.m * p.n <= kLargestC &&
+         p.k >= 2 * std::max(p.m, p.n);
+}
+
+Cut cut_summands(const Problem& p) {
+  constexpr std::int64_t kUnit = 512, kLeast = 1024, kMostTiles = 8;
+  Cut cut{Cut::Along::summands, p.k, 1};
+  const std::int64_t tiles = std::min(kMostTiles, p.k / kLeast);
+  const std::int64_t even = (p.k + tiles - 1) / tiles;
+  cut.size = (even + kUnit - 1) / kUnit * kUnit;
+  cut.tiles = (p.k + cut.size - 1) / cut.size;
+  return cut;
+}
+
 // Every tile reads all of one operand. Rows are the better cut, for the libraries lose nothing at
 // few rows, unless b is large, or transposed: then it is packed anew for every tile of rows.
 Cut cut_of(const Problem& p) {
   constexpr std::int64_t kSmallB = 256 * 1024;  // elements: half of a level 2 cache
+  if (is_tall(p)) return cut_summands(p);
   Cut cut;
-  cut.by_rows = p.transpose_b ? p.m >= 4 * p.n : p.m >= p.n || p.k * p.n <= kSmallB;
-  const std::int64_t extent = cut.by_rows ? p.m : p.n;
-  const std::int64_t unit = cut.by_rows ? 8 : 16;
-  const std::int64_t least = cut.by_rows ? 16 : 64;
+  const bool by_rows = p.transpose_b ? p.m >= 4 * p.n : p.m >= p.n || p.k * p.n <= kSmallB;
+  if (!by_rows) cut.along = Cut::Along::columns;
+  const std::int64_t extent = by_rows ? p.m : p.n;
+  const std::int64_t unit = by_rows ? 8 : 16;
+  const std::int64_t least = by_rows ? 16 : 64;
   const std::int64_t tiles = wanted_tiles(p.operations());
   const std::int64_t even = (extent + tiles - 1) / tiles;
   cut.size = tiles == 1 ? extent : std::max(least, (even + unit - 1) / unit * unit);
@@ -69,33 +91,73 @@ class Gemm : public Prepared {
     prepare_products();
   }
 
-  void run(void* const* tensors, void*, device::Device& device) override {
+  std::size_t workspace_bytes(int) const override {
+    if (cut_.along != Cut::Along::summands) return 0;
+    return static_cast<std::size_t>((cut_.tiles - 1) * p_.m * p_.n) * sizeof(T);
+  }
+
+  void run(void* const* tensors, void* workspace, device::Device& device) override {
     const std::int64_t count = p_.batch * cut_.tiles;
     const auto* a = static_cast<const T*>(tensors[0]);
     const auto* b = static_cast<const T*>(tensors[1]);
     const auto* bias = p_.bias ? static_cast<const T*>(tensors[2]) : nullptr;
     auto* c = static_cast<T*>(tensors[p_.bias ? 3 : 2]);
+    if (cut_.along == Cut::Along::summands) {
+      run_summands(a, b, bias, c, static_cast<T*>(workspace), device);
+      return;
+    }
     device.run(count, grain_, count > 1, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) tile(i, a, b, bias, c);
     });
   }
 
  private:
+  Product whole() const {
+    return {p_.transpose_a,
+            p_.transpose_b,
+            p_.m,
+            p_.n,
+            p_.k,
+            p_.transpose_a ? p_.m : p_.k,
+            p_.transpose_b ? p_.k : p_.n,
+            p_.n};
+  }
+
+  // The first tile's sums go to c, those of the others to `partial`, to be added in order.
+  void run_summands(const T* a, const T* b, const T* bias, T* c, T* partial,
+                    device::Device& device) const {
+    const std::int64_t elements = p_.m * p_.n;
+    device.run(cut_.tiles, grain_, cut_.tiles > 1, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        Product part = whole();
+        const std::int64_t from = i * cut_.size;
+        part.k = std::min(cut_.size, p_.k - from);
+        multiply(part, a + from * (p_.transpose_a ? part.a_stride : 1),
+                 b + from * (p_.transpose_b ? 1 : part.b_stride),
+                 i == 0 ? c : partial + (i - 1) * elements);
+      }
+    });
+    constexpr std::int64_t kLeastRowElements = 8192;
+    device.run(p_.m, std::max<std::int64_t>(1, kLeastRowElements / p_.n), cut_.tiles > 1,
+               [&](std::int64_t begin, std::int64_t end, int) {
+                 for (std::int64_t t = 0; t + 1 < cut_.tiles; ++t) {
+                   const T* other = partial + t * elements;
+                   for (std::int64_t j = begin * p_.n; j < end * p_.n; ++j) c[j] += other[j];
+                 }
+                 Product rows = whole();
+                 rows.m = end - begin;
+                 finish(rows, bias, c + begin * p_.n);
+               });
+  }
+
   void tile(std::int64_t index, const T* a, const T* b, const T* bias, T* c) const {
     const std::int64_t product = index / cut_.tiles;
     const std::int64_t from = index % cut_.tiles * cut_.size;
     a += product * p_.m * p_.k;
     b += p_.shared_b ? 0 : product * p_.k * p_.n;
     c += product * p_.m * p_.n;
-    Product part{p_.transpose_a,
-                 p_.transpose_b,
-                 p_.m,
-                 p_.n,
-                 p_.k,
-                 p_.transpose_a ? p_.m : p_.k,
-                 p_.transpose_b ? p_.k : p_.n,
-                 p_.n};
-    if (cut_.by_rows) {
+    Product part = whole();
+    if (cut_.along == Cut::Along::rows) {
       part.m = std::min(cut_.size, p_.m - from);
       a += p_.transpose_a ? from : from * part.a_stride;
       c += from * p_.n;

@@ -90,11 +90,13 @@ TEST(Gemm, EveryTransposeOverOddAndEmptySizes) {
   }
 }
 
-TEST(Gemm, CutsBothWays) {
+TEST(Gemm, CutsAllWays) {
   check<float>({{}, 64, 2049, 300, false, true});   // columns
   check<float>({{}, 40, 1500, 300, false, false});  // columns: b is large
   check<float>({{}, 1001, 60, 130, true, false});   // rows
   check<float>({{}, 700, 70, 120, false, true});    // rows of a transposed b
+  check<float>({{}, 9, 21, 5001, true, false});     // summands
+  check<double>({{}, 9, 21, 5001, true, true, false, true, true});
 }
 
 TEST(Gemm, Batches) {

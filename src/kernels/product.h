@@ -12,6 +12,7 @@ struct Product {
   bool transpose_a = false, transpose_b = false;
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t a_stride = 0, b_stride = 0, c_stride = 0;
+  bool accumulate = false;  // adds to what c holds
 };
 
 // Tells OpenBLAS once per process to make no threads of its own. Call before multiply().
