@@ -1,6 +1,8 @@
 #include "transforms/differentiate_blocks.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -17,6 +19,12 @@ bool is_costly(const ir::Op& op) {
   using ir::Trait;
   return op.has(Trait::library) || op.has(Trait::contraction) || op.has(Trait::random) ||
          !op.blocks.empty();
+}
+
+// Whether the gradient of an op needs none of its operands.
+bool hides_operands(const ir::Op& op) {
+  static constexpr std::string_view kNames[] = {"add", "sub", "sigmoid", "tanh"};
+  return std::find(std::begin(kNames), std::end(kNames), op.name()) != std::end(kNames);
 }
 
 ir::Value* zeros(ir::Program& program, const ir::Type& type, const ir::Location& location) {
@@ -83,6 +91,33 @@ class LoopGradient {
            dims_.outside(type.shape[0], true) != type.shape[0];
   }
 
+  // What is costly to compute again or, where that takes no more memory, what is made of it.
+  std::unordered_set<const ir::Value*> values_to_save() const {
+    std::unordered_map<const ir::Value*, std::vector<const ir::Op*>> users;
+    for (const auto& op : body_.ops) {
+      for (const ir::Value* operand : op->operands) users[operand].push_back(op.get());
+    }
+    for (const ir::Value* result : body_.results) users[result].push_back(nullptr);
+    std::unordered_set<const ir::Value*> kept;
+    for (const auto& op : body_.ops) {
+      const bool save =
+          is_costly(*op) && std::all_of(op->results.begin(), op->results.end(),
+                                        [&](const auto& result) { return can_be_saved(*result); });
+      if (!save) continue;
+      for (const auto& result : op->results) {
+        const ir::Value* value = result.get();
+        for (;;) {
+          const auto& reading = users[value];
+          if (reading.size() != 1 || reading[0] == nullptr || !hides_operands(*reading[0])) break;
+          if (!(reading[0]->result()->type == value->type)) break;
+          value = reading[0]->result();
+        }
+        kept.insert(value);
+      }
+    }
+    return kept;
+  }
+
   // The loop's step as the first part of the new one.
   void copy_step() {
     ir::Copier copier(*block_);
@@ -101,18 +136,13 @@ class LoopGradient {
         (i < others_begin() ? by_step_ : others_).push_back({copy, operand(i)});
       }
     }
+    const std::unordered_set<const ir::Value*> kept = values_to_save();
     for (const auto& op : body_.ops) {
-      const bool save =
-          is_costly(*op) && std::all_of(op->results.begin(), op->results.end(),
-                                        [&](const auto& result) { return can_be_saved(*result); });
-      if (!save) {
-        copier.copy(*op);
-        continue;
-      }
       // The op itself is copied, too, so that it is differentiated; its results are not computed again.
       const ir::Op* copy = copier.copy(*op);
       for (std::size_t i = 0; i < op->results.size(); ++i) {
         const ir::Value& result = *op->results[i];
+        if (!kept.contains(&result)) continue;
         ir::Value* saved = add_argument(op->name(), result.type);
         by_step_.push_back({saved, nullptr, &result});
         saved_[copy->results[i].get()] = saved;
