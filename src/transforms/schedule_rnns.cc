@@ -464,8 +464,9 @@ int schedule_once(ir::Program& program) {
 
 // An rnn that was in another's step may stand in the main block now.
 void schedule_rnns(ir::Program& program) {
-  while (schedule_once(program) > 0) {
-  }
+  int scheduled = 0;
+  while (const int more = schedule_once(program)) scheduled += more;
+  if (scheduled > 0) rewrite(program, [&](ir::Op& op) { return add_in_time(program, op); });
 }
 
 }  // namespace trireme::transforms

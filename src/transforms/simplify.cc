@@ -170,6 +170,23 @@ ir::Value* simplify_matmul(ir::Program& program, const ir::Op& op) {
   return changed ? make(program, op, "matmul", operands, attributes) : nullptr;
 }
 
+// Rows of rows are taken at once, where the first gather only put all of them in another order.
+ir::Value* simplify_gather(ir::Program& program, const ir::Op& op) {
+  const ir::Op* inner = produced_by(op.operands[0], "gather");
+  const auto takes_rows = [](const ir::Op& gather) {
+    return ir::get<std::int64_t>(gather.attributes, "axis") == 0;
+  };
+  if (inner == nullptr || !takes_rows(op) || !takes_rows(*inner)) return nullptr;
+  ir::Value* x = inner->operands[0];
+  ir::Value* order = inner->operands[1];
+  const Shape& rows = x->type.shape;
+  const bool wide = product(Shape(rows.begin() + 1, rows.end())) != Dim(1);
+  if (!wide || order->type.shape != Shape{rows[0]}) return nullptr;
+  if (x->producer == nullptr) return nullptr;  // a parameter may have changed since
+  ir::Value* composed = make(program, op, "gather", {order, op.operands[1]});
+  return make(program, op, "gather", {x, composed}, op.attributes);
+}
+
 // --- Algebra
 
 ir::Value* simplify_binary(ir::Program& program, const ir::Op& op) {
@@ -224,6 +241,7 @@ ir::Value* simplified(ir::Program& program, const ir::Op& op) {
   if (op.name() == "transpose") return simplify_transpose(program, op);
   if (op.name() == "matmul") return simplify_matmul(program, op);
   if (op.name() == "dim_size") return simplify_dim_size(program, op);
+  if (op.name() == "gather") return simplify_gather(program, op);
   if (op.name() == "select" && op.operands[1] == op.operands[2]) return op.operands[1];
   if (!op.has(ir::Trait::elementwise)) return nullptr;
   if (op.operands.size() == 1) return simplify_unary(op);

@@ -40,6 +40,14 @@ ir::Value* TimeOrder::gathered(ir::Value* x, ir::Value* index) {
   return make("gather", {x, index});
 }
 
+// Where rows stand in the order of time; negative numbers stay.
+ir::Value* TimeOrder::placed(ir::Value* rows) {
+  ir::Value* zero = make_constant(program_, like_, rows->type, 0);
+  ir::Value* place = gathered(schedule_->result(2), rows);
+  if (rows->type.dtype != DType::i64) place = make("cast", {place}, {{"dtype", rows->type.dtype}});
+  return make("select", {make("less", {rows, zero}), rows, place});
+}
+
 // Whether x is in the order of time but for a restoring at the end, or where it is made.
 bool TimeOrder::is_in_time(const ir::Value* x) const {
   const ir::Op* op = x->producer;
@@ -70,6 +78,11 @@ ir::Value* TimeOrder::ordered(ir::Value* x) {
     const bool by_id = op->operands[1]->type.rank() == 1 && op->operands[1]->type.shape[0] == rows_;
     if (by_id)
       return make("gather", {op->operands[0], gathered(op->operands[1], rows)}, op->attributes);
+  }
+  // What few rows are added to is made in this order at once.
+  if (op != nullptr && op->name() == "scatter_add" && op->operands[0]->type.rank() == 1 &&
+      op->operands[0]->type.shape[0] != rows_) {
+    return make("scatter_add", {placed(op->operands[0]), op->operands[1]}, op->attributes);
   }
   if (!is_in_time(x)) return gathered(x, rows);
   std::vector<ir::Value*> operands;
@@ -119,6 +132,25 @@ ir::Value* TimeOrder::split_ordered(ir::Value* x, ir::Value* splits, bool by_row
 
 ir::Value* TimeOrder::split_restored(ir::Value* x, ir::Value* splits, bool by_row) {
   return moved(x, splits_ordered(splits, by_row), splits, schedule_->result(by_row ? 2 : 4));
+}
+
+// Additions in another order of the rows: scatter_add and sum_rows of what was restored.
+std::optional<std::vector<ir::Value*>> add_in_time(ir::Program& program, const ir::Op& op) {
+  if (op.name() != "scatter_add" && op.name() != "sum_rows") return std::nullopt;
+  ir::Value* indices = op.operands[0];
+  const ir::Op* restored = op.operands[1]->producer;
+  if (!is_gather_of_rows(restored) || indices->type.rank() != 1) return std::nullopt;
+  ir::Op* schedule = restored->operands[1]->producer;
+  if (schedule == nullptr || schedule->name() != "rnn_schedule" ||
+      restored->operands[1] != schedule->result(2)) {
+    return std::nullopt;
+  }
+  ir::Value* ordered = make(program, op, "gather", {indices, schedule->result(1)});
+  const ir::Op* made = program.append(program.main(), op.name(), {ordered, restored->operands[0]},
+                                      op.attributes, op.location);
+  std::vector<ir::Value*> results;
+  for (const auto& result : made->results) results.push_back(result.get());
+  return results;
 }
 
 }  // namespace trireme::transforms

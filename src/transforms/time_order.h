@@ -2,7 +2,8 @@
 
 // Rows of sequences in the order in which packed_rnn runs through them, and back.
 
-#include <map>
+#include <optional>
+#include <vector>
 
 #include "ir/program.h"
 
@@ -38,6 +39,7 @@ class TimeOrder {
   ir::Value* make(std::string_view name, std::vector<ir::Value*> operands,
                   Attributes attributes = {});
   ir::Value* gathered(ir::Value* x, ir::Value* index);
+  ir::Value* placed(ir::Value* rows);
   bool is_in_time(const ir::Value* x) const;
   ir::Value* part(ir::Value* splits, int from);  // splits without the last, or the first
   ir::Value* moved(ir::Value* x, ir::Value* from, ir::Value* to, ir::Value* order);
@@ -48,5 +50,9 @@ class TimeOrder {
   Dim rows_;
   ir::Op* schedule_;
 };
+
+// Additions to rows that are named by ids need no restored order: what stands for the results of such an op,
+// or nothing if it is none.
+std::optional<std::vector<ir::Value*>> add_in_time(ir::Program& program, const ir::Op& op);
 
 }  // namespace trireme::transforms
