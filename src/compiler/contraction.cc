@@ -11,7 +11,8 @@ namespace {
 using kernel_ir::LoopKind;
 using kernel_ir::Stmt;
 
-constexpr std::int64_t kColumnBlock = 256;  // of a parallel iteration
+constexpr std::int64_t kColumnBlock = 256;  // of a parallel iteration, at most
+constexpr std::int64_t kGroupTiles = 4;     // of rows, that read the same columns one after another
 constexpr std::int64_t kRowChunks = 16;     // parts that rows are cut into for the threads
 constexpr std::int64_t kMostScratchBytes = 96 << 10;
 // A weight that does not stay in a near cache is to be read as few times as can be.
@@ -35,15 +36,17 @@ class ContractionLowering : public TileLowering {
 
   void lower_product() {
     const Shape& shape = y_->type.shape;
-    const bool shared = how_.windows || weight_->type.shape.size() == 2;
+    const bool shared = how_.windows || is_packed() || weight_->type.shape.size() == 2;
     const std::size_t kept = shared ? 0 : shape.size() - 2;  // dimensions of separate products
     const Shape leading(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(kept));
     const Shape rows(shape.begin() + static_cast<std::ptrdiff_t>(kept), shape.end() - 1);
     const Dim columns = shape.back();
+    const int narrow = lanes_for(columns);
+    const int tile_rows = rows_for(narrow);
+    const std::int64_t strip = is_packed() ? weight_->type.shape[2].constant() : 0;
+    const std::int64_t width = block_for(columns, strip > 0 ? strip : narrow);
     const std::int64_t blocks =
-        columns.is_constant()
-            ? std::max<std::int64_t>(1, ceil_div(columns.constant(), kColumnBlock))
-            : 1;
+        columns.is_constant() ? std::max<std::int64_t>(1, ceil_div(columns.constant(), width)) : 1;
     const std::int64_t chunks = shared ? kRowChunks : 1;
     set_trip(product(leading) * Dim(blocks * chunks));
 
@@ -55,33 +58,80 @@ class ContractionLowering : public TileLowering {
     const ExprId block = k_.rem(rest, k_.integer(blocks));
     const Index batch = evaluator_.delinear(k_.div(rest, k_.integer(blocks)), leading);
 
-    const ExprId start = times(block, kColumnBlock);
+    const ExprId start = times(block, width);
     const ExprId left = k_.sub(evaluator_.dim(columns), start);
-    const ExprId extent =
-        blocks == 1 ? evaluator_.dim(columns) : k_.min(k_.integer(kColumnBlock), left);
+    const ExprId extent = blocks == 1 ? evaluator_.dim(columns) : k_.min(k_.integer(width), left);
 
-    // The rows of one chunk: whole tiles, then smaller ones, then the rest one by one, which reads
-    // the second operand as it lies, in long runs.
-    const int narrow = lanes_for(columns);
-    const int tile_rows = rows_for(narrow);
+    // The rows of one chunk: groups of tiles that share what is read of the second operand, then tiles,
+    // then smaller ones, then the rest one by one, which reads the second operand as it lies, in long runs.
     const ExprId all = evaluator_.dim(product(rows));
-    const ExprId unit = k_.integer(chunks * tile_rows);
-    const ExprId each = times(k_.div(plus(all, chunks * tile_rows - 1), unit), tile_rows);
+    const std::int64_t group_rows = kGroupTiles * tile_rows;
+    const ExprId each = times(
+        k_.div(plus(all, chunks * group_rows - 1), k_.integer(chunks * group_rows)), group_rows);
     ExprId first = k_.mul(chunk, each);
     ExprId count = k_.min(each, k_.sub(all, first));
-    for (const int tile : {tile_rows, tile_rows / 3, 1}) {
-      lanes_ = tile == 1 ? wide_lanes_for(columns) : narrow;
+    struct Phase {
+      int tile;
+      std::int64_t group;  // tiles
+    };
+    for (const auto [tile, group] :
+         {Phase{tile_rows, kGroupTiles}, {tile_rows, 1}, {tile_rows / 3, 1}, {1, 1}}) {
+      lanes_ = tile == 1 && strip == 0 ? wide_lanes_for(width) : narrow;
       const ExprId tiles = k_.div(count, k_.integer(tile));
-      Stmt vector =
-          loop(LoopKind::vector, k_.select(k_.lt(k_.integer(0), tiles), extent, k_.integer(0)));
-      Stmt down = loop(LoopKind::serial, tiles);
-      const ExprId row = k_.add(first, times(var(down), tile));
-      add_tile(down.body, batch, rows, row, tile, k_.add(start, var(vector)));
+      const ExprId groups =
+          group == 1 ? k_.select(k_.lt(k_.integer(0), tiles), k_.integer(1), k_.integer(0))
+                     : k_.div(tiles, k_.integer(group));
+      Stmt over = loop(LoopKind::serial, groups);
+      Stmt across =
+          loop(LoopKind::serial, strip > 0 ? k_.div(extent, k_.integer(strip)) : k_.integer(1));
+      Stmt vector = loop(LoopKind::vector, strip > 0 ? k_.integer(strip) : extent);
+      Stmt down = loop(LoopKind::serial, group == 1 ? tiles : k_.integer(group));
+      const ExprId number = k_.add(times(var(over), group), var(down));
+      const ExprId row = k_.add(first, times(number, tile));
+      if (strip > 0) {
+        add_packed_tile(down.body, row, tile, strip,
+                        k_.add(k_.div(start, k_.integer(strip)), var(across)), var(vector));
+      } else {
+        add_tile(down.body, batch, rows, row, tile, k_.add(start, var(vector)));
+      }
       vector.body.push_back(std::move(down));
-      kernel_->root.body.push_back(std::move(vector));
-      first = k_.add(first, times(tiles, tile));
-      count = k_.sub(count, times(tiles, tile));
+      across.body.push_back(std::move(vector));
+      over.body.push_back(std::move(across));
+      kernel_->root.body.push_back(std::move(over));
+      const ExprId done = times(group == 1 ? tiles : times(groups, group), tile);
+      first = k_.add(first, done);
+      count = k_.sub(count, done);
     }
+  }
+
+  // Columns of a parallel iteration: a few blocks, so that threads have something to share where there are
+  // few rows.
+  static std::int64_t block_for(const Dim& columns, std::int64_t unit) {
+    constexpr std::int64_t kLeast = 64;
+    if (!columns.is_constant()) return kColumnBlock / unit * unit;
+    const std::int64_t least = ceil_div(std::min(kLeast, kColumnBlock), unit) * unit;
+    const std::int64_t quarter = ceil_div(ceil_div(columns.constant(), 4), unit) * unit;
+    return std::max(least, std::min(quarter, kColumnBlock / unit * unit));
+  }
+
+  // Whether the second operand is given in strips of columns (packed_matmul).
+  bool is_packed() const {
+    return !how_.windows && weight_->type.shape.size() > y_->type.shape.size();
+  }
+
+  void add_packed_tile(Body& body, ExprId first, int count, std::int64_t width, ExprId strip,
+                       ExprId lane) {
+    Stmt depth = loop(LoopKind::serial, evaluator_.dim(x_->type.shape.back()));
+    const ExprId column = k_.add(times(strip, width), lane);
+    sums(
+        body, static_cast<std::size_t>(count), {depth},
+        [&](std::size_t i) {
+          return evaluator_.value_at(x_, {plus(first, static_cast<std::int64_t>(i)), var(depth)});
+        },
+        [&] { return evaluator_.value_at(weight_, {strip, var(depth), lane}); },
+        [&](std::size_t i, ExprId total) {
+          store_result(body, {plus(first, static_cast<std::int64_t>(i)), column}, total);
+        });
   }
 
   void add_tile(Body& body, const Index& batch, const Shape& rows, ExprId first, int count,

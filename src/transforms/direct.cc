@@ -109,7 +109,42 @@ Replacement direct_product(ir::Program& program, const ir::Op& op) {
   return {{make(program, op, "direct_matmul", std::move(operands))}};
 }
 
+// Whether the rows of x are those of sequences.
+bool has_rows_of_sequences(const ir::Program& program, const ir::Value* x) {
+  return x->type.rank() == 2 && ir::find_splits(program.main(), x->type.shape[0]) != nullptr;
+}
+
+Replacement packed_product(ir::Program& program, const ir::Op& op) {
+  if (ir::get<bool>(op.attributes, "transpose_a") ||
+      !has_rows_of_sequences(program, op.operands[0])) {
+    return std::nullopt;
+  }
+  ir::Value* weight = op.operands[1];
+  if (weight->type.rank() != 2) return std::nullopt;
+  if (ir::get<bool>(op.attributes, "transpose_b")) weight = last_two_swapped(program, op, weight);
+  ir::Value* packed = packed_columns(program, op, weight);
+  if (packed == nullptr) return std::nullopt;
+  return {{make(program, op, "packed_matmul", {op.operands[0], packed})}};
+}
+
 }  // namespace
+
+ir::Value* packed_columns(ir::Program& program, const ir::Op& like, ir::Value* weight) {
+  constexpr std::int64_t kLeastElements = 16 * 1024, kMostElements = 1024 * 1024;
+  const Shape& shape = weight->type.shape;
+  const Dim elements = product(shape);
+  if (!elements.is_constant() || elements.constant() < kLeastElements ||
+      elements.constant() > kMostElements) {
+    return nullptr;
+  }
+  for (const std::int64_t width : {32, 16}) {
+    if (shape[1].constant() % width != 0) continue;
+    const Shape strips{shape[0], shape[1].constant() / width, width};
+    return transposed(program, like, make(program, like, "reshape", {weight}, {{"shape", strips}}),
+                      {1, 0, 2});
+  }
+  return nullptr;
+}
 
 void use_direct_kernels(ir::Program& program, const std::function<bool(const ir::Op&)>& wanted) {
   rewrite(program, [&](ir::Op& op) -> Replacement {
@@ -117,8 +152,9 @@ void use_direct_kernels(ir::Program& program, const std::function<bool(const ir:
     if (op.name() == "conv2d_input_gradient" && wanted(op)) {
       return direct_input_gradient(program, op);
     }
-    if (op.name() == "matmul" && wanted(op)) return direct_product(program, op);
-    return std::nullopt;
+    if (op.name() != "matmul") return std::nullopt;
+    if (Replacement packed = packed_product(program, op)) return packed;
+    return wanted(op) ? direct_product(program, op) : std::nullopt;
   });
 }
 

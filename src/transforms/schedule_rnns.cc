@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "ir/blocks.h"
+#include "transforms/direct.h"
 #include "transforms/rewrite.h"
 #include "transforms/step_places.h"
 #include "transforms/time_order.h"
@@ -209,24 +210,42 @@ class Scheduler {
     return in_loop_[value];
   }
 
-  // Products with the transpose of what does not change are products with a transpose made once.
+  // Products with what does not change are products with its columns in strips, or of its transpose,
+  // made once.
   const ir::Op* copy_straight(const ir::Op& op, ir::Copier& copier) {
-    const bool turned = op.name() == "matmul" && ir::get<bool>(op.attributes, "transpose_b") &&
-                        places_.of(op.operands[1]) == Place::outside &&
-                        op.operands[1]->type.rank() == 2;
-    if (!turned) return copier.copy(op);
-    ir::Value*& given = transposed_[op.operands[1]];
-    if (given == nullptr) {
-      const std::vector<std::int64_t> order{1, 0};
-      ir::Value* made =
-          make(program_, op_, "transpose", {outside(op.operands[1])}, {{"permutation", order}});
-      given = add_argument(made->type, "transposed");
-      others_.push_back({given, made});
+    const bool known = op.name() == "matmul" && places_.of(op.operands[1]) == Place::outside &&
+                       op.operands[0]->type.rank() == 2 && op.operands[1]->type.rank() == 2 &&
+                       !ir::get<bool>(op.attributes, "transpose_a");
+    if (!known) return copier.copy(op);
+    const bool turned = ir::get<bool>(op.attributes, "transpose_b");
+    Prepared& prepared = prepared_[{op.operands[1], turned}];
+    if (prepared.given == nullptr) prepared = prepare(op, turned);
+    if (prepared.given == nullptr) return copier.copy(op);
+    const std::vector<ir::Value*> operands{copier.of(op.operands[0]), prepared.given};
+    if (prepared.packed) {
+      return program_.append(*block_, "packed_matmul", operands, {}, op.location);
     }
     Attributes attributes = op.attributes;
     ir::set(attributes, "transpose_b", false);
-    return program_.append(*block_, "matmul", {copier.of(op.operands[0]), given},
-                           std::move(attributes), op.location);
+    return program_.append(*block_, "matmul", operands, std::move(attributes), op.location);
+  }
+
+  struct Prepared {
+    ir::Value* given = nullptr;  // to the loop
+    bool packed = false;
+  };
+  Prepared prepare(const ir::Op& op, bool turned) {
+    ir::Value* made = outside(op.operands[1]);
+    if (turned) {
+      const std::vector<std::int64_t> order{1, 0};
+      made = make(program_, op_, "transpose", {made}, {{"permutation", order}});
+    }
+    ir::Value* packed = packed_columns(program_, op_, made);
+    if (packed == nullptr && !turned) return {};
+    if (packed != nullptr) made = packed;
+    ir::Value* given = add_argument(made->type, turned ? "transposed" : "packed");
+    others_.push_back({given, made});
+    return {given, packed != nullptr};
   }
 
   // Splits that say how many rows there are in the loop are given to it.
@@ -439,7 +458,9 @@ class Scheduler {
   std::unordered_set<const ir::Value*> seen_;
   std::vector<const ir::Value*> streams_;
   std::unique_ptr<ir::Block> block_;
-  Map in_loop_, outside_, for_sequences_, for_rows_, transposed_;
+  Map in_loop_, outside_, for_sequences_, for_rows_;
+  std::map<std::pair<const ir::Value*, bool>, Prepared>
+      prepared_;  // second factors, by whether turned
   std::vector<Memory> memories_;
   std::vector<std::pair<ir::Value*, ir::Value*>> sequences_, others_;
 };

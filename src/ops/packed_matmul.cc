@@ -1,0 +1,65 @@
+#include "ops/index.h"
+
+namespace trireme::ops {
+namespace {
+
+std::vector<Type> type(const TypeContext& c) {
+  const Type& a = c.operands[0];
+  const Type& b = c.operands[1];
+  const std::string both = c.operand_texts[0] + ", " + c.operand_texts[1];
+  require(is_float(a.dtype) && a.dtype == b.dtype,
+          "matrices of one dtype, f32 or f64, can be multiplied: " + both,
+          "cast what is of another");
+  require(a.rank() == 2 && b.rank() == 3, "a is a matrix, b its columns in strips: " + both,
+          "b is [n / width, k, width]");
+  require(a.shape[1] == b.shape[1],
+          "the inner dimensions differ (" + a.shape[1].str() + " and " + b.shape[1].str() +
+              "): " + both,
+          "the last dimension of a meets the middle one of b");
+  return {Type{a.dtype, {a.shape[0], b.shape[0] * b.shape[2]}}};
+}
+
+void reference(const Reference& r) {
+  const RefTensor& a = *r.operands[0];
+  const RefTensor& b = *r.operands[1];
+  for_each_index(r.results[0]->shape, [&](const Index& index) {
+    const std::int64_t width = b.shape[2];
+    double total = 0;
+    for (std::int64_t i = 0; i < a.shape[1]; ++i) {
+      total += at(a, {index[0], i}) * at(b, {index[1] / width, i, index[1] % width});
+    }
+    at(*r.results[0], index) = total;
+  });
+}
+
+Sample sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b, DType dtype = DType::f32) {
+  Sample s;
+  s.operands = {type_of(std::move(a), dtype), type_of(std::move(b), dtype)};
+  return s;
+}
+
+}  // namespace
+
+Op packed_matmul() {
+  Op op("packed_matmul(a, b)");
+  op.doc =
+      "The product of a [m, k] and a matrix [k, n] whose columns are given in strips that lie "
+      "behind each "
+      "other, b [n / width, k, width]: [m, n]. It always becomes a generated kernel, together with "
+      "the "
+      "elementwise ops that follow it. The compiler makes it of matmul where a matrix is used for "
+      "many "
+      "rows, or again and again, after gradients are made: it has none of its own.";
+  op.traits = bits(Trait::contraction);
+  op.type = type;
+  op.contraction = [](const ir::Op&) { return Contraction{}; };
+  op.reference = reference;
+  op.twin = "torch.matmul(x[0], x[1].permute(1, 0, 2).reshape(x[1].shape[1], -1))";
+  op.samples = {sample({5, 7}, {3, 7, 4}),     sample({1, 1}, {1, 1, 1}),
+                sample({0, 7}, {2, 7, 16}),    sample({4, 0}, {2, 0, 16}),
+                sample({64, 40}, {1, 40, 32}), sample({70, 20}, {9, 20, 32}),
+                sample({29, 17}, {8, 17, 16}), sample({13, 9}, {5, 9, 32}, DType::f64)};
+  return op;
+}
+
+}  // namespace trireme::ops
