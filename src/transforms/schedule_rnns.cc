@@ -83,12 +83,22 @@ class Scheduler {
       if (places_.users(memory).size() != 1 || has_rows(memory->type)) continue;
       if (!places_.users(add->result()).empty()) continue;
       Sum sum;
-      if (collect_terms(add->operands[1], sum)) {
+      if (collect_terms(add->operands[1], sum) && gains_behind(sum)) {
         for (const ir::Op* term : sum.terms) in_sums_.insert(term);
         in_sums_.insert(add);
         sums_.emplace(i, std::move(sum));
       }
     }
+  }
+
+  // One product of all rows is worth many small ones. What is only added up is better added where it is made,
+  // while it is in cache.
+  bool gains_behind(const Sum& sum) const {
+    return std::any_of(sum.terms.begin(), sum.terms.end(), [&](const ir::Op* term) {
+      return places_.is_costly(*term) ||
+             std::all_of(term->operands.begin(), term->operands.end(),
+                         [&](const ir::Value* v) { return places_.of(v) != Place::step; });
+    });
   }
 
   bool collect_terms(const ir::Value* value, Sum& sum) {
