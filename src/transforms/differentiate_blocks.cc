@@ -91,31 +91,60 @@ class LoopGradient {
            dims_.outside(type.shape[0], true) != type.shape[0];
   }
 
-  // What is costly to compute again or, where that takes no more memory, what is made of it.
-  std::unordered_set<const ir::Value*> values_to_save() const {
-    std::unordered_map<const ir::Value*, std::vector<const ir::Op*>> users;
+  using Users = std::unordered_map<const ir::Value*, std::vector<const ir::Op*>>;
+
+  // By value the ops that read it, and null where it is a result of the step.
+  Users users_in_step() const {
+    Users users;
     for (const auto& op : body_.ops) {
       for (const ir::Value* operand : op->operands) users[operand].push_back(op.get());
     }
     for (const ir::Value* result : body_.results) users[result].push_back(nullptr);
+    return users;
+  }
+
+  // What is costly to compute again or, where that takes no more memory, what is made of it.
+  std::unordered_set<const ir::Value*> values_to_save() const {
+    const Users users = users_in_step();
     std::unordered_set<const ir::Value*> kept;
     for (const auto& op : body_.ops) {
       const bool save =
           is_costly(*op) && std::all_of(op->results.begin(), op->results.end(),
                                         [&](const auto& result) { return can_be_saved(*result); });
       if (!save) continue;
-      for (const auto& result : op->results) {
-        const ir::Value* value = result.get();
-        for (;;) {
-          const auto& reading = users[value];
-          if (reading.size() != 1 || reading[0] == nullptr || !hides_operands(*reading[0])) break;
-          if (!(reading[0]->result()->type == value->type)) break;
-          value = reading[0]->result();
-        }
-        kept.insert(value);
-      }
+      for (const auto& result : op->results) keep_what_is_made_of(result.get(), users, kept);
     }
     return kept;
+  }
+
+  // Follows a value to what alone is made of it, of each of its parts if it is only read in parts.
+  void keep_what_is_made_of(const ir::Value* value, const Users& users,
+                            std::unordered_set<const ir::Value*>& kept) const {
+    const auto found = users.find(value);
+    if (found == users.end()) return;
+    const std::vector<const ir::Op*>& reading = found->second;
+    const ir::Op* only = reading.size() == 1 ? reading[0] : nullptr;
+    if (only != nullptr && hides_operands(*only) && only->result()->type == value->type) {
+      return keep_what_is_made_of(only->result(), users, kept);
+    }
+    if (!is_read_in_parts(value, reading)) {
+      kept.insert(value);
+      return;
+    }
+    for (const ir::Op* slice : reading) keep_what_is_made_of(slice->result(), users, kept);
+  }
+
+  // Whether all that is read of it are parts that take no more memory, each with all its rows.
+  bool is_read_in_parts(const ir::Value* value, const std::vector<const ir::Op*>& reading) const {
+    Dim elements = 0;
+    for (const ir::Op* op : reading) {
+      if (op == nullptr || op->name() != "slice") return false;
+      const ir::Value* part = op->result();
+      if (!can_be_saved(*part) || part->type.shape[0] != value->type.shape[0]) return false;
+      elements = elements + product(part->type.shape);
+    }
+    const Dim spare = product(value->type.shape) - elements;
+    return spare == Dim(0) || (spare.terms().size() == 1 && spare.terms().begin()->second > 0);
   }
 
   // The loop's step as the first part of the new one.
