@@ -37,7 +37,10 @@ class ScatterAdd : public Prepared {
     constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(T));
     const std::int64_t depth = std::max<std::int64_t>(1, rows_ + updates_);
     const std::int64_t lines = (columns_ + kLine - 1) / kLine;
-    const std::int64_t grain = std::max<std::int64_t>(1, kLeastPerThread / (depth * kLine));
+    // Wide runs: narrow ones would walk through all rows again and again.
+    const std::int64_t share = (lines + device.threads() - 1) / device.threads();
+    const std::int64_t grain =
+        std::max({std::int64_t{1}, share, kLeastPerThread / (depth * kLine)});
     device.run(lines, grain, lines > grain, [&](std::int64_t begin, std::int64_t end, int) {
       add(indices, updates, y, begin * kLine, std::min(columns_, end * kLine));
     });
