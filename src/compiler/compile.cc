@@ -21,6 +21,7 @@
 #include "transforms/simplify.h"
 #include "transforms/specialise.h"
 #include "transforms/split_reductions.h"
+#include "transforms/thin_products.h"
 
 namespace trireme::compiler {
 namespace {
@@ -142,6 +143,7 @@ void transform(ir::Program& program, const CompileOptions& options, Dump& dump) 
   dump.program("rnns", program);
 
   transforms::simplify(program);
+  transforms::widen_thin_products(program);
   transforms::use_channels_last(program);
   transforms::use_direct_kernels(
       program, [&](const ir::Op& op) { return !options.libraries || generated_is_faster(op); });

@@ -187,6 +187,16 @@ ir::Value* simplify_gather(ir::Program& program, const ir::Op& op) {
   return make(program, op, "gather", {x, composed}, op.attributes);
 }
 
+// What is added to the sequences of rows, in order, are their sums.
+ir::Value* simplify_scatter_add(ir::Program& program, const ir::Op& op) {
+  const ir::Op* ids = produced_by(op.operands[0], "segment_ids");
+  if (ids == nullptr) return nullptr;
+  ir::Value* splits = ids->operands[0];
+  const Shape rows = ir::get<Shape>(op.attributes, "rows");
+  if (rows != Shape{splits->type.shape[0] - Dim(1)}) return nullptr;
+  return make(program, op, "segment_sum", {op.operands[1], splits});
+}
+
 // --- Algebra
 
 ir::Value* simplify_binary(ir::Program& program, const ir::Op& op) {
@@ -242,6 +252,7 @@ ir::Value* simplified(ir::Program& program, const ir::Op& op) {
   if (op.name() == "matmul") return simplify_matmul(program, op);
   if (op.name() == "dim_size") return simplify_dim_size(program, op);
   if (op.name() == "gather") return simplify_gather(program, op);
+  if (op.name() == "scatter_add") return simplify_scatter_add(program, op);
   if (op.name() == "select" && op.operands[1] == op.operands[2]) return op.operands[1];
   if (!op.has(ir::Trait::elementwise)) return nullptr;
   if (op.operands.size() == 1) return simplify_unary(op);
