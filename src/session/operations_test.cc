@@ -64,14 +64,24 @@ void attention_network(Network& n) {
 
 class Counter {
  public:
-  explicit Counter(const Network& network)
-      : network_(network),
+  Counter(const Network& network, std::vector<Value> fetches)
+      : fetches_(std::move(fetches)),
         session_(
             network.program,
             {.threads = 1,
-             .profile = (std::filesystem::path(testing::TempDir()) / "operations.json").string()}) {
-  }
+             .profile = (std::filesystem::path(testing::TempDir()) / "operations.json").string()}),
+        on_weights_(count({})) {}
 
+  // Without what is done to weights alone.
+  std::int64_t of(const std::vector<std::int64_t>& lengths) { return count(lengths) - on_weights_; }
+  std::int64_t of_each(const std::vector<std::int64_t>& lengths) {
+    std::int64_t total = 0;
+    for (const std::int64_t length : lengths) total += of({length});
+    return total;
+  }
+  std::int64_t on_weights() const { return on_weights_; }
+
+ private:
   std::int64_t count(const std::vector<std::int64_t>& lengths) {
     const std::int64_t rows = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
     Feeds feeds;
@@ -79,14 +89,21 @@ class Counter {
     const Tensor words = Tensor::from<std::int64_t>({rows}, ids);
     RaggedTensor::from_lengths(words, lengths).add_to(feeds, "words");
     const std::int64_t before = session_.statistics().operations;
-    session_.run(feeds, network_.fetches, {.training = true});
+    session_.run(feeds, fetches_, {.training = true});
     return session_.statistics().operations - before;
   }
 
- private:
-  const Network& network_;
+  std::vector<Value> fetches_;
   Session session_;
+  std::int64_t on_weights_;
 };
+
+// 10 to 200.
+std::vector<std::int64_t> lengths_in_no_order() {
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t i = 0; i < 20; ++i) lengths.push_back(10 * (i * 7 % 20 + 1));
+  return lengths;
+}
 
 class Operations : public testing::TestWithParam<std::function<void(Network&)>> {};
 INSTANTIATE_TEST_SUITE_P(Networks, Operations, testing::Values(lstm_network, attention_network));
@@ -94,20 +111,30 @@ INSTANTIATE_TEST_SUITE_P(Networks, Operations, testing::Values(lstm_network, att
 TEST_P(Operations, OfABatchAreThoseOfEachSequenceAlone) {
   Network network;
   GetParam()(network);
-  Counter counter(network);
-  std::vector<std::int64_t> lengths(20);
-  for (std::size_t i = 0; i < lengths.size(); ++i)
-    lengths[i] = 10 * ((static_cast<std::int64_t>(i) * 7) % 20 + 1);
-  const std::int64_t without = counter.count({});  // on weights alone
-  std::int64_t alone = 0;
-  for (const std::int64_t length : lengths) alone += counter.count({length}) - without;
-  const std::int64_t together = counter.count(lengths) - without;
-  EXPECT_EQ(together, alone);
-  EXPECT_LT(without, together / 1000);
-  // What padding to the longest would cost, if it had no more than the words' part.
-  EXPECT_LT(together, counter.count(std::vector<std::int64_t>(20, 200)) * 7 / 10);
-  std::cout << "operations " << together << " in a batch of lengths 10 to 200, " << alone
-            << " in 20 runs of one sequence each\n";
+  Counter forwards(network, {network.fetches[0]});
+  const std::vector<std::int64_t> lengths = lengths_in_no_order();
+  const std::int64_t together = forwards.of(lengths);
+  EXPECT_EQ(together, forwards.of_each(lengths));
+  EXPECT_LT(forwards.on_weights(), together / 1000);
+  // What padding to the longest costs.
+  EXPECT_LT(together, forwards.of(std::vector<std::int64_t>(20, 200)) * 7 / 10);
+  std::cout << "operations forwards: " << together << " in a batch of lengths 10 to 200, "
+            << forwards.of_each(lengths) << " one by one\n";
+}
+
+// Gradients of weights are added up once for each step of the batch, not of each sequence: there are a few
+// operations less.
+TEST_P(Operations, OfGradientsAreNotMoreThanThoseOfEachSequenceAlone) {
+  Network network;
+  GetParam()(network);
+  Counter counter(network, network.fetches);
+  const std::vector<std::int64_t> lengths = lengths_in_no_order();
+  const std::int64_t together = counter.of(lengths), alone = counter.of_each(lengths);
+  EXPECT_LE(together, alone);
+  EXPECT_GT(static_cast<double>(together), 0.99 * static_cast<double>(alone));
+  EXPECT_LT(counter.on_weights(), together / 1000);
+  std::cout << "operations with gradients: " << together << " in a batch of lengths 10 to 200, "
+            << alone << " one by one\n";
 }
 
 void collect_dims(const plan::Plan& plan, std::set<std::string>& dims) {
