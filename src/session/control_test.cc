@@ -3,6 +3,7 @@
 #include "session/blocks_test.h"
 #include "trireme/nn.h"
 #include "trireme/ops.h"
+#include "trireme/ragged.h"
 #include "trireme/rnn.h"
 #include "trireme/sequence.h"
 
@@ -134,6 +135,41 @@ TEST(Rnn, AnElmanNetworkAndItsGradients) {
     none["h0"] = numbers({0, 4}, 3);
     expect_compiled(words.program, none, {loss, result.memories[0]});
   }
+}
+
+// Large enough for weights in strips (packed_matmul), in the step, before it and behind it.
+TEST(Rnn, AWideStepAndItsGradients) {
+  Program program;
+  const Value x = program.input("x", f32, ragged({batch}, {64}));
+  const Value weight = program.input("weight", f32, {64, 256});
+  const Value recurrent = program.input("recurrent", f32, {64, 256});
+  const Value known = program.input("known", f32, {batch, 64});
+  const nn::RnnResult result = nn::run_rnn([&](nn::Step& step) {
+    const Value now = step.input(x);
+    const Value h = step.memory({.init = known}), c = step.memory({.width = 64});
+    const Value gates = matmul(now, weight) + matmul(h, recurrent);
+    const auto gate = [&](std::int64_t i) {
+      return slice(gates, {.starts = {0, 64 * i}, .limits = {gates.dim(0), 64 * i + 64}});
+    };
+    const Value cell = sigmoid(gate(0) + 1.0) * c + sigmoid(gate(1)) * tanh(gate(2));
+    const Value next = sigmoid(gate(3)) * tanh(cell);
+    step.update(h, next);
+    step.update(c, cell);
+    step.output(next);
+  });
+  const Value loss = total(result.outputs[0]) + total(sequence::last(result.outputs[0]));
+  std::vector<Value> fetches{loss, result.memories[1]};
+  for (ir::Value* gradient :
+       transforms::gradients(loss.get(), {x.get(), weight.get(), recurrent.get(), known.get()})) {
+    fetches.emplace_back(gradient);
+  }
+  Feeds feeds{{"weight", noise({64, 256}, 1, -0.2, 0.2)},
+              {"recurrent", noise({64, 256}, 2, -0.2, 0.2)},
+              {"known", noise({17, 64}, 3)}};
+  RaggedTensor::from_lengths(noise({49, 64}, 4),
+                             {3, 0, 5, 1, 2, 4, 3, 3, 2, 6, 1, 1, 4, 3, 5, 2, 4})
+      .add_to(feeds, "x");
+  expect_compiled(program, feeds, fetches, 1e-4);
 }
 
 TEST(Rnn, AttentionOverAnotherSequence) {
