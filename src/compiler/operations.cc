@@ -54,8 +54,8 @@ Dim of_pool(const Op& op) {
 Dim of_contraction(const Op& op) {
   const ops::Contraction c = ops::Catalog::of(op).contraction(op);
   const Dim summed = op.operands[0]->type.shape.back();
-  return Dim(2 * c.kernel[0] * c.kernel[1]) * elements(op.result()) *
-         Dim(summed.constant() / c.groups);
+  if (c.is_product()) return Dim(2) * elements(op.result()) * summed;
+  return Dim(2 * c.kernel[0] * c.kernel[1] * summed.constant() / c.groups) * elements(op.result());
 }
 
 using Rule = std::function<Dim(const Op&)>;

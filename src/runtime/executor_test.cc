@@ -304,7 +304,7 @@ TEST(Profiler, WritesATraceAndATable) {
   const std::string trace = profiler.chrome_trace();
   EXPECT_THAT(trace, HasSubstr("{\"traceEvents\": ["));
   EXPECT_THAT(trace, HasSubstr("\"name\": \"dense_0: \\\"add\\\"\", \"args\": {\"kernel\": "
-                               "\"add_row\", \"layer\": \"dense_0\"}"));
+                               "\"add_row\", \"layer\": \"dense_0\", \"operations\": 0}"));
   std::size_t events = 0;
   for (std::size_t at = trace.find("\"ph\""); at != std::string::npos;
        at = trace.find("\"ph\"", at + 1)) {
