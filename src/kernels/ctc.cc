@@ -21,11 +21,11 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
-// log(exp(a) + exp(b)); NaN if one of them is.
-double log_add(double a, double b) {
-  if (a == kNever) return b;
-  if (b == kNever) return a;
-  return (a < b ? b : a) + std::log1p(std::exp(-std::abs(a - b)));
+// log(exp(a) + exp(b) + exp(c)); NaN if one of them is.
+double log_add(double a, double b, double c = kNever) {
+  const double ab = a < b ? b : a, top = ab < c ? c : ab;
+  if (!(top > kNever)) return a + b + c;
+  return top + std::log(std::exp(a - top) + std::exp(b - top) + std::exp(c - top));
 }
 
 // One sequence's rows and labels.
@@ -55,9 +55,8 @@ struct States {
   // Those after row t from those before; `alpha` may be `before`.
   void go_on(const double* before, std::int64_t t, double* alpha) const {
     for (std::int64_t s = size() - 1; s >= 0; --s) {
-      double total = before[s];
-      if (s >= 1) total = log_add(total, before[s - 1]);
-      if (leaps_to(s)) total = log_add(total, before[s - 2]);
+      const double total =
+          log_add(before[s], s >= 1 ? before[s - 1] : kNever, leaps_to(s) ? before[s - 2] : kNever);
       alpha[s] = total + emitted(t, s);
     }
   }
@@ -76,10 +75,8 @@ struct States {
   void go_back(std::int64_t t, double* beta) const {
     for (std::int64_t s = 0; s < size(); ++s) beta[s] += emitted(t, s);
     for (std::int64_t s = 0; s < size(); ++s) {
-      double all = beta[s];
-      if (s + 1 < size()) all = log_add(all, beta[s + 1]);
-      if (s + 2 < size() && leaps_to(s + 2)) all = log_add(all, beta[s + 2]);
-      beta[s] = all;
+      beta[s] = log_add(beta[s], s + 1 < size() ? beta[s + 1] : kNever,
+                        s + 2 < size() && leaps_to(s + 2) ? beta[s + 2] : kNever);
     }
   }
 };
