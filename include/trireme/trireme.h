@@ -28,6 +28,7 @@
 #include "trireme/sequence.h"
 #include "trireme/sequence_metrics.h"
 #include "trireme/session.h"
+#include "trireme/structured.h"
 #include "trireme/tensor.h"
 #include "trireme/text.h"
 #include "trireme/text_data.h"

@@ -18,6 +18,8 @@ std::unique_ptr<Prepared> prepare_sort(const Call& call);
 std::unique_ptr<Prepared> prepare_argsort(const Call& call);
 std::unique_ptr<Prepared> prepare_assign_rows(const Call& call);
 std::unique_ptr<Prepared> prepare_check_indices(const Call& call);
+std::unique_ptr<Prepared> prepare_ctc(const Call& call);
+std::unique_ptr<Prepared> prepare_ctc_gradient(const Call& call);
 std::unique_ptr<Prepared> prepare_sum_rows(const Call& call);
 std::unique_ptr<Prepared> prepare_rnn_schedule(const Call& call);
 std::unique_ptr<Prepared> prepare_row_splits(const Call& call);

@@ -16,6 +16,8 @@ constexpr Entry kTable[] = {
     {"argsort", prepare_argsort},
     {"assign_rows", prepare_assign_rows},
     {"check_indices", prepare_check_indices},
+    {"ctc", prepare_ctc},
+    {"ctc_gradient", prepare_ctc_gradient},
     {"cumsum", prepare_cumsum},
     {"rnn_schedule", prepare_rnn_schedule},
     {"row_splits", prepare_row_splits},

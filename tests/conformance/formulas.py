@@ -4,6 +4,8 @@ Optimizers that Debian's PyTorch lacks are written from their papers' formulas i
 and gives the next parameter.
 """
 
+import itertools
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -181,4 +183,59 @@ def hierarchical_softmax(hidden, label, weight, bias, path, code):
             right = torch.sigmoid(h @ weight[node] + bias[node])
             probability = probability * (right if bit else 1 - right)
         losses.append(-torch.log(probability))
+    return torch.stack(losses)
+
+
+def _sequences(x, splits, labels, label_splits):
+    """Rows and labels of one sequence after the other."""
+    at, label_at = splits.tolist(), label_splits.tolist()
+    return [(x[a:b], labels[c:d]) for a, b, c, d in zip(at, at[1:], label_at, label_at[1:])]
+
+
+def _ctc_loss(rows, labels, blank):
+    """PyTorch's, of one sequence; its gradient is 0 where the loss is infinite."""
+    if len(rows) == 0:
+        return rows.sum() + (0.0 if len(labels) == 0 else np.inf)
+    def loss(x, zero_infinity):
+        return F.ctc_loss(x[:, None], labels[None], [len(rows)], [len(labels)], blank,
+                          reduction="none", zero_infinity=zero_infinity)[0]
+    if loss(rows.detach(), False).isinf():
+        return rows.sum() * 0 + np.inf
+    # PyTorch's gradient takes for granted that its operand was made by log_softmax, and adds what that
+    # would take off again.
+    return loss(rows, True) - (rows.exp() - rows.exp().detach()).sum()
+
+
+def ctc(x, splits, labels, label_splits, blank, zero_infinity):
+    losses = [_ctc_loss(rows, right, blank)
+              for rows, right in _sequences(x, splits, labels, label_splits)]
+    if not losses:
+        return x.new_zeros(0)
+    losses = torch.stack(losses)
+    return torch.where(losses.isinf(), 0.0, losses) if zero_infinity else losses
+
+
+def ctc_gradient(x, splits, labels, label_splits, blank):
+    x = x.detach().requires_grad_()
+    total = ctc(x, splits, labels, label_splits, blank, True).sum() + (0 * x).sum()
+    return torch.autograd.grad(total, x)[0]
+
+
+def ctc_loss(logits, lengths, labels, label_lengths):
+    """PyTorch's, of logits, all sequences padded to one length."""
+    rows = torch.nn.utils.rnn.pad_sequence(logits.split(lengths)).log_softmax(2)
+    return F.ctc_loss(rows, labels, lengths, label_lengths, reduction="none")
+
+
+def crf(emissions, lengths, labels, start, transition, end):
+    """All paths of each sequence: Lafferty et al. 2001."""
+    def score(rows, path):
+        total = start[path[0]] + end[path[-1]]
+        total = total + sum(row[tag] for row, tag in zip(rows, path))
+        return total + sum(transition[i, j] for i, j in zip(path, path[1:]))
+    losses = []
+    for rows, right in zip(emissions.split(lengths), labels.split(lengths)):
+        paths = itertools.product(range(emissions.shape[1]), repeat=len(rows))
+        every = torch.stack([score(rows, path) for path in paths])
+        losses.append(torch.logsumexp(every, 0) - score(rows, right.tolist()))
     return torch.stack(losses)

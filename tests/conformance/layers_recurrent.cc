@@ -2,24 +2,48 @@
 #include "ops/common.h"
 #include "trireme/ops.h"
 #include "trireme/recurrent.h"
+#include "trireme/structured.h"
 
 namespace trireme::conformance {
 namespace {
 
 using Network = std::function<Value(const Value& x)>;
 
+// Says that `rows` of x are two sequences, of `first` and then of `first` + 1 of them.
+void split_in_two(const Value& x, std::int64_t first) {
+  const Value counted =
+      ops::emit_in(*x.get()->program, "iota", {{"shape", Shape{2}}}, SourceLocation::current())
+          .front();
+  row_splits(counted + static_cast<double>(first), {.rows = {2 * first + 1}});
+}
+
 // Of 11 rows, sequences of 5 and 6.
 void add(std::vector<Case>& cases, const std::string& name, const Network& network,
          const std::string& twin) {
   const Build build = [network](const std::vector<Value>& x) {
-    const Value two =
-        ops::emit_in(*x[0].get()->program, "iota", {{"shape", Shape{2}}}, SourceLocation::current())
-            .front();
-    row_splits(two + 5.0, {.rows = {11}});
+    split_in_two(x[0], 5);
     return network(x[0]);
   };
   cases.push_back(layer(name, {{{11, 4}, f32, -1, 1}}, build, twin, -0.75, 0.75));
   cases.back().tolerance = 2e-4;  // several products in a row
+}
+
+void add_structured(std::vector<Case>& cases) {
+  cases.push_back(layer(
+      "crf_loss", {{{7, 3}}, {{7}, i64, 0, 3}},
+      [](const std::vector<Value>& x) {
+        split_in_two(x[0], 3);
+        return nn::crf_loss(x[0], x[1], nn::crf_scores(x[0]));
+      },
+      "formulas.crf(x[0], [3, 4], *x[1:])"));
+  cases.push_back(layer(
+      "ctc_loss", {{{11, 4}}, {{5}, i64, 1, 4}},
+      [](const std::vector<Value>& x) {
+        split_in_two(x[0], 5);
+        split_in_two(x[1], 2);
+        return nn::ctc_loss(x[0], x[1]);
+      },
+      "formulas.ctc_loss(x[0], [5, 6], x[1], [2, 3])"));
 }
 
 }  // namespace
@@ -54,6 +78,7 @@ void add_recurrent(std::vector<Case>& cases) {
       cases, "lstm with peepholes",
       [](const Value& x) { return nn::lstm(x, {.units = 3, .peepholes = true}); },
       "modules.peephole_lstm(x[0], [5, 6], x[1:], 3, 1.0)");
+  add_structured(cases);
 }
 
 }  // namespace trireme::conformance

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Semantic roles on PropBank's English Web Treebank, the predicate given: F1 on sentences that were held out, and
+# the time of the training.
+source "$(dirname "$0")/common.sh"
+build_release
+cmake --build --preset release --target example_semantic_roles -j "$(nproc)"
+status=0
+bin=$PWD/build/release/bin
+start=$SECONDS
+(cd "$out" && TRIREME_NUM_THREADS=2 "$bin/semantic_roles") 2>&1 | tee "$out/03-4-roles.log"
+seconds=$((SECONDS - start))
+f1=$(value_of "test f1" "$out/03-4-roles.log")
+at_least "${f1:-0}" 0.65 || status=1
+at_least 3600 "$seconds" || status=1
+conclude "$status" "semantic roles: F1 ${f1:-none} (>= 0.65, aim 0.70) in $seconds s (<= 3600)"

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Conditional random fields and connectionist temporal classification: losses and decoders against the enumeration
+# of all paths and alignments, gradients against differences, CTC's loss against PyTorch's. About a minute
+# beside the build.
+source "$(dirname "$0")/common.sh"
+tools/install-deps.sh --test
+cmake --preset dev >/dev/null
+cmake --build --preset dev -j "$(nproc)" --target session_test misuse_test conformance conformance_layers
+status=0
+log=$out/03-5.log
+: >"$log"
+# tests_of PROGRAM FILTER: how many passed; all must.
+tests_of() {
+  build/dev/bin/"$1" --gtest_filter="$2" >"$out/03-5-part.log" 2>&1 || status=1
+  cat "$out/03-5-part.log" >>"$log"
+  passed=$(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?.*/\1/p' "$out/03-5-part.log")
+  passed=${passed:-0}
+}
+tests_of session_test 'Crf.*:Ctc.*'
+tests=$passed
+tests_of misuse_test 'StructuredMisuse.*'
+misuse=$passed
+ops=0
+for op in ctc ctc_gradient; do
+  if build/dev/tests/conformance/conformance --op "$op" >>"$log" 2>&1; then ops=$((ops + 1)); else status=1; fi
+done
+build/dev/tests/conformance/conformance_layers >"$out/03-5-part.log" 2>&1 || status=1
+layers=$(grep -cE '^(crf_loss|ctc_loss) .*' "$out/03-5-part.log" || true)
+grep -E '^(crf_loss|ctc_loss) ' "$out/03-5-part.log" | grep -q FAIL && status=1
+[ "$tests" -ge 14 ] && [ "$misuse" -ge 4 ] && [ "$ops" -eq 2 ] && [ "$layers" -eq 2 ] || status=1
+conclude "$status" "CRF and CTC: $tests tests, $misuse of misuse, $ops ops and $layers losses of the conformance suite"

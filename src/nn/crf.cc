@@ -1,0 +1,156 @@
+// Linear-chain conditional random fields as steps of nn::rnn.
+
+#include <string>
+
+#include "nn/layer.h"
+#include "nn/sequences.h"
+#include "trireme/functions.h"
+#include "trireme/nn.h"
+#include "trireme/rnn.h"
+#include "trireme/sequence.h"
+#include "trireme/structured.h"
+
+namespace trireme::nn {
+namespace {
+
+std::int64_t tags_of(const char* what, const Value& emissions) {
+  if (!is_float(emissions.dtype()) || emissions.rank() != 2 || !emissions.dim(1).is_constant() ||
+      emissions.dim(1).constant() < 1) {
+    fail_layer(what, "emissions are floats [rows, tags] with a constant number of tags",
+               "nn::linear(states, {.units = tags}) makes them", emissions);
+  }
+  return emissions.dim(1).constant();
+}
+
+// Emissions along their sequences, with the scores of a chain.
+struct Chain {
+  const Sequences sequences;
+  const std::int64_t tags;
+  const Value emissions;
+  const CrfScores& scores;
+
+  Chain(const char* what, const Value& emissions_, const CrfScores& scores_)
+      : sequences(what, emissions_),
+        tags(tags_of(what, emissions_)),
+        emissions(emissions_),
+        scores(scores_) {
+    require(what, scores.start, {tags}, "start");
+    require(what, scores.transition, {tags, tags}, "transition");
+    require(what, scores.end, {tags}, "end");
+  }
+
+  // boolean [rows].
+  Value is_first() const { return equal(sequences.positions(), 0.0); }
+  Value has_rows() const { return sequences.lengths() > 0.0; }  // boolean [n]
+
+ private:
+  void require(const char* what, const Value& score, const Shape& shape, const char* name) const {
+    if (score && score.shape() == shape && score.dtype() == emissions.dtype()) return;
+    fail_layer(what,
+               std::string("the scores `") + name + "` must be " +
+                   std::string(name_of(emissions.dtype())) + str(shape) + ", but are " +
+                   (score ? score.str() : "empty"),
+               "crf_scores(emissions) makes them", emissions);
+  }
+};
+
+// [active, tags, tags] of best or total scores of paths to tag i, [active, tags]: at [j, i] that of going on to j.
+Value onwards(const Value& before, const Value& transposed) {
+  return unsqueeze(before, 1) + transposed;
+}
+
+// log sum exp along the last axis.
+Value log_sum(const Value& x) {
+  const int last = x.rank() - 1;
+  const Value top = stop_gradient(reduce_max(x, {.axes = {last}}));
+  const Value part = exp(x - spread(top, x, axes_but(last, x.rank())));
+  return log(sum(part, {.axes = {last}})) + top;
+}
+
+// The number at `index` [active] of each row of x [active, tags].
+Value chosen(const Value& x, const Value& index) {
+  return squeeze(take_along_axis(x, unsqueeze(index, 1), {.axis = 1}), {1});
+}
+
+void require_labels(const Chain& chain, const Value& labels) {
+  if (labels && is_integer(labels.dtype()) && labels.shape() == Shape{chain.sequences.rows}) return;
+  fail_layer("crf_loss",
+             "labels are integers, one for each row: [" + chain.sequences.rows.str() + "], not " +
+                 (labels ? labels.str() : "empty"),
+             "labels of the same sequences are an input with that dimension: input(\"tags\", i64, "
+             "{words.dim(0)})",
+             chain.emissions);
+}
+
+// What each row adds to the score of the labels, [rows], but for that of the end.
+Value score_of_labels(const Chain& chain, const Value& labels, const Value& first) {
+  const Value row = counted(labels, {chain.sequences.rows}, 0);
+  const Value before = gather(labels, row - 1.0);
+  const auto tags = static_cast<double>(chain.tags);
+  const Value pairs = reshape(chain.scores.transition, {.shape = {chain.tags * chain.tags}});
+  const Value emitted =
+      squeeze(take_along_axis(chain.emissions, unsqueeze(labels, 1), {.axis = 1}), {1});
+  return emitted +
+         select(first, gather(chain.scores.start, labels), gather(pairs, before * tags + labels));
+}
+
+}  // namespace
+
+CrfScores crf_scores(const Value& emissions, const CrfOptions& options, SourceLocation where) {
+  Layer layer(emissions, "crf", options.name, where);
+  const std::int64_t tags = tags_of("crf_scores", emissions);
+  const auto scores = [&](const char* name, const Shape& shape) {
+    return layer.parameter(name, emissions.dtype(), shape, zeros());
+  };
+  return {scores("start", {tags}), scores("transition", {tags, tags}), scores("end", {tags})};
+}
+
+// The memory holds, for each tag, the logarithm of the sum over all ways to it, less the score of the labels so far.
+Value crf_loss(const Value& emissions, const Value& labels, const CrfScores& scores,
+               SourceLocation where) {
+  const At at(emissions, "crf_loss", where);
+  const Chain chain("crf_loss", emissions, scores);
+  require_labels(chain, labels);
+  const Value known = cast(check_indices(labels, {.size = chain.tags}), {.dtype = DType::i64});
+  const Value first = chain.is_first();
+  const Value gold = score_of_labels(chain, known, first);
+  const Value relative = emissions - by_row(gold, emissions);
+  const Value transposed = transpose(scores.transition, {.permutation = {1, 0}});
+  const RnnResult run = run_rnn([&](Step& step) {
+    const Value now = step.input(relative), begins = step.input(first);
+    const Value before = step.memory({.width = chain.tags, .dtype = emissions.dtype()});
+    const Value total = log_sum(onwards(before, transposed));
+    step.update(before, select(by_row(begins, now), scores.start, total) + now);
+  });
+  const Value last = gather(scores.end, sequence::last(known));
+  const Value loss = log_sum(run.memories[0] + scores.end) - last;
+  return select(chain.has_rows(), loss, 0.0);
+}
+
+// Forwards the best score of each tag and where it comes from, then back along the best path.
+CrfPath crf_decode(const Value& emissions, const CrfScores& scores, SourceLocation where) {
+  const At at(emissions, "crf_decode", where);
+  const Chain chain("crf_decode", emissions, scores);
+  const Value first = chain.is_first();
+  const Value transposed = transpose(scores.transition, {.permutation = {1, 0}});
+  const RnnResult forwards = run_rnn([&](Step& step) {
+    const Value now = step.input(emissions), begins = step.input(first);
+    const Value before = step.memory({.width = chain.tags, .dtype = emissions.dtype()});
+    const Value ways = onwards(before, transposed);
+    const Value best = reduce_max(ways, {.axes = {2}});
+    step.update(before, select(by_row(begins, now), scores.start, best) + now);
+    step.output(argmax(ways, {.axes = {2}}));
+  });
+  const Value ends = forwards.memories[0] + scores.end;
+  const RnnResult backwards = run_rnn(
+      [&](Step& step) {
+        const Value from = step.input(forwards.outputs[0]);
+        const Value tag = step.memory({.init = argmax(ends, {.axes = {1}})});
+        step.update(tag, chosen(from, tag));
+        step.output(tag);
+      },
+      {.reverse = true});
+  return {backwards.outputs[0], select(chain.has_rows(), reduce_max(ends, {.axes = {1}}), 0.0)};
+}
+
+}  // namespace trireme::nn

@@ -1,0 +1,40 @@
+#include "ops/ctc.h"
+
+namespace trireme::ops {
+namespace {
+
+void reference(const Reference& r) {
+  const auto classes = static_cast<std::size_t>(r.operands[0]->shape[1]);
+  const std::vector<double> totals = ctc_totals(r);
+  for_each_ctc_alignment(r, [&](std::size_t i, const std::vector<std::size_t>& alignment,
+                                double logarithm) {
+    const auto begin = static_cast<std::size_t>(r.operands[1]->data[i]);
+    for (std::size_t t = 0; t < alignment.size(); ++t) {
+      r.results[0]->data[(begin + t) * classes + alignment[t]] -= std::exp(logarithm - totals[i]);
+    }
+  });
+}
+
+}  // namespace
+
+Op ctc_gradient() {
+  Op op("ctc_gradient(log_probabilities, splits, labels, label_splits; blank: int = 0)");
+  op.doc =
+      "The gradient of the sum of ctc() by its log-probabilities, [rows, classes]: less the share "
+      "of the "
+      "alignments, by their probability, that give the row this class. Zero in sequences that have "
+      "no "
+      "alignment. No gradient.";
+  op.traits = Trait::library | Trait::not_differentiable;
+  op.type = [](const TypeContext& c) {
+    ctc_type(c);
+    return std::vector<Type>{c.operands[0]};
+  };
+  op.library_kernel = "ctc_gradient";
+  op.reference = reference;
+  op.twin = "formulas.ctc_gradient(*x, blank)";
+  op.samples = ctc_samples();
+  return op;
+}
+
+}  // namespace trireme::ops
