@@ -331,7 +331,7 @@ TEST_F(Misuse, PicturesThatAreNone) {
   write(path("text.png"), "hello");
   fails("predict model text.png", 3, "text.png");
   fails("predict model nothing.png", 4, "nothing.png");
-  fails("predict model", 2, "give picture files or --data");
+  fails("predict model", 2, "give files, or --text, or --data");
 }
 
 TEST_F(Misuse, WrongWordsOnTheCommandLine) {
