@@ -40,7 +40,7 @@ struct TopKOptions {
   double fill = 0;       // where a sequence has fewer than k rows
 };
 // The k largest of each sequence and column, [n, k, ...], of equal ones the first; NaN counts as larger than
-// all numbers. In their order that is the k-max pooling of Kalchbrenner et al. 2014.
+// all numbers. They are looked for one after the other. In their order that is the k-max pooling of Kalchbrenner et al. 2014.
 TRIREME_API Value top_k(const Value& x, const TopKOptions& options = {},
                         SourceLocation where = SourceLocation::current());
 
@@ -48,8 +48,7 @@ TRIREME_API Value top_k(const Value& x, const TopKOptions& options = {},
 
 TRIREME_SEQUENCE(softmax);  // over each sequence, column by column
 TRIREME_SEQUENCE(reverse);  // the rows of each sequence from the last to the first
-// The value of each sequence [n, ...] at each of its rows; `like` is [rows, ...]. Where x is itself rows of
-// n sequences, each row of `like` gets the whole sequence: the result's sequences are the rows of `like`.
+// The value of each sequence [n, ...] at each of its rows; `like` is [rows, ...].
 TRIREME_API Value expand(const Value& x, const Value& like,
                          SourceLocation where = SourceLocation::current());
 
@@ -60,6 +59,9 @@ TRIREME_API Value expand(const Value& x, const Value& like,
 // Sequence i of the result is those of all xs behind each other: [rows_0 + rows_1 ..., ...].
 TRIREME_API Value concat(const std::vector<Value>& xs,
                          SourceLocation where = SourceLocation::current());
+// The whole sequence i of x at each row of sequence i of `like`, whose rows are the sequences of the result.
+TRIREME_API Value expand_sequences(const Value& x, const Value& like,
+                                   SourceLocation where = SourceLocation::current());
 // Of each sequence `length[i]` rows from `offset[i]` on, both i64 [n]; as many of these as there are.
 TRIREME_API Value slice(const Value& x, const Value& offset, const Value& length,
                         SourceLocation where = SourceLocation::current());

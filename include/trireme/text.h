@@ -60,6 +60,7 @@ struct TokenOptions {
   std::int64_t grams =
       1;  // 2: behind the tokens all pairs of neighbours, "not good"; 3: triples too ...
   std::int64_t most = 0;  // only the first so many tokens of a text, and their grams; 0: all
+  bool distinct = false;  // each token once, where it is first: whether it is there, not how often
 };
 // Errors: data, for bytes that are not UTF-8; usage, for options out of range.
 TRIREME_API std::vector<std::string> tokens(std::string_view text, const TokenOptions& options);

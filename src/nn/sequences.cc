@@ -1,6 +1,9 @@
 #include "trireme/sequence.h"
 
+#include <cfloat>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "nn/layer.h"
 #include "nn/sequences.h"
@@ -158,33 +161,47 @@ Value reverse(const Value& x, SourceLocation where) {
   return gather(x, gather(ends, sequences.ids()) - counted(x, {sequences.rows}, 0));
 }
 
+Value expand(const Value& x, const Value& like, SourceLocation where) {
+  const At at(x, "sequence::expand", where);
+  const Sequences sequences("sequence::expand", like);
+  if (x.rank() == 0 || x.dim(0) != sequences.count) {
+    nn::fail_layer("sequence::expand",
+                   "there is not one value for each of the " + sequences.count.str() +
+                       " sequences of " + like.str(),
+                   "values by sequence come of sequence::mean(), last() ... or of dense inputs", x);
+  }
+  return gather(x, sequences.ids());
+}
+
 namespace {
 
-// Sequence i of x at each row of sequence i of `like`: the rows become sequences.
-Value expand_sequences(const Value& x, const Sequences& like) {
-  const Sequences given("sequence::expand", x);
-  const Value ids = like.ids();
-  const Sequences made(gather(given.lengths(), ids), given.rows);
-  const Value begin = gather(given.begins(), ids);
-  return gather(x, gather(begin, made.ids()) + made.positions());
+// Below every number that is looked for; -inf itself is taken for the number just above.
+struct Lowest {
+  explicit Lowest(DType dtype) {
+    if (dtype == DType::i32) below = number = std::numeric_limits<std::int32_t>::min();
+    else if (dtype == DType::i64) below = number = -0x1p63;
+    else number = dtype == DType::f32 ? -FLT_MAX : -DBL_MAX;
+  }
+  double below = -std::numeric_limits<double>::infinity(), number = 0;
+};
+
+// The rows of the k largest of each sequence and column, i64 [n, k, columns], the largest first; any rows where
+// a sequence has no more.
+Value largest_rows(const Sequences& sequences, const Value& x, std::int64_t k) {
+  const Lowest lowest(x.dtype());
+  const Value ids = sequences.ids();
+  const Value row = counted(x, x.shape(), 0);
+  Value left = select(x < lowest.number, lowest.number, x);
+  std::vector<Value> found;
+  for (std::int64_t i = 0; i < k; ++i) {
+    found.push_back(segment_max(left, sequences.splits)[1]);
+    left = select(equal(gather(found.back(), ids), row), lowest.below, left);
+  }
+  return stack(found, 1);
 }
 
 }  // namespace
 
-Value expand(const Value& x, const Value& like, SourceLocation where) {
-  const At at(x, "sequence::expand", where);
-  const Sequences sequences("sequence::expand", like);
-  if (x.rank() > 0 && x.dim(0) == sequences.count) return gather(x, sequences.ids());
-  const Value splits(x.rank() == 0 ? nullptr
-                                   : ir::find_splits(*x.get()->program->insertion_block, x.dim(0)));
-  if (splits && splits.dim(0) - 1 == sequences.count) return expand_sequences(x, sequences);
-  nn::fail_layer("sequence::expand",
-                 "there is not one value for each of the " + sequences.count.str() +
-                     " sequences of " + like.str(),
-                 "values by sequence come of sequence::mean(), last() ... or of dense inputs", x);
-}
-
-// Rows are sorted by size, then stably by sequence: the first k of each sequence are its largest.
 Value top_k(const Value& x, const TopKOptions& options, SourceLocation where) {
   const At at(x, "sequence::top_k", where);
   const Sequences sequences("sequence::top_k", x);
@@ -195,14 +212,10 @@ Value top_k(const Value& x, const TopKOptions& options, SourceLocation where) {
     nn::fail_layer("sequence::top_k", "rows of a constant number of elements are needed", "", x);
   }
   const Value flat = trireme::reshape(x, {.shape = {sequences.rows, columns}});
-  const Value by_size = argsort(flat, {.axis = 0, .descending = true});
-  const Value by_sequence = argsort(gather(sequences.ids(), by_size), {.axis = 0});
-  const Value order = take_along_axis(by_size, by_sequence, {.axis = 0});
-
+  const Value taken = largest_rows(sequences, stop_gradient(flat), options.k);
   const Shape chosen{sequences.count, options.k, columns};
   const Value place = counted(x, {sequences.count, options.k}, 1);
   const Value there = place < by_row(sequences.lengths(), place);
-  const Value taken = gather(order, select(there, by_row(sequences.begins(), place) + place, -1.0));
   const Value inside = nn::spread(there, taken, {0, 1});
   const Value all = dim_size(x, {.axes = {0}, .dtype = DType::i64});
   Value index = select(inside, taken, all);  // those that are not there come last

@@ -47,6 +47,16 @@ Value concat(const std::vector<Value>& xs, SourceLocation where) {
   return all;
 }
 
+Value expand_sequences(const Value& x, const Value& like, SourceLocation where) {
+  const At at(x, "sequence::expand_sequences", where);
+  const Sequences given("sequence::expand_sequences", x);
+  const Sequences wanted("sequence::expand_sequences", like);
+  require_same_sequences("sequence::expand_sequences", given, wanted, like);
+  const Value ids = wanted.ids();
+  const Sequences made(gather(given.lengths(), ids), given.rows);
+  return gather(x, gather(gather(given.begins(), ids), made.ids()) + made.positions());
+}
+
 Value slice(const Value& x, const Value& offset, const Value& length, SourceLocation where) {
   const At at(x, "sequence::slice", where);
   const Sequences sequences("sequence::slice", x);

@@ -21,6 +21,7 @@ text::TokenOptions read_tokens(Table& table) {
   options.lower_case = table.boolean("lower_case", false);
   options.grams = table.integer("grams", 1, 1);
   options.most = table.integer("most", 0, 0);
+  options.distinct = table.boolean("distinct", false);
   return options;
 }
 

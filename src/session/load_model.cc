@@ -129,13 +129,17 @@ class Description {
     const auto kind =
         std::find(kTokenKinds.begin(), kTokenKinds.end(), json.value("tokens", Json()));
     const Json lower_case = json.value("lower_case", Json(false));
+    const Json distinct = json.value("distinct", Json(false));
     const Json most = json.value("most", Json(0)), grams = json.value("grams", Json(1));
-    if (kind == kTokenKinds.end() || !lower_case.is_boolean() || !most.is_number_unsigned() ||
-        !grams.is_number_unsigned()) {
+    if (kind == kTokenKinds.end() || !lower_case.is_boolean() || !distinct.is_boolean() ||
+        !most.is_number_unsigned() || !grams.is_number_unsigned()) {
       mismatch("text");
     }
-    return {static_cast<text::TokenOptions::Kind>(kind - kTokenKinds.begin()),
-            lower_case.get<bool>(), grams.get<std::int64_t>(), most.get<std::int64_t>()};
+    return {.kind = static_cast<text::TokenOptions::Kind>(kind - kTokenKinds.begin()),
+            .lower_case = lower_case.get<bool>(),
+            .grams = grams.get<std::int64_t>(),
+            .most = most.get<std::int64_t>(),
+            .distinct = distinct.get<bool>()};
   }
   std::int64_t number(const Json& object, const char* key) const {
     const Json value = object.value(key, Json());

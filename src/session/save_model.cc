@@ -94,7 +94,8 @@ Json describe(const ir::Program& program, const SaveOptions& options) {
       port["text"] = {{"tokens", kTokenKinds.at(static_cast<std::size_t>(tokens.kind))},
                       {"lower_case", tokens.lower_case},
                       {"grams", tokens.grams},
-                      {"most", tokens.most}};
+                      {"most", tokens.most},
+                      {"distinct", tokens.distinct}};
     }
     json["inputs"].push_back(std::move(port));
   }

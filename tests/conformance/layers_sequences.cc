@@ -147,7 +147,7 @@ void add_made(std::vector<Case>& cases) {
   cases.push_back(
       c.finish({padded(seq::concat({c.x, c.y, c.x}), 20), padded(seq::slice(c.x, offset, length)),
                 padded(seq::filter(c.x, keep > 0.0)), padded(seq::erase(words, {0, 2})),
-                padded(seq::reshape(c.x, 2), 20), padded(seq::expand(c.x, c.y))},
+                padded(seq::reshape(c.x, 2), 20), padded(seq::expand_sequences(c.x, c.y))},
                "sequences.made(*x)"));
 }
 

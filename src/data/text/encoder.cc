@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "data/columns.h"
@@ -36,6 +37,10 @@ std::vector<std::string> tokens(std::string_view text, const TokenOptions& optio
       for (std::size_t k = 1; k < n; ++k) gram += " " + tokens[i + k];
       tokens.push_back(std::move(gram));
     }
+  }
+  if (options.distinct) {
+    std::unordered_set<std::string> seen;
+    std::erase_if(tokens, [&](const std::string& token) { return !seen.insert(token).second; });
   }
   return tokens;
 }
