@@ -41,9 +41,9 @@ tr::Value network(const std::string& name, const tr::Value& words, std::int64_t 
 
 Recipe recipe_of(const std::string& name, bool reviews) {
   const std::int64_t most = reviews ? 1000 : 0;
-  if (name == "logistic") return {{.grams = 2}, 2, 1e-2f, 6};
+  if (name == "logistic") return {{.grams = 2, .distinct = true}, 2, 1e-2f, 4};
   if (name == "mean") return {{.grams = 2}, 2, 2e-3f, reviews ? 20 : 8};
-  if (name == "convolution") return {{.most = most}, 2, 1e-3f, reviews ? 10 : 5};
+  if (name == "convolution") return {{.most = most}, 2, 1e-3f, reviews ? 12 : 7};
   return {{.most = most}, 2, 1e-3f, reviews ? 12 : 6};
 }
 

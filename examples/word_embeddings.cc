@@ -136,7 +136,7 @@ void learn_with_noise(const Text& text, bool quick) {
   const tr::Value others = table(program, "contexts", count, kWidth, 0);
   tr::Value x = gather(words, centre, {.sparse_gradient = true});
   // The right word first, then the noise: [batch, 1 + kNoise].
-  tr::Value near = concat({unsqueeze(context, 1), noise}, {.axis = 1});
+  tr::Value near = tr::concat({unsqueeze(context, 1), noise}, {.axis = 1});
   tr::Value y = gather(others, near, {.sparse_gradient = true});
   tr::Value scores = sum(y * unsqueeze(x, 1), {.axes = {2}});
   tr::Value right = slice(scores, {.starts = {0, 0}, .limits = {tr::batch, 1}});
