@@ -105,7 +105,7 @@ tr::data::Batch pairs_of(const Text& text, const Ids& ids, std::int64_t epoch, s
   return batch;
 }
 
-// Fits an epoch of fresh pairs at a time; `measure` is what is printed of the test pairs.
+// Fits an epoch of fresh pairs at a time; `print` tells what is measured of the test pairs.
 void learn_pairs(const Text& text, tr::Program& program, const tr::TrainerOptions& options,
                  std::int64_t noise, bool quick, const std::function<void(tr::Trainer&)>& begin,
                  const std::function<void(const tr::Metrics&)>& print) {
@@ -115,13 +115,12 @@ void learn_pairs(const Text& text, tr::Program& program, const tr::TrainerOption
     return quick ? Ids(ids.begin(), ids.begin() + most) : ids;
   };
   const Ids train = first(text.train, 4000);
-  for (std::int64_t epoch = 0; epoch < (quick ? 1 : 10); ++epoch) {
-    const tr::data::Batch pairs = pairs_of(text, train, epoch, noise);
-    trainer.fit(tr::data::from_tensors(pairs).shuffle(static_cast<std::uint64_t>(epoch)).batch(512),
-                {.epochs = 1});
+  const auto test = tr::data::from_tensors(pairs_of(text, first(text.test, 2000), 0, noise));
+  for (std::int64_t epoch = 0; epoch < (quick ? 1 : 5); ++epoch) {
+    const auto pairs = tr::data::from_tensors(pairs_of(text, train, epoch, noise));
+    trainer.fit(pairs.shuffle(static_cast<std::uint64_t>(epoch)).batch(512), {.epochs = 1});
+    print(trainer.evaluate(test.batch(4096)));
   }
-  const tr::data::Batch test = pairs_of(text, first(text.test, 2000), 0, noise);
-  print(trainer.evaluate(tr::data::from_tensors(test).batch(4096)));
   print_neighbours(trainer.session().parameter("words"), text.vocabulary);
 }
 
@@ -147,7 +146,7 @@ void learn_with_noise(const Text& text, bool quick) {
   learn_pairs(
       text, program,
       {.loss = loss,
-       .optimizer = tr::Adam{.learning_rate = 2e-3f},
+       .optimizer = tr::Adam{.learning_rate = 1e-3f},
        .metrics = {tr::mean_of("better", better)}},
       kNoise, quick, [](tr::Trainer&) {},
       [](const tr::Metrics& m) { std::cout << "test pairs above noise: " << m["better"] << '\n'; });
@@ -170,7 +169,7 @@ void learn_with_tree(const Text& text, bool quick) {
   tr::Value loss =
       mean(nn::hierarchical_softmax(x, context, nodes, bias, {.path = path, .code = code}));
   learn_pairs(
-      text, program, {.loss = loss, .optimizer = tr::Adam{.learning_rate = 2e-3f}}, 0, quick,
+      text, program, {.loss = loss, .optimizer = tr::Adam{.learning_rate = 1e-3f}}, 0, quick,
       [&](tr::Trainer& trainer) {
         trainer.session().set_parameter("path", tree.path);
         trainer.session().set_parameter("code", tree.code);
