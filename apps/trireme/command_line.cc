@@ -78,9 +78,12 @@ void add_eval(CLI::App& app) {
 
 void add_predict(CLI::App& app) {
   auto arguments = std::make_shared<PredictArguments>();
-  CLI::App* command = app.add_subcommand("predict", "apply a saved model to pictures or data");
+  CLI::App* command =
+      app.add_subcommand("predict", "apply a saved model to pictures, texts or data");
   command->add_option("model", arguments->model, "folder of a saved model")->required();
-  command->add_option("images", arguments->images, "PNG or JPEG files");
+  command->add_option("files", arguments->files,
+                      "PNG or JPEG files; of a model that takes texts, files of text");
+  command->add_option("--text", arguments->texts, "a text itself; may be given several times");
   command->add_option("--data", arguments->data, "data set such as mnist/test, or a .csv file");
   command->add_option("--rows", arguments->rows, "which of its rows: 0:10 (default), 7, 100:");
   command->add_option("--top", arguments->top, "how many classes to show")

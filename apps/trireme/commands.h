@@ -45,7 +45,7 @@ void eval(const EvalArguments& arguments);
 
 struct PredictArguments {
   std::string model;
-  std::vector<std::string> images;
+  std::vector<std::string> files, texts;
   std::string data;
   std::string rows = "0:10";
   std::int64_t top = 1;

@@ -31,7 +31,7 @@ void draw_sheet(tr::Model& model, const tr::data::Dataset& dataset, const std::s
 
 void eval(const EvalArguments& arguments) {
   tr::Model model = tr::load_model(arguments.model, {.threads = arguments.threads});
-  tr::data::Dataset dataset = tr::open_data(arguments.data);
+  tr::data::Dataset dataset = tr::open_data(arguments.data, model);
   if (arguments.limit > 0) dataset = dataset.take(std::min(arguments.limit, dataset.size()));
   const tr::Metrics metrics = tr::evaluate(model, dataset.batch(arguments.batch));
   if (metrics.examples() == 0) throw tr::Error(tr::ErrorKind::data, "there are no examples");

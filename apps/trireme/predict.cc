@@ -1,4 +1,4 @@
-// trireme predict: a saved model applied to pictures or rows of a data set.
+// trireme predict: a saved model applied to pictures, texts or rows of a data set.
 
 #include <algorithm>
 #include <cstdio>
@@ -23,6 +23,27 @@ struct Examples {
   std::vector<std::string> names;
   tr::data::Batch feeds;
 };
+
+// Files of text, an example each, and texts that were given themselves.
+Examples from_texts(const tr::Model& model, const PredictArguments& arguments) {
+  if (model.text().size() != 1 || model.inputs().size() != 2) {
+    throw tr::Error(tr::ErrorKind::usage,
+                    "this model takes no texts\n  hint   use --data with a data set");
+  }
+  const auto& [input, encoder] = *model.text().begin();
+  Examples examples;
+  std::vector<std::vector<std::int64_t>> ids;
+  for (const std::string& path : arguments.files) {
+    ids.push_back(encoder.encode(tr::text::read(path)));
+    examples.names.push_back(path);
+  }
+  for (const std::string& text : arguments.texts) {
+    ids.push_back(encoder.encode(text));
+    examples.names.push_back(text);
+  }
+  tr::RaggedTensor::from(ids).add_to(examples.feeds, input);
+  return examples;
+}
 
 Examples from_images(const tr::Model& model, const std::vector<std::string>& paths) {
   if (model.preprocessing().size() != 1 || model.inputs().size() != 1) {
@@ -53,7 +74,7 @@ std::int64_t row_number(const std::string& text, const std::string& rows) {
 }
 
 Examples from_data(const tr::Model& model, const PredictArguments& arguments) {
-  const tr::data::Dataset dataset = tr::open_data(arguments.data);
+  const tr::data::Dataset dataset = tr::open_data(arguments.data, model);
   const std::size_t colon = arguments.rows.find(':');
   const std::int64_t begin = row_number(arguments.rows.substr(0, colon), arguments.rows);
   std::int64_t end = begin + 1;
@@ -106,7 +127,9 @@ void print_classes(const tr::Model& model, const Examples& examples, const tr::T
     std::printf("%s\n", json.dump(2).c_str());
     return;
   }
-  std::vector<std::string> headings{arguments.data.empty() ? "image" : "row"};
+  std::vector<std::string> headings{!arguments.data.empty() ? "row"
+                                    : model.text().empty()  ? "image"
+                                                            : "text"};
   for (std::size_t i = 1; !rows.empty() && i < rows[0].size(); i += 2) {
     headings.push_back(i == 1 ? "prediction" : std::to_string(i / 2 + 1) + ".");
     headings.push_back("score");
@@ -136,12 +159,16 @@ void print_numbers(const tr::Model& model, const Examples& examples, const tr::T
 }  // namespace
 
 void predict(const PredictArguments& arguments) {
-  if (arguments.images.empty() == arguments.data.empty()) {
-    throw tr::Error(tr::ErrorKind::usage, "predict: give picture files or --data, one of the two");
+  const bool single = !arguments.files.empty() || !arguments.texts.empty();
+  if (single == !arguments.data.empty()) {
+    throw tr::Error(tr::ErrorKind::usage,
+                    "predict: give files, or --text, or --data, one of these");
   }
   tr::Model model = tr::load_model(arguments.model, {.threads = arguments.threads});
-  const Examples examples =
-      arguments.data.empty() ? from_images(model, arguments.images) : from_data(model, arguments);
+  const bool texts = !model.text().empty() || !arguments.texts.empty();
+  const Examples examples = !single ? from_data(model, arguments)
+                            : texts ? from_texts(model, arguments)
+                                    : from_images(model, arguments.files);
   const tr::Tensor output = model.predict(examples.feeds).at(0);
   // Scores of classes are what a model with names for its classes gives.
   const bool classes = output.rank() == 2 && output.dtype() == tr::f32 && output.dim(1) > 1 &&

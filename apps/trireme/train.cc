@@ -119,8 +119,11 @@ void train(TrainArguments arguments) {
   if (job.test_data() != nullptr && has_pictures(job) && !arguments.no_sheet) {
     draw_sheet(job, arguments.sheet.empty() ? directory + "/test_images.png" : arguments.sheet);
   }
+  const tr::SaveOptions saved = job.save_options();
   std::printf("saved %s/   (try: trireme predict %s %s)\n", directory.c_str(), directory.c_str(),
-              job.save_options().preprocessing.empty() ? "--data SPEC" : "image.png");
+              !saved.preprocessing.empty() ? "image.png"
+              : !saved.text.empty()        ? "--text TEXT"
+                                           : "--data SPEC");
 }
 
 }  // namespace commands

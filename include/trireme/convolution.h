@@ -1,7 +1,7 @@
 #pragma once
 
 // Further layers of windows, beside conv2d and the pooling of trireme/nn.h: convolutions in one and
-// three dimensions, transposed ones, and windows as sequences. Lines are [batch, channels, length]
+// three dimensions, transposed ones, of sequences, and windows as sequences. Lines are [batch, channels, length]
 // and volumes [batch, channels, depth, height, width]; only the batch may be a symbol.
 
 #include <cstdint>
@@ -140,5 +140,38 @@ struct Im2SequenceOptions {
 // the features of a window are its [channels, kernel height, kernel width] elements in that order.
 TRIREME_API Value im2sequence(const Value& x, Im2SequenceOptions options,
                               SourceLocation where = SourceLocation::current());
+
+// --- Sequences of different lengths: x is [rows, width], its rows being sequences (trireme/sequence.h) ------
+
+struct SequenceConvOptions {
+  std::int64_t units = 0;  // required: of the result
+  std::int64_t kernel = 3;
+  // The first row that a row sees, counted from itself; by default as many before as behind, of an even
+  // kernel one more behind.
+  std::optional<std::int64_t> first = {};
+  bool bias = true;
+  Activation activation = {};
+  std::optional<Initializer> weight_init = {};  // as in LinearOptions
+  Initializer bias_init = {};
+  ParameterSettings weight_settings = {}, bias_settings = {};
+  std::string name = {};
+};
+// Of each row the `kernel` rows around it in its own sequence, zeros beyond, times weight [kernel * width,
+// units], plus bias [units]: [rows, units]. The layer of Kim 2014, "Convolutional Neural Networks for
+// Sentence Classification", where a pooling follows.
+TRIREME_API Value sequence_conv(const Value& x, SequenceConvOptions options,
+                                SourceLocation where = SourceLocation::current());
+
+struct RowConvOptions {
+  std::int64_t future = 1;                      // rows that are looked ahead
+  std::optional<Initializer> weight_init = {};  // xavier_uniform()
+  ParameterSettings weight_settings = {};
+  std::string name = {};
+};
+// Row t becomes the sum over j of weight[j] * x[t + j], column by column, of its own sequence; weight is
+// [future + 1, width]. The row convolution of Wang et al. 2016, "Lookahead Convolution Layer for
+// Unidirectional Recurrent Neural Networks".
+TRIREME_API Value row_conv(const Value& x, RowConvOptions options = {},
+                           SourceLocation where = SourceLocation::current());
 
 }  // namespace trireme::nn

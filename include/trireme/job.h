@@ -84,4 +84,8 @@ TRIREME_API Metrics evaluate(Model& model, const data::Batches& batches);
 TRIREME_API data::Dataset open_data(const std::string& specification,
                                     const std::string& directory = "");
 
+// The same for a saved model: where that takes texts, also a corpus ("sentence_polarity/test"), its texts as ids of
+// the model's vocabulary and its labels as the model numbers them.
+TRIREME_API data::Dataset open_data(const std::string& specification, const Model& model);
+
 }  // namespace trireme

@@ -10,6 +10,7 @@
 #include "trireme/program.h"
 #include "trireme/session.h"
 #include "trireme/tensor.h"
+#include "trireme/text.h"
 
 namespace trireme {
 
@@ -29,6 +30,8 @@ struct SaveOptions {
   std::vector<std::string> output_names = {};  // empty: "output", or "output_0", "output_1" ...
   std::vector<std::string> labels = {};        // of the classes that the first output scores
   std::map<std::string, ImagePreprocessing> preprocessing = {};  // by input
+  // How texts become ids, by input; the vocabulary is saved beside the model.
+  std::map<std::string, text::Encoder> text = {};
   std::string target =
       {};  // the data column that the first output predicts; lets `trireme eval` work
   // What `trireme eval` measures, in JSON, as [train] of a job says it (docs/job.md):
@@ -62,6 +65,7 @@ class TRIREME_API Model {
   const std::string& target() const;
   const std::string& measured() const;  // as it was saved; empty if it was saved without
   const std::map<std::string, ImagePreprocessing>& preprocessing() const;
+  const std::map<std::string, text::Encoder>& text() const;
 
   // The outputs in order. Errors: usage, as Session::run.
   std::vector<Tensor> predict(const Feeds& feeds);

@@ -34,6 +34,16 @@ TRIREME_SEQUENCE(min);
 TRIREME_SEQUENCE(first);
 TRIREME_SEQUENCE(last);
 
+struct TopKOptions {
+  std::int64_t k = 1;
+  bool by_size = false;  // the largest first; else in the order in which they stand
+  double fill = 0;       // where a sequence has fewer than k rows
+};
+// The k largest of each sequence and column, [n, k, ...], of equal ones the first; NaN counts as larger than
+// all numbers. They are looked for one after the other. In their order that is the k-max pooling of Kalchbrenner et al. 2014.
+TRIREME_API Value top_k(const Value& x, const TopKOptions& options = {},
+                        SourceLocation where = SourceLocation::current());
+
 // --- A value for each row: [rows, ...] -> [rows, ...] -------------------------------------------
 
 TRIREME_SEQUENCE(softmax);  // over each sequence, column by column
@@ -49,6 +59,9 @@ TRIREME_API Value expand(const Value& x, const Value& like,
 // Sequence i of the result is those of all xs behind each other: [rows_0 + rows_1 ..., ...].
 TRIREME_API Value concat(const std::vector<Value>& xs,
                          SourceLocation where = SourceLocation::current());
+// The whole sequence i of x at each row of sequence i of `like`, whose rows are the sequences of the result.
+TRIREME_API Value expand_sequences(const Value& x, const Value& like,
+                                   SourceLocation where = SourceLocation::current());
 // Of each sequence `length[i]` rows from `offset[i]` on, both i64 [n]; as many of these as there are.
 TRIREME_API Value slice(const Value& x, const Value& offset, const Value& length,
                         SourceLocation where = SourceLocation::current());
@@ -58,15 +71,28 @@ TRIREME_API Value filter(const Value& x, const Value& keep,
 // The ids [rows], integers, that are none of `unwanted`.
 TRIREME_API Value erase(const Value& x, const std::vector<std::int64_t>& unwanted,
                         SourceLocation where = SourceLocation::current());
-// Each row with the `size` - 1 rows behind it: [rows, size, ...], `fill` beyond the end.
+// Of each row the `size` rows from the one at `first` on, counted from the row itself: [rows, size, ...], `fill`
+// beyond its sequence. With first = 0 n-grams, each with the word that it begins with.
 TRIREME_API Value windows(const Value& x, std::int64_t size, double fill = 0,
-                          SourceLocation where = SourceLocation::current());
+                          std::int64_t first = 0, SourceLocation where = SourceLocation::current());
 // Rows of `width` elements instead of those there are: [rows, w] -> [rows * w / width, width], where a
 // sequence of n rows gets n * w / width. Errors (when it runs): data, where that does not come out even.
 TRIREME_API Value reshape(const Value& x, std::int64_t width,
                           SourceLocation where = SourceLocation::current());
 // Without the level above the rows: sequences of sequences become longer ones.
 TRIREME_API Value flatten(const Value& x, SourceLocation where = SourceLocation::current());
+// The inverse: rows as sequences of these lengths, i64 [m], one behind the other. Where x and the lengths are
+// themselves those of n sequences, each of these becomes a sequence of sequences. Errors (when it runs): data,
+// where lengths do not add up to the rows there are.
+TRIREME_API Value group(const Value& x, const Value& lengths,
+                        SourceLocation where = SourceLocation::current());
+// x with other rows: updates [m, ...] and the places, integers [m], that they have in their sequence of x, are
+// rows of n sequences as x is. Where several name one row, scatter_add() adds all of them to it and scatter()
+// puts the last one there. Errors (when it runs): data, for a place outside of its sequence.
+TRIREME_API Value scatter(const Value& x, const Value& places, const Value& updates,
+                          SourceLocation where = SourceLocation::current());
+TRIREME_API Value scatter_add(const Value& x, const Value& places, const Value& updates,
+                              SourceLocation where = SourceLocation::current());
 
 // --- Dense tensors ------------------------------------------------------------------------------
 

@@ -52,6 +52,19 @@ TRIREME_API std::vector<std::int64_t> bytes(std::string_view text);
 // The text of such ids. Errors: data, for an id outside.
 TRIREME_API std::string from_bytes(std::span<const std::int64_t> ids);
 
+// The ways of cutting above, by options.
+struct TokenOptions {
+  enum class Kind : std::uint8_t { words, split, characters };
+  Kind kind = Kind::words;
+  bool lower_case = false;  // of words()
+  std::int64_t grams =
+      1;  // 2: behind the tokens all pairs of neighbours, "not good"; 3: triples too ...
+  std::int64_t most = 0;  // only the first so many tokens of a text, and their grams; 0: all
+  bool distinct = false;  // each token once, where it is first: whether it is there, not how often
+};
+// Errors: data, for bytes that are not UTF-8; usage, for options out of range.
+TRIREME_API std::vector<std::string> tokens(std::string_view text, const TokenOptions& options);
+
 // Vocabularies.
 
 using TokenCounts = std::unordered_map<std::string, std::int64_t>;
@@ -131,6 +144,14 @@ class TRIREME_API Vocabulary {
   std::int64_t unknown_ = -1;
   std::int64_t begin_ = -1;
   std::int64_t end_ = -1;
+};
+
+// Texts to ids: what a model of texts needs beside its parameters.
+struct TRIREME_API Encoder {
+  TokenOptions tokens;
+  Vocabulary vocabulary;
+  // Errors: data, for bytes that are not UTF-8, and as Vocabulary::id().
+  std::vector<std::int64_t> encode(std::string_view text) const;
 };
 
 // Pieces of words, found by SentencePiece (Kudo and Richardson, EMNLP 2018).

@@ -5,8 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "trireme/data.h"
 #include "trireme/export.h"
 #include "trireme/known_data.h"
+#include "trireme/text.h"
 
 namespace trireme::data {
 
@@ -55,5 +57,17 @@ TRIREME_API Corpus open_text(std::string_view name, const LoadOptions& options =
 TRIREME_API std::vector<std::string> known_corpora();
 // Whether "banking77" or "banking77/test" names a corpus.
 TRIREME_API bool is_corpus(std::string_view name);
+
+// --- From texts to examples ---------------------------------------------------------------------
+
+// The tokens of the field "text". Errors: usage, if the corpus has none; data, as Vocabulary.
+TRIREME_API text::Vocabulary vocabulary_of(const Corpus& corpus, const text::TokenOptions& tokens,
+                                           const text::VocabularyOptions& options = {});
+
+// Texts and their classes: "text", a ragged column of ids, and "label" i64[], the number of the class in
+// `classes`, or, if that is empty, among the labels that there are, sorted.
+// Errors: usage, if the corpus has no such fields; data, for a label that is no class.
+TRIREME_API Dataset classified_texts(const Corpus& corpus, const text::Encoder& encoder,
+                                     std::vector<std::string> classes = {});
 
 }  // namespace trireme::data

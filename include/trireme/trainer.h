@@ -109,6 +109,9 @@ class TRIREME_API Trainer {
   Metrics evaluate(const data::Batches& batches);  // "loss" and all metrics; changes nothing
   // The value for all examples, joined along axis 0. Errors: usage, if axis 0 is not the batch.
   Tensor predict(const data::Batches& batches, Value value);
+  // The same for rows of sequences, such as tags of words: sequence i of level 0 is that of example i.
+  // Errors: usage, if the value has no such rows.
+  RaggedTensor predict_ragged(const data::Batches& batches, Value value);
 
   // As AveragedParameters; fit() refuses to run meanwhile.
   AveragedParameters averaged();

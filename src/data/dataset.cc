@@ -250,7 +250,7 @@ Dataset from_columns(std::vector<std::pair<Column, Tensor>> columns,
     if (!tensors.emplace(column.name, std::move(tensor)).second) {
       fail_usage("two columns are called \"" + column.name + "\"");
     }
-    described.push_back(std::move(column));
+    if (!is_splits_name(column.name)) described.push_back(std::move(column));
   }
   auto source = std::make_shared<TensorSource>(std::move(tensors), std::move(class_names));
   source->describe(std::move(described));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "ir/program.h"
 
 namespace trireme::ir {
@@ -10,5 +12,9 @@ namespace trireme::ir {
 // becomes a sum of products, so that a part of it can be computed for all steps at once. And what is made of
 // values from outside alone moves to the end of the block around.
 void normalise_step(Block& step, const std::vector<const Value*>& memories);
+
+// Error(usage), naming op, line and what to do, where an op of the step combines rows of different sequences;
+// `rows` are the sizes that count rows in it.
+void require_rows_apart(const Block& step, const std::vector<Dim>& rows);
 
 }  // namespace trireme::ir

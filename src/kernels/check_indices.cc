@@ -25,8 +25,8 @@ std::string place_of(std::int64_t i, const Sizes& shape) {
 template <class I>
 class CheckIndices : public Prepared {
  public:
-  CheckIndices(Sizes shape, std::int64_t size)
-      : shape_(std::move(shape)), count_(elements(shape_)), size_(size) {}
+  CheckIndices(Sizes shape, std::int64_t size, std::string what)
+      : shape_(std::move(shape)), count_(elements(shape_)), size_(size), what_(std::move(what)) {}
 
   void run(void* const* tensors, void*, device::Device&) override {
     const auto* indices = static_cast<const I*>(tensors[0]);
@@ -47,15 +47,23 @@ class CheckIndices : public Prepared {
   [[noreturn]] void fail_outside(const I* indices) const {
     const I* wrong =
         std::find_if(indices, indices + count_, [&](I index) { return !is_inside(index); });
+    const std::string place = place_of(wrong - indices, shape_);
+    if (!what_.empty()) fail_data(fmt::format("{}, at [{}]", what_, place));
     fail_data(fmt::format(
         "index {} at [{}] is outside [0, {}): there are {} rows\n  hint   look at the ids that "
         "were fed, or make the table larger",
-        static_cast<std::int64_t>(*wrong), place_of(wrong - indices, shape_), size_, size_));
+        static_cast<std::int64_t>(*wrong), place, size_, size_));
   }
 
   Sizes shape_;
   std::int64_t count_, size_;
+  std::string what_;
 };
+
+template <class I>
+std::unique_ptr<Prepared> make(const Call& call, std::int64_t size) {
+  return std::make_unique<CheckIndices<I>>(call.tensors[0].shape, size, text(call, "what"));
+}
 
 }  // namespace
 
@@ -68,9 +76,9 @@ std::unique_ptr<Prepared> prepare_check_indices(const Call& call) {
     fail_call("check_indices", call, "the result must be like the indices");
   }
   switch (indices.dtype) {
-    case DType::u8: return std::make_unique<CheckIndices<std::uint8_t>>(indices.shape, size);
-    case DType::i32: return std::make_unique<CheckIndices<std::int32_t>>(indices.shape, size);
-    case DType::i64: return std::make_unique<CheckIndices<std::int64_t>>(indices.shape, size);
+    case DType::u8: return make<std::uint8_t>(call, size);
+    case DType::i32: return make<std::int32_t>(call, size);
+    case DType::i64: return make<std::int64_t>(call, size);
     default: fail_call("check_indices", call, "indices must be integers");
   }
 }

@@ -240,6 +240,11 @@ struct RnnBuilder {
     for (const auto& argument : s.others) take(argument);
     s.block->arguments = std::move(ordered);
     s.block->results.insert(s.block->results.end(), s.outputs.begin(), s.outputs.end());
+    std::vector<Dim> counting{s.active};
+    for (const auto* inner : {&s.inner_rows, &s.inner_others}) {
+      for (const auto& [out, in] : *inner) counting.push_back(in);
+    }
+    ir::require_rows_apart(*s.block, counting);
     ir::normalise_step(*s.block, memories);
     const std::vector<ir::Value*> captured = ir::close(*s.block);
     operands.insert(operands.end(), captured.begin(), captured.end());

@@ -1,6 +1,9 @@
 #include "trireme/sequence.h"
 
+#include <cfloat>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "nn/layer.h"
 #include "nn/sequences.h"
@@ -172,152 +175,57 @@ Value expand(const Value& x, const Value& like, SourceLocation where) {
 
 namespace {
 
-void require_same_sequences(const char* what, const Sequences& a, const Sequences& b,
-                            const Value& x) {
-  if (a.count == b.count) return;
-  nn::fail_layer(what,
-                 "there are " + a.count.str() + " sequences here and " + b.count.str() + " there",
-                 "sequences are joined where there are as many of each", x);
-}
+// Below every number that is looked for; -inf itself is taken for the number just above.
+struct Lowest {
+  explicit Lowest(DType dtype) {
+    if (dtype == DType::i32) below = number = std::numeric_limits<std::int32_t>::min();
+    else if (dtype == DType::i64) below = number = -0x1p63;
+    else number = dtype == DType::f32 ? -FLT_MAX : -DBL_MAX;
+  }
+  double below = -std::numeric_limits<double>::infinity(), number = 0;
+};
 
-Value joined(const Value& a, const Value& b) {
-  const Sequences left("sequence::concat", a), right("sequence::concat", b);
-  require_same_sequences("sequence::concat", left, right, b);
-  const Sequences all(left.lengths() + right.lengths(), left.rows);
-  const Value ids = all.ids(), position = all.positions();
-  const Value length = gather(left.lengths(), ids);
-  const Value in_left = gather(left.begins(), ids) + position;
-  const Value in_right = gather(right.begins(), ids) + position - length;
-  const Value rows = dim_size(a, {.axes = {0}, .dtype = DType::i64});
-  return gather(trireme::concat({a, b}, {.axis = 0}),
-                select(position < length, in_left, in_right + rows));
+// The rows of the k largest of each sequence and column, i64 [n, k, columns], the largest first; any rows where
+// a sequence has no more.
+Value largest_rows(const Sequences& sequences, const Value& x, std::int64_t k) {
+  const Lowest lowest(x.dtype());
+  const Value ids = sequences.ids();
+  const Value row = counted(x, x.shape(), 0);
+  Value left = select(x < lowest.number, lowest.number, x);
+  std::vector<Value> found;
+  for (std::int64_t i = 0; i < k; ++i) {
+    found.push_back(segment_max(left, sequences.splits)[1]);
+    left = select(equal(gather(found.back(), ids), row), lowest.below, left);
+  }
+  return stack(found, 1);
 }
 
 }  // namespace
 
-Value concat(const std::vector<Value>& xs, SourceLocation where) {
-  const At at(xs.empty() ? Value() : xs[0], "sequence::concat", where);
-  Value all = xs[0];
-  for (std::size_t i = 1; i < xs.size(); ++i) all = joined(all, xs[i]);
-  return all;
-}
-
-Value slice(const Value& x, const Value& offset, const Value& length, SourceLocation where) {
-  const At at(x, "sequence::slice", where);
-  const Sequences sequences("sequence::slice", x);
-  const Value all = sequences.lengths();
-  const Value from = minimum(maximum(offset, 0.0), all);
-  const Sequences part(minimum(maximum(length, 0.0), all - from), sequences.rows);
-  return gather(x, gather(sequences.begins() + from, part.ids()) + part.positions());
-}
-
-Value filter(const Value& x, const Value& keep, SourceLocation where) {
-  const At at(x, "sequence::filter", where);
-  const Sequences sequences("sequence::filter", x);
-  const Value kept = cast(keep, {.dtype = DType::i64});
-  const Sequences part(segment_sum(kept, sequences.splits), sequences.rows);
-  // Every row as a sequence of one row or none: those of one are the rows that are kept.
-  return gather(x, segment_ids(row_splits(kept, {.rows = {part.rows}})));
-}
-
-Value erase(const Value& x, const std::vector<std::int64_t>& unwanted, SourceLocation where) {
-  const At at(x, "sequence::erase", where);
-  Value keep;
-  for (const std::int64_t id : unwanted) {
-    const Value other = not_equal(x, static_cast<double>(id));
-    keep = keep ? logical_and(keep, other) : other;
+Value top_k(const Value& x, const TopKOptions& options, SourceLocation where) {
+  const At at(x, "sequence::top_k", where);
+  const Sequences sequences("sequence::top_k", x);
+  if (options.k < 1) nn::fail_layer("sequence::top_k", "k must be at least 1", "", x);
+  const Shape row(x.shape().begin() + 1, x.shape().end());
+  const Dim columns = product(row);
+  if (!columns.is_constant()) {
+    nn::fail_layer("sequence::top_k", "rows of a constant number of elements are needed", "", x);
   }
-  return keep ? filter(x, keep) : x;
-}
-
-Value windows(const Value& x, std::int64_t size, double fill, SourceLocation where) {
-  const At at(x, "sequence::windows", where);
-  const Sequences sequences("sequence::windows", x);
-  if (size < 1) nn::fail_layer("sequence::windows", "a window has at least one row", "", x);
-  const Value row = counted(x, {sequences.rows}, 0);
-  const Value end = gather(sequences.ends(), sequences.ids());
-  std::vector<Value> columns;
-  for (std::int64_t k = 0; k < size; ++k) {
-    const Value index = row + static_cast<double>(k);
-    const Value inside = index < end;
-    const Value rows = gather(x, select(inside, index, -1.0));
-    columns.push_back(select(by_row(inside, rows), rows, fill));
-  }
-  return stack(columns, 1);
-}
-
-Value reshape(const Value& x, std::int64_t width, SourceLocation where) {
-  const At at(x, "sequence::reshape", where);
-  const Sequences sequences("sequence::reshape", x);
-  if (x.rank() != 2 || !x.dim(1).is_constant() || width < 1) {
-    nn::fail_layer("sequence::reshape",
-                   "rows of a constant number of elements are needed, and a width",
-                   "x is [rows, width]", x);
-  }
-  const Value elements = sequences.lengths() * static_cast<double>(x.dim(1).constant());
-  const Value left = floor_mod(elements, static_cast<double>(width));
-  const Value checked = check_indices(left, {.size = 1});
-  const Value lengths =
-      cast(cast(elements - checked, {.dtype = DType::f64}) / static_cast<double>(width),
-           {.dtype = DType::i64});
-  const Sequences made(lengths, sequences.rows);
-  const Shape shape{made.rows, width};
-  const Value index = counted(x, shape, 0) * static_cast<double>(width) + counted(x, shape, 1);
-  return gather(trireme::reshape(x, {.shape = {sequences.rows * x.dim(1)}}), index);
-}
-
-Value flatten(const Value& x, SourceLocation where) {
-  const At at(x, "sequence::flatten", where);
-  const Sequences inner("sequence::flatten", x);
-  const Value outer_splits(ir::find_splits(*x.get()->program->insertion_block, inner.count));
-  if (!outer_splits) {
-    nn::fail_layer("sequence::flatten", "there is only one level of sequences", "", x);
-  }
-  const Value splits = gather(inner.splits, outer_splits);
-  const Dim count = outer_splits.dim(0) - 1;
-  const Sequences made(trireme::slice(splits, {.starts = {1}, .limits = {count + 1}}) -
-                           trireme::slice(splits, {.starts = {0}, .limits = {count}}),
-                       inner.rows);
-  return gather(x, counted(x, {made.rows}, 0));
-}
-
-namespace {
-
-// i64 [n, length]: how many rows are before this one in its sequence.
-Value places(const Sequences& sequences, const Dim& length) {
-  return counted(sequences.splits, {sequences.count, length}, 1);
-}
-
-}  // namespace
-
-Value mask(const Value& like, const Dim& length, SourceLocation where) {
-  const At at(like, "sequence::mask", where);
-  const Sequences sequences("sequence::mask", like);
-  const Value place = places(sequences, length);
-  return place < by_row(sequences.lengths(), place);
-}
-
-Value pad(const Value& x, const Dim& length, double fill, SourceLocation where) {
-  const At at(x, "sequence::pad", where);
-  const Sequences sequences("sequence::pad", x);
-  const Value place = places(sequences, length);
-  const Value inside = place < by_row(sequences.lengths(), place);
-  const Value rows = gather(x, select(inside, place + by_row(sequences.begins(), place), -1.0));
-  return select(nn::spread(inside, rows, {0, 1}), rows, fill);
-}
-
-Value unpad(const Value& x, const Value& like, SourceLocation where) {
-  const At at(x, "sequence::unpad", where);
-  const Sequences sequences("sequence::unpad", like);
-  if (x.rank() < 2 || x.dim(0) != sequences.count) {
-    nn::fail_layer("sequence::unpad", "it has not one line for each sequence of " + like.str(),
-                   "x is [n, length, ...]", x);
-  }
-  Shape shape(x.shape().begin() + 1, x.shape().end());
-  shape[0] = x.dim(0) * x.dim(1);
-  const Value line = dim_size(x, {.axes = {1}, .dtype = DType::i64});
-  const Value place = minimum(sequences.positions(), line - 1.0);
-  return gather(trireme::reshape(x, {.shape = shape}), sequences.ids() * line + place);
+  const Value flat = trireme::reshape(x, {.shape = {sequences.rows, columns}});
+  const Value taken = largest_rows(sequences, stop_gradient(flat), options.k);
+  const Shape chosen{sequences.count, options.k, columns};
+  const Value place = counted(x, {sequences.count, options.k}, 1);
+  const Value there = place < by_row(sequences.lengths(), place);
+  const Value inside = nn::spread(there, taken, {0, 1});
+  const Value all = dim_size(x, {.axes = {0}, .dtype = DType::i64});
+  Value index = select(inside, taken, all);  // those that are not there come last
+  if (!options.by_size) index = sort(index, {.axis = 1})[0];
+  const Value element = index * static_cast<double>(columns.constant()) + counted(x, chosen, 2);
+  const Value values = gather(trireme::reshape(x, {.shape = {sequences.rows * columns}}),
+                              select(inside, element, -1.0));
+  Shape shape{sequences.count, options.k};
+  shape.insert(shape.end(), row.begin(), row.end());
+  return trireme::reshape(select(inside, values, options.fill), {.shape = shape});
 }
 
 }  // namespace trireme::sequence

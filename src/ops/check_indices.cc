@@ -32,11 +32,12 @@ Sample sample(std::vector<std::int64_t> shape, std::int64_t size, DType dtype = 
 }  // namespace
 
 Op check_indices() {
-  Op op("check_indices(indices; size: int)");
+  Op op("check_indices(indices; size: int, what: string = \"\")");
   op.doc =
       "The integers themselves, all of which must be in [0, size): any other is Error(data) when "
       "it "
-      "runs, naming it, the layer and the line. What gathers by the result can rely on it.";
+      "runs, naming it, the layer and the line. What gathers by the result can rely on it. With "
+      "`what`, the error says that instead of speaking of rows of a table.";
   op.traits = Trait::library | Trait::not_differentiable;
   op.type = type;
   op.library_kernel = "check_indices";
@@ -44,6 +45,8 @@ Op check_indices() {
   op.twin = "x[0]";
   op.samples = {sample({9}, 5), sample({2, 3}, 1, DType::i32), sample({}, 4), sample({0, 3}, 0),
                 sample({7, 5}, 200, DType::u8)};
+  op.samples.push_back(op.samples.front());
+  ir::set(op.samples.back().attributes, "what", std::string("a place is outside"));
   return op;
 }
 

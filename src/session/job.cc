@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -20,9 +21,12 @@ struct Job::State {
   void open_data();
   std::optional<data::Dataset> hold_out(data::Dataset& training) const;
   data::Batches measured(const data::Dataset& dataset, const job::Node& node) const;
-  data::Dataset prepared(const job::Node& node, std::int64_t limit) const;
+  data::Dataset prepared(const job::Node& node, std::int64_t limit);
+  data::Dataset texts(const job::Node& node);
+  data::Batches batches(const data::Dataset& dataset) const;
   void build();
   void make_trainer();
+  SymbolSizes usual_sizes() const;
 
   job::Node root;
   std::string directory;  // where relative file names start
@@ -30,6 +34,8 @@ struct Job::State {
   JobOptions options;
   job::Settings settings;
 
+  std::optional<text::Encoder> encoder;  // of texts
+  std::vector<std::string> classes;      // of the training texts
   std::optional<job::Columns> columns;
   std::optional<data::Batches> train, validation, test;
   Program program;
@@ -52,8 +58,17 @@ Job::State::State(job::Node root_in, const std::string& path, const JobOptions& 
   job::check_training(settings);
 }
 
-data::Dataset Job::State::prepared(const job::Node& node, std::int64_t limit) const {
-  data::Dataset dataset = job::open_dataset(node, directory);
+// The training texts come first: they say what the ids and classes are.
+data::Dataset Job::State::texts(const job::Node& node) {
+  const data::Corpus corpus = job::open_corpus(node);
+  if (!encoder) encoder = job::read_encoder(settings.data.text, corpus);
+  const data::Dataset dataset = data::classified_texts(corpus, *encoder, classes);
+  classes = dataset.class_names();
+  return dataset;
+}
+
+data::Dataset Job::State::prepared(const job::Node& node, std::int64_t limit) {
+  data::Dataset dataset = job::is_text(node) ? texts(node) : job::open_dataset(node, directory);
   if (limit > 0) dataset = dataset.take(std::min(limit, dataset.size()));
   return dataset;
 }
@@ -70,12 +85,20 @@ void Job::State::open_data() {
     columns = job::choose_columns(training, data, many, *data.train);
   }
   if (data.shuffle) training = training.shuffle(settings.seed);
-  train = training.batch(data.batch, {.threads = data.workers});
+  train = batches(training);
   if (held_out) validation = measured(*held_out, *data.train);
   if (data.validation != nullptr) {
     validation = measured(prepared(*data.validation, 0), *data.validation);
   }
   if (data.test != nullptr) test = measured(prepared(*data.test, data.test_limit), *data.test);
+}
+
+data::Batches Job::State::batches(const data::Dataset& dataset) const {
+  const job::DataSettings& data = settings.data;
+  const data::BatchOptions how{.threads = data.workers};
+  if (data.batch_tokens > 0) return dataset.batch_tokens(data.batch_tokens, {}, how);
+  if (data.bucket) return dataset.bucket_by_length(data.batch, {}, how);
+  return dataset.batch(data.batch, how);
 }
 
 // Other data than those trained on, of the same columns; `node` says where they are from.
@@ -140,6 +163,22 @@ void Job::State::make_trainer() {
                               .plan_memory = options.plan_memory,
                               .fuse = options.fuse,
                               .interpreter = options.interpreter});
+}
+
+// Of a batch for training; of sequences as many rows as there are on average.
+SymbolSizes Job::State::usual_sizes() const {
+  const std::int64_t number = std::max<std::int64_t>(train->size(), 1);
+  const bool by_tokens = settings.data.batch_tokens > 0;
+  SymbolSizes sizes{
+      {"batch", by_tokens ? (train->examples() + number - 1) / number : train->batch_size()}};
+  const data::Dataset& dataset = train->dataset();
+  for (const data::Column& column : columns->inputs) {
+    if (column.levels == 0 || dataset.size() == 0) continue;
+    const std::vector<std::int64_t> lengths = dataset.lengths(column.name, dataset.order(0));
+    const std::int64_t rows = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+    sizes[column.name] = rows * sizes["batch"] / dataset.size();
+  }
+  return sizes;
 }
 
 Job::Job(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -226,6 +265,7 @@ SaveOptions Job::save_options() {
   save.output_names = {classifies() ? "scores" : "prediction"};
   save.target = state_->columns->target.name;
   if (classifies()) save.labels = state_->train->dataset().class_names();
+  if (state_->encoder) save.text.emplace(state_->columns->inputs.front().name, *state_->encoder);
   save.measured = job::measured_text(state_->settings);
   const data::Column& input = state_->columns->inputs.front();
   const std::vector<std::int64_t>& shape = input.shape;
@@ -238,9 +278,10 @@ SaveOptions Job::save_options() {
 std::string Job::summary() {
   const std::int64_t elements = trainable_elements(program());
   Session& session = trainer().session();
-  const std::int64_t batch_size = state_->train->batch_size();
-  const MemoryReport memory = session.memory(
-      trainer().training_fetches(), {.training = true, .updates = true}, {{"batch", batch_size}});
+  const SymbolSizes sizes = state_->usual_sizes();
+  const std::int64_t batch_size = sizes.at("batch");
+  const MemoryReport memory =
+      session.memory(trainer().training_fetches(), {.training = true, .updates = true}, sizes);
   const int count = state_->network->layers;
   const std::string layers =
       count == 0 ? "" : fmt::format("{} layer{}, ", count, count == 1 ? "" : "s");

@@ -163,16 +163,18 @@ Columns choose_columns(const data::Dataset& dataset, const DataSettings& setting
             "data.target");
   }
   if (!many && inputs.size() > 1) fail_at(*settings.input, "this model takes one column");
-  const auto chosen = [&](const std::string& name) {
-    const data::Column& column = dataset.column(name);
-    if (column.levels == 0) return column;
-    fail_at(where, "column \"" + name + "\" is ragged, which no layer of a job takes");
-  };
-  Columns columns{{}, chosen(target), 0};
+  Columns columns{{}, dataset.column(target), 0};
+  if (columns.target.levels > 0) {
+    fail_at(where,
+            "column \"" + target + "\" is ragged, and a job predicts one thing for each example");
+  }
   columns.classes = static_cast<std::int64_t>(dataset.class_names().size());
   for (const std::string& name : inputs) {
     if (name == target) fail_at(where, "column \"" + name + "\" is input and target");
-    columns.inputs.push_back(chosen(name));
+    columns.inputs.push_back(dataset.column(name));
+    if (many && columns.inputs.back().levels > 0) {
+      fail_at(where, "column \"" + name + "\" is ragged, and the model takes no sequences");
+    }
   }
   return columns;
 }

@@ -36,7 +36,9 @@ class Evaluation {
       : model_(model), program_(Program::parse(model.program().str())) {
     if (model.target().empty()) fail_data("the model does not say which column it predicts");
     const data::Column target = find(dataset, model.target(), "predicts");
-    for (const Model::Port& input : model.inputs()) find(dataset, input.name, "takes");
+    for (const Model::Port& input : model.inputs()) {
+      if (!is_splits_name(input.name)) find(dataset, input.name, "takes");
+    }
     network_.output = program_.outputs().at(0);
     read_measured(target);
     add_target(target);

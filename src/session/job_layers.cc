@@ -71,12 +71,17 @@ Value linear(Table& table, Value x) {
   return nn::linear(x, options);
 }
 
-Value embedding(Table& table, Value x) {
+Value embedding(Table& table, Value x, std::int64_t ids) {
   nn::EmbeddingOptions options;
-  table.required("rows");
-  options.rows = table.integer("rows", 0, 1);
+  if (ids == 0) table.required("rows");
+  options.rows = table.integer("rows", ids, 1);
   options.width = table.required_size("width");
   options.sparse_gradient = table.boolean("sparse_gradient", false);
+  if (table.has("deviation")) {
+    const double deviation = table.number("deviation", 0);
+    if (!(deviation >= 0)) fail_at(*table.node("deviation"), "must not be negative");
+    options.weight_init = deviation > 0 ? nn::normal(0, deviation) : nn::zeros();
+  }
   if (table.has("padding_row")) options.padding_row = table.integer("padding_row", 0);
   return nn::embedding(x, options);
 }
@@ -229,13 +234,11 @@ Value transformer_encoder(Table& table, Value x) {
 
 Value mean_along(Table& table, Value x) { return mean(x, {.axes = {read_axis(table, 1)}}); }
 
-using Apply = std::function<Value(Table&, Value)>;
-
 // By name; activations are layers too.
-std::vector<std::pair<std::string, Apply>> known_layers() {
-  std::vector<std::pair<std::string, Apply>> layers = {
+std::vector<std::pair<std::string, ApplyLayer>> known_layers(std::int64_t ids) {
+  std::vector<std::pair<std::string, ApplyLayer>> layers = {
       {"linear", linear},
-      {"embedding", embedding},
+      {"embedding", [ids](Table& t, Value x) { return embedding(t, x, ids); }},
       {"conv2d", conv2d},
       {"conv1d", conv1d},
       {"conv_transpose2d", conv_transpose2d},
@@ -263,6 +266,7 @@ std::vector<std::pair<std::string, Apply>> known_layers() {
       {"dropout",
        [](Table& t, Value x) { return nn::dropout(x, {.rate = t.number("rate", 0.5)}); }},
   };
+  for (auto& layer : sequence_layers()) layers.push_back(std::move(layer));
   for (const std::string& name : nn::activation_names()) {
     layers.emplace_back(name, [name](Table&, Value x) {
       return nn::find_activation(name)(x, SourceLocation::current());
@@ -273,11 +277,11 @@ std::vector<std::pair<std::string, Apply>> known_layers() {
 
 }  // namespace
 
-Value apply_layer(const Node& node, Value x) {
+Value apply_layer(const Node& node, Value x, std::int64_t ids) {
   const Choice choice = read_choice(node, "a layer");
   const LineGuard line(*x.get()->program, node);
   std::vector<std::string> names;
-  for (const auto& [name, apply] : known_layers()) {
+  for (const auto& [name, apply] : known_layers(ids)) {
     names.push_back(name);
     if (name != choice.name) continue;
     Table table(*choice.options);
@@ -293,10 +297,10 @@ Value apply_layer(const Node& node, Value x) {
   fail_unknown(choice, "layer", names);
 }
 
-Value apply_layers(const Node& list, Value x) {
+Value apply_layers(const Node& list, Value x, std::int64_t ids) {
   if (list.kind != Node::Kind::list) fail_at(list, "must be a list, but is " + kind_text(list));
   if (list.items.empty()) fail_at(list, "must have at least one layer");
-  for (const Node& layer : list.items) x = apply_layer(layer, x);
+  for (const Node& layer : list.items) x = apply_layer(layer, x, ids);
   return x;
 }
 

@@ -53,6 +53,32 @@ TEST(JobLayers, OfSequences) {
             (Shape{batch, 3}));
 }
 
+TEST(JobLayers, OfSequencesOfDifferentLengths) {
+  const auto made = [](const std::string& layers) {
+    const Node root = parse_toml("all = [{ embedding = { width = 4 } }, " + layers + "]", "x.toml");
+    Program program;
+    return apply_layers(*root.find("all"), program.input("x", i64, ragged()), 9).shape();
+  };
+  const Dim rows("x");
+  EXPECT_EQ(
+      made("{ sequence_conv = { units = 3, kernel = 4, first = -3, activation = \"relu\" } }"),
+      (Shape{rows, 3}));
+  EXPECT_EQ(made("{ row_conv = { future = 2 } }, \"sequence_reverse\", \"sequence_last\""),
+            (Shape{batch, 4}));
+  EXPECT_EQ(made("{ lstm = { units = 6, layers = 2, bidirectional = true, projection = 2 } }"),
+            (Shape{rows, 4}));
+  EXPECT_EQ(made("{ gru = { units = 5, reverse = true } }, { sequence_top_k = { k = 3 } }"),
+            (Shape{batch, 15}));
+  EXPECT_EQ(made("{ simple_rnn = { units = 5 } }, \"layer_norm\", \"sequence_sqrt_n\""),
+            (Shape{batch, 5}));
+  EXPECT_THAT(error_of([&] { made("{ lstm = { layers = 2 } }"); }),
+              HasSubstr("\"units\" is missing"));
+  EXPECT_THAT(error_of([&] { made("\"sequence_maxx\""); }),
+              HasSubstr("did you mean \"sequence_max\""));
+  EXPECT_THAT(error_of([&] { made("\"sequence_mean\", \"sequence_mean\""); }),
+              HasSubstr("its rows are not those of sequences"));
+}
+
 std::string refusal(const std::string& layers, const Shape& input) {
   return error_of([&] { after(layers, input); });
 }

@@ -63,10 +63,14 @@ std::optional<Initializer> read_weight_init(Table& table);
 // Whether the model takes many columns. Errors: data, for an unknown name.
 bool takes_many(const Settings& settings);
 
-// One layer of the list applied to x, and all of them. Errors: data, for unknown layers and keys;
-// usage, for shapes that do not fit.
-Value apply_layer(const Node& node, Value x);
-Value apply_layers(const Node& list, Value x);
+// One layer of the list applied to x, and all of them. x may hold ids in [0, ids), if that is known. Errors:
+// data, for unknown layers and keys; usage, for shapes that do not fit.
+Value apply_layer(const Node& node, Value x, std::int64_t ids = 0);
+Value apply_layers(const Node& list, Value x, std::int64_t ids = 0);
+
+// Layers of sequences by name (job_sequences.cc).
+using ApplyLayer = std::function<Value(Table&, Value)>;
+std::vector<std::pair<std::string, ApplyLayer>> sequence_layers();
 
 // The loss as a scalar, the mean over the batch.
 Value apply_loss(const Node& node, Value logits, Value target);

@@ -21,11 +21,23 @@ Shape shape_of(const data::Column& column) {
   return shape;
 }
 
+// A symbol counts the sequences of each level: batch, words_1, words_2 ...
+Value ragged_input(Program& program, const data::Column& column) {
+  Shape outer{batch};
+  for (int level = 1; level < column.levels; ++level) {
+    outer.emplace_back(std::string_view(fmt::format("{}_{}", column.name, level)));
+  }
+  return program.input(column.name, column.dtype,
+                       ragged(outer, Shape(column.shape.begin(), column.shape.end())));
+}
+
 // The input of that name, made if the Program has none yet.
 Value input_for(Program& program, const data::Column& column, const Node& where) {
   const LineGuard line(program.ir(), where);
   const Value known = program.find(column.name);
+  if (!known && column.levels > 0) return ragged_input(program, column);
   if (!known) return program.input(column.name, column.dtype, shape_of(column));
+  if (column.levels > 0) return known;  // feeds are checked when they come
   if (known.dtype() != column.dtype || known.shape() != shape_of(column)) {
     fail_at(where, fmt::format("the program's input {} does not fit the data, which are {}{}",
                                known.str(), name_of(column.dtype), str(shape_of(column))));
@@ -105,7 +117,12 @@ Value build_logits(Program& program, const Settings& settings, const Columns& co
   if (layers != nullptr) {
     model.done();
     network.layers = static_cast<int>(layers->items.size());
-    return apply_layers(*layers, feeds[0].value);
+    return apply_layers(*layers, feeds[0].value, columns.inputs[0].ids);
+  }
+  if (columns.inputs[0].levels > 0) {
+    fail_at(*name, "column \"" + columns.inputs[0].name +
+                       "\" holds sequences of different lengths, which no model of the bank takes; "
+                       "list layers, such as \"embedding\" and \"sequence_mean\"");
   }
   const LineGuard line(program.ir(), *name);
   const Value logits = find_model(*name).build(model, feeds, outputs_of(columns, *settings.loss));

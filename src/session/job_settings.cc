@@ -30,6 +30,17 @@ DataSettings read_data(const Node& node) {
   if (workers > kMostWorkers) fail_at(*table.node("workers"), "must be at most 256");
   data.workers = static_cast<int>(workers);
   data.augment = table.node("augment");
+  data.text = table.node("text");
+  if (data.text != nullptr && !is_text(*data.train)) {
+    fail_at(*data.text,
+            "data.train are no texts: those have names such as \"sentence_polarity/train\"");
+  }
+  data.bucket = table.boolean("bucket", false);
+  data.batch_tokens = table.integer("batch_tokens", 0, 1);
+  if (table.has("batch_tokens") && (table.has("batch") || data.bucket)) {
+    fail_at(*table.node("batch_tokens"),
+            "says how large a batch is; leave data.batch and data.bucket out");
+  }
   data.shuffle = table.boolean("shuffle", true);
   data.input = table.node("input");
   data.target = table.text("target", "");

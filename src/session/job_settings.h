@@ -8,6 +8,7 @@
 #include "trireme/checkpoint.h"
 #include "trireme/data.h"
 #include "trireme/job.h"
+#include "trireme/text_data.h"
 
 namespace trireme::job {
 
@@ -24,8 +25,12 @@ struct DataSettings {
   bool shuffle = true;
   int workers = 1;                // threads that read ahead
   const Node* augment = nullptr;  // of train; may be null
-  const Node* input = nullptr;    // a column or a list of them; null: found out
-  std::string target;             // column; empty: found out
+  const Node* text = nullptr;     // how texts become ids; may be null
+  bool bucket = false;            // batches of examples of similar length
+  std::int64_t batch_tokens =
+      0;  // batches of at most so many packed rows instead of `batch` examples
+  const Node* input = nullptr;  // a column or a list of them; null: found out
+  std::string target;           // column; empty: found out
 };
 
 // The whole job, checked for form. Points into the tree it was read from.
@@ -57,6 +62,12 @@ Settings read_settings(const Node& root);
 
 // A data set as a job names it: text, { csv = "file", ... } or { images = "file", labels = "file" }.
 data::Dataset open_dataset(const Node& node, const std::string& directory);
+
+// Whether the data are texts: a corpus with a name, "sentence_polarity/train".
+bool is_text(const Node& node);
+// What makes ids of texts: the vocabulary is that of the training texts. [data] text may be null.
+text::Encoder read_encoder(const Node* text, const data::Corpus& training);
+data::Corpus open_corpus(const Node& node);
 
 // Passes a data set of pictures through the list [data] augment.
 data::Dataset augmented(data::Dataset dataset, const Node& list, std::uint64_t seed);

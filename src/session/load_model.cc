@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -34,6 +35,7 @@ struct Model::State {
   std::vector<std::string> labels;
   std::string target, measured;
   std::map<std::string, ImagePreprocessing> preprocessing;
+  std::map<std::string, text::Encoder> text;
 };
 
 namespace {
@@ -108,7 +110,37 @@ class Description {
     return result;
   }
 
+  // By input; vocabularies lie in `directory`.
+  std::map<std::string, text::Encoder> text(const std::string& directory) const {
+    std::map<std::string, text::Encoder> result;
+    for (const Json& input : json_["inputs"]) {
+      if (!input.contains("text")) continue;
+      const auto name = input["name"].get<std::string>();
+      result.emplace(
+          name, text::Encoder{tokens(input["text"]),
+                              text::Vocabulary::load(directory + "/" + vocabulary_file(name))});
+    }
+    return result;
+  }
+
  private:
+  text::TokenOptions tokens(const Json& json) const {
+    if (!json.is_object()) mismatch("text");
+    const auto kind =
+        std::find(kTokenKinds.begin(), kTokenKinds.end(), json.value("tokens", Json()));
+    const Json lower_case = json.value("lower_case", Json(false));
+    const Json distinct = json.value("distinct", Json(false));
+    const Json most = json.value("most", Json(0)), grams = json.value("grams", Json(1));
+    if (kind == kTokenKinds.end() || !lower_case.is_boolean() || !distinct.is_boolean() ||
+        !most.is_number_unsigned() || !grams.is_number_unsigned()) {
+      mismatch("text");
+    }
+    return {.kind = static_cast<text::TokenOptions::Kind>(kind - kTokenKinds.begin()),
+            .lower_case = lower_case.get<bool>(),
+            .grams = grams.get<std::int64_t>(),
+            .most = most.get<std::int64_t>(),
+            .distinct = distinct.get<bool>()};
+  }
   std::int64_t number(const Json& object, const char* key) const {
     const Json value = object.value(key, Json());
     if (!value.is_number_integer()) mismatch(key);
@@ -160,6 +192,7 @@ Model load_model(const std::string& directory, const SessionOptions& options) {
   state->target = description.target();
   state->measured = description.measured();
   state->preprocessing = description.preprocessing();
+  state->text = description.text(directory);
   load_weights(directory + "/" + kWeightsFile, state->program, state->session);
   return Model(std::move(state));
 }
@@ -178,6 +211,7 @@ const std::string& Model::measured() const { return state_->measured; }
 const std::map<std::string, ImagePreprocessing>& Model::preprocessing() const {
   return state_->preprocessing;
 }
+const std::map<std::string, text::Encoder>& Model::text() const { return state_->text; }
 const Program& Model::program() const { return state_->program; }
 Session& Model::session() { return state_->session; }
 

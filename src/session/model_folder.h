@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
 
@@ -9,6 +10,11 @@ namespace trireme {
 inline constexpr const char* kProgramFile = "program.txt";
 inline constexpr const char* kWeightsFile = "weights.safetensors";
 inline constexpr const char* kModelFile = "model.json";
+// The vocabulary of an input that takes texts.
+inline std::string vocabulary_file(const std::string& input) { return input + ".vocabulary.txt"; }
+
+// text::TokenOptions::Kind as model.json and jobs call it, by number.
+inline constexpr std::array<const char*, 3> kTokenKinds = {"words", "split", "characters"};
 
 // What is written as a folder: how messages call it, and the file by which one is known.
 struct FolderKind {

@@ -95,5 +95,27 @@ TEST(RaggedBatches, GoOnWhereTrainingWasInterrupted) {
   }
 }
 
+TEST(RaggedBatches, PredictionsKeepTheirSequences) {
+  Program program("net");
+  const Value x = program.input("x", f32, ragged({batch}, {2}));
+  program.input("y", f32, ragged({batch}, {1}));
+  const Value h = nn::linear(x, {.units = 3, .name = "l"});
+  const Value some = sequence::filter(x, sum(x, {.axes = {1}}) > 0.0);
+  Trainer trainer(program, {.loss = mean(h), .threads = 1});
+  const data::Dataset all = points();
+  const RaggedTensor whole = trainer.predict_ragged(all.batch(kExamples), h);
+  EXPECT_EQ(whole.size(), kExamples);
+  EXPECT_EQ(whole.lengths(), RaggedTensor::from_feeds(all.all(), "x").lengths());
+  EXPECT_TRUE(equal(trainer.predict_ragged(all.batch(7), h), whole));
+  EXPECT_TRUE(equal(trainer.predict_ragged(all.batch(7), some),
+                    trainer.predict_ragged(all.batch(13), some)));
+  EXPECT_EQ(trainer.predict(all.batch(7), sequence::mean(h)).dim(0), kExamples);
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { trainer.predict(all.batch(7), h); }),
+              HasSubstr("predict_ragged() gives them"));
+  EXPECT_THAT(
+      error_of(ErrorKind::usage, [&] { trainer.predict_ragged(all.batch(7), sequence::mean(h)); }),
+      HasSubstr("not those of sequences"));
+}
+
 }  // namespace
 }  // namespace trireme

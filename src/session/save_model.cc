@@ -89,6 +89,14 @@ Json describe(const ir::Program& program, const SaveOptions& options) {
       port["image"] = {
           {"channels", p.channels}, {"height", p.height}, {"width", p.width}, {"invert", p.invert}};
     }
+    if (const auto found = options.text.find(input->name); found != options.text.end()) {
+      const text::TokenOptions& tokens = found->second.tokens;
+      port["text"] = {{"tokens", kTokenKinds.at(static_cast<std::size_t>(tokens.kind))},
+                      {"lower_case", tokens.lower_case},
+                      {"grams", tokens.grams},
+                      {"most", tokens.most},
+                      {"distinct", tokens.distinct}};
+    }
     json["inputs"].push_back(std::move(port));
   }
   json["outputs"] = Json::array();
@@ -120,6 +128,9 @@ void save_model(const Program& program, Session& session, const std::string& dir
   replace_folder(directory, kSavedModel, [&](const std::string& folder) {
     write_file_atomically(folder + "/" + kProgramFile, ir::print(*copy));
     write_safetensors(folder + "/" + kWeightsFile, weights);
+    for (const auto& [input, encoder] : options.text) {
+      encoder.vocabulary.save(folder + "/" + vocabulary_file(input));
+    }
     write_file_atomically(folder + "/" + kModelFile, description);
   });
 }

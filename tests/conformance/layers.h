@@ -16,6 +16,7 @@ std::vector<Case> loss_cases();                // layer_cases() has them too
 void add_windows(std::vector<Case>& cases);    // convolutions and pooling: layers_windows.cc
 void add_attention(std::vector<Case>& cases);  // up to Transformers: layers_attention.cc
 void add_recurrent(std::vector<Case>& cases);  // layers_recurrent.cc
+void add_ragged(std::vector<Case>& cases);     // layers_sequences.cc
 
 struct Input {
   std::vector<std::int64_t> shape;

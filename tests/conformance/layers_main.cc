@@ -25,10 +25,13 @@ struct Row {
 
 Row check_layer(const Case& c, Twin& twin) {
   Row row{c.op, {}, {}, false};
-  const std::vector<ops::RefTensor> expected = expected_of(c, c.runs[0]);
-  twin.add(c, c.runs[0], expected);
+  std::vector<std::vector<ops::RefTensor>> expected;
+  for (const Run& run : c.runs) {
+    expected.push_back(expected_of(c, run));
+    twin.add(c, run, expected.back());
+  }
   CompiledColumns columns;
-  check_compiled(c, {expected}, columns);
+  check_compiled(c, expected, columns);
   row.compiled = columns.one_thread;
   for (const Column* other :
        {&columns.two_threads, &columns.interpreter, &columns.unfused, &columns.generated}) {

@@ -20,6 +20,7 @@ import torch.nn.functional as F
 sys.dont_write_bytecode = True
 import formulas  # noqa: E402  beside this file
 import modules  # noqa: E402
+import sequences  # noqa: E402
 
 DTYPES = {"boolean": torch.bool, "bool": torch.bool, "u8": torch.uint8, "i32": torch.int32,
           "i64": torch.int64, "f32": torch.float64, "f64": torch.float64,
@@ -76,7 +77,7 @@ def compute(case):
             if operand.is_floating_point():
                 operand.requires_grad_(True)
     names = {"torch": torch, "F": F, "math": math, "numpy": numpy, "formulas": formulas,
-             "modules": modules, "x": x}
+             "modules": modules, "sequences": sequences, "x": x}
     if nhwc:
         names["x"] = [operand if name == "weight" else operand.movedim(-1, 1)
                       for name, operand in zip(case["names"], x)]

@@ -167,6 +167,32 @@ TEST_F(EndToEnd, ExamplesRun) {
   if (!not_run.empty()) GTEST_SKIP() << not_run;
 }
 
+TEST_F(EndToEnd, TextsAreClassifiedInFourWays) {
+  if (const std::string missing = data::missing_data("sentence_polarity/train"); !missing.empty()) {
+    GTEST_SKIP() << missing;
+  }
+  for (const std::string name : {"logistic", "mean", "convolution", "lstm"}) {
+    const std::string output = succeeds(std::string(TRIREME_EXAMPLES) + "/text_classifiers " +
+                                        name + " sentence_polarity --quick");
+    EXPECT_GT(number_behind(output, "test accuracy: "), 0.4) << name;
+    const std::string model = path("text_" + name);
+    EXPECT_THAT(succeeds(kTrireme + " predict " + model + " --text \"a fine film\" --text dull"),
+                HasSubstr("a fine film"));
+    EXPECT_THAT(succeeds(kTrireme + " eval " + model + " --data sentence_polarity/test --limit 50"),
+                HasSubstr("accuracy: "));
+  }
+}
+
+TEST_F(EndToEnd, WordEmbeddingsAreLearntInThreeWays) {
+  if (const std::string missing = data::missing_data("wikitext2/test"); !missing.empty()) {
+    GTEST_SKIP() << missing;
+  }
+  for (const std::string way : {"ngram", "negative", "tree"}) {
+    EXPECT_THAT(succeeds(std::string(TRIREME_EXAMPLES) + "/word_embeddings " + way + " --quick"),
+                HasSubstr("test p"));
+  }
+}
+
 // What docs/sequences.md walks through.
 TEST_F(EndToEnd, TwoMemoriesSayWhatTheDocumentSays) {
   const std::string output = succeeds(std::string(TRIREME_EXAMPLES) + "/two_memories");

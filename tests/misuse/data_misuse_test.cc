@@ -52,7 +52,14 @@ TEST_F(DataMisuse, SequencesInAJob) {
                                                         {{"target", Tensor(f32, {2, 1})}}));
   EXPECT_EQ(run_here(kTrireme + " data verify s.trec").code, 0);
   job("\"s.trec\"");
-  fails("train job.toml --quiet", 3, "column \"words\" is ragged");
+  fails("train job.toml --quiet", 2, "job.toml:5\n  input  %words : i64[words]");
+  const std::string embedded = "train job.toml --quiet --set 'model.layers=[";
+  fails(embedded + "{embedding={width=2}}]'", 3, "\"rows\" is missing");
+  fails(embedded + "{embedding={width=2,rows=9}},{linear={units=1}}]'", 2, "f32[words, 1]");
+  fails(embedded + "{embedding={width=2,rows=4}},\"sequence_sum\",{linear={units=1}}]'", 3,
+        "is outside [0, 4): there are 4 rows");
+  fails("train job.toml --set data.target=words --set data.input=target", 3,
+        "column \"words\" is ragged, and a job predicts one thing for each example");
 }
 
 TEST_F(DataMisuse, CorruptPackOfPictures) {

@@ -218,8 +218,9 @@ directory = "model"
   replace("job.toml", "rows = 5", "rows = 4");
   fails("train job.toml", 3, "index 4 at [");
   EXPECT_THAT(run_here(kTrireme + " train job.toml").output, HasSubstr("job.toml:8 embedding_0"));
-  replace("job.toml", "rows = 4, ", "");
-  fails("train job.toml", 3, "rows");
+  replace("job.toml", "rows = 4, ", "");  // then as many as the data say
+  train();
+  fails("eval model --data more.libfm", 3, "is outside [0, 5): there are 5 rows");
 }
 
 TEST_F(Misuse, LabelsBeyondTheClassesOfTheNetwork) {
@@ -331,7 +332,7 @@ TEST_F(Misuse, PicturesThatAreNone) {
   write(path("text.png"), "hello");
   fails("predict model text.png", 3, "text.png");
   fails("predict model nothing.png", 4, "nothing.png");
-  fails("predict model", 2, "give picture files or --data");
+  fails("predict model", 2, "give files, or --text, or --data");
 }
 
 TEST_F(Misuse, WrongWordsOnTheCommandLine) {

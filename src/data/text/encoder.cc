@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "data/columns.h"
+#include "trireme/text_data.h"
+
+namespace trireme {
+namespace text {
+namespace {
+
+constexpr std::int64_t kMostGrams = 8;
+
+std::vector<std::string> cut(std::string_view text, const TokenOptions& options) {
+  switch (options.kind) {
+    case TokenOptions::Kind::words: return words(text, {.lower_case = options.lower_case});
+    case TokenOptions::Kind::split: return split(text);
+    case TokenOptions::Kind::characters: return characters(text);
+  }
+  fail_internal("tokens: an unknown kind");
+}
+
+}  // namespace
+
+std::vector<std::string> tokens(std::string_view text, const TokenOptions& options) {
+  if (options.grams < 1 || options.grams > kMostGrams || options.most < 0) {
+    fail_usage("tokens: grams must be 1 to 8 and most not negative");
+  }
+  std::vector<std::string> tokens = cut(text, options);
+  if (options.most > 0 && tokens.size() > static_cast<std::size_t>(options.most)) {
+    tokens.resize(static_cast<std::size_t>(options.most));
+  }
+  const std::size_t single = tokens.size();
+  for (std::size_t n = 2; n <= static_cast<std::size_t>(options.grams); ++n) {
+    for (std::size_t i = 0; i + n <= single; ++i) {
+      std::string gram = tokens[i];
+      for (std::size_t k = 1; k < n; ++k) gram += " " + tokens[i + k];
+      tokens.push_back(std::move(gram));
+    }
+  }
+  if (options.distinct) {
+    std::unordered_set<std::string> seen;
+    std::erase_if(tokens, [&](const std::string& token) { return !seen.insert(token).second; });
+  }
+  return tokens;
+}
+
+std::vector<std::int64_t> Encoder::encode(std::string_view text) const {
+  return vocabulary.encode(text::tokens(text, tokens));
+}
+
+}  // namespace text
+
+namespace data {
+
+text::Vocabulary vocabulary_of(const Corpus& corpus, const text::TokenOptions& tokens,
+                               const text::VocabularyOptions& options) {
+  text::TokenCounts counts;
+  for (const std::string& text : corpus.field("text")) {
+    text::count(text::tokens(text, tokens), counts);
+  }
+  return text::Vocabulary(counts, options);
+}
+
+Dataset classified_texts(const Corpus& corpus, const text::Encoder& encoder,
+                         std::vector<std::string> classes) {
+  const std::vector<std::string>& labels = corpus.field("label");
+  if (classes.empty()) {
+    classes = labels;
+    std::sort(classes.begin(), classes.end());
+    classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+  }
+  std::vector<std::vector<std::int64_t>> ids;
+  std::vector<std::int64_t> numbers;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const auto found = std::find(classes.begin(), classes.end(), labels[i]);
+    if (found == classes.end()) {
+      fail_data(corpus.name + ": example " + std::to_string(i) + " has the label \"" + labels[i] +
+                "\", which is none of the " + std::to_string(classes.size()) + " classes");
+    }
+    ids.push_back(encoder.encode(corpus.field("text")[i]));
+    numbers.push_back(found - classes.begin());
+  }
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  const RaggedTensor ragged = RaggedTensor::from(ids);
+  const Column text{.name = "text", .shape = {}, .ids = encoder.vocabulary.size()};
+  return from_columns(
+      {{text, ragged.rows()},
+       {{.name = splits_name("text", 0, 1), .shape = {}}, ragged.splits()},
+       {{.name = "label", .shape = {}}, Tensor::from<std::int64_t>({count}, numbers)}},
+      std::move(classes));
+}
+
+}  // namespace data
+}  // namespace trireme

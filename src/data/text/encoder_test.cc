@@ -1,0 +1,56 @@
+// Texts to ids by options, and corpora to data sets.
+
+#include <gmock/gmock.h>
+
+#include "base/error_test.h"
+#include "trireme/text_data.h"
+
+namespace trireme {
+namespace {
+
+using Kind = text::TokenOptions::Kind;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Encoder, CutsAsTheOptionsSay) {
+  const char* const text = "Not so, not so.";
+  EXPECT_THAT(text::tokens(text, {}), ElementsAre("Not", "so", ",", "not", "so", "."));
+  EXPECT_THAT(text::tokens(text, {.kind = Kind::split}), ElementsAre("Not", "so,", "not", "so."));
+  EXPECT_THAT(text::tokens("né", {.kind = Kind::characters}), ElementsAre("n", "é"));
+  EXPECT_THAT(text::tokens(text, {.lower_case = true, .distinct = true}),
+              ElementsAre("not", "so", ",", "."));
+  EXPECT_THAT(text::tokens(text, {.grams = 3, .most = 3}),
+              ElementsAre("Not", "so", ",", "Not so", "so ,", "Not so ,"));
+  EXPECT_THAT(text::tokens("so so so", {.grams = 2, .distinct = true}), ElementsAre("so", "so so"));
+  EXPECT_THAT(text::tokens("", {.grams = 2}), ElementsAre());
+  EXPECT_THAT(text::tokens("a", {.grams = 4}), ElementsAre("a"));
+  EXPECT_THAT(error_of(ErrorKind::usage, [] { text::tokens("a", {.grams = 0}); }),
+              HasSubstr("grams must be 1 to 8"));
+}
+
+data::Corpus corpus() {
+  return {"films", {"text", "label"}, {{"good good film", "", "bad film"}, {"pos", "neg", "neg"}}};
+}
+
+TEST(Encoder, MakesIdsAndClassesOfACorpus) {
+  const text::Encoder encoder{{}, data::vocabulary_of(corpus(), {}, {.begin = "", .end = ""})};
+  EXPECT_EQ(encoder.vocabulary.size(), 4);  // <unk>, film, good, bad
+  const data::Dataset dataset = data::classified_texts(corpus(), encoder);
+  EXPECT_EQ(dataset.class_names(), (std::vector<std::string>{"neg", "pos"}));
+  EXPECT_EQ(dataset.column("text").ids, 4);
+  EXPECT_EQ(dataset.columns().size(), 2u);
+  const data::Batch all = dataset.all();
+  EXPECT_THAT(RaggedTensor::from_feeds(all, "text").lengths(), ElementsAre(3, 0, 2));
+  EXPECT_THAT(all.at("label").to_vector<std::int64_t>(), ElementsAre(1, 0, 0));
+  EXPECT_THAT(encoder.encode("a good film"),
+              ElementsAre(0, encoder.vocabulary.id("good"), encoder.vocabulary.id("film")));
+  // Other texts get the numbers of the first ones' classes.
+  const data::Dataset swapped = data::classified_texts(corpus(), encoder, {"pos", "neg"});
+  EXPECT_THAT(swapped.all().at("label").to_vector<std::int64_t>(), ElementsAre(0, 1, 1));
+  EXPECT_THAT(
+      error_of(ErrorKind::data, [&] { data::classified_texts(corpus(), encoder, {"pos"}); }),
+      HasSubstr("films: example 1 has the label \"neg\", which is none of the 1 classes"));
+}
+
+}  // namespace
+}  // namespace trireme

@@ -1,0 +1,112 @@
+// Whether a step of a recurrent network keeps the rows of its sequences apart.
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "ir/mistake.h"
+#include "ir/step.h"
+
+namespace trireme::ir {
+namespace {
+
+class RowChecker {
+ public:
+  explicit RowChecker(const std::vector<Dim>& rows) {
+    for (const Dim& dim : rows) add(dim);
+  }
+
+  void check(const Block& block) {
+    for (const auto& op : block.ops) {
+      for (const auto& result : op->results) {
+        // Sequences that the step makes, such as those of filter().
+        if (op->has(Trait::makes_splits)) rows_.insert(result->type.splits_of);
+      }
+      if (mixes(*op)) fail(*op);
+      for (const auto& inner : op->blocks) check(*inner);
+    }
+  }
+
+ private:
+  void add(const Dim& dim) {
+    for (const std::string& symbol : dim.symbols()) rows_.insert(symbol);
+  }
+
+  bool counts_rows(const Dim& dim) const {
+    const std::vector<std::string> symbols = dim.symbols();
+    return std::any_of(symbols.begin(), symbols.end(),
+                       [&](const std::string& symbol) { return rows_.contains(symbol); });
+  }
+
+  std::ptrdiff_t axes_of_rows(const Type& type) const {
+    return std::count_if(type.shape.begin(), type.shape.end(),
+                         [&](const Dim& dim) { return counts_rows(dim); });
+  }
+
+  // Whether the op works along axes of its first operand, and rows are one of them.
+  bool works_along_rows(const Op& op) const {
+    const Shape& shape = op.operands[0]->type.shape;
+    std::vector<std::int64_t> axes;
+    if (has_attribute(op.attributes, "axes")) {
+      axes = get<std::vector<std::int64_t>>(op.attributes, "axes");
+    } else if (has_attribute(op.attributes, "axis")) {
+      axes.push_back(get<std::int64_t>(op.attributes, "axis"));
+    }
+    const auto rank = static_cast<std::int64_t>(shape.size());
+    return std::any_of(axes.begin(), axes.end(), [&](std::int64_t axis) {
+      return counts_rows(shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
+    });
+  }
+
+  // Rows of one operand with rows of the other, or sums over them.
+  bool multiplies_rows(const Op& op) const {
+    const Shape& a = op.operands[0]->type.shape;
+    const std::size_t summed =
+        get<bool>(op.attributes, "transpose_a") ? a.size() - 2 : a.size() - 1;
+    return counts_rows(a[summed]) || axes_of_rows(op.result()->type) > 1;
+  }
+
+  // Functions of sequences gather and sort rows as their splits say, which cannot be seen here: what is
+  // told is what no sequence by itself would give.
+  bool mixes(const Op& op) const {
+    if (op.operands.empty() || !op.blocks.empty()) return false;
+    if (op.has(Trait::elementwise) || op.has(Trait::sequences) || op.has(Trait::makes_splits)) {
+      return false;
+    }
+    const bool reads_rows =
+        std::any_of(op.operands.begin(), op.operands.end(),
+                    [&](const Value* operand) { return axes_of_rows(operand->type) > 0; });
+    if (!reads_rows || op.name() == "dim_size") return false;
+    for (const auto& result : op.results) {
+      if (axes_of_rows(result->type) == 0) return true;
+    }
+    if (op.name() == "matmul") return multiplies_rows(op);
+    const bool along = op.has(Trait::reduction) || op.name() == "cumsum" || op.name() == "flip";
+    return along && works_along_rows(op);
+  }
+
+  [[noreturn]] void fail(const Op& op) const {
+    const Value& rows =
+        **std::find_if(op.operands.begin(), op.operands.end(),
+                       [&](const Value* operand) { return axes_of_rows(operand->type) > 0; });
+    const auto dim = std::find_if(rows.type.shape.begin(), rows.type.shape.end(),
+                                  [&](const Dim& size) { return counts_rows(size); });
+    fail_usage(describe_mistake(
+        op.name(), op.def, op.operands, op.location,
+        {"in the step of a recurrent network it makes one thing of rows of different sequences: " +
+             dim->str() + " counts them",
+         "work along other axes; rows of a ragged input() or static_input() are summed up by "
+         "sequence::sum(); what is said of all sequences together, such as a loss, is made of an "
+         "output() behind the step"}));
+  }
+
+  std::unordered_set<std::string> rows_;  // symbols that count them
+};
+
+}  // namespace
+
+void require_rows_apart(const Block& step, const std::vector<Dim>& rows) {
+  RowChecker(rows).check(step);
+}
+
+}  // namespace trireme::ir

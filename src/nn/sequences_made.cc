@@ -1,0 +1,216 @@
+// Sequences made of others, of other lengths.
+#include <algorithm>
+#include <string>
+
+#include "nn/layer.h"
+#include "nn/sequences.h"
+#include "trireme/functions.h"
+#include "trireme/ops.h"
+#include "trireme/sequence.h"
+
+namespace trireme::sequence {
+
+using nn::At;
+using nn::by_row;
+using nn::counted;
+using nn::Sequences;
+
+namespace {
+
+void require_same_sequences(const char* what, const Sequences& a, const Sequences& b,
+                            const Value& x) {
+  if (a.count == b.count) return;
+  nn::fail_layer(what,
+                 "there are " + a.count.str() + " sequences here and " + b.count.str() + " there",
+                 "sequences are joined where there are as many of each", x);
+}
+
+Value joined(const Value& a, const Value& b) {
+  const Sequences left("sequence::concat", a), right("sequence::concat", b);
+  require_same_sequences("sequence::concat", left, right, b);
+  const Sequences all(left.lengths() + right.lengths(), left.rows);
+  const Value ids = all.ids(), position = all.positions();
+  const Value length = gather(left.lengths(), ids);
+  const Value in_left = gather(left.begins(), ids) + position;
+  const Value in_right = gather(right.begins(), ids) + position - length;
+  const Value rows = dim_size(a, {.axes = {0}, .dtype = DType::i64});
+  return gather(trireme::concat({a, b}, {.axis = 0}),
+                select(position < length, in_left, in_right + rows));
+}
+
+}  // namespace
+
+Value concat(const std::vector<Value>& xs, SourceLocation where) {
+  const At at(xs.empty() ? Value() : xs[0], "sequence::concat", where);
+  Value all = xs[0];
+  for (std::size_t i = 1; i < xs.size(); ++i) all = joined(all, xs[i]);
+  return all;
+}
+
+Value expand_sequences(const Value& x, const Value& like, SourceLocation where) {
+  const At at(x, "sequence::expand_sequences", where);
+  const Sequences given("sequence::expand_sequences", x);
+  const Sequences wanted("sequence::expand_sequences", like);
+  require_same_sequences("sequence::expand_sequences", given, wanted, like);
+  const Value ids = wanted.ids();
+  const Sequences made(gather(given.lengths(), ids), given.rows);
+  return gather(x, gather(gather(given.begins(), ids), made.ids()) + made.positions());
+}
+
+Value slice(const Value& x, const Value& offset, const Value& length, SourceLocation where) {
+  const At at(x, "sequence::slice", where);
+  const Sequences sequences("sequence::slice", x);
+  const Value all = sequences.lengths();
+  const Value from = minimum(maximum(offset, 0.0), all);
+  const Sequences part(minimum(maximum(length, 0.0), all - from), sequences.rows);
+  return gather(x, gather(sequences.begins() + from, part.ids()) + part.positions());
+}
+
+Value filter(const Value& x, const Value& keep, SourceLocation where) {
+  const At at(x, "sequence::filter", where);
+  const Sequences sequences("sequence::filter", x);
+  const Value kept = cast(keep, {.dtype = DType::i64});
+  const Sequences part(segment_sum(kept, sequences.splits), sequences.rows);
+  // Every row as a sequence of one row or none: those of one are the rows that are kept.
+  return gather(x, segment_ids(row_splits(kept, {.rows = {part.rows}})));
+}
+
+Value erase(const Value& x, const std::vector<std::int64_t>& unwanted, SourceLocation where) {
+  const At at(x, "sequence::erase", where);
+  Value keep;
+  for (const std::int64_t id : unwanted) {
+    const Value other = not_equal(x, static_cast<double>(id));
+    keep = keep ? logical_and(keep, other) : other;
+  }
+  return keep ? filter(x, keep) : x;
+}
+
+Value windows(const Value& x, std::int64_t size, double fill, std::int64_t first,
+              SourceLocation where) {
+  const At at(x, "sequence::windows", where);
+  const Sequences sequences("sequence::windows", x);
+  if (size < 1) nn::fail_layer("sequence::windows", "a window has at least one row", "", x);
+  const Shape shape{sequences.rows, size};
+  const Value index = counted(x, shape, 0) + counted(x, shape, 1) + static_cast<double>(first);
+  const Value ids = sequences.ids();
+  const Value begin = gather(sequences.begins(), ids), end = gather(sequences.ends(), ids);
+  const Value inside = logical_and(by_row(begin, index) <= index, index < by_row(end, index));
+  const Value rows = gather(x, select(inside, index, -1.0));
+  return select(nn::spread(inside, rows, {0, 1}), rows, fill);
+}
+
+Value reshape(const Value& x, std::int64_t width, SourceLocation where) {
+  const At at(x, "sequence::reshape", where);
+  const Sequences sequences("sequence::reshape", x);
+  if (x.rank() != 2 || !x.dim(1).is_constant() || width < 1) {
+    nn::fail_layer("sequence::reshape",
+                   "rows of a constant number of elements are needed, and a width",
+                   "x is [rows, width]", x);
+  }
+  const Value elements = sequences.lengths() * static_cast<double>(x.dim(1).constant());
+  const Value left = floor_mod(elements, static_cast<double>(width));
+  const Value checked = check_indices(
+      left, {.size = 1,
+             .what = "sequence::reshape: the elements of a sequence make no whole rows of " +
+                     std::to_string(width)});
+  const Value lengths =
+      cast(cast(elements - checked, {.dtype = DType::f64}) / static_cast<double>(width),
+           {.dtype = DType::i64});
+  const Sequences made(lengths, sequences.rows);
+  const Shape shape{made.rows, width};
+  const Value index = counted(x, shape, 0) * static_cast<double>(width) + counted(x, shape, 1);
+  return gather(trireme::reshape(x, {.shape = {sequences.rows * x.dim(1)}}), index);
+}
+
+Value flatten(const Value& x, SourceLocation where) {
+  const At at(x, "sequence::flatten", where);
+  const Sequences inner("sequence::flatten", x);
+  const Value outer_splits(ir::find_splits(*x.get()->program->insertion_block, inner.count));
+  if (!outer_splits) {
+    nn::fail_layer("sequence::flatten", "there is only one level of sequences", "", x);
+  }
+  const Value splits = gather(inner.splits, outer_splits);
+  const Dim count = outer_splits.dim(0) - 1;
+  const Sequences made(trireme::slice(splits, {.starts = {1}, .limits = {count + 1}}) -
+                           trireme::slice(splits, {.starts = {0}, .limits = {count}}),
+                       inner.rows);
+  return gather(x, counted(x, {made.rows}, 0));
+}
+
+Value group(const Value& x, const Value& lengths, SourceLocation where) {
+  const At at(x, "sequence::group", where);
+  if (x.rank() == 0 || lengths.rank() != 1 || lengths.dtype() != DType::i64) {
+    nn::fail_layer("sequence::group", "rows, and a list of i64 lengths, are needed",
+                   "the lengths are " + lengths.str(), x);
+  }
+  const ir::Block& block = *x.get()->program->insertion_block;
+  const Value inner(ir::find_splits(block, x.dim(0)));
+  const Value outer(ir::find_splits(block, lengths.dim(0)));
+  // The rows there are and those asked for, of each sequence or of all of them.
+  Value there = dim_size(x, {.axes = {0}, .dtype = DType::i64}), wanted;
+  if (inner && outer) {
+    const Sequences given("sequence::group", x), asked("sequence::group", lengths);
+    require_same_sequences("sequence::group", given, asked, lengths);
+    there = given.lengths();
+    wanted = segment_sum(lengths, outer);
+  } else {
+    wanted = trireme::sum(lengths);
+  }
+  const Value zero = check_indices(
+      select(equal(wanted, there), there - there, -1.0),
+      {.size = 1, .what = "sequence::group: the lengths do not add up to the rows of a sequence"});
+  // Nothing can be made of lengths that were not checked.
+  const Sequences made(lengths + (inner && outer ? gather(zero, segment_ids(outer)) : zero),
+                       x.dim(0));
+  return gather(x, counted(x, {made.rows}, 0));
+}
+
+namespace {
+
+// The rows of x that `places` in its sequences name, i64 [updates].
+Value named_rows(const char* what, const Value& x, const Value& places, const Value& updates) {
+  const Sequences to(what, x), from(what, places);
+  require_same_sequences(what, to, from, places);
+  if (places.rank() != 1 || !is_integer(places.dtype()) || updates.rank() != x.rank() ||
+      updates.dim(0) != places.dim(0) || updates.dtype() != x.dtype() ||
+      !std::equal(x.shape().begin() + 1, x.shape().end(), updates.shape().begin() + 1)) {
+    nn::fail_layer(what, "there is not one place for each update, or the updates are no rows of x",
+                   "x is " + x.str() + ", and the places are " + places.str(), updates);
+  }
+  const Value place = cast(places, {.dtype = DType::i64});
+  const Value ids = from.ids();
+  const Value inside = logical_and(place >= 0.0, place < gather(to.lengths(), ids));
+  const std::string message = std::string(what) + ": a place is outside of its sequence";
+  const Value zero =
+      check_indices(select(inside, place - place, -1.0), {.size = 1, .what = message});
+  return gather(to.begins(), ids) + place + zero;
+}
+
+}  // namespace
+
+Value scatter_add(const Value& x, const Value& places, const Value& updates, SourceLocation where) {
+  const At at(x, "sequence::scatter_add", where);
+  const Value rows = named_rows("sequence::scatter_add", x, places, updates);
+  return x + trireme::scatter_add(rows, updates, {.rows = {x.dim(0)}});
+}
+
+// Updates are put in the order of their rows, those of one row staying in theirs, so that the last of
+// each can be told.
+Value scatter(const Value& x, const Value& places, const Value& updates, SourceLocation where) {
+  const At at(x, "sequence::scatter", where);
+  const Value rows = named_rows("sequence::scatter", x, places, updates);
+  const Value order = argsort(rows, {.axis = 0});
+  const Value sorted = gather(rows, order);
+  const Value number = counted(x, {rows.dim(0)}, 0);
+  const Value count = dim_size(rows, {.axes = {0}, .dtype = DType::i64});
+  const Value last =
+      logical_or(equal(number, count - 1.0), not_equal(gather(sorted, number + 1.0), sorted));
+  const Value to = select(last, sorted, -1.0);
+  const Shape all{x.dim(0)};
+  const Value ones = cast(last, {.dtype = DType::i64});
+  const Value written = trireme::scatter_add(to, ones, {.rows = all}) > 0.0;
+  const Value made = trireme::scatter_add(to, gather(updates, order), {.rows = all});
+  return select(by_row(written, x), made, x);
+}
+
+}  // namespace trireme::sequence
