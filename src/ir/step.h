@@ -11,4 +11,8 @@ namespace trireme::ir {
 // values from outside alone moves to the end of the block around.
 void normalise_step(Block& step, const std::vector<const Value*>& memories);
 
+// Of a block whose dimensions are those of the block around: what is made of values from outside alone
+// moves to the end of that.
+void move_out(Block& block);
+
 }  // namespace trireme::ir
