@@ -41,10 +41,10 @@ void check_width(const Generation& loop, const BeamOptions& options) {
     if (loop.vocabulary() == 1) break;
   }
   if (most >= options.beam) return;
-  loop.fail(".beam is " + std::to_string(options.beam) + ", and there are not more than " +
-                std::to_string(most) + " hypotheses of " + std::to_string(options.limit) + " of " +
-                std::to_string(loop.vocabulary()) + " words",
-            "a beam is wide enough at that");
+  loop.fail(".beam is " + std::to_string(options.beam) + ", and at most " +
+                std::to_string(options.limit) + " of " + std::to_string(loop.vocabulary()) +
+                " words make no more than " + std::to_string(most) + " hypotheses",
+            "a beam of so many is exact");
 }
 
 // How much the hypotheses have looked at each row of the source.

@@ -21,8 +21,9 @@ const GenerationOptions& checked(const GenerationOptions& options) {
 
 Generation::Generation(const GenerationOptions& options, const SourceLocation& where)
     : options_(checked(options)),
-      at_(options.over, options.what, where),
-      program_(at_.program()),
+      where_(where),
+      at_(std::in_place, options.over, options.what, where),
+      program_(at_->program()),
       outside_(program_.insertion_block),
       body_(program_) {
   if (options.over.rank() == 0) fail(".over has no rows", "it has one for each example: [n, ...]");
@@ -163,7 +164,9 @@ Generation::Ran Generation::run(const Decoder& decoder) {
   const auto start = static_cast<double>(options_.start);
   const Value word = carry(outside([&] { return constant({rows_}, DType::i64, start); }));
   Step step(*this);
+  at_.reset();
   const Value logits = decoder(step, word);
+  at_.emplace(options_.over, options_.what, where_);
   check_logits(logits);
   require_updated(options_.what, memories_);
   return {word, logits};

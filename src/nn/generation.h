@@ -85,7 +85,8 @@ class Generation : public StepBuilder {
   void check_logits(const Value& logits);
 
   GenerationOptions options_;
-  At at_;
+  SourceLocation where_;
+  std::optional<At> at_;  // but while the user's step runs, whose ops have lines of their own
   ir::Program& program_;
   ir::Block* outside_;
   Dim examples_, rows_;

@@ -47,7 +47,7 @@ TEST_F(DecodingMisuse, AbsurdBeams) {
     refused("beam_search: .beam is " + std::to_string(beam),
             [&](nn::BeamOptions& o) { o.beam = beam; });
   }
-  refused("there are not more than 64 hypotheses of 3 of 4 words", [](nn::BeamOptions& o) {
+  refused("at most 3 of 4 words make no more than 64 hypotheses", [](nn::BeamOptions& o) {
     o.beam = 65;
     o.limit = 3;
   });
@@ -106,6 +106,30 @@ TEST_F(DecodingMisuse, StepsThatAreNone) {
                  step.attention(cast(word, {.dtype = f32}));
                  return gather(table, word);
                });
+}
+
+TEST_F(DecodingMisuse, Attention) {
+  refused_step("there is not one weight for each row", [&](nn::Step& step, const Value& word) {
+    step.attention(gather(table, word));
+    return gather(table, word);
+  });
+  refused_step("it is called twice in a step", [&](nn::Step& step, const Value& word) {
+    const Value weights = sequence::softmax(sum(step.static_input(source), {.axes = {1}}));
+    step.attention(weights);
+    step.attention(weights);
+    return gather(table, word);
+  });
+}
+
+// A mistake in the decoder is told with its own line.
+TEST_F(DecodingMisuse, MistakesInTheDecoder) {
+  int line = 0;
+  const nn::Decoder decoder = [&](nn::Step&, const Value& word) {
+    line = __LINE__ + 1;
+    return matmul(gather(table, word), over);
+  };
+  const std::string said = error_of(ErrorKind::usage, [&] { nn::beam_search(decoder, options()); });
+  EXPECT_THAT(said, ::testing::HasSubstr("decoding_misuse_test.cc:" + std::to_string(line)));
 }
 
 TEST_F(DecodingMisuse, Samples) {
