@@ -121,8 +121,6 @@ void expect_same(const Found& found, std::size_t at, const PlainHypothesis& expe
   EXPECT_EQ(found.ended[at] != 0, expected.ended) << "hypothesis " << at;
 }
 
-const std::vector<Scoring> kScorings{{0, 0}, {0.6, 0}, {1, 0.2}, {0, 0.5}, {2, 1}};
-
 // A decoder, sources and options, drawn by number.
 void compare_with_enumeration(unsigned number) {
   std::mt19937 random(number);
@@ -178,8 +176,9 @@ TEST(BeamSearch, EqualsEnumeration) {
 
 TEST(BeamSearch, KeepsTheBestOfEachStep) {
   const Ids lengths{2, 4, 0};
-  for (unsigned seed = 0; seed < kScorings.size(); ++seed) {
-    const Scoring& scoring = kScorings[seed];
+  const std::vector<Scoring> scorings{{0, 0}, {0.6, 0.2}, {2, 1}};
+  for (unsigned seed = 0; seed < scorings.size(); ++seed) {
+    const Scoring& scoring = scorings[seed];
     Network network(7);
     const nn::Hypotheses made =
         nn::beam_search(network.decoder(), {.beam = 3,
@@ -198,9 +197,8 @@ TEST(BeamSearch, KeepsTheBestOfEachStep) {
       const auto expected = plain_beam(plain, i, 0, 0, 9, 3, scoring);
       for (std::size_t k = 0; k < 2; ++k) expect_same(found, i * 2 + k, expected[k], scoring);
     }
-    if (seed != 2) continue;
-    expect_compiled(network.program, feeds, {made.tokens, made.scores});
-    expect_compiled(network.program, network.feeds(5, {}), {made.tokens, made.scores});
+    EXPECT_EQ(run(network.program, network.feeds(5, {}), made).tokens.size(), 0);
+    if (seed == 2) expect_compiled(network.program, feeds, {made.tokens, made.scores});
   }
 }
 
@@ -222,9 +220,10 @@ TEST(BeamSearch, OfOneIsGreedy) {
       network.decoder(), {.beam = 1, .start = 1, .end = 2, .limit = 8, .over = network.first});
   const nn::Hypotheses greedy = nn::greedy_search(
       network.decoder(), {.start = 1, .end = 2, .limit = 8, .over = network.first});
+  Session session(network.program, {.threads = 1});
   for (unsigned seed = 0; seed < 6; ++seed) {
     const Feeds feeds = network.feeds(20 * seed, {1, 3, 0, 2, 2});
-    const Found a = run(network.program, feeds, beam), b = run(network.program, feeds, greedy);
+    const Found a = run(session, feeds, beam), b = run(session, feeds, greedy);
     ASSERT_TRUE(equal(a.tokens, b.tokens));
     EXPECT_EQ(a.ended, b.ended);
     const PlainDecoder plain(feeds);
@@ -247,7 +246,7 @@ TEST(BeamSearch, GivesScoresAGradient) {
                                                                   .over = network.first});
   const Value loss = sum(made.scores * made.scores);
   expect_gradients(network.program, network.feeds(11, {2, 1}), loss,
-                   {network.source, network.first, network.of_h, network.out});
+                   {network.source, network.first, network.out});
 }
 
 // Static inputs of two levels, and by example.

@@ -131,7 +131,7 @@ class PlainDecoder {
 };
 
 inline void sort_by_score(std::vector<PlainHypothesis>& all, const Scoring& scoring) {
-  std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+  std::sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
     return a.score(scoring) > b.score(scoring);
   });
 }
