@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 #include "base/error_test.h"
@@ -248,6 +250,20 @@ TEST(Generation, TakesParametersByName) {
   const auto b = to.run(alone.feeds(), {there.tokens, there.scores});
   EXPECT_TRUE(equal(a[0], b[0]));
   EXPECT_TRUE(equal(a[1], b[1]));
+}
+
+TEST(Generation, IsSavedAsItIs) {
+  Translator t;
+  const nn::Hypotheses made = t.generate();
+  const std::vector<Value> outputs{made.tokens, sequence::splits(made.tokens), made.scores};
+  Session session(t.program, {.threads = 1});
+  const std::string folder =
+      testing::TempDir() + "/trireme_generation_" + std::to_string(::getpid());
+  save_model(t.program, session, folder, {.outputs = outputs});
+  Model model = load_model(folder, {.threads = 1});
+  const auto expected = session.run(t.feeds(), outputs), loaded = model.predict(t.feeds());
+  for (std::size_t i = 0; i < outputs.size(); ++i) EXPECT_TRUE(equal(expected[i], loaded[i]));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Generation, SharedScopes) {
