@@ -8,8 +8,9 @@
 #include "session/plain_decoder_test.h"
 #include "trireme/nn.h"
 #include "trireme/ops.h"
+#include "trireme/ragged.h"
+#include "trireme/rnn.h"
 #include "trireme/sequence.h"
-#include "trireme/trainer.h"
 
 namespace trireme {
 namespace {
@@ -269,6 +270,27 @@ TEST(BeamSearch, LaysOutWhatEachExampleHas) {
                    {"table", noise({5, 5}, 4, -2, 2)},
                    {"bias", noise({3, 5}, 3, -1, 1)}},
                   {made.tokens, made.scores});
+}
+
+// A step that runs a network of its own along the source, from the word before.
+TEST(BeamSearch, RunsNetworksWithinTheStep) {
+  Network network(5);
+  const nn::Hypotheses made = nn::beam_search(
+      [&](nn::Step& step, const Value& word) {
+        const Value seen = step.static_input(network.source);
+        const Value h = step.memory({.width = kWidth, .value = 0.1});
+        const Value first = tanh(gather(network.table, word) + h);
+        const nn::RnnResult read = nn::run_rnn([&](nn::Step& inner) {
+          const Value x = inner.input(seen);
+          const Value state = inner.memory({.init = first});
+          const Value next = tanh(x + matmul(state, network.look));
+          inner.update(state, next);
+        });
+        step.update(h, read.memories[0]);
+        return matmul(read.memories[0], network.out);
+      },
+      {.beam = 3, .best = 2, .start = 1, .end = 2, .limit = 5, .over = network.first});
+  expect_compiled(network.program, network.feeds(9, {2, 0, 3}), {made.tokens, made.scores});
 }
 
 }  // namespace
