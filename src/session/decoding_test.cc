@@ -250,6 +250,48 @@ TEST(BeamSearch, GivesScoresAGradient) {
                    {network.source, network.first, network.out});
 }
 
+// Word 2 ends. At first that is likelier than word 1, behind which nearly always another 1 comes: with a
+// length penalty the long hypothesis overtakes, after two steps in which it is behind; without one it never
+// can, and the search ends.
+TEST(BeamSearch, GoesOnWhileAnotherCanOvertake) {
+  for (const double length_penalty : {2.0, 0.0}) {
+    Program program;
+    const Value table = program.input("table", f32, {3, 3});
+    const Value over = program.input("over", f32, {batch});
+    const nn::Hypotheses made =
+        nn::beam_search([&](nn::Step&, const Value& word) { return gather(table, word); },
+                        {.beam = 2,
+                         .start = 0,
+                         .end = 2,
+                         .limit = 6,
+                         .length_penalty = length_penalty,
+                         .over = over});
+    const auto logarithm = [](double p) { return static_cast<float>(std::log(p)); };
+    const float never = logarithm(1e-9);
+    const Feeds feeds{
+        {"over", Tensor(f32, {1})},
+        {"table", Tensor::from<float>({3, 3}, {never, logarithm(0.45), logarithm(0.55), never,
+                                               logarithm(0.97), logarithm(0.03), 0, 0, 0})}};
+    const Found found = run(program, feeds, made);
+    if (length_penalty == 0) {
+      EXPECT_EQ(found.words(0), Ids());
+      EXPECT_NEAR(found.scores[0], std::log(0.55), 1e-5);
+    } else {
+      EXPECT_EQ(found.words(0), Ids(6, 1));
+      EXPECT_NEAR(found.scores[0], (std::log(0.45) + 5 * std::log(0.97)) / std::pow(11.0 / 6, 2),
+                  1e-5);
+    }
+    // How many steps the loop took is the last result of its op.
+    const ir::Op* loop = nullptr;
+    for (const auto& op : program.ir().main().ops) {
+      if (op->name() == "while_loop") loop = op.get();
+    }
+    Session session(program, {.threads = 1});
+    const Tensor steps = session.run(feeds, {Value(loop->results.back().get())})[0];
+    EXPECT_EQ(steps.data<std::int64_t>()[0], length_penalty == 0 ? 1 : 6);
+  }
+}
+
 // Static inputs of two levels, and by example.
 TEST(BeamSearch, LaysOutWhatEachExampleHas) {
   Program program;
