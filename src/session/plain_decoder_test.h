@@ -131,9 +131,8 @@ class PlainDecoder {
 };
 
 inline void sort_by_score(std::vector<PlainHypothesis>& all, const Scoring& scoring) {
-  std::sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
-    return a.score(scoring) > b.score(scoring);
-  });
+  std::sort(all.begin(), all.end(),
+            [&](const auto& a, const auto& b) { return a.score(scoring) > b.score(scoring); });
 }
 
 // Every hypothesis of at most `limit` words, the best first.
