@@ -150,6 +150,7 @@ TEST_F(EndToEnd, ExamplesRun) {
                   {"mlp", "mnist/train", "test accuracy: "},
                   {"convolutional", "fashion_mnist/train", "test accuracy: "},
                   {"sentence_lstm", "sentence_polarity/train", "test accuracy: "},
+                  {"translation", "tatoeba/train", "beam 4 BLEU: "},
                   {"adult_wide_and_deep", "adult/train", "test auc: "},
                   {"movielens_two_tower", "movielens/train", "test rmse: "}};
   std::string not_run;
