@@ -48,7 +48,7 @@ PUBLIC_HEADERS = {
     "program": "ir", "ops": "ir",
     "attention": "nn", "convolution": "nn", "functions": "nn", "loss": "nn", "models": "nn", "nn": "nn",
     "optimizer": "nn", "rnn": "nn", "sequence": "nn", "control": "nn", "recurrent": "nn",
-    "structured": "nn",
+    "structured": "nn", "decoding": "nn",
     "data": "data", "image": "data", "known_data": "data", "readers": "data", "sequence_metrics": "data", "text": "data",
     "text_data": "data",
     "inference": "inference",

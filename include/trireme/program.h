@@ -153,8 +153,14 @@ class TRIREME_API Program {
     Scope(ir::Program* program, std::string previous);
     ir::Program* program_;
     std::string previous_;
+    bool was_sharing_;
   };
   Scope scope(std::string_view name);
+  // A scope for what is built several times with one set of parameters, as a decoder for training and for
+  // generation. The first time it is as scope(); when there are parameters of layer `name`, layers are
+  // named from the start again, and their parameters are those that there are, whatever their options say.
+  // Errors: usage, for one that there is not, or of another type.
+  Scope shared_scope(std::string_view name);
   std::string unique_name(std::string_view stem);  // "linear_0", "linear_1" ... in this scope
 
   // The values that the main block returns, in order; a saved model returns its outputs.

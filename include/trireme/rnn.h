@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,13 +24,17 @@ struct MemoryOptions {
   DType dtype = DType::f32;
 };
 
+class StepBuilder;
+
 // One step of a recurrent network, while its function is running. Values of a step have a row for each
 // sequence that is still running, and whatever is computed must be computed row by row. Values from outside
 // can be used as they are (weights, numbers), if they have no rows of the sequences: take those by input()
 // and static_input(). A step may hold anything, other rnns too.
+// Where a function of trireme/decoding.h runs the step, a sequence is a hypothesis: input() and output()
+// are errors there, for it is the words that come in and the logits that go out.
 class TRIREME_API Step {
  public:
-  ~Step();
+  explicit Step(StepBuilder& builder) : builder_(&builder) {}
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
 
@@ -49,12 +52,13 @@ class TRIREME_API Step {
               SourceLocation where = SourceLocation::current());
   // A further value of the network, [rows, ...]: what `value` [active, ...] is at each step.
   void output(const Value& value, SourceLocation where = SourceLocation::current());
+  // How much this step looks at each row of a ragged static input: floats [its rows], of which those of
+  // one sequence add up to 1. Nothing is computed with it here; beam_search() tells by it which parts of
+  // the source a hypothesis has covered.
+  void attention(const Value& weights, SourceLocation where = SourceLocation::current());
 
  private:
-  friend struct RnnBuilder;
-  Step();
-  struct State;
-  std::unique_ptr<State> state_;
+  StepBuilder* builder_;
 };
 
 struct RnnOptions {

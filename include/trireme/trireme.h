@@ -8,6 +8,7 @@
 #include "trireme/control.h"
 #include "trireme/convolution.h"
 #include "trireme/data.h"
+#include "trireme/decoding.h"
 #include "trireme/error.h"
 #include "trireme/functions.h"
 #include "trireme/image.h"

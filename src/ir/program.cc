@@ -185,6 +185,7 @@ Value* Program::add_argument(Block& block, std::string new_name, Type type) {
 Value* Program::add_parameter(std::string new_name, Type type, const Initializer& initializer,
                               bool trainable, Location location,
                               const ParameterSettings& settings) {
+  if (sharing) return shared_parameter(new_name, type);
   check(settings);
   check_declaration(new_name, "parameter", type);
   if (!is_constant(type.shape)) {
@@ -200,6 +201,35 @@ Value* Program::add_parameter(std::string new_name, Type type, const Initializer
   by_name_.emplace(parameter->name(), parameter.get());
   parameters_.push_back(std::move(parameter));
   return parameters_.back()->value.get();
+}
+
+Value* Program::shared_parameter(const std::string& wanted, const Type& type) const {
+  const Parameter* known = find_parameter(wanted);
+  if (known == nullptr) {
+    fail_usage("there is no parameter " + wanted +
+               " to share\n  hint   what runs in a shared scope makes the same layers, in the same "
+               "order, each time");
+  }
+  if (known->value->type != type) {
+    fail_usage("the shared parameter " + wanted + " is " + known->value->type.str() +
+               ", and is asked for as " + type.str() + "\n  made   at " + known->location.str() +
+               "\n  hint   what runs in a shared scope gets values of the same widths each time");
+  }
+  return known->value.get();
+}
+
+bool Program::has_parameters(std::string_view path) const {
+  const auto found = by_name_.lower_bound(path);
+  for (auto at = found; at != by_name_.end() && at->first.starts_with(path); ++at) {
+    const char next = at->first.size() > path.size() ? at->first[path.size()] : ' ';
+    if (next == '/' || next == '.') return true;
+  }
+  return false;
+}
+
+void Program::restart_names(std::string_view path) {
+  const std::string below = std::string(path) + "/";
+  std::erase_if(counters_, [&](const auto& counter) { return counter.first.starts_with(below); });
 }
 
 Op* Program::append(Block& block, std::string_view op, std::vector<Value*> operands,

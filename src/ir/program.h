@@ -135,8 +135,16 @@ class Program {
   // Layer names that occur in `path` ("encoder/linear_0") are not given again by unique_name().
   void reserve_names(std::string_view path);
 
+  // While it is true, add_parameter() gives a parameter that there is, of the same type, and makes none.
+  bool sharing = false;
+  // Whether a layer at `path`, or below it, has parameters.
+  bool has_parameters(std::string_view path) const;
+  // Layers below `path` are called by unique_name() as they were from the start.
+  void restart_names(std::string_view path);
+
  private:
   void check_declaration(const std::string& name, const char* what, const Type& type) const;
+  Value* shared_parameter(const std::string& name, const Type& type) const;
   Op* place(Block& block, const OpDef& def, std::vector<Value*> operands, Attributes attributes,
             Location location, std::vector<Type> types);
 

@@ -97,16 +97,10 @@ class Splitter {
 // Constants and what is spread out are as cheap in the step, and are fused there.
 bool is_free(const Op& op) { return op.has(Trait::generator) || op.name() == "broadcast"; }
 
-void move_out(Block& step) {
+// `symbols`: of dimensions that only the block has.
+void move_out(Block& step, const std::unordered_set<std::string>& symbols) {
   std::unordered_set<const Value*> inside;
   for (const auto& argument : step.arguments) inside.insert(argument.get());
-  std::unordered_set<std::string> symbols;  // of dimensions that only the step has
-  for (const auto& argument : step.arguments) {
-    for (const Dim& dim : argument->type.shape) {
-      for (std::string& symbol : dim.symbols()) symbols.insert(std::move(symbol));
-    }
-    symbols.insert(argument->type.splits_of);
-  }
   const auto stays = [&](const Op& op) {
     if (is_free(op) || op.has(Trait::random) || op.has(Trait::side_effect) || !op.blocks.empty()) {
       return true;
@@ -141,7 +135,16 @@ void move_out(Block& step) {
 
 void normalise_step(Block& step, const std::vector<const Value*>& memories) {
   Splitter(step, memories).run();
-  move_out(step);
+  std::unordered_set<std::string> symbols;
+  for (const auto& argument : step.arguments) {
+    for (const Dim& dim : argument->type.shape) {
+      for (std::string& symbol : dim.symbols()) symbols.insert(std::move(symbol));
+    }
+    symbols.insert(argument->type.splits_of);
+  }
+  move_out(step, symbols);
 }
+
+void move_out(Block& block) { move_out(block, {}); }
 
 }  // namespace trireme::ir

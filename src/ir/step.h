@@ -16,5 +16,8 @@ void normalise_step(Block& step, const std::vector<const Value*>& memories);
 // Error(usage), naming op, line and what to do, where an op of the step combines rows of different sequences;
 // `rows` are the sizes that count rows in it.
 void require_rows_apart(const Block& step, const std::vector<Dim>& rows);
+// Of a block whose dimensions are those of the block around: what is made of values from outside alone
+// moves to the end of that.
+void move_out(Block& block);
 
 }  // namespace trireme::ir

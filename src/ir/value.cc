@@ -101,13 +101,17 @@ Value Program::parameter(std::string_view name, DType dtype, Shape shape, Parame
 }
 
 Program::Scope::Scope(ir::Program* program, std::string previous)
-    : program_(program), previous_(std::move(previous)) {}
+    : program_(program), previous_(std::move(previous)), was_sharing_(program->sharing) {}
 Program::Scope::Scope(Scope&& other) noexcept
-    : program_(other.program_), previous_(std::move(other.previous_)) {
+    : program_(other.program_),
+      previous_(std::move(other.previous_)),
+      was_sharing_(other.was_sharing_) {
   other.program_ = nullptr;
 }
 Program::Scope::~Scope() {
-  if (program_) program_->layer = std::move(previous_);
+  if (!program_) return;
+  program_->layer = std::move(previous_);
+  program_->sharing = was_sharing_;
 }
 
 Program::Scope Program::scope(std::string_view name) {
@@ -121,6 +125,15 @@ Program::Scope Program::scope(std::string_view name) {
   std::string previous = std::move(ir_->layer);
   ir_->layer = std::move(path);
   return Scope(ir_.get(), std::move(previous));
+}
+
+Program::Scope Program::shared_scope(std::string_view name) {
+  Scope made = scope(name);
+  if (!ir_->sharing && ir_->has_parameters(ir_->layer)) {
+    ir_->sharing = true;
+    ir_->restart_names(ir_->layer);
+  }
+  return made;
 }
 
 std::string Program::unique_name(std::string_view stem) { return ir_->unique_name(stem); }

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "base/error.h"
-#include "ir/blocks.h"
+#include "nn/blocks.h"
 #include "nn/layer.h"
 #include "nn/sequences.h"
 #include "trireme/functions.h"
@@ -12,74 +11,19 @@
 namespace trireme {
 namespace {
 
-using Blocks = std::vector<std::unique_ptr<ir::Block>>;
 using IrValues = std::vector<ir::Value*>;
+using nn::Body;
 
-// A block under construction, with arguments of the types of `given`.
-class Body {
- public:
-  Body(ir::Program& program, const Values& given, std::size_t without_first_axis_from = SIZE_MAX)
-      : program_(program), block_(program.make_block(*program.insertion_block)) {
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      ir::Type type = given[i].get()->type;
-      if (i >= without_first_axis_from) {
-        type.shape.erase(type.shape.begin());
-        type.splits_of.clear();
-      }
-      arguments.emplace_back(
-          program.add_argument(*block_, program.unique_argument("carried"), type));
+void add_arguments(Body& body, const Values& given,
+                   std::size_t without_first_axis_from = SIZE_MAX) {
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    ir::Type type = given[i].get()->type;
+    if (i >= without_first_axis_from) {
+      type.shape.erase(type.shape.begin());
+      type.splits_of.clear();
     }
+    body.add_argument(type);
   }
-
-  template <class Build>
-  void build(Build make) {
-    const ir::InsertionGuard guard(program_, *block_);
-    for (const Value& value : make()) {
-      if (!value) fail_usage("a block gives an empty Value");
-      block_->results.push_back(value.get());
-    }
-  }
-
-  ir::Block& block() { return *block_; }
-  std::unique_ptr<ir::Block> take() { return std::move(block_); }
-
-  Values arguments;
-
- private:
-  ir::Program& program_;
-  std::unique_ptr<ir::Block> block_;
-};
-
-IrValues of(const Values& values) {
-  IrValues result;
-  for (const Value& value : values) result.push_back(value.get());
-  return result;
-}
-
-Values results_of(const ir::Op& op) {
-  Values results;
-  for (const auto& result : op.results) results.emplace_back(result.get());
-  return results;
-}
-
-// Closes two blocks that share what they read from outside; returns it.
-IrValues close_both(ir::Block& a, ir::Block& b) {
-  IrValues outside = ir::close(a);
-  const std::size_t own = outside.size();
-  const IrValues all = ir::close(b, outside);
-  // What only b reads: arguments of a that nothing reads.
-  for (std::size_t i = own; i < all.size(); ++i) {
-    outside.push_back(all[i]);
-    a.program->add_argument(a, a.program->unique_argument("unused"), all[i]->type);
-  }
-  return outside;
-}
-
-const ir::Op& append(ir::Program& program, const char* name, IrValues operands,
-                     Attributes attributes, Blocks blocks) {
-  const ir::Location location = program.locate(SourceLocation::current());
-  return *program.append(*program.insertion_block, name, std::move(operands), std::move(attributes),
-                         location, std::move(blocks));
 }
 
 const Value& first_of(const Values& values, const Values& others) {
@@ -93,16 +37,14 @@ Values cond_values(const Value& condition, const std::function<Values()>& yes,
                    const std::function<Values()>& no, SourceLocation where) {
   nn::At at(condition, "cond", where);
   ir::Program& program = at.program();
-  Body first(program, {}), second(program, {});
+  Body first(program), second(program);
   first.build(yes);
   second.build(no);
   IrValues operands{condition.get()};
-  const IrValues outside = close_both(first.block(), second.block());
+  const IrValues outside = nn::close_both(first.block(), second.block());
   operands.insert(operands.end(), outside.begin(), outside.end());
-  Blocks blocks;
-  blocks.push_back(first.take());
-  blocks.push_back(second.take());
-  return results_of(append(program, "cond", std::move(operands), {}, std::move(blocks)));
+  return nn::results_of(
+      nn::append_blocks(program, "cond", std::move(operands), {}, first, &second));
 }
 
 Value cond(const Value& condition, const std::function<Value()>& yes,
@@ -167,21 +109,12 @@ Values while_values(const Values& initial, const std::function<Value(const Value
                     SourceLocation where) {
   nn::At at(first_of(initial, {}), "while_loop", where);
   ir::Program& program = at.program();
-  Body test(program, initial), step(program, initial);
+  Body test(program), step(program);
+  add_arguments(test, initial);
+  add_arguments(step, initial);
   test.build([&] { return Values{condition(test.arguments)}; });
   step.build([&] { return body(step.arguments); });
-  IrValues operands = of(initial);
-  const IrValues outside = close_both(test.block(), step.block());
-  operands.insert(operands.end(), outside.begin(), outside.end());
-  Blocks blocks;
-  blocks.push_back(test.take());
-  blocks.push_back(step.take());
-  Values results = results_of(
-      append(program, "while_loop", std::move(operands),
-             {{"carried", static_cast<std::int64_t>(initial.size())}, {"limit", options.limit}},
-             std::move(blocks)));
-  results.pop_back();  // the number of steps
-  return results;
+  return nn::append_while(program, initial, test, step, options.limit);
 }
 
 ScanResult scan(const Values& initial, const Values& sequences,
@@ -197,7 +130,8 @@ ScanResult scan(const Values& initial, const Values& sequences,
   }
   Values given = initial;
   given.insert(given.end(), sequences.begin(), sequences.end());
-  Body body(program, given, initial.size());
+  Body body(program);
+  add_arguments(body, given, initial.size());
   const auto middle = body.arguments.begin() + static_cast<std::ptrdiff_t>(initial.size());
   body.build([&] {
     ScanStep made =
@@ -211,18 +145,17 @@ ScanResult scan(const Values& initial, const Values& sequences,
     made.carried.insert(made.carried.end(), made.outputs.begin(), made.outputs.end());
     return made.carried;
   });
-  IrValues operands = of(given);
+  IrValues operands;
+  for (const Value& value : given) operands.push_back(value.get());
   const IrValues outside = ir::close(body.block());
   operands.insert(operands.end(), outside.begin(), outside.end());
-  Blocks blocks;
-  blocks.push_back(body.take());
   const Values results =
-      results_of(append(program, "scan", std::move(operands),
-                        {{"carried", static_cast<std::int64_t>(initial.size())},
-                         {"length", Shape{length}},
-                         {"reverse", options.reverse},
-                         {"sequences", static_cast<std::int64_t>(sequences.size())}},
-                        std::move(blocks)));
+      nn::results_of(nn::append_blocks(program, "scan", std::move(operands),
+                                       {{"carried", static_cast<std::int64_t>(initial.size())},
+                                        {"length", Shape{length}},
+                                        {"reverse", options.reverse},
+                                        {"sequences", static_cast<std::int64_t>(sequences.size())}},
+                                       body));
   const auto end = results.begin() + static_cast<std::ptrdiff_t>(initial.size());
   return {Values(results.begin(), end), Values(end, results.end())};
 }

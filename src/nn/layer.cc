@@ -50,6 +50,14 @@ void Layer::require(bool holds, const std::string& message, const std::string& h
   if (!holds) fail_layer(program_->layer.c_str(), message, hint, x_);
 }
 
+std::int64_t stream_of(const Layer& layer) {
+  std::uint64_t stream = 14695981039346656037u;  // FNV-1a
+  for (const char c : layer.program().layer) {
+    stream = (stream ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  }
+  return static_cast<std::int64_t>(stream >> 1);
+}
+
 void fail_layer(const char* what, const std::string& message, const std::string& hint,
                 const Value& x) {
   const ir::Location location = x.get()->program->locate(SourceLocation::current());

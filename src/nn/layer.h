@@ -21,7 +21,7 @@ class At {
   At(const At&) = delete;
   At& operator=(const At&) = delete;
 
-  ir::Program& program() { return *program_; }
+  ir::Program& program() const { return *program_; }
   // Appends an op without operands.
   Value make(std::string_view op, Attributes attributes);
 
@@ -49,6 +49,9 @@ class Layer : public At {
   std::string previous_layer_;
   Value x_;
 };
+
+// The stream of random numbers of a layer, by its path: another one for each.
+std::int64_t stream_of(const Layer& layer);
 
 // Error(usage) in the same form, for functions that open no scope.
 [[noreturn]] void fail_layer(const char* what, const std::string& message, const std::string& hint,

@@ -33,16 +33,11 @@ Value dropout(const Value& x, DropoutOptions options, SourceLocation where) {
   Layer layer(x, "dropout", "", where);
   layer.require(options.rate >= 0 && options.rate < 1, "rate must be in [0, 1)");
   if (options.rate == 0) return x;
-  std::uint64_t stream = 14695981039346656037u;  // FNV-1a
-  for (const char c : layer.program().layer) {
-    stream = (stream ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  }
   const double keep = 1 - options.rate;
-  const Value mask =
-      layer.make("random_bernoulli", {{"dtype", x.dtype()},
-                                      {"probability", keep},
-                                      {"shape", x.shape()},
-                                      {"stream", static_cast<std::int64_t>(stream >> 1)}});
+  const Value mask = layer.make("random_bernoulli", {{"dtype", x.dtype()},
+                                                     {"probability", keep},
+                                                     {"shape", x.shape()},
+                                                     {"stream", stream_of(layer)}});
   return when_training(x * mask * (1 / keep), x);
 }
 

@@ -16,13 +16,6 @@ struct Table {
   std::int64_t classes = 0;
 };
 
-// FNV-1a of the layer's name: another stream of random numbers for each.
-std::int64_t stream_of(const std::string& name) {
-  std::uint64_t stream = 14695981039346656037u;
-  for (const char c : name) stream = (stream ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return static_cast<std::int64_t>(stream >> 1);
-}
-
 Table checked_table(Layer& layer, const Value& hidden, const Value& label, const Value& weight,
                     const Value& bias) {
   const std::int64_t classes =
@@ -92,7 +85,7 @@ Value draw_classes(Layer& layer, Sampler sampler, std::int64_t samples, std::int
                                                 {"high", 1.0},
                                                 {"low", 0.0},
                                                 {"shape", Shape{samples}},
-                                                {"stream", stream_of(layer.program().layer)}});
+                                                {"stream", stream_of(layer)}});
   const auto n = static_cast<double>(classes);
   const Value place =
       sampler == Sampler::uniform ? u * n : exp(u * std::log(n + 1)) - 1.0;  // floor is below

@@ -151,6 +151,7 @@ TEST_F(EndToEnd, ExamplesRun) {
                   {"convolutional", "fashion_mnist/train", "test accuracy: "},
                   {"sentence_lstm", "sentence_polarity/train", "test accuracy: "},
                   {"semantic_roles", "propbank/train", "test f1: "},
+                  {"translation", "tatoeba/train", "beam 4 BLEU: "},
                   {"adult_wide_and_deep", "adult/train", "test auc: "},
                   {"movielens_two_tower", "movielens/train", "test rmse: "}};
   std::string not_run;

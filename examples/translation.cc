@@ -1,0 +1,185 @@
+// English to French: a GRU reads the sentence in both directions, another one writes the translation and looks
+// at what was read (Bahdanau et al. 2015, with the attention of Luong et al. 2015); beam search finds it
+// (Tatoeba). docs/examples/translation.md explains it.
+//   translation [--quick]
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <iostream>
+
+#include <trireme/trireme.h>
+namespace tr = trireme;
+namespace nn = trireme::nn;
+
+constexpr std::int64_t kPieces = 3000, kEmbedding = 128, kHidden = 192;
+constexpr double kDropout = 0.1;
+
+using Sentences = std::vector<std::vector<std::int64_t>>;
+
+struct Languages {
+  tr::text::SubwordModel english, french;
+};
+
+// What training eats: the English, the French behind its start, and the French with its end.
+tr::data::Dataset as_pairs(const tr::data::Corpus& corpus, const Languages& languages) {
+  Sentences source, previous, next;
+  for (std::size_t i = 0; i < corpus.field("source").size(); ++i) {
+    source.push_back(languages.english.encode(corpus.field("source")[i]));
+    previous.push_back(languages.french.encode(corpus.field("target")[i]));
+    next.push_back(previous.back());
+    previous.back().insert(previous.back().begin(), languages.french.begin_id());
+    next.back().push_back(languages.french.end_id());
+  }
+  return tr::data::from_ragged({{"source", tr::RaggedTensor::from(source)},
+                                {"previous", tr::RaggedTensor::from(previous)},
+                                {"next", tr::RaggedTensor::from(next)}});
+}
+
+tr::Value embed(const tr::Value& ids) {
+  const nn::EmbeddingOptions table{.rows = kPieces, .width = kEmbedding, .sparse_gradient = true};
+  return nn::dropout(nn::embedding(ids, table), {.rate = kDropout});
+}
+
+struct Translator {
+  tr::Program program{"translation"};
+  tr::Value source = program.input("source", tr::i64, tr::ragged({tr::batch}));
+  tr::Value states, keys, summary;
+
+  Translator() {
+    const auto scope = program.scope("encoder");
+    states = nn::gru(embed(source), {.units = kHidden / 2, .bidirectional = true});
+    states = nn::dropout(states, {.rate = kDropout});
+    keys = nn::linear(states, {.units = kHidden, .bias = false});
+    summary = nn::linear(tr::sequence::mean(states), {.units = kHidden, .activation = nn::tanh});
+  }
+
+  // One step: of the piece before, how likely each piece is the next. Training and generation both run it.
+  tr::Value decode(nn::Step& step, const tr::Value& piece) {
+    const auto scope = program.shared_scope("decoder");
+    const tr::Value seen = step.static_input(states), by = step.static_input(keys);
+    const tr::Value h = step.memory({.init = summary});
+    const tr::Value match = sum(by * tr::sequence::expand(h, by), {.axes = {1}});
+    const tr::Value weights = tr::sequence::softmax(match / std::sqrt(1.0 * kHidden));
+    step.attention(weights);
+    const tr::Value context =
+        tr::sequence::sum(seen * broadcast(weights, {.shape = seen.shape(), .axes = {0}}));
+
+    const tr::Value x = embed(piece);
+    const tr::Value in = nn::linear(tr::concat({x, context}, {.axis = 1}), {.units = 3 * kHidden});
+    const tr::Value from = nn::linear(h, {.units = 3 * kHidden, .bias = false});
+    const auto part = [](const tr::Value& of, std::int64_t i) {
+      return slice(of, {.starts = {0, i * kHidden}, .limits = {of.dim(0), (i + 1) * kHidden}});
+    };
+    const tr::Value reset = nn::sigmoid(part(in, 0) + part(from, 0));
+    const tr::Value keep = nn::sigmoid(part(in, 1) + part(from, 1));
+    const tr::Value candidate = nn::tanh(part(in, 2) + reset * part(from, 2));
+    const tr::Value next = candidate + keep * (h - candidate);
+    step.update(h, next);
+
+    const tr::Value read = nn::linear(tr::concat({next, context, x}, {.axis = 1}),
+                                      {.units = kEmbedding, .activation = nn::tanh});
+    return nn::linear(nn::dropout(read, {.rate = kDropout}), {.units = kPieces});
+  }
+
+  tr::Value train_logits(const tr::Value& previous) {
+    return nn::rnn([&](nn::Step& step) { step.output(decode(step, step.input(previous))); })[0];
+  }
+
+  nn::Hypotheses greedy(const Languages& languages) {
+    return nn::greedy_search(decoder(), {.start = languages.french.begin_id(),
+                                         .end = languages.french.end_id(),
+                                         .limit = 80,
+                                         .over = summary});
+  }
+  nn::Hypotheses beam(const Languages& languages) {
+    return nn::beam_search(decoder(), {.beam = 4,
+                                       .start = languages.french.begin_id(),
+                                       .end = languages.french.end_id(),
+                                       .limit = 80,
+                                       .length_penalty = 1,
+                                       .coverage = 0.1,
+                                       .over = summary});
+  }
+  nn::Decoder decoder() {
+    return [this](nn::Step& step, const tr::Value& piece) { return decode(step, piece); };
+  }
+};
+
+std::vector<std::string> translate(tr::Session& session, const nn::Hypotheses& found,
+                                   const Languages& languages,
+                                   const std::vector<std::string>& english) {
+  Sentences source;
+  for (const std::string& text : english) source.push_back(languages.english.encode(text));
+  const auto data = tr::data::from_ragged({{"source", tr::RaggedTensor::from(source)}});
+  std::vector<std::string> french;
+  for (tr::data::Batch& batch : data.batch(100).epoch(0)) {
+    const auto made = session.run(batch, {found.tokens, tr::sequence::splits(found.tokens)});
+    const tr::RaggedTensor pieces(made[0], made[1]);
+    for (std::int64_t i = 0; i < pieces.size(); ++i) {
+      french.push_back(languages.french.decode(pieces.sequence(i).to_vector<std::int64_t>()));
+    }
+  }
+  return french;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Every 30th pair.
+tr::data::Corpus part_of(tr::data::Corpus corpus) {
+  for (std::vector<std::string>& field : corpus.values) {
+    for (std::size_t i = 0; 30 * i < field.size(); ++i) field[i] = field[30 * i];
+    field.resize((field.size() + 29) / 30);
+  }
+  return corpus;
+}
+
+int main(int argc, char** argv) {
+  const bool quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
+  try {
+    tr::data::Corpus train = tr::data::tatoeba("train"), test = tr::data::tatoeba("test");
+    if (quick) train = part_of(train), test = part_of(test);
+    const tr::text::SubwordOptions pieces{.size = kPieces, .fewer = quick};
+    const Languages languages{tr::text::SubwordModel::train(train.field("source"), pieces),
+                              tr::text::SubwordModel::train(train.field("target"), pieces)};
+
+    Translator t;
+    const tr::Value previous = t.program.input("previous", tr::i64, tr::ragged({tr::batch}));
+    const tr::Value next = t.program.input("next", tr::i64, {previous.dim(0)});
+    const tr::Value loss =
+        mean(nn::cross_entropy(t.train_logits(previous), next, {.label_smoothing = 0.1}));
+    const nn::Hypotheses greedy = t.greedy(languages), beam = t.beam(languages);
+
+    const auto batches = as_pairs(train, languages).shuffle(7).batch_tokens(500, "previous");
+    const int epochs = quick ? 1 : 12;
+    const std::int64_t steps = quick ? 20 : epochs * batches.size();
+    const auto rate = tr::Schedule::cosine(1.5e-3, steps, 5e-5).warmup(500);
+    tr::Trainer trainer(
+        t.program,
+        {.loss = loss, .optimizer = tr::Adam{.learning_rate = rate, .clip = {.global_norm = 1}}});
+    const auto start = std::chrono::steady_clock::now();
+    trainer.fit(batches, {.epochs = epochs, .max_steps = quick ? steps : 0});
+    std::cout << "trained in: " << seconds_since(start) << " s\n";
+
+    const std::vector<std::string>&english = test.field("source"), &french = test.field("target");
+    for (const auto& [name, found] : {std::pair{"greedy", greedy}, std::pair{"beam 4", beam}}) {
+      const auto began = std::chrono::steady_clock::now();
+      const auto made = translate(trainer.session(), found, languages, english);
+      const double seconds = seconds_since(began);
+      for (std::size_t i = 0; i < 5; ++i) std::cout << english[i] << " -> " << made[i] << '\n';
+      std::cout << name << " BLEU: " << tr::corpus_bleu(made, french).score << ", "
+                << seconds * 1000 / static_cast<double>(made.size()) << " s for 1000 sentences\n";
+    }
+    trainer.save("translation",
+                 {.inputs = {t.source},
+                  .outputs = {beam.tokens, tr::sequence::splits(beam.tokens), beam.scores},
+                  .output_names = {"pieces", "splits", "scores"}});
+    languages.english.save("translation/english.model");
+    languages.french.save("translation/french.model");
+  } catch (const tr::Error& error) {
+    std::cerr << "error: " << error.what() << '\n';
+    return 1;
+  }
+}

@@ -1,0 +1,91 @@
+#include "nn/step.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "nn/layer.h"
+
+namespace trireme::nn {
+
+Value Step::input(const Value& x, SourceLocation where) {
+  const At at(x, "Step::input", where);
+  return builder_->input(x);
+}
+
+Value Step::static_input(const Value& x, SourceLocation where) {
+  const At at(x, "Step::static_input", where);
+  return builder_->static_input(x);
+}
+
+Value Step::memory(const MemoryOptions& options, SourceLocation where) {
+  return builder_->memory(options, where);
+}
+
+void Step::update(const Value& memory, const Value& next, SourceLocation where) {
+  const At at(memory, "Step::update", where);
+  builder_->update(memory, next);
+}
+
+void Step::output(const Value& value, SourceLocation where) {
+  const At at(value, "Step::output", where);
+  builder_->output(value);
+}
+
+void Step::attention(const Value& weights, SourceLocation where) {
+  const At at(weights, "Step::attention", where);
+  if (weights.rank() != 1 || !is_float(weights.dtype())) {
+    fail_layer("Step::attention", "there is not one weight for each row",
+               "weights are floats [rows of a ragged static input], as sequence::softmax gives "
+               "them",
+               weights);
+  }
+  builder_->attention(weights);
+}
+
+Value initial_memory(const MemoryOptions& options, const Dim& rows, ir::Block& block,
+                     const SourceLocation& where) {
+  ir::Program& program = *block.program;
+  Value init = options.init;
+  if (!init) {
+    Shape shape = options.row;
+    if (options.width > 0) shape.push_back(options.width);
+    shape.insert(shape.begin(), rows);
+    init = Value(program
+                     .append(block, "constant", {},
+                             {{"dtype", options.dtype}, {"shape", shape}, {"value", options.value}},
+                             program.locate(where))
+                     ->result());
+  }
+  if (init.rank() == 0 || init.dim(0) != rows) {
+    fail_layer("Step::memory", "it begins with no row for each of the " + rows.str() + " sequences",
+               "init is [n, ...]", init);
+  }
+  return init;
+}
+
+void update_memory(std::vector<StepMemory>& memories, const Value& memory, const Value& next) {
+  const auto found = std::find_if(memories.begin(), memories.end(),
+                                  [&](const auto& m) { return m.inside == memory.get(); });
+  if (found == memories.end()) {
+    fail_layer("Step::update", "this is no memory of the step", "memories are made by memory()",
+               memory);
+  }
+  if (found->next != nullptr) fail_layer("Step::update", "the memory is updated twice", "", memory);
+  if (!next || next.get()->type != memory.get()->type) {
+    fail_layer("Step::update",
+               "the memory changes its shape: " + memory.str() + " becomes " +
+                   (next ? next.str() : "an empty Value"),
+               "what a memory is updated with has the memory's own dtype and shape", memory);
+  }
+  found->next = next.get();
+}
+
+void require_updated(const char* what, const std::vector<StepMemory>& memories) {
+  for (const StepMemory& memory : memories) {
+    if (memory.next != nullptr) continue;
+    fail_layer(what, "a memory is never updated", "call Step::update() once for each memory",
+               Value(memory.inside));
+  }
+}
+
+}  // namespace trireme::nn
