@@ -64,7 +64,10 @@ struct Model {
       const auto scope = program.shared_scope("model");
       return logits(layer(step, layer(step, embed(character), "first"), "second"));
     };
-    return nn::sample(decoder, {.temperature = 0.8, .start = '\n', .end = 0, .limit = count,
+    return nn::sample(decoder, {.temperature = 0.8,
+                                .start = '\n',
+                                .end = 0,
+                                .limit = count,
                                 .over = tr::sequence::lengths(now)});
   }
 };
@@ -101,7 +104,8 @@ int main(int argc, char** argv) {
     }
     tr::Feeds one;
     tr::RaggedTensor::from(std::vector<Ids>{{'\n'}}).add_to(one, "now");
-    std::cout << tr::text::from_bytes(trainer.session().run(one, {drawn.tokens})[0].to_vector<std::int64_t>())
+    std::cout << tr::text::from_bytes(
+                     trainer.session().run(one, {drawn.tokens})[0].to_vector<std::int64_t>())
               << "\ntest nats per character: " << total / static_cast<double>(count) << '\n';
     trainer.save("character_model", {.inputs = {model.now}, .outputs = {drawn.tokens}});
   } catch (const tr::Error& error) {
