@@ -8,7 +8,8 @@
 namespace trireme::job {
 namespace {
 
-constexpr std::int64_t kMostLayers = 200;  // of recurrent ones: beyond is a slip of the pen
+constexpr std::int64_t kMostLayers =
+    200;  // of recurrent ones, and of top_k: beyond is a slip of the pen
 
 template <class Options>
 Options read_recurrent(Table& table) {
@@ -44,6 +45,7 @@ Value sequence_conv(Table& table, Value x) {
 Value top_k(Table& table, Value x) {
   sequence::TopKOptions options;
   options.k = table.required_size("k");
+  if (options.k > kMostLayers) fail_at(*table.node("k"), "must be at most 200");
   options.by_size = table.boolean("by_size", false);
   options.fill = table.number("fill", 0);
   return nn::flatten(sequence::top_k(x, options));

@@ -117,7 +117,7 @@ def scattered(x, splits, places, updates, update_splits):
 
 def convolution(x, splits, weight, bias, kernel, first):
     seen = windows(parts(x, splits), x, kernel, first, 0.0)
-    return seen.reshape(len(x), -1) @ weight + bias
+    return seen.reshape(len(x), kernel * x.shape[1]) @ weight + bias
 
 
 def row_convolution(x, splits, weight):

@@ -2,7 +2,7 @@
 #include "session/job_model.h"
 #include "session/job_settings.h"
 
-// Job files: the TOML, every section's keys, and the layers built on a picture.
+// Job files: the TOML, every section's keys, and the layers built on a picture or a text.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return fuzz(data, size, [](std::string_view text) {
     using namespace trireme;
@@ -15,7 +15,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const job::Node* name = settings.model->find("name");
     const job::Node* layers = settings.model->find("layers");
     if (name == nullptr && layers != nullptr) {
-      job::apply_loss(*settings.loss, job::apply_layers(*layers, image), label);
+      const Value words = program.input("words", i64, ragged());
+      const Value x = settings.data.text != nullptr ? words : image;
+      job::apply_loss(*settings.loss, job::apply_layers(*layers, x, 50), label);
     }
     if (name == nullptr) return;
     const Value user = program.input("user", i64, {batch}),
