@@ -53,7 +53,7 @@ inline void expect_compiled(const Program& program, const Feeds& feeds,
 #else
   const std::vector<std::pair<int, bool>> forms{{1, true}, {2, true}, {1, false}, {2, false}};
 #endif
-  for (const auto [threads, fuse] : forms) {
+  for (const auto& [threads, fuse] : forms) {
     Session session(program, {.threads = threads, .fuse = fuse});
     const std::string form = " threads " + std::to_string(threads) + (fuse ? " fused" : " unfused");
     for (int repeat = 0; repeat < 2; ++repeat) {
