@@ -30,16 +30,6 @@ class GroupLowering : public KernelLowering {
         segments_(make_segments(group)),
         stages_(group, outputs) {}
 
-  // What an element costs, in elements of a kernel that does next to nothing.
-  std::int64_t weight() const {
-    constexpr std::int64_t kTranscendental = 6, kCheapOnes = 8;
-    std::int64_t dear = 0, cheap = 0;
-    for (const ir::Op* op : group_.ops) {
-      if (op->has(Trait::elementwise)) ++(op->has(Trait::cheap) ? cheap : dear);
-    }
-    return 1 + kTranscendental * dear + cheap / kCheapOnes;
-  }
-
   LoweredGroup run() {
     const bool reduces_rows = !segments_.empty() && segments_.back().reduced;
     if (group_.domain.block > 0) {
@@ -55,6 +45,16 @@ class GroupLowering : public KernelLowering {
   }
 
  private:
+  // What an element costs, in elements of a kernel that does next to nothing.
+  std::int64_t weight() const {
+    constexpr std::int64_t kTranscendental = 6, kCheapOnes = 8;
+    std::int64_t dear = 0, cheap = 0;
+    for (const ir::Op* op : group_.ops) {
+      if (op->has(Trait::elementwise)) ++(op->has(Trait::cheap) ? cheap : dear);
+    }
+    return 1 + kTranscendental * dear + cheap / kCheapOnes;
+  }
+
   bool is_full(const Output& output) const {
     return group_.domain.is_full(output.value->type.shape) && !is_reduction(output.value);
   }

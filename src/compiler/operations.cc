@@ -1,7 +1,5 @@
 #include "compiler/operations.h"
 
-#include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 
@@ -15,18 +13,14 @@ using ir::Trait;
 
 Dim elements(const ir::Value* value) { return product(value->type.shape); }
 
-bool flag(const Op& op, const char* name) {
-  return ir::has_attribute(op.attributes, name) && ir::get<bool>(op.attributes, name);
-}
-
-// Of operand i, each number of which is added to something.
-std::function<Dim(const Op&)> summands(std::size_t i) {
-  return [i](const Op& op) { return elements(op.operands[i]); };
-}
+// Of the first operand, or the second, each number of which is added to something.
+Dim first(const Op& op) { return elements(op.operands[0]); }
+Dim second(const Op& op) { return elements(op.operands[1]); }
 
 Dim of_matmul(const Op& op) {
   const Shape& x = op.operands[0]->type.shape;
-  return Dim(2) * elements(op.result()) * x[x.size() - (flag(op, "transpose_a") ? 2 : 1)];
+  return Dim(2) * elements(op.result()) *
+         x[x.size() - (ir::get<bool>(op.attributes, "transpose_a") ? 2 : 1)];
 }
 
 // Every element of the images y is a sum over the weight without its output channels; y and weight have
@@ -58,9 +52,12 @@ Dim of_contraction(const Op& op) {
   return Dim(2 * c.kernel[0] * c.kernel[1] * summed.constant() / c.groups) * elements(op.result());
 }
 
-using Rule = std::function<Dim(const Op&)>;
+struct Rule {
+  std::string_view op;
+  Dim (*count)(const Op& op);
+};
 
-const std::map<std::string_view, Rule> kRules{
+constexpr Rule kRules[] = {
     {"matmul", of_matmul},
     {"conv2d", forwards},
     {"conv3d", forwards},
@@ -69,23 +66,24 @@ const std::map<std::string_view, Rule> kRules{
     {"conv2d_weight_gradient", to_weight},
     {"conv3d_weight_gradient", to_weight},
     {"avg_pool", of_pool},
-    {"avg_pool_gradient", summands(0)},
+    {"avg_pool_gradient", first},
     {"max_pool", of_pool},
-    {"max_pool_gradient", summands(0)},
-    {"cumsum", summands(0)},
-    {"scatter_add", summands(1)},
-    {"scatter_add_along_axis", summands(1)},
-    {"scatter_add_nd", summands(1)},
-    {"segment_max", summands(0)},
-    {"segment_sum", summands(0)},
-    {"sum_rows", summands(1)},
+    {"max_pool_gradient", first},
+    {"cumsum", first},
+    {"scatter_add", second},
+    {"scatter_add_along_axis", second},
+    {"scatter_add_nd", second},
+    {"segment_max", first},
+    {"segment_sum", first},
+    {"sum_rows", second},
 };
 
 }  // namespace
 
 Dim operations(const Op& op) {
-  const auto rule = kRules.find(op.name());
-  if (rule != kRules.end()) return rule->second(op);
+  for (const Rule& rule : kRules) {
+    if (rule.op == op.name()) return rule.count(op);
+  }
   if (op.has(Trait::contraction)) return of_contraction(op);
   if (op.has(Trait::reduction)) return elements(op.operands[0]);
   if (op.has(Trait::elementwise)) return elements(op.result());

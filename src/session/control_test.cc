@@ -172,6 +172,34 @@ TEST(Rnn, AWideStepAndItsGradients) {
   expect_compiled(program, feeds, fetches, 1e-4);
 }
 
+// Rows that others are added to are made in the order of time; a number that is no row stays a mistake.
+TEST(Rnn, RowsThatAreAddedToOneByOne) {
+  Program program;
+  const Value like = program.input("like", f32, ragged({batch}, {2}));
+  const Value places = program.input("places", i64, {Dim("few")});
+  const Value updates = program.input("updates", f32, {Dim("few"), 2});
+  const Value added = scatter_add(places, updates, {.rows = {like.dim(0)}});
+  auto [states] = nn::rnn(
+      [&](nn::Step& step) {
+        const Value h = step.memory({.width = 2});
+        const Value next = tanh(h + step.input(added));
+        step.update(h, next);
+        step.output(next);
+      },
+      {.over = like});
+  Feeds feeds{{"places", integers({4, -1, 0, 4})}, {"updates", numbers({4, 2}, 1)}};
+  RaggedTensor::from_lengths(numbers({6, 2}, 2), {1, 3, 0, 2}).add_to(feeds, "like");
+  expect_compiled(program, feeds, {states});
+  feeds["places"] = integers({4, 6, 0, 4});
+  Session session(program);
+  try {
+    session.run(feeds, {states});
+    FAIL() << "there is no row 6";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::data) << error.what();
+  }
+}
+
 TEST(Rnn, AttentionOverAnotherSequence) {
   Words words;
   const Value source = words.program.input("source", f32, ragged({batch}, {4}));

@@ -8,6 +8,8 @@
 namespace trireme::transforms {
 namespace {
 
+using Integers = std::vector<std::int64_t>;
+
 bool is_gather_of_rows(const ir::Op* op) {
   return op != nullptr && op->name() == "gather" &&
          ir::get<std::int64_t>(op->attributes, "axis") == 0;
@@ -40,12 +42,17 @@ ir::Value* TimeOrder::gathered(ir::Value* x, ir::Value* index) {
   return make("gather", {x, index});
 }
 
-// Where rows stand in the order of time; negative numbers stay.
+// Where rows stand in the order of time; numbers that are no rows stay.
 ir::Value* TimeOrder::placed(ir::Value* rows) {
-  ir::Value* zero = make_constant(program_, like_, rows->type, 0);
-  ir::Value* place = gathered(schedule_->result(2), rows);
-  if (rows->type.dtype != DType::i64) place = make("cast", {place}, {{"dtype", rows->type.dtype}});
-  return make("select", {make("less", {rows, zero}), rows, place});
+  const DType dtype = rows->type.dtype;
+  ir::Value* places = schedule_->result(2);
+  ir::Value* count = make("dim_size", {places}, {{"axes", Integers{0}}, {"dtype", dtype}});
+  count = make("broadcast", {count}, {{"axes", Integers{}}, {"shape", rows->type.shape}});
+  ir::Value* before = make("less", {rows, make_constant(program_, like_, rows->type, 0)});
+  ir::Value* within = make("less", {rows, count});
+  ir::Value* place = gathered(places, rows);
+  if (dtype != DType::i64) place = make("cast", {place}, {{"dtype", dtype}});
+  return make("select", {before, rows, make("select", {within, place, rows})});
 }
 
 // Whether x is in the order of time but for a restoring at the end, or where it is made.

@@ -169,9 +169,7 @@ TEST_F(EndToEnd, ExamplesRun) {
 }
 
 TEST_F(EndToEnd, TextsAreClassifiedInFourWays) {
-  if (const std::string missing = data::missing_data("sentence_polarity/train"); !missing.empty()) {
-    GTEST_SKIP() << missing;
-  }
+  NEEDS_DATA("sentence_polarity/train");
   for (const std::string name : {"logistic", "mean", "convolution", "lstm"}) {
     const std::string output = succeeds(std::string(TRIREME_EXAMPLES) + "/text_classifiers " +
                                         name + " sentence_polarity --quick");
@@ -185,9 +183,7 @@ TEST_F(EndToEnd, TextsAreClassifiedInFourWays) {
 }
 
 TEST_F(EndToEnd, WordEmbeddingsAreLearntInThreeWays) {
-  if (const std::string missing = data::missing_data("wikitext2/test"); !missing.empty()) {
-    GTEST_SKIP() << missing;
-  }
+  NEEDS_DATA("wikitext2/test");
   for (const std::string way : {"ngram", "negative", "tree"}) {
     EXPECT_THAT(succeeds(std::string(TRIREME_EXAMPLES) + "/word_embeddings " + way + " --quick"),
                 HasSubstr("test p"));
