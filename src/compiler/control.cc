@@ -65,10 +65,8 @@ class RnnControl {
     for (std::size_t i = 0; i < rnn_.body.arguments.size(); ++i) {
       const ir::Type& type = rnn_.body.arguments[i]->type;
       if (type.splits_of != symbol || rnn_.is_sequence(i) != by_row) continue;
-      if (type.shape[0] != rnn_.dims.active + 1) {
-        fail_usage("rnn: sequences of sequences of sequences within a step are not supported");
-      }
-      control_.sizes.push_back({symbol, static_cast<int>(i), by_row});
+      const int of = size_of_rows(type.shape[0] - Dim(1), by_row);
+      control_.sizes.push_back({symbol, static_cast<int>(i), by_row, of});
       return static_cast<int>(control_.sizes.size()) - 1;
     }
     fail_internal("rnn: nothing splits " + symbol);

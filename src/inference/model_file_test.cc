@@ -177,8 +177,9 @@ TEST(ModelFile, RefusesBlocksThatDoNotFitTheirStep) {
   refused("what the rows", [](Control& c, Plan&) { c.argument_rows = {0}; });
   refused("does not exist", [](Control& c, Plan&) { c.argument_rows = {0, 3}; });
   refused("has no rows", [](Control& c, Plan&) { c.result_rows = {0, -1}; });
-  refused("of no argument", [](Control& c, Plan&) { c.sizes[0].splits = 8; });
-  refused("no numbers", [](Control& c, Plan&) { c.sizes[0].splits = 1; });
+  refused("of no argument", [](Control& c, Plan&) { c.sizes.push_back({"more", 8}); });
+  refused("no numbers", [](Control& c, Plan&) { c.sizes.push_back({"more", 1}); });
+  refused("splits none", [](Control& c, Plan&) { c.sizes.push_back({"more", 1, true, 1}); });
   refused("for a block", [](Control&, Plan& p) { p.buffers[1].shape[1] = 3; });
   refused("for a block", [](Control&, Plan& p) { p.buffers[0].dtype = f64; });
   refused("for a block", [](Control& c, Plan&) { c.argument_rows = {0, -1}; });

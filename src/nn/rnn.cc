@@ -23,7 +23,7 @@ class RnnBuilder : public StepBuilder {
 
   Value input(const Value& x) override {
     begin(options_.over ? options_.over : x, "Step::input");
-    return enter_rows(sequences_, x, rows_, "Step::input");
+    return enter_rows(sequences_, x, "Step::input");
   }
   Value static_input(const Value& x) override;
   Value memory(const MemoryOptions& options, const SourceLocation& where) override;
@@ -43,8 +43,9 @@ class RnnBuilder : public StepBuilder {
   // Makes the block, when the sequences to run along are known.
   void begin(const Value& x, const char* what);
   Value enter(std::vector<Argument>& to, const Value& x, const ir::Type& type);
-  Value enter_rows(std::vector<Argument>& to, const Value& x, const Dim& outer, const char* what);
-  const Dim* inside_of(const Dim& outer, bool by_row) const;
+  Value enter_rows(std::vector<Argument>& to, const Value& x, const char* what);
+  Dim enter_level(std::vector<Argument>& to, const Dim& rows, const Value& x, const char* what);
+  std::optional<Dim> inside_of(const Dim& outer, bool by_row) const;
 
   const RnnOptions& options_;
   SourceLocation where_;
@@ -80,56 +81,52 @@ Value RnnBuilder::enter(std::vector<Argument>& to, const Value& x, const ir::Typ
   return Value(inside);
 }
 
-const Dim* RnnBuilder::inside_of(const Dim& outer, bool by_row) const {
-  if (outer == (by_row ? rows_ : batch_)) return &active_;
+std::optional<Dim> RnnBuilder::inside_of(const Dim& outer, bool by_row) const {
+  if (outer == (by_row ? rows_ : batch_)) return active_;
   for (const auto& [out, in] : by_row ? inner_rows_ : inner_others_) {
-    if (out == outer) return &in;
+    if (out == outer) return in;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-// x, whose rows are `outer` or the rows of sequences of it, or of sequences of these.
-Value RnnBuilder::enter_rows(std::vector<Argument>& to, const Value& x, const Dim& outer,
-                             const char* what) {
+// How `rows` are called in the step: those that it runs along, or rows of sequences of them, or of
+// sequences of these; their splits are entered, the outermost first. `x` is what has them, for messages.
+Dim RnnBuilder::enter_level(std::vector<Argument>& to, const Dim& rows, const Value& x,
+                            const char* what) {
   const bool by_row = &to == &sequences_;
+  if (const auto inside = inside_of(rows, by_row)) return *inside;
+  ir::Value* splits = ir::find_splits(*outside_, rows);
+  if (splits == nullptr) {
+    const Dim& along = by_row ? rows_ : batch_;
+    if (rows != x.dim(0)) {
+      fail_layer(
+          what,
+          "it is split into " + rows.str() + " sequences, and the step runs along " + along.str(),
+          "take a value with a row or a sequence for each of these", x);
+    }
+    fail_layer(what,
+               "its rows are not those of the sequences that the step runs along, nor of sequences "
+               "of them",
+               by_row ? "the step runs along " + rows_.str() + ", split by " +
+                            Value(splits_).str() + "; a value for each sequence is a static_input()"
+                      : "a static input has a row, or a sequence, for each of the " + batch_.str() +
+                            " sequences; a value for each step is an input()",
+               x);
+  }
+  const Dim parent = enter_level(to, splits->type.shape[0] - Dim(1), x, what);
+  const Dim made(std::string_view(program_->unique_symbol(rows.symbol().value_or("rows"))));
+  (by_row ? inner_rows_ : inner_others_).emplace_back(rows, made);
+  enter(to, Value(splits), {DType::i64, {parent + 1}, made.str()});
+  return made;
+}
+
+Value RnnBuilder::enter_rows(std::vector<Argument>& to, const Value& x, const char* what) {
   for (const Argument& known : to) {
     if (known.outside == x.get()) return Value(known.inside);
   }
-  const Dim* inside = x.rank() > 0 ? inside_of(x.dim(0), by_row) : nullptr;
-  if (inside == nullptr) {
-    const Value splits_value(x.rank() > 0 ? ir::find_splits(*outside_, x.dim(0)) : nullptr);
-    if (!splits_value) {
-      fail_layer(
-          what,
-          "its rows are not those of the sequences that the step runs along, nor of sequences "
-          "of them",
-          by_row ? "the step runs along " + rows_.str() + ", split by " + Value(splits_).str() +
-                       "; a value for each sequence is a static_input()"
-                 : "a static input has a row, or a sequence, for each of the " + batch_.str() +
-                       " sequences; a value for each step is an input()",
-          x);
-    }
-    const Dim level = splits_value.dim(0) - 1;
-    if (level == x.dim(0)) fail_internal("rows that are split by themselves");
-    if (inside_of(level, by_row) == nullptr && ir::find_splits(*outside_, level) == nullptr) {
-      fail_layer(what,
-                 "it is split into " + level.str() + " sequences, and the step runs along " +
-                     (by_row ? rows_ : batch_).str(),
-                 "take a value with a row or a sequence for each of these", x);
-    }
-    // The splits first, at whose turn the level above is entered.
-    ir::Value* outer_splits = splits_value.get();
-    if (inside_of(level, by_row) == nullptr) {
-      enter_rows(to, Value(ir::find_splits(*outside_, level)), outer, what);
-    }
-    const Dim parent = *inside_of(level, by_row);
-    const Dim made(std::string_view(program_->unique_symbol(x.dim(0).symbol().value_or("rows"))));
-    (by_row ? inner_rows_ : inner_others_).emplace_back(x.dim(0), made);
-    enter(to, Value(outer_splits), {DType::i64, {parent + 1}, made.str()});
-    inside = inside_of(x.dim(0), by_row);
-  }
   ir::Type type = x.get()->type;
-  type.shape[0] = *inside;
+  if (x.rank() == 0) fail_layer(what, "it has no rows", "take a value [rows, ...]", x);
+  type.shape[0] = enter_level(to, x.dim(0), x, what);
   type.splits_of.clear();
   return enter(to, x, type);
 }
@@ -139,7 +136,7 @@ Value RnnBuilder::static_input(const Value& x) {
     fail_layer("Step::static_input", "what the step runs along is not known yet",
                "call input() first, or give RnnOptions::over", x);
   }
-  return enter_rows(others_, x, batch_, "Step::static_input");
+  return enter_rows(others_, x, "Step::static_input");
 }
 
 Value RnnBuilder::memory(const MemoryOptions& options, const SourceLocation& where) {

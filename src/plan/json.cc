@@ -74,8 +74,10 @@ Json to_json(const Control& control) {
             {"result_rows", control.result_rows}};
   json["sizes"] = Json::array();
   for (const Control::Size& size : control.sizes) {
-    json["sizes"].push_back(
-        {{"symbol", size.symbol}, {"splits", size.splits}, {"by_row", size.by_row}});
+    json["sizes"].push_back({{"symbol", size.symbol},
+                             {"splits", size.splits},
+                             {"by_row", size.by_row},
+                             {"of", size.of}});
   }
   json["blocks"] = Json::array();
   for (const Nested& nested : control.blocks) {
@@ -268,7 +270,7 @@ Control read_control(const Json& json, int level) {
   control.result_rows = indices(json, "result_rows", -1);
   for (const Json& size : list(json, "sizes")) {
     control.sizes.push_back({text(size, "symbol"), index(member(size, "splits"), "splits", -1),
-                             boolean(size, "by_row")});
+                             boolean(size, "by_row"), index(member(size, "of"), "of", 0)});
   }
   for (const Json& block : list(json, "blocks")) {
     control.blocks.push_back({std::make_shared<Plan>(read_plan(member(block, "plan"), level + 1)),

@@ -83,11 +83,12 @@ struct Control {
   Dim length = 0;          // scan: the number of runs
 
   // rnn: the sizes that differ from run to run. A size is the number of sequences that run or, where they
-  // are split further, the number of their rows.
+  // are split further, the number of their rows, and again where these are split.
   struct Size {
     std::string symbol;
     int splits = -1;      // argument that splits these rows; -1: the sequences that run
     bool by_row = false;  // the splits are of the rows of each step, not of the sequences
+    int of = 0;           // what is split: an earlier one of the sizes
   };
   std::vector<Size> sizes;
   // Which size the rows of arguments and of results are; -1: none. Splits have one row more.

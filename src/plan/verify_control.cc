@@ -159,8 +159,10 @@ class ControlVerifier {
     require(std::all_of(control_.argument_rows.begin(), control_.argument_rows.end(), in_range) &&
                 std::all_of(control_.result_rows.begin(), control_.result_rows.end(), in_range),
             "rows have a size that does not exist");
-    for (const Control::Size& size : control_.sizes) {
+    for (int i = 0; i < count; ++i) {
+      const Control::Size& size = control_.sizes[static_cast<std::size_t>(i)];
       if (size.splits == -1) continue;
+      require(size.of >= 0 && size.of < i, "a size splits none of those before it");
       require(size.splits >= 0 && size.splits < static_cast<int>(arguments_),
               "a size is that of no argument");
       require(is_list(argument(static_cast<std::size_t>(size.splits))), "splits are no numbers");

@@ -99,8 +99,9 @@ class Recurrence : public Control {
     if (size.splits < 0) return {begin, begin + active(t)};
     const auto* splits =
         reinterpret_cast<const std::int64_t*>(argument(static_cast<std::size_t>(size.splits)));
-    if (!size.by_row) return {0, splits[active(t)]};
-    return {splits[begin], splits[begin + active(t)]};
+    Range split = range(static_cast<std::size_t>(size.of), t);
+    if (!size.by_row) split = {0, split.count()};  // of the first sequences
+    return {splits[split.begin], splits[split.end]};
   }
 
   void find_ranges(std::int64_t t) {

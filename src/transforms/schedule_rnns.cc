@@ -264,9 +264,10 @@ class Scheduler {
   }
   void need_splits(const ir::Type& type) {
     if (type.rank() == 0) return;
+    const Dim rows = type.splits_of.empty() ? type.shape[0] : type.shape[0] - Dim(1);
     for (std::size_t i = 0; i < rnn_.body.arguments.size(); ++i) {
       const ir::Value* argument = rnn_.body.arguments[i].get();
-      if (!argument->type.splits_of.empty() && argument->type.splits_of == type.shape[0].str()) {
+      if (!argument->type.splits_of.empty() && argument->type.splits_of == rows.str()) {
         in_loop(argument);
       }
     }
@@ -327,14 +328,17 @@ class Scheduler {
 
   // --- Outside of the loop
 
-  // The splits of rows of the step, as an argument of the rnn; null where rows are not split further.
-  ir::Value* splits_argument(const ir::Type& type, bool by_row) const {
-    if (type.rank() == 0 || type.shape[0] == active_) return nullptr;
+  // How rows of the step are split among its sequences, through all levels between, as values outside; null
+  // where there is one for each.
+  ir::Value* splits_of_rows(const Dim& rows, bool by_row) {
+    if (rows == active_) return nullptr;
     for (std::size_t i = 0; i < rnn_.body.arguments.size(); ++i) {
       const ir::Type& candidate = rnn_.body.arguments[i]->type;
-      if (rnn_.is_sequence(i) == by_row && candidate.splits_of == type.shape[0].str()) {
-        return rnn_.operand(i);
-      }
+      if (rnn_.is_sequence(i) != by_row || candidate.splits_of != rows.str()) continue;
+      ir::Value*& made = splits_[{rows.str(), by_row}];
+      if (made != nullptr) return made;
+      ir::Value* outer = splits_of_rows(candidate.shape[0] - Dim(1), by_row);
+      return made = outer ? time_.joined(outer, rnn_.operand(i)) : rnn_.operand(i);
     }
     return nullptr;
   }
@@ -345,20 +349,14 @@ class Scheduler {
     const bool by_row = rnn_.is_sequence(i);
     if (!has_rows(inside)) return given;
     if (!inside.splits_of.empty() && inside.splits_of != given->type.splits_of) {
-      require_one_level(inside);
-      return time_.splits_ordered(given, by_row);
+      ir::Value* outer = splits_of_rows(inside.shape[0] - Dim(1), by_row);
+      return outer ? time_.inner_splits_ordered(given, outer, by_row)
+                   : time_.splits_ordered(given, by_row);
     }
-    if (ir::Value* splits = splits_argument(inside, by_row)) {
+    if (ir::Value* splits = splits_of_rows(inside.shape[0], by_row)) {
       return time_.split_ordered(given, splits, by_row);
     }
     return by_row ? time_.ordered(given) : time_.sequences_ordered(given);
-  }
-
-  void require_one_level(const ir::Type& inside) const {
-    if (inside.shape[0] == active_ + Dim(1)) return;
-    fail_usage(
-        "rnn: sequences of sequences of sequences within a step are not supported\n  layer  " +
-        op_.location.str() + "\n  hint   run an rnn over the inner level before");
   }
 
   ir::Value* outside(const ir::Value* value) {
@@ -426,7 +424,8 @@ class Scheduler {
     if (i >= rnn_.memories) {
       const ir::Value* value = rnn_.body.results[i];
       ir::Value* rows = for_rows(value);
-      ir::Value* splits = splits_argument(value->type, true);
+      ir::Value* splits =
+          value->type.rank() > 0 ? splits_of_rows(value->type.shape[0], true) : nullptr;
       return splits ? time_.split_restored(rows, splits, true) : time_.restored(rows);
     }
     if (const auto sum = sums_.find(i); sum != sums_.end()) return total(i, sum->second);
@@ -435,7 +434,7 @@ class Scheduler {
       const ir::Type& inside = rnn_.body.arguments[i]->type;
       ir::Value* last = loop->results[k].get();
       if (!has_rows(inside)) return last;
-      ir::Value* splits = splits_argument(inside, false);
+      ir::Value* splits = splits_of_rows(inside.shape[0], false);
       return splits ? time_.split_restored(last, splits, false) : time_.sequences_restored(last);
     }
     fail_internal("rnn: a memory is lost");
@@ -463,6 +462,7 @@ class Scheduler {
   Dim active_;
   ir::Symbols by_row_, by_sequence_;
   std::unordered_map<const ir::Value*, std::size_t> argument_;
+  std::map<std::pair<std::string, bool>, ir::Value*> splits_;  // splits_of_rows()
   std::map<std::size_t, Sum> sums_;
   std::unordered_set<const ir::Op*> in_sums_, behind_;
   std::unordered_set<const ir::Value*> seen_;

@@ -114,11 +114,25 @@ ir::Value* TimeOrder::part(ir::Value* splits, int from) {
   return make("slice", {splits}, {{"limits", Shape{count + Dim(from)}}, {"starts", Shape{from}}});
 }
 
+ir::Value* TimeOrder::lengths(ir::Value* splits) {
+  return make("sub", {part(splits, 1), part(splits, 0)});
+}
+
+ir::Value* TimeOrder::splits_from(ir::Value* lengths, const std::string& rows) {
+  return make("row_splits", {lengths}, {{"rows", Shape{*Dim::parse(rows)}}});
+}
+
 ir::Value* TimeOrder::splits_ordered(ir::Value* splits, bool by_row) {
-  ir::Value* lengths = make("sub", {part(splits, 1), part(splits, 0)});
   ir::Value* order = schedule_->result(by_row ? 1 : 3);
-  const Shape rows{*Dim::parse(splits->type.splits_of)};
-  return make("row_splits", {make("gather", {lengths, order})}, {{"rows", rows}});
+  return splits_from(make("gather", {lengths(splits), order}), splits->type.splits_of);
+}
+
+ir::Value* TimeOrder::inner_splits_ordered(ir::Value* splits, ir::Value* outer, bool by_row) {
+  return splits_from(split_ordered(lengths(splits), outer, by_row), splits->type.splits_of);
+}
+
+ir::Value* TimeOrder::joined(ir::Value* outer, ir::Value* inner) {
+  return splits_from(lengths(make("gather", {inner, outer})), inner->type.splits_of);
 }
 
 // Sequence i of the result, split by `to`, is sequence order[i] of x, split by `from`.

@@ -34,6 +34,10 @@ class TimeOrder {
   ir::Value* split_ordered(ir::Value* x, ir::Value* splits, bool by_row);
   ir::Value* splits_ordered(ir::Value* splits, bool by_row);
   ir::Value* split_restored(ir::Value* x, ir::Value* splits, bool by_row);
+  // Splits of rows that `outer` splits: those of the next level in the new order of these rows.
+  ir::Value* inner_splits_ordered(ir::Value* splits, ir::Value* outer, bool by_row);
+  // Splits of what `inner` splits by what `outer` does: of all words of a text, of its sentences and theirs.
+  ir::Value* joined(ir::Value* outer, ir::Value* inner);
 
  private:
   ir::Value* make(std::string_view name, std::vector<ir::Value*> operands,
@@ -42,6 +46,8 @@ class TimeOrder {
   ir::Value* placed(ir::Value* rows);
   bool is_in_time(const ir::Value* x) const;
   ir::Value* part(ir::Value* splits, int from);  // splits without the last, or the first
+  ir::Value* lengths(ir::Value* splits);
+  ir::Value* splits_from(ir::Value* lengths, const std::string& rows);
   ir::Value* moved(ir::Value* x, ir::Value* from, ir::Value* to, ir::Value* order);
 
   ir::Program& program_;
