@@ -1,18 +1,21 @@
-// English to French: a GRU reads the sentence in both directions, another one writes the translation and looks
-// at what was read (Bahdanau et al. 2015, with the attention of Luong et al. 2015); beam search finds it
-// (Tatoeba). docs/examples/translation.md explains it.
-//   translation [--quick]
+// English to French (Tatoeba), by one of two networks; beam search finds the translation. A GRU reads the
+// sentence in both directions, and another one writes the translation and looks at what was read (Bahdanau et al.
+// 2015, with the attention of Luong et al. 2015). Or a small Transformer (Vaswani et al. 2017).
+// docs/examples/translation.md explains both.
+//   translation [gru|transformer] [--quick]
 
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <iostream>
+#include <map>
+#include <string>
 
 #include <trireme/trireme.h>
 namespace tr = trireme;
 namespace nn = trireme::nn;
 
-constexpr std::int64_t kPieces = 3000, kEmbedding = 128, kHidden = 192;
+constexpr std::int64_t kPieces = 3000, kLongest = 80;  // pieces of a translation at most
 constexpr double kDropout = 0.1;
 
 using Sentences = std::vector<std::vector<std::int64_t>>;
@@ -36,75 +39,136 @@ tr::data::Dataset as_pairs(const tr::data::Corpus& corpus, const Languages& lang
                                 {"next", tr::RaggedTensor::from(next)}});
 }
 
+struct Translator {
+  tr::Program program{"translation"};
+  tr::Value source = program.input("source", tr::i64, tr::ragged({tr::batch}));
+  tr::Value previous = program.input("previous", tr::i64, tr::ragged({tr::batch}));
+  tr::Value logits;     // of the piece after each one of `previous`
+  nn::Decoder decoder;  // the same, piece by piece
+};
+
+// --- Gated recurrent units ------------------------------------------------------------------------
+
+constexpr std::int64_t kEmbedding = 128, kHidden = 192;
+
 tr::Value embed(const tr::Value& ids) {
   const nn::EmbeddingOptions table{.rows = kPieces, .width = kEmbedding, .sparse_gradient = true};
   return nn::dropout(nn::embedding(ids, table), {.rate = kDropout});
 }
 
-struct Translator {
-  tr::Program program{"translation"};
-  tr::Value source = program.input("source", tr::i64, tr::ragged({tr::batch}));
+struct Encoded {
   tr::Value states, keys, summary;
-
-  Translator() {
-    const auto scope = program.scope("encoder");
-    states = nn::gru(embed(source), {.units = kHidden / 2, .bidirectional = true});
-    states = nn::dropout(states, {.rate = kDropout});
-    keys = nn::linear(states, {.units = kHidden, .bias = false});
-    summary = nn::linear(tr::sequence::mean(states), {.units = kHidden, .activation = nn::tanh});
-  }
-
-  // One step: of the piece before, how likely each piece is the next. Training and generation both run it.
-  tr::Value decode(nn::Step& step, const tr::Value& piece) {
-    const auto scope = program.shared_scope("decoder");
-    const tr::Value seen = step.static_input(states), by = step.static_input(keys);
-    const tr::Value h = step.memory({.init = summary});
-    const tr::Value match = sum(by * tr::sequence::expand(h, by), {.axes = {1}});
-    const tr::Value weights = tr::sequence::softmax(match / std::sqrt(1.0 * kHidden));
-    step.attention(weights);
-    const tr::Value context =
-        tr::sequence::sum(seen * broadcast(weights, {.shape = seen.shape(), .axes = {0}}));
-
-    const tr::Value x = embed(piece);
-    const tr::Value in = nn::linear(tr::concat({x, context}, {.axis = 1}), {.units = 3 * kHidden});
-    const tr::Value from = nn::linear(h, {.units = 3 * kHidden, .bias = false});
-    const auto part = [](const tr::Value& of, std::int64_t i) {
-      return slice(of, {.starts = {0, i * kHidden}, .limits = {of.dim(0), (i + 1) * kHidden}});
-    };
-    const tr::Value reset = nn::sigmoid(part(in, 0) + part(from, 0));
-    const tr::Value keep = nn::sigmoid(part(in, 1) + part(from, 1));
-    const tr::Value candidate = nn::tanh(part(in, 2) + reset * part(from, 2));
-    const tr::Value next = candidate + keep * (h - candidate);
-    step.update(h, next);
-
-    const tr::Value read = nn::linear(tr::concat({next, context, x}, {.axis = 1}),
-                                      {.units = kEmbedding, .activation = nn::tanh});
-    return nn::linear(nn::dropout(read, {.rate = kDropout}), {.units = kPieces});
-  }
-
-  tr::Value train_logits(const tr::Value& previous) {
-    return nn::rnn([&](nn::Step& step) { step.output(decode(step, step.input(previous))); })[0];
-  }
-
-  nn::Hypotheses greedy(const Languages& languages) {
-    return nn::greedy_search(decoder(), {.start = languages.french.begin_id(),
-                                         .end = languages.french.end_id(),
-                                         .limit = 80,
-                                         .over = summary});
-  }
-  nn::Hypotheses beam(const Languages& languages) {
-    return nn::beam_search(decoder(), {.beam = 4,
-                                       .start = languages.french.begin_id(),
-                                       .end = languages.french.end_id(),
-                                       .limit = 80,
-                                       .length_penalty = 1,
-                                       .coverage = 0.1,
-                                       .over = summary});
-  }
-  nn::Decoder decoder() {
-    return [this](nn::Step& step, const tr::Value& piece) { return decode(step, piece); };
-  }
 };
+
+Encoded encode(const tr::Value& source) {
+  const tr::Value states = nn::dropout(
+      nn::gru(embed(source), {.units = kHidden / 2, .bidirectional = true}), {.rate = kDropout});
+  return {states, nn::linear(states, {.units = kHidden, .bias = false}),
+          nn::linear(tr::sequence::mean(states), {.units = kHidden, .activation = nn::tanh})};
+}
+
+// One step: of the piece before, how likely each piece is the next. Training and generation both run it.
+tr::Value decode(const Encoded& source, nn::Step& step, const tr::Value& piece) {
+  const tr::Value seen = step.static_input(source.states), by = step.static_input(source.keys);
+  const tr::Value h = step.memory({.init = source.summary});
+  const tr::Value match = sum(by * tr::sequence::expand(h, by), {.axes = {1}});
+  const tr::Value weights = tr::sequence::softmax(match / std::sqrt(1.0 * kHidden));
+  step.attention(weights);
+  const tr::Value context =
+      tr::sequence::sum(seen * broadcast(weights, {.shape = seen.shape(), .axes = {0}}));
+
+  const tr::Value x = embed(piece);
+  const tr::Value in = nn::linear(tr::concat({x, context}, {.axis = 1}), {.units = 3 * kHidden});
+  const tr::Value from = nn::linear(h, {.units = 3 * kHidden, .bias = false});
+  const auto part = [](const tr::Value& of, std::int64_t i) {
+    return slice(of, {.starts = {0, i * kHidden}, .limits = {of.dim(0), (i + 1) * kHidden}});
+  };
+  const tr::Value reset = nn::sigmoid(part(in, 0) + part(from, 0));
+  const tr::Value keep = nn::sigmoid(part(in, 1) + part(from, 1));
+  const tr::Value candidate = nn::tanh(part(in, 2) + reset * part(from, 2));
+  const tr::Value next = candidate + keep * (h - candidate);
+  step.update(h, next);
+
+  const tr::Value read = nn::linear(tr::concat({next, context, x}, {.axis = 1}),
+                                    {.units = kEmbedding, .activation = nn::tanh});
+  return nn::linear(nn::dropout(read, {.rate = kDropout}), {.units = kPieces});
+}
+
+void build_gru(Translator& t) {
+  Encoded source;
+  {
+    const auto scope = t.program.scope("encoder");
+    source = encode(t.source);
+  }
+  t.decoder = [&t, source](nn::Step& step, const tr::Value& piece) {
+    const auto scope = t.program.shared_scope("decoder");
+    return decode(source, step, piece);
+  };
+  t.logits = nn::rnn([&](nn::Step& step) {
+    step.output(t.decoder(step, step.input(t.previous)));
+  })[0];
+}
+
+// --- A Transformer --------------------------------------------------------------------------------
+
+constexpr std::int64_t kWidth = 128;
+
+tr::Value embed(const tr::Value& ids, const tr::Value& positions) {
+  const nn::EmbeddingOptions table{.rows = kPieces, .width = kWidth, .sparse_gradient = true};
+  const tr::Value x = nn::embedding(ids, table) * std::sqrt(1.0 * kWidth);
+  return nn::dropout(nn::add_sinusoidal_positions(x, positions), {.rate = kDropout});
+}
+
+// Of whole sentences, or in a step of the pieces that stand at one place.
+tr::Value decode(const tr::Value& seen, const tr::Value& pieces, nn::Step* step) {
+  tr::Value positions;
+  if (step == nullptr) {
+    positions = tr::sequence::positions(pieces);
+  } else {
+    positions = step->memory({.dtype = tr::i64});
+    step->update(positions, positions + 1.0);
+  }
+  const tr::Value x = nn::transformer_decoder(
+      embed(pieces, positions), seen,
+      {.layers = 3, .block = {.heads = 4, .dropout = kDropout, .step = step, .limit = kLongest}});
+  return nn::linear(x, {.units = kPieces});
+}
+
+void build_transformer(Translator& t) {
+  tr::Value seen;
+  {
+    const auto scope = t.program.scope("encoder");
+    seen = nn::transformer_encoder(embed(t.source, tr::sequence::positions(t.source)),
+                                   {.layers = 3, .block = {.heads = 4, .dropout = kDropout}});
+  }
+  {
+    const auto scope = t.program.shared_scope("decoder");
+    t.logits = decode(seen, t.previous, nullptr);
+  }
+  t.decoder = [&t, seen](nn::Step& step, const tr::Value& piece) {
+    const auto scope = t.program.shared_scope("decoder");
+    return decode(step.static_input(seen), piece, &step);
+  };
+}
+
+// --- Training and translating ---------------------------------------------------------------------
+
+nn::Hypotheses greedy_search(const Translator& t, const Languages& languages) {
+  return nn::greedy_search(t.decoder, {.start = languages.french.begin_id(),
+                                       .end = languages.french.end_id(),
+                                       .limit = kLongest,
+                                       .over = tr::sequence::lengths(t.source)});
+}
+
+nn::Hypotheses beam_search(const Translator& t, const Languages& languages, double coverage) {
+  return nn::beam_search(t.decoder, {.beam = 4,
+                                     .start = languages.french.begin_id(),
+                                     .end = languages.french.end_id(),
+                                     .limit = kLongest,
+                                     .length_penalty = 1,
+                                     .coverage = coverage,
+                                     .over = tr::sequence::lengths(t.source)});
+}
 
 std::vector<std::string> translate(tr::Session& session, const nn::Hypotheses& found,
                                    const Languages& languages,
@@ -136,48 +200,76 @@ tr::data::Corpus part_of(tr::data::Corpus corpus) {
   return corpus;
 }
 
+struct Recipe {
+  void (*build)(Translator&);
+  std::int64_t pieces;  // French ones of a batch
+  int epochs;
+  double rate;
+  int warmup;
+  double coverage;  // of beam search: how much it counts that all of the source was looked at
+};
+const std::map<std::string, Recipe> kRecipes = {
+    {"gru", {build_gru, 500, 12, 1.5e-3, 500, 0.1}},
+    {"transformer", {build_transformer, 1000, 12, 2e-3, 1000, 0}},
+};
+
+void run(const Recipe& recipe, bool quick) {
+  tr::data::Corpus train = tr::data::tatoeba("train"), test = tr::data::tatoeba("test");
+  if (quick) train = part_of(train), test = part_of(test);
+  const tr::text::SubwordOptions pieces{.size = kPieces, .fewer = quick};
+  const Languages languages{tr::text::SubwordModel::train(train.field("source"), pieces),
+                            tr::text::SubwordModel::train(train.field("target"), pieces)};
+
+  Translator t;
+  recipe.build(t);
+  const tr::Value next = t.program.input("next", tr::i64, {t.previous.dim(0)});
+  const tr::Value loss = mean(nn::cross_entropy(t.logits, next, {.label_smoothing = 0.1}));
+  const nn::Hypotheses greedy = greedy_search(t, languages);
+  const nn::Hypotheses beam = beam_search(t, languages, recipe.coverage);
+
+  const auto batches =
+      as_pairs(train, languages).shuffle(7).batch_tokens(recipe.pieces, "previous");
+  const int epochs = quick ? 1 : recipe.epochs;
+  const std::int64_t steps = quick ? 20 : epochs * batches.size();
+  const auto rate =
+      tr::Schedule::cosine(recipe.rate, steps, recipe.rate / 30).warmup(recipe.warmup);
+  tr::Trainer trainer(
+      t.program,
+      {.loss = loss, .optimizer = tr::Adam{.learning_rate = rate, .clip = {.global_norm = 1}}});
+  const auto start = std::chrono::steady_clock::now();
+  trainer.fit(batches, {.epochs = epochs, .max_steps = quick ? steps : 0});
+  std::cout << "trained in: " << seconds_since(start) << " s\n";
+
+  const std::vector<std::string>&english = test.field("source"), &french = test.field("target");
+  for (const auto& [name, found] : {std::pair{"greedy", greedy}, std::pair{"beam 4", beam}}) {
+    const auto began = std::chrono::steady_clock::now();
+    const auto made = translate(trainer.session(), found, languages, english);
+    const double seconds = seconds_since(began);
+    for (std::size_t i = 0; i < 5; ++i) std::cout << english[i] << " -> " << made[i] << '\n';
+    std::cout << name << " BLEU: " << tr::corpus_bleu(made, french).score << ", "
+              << seconds * 1000 / static_cast<double>(made.size()) << " s for 1000 sentences\n";
+  }
+  trainer.save("translation",
+               {.inputs = {t.source},
+                .outputs = {beam.tokens, tr::sequence::splits(beam.tokens), beam.scores},
+                .output_names = {"pieces", "splits", "scores"}});
+  languages.english.save("translation/english.model");
+  languages.french.save("translation/french.model");
+}
+
 int main(int argc, char** argv) {
-  const bool quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
+  std::string network = "gru";
+  bool quick = false;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--quick") == 0) quick = true;
+    else network = argv[i];
+  }
+  if (!kRecipes.contains(network)) {
+    std::cerr << "usage: translation [gru|transformer] [--quick]\n";
+    return 2;
+  }
   try {
-    tr::data::Corpus train = tr::data::tatoeba("train"), test = tr::data::tatoeba("test");
-    if (quick) train = part_of(train), test = part_of(test);
-    const tr::text::SubwordOptions pieces{.size = kPieces, .fewer = quick};
-    const Languages languages{tr::text::SubwordModel::train(train.field("source"), pieces),
-                              tr::text::SubwordModel::train(train.field("target"), pieces)};
-
-    Translator t;
-    const tr::Value previous = t.program.input("previous", tr::i64, tr::ragged({tr::batch}));
-    const tr::Value next = t.program.input("next", tr::i64, {previous.dim(0)});
-    const tr::Value loss =
-        mean(nn::cross_entropy(t.train_logits(previous), next, {.label_smoothing = 0.1}));
-    const nn::Hypotheses greedy = t.greedy(languages), beam = t.beam(languages);
-
-    const auto batches = as_pairs(train, languages).shuffle(7).batch_tokens(500, "previous");
-    const int epochs = quick ? 1 : 12;
-    const std::int64_t steps = quick ? 20 : epochs * batches.size();
-    const auto rate = tr::Schedule::cosine(1.5e-3, steps, 5e-5).warmup(500);
-    tr::Trainer trainer(
-        t.program,
-        {.loss = loss, .optimizer = tr::Adam{.learning_rate = rate, .clip = {.global_norm = 1}}});
-    const auto start = std::chrono::steady_clock::now();
-    trainer.fit(batches, {.epochs = epochs, .max_steps = quick ? steps : 0});
-    std::cout << "trained in: " << seconds_since(start) << " s\n";
-
-    const std::vector<std::string>&english = test.field("source"), &french = test.field("target");
-    for (const auto& [name, found] : {std::pair{"greedy", greedy}, std::pair{"beam 4", beam}}) {
-      const auto began = std::chrono::steady_clock::now();
-      const auto made = translate(trainer.session(), found, languages, english);
-      const double seconds = seconds_since(began);
-      for (std::size_t i = 0; i < 5; ++i) std::cout << english[i] << " -> " << made[i] << '\n';
-      std::cout << name << " BLEU: " << tr::corpus_bleu(made, french).score << ", "
-                << seconds * 1000 / static_cast<double>(made.size()) << " s for 1000 sentences\n";
-    }
-    trainer.save("translation",
-                 {.inputs = {t.source},
-                  .outputs = {beam.tokens, tr::sequence::splits(beam.tokens), beam.scores},
-                  .output_names = {"pieces", "splits", "scores"}});
-    languages.english.save("translation/english.model");
-    languages.french.save("translation/french.model");
+    run(kRecipes.at(network), quick);
   } catch (const tr::Error& error) {
     std::cerr << "error: " << error.what() << '\n';
     return 1;

@@ -1,7 +1,9 @@
 #pragma once
 
-// Attention and what is built of it, for sequences [batch, steps, width], whose width is a number;
-// the batch and the steps may be symbols. After Vaswani et al. 2017, "Attention is all you need".
+// Attention and what is built of it, after Vaswani et al. 2017, "Attention is all you need". Sequences are
+// [batch, steps, width], whose width is a number, the batch and the steps may be symbols; or, but for
+// scaled_dot_product_attention(), of different lengths, the rows [rows, width] of a ragged input or what is made
+// of them (trireme/sequence.h): nothing is padded or masked there by the user. docs/sequences.md.
 
 #include <cstdint>
 #include <optional>
@@ -12,6 +14,8 @@
 #include "trireme/program.h"
 
 namespace trireme::nn {
+
+class Step;  // trireme/rnn.h
 
 // --- Attention --------------------------------------------------------------------------------
 
@@ -43,12 +47,20 @@ struct AttentionOptions {
   bool causal = false;
   bool bias = true;
   Initializer weight_init = xavier_uniform();
+  // Self-attention inside of a step, of x [active, width]: to this step and those before it, whose keys and
+  // values the step keeps in memories of `limit` rows. One more step is Error(data) when it runs.
+  Step* step = nullptr;
+  std::int64_t limit = 0;
   std::string name = {};
 };
 // Heads side by side: head h has columns h * width / heads and on of the projections "query", "key"
 // and "value", each a linear layer with weight [in, width] and, but for "key", where softmax would
 // ignore it, bias [width]; the heads' results go through the linear layer "out", weight [width,
 // width of the query]. Self-attention is multi_head_attention(x, x, x, ...).
+// Of sequences of different lengths: query i of sequence s looks at the rows of sequence s of the keys. There are
+// as many sequences of both; or the queries are one for each sequence of the keys, [n, width], as in a step those
+// of a static input. A query without keys gets the bias of "out". Takes no masks. Behind the projections whole
+// sequences are padded to the longest, for products of matrices; queries one by one are not.
 TRIREME_API Value multi_head_attention(const Value& query, const Value& key, const Value& value,
                                        AttentionOptions options,
                                        SourceLocation where = SourceLocation::current());
@@ -57,6 +69,9 @@ TRIREME_API Value multi_head_attention(const Value& query, const Value& key, con
 
 // x plus sin(step / 10000^(2i / width)) in column 2i and the cosine of it in column 2i + 1.
 TRIREME_API Value add_sinusoidal_positions(const Value& x,
+                                           SourceLocation where = SourceLocation::current());
+// The same for rows x [rows, width] that are steps `positions`, integers [rows], of whatever they belong to.
+TRIREME_API Value add_sinusoidal_positions(const Value& x, const Value& positions,
                                            SourceLocation where = SourceLocation::current());
 
 struct LearnedPositionsOptions {
@@ -84,6 +99,9 @@ struct TransformerBlockOptions {
   std::optional<bool> causal = {};              // in self-attention; by default only a decoder's is
   Value mask = {}, key_mask = {};               // of self-attention, as in AttentionOptions
   Value memory_mask = {}, memory_key_mask = {};  // of a decoder's attention to the memory
+  // Of x [active, width] inside of a step, as in AttentionOptions; a decoder's memory is a static input.
+  Step* step = nullptr;
+  std::int64_t limit = 0;
   std::string name = {};
 };
 // Self-attention, layer "attention", and for every step two linear layers, "feed_forward_in" and

@@ -96,6 +96,9 @@ TRIREME_API Value scatter_add(const Value& x, const Value& places, const Value& 
 
 // --- Dense tensors ------------------------------------------------------------------------------
 
+// A new dimension, the length of the longest sequence and at least 1: what pad() may be given.
+TRIREME_API Dim longest(const Value& x, SourceLocation where = SourceLocation::current());
+
 // [n, length, ...]: the first `length` rows of each sequence, then `fill`.
 TRIREME_API Value pad(const Value& x, const Dim& length, double fill = 0,
                       SourceLocation where = SourceLocation::current());

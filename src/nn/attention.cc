@@ -78,8 +78,11 @@ Value join_heads(const Value& x) {
 }  // namespace
 
 void require_sequence(Layer& layer, const Value& x) {
-  layer.require(x.rank() == 3 && x.dim(2).is_constant(),
-                "sequences are [batch, steps, width] with a constant width, not " + x.str(),
+  const bool fits = x.rank() == 2 || x.rank() == 3;
+  layer.require(fits && x.dim(-1).is_constant(),
+                "sequences are [batch, steps, width], or rows of sequences [rows, width], with a "
+                "constant width, not " +
+                    x.str(),
                 "reshape it, or make sequences of images by im2sequence");
 }
 
@@ -95,13 +98,52 @@ Value scaled_dot_product_attention(const Value& query, const Value& key, const V
   return matmul(dropout(weights, {.rate = options.dropout}, where), value);
 }
 
+Value attend(const Value& query, const Value& key, const Value& value, const Heads& heads,
+             const Value& mask, const Value& key_mask) {
+  const auto split = [&](const Value& x) { return split_heads(x, heads.count); };
+  return join_heads(scaled_dot_product_attention(split(query), split(key), split(value),
+                                                 {.mask = mask,
+                                                  .key_mask = key_mask,
+                                                  .causal = heads.causal,
+                                                  .dropout = heads.dropout},
+                                                 heads.where));
+}
+
+namespace {
+
+void check_rows(Layer& layer, const Value& query, const Value& key, const Value& value,
+                const AttentionOptions& options) {
+  layer.require(!options.mask && !options.key_mask,
+                "rows of sequences take no masks: each has its own length",
+                "masks are for [batch, steps, width]; {.causal = true} is for both");
+  layer.require(key.rank() == 2 && value.rank() == 2 && value.dim(0) == key.dim(0),
+                "queries are rows of sequences, and keys and values are not, or not as many: " +
+                    key.str() + ", " + value.str(),
+                "keys and values are [rows, width] of the same sequences");
+  if (options.step == nullptr) {
+    require_same_sequences(layer, query, key, options.causal);
+    return;
+  }
+  layer.require(query == key && query == value,
+                "in a step only self-attention keeps what was before",
+                "attention to a static input needs no .step");
+  layer.require(options.limit > 0, "a step needs to know how many there are at most",
+                "{.step = &step, .limit = 100}");
+}
+
+}  // namespace
+
 Value multi_head_attention(const Value& query, const Value& key, const Value& value,
                            AttentionOptions options, SourceLocation where) {
   const At at_key(key, "multi_head_attention", where);
   const At at_value(value, "multi_head_attention", where);
   Layer layer(query, "multi_head_attention", options.name, where);
   for (const Value& x : {query, key, value}) require_sequence(layer, x);
-  const std::int64_t out = query.dim(2).constant();
+  const bool by_row = query.rank() == 2;
+  if (by_row) check_rows(layer, query, key, value, options);
+  layer.require(by_row || options.step == nullptr,
+                "a step attends row by row: x is [active, width], not " + query.str());
+  const std::int64_t out = query.dim(-1).constant();
   const std::int64_t width = options.width == 0 ? out : options.width;
   layer.require(options.heads > 0 && width > 0 && width % options.heads == 0,
                 "a width of " + std::to_string(width) + " cannot be divided into " +
@@ -113,16 +155,14 @@ Value multi_head_attention(const Value& query, const Value& key, const Value& va
     return linear(
         x, {.units = units, .bias = bias, .weight_init = options.weight_init, .name = name}, where);
   };
-  const Value q = split_heads(project(query, width, "query"), options.heads);
-  const Value k = split_heads(project(key, width, "key"), options.heads);
-  const Value v = split_heads(project(value, width, "value"), options.heads);
-  const Value seen = scaled_dot_product_attention(q, k, v,
-                                                  {.mask = options.mask,
-                                                   .key_mask = options.key_mask,
-                                                   .causal = options.causal,
-                                                   .dropout = options.dropout},
-                                                  where);
-  return project(join_heads(seen), out, "out");
+  const Heads heads{options.heads, options.causal, options.dropout, where};
+  const Value q = project(query, width, "query"), k = project(key, width, "key");
+  const Value v = project(value, width, "value");
+  const Value seen = options.step != nullptr
+                         ? attend_in_step(*options.step, options.limit, q, k, v, heads)
+                     : by_row ? attend_ragged(q, k, v, heads)
+                              : attend(q, k, v, heads, options.mask, options.key_mask);
+  return project(seen, out, "out");
 }
 
 }  // namespace trireme::nn

@@ -3,37 +3,64 @@
 #include <cmath>
 
 #include "nn/sequence.h"
+#include "nn/sequences.h"
 #include "trireme/attention.h"
 
 namespace trireme::nn {
 
-// Column pairs have an axis of their own, so that no column number need be halved.
-Value add_sinusoidal_positions(const Value& x, SourceLocation where) {
-  Layer layer(x, "sinusoidal_positions", "", where);
-  require_sequence(layer, x);
-  const std::int64_t width = x.dim(2).constant();
+namespace {
+
+// Of x and its steps: numbers [rows], or for x [batch, steps, width] empty. Column pairs have an axis of their
+// own, so that no column number need be halved.
+Value with_waves(Layer& layer, const Value& x, const Value& positions) {
+  const std::int64_t width = x.dim(-1).constant();
   layer.require(width % 2 == 0 && is_float(x.dtype()),
                 "sines and cosines need an even width of floats");
-  const Shape shape{x.dim(1), width / 2, 2};
+  const Shape shape{x.dim(-2), width / 2, 2};
   const auto numbers = [&](std::int64_t axis) {
     return layer.make("iota", {{"axis", axis}, {"dtype", x.dtype()}, {"shape", shape}});
   };
   const double falling = -std::log(10000.0) * 2 / static_cast<double>(width);
-  const Value angle = numbers(0) * exp(numbers(1) * falling);
+  const Value step =
+      positions ? broadcast(cast(positions, {.dtype = x.dtype()}), {.shape = shape, .axes = {0}})
+                : numbers(0);
+  const Value angle = step * exp(numbers(1) * falling);
   const Value waves = select(numbers(2) < 0.5, sin(angle), cos(angle));
-  return x + reshape(waves, {.shape = {x.dim(1), width}});
+  return x + reshape(waves, {.shape = {x.dim(-2), width}});
+}
+
+}  // namespace
+
+Value add_sinusoidal_positions(const Value& x, SourceLocation where) {
+  Layer layer(x, "sinusoidal_positions", "", where);
+  require_sequence(layer, x);
+  return with_waves(
+      layer, x, x.rank() == 3 ? Value() : Sequences("sinusoidal_positions", x).positions());
+}
+
+Value add_sinusoidal_positions(const Value& x, const Value& positions, SourceLocation where) {
+  const At at(positions, "sinusoidal_positions", where);
+  Layer layer(x, "sinusoidal_positions", "", where);
+  require_sequence(layer, x);
+  layer.require(x.rank() == 2 && positions.rank() == 1 && is_integer(positions.dtype()) &&
+                    positions.dim(0) == x.dim(0),
+                "there is not one position for each row: " + positions.str(),
+                "positions are integers [rows], and x is [rows, width]");
+  return with_waves(layer, x, positions);
 }
 
 Value add_learned_positions(const Value& x, LearnedPositionsOptions options, SourceLocation where) {
   Layer layer(x, "learned_positions", options.name, where);
   require_sequence(layer, x);
   layer.require(options.most_steps > 0, "most_steps must be at least 1", "{.most_steps = 512}");
-  const Dim& steps = x.dim(1);
-  layer.require(!steps.is_constant() || steps.constant() <= options.most_steps,
+  const Dim& steps = x.dim(-2);
+  const bool ragged = x.rank() == 2;
+  layer.require(ragged || !steps.is_constant() || steps.constant() <= options.most_steps,
                 "sequences of " + steps.str() +
                     " steps are longer than most_steps = " + std::to_string(options.most_steps));
-  const Value weight = layer.parameter("weight", x.dtype(), {options.most_steps, x.dim(2)},
+  const Value weight = layer.parameter("weight", x.dtype(), {options.most_steps, x.dim(-1)},
                                        options.weight_init, true, options.weight_settings);
+  if (ragged) return x + gather(weight, Sequences("learned_positions", x).positions());
   if (steps.is_constant()) return x + slice(weight, {.starts = {0, 0}, .limits = {steps, -1}});
   const Value rows = layer.make(
       "iota", {{"axis", std::int64_t{0}}, {"dtype", DType::i64}, {"shape", Shape{steps}}});

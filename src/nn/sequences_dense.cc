@@ -23,6 +23,14 @@ Value places(const Sequences& sequences, const Dim& length) {
 
 }  // namespace
 
+Dim longest(const Value& x, SourceLocation where) {
+  const At at(x, "sequence::longest", where);
+  const Value lengths = Sequences("sequence::longest", x).lengths();
+  const Value most =
+      reduce_max(trireme::pad(lengths, {.low = {0}, .high = {1}, .value = 1}), {.keep = true});
+  return Sequences(most, Dim(std::string_view("longest"))).rows;
+}
+
 Value mask(const Value& like, const Dim& length, SourceLocation where) {
   const At at(like, "sequence::mask", where);
   const Sequences sequences("sequence::mask", like);

@@ -19,21 +19,26 @@ class Block {
 
   void attend_to_self(bool causal) {
     branch("attention_norm", [&](const Value& x) {
-      return attention(x, x, "attention", options_.mask, options_.key_mask, causal);
+      AttentionOptions attention = options("attention", options_.mask, options_.key_mask);
+      attention.causal = causal && options_.step == nullptr;
+      attention.step = options_.step;
+      attention.limit = options_.limit;
+      return multi_head_attention(x, x, x, attention, where_);
     });
   }
 
   void attend_to(const Value& memory) {
     branch("memory_attention_norm", [&](const Value& x) {
-      return attention(x, memory, "memory_attention", options_.memory_mask,
-                       options_.memory_key_mask, false);
+      return multi_head_attention(
+          x, memory, memory,
+          options("memory_attention", options_.memory_mask, options_.memory_key_mask), where_);
     });
   }
 
   void feed_forward() {
-    const std::int64_t width = x_.dim(2).constant();
+    const std::int64_t width = x_.dim(-1).constant();
     const std::int64_t inner =
-        options_.feed_forward > 0 ? options_.feed_forward : (Dim(4) * x_.dim(2)).constant();
+        options_.feed_forward > 0 ? options_.feed_forward : (Dim(4) * x_.dim(-1)).constant();
     branch("feed_forward_norm", [&](const Value& x) {
       Value y = linear(x,
                        {.units = inner,
@@ -51,16 +56,14 @@ class Block {
   const Value& result() const { return x_; }
 
  private:
-  Value attention(const Value& query, const Value& memory, const char* name, const Value& mask,
-                  const Value& key_mask, bool causal) {
+  AttentionOptions options(const char* name, const Value& mask, const Value& key_mask) const {
     AttentionOptions attention{.heads = options_.heads,
                                .dropout = options_.dropout,
                                .mask = mask,
                                .key_mask = key_mask,
-                               .causal = causal,
                                .name = name};
     if (options_.weight_init) attention.weight_init = *options_.weight_init;
-    return multi_head_attention(query, memory, memory, attention, where_);
+    return attention;
   }
 
   Value norm(const Value& x, const char* name) {
@@ -99,6 +102,8 @@ Value transformer_encoder_block(const Value& x, TransformerBlockOptions options,
   Layer layer(x, "transformer_encoder_block", options.name, where);
   layer.require(!options.memory_mask && !options.memory_key_mask,
                 "an encoder has no memory to mask", "mask and key_mask are those of x itself");
+  layer.require(options.step == nullptr || options.causal.value_or(false),
+                "a step knows nothing of those that follow", "{.causal = true} where it is trained");
   Block block(layer, x, options, where);
   block.attend_to_self(options.causal.value_or(false));
   block.feed_forward();

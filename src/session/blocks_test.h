@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/noise_test.h"
+#include "nn/initialize.h"
 #include "ops/reference.h"
 #include "transforms/autodiff.h"
 #include "trireme/session.h"
@@ -29,6 +30,15 @@ inline ops::RefTensors as_reference(const Feeds& feeds) {
   return result;
 }
 
+// Parameters as a Session with its usual seed has them at first.
+inline ops::RefTensors first_parameters(const Program& program) {
+  ops::RefTensors result;
+  for (const auto& parameter : program.ir().parameters()) {
+    result[parameter->name()] = as_reference(nn::initialize(*parameter, SessionOptions().seed));
+  }
+  return result;
+}
+
 inline void expect_near(const Tensor& actual, const ops::RefTensor& expected,
                         const std::string& what, double tolerance = 2e-5) {
   ASSERT_EQ(actual.shape(), expected.shape) << what;
@@ -45,9 +55,9 @@ inline void expect_compiled(const Program& program, const Feeds& feeds,
                             const std::vector<Value>& fetches, double tolerance = 2e-5) {
   std::vector<const ir::Value*> wanted;
   for (const Value& fetch : fetches) wanted.push_back(fetch.get());
-  ops::RefTensors none;
+  ops::RefTensors parameters = first_parameters(program);
   const auto expected =
-      ops::evaluate(program.ir(), as_reference(feeds), none, wanted, {.training = false});
+      ops::evaluate(program.ir(), as_reference(feeds), parameters, wanted, {.training = false});
 #ifdef TRIREME_SANITIZED  // compiling is slow then
   const std::vector<std::pair<int, bool>> forms{{2, true}};
 #else
@@ -66,25 +76,27 @@ inline void expect_compiled(const Program& program, const Feeds& feeds,
   }
 }
 
-// The gradients of `loss` by inputs: with central differences of the reference, and compiled.
+// The gradients of `loss` by inputs or parameters: with central differences of the reference, and compiled.
 inline void expect_gradients(Program& program, const Feeds& feeds, const Value& loss,
                              const std::vector<Value>& inputs) {
   std::vector<ir::Value*> wanted;
   for (const Value& input : inputs) wanted.push_back(input.get());
   const std::vector<ir::Value*> made = transforms::gradients(loss.get(), wanted);
   ir::verify(program.ir());
-  ops::RefTensors values = as_reference(feeds), none;
-  const auto evaluated =
-      ops::evaluate(program.ir(), values, none, {made.begin(), made.end()}, {.training = false});
+  ops::RefTensors values = as_reference(feeds), parameters = first_parameters(program);
+  const auto evaluated = ops::evaluate(program.ir(), values, parameters, {made.begin(), made.end()},
+                                       {.training = false});
   constexpr double kStep = 1e-5;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    std::vector<double>& data = values.at(inputs[k].get()->name).data;
+    const bool is_parameter = inputs[k].get()->kind == ir::ValueKind::parameter;
+    std::vector<double>& data = (is_parameter ? parameters : values).at(inputs[k].get()->name).data;
     for (std::size_t i = 0; i < data.size(); ++i) {
       const auto at = [&](double delta) {
         const double kept = data[i];
         data[i] += delta;
         const double result =
-            ops::evaluate(program.ir(), values, none, {loss.get()}, {.training = false})[0].data[0];
+            ops::evaluate(program.ir(), values, parameters, {loss.get()}, {.training = false})[0]
+                .data[0];
         data[i] = kept;
         return result;
       };

@@ -80,6 +80,8 @@ Place StepPlaces::place_of(const ir::Op& op) const {
   // What is drawn is drawn for each step.
   if (op.has(Trait::random))
     return has_rows && !lacks_rows ? std::max(place, Place::rows) : Place::step;
+  // Made of numbers that count alone, and as many as there are rows.
+  if (place == Place::outside && has_rows && !is_free(op)) place = Place::rows;
   if (place == Place::outside || place == Place::step) return place;
   if (place == Place::rows && !can_be_for_rows(op)) return Place::step;
   return lacks_rows || !is_by_row(op) ? Place::step : place;

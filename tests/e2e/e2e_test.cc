@@ -168,6 +168,14 @@ TEST_F(EndToEnd, ExamplesRun) {
   if (!not_run.empty()) GTEST_SKIP() << not_run;
 }
 
+TEST_F(EndToEnd, ATransformerTranslates) {
+  NEEDS_DATA("tatoeba/train");
+  const std::string output =
+      succeeds(std::string(TRIREME_EXAMPLES) + "/translation transformer --quick");
+  number_behind(output, "beam 4 BLEU: ");
+  EXPECT_TRUE(std::filesystem::exists(path("translation/model.json")));
+}
+
 TEST_F(EndToEnd, TextsAreClassifiedInFourWays) {
   NEEDS_DATA("sentence_polarity/train");
   for (const std::string name : {"logistic", "mean", "convolution", "lstm"}) {
