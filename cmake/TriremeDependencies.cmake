@@ -69,7 +69,4 @@ endif()
 
 # Of the room `distributed` alone.
 pkg_check_modules(GRPC REQUIRED IMPORTED_TARGET grpc++)
-pkg_check_modules(PROTOBUF REQUIRED IMPORTED_TARGET protobuf)
 pkg_check_modules(ROCKSDB REQUIRED IMPORTED_TARGET rocksdb)
-find_program(TRIREME_PROTOC protoc REQUIRED)
-find_program(TRIREME_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)

@@ -73,7 +73,7 @@ THIRD_PARTY = [
     (r"CLI/", ["apps"]),
     (r"fmt/", ["src", "apps"]),
     (r"xxhash\.h", ["src/base"]),
-    (r"grpc(pp|\+\+)?/|google/protobuf/", ["src/distributed/coordination", "src/distributed/transport"]),
+    (r"grpc(pp|\+\+)?/", ["src/distributed/coordination", "src/distributed/transport"]),
     (r"gloo/", ["src/distributed/collective"]),
     (r"rocksdb/", ["src/distributed/table"]),
     (r"g(test|mock)/|rapidcheck", [TESTS]),

@@ -11,7 +11,7 @@ build=(
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   libturbojpeg0-dev libpng-dev zlib1g-dev libzstd-dev libxxhash-dev
   libarchive-dev libpugixml-dev libyaml-cpp-dev libsentencepiece-dev
-  libgrpc++-dev protobuf-compiler protobuf-compiler-grpc librocksdb-dev
+  libgrpc++-dev librocksdb-dev
   dataset-fashion-mnist
 )
 tests=(
