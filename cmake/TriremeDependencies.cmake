@@ -66,3 +66,7 @@ if(TRIREME_BUILD_TESTS)
   find_package(GTest REQUIRED)
   find_package(rapidcheck CONFIG)
 endif()
+
+# Of the room `distributed` alone.
+pkg_check_modules(GRPC REQUIRED IMPORTED_TARGET grpc++)
+pkg_check_modules(ROCKSDB REQUIRED IMPORTED_TARGET rocksdb)

@@ -1,11 +1,12 @@
-# trireme_room(NAME [SELF_CONTAINED] [THREADS] [LIBRARIES third-party...] [SOURCES file...]
+# trireme_room(NAME [SELF_CONTAINED] [APART] [THREADS] [LIBRARIES third-party...] [SOURCES file...]
 #              [EXCLUDE file...] [PRECOMPILE header...])
 #
 # A room is a folder of src/: every .cc in it (and below) that is not a test becomes part of the
 # object library trireme_<room>; every *_test.cc, and every file of a folder `testing`, becomes part
 # of the test program <room>_test.
 # SOURCES takes these files alone and makes no test, EXCLUDE leaves files out. A SELF_CONTAINED room is
-# part of the inference library, too: of other libraries it uses headers alone. PRECOMPILE names headers
+# part of the inference library, too: of other libraries it uses headers alone. A room APART is no part of the
+# library, so that programs that do not want it need not have what it stands on. PRECOMPILE names headers
 # that most files of a large room include, to be read once; files include what they need all the same.
 # THREADS: the room's code runs on several threads, so its tests are built under ThreadSanitizer, which has
 # nothing to say to the others (tools/check_layers.py finds a room that lacks it).
@@ -13,7 +14,7 @@
 set(TRIREME_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 
 function(trireme_room name)
-  cmake_parse_arguments(ARG "SELF_CONTAINED;THREADS" "" "LIBRARIES;SOURCES;EXCLUDE;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "SELF_CONTAINED;APART;THREADS" "" "LIBRARIES;SOURCES;EXCLUDE;PRECOMPILE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   foreach(excluded ${ARG_EXCLUDE})
     list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${excluded})
@@ -41,8 +42,12 @@ function(trireme_room name)
   if(TARGET trireme_generate)
     add_dependencies(${target} trireme_generate)
   endif()
-  set_property(GLOBAL APPEND PROPERTY TRIREME_ROOMS ${target})
-  set_property(GLOBAL APPEND PROPERTY TRIREME_LIBRARIES ${ARG_LIBRARIES})
+  if(ARG_APART)
+    list(APPEND ARG_LIBRARIES ${target})  # for its tests
+  else()
+    set_property(GLOBAL APPEND PROPERTY TRIREME_ROOMS ${target})
+    set_property(GLOBAL APPEND PROPERTY TRIREME_LIBRARIES ${ARG_LIBRARIES})
+  endif()
 
   if(TRIREME_SANITIZE STREQUAL "thread" AND NOT ARG_THREADS)
     return()

@@ -31,6 +31,7 @@ ROOMS = {
     "inference": ["plan", "device", "kernels", "runtime"],
     "session": ["ir", "kernel_ir", "plan", "device", "data", "ops", "transforms", "codegen",
                 "kernels", "nn", "compiler", "runtime", "inference"],
+    "distributed": ["session", "runtime", "transforms", "ir"],
 }
 
 FLOORS = [
@@ -40,6 +41,7 @@ FLOORS = [
     ["compiler", "runtime"],
     ["inference"],
     ["session"],
+    ["distributed"],
 ]
 
 # Which room a public header belongs to: that room implements it, the rooms above may include it.
@@ -71,6 +73,9 @@ THIRD_PARTY = [
     (r"CLI/", ["apps"]),
     (r"fmt/", ["src", "apps"]),
     (r"xxhash\.h", ["src/base"]),
+    (r"grpc(pp|\+\+)?/", ["src/distributed/coordination", "src/distributed/transport"]),
+    (r"gloo/", ["src/distributed/collective"]),
+    (r"rocksdb/", ["src/distributed/table"]),
     (r"g(test|mock)/|rapidcheck", [TESTS]),
 ]
 SYSTEM_HEADER = re.compile(

@@ -11,12 +11,13 @@ build=(
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   libturbojpeg0-dev libpng-dev zlib1g-dev libzstd-dev libxxhash-dev
   libarchive-dev libpugixml-dev libyaml-cpp-dev libsentencepiece-dev
+  libgrpc++-dev librocksdb-dev
   dataset-fashion-mnist
 )
 tests=(
   libgtest-dev libgmock-dev librapidcheck-dev
   clang-19 libclang-rt-19-dev llvm-19 clang-format-19
-  g++-aarch64-linux-gnu qemu-user
+  g++-aarch64-linux-gnu qemu-user etcd-server
   python3-numpy python3-sklearn python3-torch python3-venv
 )
 

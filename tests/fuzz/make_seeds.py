@@ -76,6 +76,35 @@ def plan_with_blocks():  # out = x if go else -x
             "steps": [{"name": "cond", "buffers": [0, 1, 2], "reads": [0, 1], "writes": [2], "control": control}]}
 
 
+def varint(value):
+    value &= (1 << 64) - 1
+    out = b""
+    while value >= 0x80:
+        out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
+    return out + bytes([value])
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def etcd_messages():  # the first byte chooses the message, see etcd_messages.cc
+    compare = field(1, 3) + field(2, 1) + field(3, b"a") + field(5, 0)
+    put = field(2, field(1, b"a") + field(2, b"value") + field(3, 7))
+    page = field(1, field(1, b"b/1\0") + field(2, b"b0") + field(3, 10))
+    erase = field(3, field(1, b"b/") + field(2, b"b0"))
+    yield b"\0" + field(1, compare) + field(2, put) + field(2, page) + field(3, erase)
+    entry = field(1, b"a") + field(2, 3) + field(3, 5) + field(4, 2) + field(5, b"value") + field(6, 7)
+    header = field(1, field(3, 12))
+    yield b"\1" + header + field(2, 1) + field(3, page) + field(3, field(1, field(2, entry)))
+    yield b"\2" + field(1, b"a") + field(2, b"b")
+    yield b"\3" + field(1, 5) + field(2, -1)
+    yield b"\4" + field(1, field(1, b"\0") + field(2, b"\0") + field(3, 4))
+    yield b"\5" + header + field(3, 1) + field(11, field(1, 1) + field(2, entry)) + field(5, 9)
+
+
 def csv():  # the first byte chooses options, see csv.cc
     yield b"\x01a,b,target\n1,2.5,3\n-4,5e2,6\n"
     yield b'\x0b"name","x"\r\n"with ""quotes""\nand a line",1\r\nplain,2\r\n'
@@ -219,7 +248,7 @@ def vocabulary():  # an odd first byte: the checksum is made to fit, see vocabul
 
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for target in (annotations, archive, checkpoint, compiled_plan, csv, idx, image, image_pack, libsvm, ragged,
+    for target in (annotations, archive, checkpoint, compiled_plan, csv, etcd_messages, idx, image, image_pack, libsvm, ragged,
                    records, safetensors, subwords, vocabulary):
         folder = corpus / target.__name__
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,135 @@
+#include "distributed/coordination/election.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "distributed/coordination/memory_store.h"
+
+namespace trireme::distributed {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A store that can be cut off from its callers.
+class CutStore : public Store {
+ public:
+  explicit CutStore(Store& store) : store_(store) {}
+  std::atomic<bool> cut{false};
+
+  Outcome commit(const Transaction& t) override { return check(), store_.commit(t); }
+  std::int64_t grant(std::int64_t seconds) override { return check(), store_.grant(seconds); }
+  bool keep_alive(std::int64_t lease) override { return check(), store_.keep_alive(lease); }
+  void revoke(std::int64_t lease) override { check(), store_.revoke(lease); }
+  std::unique_ptr<Watch> watch(const std::string& prefix, std::int64_t from) override {
+    return store_.watch(prefix, from);
+  }
+
+ private:
+  void check() const {
+    if (cut) throw Unavailable("cut off");
+  }
+  Store& store_;
+};
+
+TEST(LeaseKeeper, KeepsItsLeaseAliveAndRevokesIt) {
+  const auto store = make_memory_store();
+  std::int64_t id = 0;
+  {
+    const LeaseKeeper keeper(*store, {.seconds = 2});
+    id = keeper.id();
+    store->put("a", "1", id);
+    std::this_thread::sleep_for(Milliseconds(3000));
+    EXPECT_FALSE(keeper.lost());
+    EXPECT_TRUE(store->get("a"));
+  }
+  EXPECT_FALSE(store->get("a"));
+  EXPECT_FALSE(store->keep_alive(id));
+}
+
+TEST(LeaseKeeper, KnowsThatItIsLostBeforeTheStoreForgetsIt) {
+  const auto store = make_memory_store();
+  CutStore cut(*store);
+  std::atomic<int> told{0};
+  LeaseKeeper keeper(cut, {.seconds = 2, .on_lost = [&] { ++told; }});
+  store->put("a", "1", keeper.id());
+  cut.cut = true;
+  while (!keeper.lost()) {
+    EXPECT_TRUE(store->get("a"));
+    std::this_thread::sleep_for(Milliseconds(5));
+  }
+  cut.cut = false;
+  const auto until = Clock::now() + std::chrono::seconds(5);
+  while (told == 0 && Clock::now() < until) std::this_thread::sleep_for(Milliseconds(5));
+  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(keeper.lost());
+}
+
+TEST(LeaseKeeper, HearsThatItsLeaseHasEnded) {
+  const auto store = make_memory_store();
+  std::atomic<int> told{0};
+  const LeaseKeeper keeper(*store, {.seconds = 1, .on_lost = [&] { ++told; }});
+  store->revoke(keeper.id());
+  const auto until = Clock::now() + std::chrono::seconds(5);
+  while (told == 0 && Clock::now() < until) std::this_thread::sleep_for(Milliseconds(5));
+  EXPECT_EQ(told, 1);
+}
+
+TEST(Election, OneLeadsAndTheNextTakesOver) {
+  const auto store = make_memory_store();
+  Election election(*store, "job/leader");
+  EXPECT_FALSE(election.leader());
+  auto first_lease = std::make_unique<LeaseKeeper>(*store, LeaseOptions{.seconds = 2});
+  const LeaseKeeper second_lease(*store, {.seconds = 2});
+  const Leader first = election.campaign("first", *first_lease, Milliseconds(100)).value();
+  EXPECT_EQ(election.leader()->name, "first");
+  EXPECT_FALSE(election.campaign("second", second_lease, Milliseconds(50)));
+  // Again, as after an answer that was lost.
+  EXPECT_EQ(election.campaign("first", *first_lease, Milliseconds(100))->epoch, first.epoch);
+
+  std::thread later([&] {
+    std::this_thread::sleep_for(Milliseconds(100));
+    first_lease.reset();
+  });
+  const Leader second = election.campaign("second", second_lease, Milliseconds(5000)).value();
+  later.join();
+  EXPECT_GT(second.epoch, first.epoch);
+  EXPECT_EQ(election.leader()->epoch, second.epoch);
+
+  // What the one before still wants to write is refused.
+  EXPECT_FALSE(
+      store->commit({.when = {election.guard(first)}, .then = {Put{"a", "old"}}}).succeeded);
+  EXPECT_TRUE(
+      store->commit({.when = {election.guard(second)}, .then = {Put{"a", "new"}}}).succeeded);
+  EXPECT_FALSE(election.resign(first));
+  EXPECT_TRUE(election.resign(second));
+  EXPECT_FALSE(election.leader());
+}
+
+TEST(Election, NeverTwoAtOnce) {
+  const auto store = make_memory_store();
+  std::atomic<int> leading{0}, times{0};
+  std::vector<std::thread> candidates;
+  for (int i = 0; i < 4; ++i) {
+    candidates.emplace_back([&, i] {
+      Election election(*store, "leader");
+      const LeaseKeeper lease(*store, {.seconds = 5});
+      for (int k = 0; k < 10; ++k) {
+        const auto leader = election.campaign(std::to_string(i), lease, Milliseconds(10000));
+        ASSERT_TRUE(leader);
+        EXPECT_EQ(++leading, 1);
+        std::this_thread::sleep_for(Milliseconds(1));
+        --leading;
+        ++times;
+        EXPECT_TRUE(election.resign(*leader));
+      }
+    });
+  }
+  for (std::thread& candidate : candidates) candidate.join();
+  EXPECT_EQ(times, 40);
+}
+
+}  // namespace
+}  // namespace trireme::distributed

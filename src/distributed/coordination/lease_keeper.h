@@ -1,0 +1,52 @@
+#pragma once
+
+// A lease that lives as long as its owner does.
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "distributed/coordination/store.h"
+
+namespace trireme::distributed {
+
+struct LeaseOptions {
+  std::int64_t seconds = 5;  // 2 at least, which is the least that etcd grants
+  // Called once, by a thread of the keeper, when the lease may have ended: see lost().
+  std::function<void()> on_lost = {};
+};
+
+class LeaseKeeper {
+ public:
+  // Grants the lease; keeps it alive three times in its time. The store outlives the keeper. Errors: as
+  // Store::grant.
+  LeaseKeeper(Store& store, const LeaseOptions& options);
+  // Revokes it, if the store answers in time.
+  ~LeaseKeeper();
+  LeaseKeeper(const LeaseKeeper&) = delete;
+  LeaseKeeper& operator=(const LeaseKeeper&) = delete;
+
+  std::int64_t id() const { return id_; }
+  // Whether the lease may have ended: the store said so, or has not answered for so long, counted from
+  // when it was asked last with success, that it may have ended there. So the owner knows before anybody else
+  // can take what the lease held, as long as clocks run equally fast. A lost lease stays lost.
+  bool lost() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void run();
+  void lose();
+
+  Store& store_;
+  const LeaseOptions options_;
+  const std::int64_t id_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  Clock::time_point safe_until_;
+  bool stop_ = false, lost_ = false;
+  std::thread thread_;
+};
+
+}  // namespace trireme::distributed

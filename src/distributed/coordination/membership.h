@@ -1,0 +1,45 @@
+#pragma once
+
+// Who takes part: processes of a role, each there as long as its lease lives, and numbered places among them.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "distributed/coordination/lease_keeper.h"
+
+namespace trireme::distributed {
+
+struct Member {
+  std::string id;           // one name for each process of a role, not used again
+  std::string address;      // where it can be reached
+  std::int64_t joined = 0;  // revision: larger for who came later
+};
+
+class Membership {
+ public:
+  // `prefix` is the job's: "job/". The store outlives the object.
+  Membership(Store& store, std::string prefix) : store_(store), prefix_(std::move(prefix)) {}
+
+  // Joins, until the lease ends. Again with the same lease changes nothing but the address. Errors: usage, if
+  // another process has the id, or a name has '/' or nothing in it; not_found, if the lease has ended.
+  void join(const std::string& role, const std::string& id, const std::string& address,
+            const LeaseKeeper& lease);
+  void leave(const std::string& role, const std::string& id, const LeaseKeeper& lease);
+  // The first that came first.
+  std::vector<Member> members(const std::string& role);
+  // Changes of members() from now on; what is there already is to be read after this.
+  std::unique_ptr<Watch> watch(const std::string& role);
+
+  // The first place of `count` that nobody has, from 0: a process's number among those of its role, as
+  // servers have. The one that the lease has already, if it does; nothing if all are taken.
+  std::optional<int> claim_place(const std::string& role, int count, const LeaseKeeper& lease);
+
+ private:
+  std::string key(const char* kind, const std::string& role, const std::string& name) const;
+
+  Store& store_;
+  const std::string prefix_;
+};
+
+}  // namespace trireme::distributed

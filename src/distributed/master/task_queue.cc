@@ -1,0 +1,259 @@
+#include "distributed/master/task_queue.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr double kNew = 0.2;  // what the latest task counts in the moving average
+
+// The key beside the tasks: "3 begun", or something else while the tasks of epoch 3 are being written.
+constexpr const char* kEpoch = "epoch";
+constexpr const char* kBegun = "begun";
+
+std::int64_t number(const std::string& key, std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
+    fail_data(fmt::format("the key {} holds no task: \"{}\" is no number", key, text));
+  }
+  return value;
+}
+
+// The next word, which is taken off.
+std::string_view word(const std::string& key, std::string_view& rest) {
+  const std::size_t space = rest.find(' ');
+  if (space == std::string_view::npos) fail_data(fmt::format("the key {} holds no task", key));
+  const std::string_view result = rest.substr(0, space);
+  rest.remove_prefix(space + 1);
+  return result;
+}
+
+}  // namespace
+
+TaskQueue::TaskQueue(Store& store, const TaskQueueOptions& options)
+    : store_(store), options_(options) {
+  read();
+}
+
+std::string TaskQueue::key(std::int64_t id) const {
+  return fmt::format("{}{:010}", options_.prefix, id);
+}
+
+// "p 2 1 trainer_3 data": state, attempts, bad ends, owner or "-", data.
+std::string TaskQueue::text_of(const Item& item) {
+  return fmt::format("{} {} {} {} {}", static_cast<char>(item.state), item.attempt, item.bad,
+                     item.owner.empty() ? "-" : item.owner, item.data);
+}
+
+TaskQueue::Item TaskQueue::item_of(const std::string& key, const std::string& text) {
+  std::string_view rest = text;
+  Item item;
+  const std::string_view state = word(key, rest);
+  if (state.size() != 1 || std::string_view("tpdf").find(state[0]) == std::string_view::npos) {
+    fail_data(fmt::format("the key {} holds no task: there is no state \"{}\"", key, state));
+  }
+  item.state = static_cast<State>(state[0]);
+  item.attempt = number(key, word(key, rest));
+  item.bad = static_cast<int>(number(key, word(key, rest)));
+  item.owner = word(key, rest);
+  if (item.owner == "-") item.owner.clear();
+  item.data = rest;
+  return item;
+}
+
+void TaskQueue::read() {
+  std::map<std::int64_t, Item> before = std::move(items_);
+  items_.clear();
+  todo_.clear();
+  epoch_ = 0;
+  bool begun = true;
+  for (const Entry& entry : store_.list(options_.prefix).entries) {
+    const std::string name = entry.key.substr(options_.prefix.size());
+    if (name == kEpoch) {
+      std::string_view rest = entry.value;
+      epoch_ = number(entry.key, word(entry.key, rest));
+      begun = rest == kBegun;
+      continue;
+    }
+    const std::int64_t id = number(entry.key, name);
+    Item item = item_of(entry.key, entry.value);
+    item.modified = entry.modified;
+    const auto known = before.find(id);
+    if (known != before.end() && known->second.attempt == item.attempt) {
+      item.since = known->second.since;
+      item.timed = known->second.timed;
+    }
+    if (item.state == State::todo) todo_.insert(id);
+    items_.emplace(id, std::move(item));
+  }
+  // A leader died while it wrote the tasks of an epoch: it begins anew.
+  if (!begun) {
+    --epoch_;
+    items_.clear();
+    todo_.clear();
+  }
+  unsure_ = false;
+}
+
+void TaskQueue::read_if_unsure() {
+  if (unsure_) read();
+}
+
+std::int64_t TaskQueue::commit(Transaction transaction) {
+  if (options_.guard) transaction.when.push_back(*options_.guard);
+  unsure_ = true;  // until there is an answer
+  const Outcome outcome = store_.commit(transaction);
+  if (!outcome.succeeded) {
+    fail_usage("the tasks are not this master's: another one leads, or has changed them");
+  }
+  unsure_ = false;
+  return outcome.revision;
+}
+
+void TaskQueue::change(std::int64_t id, Item item) {
+  Item& kept = items_.at(id);
+  const Condition as_read{
+      key(id), Condition::Of::modified, Condition::Is::equal, {}, kept.modified};
+  item.modified = commit({.when = {as_read}, .then = {Put{key(id), text_of(item)}}});
+  if (item.state == State::todo) todo_.insert(id);
+  else todo_.erase(id);
+  kept = std::move(item);
+}
+
+void TaskQueue::begin(std::int64_t epoch, const std::vector<std::string>& tasks) {
+  read_if_unsure();
+  if (epoch == epoch_) return;
+  if (epoch != epoch_ + 1) {
+    fail_usage(fmt::format("epoch {} cannot begin after epoch {}", epoch, epoch_));
+  }
+  const std::string of_epoch = options_.prefix + kEpoch;
+  commit({.then = {Put{of_epoch, std::to_string(epoch) + " beginning"},
+                   Erase{options_.prefix + "0", true}}});
+  constexpr std::size_t kAtOnce = 100;
+  for (std::size_t first = 0; first < tasks.size(); first += kAtOnce) {
+    Transaction transaction;
+    for (std::size_t i = first; i < std::min(first + kAtOnce, tasks.size()); ++i) {
+      Item item;
+      item.data = tasks[i];
+      transaction.then.push_back(Put{key(static_cast<std::int64_t>(i)), text_of(item)});
+    }
+    commit(std::move(transaction));
+  }
+  commit({.then = {Put{of_epoch, fmt::format("{} {}", epoch, kBegun)}}});
+  read();
+}
+
+std::optional<Task> TaskQueue::take(const std::string& owner, Clock::time_point now) {
+  if (owner.empty() || owner == "-" || owner.find(' ') != std::string::npos) {
+    fail_usage("an owner has a name without spaces");
+  }
+  read_if_unsure();
+  if (todo_.empty()) return std::nullopt;
+  const std::int64_t id = *todo_.begin();
+  Item item = items_.at(id);
+  item.state = State::pending;
+  item.owner = owner;
+  ++item.attempt;
+  item.since = now;
+  item.timed = true;
+  change(id, item);
+  return Task{id, item.attempt, item.data};
+}
+
+bool TaskQueue::owns(const std::string& owner, const Task& task) {
+  read_if_unsure();
+  const auto found = items_.find(task.id);
+  const bool own = found != items_.end() && found->second.state == State::pending &&
+                   found->second.owner == owner && found->second.attempt == task.attempt &&
+                   found->second.data == task.data;
+  if (!own) ++refused_;
+  return own;
+}
+
+bool TaskQueue::finish(const std::string& owner, const Task& task, Clock::time_point now) {
+  if (!owns(owner, task)) return false;
+  Item item = items_.at(task.id);
+  if (item.timed) {
+    const double took = std::chrono::duration<double, std::milli>(now - item.since).count();
+    average_ms_ = average_ms_ == 0 ? took : (1 - kNew) * average_ms_ + kNew * took;
+  }
+  item.state = State::done;
+  change(task.id, item);
+  return true;
+}
+
+bool TaskQueue::give_back(const std::string& owner, const Task& task) {
+  if (!owns(owner, task)) return false;
+  end_badly(task.id);
+  return true;
+}
+
+void TaskQueue::end_badly(std::int64_t id) {
+  Item item = items_.at(id);
+  ++item.bad;
+  item.state = item.bad >= options_.poison ? State::failed : State::todo;
+  item.owner.clear();
+  change(id, item);
+}
+
+int TaskQueue::release(const std::string& owner) {
+  read_if_unsure();
+  std::vector<std::int64_t> held;
+  for (const auto& [id, item] : items_) {
+    if (item.state == State::pending && item.owner == owner) held.push_back(id);
+  }
+  for (const std::int64_t id : held) {
+    Item item = items_.at(id);
+    item.state = State::todo;
+    item.owner.clear();
+    change(id, item);
+  }
+  return static_cast<int>(held.size());
+}
+
+int TaskQueue::expire(Clock::time_point now) {
+  read_if_unsure();
+  std::vector<std::int64_t> slow;
+  for (auto& [id, item] : items_) {
+    if (item.state != State::pending) continue;
+    if (!item.timed) {  // handed out by a leader before: its time begins
+      item.timed = true;
+      item.since = now;
+    }
+    if (now - item.since >= patience()) slow.push_back(id);
+  }
+  for (const std::int64_t id : slow) end_badly(id);
+  return static_cast<int>(slow.size());
+}
+
+bool TaskQueue::finished() const {
+  const TaskCounts count = counts();
+  return epoch_ > 0 && count.todo == 0 && count.pending == 0;
+}
+
+TaskCounts TaskQueue::counts() const {
+  TaskCounts counts;
+  for (const auto& [id, item] : items_) {
+    switch (item.state) {
+      case State::todo: ++counts.todo; break;
+      case State::pending: ++counts.pending; break;
+      case State::done: ++counts.done; break;
+      case State::failed: ++counts.failed; break;
+    }
+  }
+  counts.refused = refused_;
+  return counts;
+}
+
+Milliseconds TaskQueue::patience() const {
+  return std::max(options_.least,
+                  Milliseconds(static_cast<std::int64_t>(options_.factor * average_ms_)));
+}
+
+}  // namespace trireme::distributed

@@ -1,0 +1,103 @@
+#pragma once
+
+// The tasks of an epoch: to do, pending with an owner, done, or failed. A task is handed out again when its
+// owner is too slow, gives it back or is gone, so it is run at least once; it counts as done by its current
+// owner and attempt alone, so it is done once. One that ends badly too often is poison: it fails.
+//
+// Each task is a key of the Store, and each change is committed there, under the leader's guard, before anybody
+// hears of it. The next leader reads what is there and goes on; pending tasks then have their whole time again,
+// since clocks of two machines say nothing to each other.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "distributed/coordination/store.h"
+
+namespace trireme::distributed {
+
+struct TaskQueueOptions {
+  std::string prefix;                   // of its keys, "job/task/"
+  std::optional<Condition> guard = {};  // of every change: Election::guard
+  int poison = 3;                       // a task that ended badly so often fails
+  Milliseconds least{10000};  // before a pending task is handed out again: at least this, and
+  double factor = 5;          // so many times what tasks take, as a moving average
+};
+
+// What an owner holds, and shows to finish it.
+struct Task {
+  std::int64_t id = 0;       // from 0, in the order given
+  std::int64_t attempt = 0;  // how often it was handed out, this time included
+  std::string data;          // what to do, opaque here
+};
+
+struct TaskCounts {
+  std::int64_t todo = 0, pending = 0, done = 0, failed = 0;
+  std::int64_t refused = 0;  // ends by owners whose task is theirs no more
+};
+
+// Not safe for several threads at once. All changes may throw Unavailable, and then have happened or not: the next
+// call reads again what is there. Errors: usage, if the guard does not hold: another one leads.
+class TaskQueue {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Reads what is there.
+  TaskQueue(Store& store, const TaskQueueOptions& options);
+
+  std::int64_t epoch() const { return epoch_; }  // 0: none has begun
+  // Begins an epoch, the next one after epoch(); its tasks replace those of the one before. Does nothing if it has
+  // begun, as when an answer was lost. Errors: usage, for another number.
+  void begin(std::int64_t epoch, const std::vector<std::string>& tasks);
+
+  // A task for `owner`, the first that is to do; nothing if there is none at the moment.
+  std::optional<Task> take(const std::string& owner, Clock::time_point now);
+  // Whether the task was the owner's, by its attempt; else nothing happens, and it is counted.
+  bool finish(const std::string& owner, const Task& task, Clock::time_point now);
+  bool give_back(const std::string& owner, const Task& task);  // it ended badly
+  // Hands out again what was pending with `owner`, who is gone. Of how many tasks.
+  int release(const std::string& owner);
+  // The same with what has been pending for too long, which counts as ended badly.
+  int expire(Clock::time_point now);
+
+  bool finished() const;  // an epoch has begun, and all is done or failed
+  TaskCounts counts() const;
+  Milliseconds patience() const;  // after which a pending task expires now
+
+ private:
+  enum class State : char { todo = 't', pending = 'p', done = 'd', failed = 'f' };
+  struct Item {
+    State state = State::todo;
+    std::int64_t attempt = 0;
+    int bad = 0;  // how often it ended badly
+    std::string owner, data;
+    std::int64_t modified = 0;     // its key's revision
+    Clock::time_point since = {};  // of pending ones
+    bool timed = false;            // whether this leader handed it out
+  };
+
+  void read();
+  void read_if_unsure();
+  std::string key(std::int64_t id) const;
+  static std::string text_of(const Item& item);
+  static Item item_of(const std::string& key, const std::string& text);
+  std::int64_t commit(Transaction transaction);  // the revision
+  void change(std::int64_t id, Item item);
+  bool owns(const std::string& owner, const Task& task);
+  void end_badly(std::int64_t id);
+
+  Store& store_;
+  const TaskQueueOptions options_;
+  std::int64_t epoch_ = 0;
+  bool unsure_ = false;  // what a change that was not answered has done
+  std::map<std::int64_t, Item> items_;
+  std::set<std::int64_t> todo_;
+  std::int64_t refused_ = 0;
+  double average_ms_ = 0;  // of tasks that were done
+};
+
+}  // namespace trireme::distributed
