@@ -104,9 +104,8 @@ void build_gru(Translator& t) {
     const auto scope = t.program.shared_scope("decoder");
     return decode(source, step, piece);
   };
-  t.logits = nn::rnn([&](nn::Step& step) {
-    step.output(t.decoder(step, step.input(t.previous)));
-  })[0];
+  t.logits =
+      nn::rnn([&](nn::Step& step) { step.output(t.decoder(step, step.input(t.previous))); })[0];
 }
 
 // --- A Transformer --------------------------------------------------------------------------------

@@ -101,12 +101,10 @@ Value scaled_dot_product_attention(const Value& query, const Value& key, const V
 Value attend(const Value& query, const Value& key, const Value& value, const Heads& heads,
              const Value& mask, const Value& key_mask) {
   const auto split = [&](const Value& x) { return split_heads(x, heads.count); };
-  return join_heads(scaled_dot_product_attention(split(query), split(key), split(value),
-                                                 {.mask = mask,
-                                                  .key_mask = key_mask,
-                                                  .causal = heads.causal,
-                                                  .dropout = heads.dropout},
-                                                 heads.where));
+  return join_heads(scaled_dot_product_attention(
+      split(query), split(key), split(value),
+      {.mask = mask, .key_mask = key_mask, .causal = heads.causal, .dropout = heads.dropout},
+      heads.where));
 }
 
 namespace {
@@ -131,6 +129,15 @@ void check_rows(Layer& layer, const Value& query, const Value& key, const Value&
                 "{.step = &step, .limit = 100}");
 }
 
+void check_dense(Layer& layer, const Value& key, const Value& value,
+                 const AttentionOptions& options) {
+  layer.require(options.step == nullptr, "a step attends row by row: x is [active, width]");
+  layer.require(key.rank() == 3 && value.rank() == 3,
+                "queries are [batch, steps, width], and keys and values are not: " + key.str() +
+                    ", " + value.str(),
+                "sequence::pad() makes such of rows of sequences; or take those for queries too");
+}
+
 }  // namespace
 
 Value multi_head_attention(const Value& query, const Value& key, const Value& value,
@@ -141,8 +148,7 @@ Value multi_head_attention(const Value& query, const Value& key, const Value& va
   for (const Value& x : {query, key, value}) require_sequence(layer, x);
   const bool by_row = query.rank() == 2;
   if (by_row) check_rows(layer, query, key, value, options);
-  layer.require(by_row || options.step == nullptr,
-                "a step attends row by row: x is [active, width], not " + query.str());
+  else check_dense(layer, key, value, options);
   const std::int64_t out = query.dim(-1).constant();
   const std::int64_t width = options.width == 0 ? out : options.width;
   layer.require(options.heads > 0 && width > 0 && width % options.heads == 0,

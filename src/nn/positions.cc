@@ -34,8 +34,8 @@ Value with_waves(Layer& layer, const Value& x, const Value& positions) {
 Value add_sinusoidal_positions(const Value& x, SourceLocation where) {
   Layer layer(x, "sinusoidal_positions", "", where);
   require_sequence(layer, x);
-  return with_waves(
-      layer, x, x.rank() == 3 ? Value() : Sequences("sinusoidal_positions", x).positions());
+  return with_waves(layer, x,
+                    x.rank() == 3 ? Value() : Sequences("sinusoidal_positions", x).positions());
 }
 
 Value add_sinusoidal_positions(const Value& x, const Value& positions, SourceLocation where) {

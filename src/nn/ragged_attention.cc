@@ -18,9 +18,7 @@ namespace {
 Value by_head(const Value& x, std::int64_t heads) {
   return reshape(x, {.shape = {x.dim(0), heads, x.dim(1).constant() / heads}});
 }
-Value joined(const Value& x) {
-  return reshape(x, {.shape = {x.dim(0), x.dim(1) * x.dim(2)}});
-}
+Value joined(const Value& x) { return reshape(x, {.shape = {x.dim(0), x.dim(1) * x.dim(2)}}); }
 
 bool is_one_by_sequence(const Value& query, const Value& key) {
   return Sequences("attention", key).count == query.dim(0);

@@ -103,7 +103,8 @@ Value transformer_encoder_block(const Value& x, TransformerBlockOptions options,
   layer.require(!options.memory_mask && !options.memory_key_mask,
                 "an encoder has no memory to mask", "mask and key_mask are those of x itself");
   layer.require(options.step == nullptr || options.causal.value_or(false),
-                "a step knows nothing of those that follow", "{.causal = true} where it is trained");
+                "a step knows nothing of those that follow",
+                "{.causal = true} where it is trained");
   Block block(layer, x, options, where);
   block.attend_to_self(options.causal.value_or(false));
   block.feed_forward();

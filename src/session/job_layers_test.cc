@@ -71,6 +71,10 @@ TEST(JobLayers, OfSequencesOfDifferentLengths) {
             (Shape{batch, 15}));
   EXPECT_EQ(made("{ simple_rnn = { units = 5 } }, \"layer_norm\", \"sequence_sqrt_n\""),
             (Shape{batch, 5}));
+  EXPECT_EQ(made("\"sinusoidal_positions\", { transformer_encoder = { heads = 2, layers = 1 } }"),
+            (Shape{rows, 4}));
+  EXPECT_EQ(made("{ learned_positions = { most_steps = 50 } }, \"sequence_max\""),
+            (Shape{batch, 4}));
   EXPECT_THAT(error_of([&] { made("{ lstm = { layers = 2 } }"); }),
               HasSubstr("\"units\" is missing"));
   EXPECT_THAT(error_of([&] { made("\"sequence_maxx\""); }),

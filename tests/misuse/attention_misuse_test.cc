@@ -26,8 +26,7 @@ class AttentionMisuse : public ::testing::Test {
 
   std::string refused(const Value& query, const Value& key, nn::AttentionOptions options = {}) {
     options.heads = 2;
-    return error_of(ErrorKind::usage,
-                    [&] { nn::multi_head_attention(query, key, key, options); });
+    return error_of(ErrorKind::usage, [&] { nn::multi_head_attention(query, key, key, options); });
   }
 };
 
@@ -36,7 +35,8 @@ TEST_F(AttentionMisuse, OtherSequences) {
                                    HasSubstr("the keys others sequences, split by %y.splits"),
                                    HasSubstr("is %x, f32[x, 8]"), HasSubstr("is %y, f32[y, 8]"),
                                    HasSubstr("attention_misuse_test.cc:")));
-  EXPECT_THAT(refused(rows, x), HasSubstr("the queries are n rows that are not those of sequences"));
+  EXPECT_THAT(refused(rows, x),
+              HasSubstr("the queries are n rows that are not those of sequences"));
   EXPECT_THAT(refused(x, rows), HasSubstr("the rows of the keys are not those of sequences"));
   EXPECT_THAT(refused(rows, rows), HasSubstr("ragged({batch}, {width})"));
   EXPECT_THAT(refused(nn::linear(y, {.units = 8}), x), HasSubstr("from linear_0 at"));
@@ -44,12 +44,11 @@ TEST_F(AttentionMisuse, OtherSequences) {
 
 TEST_F(AttentionMisuse, DenseAndRagged) {
   EXPECT_THAT(refused(x, dense), HasSubstr("keys and values are [rows, width]"));
-  EXPECT_THAT(refused(dense, x), HasSubstr("do not fit"));
+  EXPECT_THAT(refused(dense, x), HasSubstr("queries are [batch, steps, width], and keys"));
   EXPECT_THAT(refused(x, x, {.key_mask = flags}), HasSubstr("take no masks"));
   EXPECT_THAT(refused(x, x, {.mask = flags}), HasSubstr("take no masks"));
   EXPECT_THAT(refused(sequence::sum(x), x, {.causal = true}), HasSubstr("is never causal"));
-  EXPECT_THAT(error_of(ErrorKind::usage,
-                       [&] { nn::multi_head_attention(x, x, y, {.heads = 2}); }),
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { nn::multi_head_attention(x, x, y, {.heads = 2}); }),
               HasSubstr("or not as many"));
 }
 
@@ -62,21 +61,21 @@ TEST_F(AttentionMisuse, Positions) {
               HasSubstr("positions are integers [rows]"));
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { nn::add_sinusoidal_positions(rows); }),
               HasSubstr("its rows are not those of sequences"));
-  EXPECT_THAT(error_of(ErrorKind::usage,
-                       [&] { nn::add_learned_positions(rows, {.most_steps = 4}); }),
-              HasSubstr("its rows are not those of sequences"));
+  EXPECT_THAT(
+      error_of(ErrorKind::usage, [&] { nn::add_learned_positions(rows, {.most_steps = 4}); }),
+      HasSubstr("its rows are not those of sequences"));
 }
 
 // In a step that generates.
 TEST_F(AttentionMisuse, Steps) {
   const auto generate = [&](const std::function<Value(nn::Step&, const Value&)>& f) {
     return error_of(ErrorKind::usage, [&] {
-      nn::greedy_search(
+      nn::beam_search(
           [&](nn::Step& step, const Value& word) {
             const Value row = nn::embedding(word, {.rows = 4, .width = 8});
             return nn::linear(f(step, row), {.units = 4});
           },
-          {.start = 1, .end = 2, .limit = 5, .over = sequence::lengths(x)});
+          {.beam = 2, .start = 1, .end = 2, .limit = 5, .over = sequence::lengths(x)});
     });
   };
   EXPECT_THAT(generate([](nn::Step& step, const Value& row) {
@@ -94,16 +93,17 @@ TEST_F(AttentionMisuse, Steps) {
                     row, {.layers = 1, .block = {.heads = 2, .step = &step, .limit = 5}});
               }),
               HasSubstr("{.causal = true} where it is trained"));
-  EXPECT_THAT(generate([&](nn::Step& step, const Value& row) {
-                return nn::transformer_decoder(
-                    row, x, {.layers = 1, .block = {.heads = 2, .step = &step, .limit = 5}});
-              }),
-              HasSubstr("%x.splits"));
+  EXPECT_THAT(
+      generate([&](nn::Step& step, const Value& row) {
+        return nn::transformer_decoder(
+            row, x, {.layers = 1, .block = {.heads = 2, .step = &step, .limit = 5}});
+      }),
+      HasSubstr("the queries are 2*batch rows that are not those of sequences, and the keys "
+                "batch sequences, split by %x.splits"));
   const auto whole = [&] {
     nn::greedy_search(
         [&](nn::Step& step, const Value&) {
-          nn::multi_head_attention(dense, dense, dense,
-                                   {.heads = 2, .step = &step, .limit = 5});
+          nn::multi_head_attention(dense, dense, dense, {.heads = 2, .step = &step, .limit = 5});
           return rows;
         },
         {.start = 1, .end = 2, .limit = 5, .over = sequence::lengths(x)});
