@@ -25,6 +25,7 @@ struct Job::State {
   data::Dataset texts(const job::Node& node);
   data::Batches batches(const data::Dataset& dataset) const;
   void build();
+  data::Batches checked(data::Batches batches) const;
   void make_trainer();
   SymbolSizes usual_sizes() const;
 
@@ -96,8 +97,12 @@ void Job::State::open_data() {
 data::Batches Job::State::batches(const data::Dataset& dataset) const {
   const job::DataSettings& data = settings.data;
   const data::BatchOptions how{.threads = data.workers};
-  if (data.batch_tokens > 0) return dataset.batch_tokens(data.batch_tokens, {}, how);
-  if (data.bucket) return dataset.bucket_by_length(data.batch, {}, how);
+  std::string counted;  // the first column of sequences
+  for (const data::Column& column : columns->inputs) {
+    if (column.levels > 0 && counted.empty()) counted = column.name;
+  }
+  if (data.batch_tokens > 0) return dataset.batch_tokens(data.batch_tokens, counted, how);
+  if (data.bucket) return dataset.bucket_by_length(data.batch, {.column = counted}, how);
   return dataset.batch(data.batch, how);
 }
 
@@ -134,16 +139,20 @@ void Job::State::build() {
   if (network) return;
   open_data();
   network = job::build_network(program, settings, *columns, directory);
-  const bool ids = columns->target.dtype == i64;
-  if (network->task == job::Task::numbers || !ids) return;
-  const bool binary = network->task == job::Task::binary;
-  const std::int64_t classes = binary ? 2 : network->logits.dim(-1).constant();
-  const auto checked = [&](const data::Batches& batches) {
-    return batches.over(job::check_labels(batches.dataset(), columns->target.name, classes));
-  };
   train = checked(*train);
   if (validation) validation = checked(*validation);
   if (test) test = checked(*test);
+}
+
+// The same batches, in which what does not fit the network is an error.
+data::Batches Job::State::checked(data::Batches batches) const {
+  if (!columns->rows_of.empty()) {
+    batches = batches.over(job::check_structure(batches.dataset(), columns->rows_of));
+  }
+  if (network->task == job::Task::numbers || columns->target.dtype != i64) return batches;
+  const bool binary = network->task == job::Task::binary;
+  const std::int64_t classes = binary ? 2 : network->logits.dim(-1).constant();
+  return batches.over(job::check_labels(batches.dataset(), columns->target.name, classes));
 }
 
 void Job::State::make_trainer() {
@@ -173,7 +182,8 @@ SymbolSizes Job::State::usual_sizes() const {
       {"batch", by_tokens ? (train->examples() + number - 1) / number : train->batch_size()}};
   const data::Dataset& dataset = train->dataset();
   for (const data::Column& column : columns->inputs) {
-    if (column.levels == 0 || dataset.size() == 0) continue;
+    if (column.levels == 0 || dataset.size() == 0 || columns->rows_of.contains(column.name))
+      continue;
     const std::vector<std::int64_t> lengths = dataset.lengths(column.name, dataset.order(0));
     const std::int64_t rows = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
     sizes[column.name] = rows * sizes["batch"] / dataset.size();
@@ -265,6 +275,7 @@ SaveOptions Job::save_options() {
   save.output_names = {classifies() ? "scores" : "prediction"};
   save.target = state_->columns->target.name;
   if (classifies()) save.labels = state_->train->dataset().class_names();
+  if (classifies() && save.labels.empty()) save.labels = state_->columns->target.words;
   if (state_->encoder) save.text.emplace(state_->columns->inputs.front().name, *state_->encoder);
   save.measured = job::measured_text(state_->settings);
   const data::Column& input = state_->columns->inputs.front();

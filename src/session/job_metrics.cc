@@ -197,7 +197,7 @@ std::vector<Metric> default_metrics(const Settings& settings, const Network& net
   switch (network.task) {
     case Task::classes: {
       std::vector<Metric> metrics = {accuracy(network.logits, network.target)};
-      if (network.logits.rank() == 2) {
+      if (network.logits.rank() == 2 && network.confusion) {
         metrics.push_back(confusion_matrix(network.logits, network.target));
       }
       return metrics;

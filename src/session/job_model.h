@@ -31,6 +31,8 @@ struct Network {
   std::vector<Metric> metrics;
   Task task = Task::numbers;
   int layers = 0;  // 0 if the model is no list of layers
+  bool confusion =
+      true;  // a confusion matrix is measured by default: not of as many classes as there are words
 };
 
 // Ops made for a line of the job have that line as their place.
@@ -63,10 +65,15 @@ std::optional<Initializer> read_weight_init(Table& table);
 // Whether the model takes many columns. Errors: data, for an unknown name.
 bool takes_many(const Settings& settings);
 
-// One layer of the list applied to x, and all of them. x may hold ids in [0, ids), if that is known. Errors:
-// data, for unknown layers and keys; usage, for shapes that do not fit.
-Value apply_layer(const Node& node, Value x, std::int64_t ids = 0);
-Value apply_layers(const Node& list, Value x, std::int64_t ids = 0);
+// What layers need not say because the data do; 0 if they do not either.
+struct Hints {
+  std::int64_t ids = 0;      // x holds ids in [0, ids): rows of an embedding
+  std::int64_t classes = 0;  // of the target: units of the last layer
+};
+// One layer of the list applied to x, and all of them. Errors: data, for unknown layers and keys; usage, for shapes
+// that do not fit.
+Value apply_layer(const Node& node, Value x, const Hints& hints = {});
+Value apply_layers(const Node& list, Value x, const Hints& hints = {});
 
 // Layers of sequences by name (job_sequences.cc).
 using ApplyLayer = std::function<Value(Table&, Value)>;
