@@ -3,7 +3,7 @@
  *
  * Ownership. What trireme_load() makes is freed by trireme_free(). Every pointer that a function
  * returns belongs to the model (or to the library) and is good until the model is freed. The memory
- * of inputs and outputs is the caller's, always.
+ * of inputs and outputs is the caller's, but for outputs whose size only a run tells: see trireme_run().
  *
  * Threads. Functions that take a `const trireme_model*` may be called by several threads at once.
  * trireme_run() may not be called for one model by two threads at once; different models, also two
@@ -96,14 +96,20 @@ TRIREME_C_API const char* trireme_label(const trireme_model* model, size_t index
 
 /* The form that each output has for inputs of that form: sets dtype, rank, shape and bytes of
  * outputs[0 .. output_count) and leaves data alone. Reads no data of the inputs. Both arrays are in the
- * model's order and complete. */
+ * model's order and complete. Sizes that depend on the inputs' data, such as how many words a translation
+ * has, are -1 in the shape, and bytes is then 0. */
 TRIREME_C_API trireme_status trireme_plan_outputs(const trireme_model* model,
                                                   const trireme_tensor* inputs, size_t input_count,
                                                   trireme_tensor* outputs, size_t output_count);
 
 /* Computes the outputs into outputs[i].data, which holds outputs[i].bytes (more than needed is fine)
  * and overlaps nothing else; then sets dtype, rank and shape. `data` is aligned to its elements. If
- * it fails, the contents of the outputs are undefined. */
+ * it fails, the contents of the outputs are undefined. For an output whose size trireme_plan_outputs()
+ * does not tell, data may be null: it is then set to memory of the model, with `bytes`, that is good until the
+ * model's next run. Memory of the caller's that turns out to be too small is TRIREME_USAGE.
+ *
+ * Sequences of different lengths are two inputs: the packed rows "text" and the splits "text.splits", numbers
+ * int64 that tell where each sequence begins, and at the end the number of rows. */
 TRIREME_C_API trireme_status trireme_run(trireme_model* model, const trireme_tensor* inputs,
                                          size_t input_count, trireme_tensor* outputs,
                                          size_t output_count);

@@ -36,7 +36,12 @@ class TRIREME_API CompiledModel {
   struct Port {
     std::string name;
     DType dtype;
-    Shape shape;  // symbols such as `batch` take their sizes from the feeds
+    // Symbols such as `batch` take their sizes from the feeds; a symbol of outputs alone is known when
+    // the model has run.
+    Shape shape;
+    // Of an input that says where sequences begin and end ("text.splits" beside the packed rows "text",
+    // see ragged.h): the symbol that counts the rows. Else empty.
+    std::string splits_of = {};
   };
   const std::string& name() const;
   const std::string& target() const;  // "x86-64-v3"

@@ -79,6 +79,8 @@ TRIREME_API int levels_in(const std::map<std::string, Tensor>& feeds, const std:
 // and end with `rows`. `what` names them in messages.
 // Errors: usage, with the position and both numbers.
 TRIREME_API void check_splits(const Tensor& splits, std::int64_t rows, std::string_view what);
+TRIREME_API void check_splits(std::span<const std::int64_t> splits, std::int64_t rows,
+                              std::string_view what);
 
 // Splits of sequences that have these lengths. Errors: usage, for a negative one.
 TRIREME_API Tensor splits_of(const std::vector<std::int64_t>& lengths);

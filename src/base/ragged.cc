@@ -246,8 +246,13 @@ void check_splits(const Tensor& splits, std::int64_t rows, std::string_view what
     fail_usage(fmt::format("{}: {}, but must be i64[n + 1] of n sequences, at least [0]", what,
                            splits.type_str()));
   }
-  const std::int64_t* begin = splits.data<std::int64_t>();
-  const std::int64_t* end = begin + splits.dim(0);
+  check_splits({splits.data<std::int64_t>(), static_cast<std::size_t>(splits.dim(0))}, rows, what);
+}
+
+void check_splits(std::span<const std::int64_t> splits, std::int64_t rows, std::string_view what) {
+  if (splits.empty()) fail_usage(fmt::format("{}: is empty, but begins with 0", what));
+  const std::int64_t* begin = splits.data();
+  const std::int64_t* end = begin + splits.size();
   if (*begin != 0) fail_usage(fmt::format("{}: position 0 is {}, must be 0", what, *begin));
   for (const std::int64_t* at = begin + 1; at < end; ++at) {
     if (*at >= at[-1]) continue;

@@ -21,6 +21,8 @@ class CompiledKernel {
   virtual ~CompiledKernel() = default;
   virtual void run(void* const* buffers, const std::int64_t* sizes, std::int64_t begin,
                    std::int64_t end) const = 0;
+  // Of a kernel that an ObjectCodegen has made: its function in the object file; else empty.
+  virtual std::string symbol() const { return {}; }
 };
 
 // What code is made for. The vector width decides the kernel's lanes, so it is asked for before
@@ -62,11 +64,9 @@ struct LlvmOptions {
 std::unique_ptr<Codegen> make_llvm_codegen(LlvmOptions options);
 
 // Keeps the code that it makes instead of loading it, for a machine that need not be this one: the
-// kernels it returns cannot be run.
+// kernels it returns cannot be run. Equal kernels have the same symbol.
 class ObjectCodegen : public Codegen {
  public:
-  // Of the kernels in the order in which they were compiled; equal kernels have the same.
-  virtual const std::vector<std::string>& symbols() const = 0;
   // Relocatable object files by the symbol that each defines.
   virtual const std::map<std::string, std::string>& objects() const = 0;
 };

@@ -115,7 +115,8 @@ void generate_code(Assembly& assembly, codegen::Codegen& codegen) {
     owned[i].first->kernels.push_back(
         {kernels[i]->name, kernel_ir::print(*kernels[i]),
          [kernel = compiled[i]](void* const* buffers, const std::int64_t* sizes, std::int64_t begin,
-                                std::int64_t end) { kernel->run(buffers, sizes, begin, end); }});
+                                std::int64_t end) { kernel->run(buffers, sizes, begin, end); },
+         compiled[i]->symbol()});
   }
 }
 

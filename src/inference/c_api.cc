@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <new>
 
@@ -133,7 +134,15 @@ void check_memory(const std::string& name, const trireme_tensor& tensor, std::in
   }
 }
 
-// Form of each output; `bytes` is what it takes.
+void set_form(trireme_tensor& tensor, const std::string& name, DType dtype,
+              const std::vector<std::int64_t>& shape) {
+  tensor.dtype = to_c(dtype);
+  tensor.rank = static_cast<int>(shape.size());
+  std::copy(shape.begin(), shape.end(), tensor.shape);
+  tensor.bytes = static_cast<std::size_t>(bytes_of(name, shape, dtype));
+}
+
+// Form of each output; `bytes` is what it takes. Sizes that only a run tells are -1, and such outputs take none.
 std::vector<trireme_tensor> forms(const trireme_model& model, const trireme::SymbolSizes& sizes,
                                   const trireme_tensor* outputs, std::size_t count) {
   const Ports& ports = model.runner.model().outputs;
@@ -143,13 +152,32 @@ std::vector<trireme_tensor> forms(const trireme_model& model, const trireme::Sym
   }
   std::vector<trireme_tensor> result(outputs, outputs + count);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::vector<std::int64_t> shape = model.runner.output_shape(i, sizes);
-    result[i].dtype = to_c(ports[i].dtype);
-    result[i].rank = static_cast<int>(shape.size());
-    std::copy(shape.begin(), shape.end(), result[i].shape);
-    result[i].bytes = static_cast<std::size_t>(bytes_of(ports[i].name, shape, ports[i].dtype));
+    if (model.runner.knows_shape(i, sizes)) {
+      set_form(result[i], ports[i].name, ports[i].dtype, model.runner.output_shape(i, sizes));
+      continue;
+    }
+    result[i].dtype = model.outputs[i].dtype;
+    result[i].rank = model.outputs[i].rank;
+    std::copy_n(model.outputs[i].shape, TRIREME_MAX_RANK, result[i].shape);
+    result[i].bytes = 0;
   }
   return result;
+}
+
+// Of an output whose size only the run told: hands its memory out, or copies it to the caller's.
+void take_result(const trireme_model& model, std::size_t i, trireme_tensor& output) {
+  const trireme::CompiledModel::Port& port = model.runner.model().outputs[i];
+  trireme_tensor made = output;
+  set_form(made, port.name, port.dtype, model.runner.shape_after_run(i));
+  const void* memory = model.runner.memory_after_run(i);
+  if (output.data == nullptr) {
+    made.data = const_cast<void*>(memory);
+  } else {
+    check_memory(port.name, output, static_cast<std::int64_t>(made.bytes));
+    if (made.bytes > 0) std::memcpy(output.data, memory, made.bytes);
+    made.bytes = output.bytes;
+  }
+  output = made;
 }
 
 }  // namespace
@@ -220,12 +248,19 @@ trireme_status trireme_run(trireme_model* model, const trireme_tensor* inputs, s
     std::vector<trireme_tensor> made = forms(*model, sizes, outputs, output_count);
     std::vector<void*> memory;
     for (std::size_t i = 0; i < output_count; ++i) {
+      if (!model->runner.knows_shape(i, sizes)) {
+        memory.push_back(nullptr);
+        continue;
+      }
       check_memory(model->runner.model().outputs[i].name, outputs[i],
                    static_cast<std::int64_t>(made[i].bytes));
       made[i].bytes = outputs[i].bytes;
       memory.push_back(outputs[i].data);
     }
     model->runner.run(sizes, feeds, memory);
-    std::copy(made.begin(), made.end(), outputs);
+    for (std::size_t i = 0; i < output_count; ++i) {
+      if (model->runner.knows_shape(i, sizes)) outputs[i] = made[i];
+      else take_result(*model, i, outputs[i]);
+    }
   });
 }

@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "inference/runner.h"
 #include "trireme/inference.h"
 
@@ -43,6 +45,10 @@ std::vector<Tensor> CompiledModel::predict(const Feeds& feeds) {
   std::vector<void*> results;
   state_->last.resize(outputs().size());
   for (std::size_t i = 0; i < outputs().size(); ++i) {
+    if (!runner.knows_shape(i, sizes)) {
+      results.push_back(nullptr);
+      continue;
+    }
     Tensor& result = state_->last[i];
     const DType dtype = outputs()[i].dtype;
     const std::vector<std::int64_t> shape = runner.output_shape(i, sizes);
@@ -53,6 +59,13 @@ std::vector<Tensor> CompiledModel::predict(const Feeds& feeds) {
     results.push_back(result.bytes());
   }
   runner.run(sizes, memory, results);
+  for (std::size_t i = 0; i < outputs().size(); ++i) {
+    if (runner.knows_shape(i, sizes)) continue;
+    Tensor& result = state_->last[i];
+    result = Tensor::uninitialized(outputs()[i].dtype, runner.shape_after_run(i));
+    if (result.size_bytes() == 0) continue;
+    std::memcpy(result.bytes(), runner.memory_after_run(i), result.size_bytes());
+  }
   return state_->last;
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/feeds.h"
 #include "plan/json.h"
 
 namespace trireme::inference {
@@ -20,6 +21,7 @@ Json to_json(const Ports& ports) {
     json.push_back({{"name", port.name},
                     {"dtype", name_of(port.dtype)},
                     {"shape", plan::to_json(port.shape)}});
+    if (!port.splits_of.empty()) json.back()["splits_of"] = port.splits_of;
   }
   return json;
 }
@@ -29,6 +31,12 @@ Ports read_ports(const Json& json, const char* key) {
   for (const Json& port : plan::list(json, key)) {
     ports.push_back(
         {plan::text(port, "name"), plan::dtype(port, "dtype"), plan::shape(port, "shape")});
+    if (!port.contains("splits_of")) continue;
+    CompiledModel::Port& made = ports.back();
+    made.splits_of = plan::text(port, "splits_of");
+    if (made.dtype != DType::i64 || made.shape.size() != 1) {
+      fail_data(fmt::format("{} splits {}, but is no list of numbers", made.name, made.splits_of));
+    }
   }
   return ports;
 }
@@ -71,7 +79,36 @@ void check_fetches(const ModelFile& model) {
   }
 }
 
-// Sizes come from the inputs, and a constant has one size.
+// Sizes come from the inputs, or from what a step defines; within a block also from what the step says of it.
+void check_sizes(const plan::Plan& plan, std::set<std::string> known) {
+  for (const std::string& symbol : plan::defined_symbols(plan)) known.insert(symbol);
+  const auto check = [&](const Dim& dim) {
+    for (const std::string& symbol : dim.symbols()) {
+      if (!known.contains(symbol)) fail_data(fmt::format("no input tells the size of {}", symbol));
+    }
+  };
+  for (const plan::Buffer& buffer : plan.buffers) {
+    for (const Dim& dim : buffer.shape) check(dim);
+  }
+  for (const plan::Step& step : plan.steps) {
+    for (const Dim& dim : step.sizes) check(dim);
+    for (const plan::Step::Scratch& scratch : step.scratch) check(scratch.bytes);
+    check(step.trip.numerator);
+    check(step.work);
+    check(step.control.length);
+    std::set<std::string> inside = known;
+    for (const plan::Control::Size& size : step.control.sizes) inside.insert(size.symbol);
+    for (const plan::Nested& nested : step.control.blocks) check_sizes(*nested.plan, inside);
+  }
+}
+
+// The symbol whose size follows from that of `dim`, as `batch` from `batch + 1`; or empty.
+std::string told_by(const Dim& dim) {
+  const std::vector<std::string> symbols = dim.symbols();
+  if (symbols.size() != 1) return {};
+  return implied_size(dim, dim.evaluate({{symbols[0], 2}})) ? symbols[0] : std::string();
+}
+
 void check_symbols(const ModelFile& model) {
   std::set<std::string> known{plan::kSeedSymbol};
   std::set<std::string> names;
@@ -80,25 +117,14 @@ void check_symbols(const ModelFile& model) {
       fail_data(fmt::format("two inputs are called {}", input.name));
     }
     for (const Dim& dim : input.shape) {
-      if (const auto symbol = dim.symbol()) known.insert(*symbol);
+      if (const std::string symbol = told_by(dim); !symbol.empty()) known.insert(symbol);
     }
   }
-  const auto check = [&](const Dim& dim) {
-    for (const std::string& symbol : dim.symbols()) {
-      if (!known.contains(symbol)) fail_data(fmt::format("no input tells the size of {}", symbol));
-    }
-  };
+  check_sizes(model.plan, known);
   for (const plan::Buffer& buffer : model.plan.buffers) {
-    for (const Dim& dim : buffer.shape) check(dim);
     if (buffer.kind == plan::BufferKind::parameter && !is_constant(buffer.shape)) {
       fail_data(fmt::format("the constant {} has no certain size", buffer.name));
     }
-  }
-  for (const plan::Step& step : model.plan.steps) {
-    for (const Dim& dim : step.sizes) check(dim);
-    for (const plan::Step::Scratch& scratch : step.scratch) check(scratch.bytes);
-    check(step.trip.numerator);
-    check(step.work);
   }
 }
 

@@ -107,6 +107,100 @@ TEST(ModelFile, RefusesAPlanThatDoesNotHoldTogether) {
   refused("scratch", [](ModelFile& m) { m.plan.steps[0].scratch[0].buffer = 2; });
 }
 
+// rows = rnn(x along its sequences, a memory from zero), whose block is sum = kernel(x row, memory).
+ModelFile recurrent() {
+  const Dim n = batch, rows{std::string_view("words")}, active{std::string_view("active")};
+  auto block = std::make_shared<plan::Plan>();
+  block->symbols = {"active"};
+  block->buffers = {{.name = "m", .kind = BufferKind::feed, .shape = {active, 2}},
+                    {.name = "x", .kind = BufferKind::feed, .shape = {active, 2}},
+                    {.name = "sum", .kind = BufferKind::fetch, .shape = {active, 2}},
+                    {.name = "out", .kind = BufferKind::fetch, .shape = {active, 2}}};
+  block->kernels = {{.name = "add", .symbol = "trireme_kernel_01"}};
+  plan::Step add{.name = "add", .kernel = 0, .buffers = {0, 1, 2, 3}, .reads = {0, 1}};
+  add.writes = {2, 3};
+  add.trip = {active * 2, 1};
+  block->steps = {add};
+  block->fetches = {2, 3};
+
+  ModelFile model{.name = "rnn", .target = "aarch64"};
+  model.inputs = {{"x", f32, {rows, 2}},
+                  {"x.splits", i64, {n + 1}, "words"},
+                  {"m", f32, {n, 2}},
+                  {"counts", i64, {rows}}};
+  model.outputs = {{"last", f32, {n, 2}}, {"all", f32, {rows, 2}}};
+  plan::Plan& plan = model.plan;
+  plan.symbols = {"batch", "words"};
+  plan.buffers = {{.name = "counts", .kind = BufferKind::feed, .dtype = i64, .shape = {rows}},
+                  {.name = "m", .kind = BufferKind::feed, .shape = {n, 2}},
+                  {.name = "x", .kind = BufferKind::feed, .shape = {rows, 2}},
+                  {.name = "last", .kind = BufferKind::fetch, .shape = {n, 2}},
+                  {.name = "all", .kind = BufferKind::fetch, .shape = {rows, 2}}};
+  plan::Step rnn{.name = "rnn", .buffers = {0, 1, 2, 3, 4}, .reads = {0, 1, 2}, .writes = {3, 4}};
+  plan::Control& control = rnn.control;
+  control.kind = plan::Control::Kind::rnn;
+  control.blocks = {{block, {0, 1}}};
+  control.extra = control.carried = control.sequences = 1;
+  control.sizes = {{"active"}};
+  control.argument_rows = control.result_rows = {0, 0};
+  plan.steps = {rnn};
+  plan.fetches = {3, 4};
+  return model;
+}
+
+TEST(ModelFile, BlocksComeBackTheSame) {
+  const std::string text = model_file_text(recurrent());
+  const ModelFile read = parse_model_file(text, "plan.json");
+  EXPECT_EQ(model_file_text(read), text);
+  EXPECT_EQ(plan::print(read.plan), plan::print(recurrent().plan));
+  EXPECT_EQ(read.inputs[1].splits_of, "words");
+  EXPECT_EQ(read.plan.steps[0].control.blocks[0].plan->kernels[0].symbol, "trireme_kernel_01");
+}
+
+TEST(ModelFile, RefusesBlocksThatDoNotFitTheirStep) {
+  const auto refused = [](const std::string& why,
+                          const std::function<void(plan::Control&, plan::Plan&)>& spoil) {
+    ModelFile model = recurrent();
+    plan::Control& control = model.plan.steps[0].control;
+    auto block = std::make_shared<plan::Plan>(*control.blocks[0].plan);
+    spoil(control, *block);
+    if (!control.blocks.empty()) control.blocks[0].plan = block;
+    expect_refused(model_file_text(model), why);
+  };
+  using plan::Control, plan::Plan;
+  refused("number of blocks", [](Control& c, Plan&) { c.blocks.clear(); });
+  refused("for itself", [](Control& c, Plan&) { c.extra = 0; });
+  refused("carries more", [](Control& c, Plan&) { c.carried = 5; });
+  refused("carries more", [](Control& c, Plan&) { c.sequences = 9; });
+  refused("no argument", [](Control& c, Plan&) { c.blocks[0].arguments = {0, 7}; });
+  refused("another number of values", [](Control& c, Plan&) { c.blocks[0].arguments = {0}; });
+  refused("what the rows", [](Control& c, Plan&) { c.argument_rows = {0}; });
+  refused("does not exist", [](Control& c, Plan&) { c.argument_rows = {0, 3}; });
+  refused("has no rows", [](Control& c, Plan&) { c.result_rows = {0, -1}; });
+  refused("of no argument", [](Control& c, Plan&) { c.sizes[0].splits = 8; });
+  refused("no numbers", [](Control& c, Plan&) { c.sizes[0].splits = 1; });
+  refused("for a block", [](Control&, Plan& p) { p.buffers[1].shape[1] = 3; });
+  refused("for a block", [](Control&, Plan& p) { p.buffers[0].dtype = f64; });
+  refused("for a block", [](Control& c, Plan&) { c.argument_rows = {0, -1}; });
+  refused("size of active", [](Control& c, Plan&) { c.sizes[0].symbol = "other_than"; });
+  refused("names kernel 4", [](Control&, Plan& p) { p.steps[0].kernel = 4; });
+  refused("fewer buffers", [](Control&, Plan& p) { p.fetches = {2, 3, 2, 3, 2, 3}; });
+  refused("reads a parameter", [](Control&, Plan& p) {
+    p.buffers.push_back({.name = "w", .kind = BufferKind::parameter, .shape = {2}});
+  });
+  refused("another number of blocks", [](Control& c, Plan&) { c.kind = Control::Kind::cond; });
+  refused("for itself", [](Control& c, Plan&) { c.kind = Control::Kind::scan; });
+}
+
+TEST(ModelFile, RefusesBlocksWithoutEnd) {
+  ModelFile model = recurrent();
+  for (int level = 0; level < 40; ++level) {
+    auto around = std::make_shared<plan::Plan>(model.plan);
+    model.plan.steps[0].control.blocks[0].plan = around;
+  }
+  expect_refused(model_file_text(model), "too deep");
+}
+
 TEST(Machine, KnowsWhereCodeCanRun) {
   EXPECT_THAT(obstacle("sparc"), HasSubstr("does not know"));
   const std::string native = native_target();

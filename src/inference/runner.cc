@@ -9,6 +9,7 @@
 #include "base/safetensors.h"
 #include "inference/kernel_library.h"
 #include "inference/target.h"
+#include "trireme/ragged.h"
 
 namespace trireme::inference {
 namespace {
@@ -25,6 +26,29 @@ void check_machine(const std::string& directory, const std::string& target) {
   const std::string here = native_target();
   fail_usage(fmt::format("{} cannot run on this machine: {}{}", directory, why,
                          here.empty() ? "" : "\n  hint   trireme compile MODEL --target " + here));
+}
+
+void check_library_kernels(const plan::Plan& plan, const std::string& path) {
+  for (const plan::Step& step : plan.steps) {
+    for (const plan::Nested& nested : step.control.blocks) {
+      check_library_kernels(*nested.plan, path);
+    }
+    if (step.library.kernel.empty() || kernels::find_loop(step.library.kernel) != nullptr) continue;
+    fail_data(fmt::format("{}: step '{}' wants the kernel \"{}\", which there is not", path,
+                          step.name, step.library.kernel));
+  }
+}
+
+// To the kernels of blocks too, whose Plans are made anew.
+void give_code(plan::Plan& plan, const KernelLibrary& library) {
+  for (plan::Kernel& kernel : plan.kernels) kernel.run = library.find(kernel.symbol);
+  for (plan::Step& step : plan.steps) {
+    for (plan::Nested& nested : step.control.blocks) {
+      auto with_code = std::make_shared<plan::Plan>(*nested.plan);
+      give_code(*with_code, library);
+      nested.plan = std::move(with_code);
+    }
+  }
 }
 
 }  // namespace
@@ -71,15 +95,9 @@ void Runner::read_constants(const CheckedFolder& folder) {
 }
 
 void Runner::load_kernels(const CheckedFolder& folder, plan::Plan& plan) const {
-  for (const plan::Step& step : plan.steps) {
-    if (!step.library.kernel.empty() && kernels::find_loop(step.library.kernel) == nullptr) {
-      fail_data(fmt::format("{}: step '{}' wants the kernel \"{}\", which there is not",
-                            folder.path(kPlanFile), step.name, step.library.kernel));
-    }
-  }
+  check_library_kernels(plan, folder.path(kPlanFile));
   folder.read(kKernelsFile);  // it is whole
-  const KernelLibrary library(folder.path(kKernelsFile));
-  for (plan::Kernel& kernel : plan.kernels) kernel.run = library.find(kernel.symbol);
+  give_code(plan, KernelLibrary(folder.path(kKernelsFile)));
 }
 
 SymbolSizes Runner::sizes(const std::vector<FeedView>& feeds) const {
@@ -94,25 +112,57 @@ SymbolSizes Runner::sizes(const std::vector<FeedView>& feeds) const {
       fail_usage(fmt::format("{}: the input \"{}\" is not fed", model_.name, name));
     }
   }
+  const std::vector<std::string> defined = plan::defined_symbols(model_.plan);
   for (const std::string& symbol : model_.plan.symbols) {
-    if (symbol != plan::kSeedSymbol && !result.contains(symbol)) {
+    const bool later = std::find(defined.begin(), defined.end(), symbol) != defined.end();
+    if (symbol != plan::kSeedSymbol && !later && !result.contains(symbol)) {
       fail_usage(fmt::format("{}: no feed tells the size of \"{}\"", model_.name, symbol));
     }
   }
   return result;
 }
 
+bool Runner::knows_shape(std::size_t output, const SymbolSizes& sizes) const {
+  for (const Dim& dim : model_.outputs[output].shape) {
+    for (const std::string& symbol : dim.symbols()) {
+      if (!sizes.contains(symbol)) return false;
+    }
+  }
+  return true;
+}
+
 std::vector<std::int64_t> Runner::output_shape(std::size_t output, const SymbolSizes& sizes) const {
   return evaluate(model_.outputs[output].shape, sizes);
 }
 
+void Runner::check_splits_of(const SymbolSizes& sizes,
+                             const std::map<std::string, const void*>& feeds) const {
+  for (const CompiledModel::Port& input : model_.inputs) {
+    const auto rows = sizes.find(input.splits_of);
+    const auto feed = feeds.find(input.name);
+    if (rows == sizes.end() || feed == feeds.end()) continue;
+    const auto count = static_cast<std::size_t>(input.shape[0].evaluate(sizes));
+    check_splits({static_cast<const std::int64_t*>(feed->second), count}, rows->second,
+                 fmt::format("feed \"{}\"", input.name));
+  }
+}
+
 void Runner::run(const SymbolSizes& sizes, const std::map<std::string, const void*>& feeds,
                  const std::vector<void*>& outputs) {
+  check_splits_of(sizes, feeds);
   bindings_.feeds = feeds;
   bindings_.fetches = outputs;
   bindings_.seed = seed_of_run(kSeed, runs_);
   executor_->run(sizes, bindings_);
   ++runs_;
+}
+
+std::vector<std::int64_t> Runner::shape_after_run(std::size_t output) const {
+  return executor_->shape_of_fetch(output);
+}
+
+const void* Runner::memory_after_run(std::size_t output) const {
+  return executor_->memory_of_fetch(output);
 }
 
 }  // namespace trireme::inference

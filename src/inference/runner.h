@@ -26,15 +26,23 @@ class Runner {
   // The sizes that feeds of those forms imply. Errors: usage, if they do not fit the inputs or one
   // that is needed is missing.
   SymbolSizes sizes(const std::vector<FeedView>& feeds) const;
+  // Whether sizes tell the output's shape; else only a run does.
+  bool knows_shape(std::size_t output, const SymbolSizes& sizes) const;
   std::vector<std::int64_t> output_shape(std::size_t output, const SymbolSizes& sizes) const;
 
-  // `outputs`: memory for each, in order. Errors: those of Executor::run.
+  // `outputs`: memory for each, in order; null for those whose shape only a run tells. Errors: those of
+  // Executor::run; usage, for splits that are none.
   void run(const SymbolSizes& sizes, const std::map<std::string, const void*>& feeds,
            const std::vector<void*>& outputs);
+  // Of an output whose shape only a run tells, after it: the memory is good until the next run.
+  std::vector<std::int64_t> shape_after_run(std::size_t output) const;
+  const void* memory_after_run(std::size_t output) const;
 
  private:
   void read_constants(const CheckedFolder& folder);
   void load_kernels(const CheckedFolder& folder, plan::Plan& plan) const;
+  void check_splits_of(const SymbolSizes& sizes,
+                       const std::map<std::string, const void*>& feeds) const;
 
   ModelFile model_;
   std::map<std::string, Tensor> constants_;

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/error.h"
@@ -15,7 +17,15 @@ namespace {
 constexpr std::pair<BufferKind, const char*> kKinds[] = {{BufferKind::parameter, "parameter"},
                                                          {BufferKind::feed, "feed"},
                                                          {BufferKind::fetch, "fetch"},
-                                                         {BufferKind::arena, "arena"}};
+                                                         {BufferKind::arena, "arena"},
+                                                         {BufferKind::own, "own"}};
+constexpr std::pair<Control::Kind, const char*> kControls[] = {
+    {Control::Kind::cond, "cond"},
+    {Control::Kind::while_loop, "while_loop"},
+    {Control::Kind::scan, "scan"},
+    {Control::Kind::rnn, "rnn"}};
+// Blocks in blocks: more are damage.
+constexpr int kMostLevels = 32;
 
 Json to_json(const Dim& dim) {
   if (dim.is_constant()) return dim.constant();
@@ -50,13 +60,41 @@ void write_kernel(const Step& step, Json& json) {
   }
 }
 
+Json to_json(const Control& control) {
+  const auto* known = std::find_if(std::begin(kControls), std::end(kControls),
+                                   [&](const auto& pair) { return pair.first == control.kind; });
+  Json json{{"kind", known->second},
+            {"extra", control.extra},
+            {"carried", control.carried},
+            {"sequences", control.sequences},
+            {"reverse", control.reverse},
+            {"limit", control.limit},
+            {"length", to_json(control.length)},
+            {"argument_rows", control.argument_rows},
+            {"result_rows", control.result_rows}};
+  json["sizes"] = Json::array();
+  for (const Control::Size& size : control.sizes) {
+    json["sizes"].push_back(
+        {{"symbol", size.symbol}, {"splits", size.splits}, {"by_row", size.by_row}});
+  }
+  json["blocks"] = Json::array();
+  for (const Nested& nested : control.blocks) {
+    json["blocks"].push_back(
+        {{"arguments", nested.arguments}, {"plan", plan::to_json(*nested.plan)}});
+  }
+  return json;
+}
+
 Json to_json(const Step& step) {
   Json json{{"name", step.name},
             {"buffers", step.buffers},
             {"reads", step.reads},
             {"writes", step.writes}};
+  if (!step.defines.empty()) json["defines"] = step.defines;
   if (step.kernel >= 0) {
     write_kernel(step, json);
+  } else if (step.control.kind != Control::Kind::none) {
+    json["control"] = to_json(step.control);
   } else {
     json["library"] = {{"kernel", step.library.kernel},
                        {"numbers", step.library.numbers},
@@ -205,13 +243,49 @@ LibraryCall read_library(const Json& json) {
   return call;
 }
 
-Step read_step(const Json& json) {
+bool boolean(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  if (!value.is_boolean()) fail_data(fmt::format("\"{}\" is neither true nor false", key));
+  return value.get<bool>();
+}
+
+Plan read_plan(const Json& json, int level);
+
+Control read_control(const Json& json, int level) {
+  Control control;
+  const std::string kind = text(json, "kind");
+  for (const auto& [known, name] : kControls) {
+    if (kind == name) control.kind = known;
+  }
+  if (control.kind == Control::Kind::none) fail_data("\"" + kind + "\" is no kind of blocks");
+  control.extra = index(member(json, "extra"), "extra", 0);
+  control.carried = index(member(json, "carried"), "carried", 0);
+  control.sequences = index(member(json, "sequences"), "sequences", 0);
+  control.reverse = boolean(json, "reverse");
+  control.limit = integer(member(json, "limit"), "limit", 0);
+  control.length = dim(member(json, "length"), "length");
+  control.argument_rows = indices(json, "argument_rows", -1);
+  control.result_rows = indices(json, "result_rows", -1);
+  for (const Json& size : list(json, "sizes")) {
+    control.sizes.push_back({text(size, "symbol"), index(member(size, "splits"), "splits", -1),
+                             boolean(size, "by_row")});
+  }
+  for (const Json& block : list(json, "blocks")) {
+    control.blocks.push_back({std::make_shared<Plan>(read_plan(member(block, "plan"), level + 1)),
+                              indices(block, "arguments", 0)});
+  }
+  return control;
+}
+
+Step read_step(const Json& json, int level) {
   Step step;
   step.name = text(json, "name");
   step.buffers = indices(json, "buffers", -1);
   step.reads = indices(json, "reads", 0);
   step.writes = indices(json, "writes", 0);
+  if (json.contains("defines")) step.defines = text(json, "defines");
   if (json.contains("library")) step.library = read_library(member(json, "library"));
+  else if (json.contains("control")) step.control = read_control(member(json, "control"), level);
   else read_kernel(json, step);
   return step;
 }
@@ -230,9 +304,13 @@ void check_aliases(const Plan& plan) {
                             buffer.name, root.name));
     }
   }
+  for (const Step& step : plan.steps) {
+    for (const Nested& nested : step.control.blocks) check_aliases(*nested.plan);
+  }
 }
 
-Plan read_plan(const Json& json) {
+Plan read_plan(const Json& json, int level) {
+  if (level > kMostLevels) fail_data("blocks lie too deep in each other");
   Plan plan;
   for (const Json& symbol : list(json, "symbols")) {
     plan.symbols.push_back(as_text(symbol, "symbols"));
@@ -241,7 +319,7 @@ Plan read_plan(const Json& json) {
   for (const Json& kernel : list(json, "kernels")) {
     plan.kernels.push_back({.name = text(kernel, "name"), .symbol = text(kernel, "symbol")});
   }
-  for (const Json& step : list(json, "steps")) plan.steps.push_back(read_step(step));
+  for (const Json& step : list(json, "steps")) plan.steps.push_back(read_step(step, level));
   plan.fetches = indices(json, "fetches", 0);
   plan.program_bytes = dim(member(json, "program_bytes"), "program_bytes");
   return plan;
@@ -264,7 +342,7 @@ DType dtype(const Json& object, const char* key) {
 
 Plan plan_from_json(const Json& json) {
   try {
-    Plan plan = read_plan(json);
+    Plan plan = read_plan(json, 0);
     verify(plan);
     check_aliases(plan);
     return plan;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "plan/plan.h"
+#include "plan/verify_control.h"
 
 namespace trireme::plan {
 
@@ -83,7 +84,6 @@ class Verifier {
       fail_internal(
           fmt::format("plan: {} must have a kernel or a library call, or blocks", label(step)));
     }
-    for (const Nested& nested : step.control.blocks) verify(*nested.plan);
     if (step.kernel >= static_cast<int>(plan_.kernels.size())) {
       fail_internal(fmt::format("plan: {} names kernel {} of {}", label(step), step.kernel,
                                 plan_.kernels.size()));
@@ -101,11 +101,27 @@ class Verifier {
       require_buffer(b, label(step));
       check_alive(step, index, b);
     }
+    if (is_control) {
+      for (const Nested& nested : step.control.blocks) {
+        if (nested.plan != nullptr) verify(*nested.plan);
+      }
+      verify_control(plan_, step);
+    }
+    check_defines(step);
     for (const Step::Scratch& s : step.scratch) {
       if (s.buffer < 0 || s.buffer >= static_cast<int>(step.buffers.size())) {
         fail_internal(fmt::format("plan: {} has scratch at position {} of {}", label(step),
                                   s.buffer, step.buffers.size()));
       }
+    }
+  }
+
+  void check_defines(const Step& step) const {
+    if (step.defines.empty()) return;
+    const int last = step.buffers.empty() ? -1 : step.buffers.back();
+    if (last < 0 || buffer(last).dtype != DType::i64 || buffer(last).shape.size() != 1) {
+      fail_internal(fmt::format("plan: {} defines {} by what is no list of numbers", label(step),
+                                step.defines));
     }
   }
 

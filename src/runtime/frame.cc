@@ -225,7 +225,7 @@ void Frame::define(const plan::Step& step) {
   const auto* values = static_cast<const std::int64_t*>(memory_of(buffer));
   Sizes sizes = bound.current;
   const auto found = std::find(plan_->symbols.begin(), plan_->symbols.end(), step.defines);
-  if (found == plan_->symbols.end()) return;  // nothing has this size
+  if (found == plan_->symbols.end() || count == 0) return;  // nothing has this size
   std::int64_t& size = sizes[static_cast<std::size_t>(found - plan_->symbols.begin())];
   if (size == values[count - 1]) return;
   size = values[count - 1];

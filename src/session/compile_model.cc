@@ -74,12 +74,7 @@ Safetensors constants_of(const compiler::PreparedPlans& plans, Session& session)
 
 void check_library_calls(const plan::Plan& plan) {
   for (const plan::Step& step : plan.steps) {
-    if (step.control.kind != plan::Control::Kind::none || !step.defines.empty()) {
-      fail_usage(
-          fmt::format("{} runs blocks, or its sizes are known only when it runs, which a compiled "
-                      "model cannot yet",
-                      step.sources.empty() ? step.name : step.sources.front()));
-    }
+    for (const plan::Nested& nested : step.control.blocks) check_library_calls(*nested.plan);
     if (step.library.kernel.empty() || kernels::find_loop(step.library.kernel) != nullptr) continue;
     fail_usage(
         fmt::format("{} needs the library kernel \"{}\", which a compiled model does not have",
@@ -89,8 +84,10 @@ void check_library_calls(const plan::Plan& plan) {
 
 ModelFile describe(const Model& model, const std::string& target, plan::Plan plan) {
   ModelFile file{.name = model.name(), .target = target, .labels = model.labels()};
-  for (const Model::Port& port : model.inputs()) {
-    file.inputs.push_back({port.name, port.dtype, port.shape});
+  const std::vector<Value> inputs = model.program().inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Model::Port& port = model.inputs()[i];
+    file.inputs.push_back({port.name, port.dtype, port.shape, inputs[i].get()->type.splits_of});
   }
   for (const Model::Port& port : model.outputs()) {
     file.outputs.push_back({port.name, port.dtype, port.shape});
@@ -124,12 +121,7 @@ CompiledSize compile_model(Model& model, const std::string& directory,
                                  {.libraries = false, .storage = storage_of(options.precision)});
   check_library_calls(*plans.plan);
 
-  plan::Plan plan = *plans.plan;
-  for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
-    plan.kernels[i].symbol = codegen->symbols()[i];
-  }
-  const std::string description =
-      inference::model_file_text(describe(model, target, std::move(plan)));
+  const std::string description = inference::model_file_text(describe(model, target, *plans.plan));
   const std::string constants = safetensors_bytes(constants_of(plans, model.session()));
   CompiledSize size{.target = target,
                     .kernels = static_cast<int>(codegen->objects().size()),

@@ -55,6 +55,25 @@ def compiled_plan():
     yield json.dumps(dict(model, version=2)).encode()
     buffers[3]["alias_of"] = 3
     yield json.dumps(model, indent=1).encode()
+    yield json.dumps(dict(model, inputs=[dict(image, name="go", dtype="boolean", shape=[])] + model["inputs"],
+                          plan=plan_with_blocks())).encode()
+
+
+def plan_with_blocks():  # out = x if go else -x
+    def buffer(name, kind, dtype="f32", shape=("batch", 3), **more):
+        return {"name": name, "kind": kind, "dtype": dtype, "shape": list(shape), **more}
+
+    block = {"symbols": ["batch"], "buffers": [buffer("x", "feed"), buffer("y", "fetch")],
+             "kernels": [{"name": "k", "symbol": "k_0"}], "fetches": [1], "program_bytes": 0,
+             "steps": [{"name": "k", "buffers": [0, 1], "reads": [0], "writes": [1], "kernel": 0, "sizes": [],
+                        "trip": ["batch", 1], "work": 1}]}
+    control = {"kind": "cond", "extra": 1, "carried": 0, "sequences": 0, "reverse": False, "limit": 0, "length": 0,
+               "argument_rows": [], "result_rows": [], "sizes": [],
+               "blocks": [{"arguments": [0], "plan": block}] * 2}
+    return {"symbols": ["batch"],
+            "buffers": [buffer("go", "feed", "boolean", ()), buffer("x", "feed"), buffer("out", "fetch")],
+            "kernels": [], "fetches": [2], "program_bytes": 0,
+            "steps": [{"name": "cond", "buffers": [0, 1, 2], "reads": [0, 1], "writes": [2], "control": control}]}
 
 
 def csv():  # the first byte chooses options, see csv.cc

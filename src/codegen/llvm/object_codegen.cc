@@ -16,9 +16,14 @@ using kernel_ir::Kernel;
 
 class ElsewhereKernel : public CompiledKernel {
  public:
+  explicit ElsewhereKernel(std::string symbol) : symbol_(std::move(symbol)) {}
   void run(void* const*, const std::int64_t*, std::int64_t, std::int64_t) const override {
     fail_internal("a kernel that was compiled ahead of time is run by its compiler");
   }
+  std::string symbol() const override { return symbol_; }
+
+ private:
+  std::string symbol_;
 };
 
 class KeepingCodegen : public ObjectCodegen {
@@ -29,23 +34,24 @@ class KeepingCodegen : public ObjectCodegen {
       const std::vector<const Kernel*>& kernels) override {
     const auto start = std::chrono::steady_clock::now();
     std::map<std::string, Kernel> missing;
+    std::vector<std::shared_ptr<CompiledKernel>> made;
     for (const Kernel* kernel : kernels) {
       verify(*kernel);
       Kernel expanded = *kernel;
       expand_math(expanded);
-      symbols_.push_back("trireme_kernel_" + object_key(expanded, target_));
-      if (!objects_.contains(symbols_.back())) missing.emplace(symbols_.back(), expanded);
+      const std::string symbol = "trireme_kernel_" + object_key(expanded, target_);
+      if (!objects_.contains(symbol)) missing.emplace(symbol, expanded);
+      made.push_back(std::make_shared<ElsewhereKernel>(symbol));
     }
     make(missing);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     statistics_.compiled += static_cast<int>(missing.size());
     statistics_.compile_ms += took.count();
-    return {kernels.size(), std::make_shared<ElsewhereKernel>()};
+    return made;
   }
 
   const Target& target() const override { return target_; }
   CodegenStatistics statistics() const override { return statistics_; }
-  const std::vector<std::string>& symbols() const override { return symbols_; }
   const std::map<std::string, std::string>& objects() const override { return objects_; }
 
  private:
@@ -61,7 +67,6 @@ class KeepingCodegen : public ObjectCodegen {
 
   Target target_;
   int threads_;
-  std::vector<std::string> symbols_;
   std::map<std::string, std::string> objects_;
   CodegenStatistics statistics_;
 };
