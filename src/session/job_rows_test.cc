@@ -50,7 +50,7 @@ class JobRows : public testing::Test {
   std::string refusal(const std::string& data, const std::string& layers = kRowByRow) const {
     return error_of(ErrorKind::data, [&] {
       Job wrong = job(data, layers);
-      for (const data::Batch& batch : wrong.train_data().epoch(0)) examples_in(batch);
+      for (const data::Batch& batch : wrong.train_data().epoch(0)) data::examples_in(batch);
     });
   }
 
