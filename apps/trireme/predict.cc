@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -31,6 +32,34 @@ std::optional<tr::RaggedTensor> rows_of_output(const tr::Model& model,
   return std::nullopt;
 }
 
+// Whether the model says of each token what comes next.
+bool says_next(const tr::Model& model) {
+  if (model.samples().empty()) return false;
+  const auto next = nlohmann::json::parse(model.samples()).value("next", nlohmann::json(false));
+  return next.is_boolean() && next.get<bool>();
+}
+
+const tr::Shape& shape_of(const tr::Model& model, const std::string& input) {
+  const auto port = std::find_if(model.inputs().begin(), model.inputs().end(),
+                                 [&](const auto& one) { return one.name == input; });
+  return port->shape;
+}
+
+// The last n tokens of each text, for a model of n-grams.
+tr::Tensor last_tokens(const std::vector<std::vector<std::int64_t>>& texts, std::int64_t n,
+                       const std::vector<std::string>& names) {
+  std::vector<std::int64_t> all;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto count = static_cast<std::int64_t>(texts[i].size());
+    if (count < n) {
+      throw tr::Error(tr::ErrorKind::data, names[i] + ": the model looks at " + std::to_string(n) +
+                                               " tokens, and there are " + std::to_string(count));
+    }
+    all.insert(all.end(), texts[i].end() - n, texts[i].end());
+  }
+  return tr::Tensor::from<std::int64_t>({static_cast<std::int64_t>(texts.size()), n}, all);
+}
+
 // Files of text, an example each, and texts that were given themselves.
 Examples from_texts(const tr::Model& model, const PredictArguments& arguments) {
   const auto columns =
@@ -51,10 +80,16 @@ Examples from_texts(const tr::Model& model, const PredictArguments& arguments) {
     ids.push_back(encoder.encode(text));
     examples.names.push_back(text);
   }
+  const tr::Shape& shape = shape_of(model, input);
   tr::data::Batch batch;
-  tr::RaggedTensor::from(ids).add_to(batch, input);
+  if (shape.size() == 2) {
+    batch[input] = last_tokens(ids, shape[1].constant(), examples.names);
+  } else {
+    tr::RaggedTensor::from(ids).add_to(batch, input);
+  }
   examples.feeds = inputs_of(model, batch);
   examples.rows = rows_of_output(model, batch);
+  examples.next = examples.rows && says_next(model);
   return examples;
 }
 
@@ -73,7 +108,7 @@ Examples from_images(const tr::Model& model, const std::vector<std::string>& pat
     std::memcpy(to, planes.bytes(), planes.size_bytes());
     to += planes.size_bytes();
   }
-  return {paths, {{input, joined}}, std::nullopt};
+  return {paths, {{input, joined}}};
 }
 
 std::int64_t row_number(const std::string& text, const std::string& rows) {

@@ -64,7 +64,7 @@ class Printer {
     const bool scores =
         output_.rank() == 2 && output_.dtype() == tr::f32 && output_.dim(1) > 1 && named;
     const bool labels = output_.dtype() == tr::i64 && output_.rank() == 1 && named;
-    if (scores && !examples_.rows) print_classes();
+    if (scores && (!examples_.rows || examples_.next)) print_classes();
     else if (scores || labels) print_labels();
     else print_numbers();
   }
@@ -92,7 +92,8 @@ class Printer {
     Answers answers;
     std::size_t most = 0;
     for (std::size_t i = 0; i < examples_.names.size(); ++i) {
-      const Json classes = classes_of(static_cast<std::int64_t>(i));
+      const auto [begin, end] = rows_of(i);
+      const Json classes = end > begin ? classes_of(end - 1) : Json::array();
       std::vector<std::string> cells;
       for (const Json& one : classes) {
         cells.push_back(one["label"].get<std::string>());

@@ -17,8 +17,9 @@ namespace commands {
 struct Examples {
   std::vector<std::string> names;
   trireme::data::Batch feeds;
-  std::optional<trireme::RaggedTensor>
-      rows;  // of sequences, if the output has a row for each of theirs
+  // Of sequences, if the output has a row for each of theirs.
+  std::optional<trireme::RaggedTensor> rows = {};
+  bool next = false;  // the last of these rows is asked for: what comes behind a text
 };
 
 void print_predictions(const trireme::Model& model, const Examples& examples,

@@ -192,7 +192,8 @@ Columns choose_columns(const data::Dataset& dataset, const DataSettings& setting
   }
   if (!many && inputs.size() > 1) fail_at(*settings.input, "this model takes one column");
   Columns columns{{}, dataset.column(target), 0};
-  columns.classes = static_cast<std::int64_t>(dataset.class_names().size());
+  columns.names = dataset.class_names();
+  columns.classes = static_cast<std::int64_t>(columns.names.size());
   if (columns.classes == 0 && is_integer(columns.target.dtype)) {
     columns.classes = columns.target.ids;
   }

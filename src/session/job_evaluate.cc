@@ -54,6 +54,7 @@ class Evaluation {
       batches = batches.over(job::check_structure(batches.dataset(), rows_of_));
     }
     if (network_.target.dtype() != i64 || network_.task == job::Task::numbers) return batches;
+    if (network_.task == job::Task::labels) return batches;  // others count as wrong
     const bool binary = network_.task == job::Task::binary;
     const std::int64_t classes = binary ? 2 : network_.logits.dim(-1).constant();
     return batches.over(job::check_labels(batches.dataset(), model_.target(), classes));
@@ -97,7 +98,10 @@ class Evaluation {
     if (settings_.loss == nullptr) job::fail_at(measured_, "\"measured\" has no \"loss\"");
     job::check_metrics(settings_);
     network_.task = job::task_of(*settings_.loss);
-    network_.logits = job::logits_of(*settings_.loss, output);
+    network_.names = model_.labels();
+    if (network_.task != job::Task::labels) {
+      network_.logits = job::logits_of(*settings_.loss, output);
+    }
   }
 
   // An input of sequences: the rows of a ragged input have its name, those of others the name of one.
@@ -130,6 +134,9 @@ class Evaluation {
       network_.target = program_.input(target.name, target.dtype, shape);
     }
     if (network_.task == job::Task::classes) return;
+    if (network_.task == job::Task::labels && network_.target.dtype() != i64) {
+      fail_data(fmt::format("the model gives labels, but the target is {}", network_.target.str()));
+    }
     if (product(network_.target.shape()) != product(network_.output.shape())) {
       fail_data(fmt::format("the model gives {}, but the target is {}", network_.output.str(),
                             network_.target.str()));
@@ -138,7 +145,7 @@ class Evaluation {
 
   void add_metrics() {
     const bool is_mse = job::read_choice(*settings_.loss, "a loss").name == "mse";
-    if (known_ || is_mse) {
+    if ((known_ && network_.task != job::Task::labels) || is_mse) {
       metrics_.push_back(
           {.name = is_mse ? "mse" : "loss",
            .value = job::apply_loss(*settings_.loss, network_.logits, network_.target)});

@@ -97,7 +97,8 @@ Value normalised(const Node& node, const Value& x) {
 
 // How many numbers the network must give for one example; 0 if nothing says it.
 std::int64_t outputs_of(const Columns& columns, const Node& loss) {
-  if (task_of(loss) == Task::classes) return columns.classes;
+  const Task task = task_of(loss);
+  if (task == Task::classes || task == Task::labels) return columns.classes;
   std::int64_t count = 1;
   for (const std::int64_t size : columns.target.shape) count *= size;
   return count;
@@ -174,9 +175,23 @@ Network build_network(Program& program, const Settings& settings, const Columns&
   network.task = task_of(*settings.loss);
   network.confusion = columns.target.ids == 0;
   check_rows(network, columns, *settings.model);
-  if (network.task == Task::classes) check_classes(network, *settings.model);
-  network.loss = apply_loss(*settings.loss, network.logits, network.target);
-  network.output = output_of(*settings.loss, network.logits);
+  network.names = columns.names;
+  const bool labels = network.task == Task::labels;
+  if (labels || network.task == Task::classes) check_classes(network, *settings.model);
+  if (labels) {
+    if (columns.target.levels == 0) {
+      fail_at(*settings.loss,
+              "a loss of labels needs a target for each row of sequences, but column \"" +
+                  columns.target.name + "\" is not ragged");
+    }
+    RandomField field = random_field(*settings.loss, network.logits, network.target, columns.names);
+    network.loss = field.loss;
+    network.output = field.tags;
+    network.constants = std::move(field.constants);
+  } else {
+    network.loss = apply_loss(*settings.loss, network.logits, network.target);
+    network.output = output_of(*settings.loss, network.logits);
+  }
   network.metrics = build_metrics(settings, network);
   return network;
 }

@@ -66,8 +66,6 @@ data::Dataset open_dataset(const Node& node, const std::string& directory);
 
 // Whether the data are texts: a corpus with a name, "sentence_polarity/train".
 bool is_text(const Node& node);
-// What makes ids of texts: the vocabulary is that of the training texts. [data] text may be null.
-text::Encoder read_encoder(const Node* text, const data::Corpus& training);
 data::Corpus open_corpus(const Node& node);
 
 // Passes a data set of pictures through the list [data] augment.
@@ -77,7 +75,8 @@ data::Dataset augmented(data::Dataset dataset, const Node& list, std::uint64_t s
 struct Columns {
   std::vector<data::Column> inputs;  // at least one
   data::Column target;
-  std::int64_t classes = 0;  // that have names in the data, or of ids
+  std::int64_t classes = 0;             // that have names in the data, or of ids
+  std::vector<std::string> names = {};  // of the classes
   // Ragged columns whose sequences are as long as those of an input before them: they share its rows. A ragged
   // target is always one.
   std::map<std::string, std::string> rows_of = {};
