@@ -69,10 +69,12 @@ RandomField random_field(const Node& loss, Value scores, Value target,
 
 std::optional<Metric> chunk_metric(const Choice& choice, const Network& network) {
   using Make = Metric (*)(Value, Value, Value, ChunkOptions, SourceLocation);
-  const Make make = choice.name == "chunk_f1"          ? &chunk_f1
-                    : choice.name == "chunk_precision" ? &chunk_precision
-                    : choice.name == "chunk_recall"    ? &chunk_recall
-                                                       : nullptr;
+  const std::pair<const char*, Make> known[] = {
+      {"chunk_f1", chunk_f1}, {"chunk_precision", chunk_precision}, {"chunk_recall", chunk_recall}};
+  Make make = nullptr;
+  for (const auto& [name, one] : known) {
+    if (choice.name == name) make = one;
+  }
   if (make == nullptr) return std::nullopt;
   const bool labels = network.task == Task::labels || network.task == Task::classes;
   if (!labels || network.target.rank() != 1 || network.target.dim(0) == Dim(batch)) {
