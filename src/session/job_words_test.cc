@@ -66,7 +66,7 @@ TEST(JobWords, TheNextCharacter) {
   EXPECT_EQ(job.network.logits.shape(), (Shape{Dim("text"), 256}));
   EXPECT_TRUE(std::none_of(job.network.metrics.begin(), job.network.metrics.end(),
                            [](const Metric& metric) { return metric.name == "confusion"; }));
-  EXPECT_LT(job.fit(30, 0.05)["perplexity"], 2);
+  EXPECT_LT(job.fit(60, 0.1)["perplexity"], 4) << "7.6 by their frequencies alone";
   // Other texts come in other pieces, with the same ids.
   const data::Dataset test = job.reader.read(running(10));
   EXPECT_EQ(test.size(), 2);
