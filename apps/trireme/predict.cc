@@ -90,6 +90,12 @@ Examples from_texts(const tr::Model& model, const PredictArguments& arguments) {
   examples.feeds = inputs_of(model, batch);
   examples.rows = rows_of_output(model, batch);
   examples.next = examples.rows && says_next(model);
+  for (std::size_t i = 0; examples.next && i < ids.size(); ++i) {
+    if (ids[i].empty()) {
+      throw tr::Error(tr::ErrorKind::data,
+                      examples.names[i] + ": nothing comes next, since the text is empty");
+    }
+  }
   return examples;
 }
 
