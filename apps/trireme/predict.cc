@@ -93,7 +93,7 @@ Examples from_texts(const tr::Model& model, const PredictArguments& arguments) {
   for (std::size_t i = 0; examples.next && i < ids.size(); ++i) {
     if (ids[i].empty()) {
       throw tr::Error(tr::ErrorKind::data,
-                      examples.names[i] + ": nothing comes next, since the text is empty");
+                      "\"" + examples.names[i] + "\": nothing comes next, since the text is empty");
     }
   }
   return examples;

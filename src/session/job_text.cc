@@ -59,7 +59,7 @@ data::Dataset TextReader::read(const data::Corpus& corpus) {
     return dataset;
   } catch (const Error& error) {
     const std::string message = error.what();
-    if (text_ == nullptr || message.starts_with(text_->file + ":")) throw;
+    if (text_ == nullptr || text_->path.empty() || message.find(text_->path) != message.npos) throw;
     throw Error(error.kind(), text_->where() + ": " + text_->path + ": " + message);
   }
 }
