@@ -137,6 +137,34 @@ TEST(JobWords, RolesBelowARandomField) {
   EXPECT_FALSE(again.has("loss"));
 }
 
+// Neighbours at the end of a sentence are not those of the next one.
+TEST(JobWords, ATaggerSeesItsOwnSentence) {
+  using Ids = std::vector<std::vector<std::int64_t>>;
+  Program program("tagger");
+  const Value words = program.input("words", i64, ragged());
+  const Value position = program.input("position", i64, {batch});
+  models::TaggerOptions options{.classes = 3, .width = 4, .units = 3, .layers = 1};
+  options.context = 5, options.mark_width = 2, options.most_distance = 2;
+  const Value scores = models::tagger({{words, 9}}, position, options);
+  Session session(program);
+  const auto run = [&](const Ids& sentences, std::vector<std::int64_t> positions) {
+    const auto count = static_cast<std::int64_t>(positions.size());
+    Feeds feeds{{"position", Tensor::from<std::int64_t>({count}, positions)}};
+    RaggedTensor::from(sentences).add_to(feeds, "words");
+    return session.run(feeds, {scores})[0].to_vector<float>();
+  };
+  const Ids sentences{{7}, {1, 2, 3, 4}, {5, 6, 8}};
+  const std::vector<std::int64_t> positions{0, 3, 0};
+  std::vector<float> alone;
+  for (std::size_t i = 0; i < sentences.size(); ++i) {
+    const std::vector<float> part = run({sentences[i]}, {positions[i]});
+    alone.insert(alone.end(), part.begin(), part.end());
+  }
+  const std::vector<float> together = run(sentences, positions);
+  EXPECT_THAT(together, testing::Pointwise(testing::FloatNear(1e-5f), alone));
+  EXPECT_NE(run({sentences[1]}, {0}), run({sentences[1]}, {1})) << "the position matters";
+}
+
 TEST(JobWords, WhatMakesNoSenseIsForbidden) {
   const Trained job(sentences(), "min_label_count = 2", kTagger, kField);
   ASSERT_EQ(job.network.constants.size(), 1u);
