@@ -1,12 +1,13 @@
 // trireme predict: a saved model applied to pictures, texts or rows of a data set.
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "commands.h"
+#include "predictions.h"
 #include "support.h"
 #include "trireme/error.h"
 #include "trireme/image.h"
@@ -18,15 +19,53 @@ namespace {
 
 namespace tr = trireme;
 
-// What to predict for, and how each example is called in the answer.
-struct Examples {
-  std::vector<std::string> names;
-  tr::data::Batch feeds;
-};
+// The sequences whose rows the model's output has a row for; none if it has one for each example.
+std::optional<tr::RaggedTensor> rows_of_output(const tr::Model& model,
+                                               const tr::data::Batch& batch) {
+  const tr::Shape& shape = model.outputs().at(0).shape;
+  for (const auto& input : model.inputs()) {
+    if (shape.empty() || shape[0] != tr::Dim(input.name)) continue;
+    if (tr::levels_in(batch, input.name) > 0) {
+      return tr::RaggedTensor::from_feeds(batch, input.name);
+    }
+  }
+  return std::nullopt;
+}
+
+// Whether the model says of each token what comes next.
+bool says_next(const tr::Model& model) {
+  if (model.samples().empty()) return false;
+  const auto next = nlohmann::json::parse(model.samples()).value("next", nlohmann::json(false));
+  return next.is_boolean() && next.get<bool>();
+}
+
+const tr::Shape& shape_of(const tr::Model& model, const std::string& input) {
+  const auto port = std::find_if(model.inputs().begin(), model.inputs().end(),
+                                 [&](const auto& one) { return one.name == input; });
+  return port->shape;
+}
+
+// The last n tokens of each text, for a model of n-grams.
+tr::Tensor last_tokens(const std::vector<std::vector<std::int64_t>>& texts, std::int64_t n,
+                       const std::vector<std::string>& names) {
+  std::vector<std::int64_t> all;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto count = static_cast<std::int64_t>(texts[i].size());
+    if (count < n) {
+      throw tr::Error(tr::ErrorKind::data, names[i] + ": the model looks at " + std::to_string(n) +
+                                               " tokens, and there are " + std::to_string(count));
+    }
+    all.insert(all.end(), texts[i].end() - n, texts[i].end());
+  }
+  return tr::Tensor::from<std::int64_t>({static_cast<std::int64_t>(texts.size()), n}, all);
+}
 
 // Files of text, an example each, and texts that were given themselves.
 Examples from_texts(const tr::Model& model, const PredictArguments& arguments) {
-  if (model.text().size() != 1 || model.inputs().size() != 2) {
+  const auto columns =
+      std::count_if(model.inputs().begin(), model.inputs().end(),
+                    [](const auto& port) { return !tr::is_splits_name(port.name); });
+  if (model.text().size() != 1 || columns != 1) {
     throw tr::Error(tr::ErrorKind::usage,
                     "this model takes no texts\n  hint   use --data with a data set");
   }
@@ -41,7 +80,22 @@ Examples from_texts(const tr::Model& model, const PredictArguments& arguments) {
     ids.push_back(encoder.encode(text));
     examples.names.push_back(text);
   }
-  tr::RaggedTensor::from(ids).add_to(examples.feeds, input);
+  const tr::Shape& shape = shape_of(model, input);
+  tr::data::Batch batch;
+  if (shape.size() == 2) {
+    batch[input] = last_tokens(ids, shape[1].constant(), examples.names);
+  } else {
+    tr::RaggedTensor::from(ids).add_to(batch, input);
+  }
+  examples.feeds = inputs_of(model, batch);
+  examples.rows = rows_of_output(model, batch);
+  examples.next = examples.rows && says_next(model);
+  for (std::size_t i = 0; examples.next && i < ids.size(); ++i) {
+    if (ids[i].empty()) {
+      throw tr::Error(tr::ErrorKind::data,
+                      "\"" + examples.names[i] + "\": nothing comes next, since the text is empty");
+    }
+  }
   return examples;
 }
 
@@ -83,77 +137,10 @@ Examples from_data(const tr::Model& model, const PredictArguments& arguments) {
     end =
         std::min(text.empty() ? dataset.size() : row_number(text, arguments.rows), dataset.size());
   }
-  Examples examples{{}, inputs_of(model, dataset.rows(begin, end))};
+  const tr::data::Batch batch = dataset.rows(begin, end);
+  Examples examples{{}, inputs_of(model, batch), rows_of_output(model, batch)};
   for (std::int64_t row = begin; row < end; ++row) examples.names.push_back(std::to_string(row));
   return examples;
-}
-
-// Indices of the k largest scores, best first.
-std::vector<std::int64_t> best(const float* scores, std::int64_t classes, std::int64_t k) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(classes));
-  for (std::int64_t i = 0; i < classes; ++i) order[static_cast<std::size_t>(i)] = i;
-  std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
-  });
-  order.resize(static_cast<std::size_t>(std::min(k, classes)));
-  return order;
-}
-
-std::string number_text(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", number);
-  return text;
-}
-
-void print_classes(const tr::Model& model, const Examples& examples, const tr::Tensor& scores,
-                   const PredictArguments& arguments) {
-  const std::int64_t classes = scores.dim(1);
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  std::vector<std::vector<std::string>> rows;
-  for (std::size_t i = 0; i < examples.names.size(); ++i) {
-    const float* row = scores.data<float>() + static_cast<std::int64_t>(i) * classes;
-    nlohmann::ordered_json predictions = nlohmann::ordered_json::array();
-    std::vector<std::string> cells{examples.names[i]};
-    for (const std::int64_t k : best(row, classes, arguments.top)) {
-      const std::string label = class_name(model.labels(), k);
-      predictions.push_back({{"class", k}, {"label", label}, {"score", row[k]}});
-      cells.push_back(label);
-      cells.push_back(number_text(row[k]));
-    }
-    json.push_back({{"example", examples.names[i]}, {"predictions", predictions}});
-    rows.push_back(std::move(cells));
-  }
-  if (arguments.json) {
-    std::printf("%s\n", json.dump(2).c_str());
-    return;
-  }
-  std::vector<std::string> headings{!arguments.data.empty() ? "row"
-                                    : model.text().empty()  ? "image"
-                                                            : "text"};
-  for (std::size_t i = 1; !rows.empty() && i < rows[0].size(); i += 2) {
-    headings.push_back(i == 1 ? "prediction" : std::to_string(i / 2 + 1) + ".");
-    headings.push_back("score");
-  }
-  std::printf("%s", table(headings, rows).c_str());
-}
-
-void print_numbers(const tr::Model& model, const Examples& examples, const tr::Tensor& output,
-                   bool json_wanted) {
-  const tr::Tensor values = output.cast(tr::f64);
-  const auto n = static_cast<std::int64_t>(examples.names.size());
-  const std::int64_t width = n == 0 ? 0 : values.elements() / n;
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  std::vector<std::vector<std::string>> rows;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const double* row = values.data<double>() + i * width;
-    std::string cell;
-    for (std::int64_t j = 0; j < width; ++j) cell += (j > 0 ? " " : "") + number_text(row[j]);
-    const std::string& name = examples.names[static_cast<std::size_t>(i)];
-    rows.push_back({name, cell});
-    json.push_back({{"example", name}, {"values", std::vector<double>(row, row + width)}});
-  }
-  if (json_wanted) std::printf("%s\n", json.dump(2).c_str());
-  else std::printf("%s", table({"example", model.outputs().at(0).name}, rows).c_str());
 }
 
 }  // namespace
@@ -169,12 +156,7 @@ void predict(const PredictArguments& arguments) {
   const Examples examples = !single ? from_data(model, arguments)
                             : texts ? from_texts(model, arguments)
                                     : from_images(model, arguments.files);
-  const tr::Tensor output = model.predict(examples.feeds).at(0);
-  // Scores of classes are what a model with names for its classes gives.
-  const bool classes = output.rank() == 2 && output.dtype() == tr::f32 && output.dim(1) > 1 &&
-                       (!model.labels().empty() || model.outputs().at(0).name == "scores");
-  if (classes) print_classes(model, examples, output, arguments);
-  else print_numbers(model, examples, output, arguments.json);
+  print_predictions(model, examples, model.predict(examples.feeds).at(0), arguments);
 }
 
 }  // namespace commands

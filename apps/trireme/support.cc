@@ -98,10 +98,6 @@ trireme::data::Batch inputs_of(const trireme::Model& model, const trireme::data:
                            "the data have no column \"" + port.name + "\", which the model takes");
     }
     inputs.insert(*column);
-    const int levels = trireme::levels_in(batch, port.name);
-    for (int level = 0; level < levels; ++level) {
-      inputs.insert(*batch.find(trireme::splits_name(port.name, level, levels)));
-    }
   }
   return inputs;
 }

@@ -121,9 +121,9 @@ void train(TrainArguments arguments) {
   }
   const tr::SaveOptions saved = job.save_options();
   std::printf("saved %s/   (try: trireme predict %s %s)\n", directory.c_str(), directory.c_str(),
-              !saved.preprocessing.empty() ? "image.png"
-              : !saved.text.empty()        ? "--text TEXT"
-                                           : "--data SPEC");
+              !saved.preprocessing.empty()                         ? "image.png"
+              : saved.text.size() == 1 && saved.inputs.size() == 1 ? "--text TEXT"
+                                                                   : "--data SPEC");
 }
 
 }  // namespace commands

@@ -227,4 +227,44 @@ struct TwoTowerOptions {
 TRIREME_API Value two_tower(const IdField& user, const IdField& item, TwoTowerOptions options,
                             SourceLocation where = SourceLocation::current());
 
+// --- Words --------------------------------------------------------------------------------------
+
+struct SkipGramOptions {
+  std::int64_t width = 100;                          // of the vectors that are multiplied
+  bool bias = false;                                 // of each candidate
+  Initializer embedding_init = nn::normal(0, 0.05);  // of the centres; candidates begin with zeros
+  bool sparse_gradient = true;                       // as nn::embedding has it
+  bool decay_biases = true;
+  std::string name = {};
+};
+// The product of the vectors of a word and of each of its candidates, in tables of their own, which says how likely
+// the candidate is right: Mikolov et al. 2013. centre is [batch]. Candidates [batch, n] are the word that stands near and
+// noise; of sequences, [rows], the inner nodes on the way to it in a tree (hierarchical softmax, with a bias).
+// Gives scores of the candidates' shape.
+TRIREME_API Value skip_gram(const IdField& centre, const IdField& candidates,
+                            SkipGramOptions options,
+                            SourceLocation where = SourceLocation::current());
+
+struct TaggerOptions {
+  std::int64_t classes = 10;      // scores of a row
+  std::int64_t width = 100;       // of the embedding of the first field, the words
+  std::int64_t other_width = 32;  // of each other field, such as parts of speech
+  std::int64_t units = 128;       // of an LSTM, of which each layer has one in either direction
+  std::int64_t layers = 2;
+  double dropout = 0.3;  // of the embeddings, between the layers and behind them
+  // Where there is a position:
+  std::int64_t context = 64;        // units of a layer over that row and its neighbours; 0: none
+  std::int64_t mark_width = 16;     // of the embedding of the distance from that row; 0: none
+  std::int64_t most_distance = 12;  // larger ones are this
+  bool sparse_gradient = true;      // of the first field, as nn::embedding has it
+  std::optional<Initializer> weight_init = {};  // of the last layer, as nn::linear has it
+  bool decay_biases = true;
+  std::string name = {};
+};
+// Scores [rows, classes] of labels for each row of sequences: LSTMs in both directions over embeddings, as Zhou and Xu 2015
+// have it for semantic roles. fields are ids [rows] of the same sequences. position i64[batch] is the row, from 0, that
+// the labels are about, the predicate; it may be empty.
+TRIREME_API Value tagger(const std::vector<IdField>& fields, const Value& position,
+                         TaggerOptions options, SourceLocation where = SourceLocation::current());
+
 }  // namespace trireme::models

@@ -37,12 +37,15 @@ struct SaveOptions {
   // What `trireme eval` measures, in JSON, as [train] of a job says it (docs/job.md):
   // {"loss": "mse", "metrics": ["rmse"]}. Empty: accuracy or mse.
   std::string measured = {};
+  // How a corpus becomes examples, in JSON, as [data] text of a job says it: {"tokens": "bytes", "next": true}.
+  // Empty: texts with labels.
+  std::string samples = {};
 };
 
 // Writes a folder: program.txt (what the outputs need and nothing of training), weights.safetensors
 // and model.json. All or nothing: made under another name beside `directory`, then renamed. A saved
 // model that stands there is replaced; a folder of anything else is refused.
-// Errors: usage, if an output needs an input that is not listed, or `measured` is not JSON; io.
+// Errors: usage, if an output needs an input that is not listed, or `measured` or `samples` is not JSON; io.
 TRIREME_API void save_model(const Program& program, Session& session, const std::string& directory,
                             const SaveOptions& options);
 
@@ -64,6 +67,7 @@ class TRIREME_API Model {
   const std::vector<std::string>& labels() const;
   const std::string& target() const;
   const std::string& measured() const;  // as it was saved; empty if it was saved without
+  const std::string& samples() const;   // the same
   const std::map<std::string, ImagePreprocessing>& preprocessing() const;
   const std::map<std::string, text::Encoder>& text() const;
 

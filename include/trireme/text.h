@@ -54,9 +54,14 @@ TRIREME_API std::string from_bytes(std::span<const std::int64_t> ids);
 
 // The ways of cutting above, by options.
 struct TokenOptions {
-  enum class Kind : std::uint8_t { words, split, characters };
+  enum class Kind : std::uint8_t {
+    words,
+    split,
+    characters,
+    bytes,  // each as byte_vocabulary() calls it; the text need not be UTF-8
+  };
   Kind kind = Kind::words;
-  bool lower_case = false;  // of words()
+  bool lower_case = false;  // of words() and split()
   std::int64_t grams =
       1;  // 2: behind the tokens all pairs of neighbours, "not good"; 3: triples too ...
   std::int64_t most = 0;  // only the first so many tokens of a text, and their grams; 0: all
@@ -145,6 +150,9 @@ class TRIREME_API Vocabulary {
   std::int64_t begin_ = -1;
   std::int64_t end_ = -1;
 };
+
+// The tokens of Kind::bytes, whose ids are the bytes: "!" to "~" as they are, the others "<0x0A>".
+TRIREME_API Vocabulary byte_vocabulary();
 
 // Texts to ids: what a model of texts needs beside its parameters.
 struct TRIREME_API Encoder {

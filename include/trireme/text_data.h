@@ -60,7 +60,7 @@ TRIREME_API bool is_corpus(std::string_view name);
 
 // --- From texts to examples ---------------------------------------------------------------------
 
-// The tokens of the field "text". Errors: usage, if the corpus has none; data, as Vocabulary.
+// The tokens of the field "text"; of Kind::bytes byte_vocabulary(), whatever the text. Errors: usage, if the corpus has none; data, as Vocabulary.
 TRIREME_API text::Vocabulary vocabulary_of(const Corpus& corpus, const text::TokenOptions& tokens,
                                            const text::VocabularyOptions& options = {});
 

@@ -10,6 +10,7 @@
 #include "ir/program.h"
 #include "session/job_model.h"
 #include "session/job_settings.h"
+#include "session/job_text.h"
 #include "session/progress.h"
 #include "trireme/inspect.h"
 
@@ -22,9 +23,9 @@ struct Job::State {
   std::optional<data::Dataset> hold_out(data::Dataset& training) const;
   data::Batches measured(const data::Dataset& dataset, const job::Node& node) const;
   data::Dataset prepared(const job::Node& node, std::int64_t limit);
-  data::Dataset texts(const job::Node& node);
   data::Batches batches(const data::Dataset& dataset) const;
   void build();
+  data::Batches checked(data::Batches batches) const;
   void make_trainer();
   SymbolSizes usual_sizes() const;
 
@@ -34,8 +35,7 @@ struct Job::State {
   JobOptions options;
   job::Settings settings;
 
-  std::optional<text::Encoder> encoder;  // of texts
-  std::vector<std::string> classes;      // of the training texts
+  std::optional<job::TextReader> reader;  // if the data are texts
   std::optional<job::Columns> columns;
   std::optional<data::Batches> train, validation, test;
   Program program;
@@ -58,17 +58,10 @@ Job::State::State(job::Node root_in, const std::string& path, const JobOptions& 
   job::check_training(settings);
 }
 
-// The training texts come first: they say what the ids and classes are.
-data::Dataset Job::State::texts(const job::Node& node) {
-  const data::Corpus corpus = job::open_corpus(node);
-  if (!encoder) encoder = job::read_encoder(settings.data.text, corpus);
-  const data::Dataset dataset = data::classified_texts(corpus, *encoder, classes);
-  classes = dataset.class_names();
-  return dataset;
-}
-
 data::Dataset Job::State::prepared(const job::Node& node, std::int64_t limit) {
-  data::Dataset dataset = job::is_text(node) ? texts(node) : job::open_dataset(node, directory);
+  if (job::is_text(node) && !reader) reader.emplace(settings.data.text, settings.seed);
+  data::Dataset dataset = job::is_text(node) ? reader->read(job::open_corpus(node))
+                                             : job::open_dataset(node, directory);
   if (limit > 0) dataset = dataset.take(std::min(limit, dataset.size()));
   return dataset;
 }
@@ -96,8 +89,12 @@ void Job::State::open_data() {
 data::Batches Job::State::batches(const data::Dataset& dataset) const {
   const job::DataSettings& data = settings.data;
   const data::BatchOptions how{.threads = data.workers};
-  if (data.batch_tokens > 0) return dataset.batch_tokens(data.batch_tokens, {}, how);
-  if (data.bucket) return dataset.bucket_by_length(data.batch, {}, how);
+  std::string counted;  // the first column of sequences
+  for (const data::Column& column : columns->inputs) {
+    if (column.levels > 0 && counted.empty()) counted = column.name;
+  }
+  if (data.batch_tokens > 0) return dataset.batch_tokens(data.batch_tokens, counted, how);
+  if (data.bucket) return dataset.bucket_by_length(data.batch, {.column = counted}, how);
   return dataset.batch(data.batch, how);
 }
 
@@ -134,16 +131,21 @@ void Job::State::build() {
   if (network) return;
   open_data();
   network = job::build_network(program, settings, *columns, directory);
-  const bool ids = columns->target.dtype == i64;
-  if (network->task == job::Task::numbers || !ids) return;
-  const bool binary = network->task == job::Task::binary;
-  const std::int64_t classes = binary ? 2 : network->logits.dim(-1).constant();
-  const auto checked = [&](const data::Batches& batches) {
-    return batches.over(job::check_labels(batches.dataset(), columns->target.name, classes));
-  };
   train = checked(*train);
   if (validation) validation = checked(*validation);
   if (test) test = checked(*test);
+}
+
+// The same batches, in which what does not fit the network is an error.
+data::Batches Job::State::checked(data::Batches batches) const {
+  if (!columns->rows_of.empty()) {
+    batches = batches.over(job::check_structure(batches.dataset(), columns->rows_of));
+  }
+  if (network->task == job::Task::numbers || columns->target.dtype != i64) return batches;
+  std::int64_t classes = 2;
+  if (network->task != job::Task::binary) classes = network->logits.dim(-1).constant();
+  if (network->task == job::Task::labels) classes = std::max(classes, columns->target.ids);
+  return batches.over(job::check_labels(batches.dataset(), columns->target.name, classes));
 }
 
 void Job::State::make_trainer() {
@@ -163,20 +165,27 @@ void Job::State::make_trainer() {
                               .plan_memory = options.plan_memory,
                               .fuse = options.fuse,
                               .interpreter = options.interpreter});
+  for (const auto& [name, value] : network->constants) {
+    trainer->session().set_parameter(name, value);
+  }
 }
 
 // Of a batch for training; of sequences as many rows as there are on average.
 SymbolSizes Job::State::usual_sizes() const {
+  constexpr std::size_t kEnough = 4096;  // examples, for a mean
   const std::int64_t number = std::max<std::int64_t>(train->size(), 1);
   const bool by_tokens = settings.data.batch_tokens > 0;
   SymbolSizes sizes{
       {"batch", by_tokens ? (train->examples() + number - 1) / number : train->batch_size()}};
   const data::Dataset& dataset = train->dataset();
   for (const data::Column& column : columns->inputs) {
-    if (column.levels == 0 || dataset.size() == 0) continue;
-    const std::vector<std::int64_t> lengths = dataset.lengths(column.name, dataset.order(0));
+    if (column.levels == 0 || dataset.size() == 0 || columns->rows_of.contains(column.name))
+      continue;
+    std::vector<std::int64_t> examples = dataset.order(0);
+    examples.resize(std::min(examples.size(), kEnough));
+    const std::vector<std::int64_t> lengths = dataset.lengths(column.name, examples);
     const std::int64_t rows = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
-    sizes[column.name] = rows * sizes["batch"] / dataset.size();
+    sizes[column.name] = rows * sizes["batch"] / static_cast<std::int64_t>(examples.size());
   }
   return sizes;
 }
@@ -262,10 +271,22 @@ SaveOptions Job::save_options() {
   state_->build();
   SaveOptions save;
   save.outputs = {state_->network->output};
-  save.output_names = {classifies() ? "scores" : "prediction"};
+  const bool labels = state_->network->task == job::Task::labels;
+  save.output_names = {classifies() ? "scores" : labels ? "labels" : "prediction"};
   save.target = state_->columns->target.name;
-  if (classifies()) save.labels = state_->train->dataset().class_names();
-  if (state_->encoder) save.text.emplace(state_->columns->inputs.front().name, *state_->encoder);
+  if (classifies() || labels) save.labels = state_->train->dataset().class_names();
+  if (classifies() && save.labels.empty()) save.labels = state_->columns->target.words;
+  if (state_->reader) {
+    for (const data::Column& column : state_->columns->inputs) {
+      const auto encoder = state_->reader->encoders().find(column.name);
+      if (encoder != state_->reader->encoders().end()) save.text.insert(*encoder);
+    }
+    const job::Node* text = state_->settings.data.text;
+    if (text != nullptr) save.samples = job::json_text(*text);
+  }
+  for (const data::Column& column : state_->columns->inputs) {
+    save.inputs.push_back(state_->program.find(column.name));
+  }
   save.measured = job::measured_text(state_->settings);
   const data::Column& input = state_->columns->inputs.front();
   const std::vector<std::int64_t>& shape = input.shape;

@@ -141,11 +141,39 @@ data::Dataset open_dataset(const Node& node, const std::string& directory) {
           "or records");
 }
 
+namespace {
+
+// Which columns share the rows of an input.
+void find_shared_rows(const data::Dataset& dataset, Columns& columns, const Node& where) {
+  std::vector<data::Column> ragged;  // that have rows of their own
+  std::string reason;                // why the last one of them is not it
+  const auto shares = [&](const data::Column& column) {
+    for (const data::Column& other : ragged) {
+      if (other.levels != column.levels) continue;
+      reason = difference_of(dataset, column.name, other.name);
+      if (!reason.empty()) continue;
+      columns.rows_of[column.name] = other.name;
+      return true;
+    }
+    return false;
+  };
+  for (const data::Column& column : columns.inputs) {
+    if (column.levels > 0 && !shares(column)) ragged.push_back(column);
+  }
+  const data::Column& target = columns.target;
+  if (target.levels == 0 || shares(target)) return;
+  fail_at(where,
+          "column \"" + target.name + "\" is ragged, and no input has such sequences: " +
+              (reason.empty() ? "a target for each row needs an input of as many levels" : reason));
+}
+
+}  // namespace
+
 Columns choose_columns(const data::Dataset& dataset, const DataSettings& settings, bool many,
                        const Node& where) {
   const std::vector<data::Column>& all = dataset.columns();
   std::string target = settings.target;
-  for (const char* usual : {"label", "target", "rating"}) {
+  for (const char* usual : {"label", "target", "rating", "next", "roles"}) {
     for (const data::Column& column : all) {
       if (target.empty() && column.name == usual) target = column.name;
     }
@@ -164,18 +192,16 @@ Columns choose_columns(const data::Dataset& dataset, const DataSettings& setting
   }
   if (!many && inputs.size() > 1) fail_at(*settings.input, "this model takes one column");
   Columns columns{{}, dataset.column(target), 0};
-  if (columns.target.levels > 0) {
-    fail_at(where,
-            "column \"" + target + "\" is ragged, and a job predicts one thing for each example");
+  columns.names = dataset.class_names();
+  columns.classes = static_cast<std::int64_t>(columns.names.size());
+  if (columns.classes == 0 && is_integer(columns.target.dtype)) {
+    columns.classes = columns.target.ids;
   }
-  columns.classes = static_cast<std::int64_t>(dataset.class_names().size());
   for (const std::string& name : inputs) {
     if (name == target) fail_at(where, "column \"" + name + "\" is input and target");
     columns.inputs.push_back(dataset.column(name));
-    if (many && columns.inputs.back().levels > 0) {
-      fail_at(where, "column \"" + name + "\" is ragged, and the model takes no sequences");
-    }
   }
+  find_shared_rows(dataset, columns, where);
   return columns;
 }
 

@@ -37,17 +37,24 @@ class Evaluation {
     if (model.target().empty()) fail_data("the model does not say which column it predicts");
     const data::Column target = find(dataset, model.target(), "predicts");
     for (const Model::Port& input : model.inputs()) {
-      if (!is_splits_name(input.name)) find(dataset, input.name, "takes");
+      if (is_splits_name(input.name)) continue;
+      const data::Column column = find(dataset, input.name, "takes");
+      if (column.levels > 0) add_ragged(column);
     }
     network_.output = program_.outputs().at(0);
+    network_.confusion = target.ids == 0;
     read_measured(target);
-    add_target(target);
+    add_target(dataset, target);
     add_metrics();
   }
 
-  // Labels that are no class are Error(data).
-  data::Batches checked(const data::Batches& batches) const {
+  // Labels that are no class and sequences that differ where they must not are Error(data).
+  data::Batches checked(data::Batches batches) const {
+    if (!rows_of_.empty()) {
+      batches = batches.over(job::check_structure(batches.dataset(), rows_of_));
+    }
     if (network_.target.dtype() != i64 || network_.task == job::Task::numbers) return batches;
+    if (network_.task == job::Task::labels) return batches;  // others count as wrong
     const bool binary = network_.task == job::Task::binary;
     const std::int64_t classes = binary ? 2 : network_.logits.dim(-1).constant();
     return batches.over(job::check_labels(batches.dataset(), model_.target(), classes));
@@ -91,23 +98,45 @@ class Evaluation {
     if (settings_.loss == nullptr) job::fail_at(measured_, "\"measured\" has no \"loss\"");
     job::check_metrics(settings_);
     network_.task = job::task_of(*settings_.loss);
-    network_.logits = job::logits_of(*settings_.loss, output);
+    network_.names = model_.labels();
+    if (network_.task != job::Task::labels) {
+      network_.logits = job::logits_of(*settings_.loss, output);
+    }
   }
 
-  void add_target(const data::Column& target) {
+  // An input of sequences: the rows of a ragged input have its name, those of others the name of one.
+  void add_ragged(const data::Column& column) {
+    const Dim rows = program_.find(column.name).dim(0);
+    if (rows == Dim(column.name)) ragged_.push_back(column);
+    else if (const std::string other = rows.str(); program_.find(other))
+      rows_of_[column.name] = other;
+  }
+
+  // The rows of a target of sequences: those of the input that has such ones.
+  Dim rows_for(const data::Dataset& dataset, const data::Column& target) {
+    std::string reason = "no input of the model has so many levels";
+    for (const data::Column& input : ragged_) {
+      if (input.levels != target.levels) continue;
+      reason = job::difference_of(dataset, target.name, input.name);
+      if (!reason.empty()) continue;
+      rows_of_[target.name] = input.name;
+      return program_.find(input.name).dim(0);
+    }
+    fail_data(fmt::format("column \"{}\" is ragged, and no input has such sequences: {}",
+                          target.name, reason));
+  }
+
+  void add_target(const data::Dataset& dataset, const data::Column& target) {
     network_.target = program_.find(target.name);
     if (!network_.target) {
-      if (target.levels > 0) {
-        fail_data(
-            fmt::format("column \"{}\" is ragged, and the model has no such input to measure "
-                        "itself by",
-                        target.name));
-      }
-      Shape shape{batch};
+      Shape shape{target.levels > 0 ? rows_for(dataset, target) : Dim(batch)};
       for (const std::int64_t size : target.shape) shape.emplace_back(size);
       network_.target = program_.input(target.name, target.dtype, shape);
     }
     if (network_.task == job::Task::classes) return;
+    if (network_.task == job::Task::labels && network_.target.dtype() != i64) {
+      fail_data(fmt::format("the model gives labels, but the target is {}", network_.target.str()));
+    }
     if (product(network_.target.shape()) != product(network_.output.shape())) {
       fail_data(fmt::format("the model gives {}, but the target is {}", network_.output.str(),
                             network_.target.str()));
@@ -116,7 +145,7 @@ class Evaluation {
 
   void add_metrics() {
     const bool is_mse = job::read_choice(*settings_.loss, "a loss").name == "mse";
-    if (known_ || is_mse) {
+    if ((known_ && network_.task != job::Task::labels) || is_mse) {
       metrics_.push_back(
           {.name = is_mse ? "mse" : "loss",
            .value = job::apply_loss(*settings_.loss, network_.logits, network_.target)});
@@ -129,7 +158,9 @@ class Evaluation {
   const Model& model_;
   Program program_;
   Node measured_;
-  bool known_ = false;  // the model says what is measured
+  bool known_ = false;                          // the model says what is measured
+  std::vector<data::Column> ragged_;            // inputs with rows of their own
+  std::map<std::string, std::string> rows_of_;  // as in job::Columns
   job::Settings settings_;
   job::Network network_;
   std::vector<Metric> metrics_;

@@ -62,9 +62,9 @@ nn::Padding read_padding(Table& table) {
               : nn::Padding(sides[0], sides[1]);
 }
 
-Value linear(Table& table, Value x) {
+Value linear(Table& table, Value x, std::int64_t classes) {
   nn::LinearOptions options;
-  options.units = table.required_size("units");
+  options.units = classes > 0 ? table.size("units", classes) : table.required_size("units");
   options.bias = table.boolean("bias", true);
   options.activation = read_activation(table);
   if (x.rank() == 4) x = nn::flatten(x);  // pictures become rows
@@ -235,10 +235,10 @@ Value transformer_encoder(Table& table, Value x) {
 Value mean_along(Table& table, Value x) { return mean(x, {.axes = {read_axis(table, 1)}}); }
 
 // By name; activations are layers too.
-std::vector<std::pair<std::string, ApplyLayer>> known_layers(std::int64_t ids) {
+std::vector<std::pair<std::string, ApplyLayer>> known_layers(const Hints& hints) {
   std::vector<std::pair<std::string, ApplyLayer>> layers = {
-      {"linear", linear},
-      {"embedding", [ids](Table& t, Value x) { return embedding(t, x, ids); }},
+      {"linear", [hints](Table& t, Value x) { return linear(t, x, hints.classes); }},
+      {"embedding", [hints](Table& t, Value x) { return embedding(t, x, hints.ids); }},
       {"conv2d", conv2d},
       {"conv1d", conv1d},
       {"conv_transpose2d", conv_transpose2d},
@@ -277,11 +277,11 @@ std::vector<std::pair<std::string, ApplyLayer>> known_layers(std::int64_t ids) {
 
 }  // namespace
 
-Value apply_layer(const Node& node, Value x, std::int64_t ids) {
+Value apply_layer(const Node& node, Value x, const Hints& hints) {
   const Choice choice = read_choice(node, "a layer");
   const LineGuard line(*x.get()->program, node);
   std::vector<std::string> names;
-  for (const auto& [name, apply] : known_layers(ids)) {
+  for (const auto& [name, apply] : known_layers(hints)) {
     names.push_back(name);
     if (name != choice.name) continue;
     Table table(*choice.options);
@@ -297,10 +297,13 @@ Value apply_layer(const Node& node, Value x, std::int64_t ids) {
   fail_unknown(choice, "layer", names);
 }
 
-Value apply_layers(const Node& list, Value x, std::int64_t ids) {
+Value apply_layers(const Node& list, Value x, const Hints& hints) {
   if (list.kind != Node::Kind::list) fail_at(list, "must be a list, but is " + kind_text(list));
   if (list.items.empty()) fail_at(list, "must have at least one layer");
-  for (const Node& layer : list.items) x = apply_layer(layer, x, ids);
+  for (const Node& layer : list.items) {
+    const bool last = &layer == &list.items.back();
+    x = apply_layer(layer, x, {hints.ids, last ? hints.classes : 0});
+  }
   return x;
 }
 

@@ -57,7 +57,7 @@ TEST(JobLayers, OfSequencesOfDifferentLengths) {
   const auto made = [](const std::string& layers) {
     const Node root = parse_toml("all = [{ embedding = { width = 4 } }, " + layers + "]", "x.toml");
     Program program;
-    return apply_layers(*root.find("all"), program.input("x", i64, ragged()), 9).shape();
+    return apply_layers(*root.find("all"), program.input("x", i64, ragged()), {.ids = 9}).shape();
   };
   const Dim rows("x");
   EXPECT_EQ(

@@ -20,6 +20,9 @@ struct Known {
 constexpr Known kMetrics[] = {
     {"accuracy", true},
     {"auc", true},
+    {"chunk_f1", true},
+    {"chunk_precision", true},
+    {"chunk_recall", true},
     {"f1", true},
     {"log_loss", false},
     {"mae", false},
@@ -44,6 +47,7 @@ std::vector<std::string> known_names() {
 const char* text_of(Task task) {
   switch (task) {
     case Task::classes: return "classes";
+    case Task::labels: return "labels";
     case Task::binary: return "zeros and ones";
     case Task::numbers: return "numbers";
   }
@@ -168,7 +172,12 @@ Metric build_metric(const Node& node, const Network& network) {
   Table table(*choice.options);
   const std::string& name = choice.name;
   Metric metric;
-  if (name == "accuracy" || name == "log_loss" || name == "perplexity" || name == "top_k") {
+  if (std::optional<Metric> chunks = chunk_metric(choice, network)) {
+    metric = std::move(*chunks);
+  } else if (network.task == Task::labels) {
+    if (name != "accuracy") fail_task(choice, network.task, "another kind");
+    metric = label_accuracy(network);
+  } else if (name == "accuracy" || name == "log_loss" || name == "perplexity" || name == "top_k") {
     metric = of_classes(choice, table, network);
   } else if (name == "precision") {
     metric = counted(choice, table, network, precision, binary_precision);
@@ -197,11 +206,12 @@ std::vector<Metric> default_metrics(const Settings& settings, const Network& net
   switch (network.task) {
     case Task::classes: {
       std::vector<Metric> metrics = {accuracy(network.logits, network.target)};
-      if (network.logits.rank() == 2) {
+      if (network.logits.rank() == 2 && network.confusion) {
         metrics.push_back(confusion_matrix(network.logits, network.target));
       }
       return metrics;
     }
+    case Task::labels: return {label_accuracy(network)};
     case Task::binary:
       return {binary_accuracy(network.logits, fitted(network.target, network.logits))};
     case Task::numbers: break;
@@ -230,7 +240,7 @@ std::vector<Metric> build_metrics(const Settings& settings, const Network& netwo
   std::vector<Metric> metrics = default_metrics(settings, network);
   if (settings.metrics == nullptr) return metrics;
   for (const Node& node : settings.metrics->items) {
-    const LineGuard line(*network.logits.get()->program, node);
+    const LineGuard line(*network.output.get()->program, node);
     add(metrics, build_metric(node, network));
   }
   return metrics;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,19 +19,24 @@ namespace trireme::job {
 // What the loss says of the target.
 enum class Task {
   classes,  // i64[batch], a class each; the network ends in one score per class
-  binary,   // zeros and ones; the network ends in a logit for each
+  labels,  // i64[rows] of sequences; the network ends in scores of labels, and labels are predicted
+  binary,  // zeros and ones; the network ends in a logit for each
   numbers,
 };
 
 // What a job's [model] and loss become.
 struct Network {
   Value target;
-  Value logits;  // what the last layer gives
+  Value logits;  // what the last layer gives; empty of a saved model that gives labels
   Value output;  // what is predicted: output_of() the loss
   Value loss;
   std::vector<Metric> metrics;
   Task task = Task::numbers;
-  int layers = 0;  // 0 if the model is no list of layers
+  int layers = 0;                                // 0 if the model is no list of layers
+  std::vector<std::string> names = {};           // of the classes or labels, if they have some
+  std::map<std::string, Tensor> constants = {};  // values of parameters that are not trained
+  // By default a confusion matrix is measured, but not of as many classes as there are words.
+  bool confusion = true;
 };
 
 // Ops made for a line of the job have that line as their place.
@@ -53,7 +59,7 @@ struct BankModel {
 };
 // Errors: data, for an unknown name.
 BankModel find_model(const Node& name);
-std::vector<BankModel> picture_models(), column_models();
+std::vector<BankModel> picture_models(), column_models(), word_models();
 // What models have in common.
 nn::Activation read_activation(Table& table, const nn::Activation& fallback = {});
 std::int64_t read_classes(Table& table, std::int64_t known);
@@ -63,10 +69,15 @@ std::optional<Initializer> read_weight_init(Table& table);
 // Whether the model takes many columns. Errors: data, for an unknown name.
 bool takes_many(const Settings& settings);
 
-// One layer of the list applied to x, and all of them. x may hold ids in [0, ids), if that is known. Errors:
-// data, for unknown layers and keys; usage, for shapes that do not fit.
-Value apply_layer(const Node& node, Value x, std::int64_t ids = 0);
-Value apply_layers(const Node& list, Value x, std::int64_t ids = 0);
+// What layers need not say because the data do; 0 if they do not either.
+struct Hints {
+  std::int64_t ids = 0;      // x holds ids in [0, ids): rows of an embedding
+  std::int64_t classes = 0;  // of the target: units of the last layer
+};
+// One layer of the list applied to x, and all of them. Errors: data, for unknown layers and keys; usage, for shapes
+// that do not fit.
+Value apply_layer(const Node& node, Value x, const Hints& hints = {});
+Value apply_layers(const Node& list, Value x, const Hints& hints = {});
 
 // Layers of sequences by name (job_sequences.cc).
 using ApplyLayer = std::function<Value(Table&, Value)>;
@@ -81,6 +92,19 @@ Value output_of(const Node& loss, Value logits);
 Value logits_of(const Node& loss, Value output);
 // `target` with the dtype and shape of `like` where only an axis of size 1 is missing or too much.
 Value fitted(Value target, Value like);
+
+// [train] loss = "crf": a conditional random field above the scores of labels (job_tagging.cc). Labels of the
+// target beyond the scores are taken for label 0. `names` of the labels say which may not follow which.
+struct RandomField {
+  Value loss;  // the mean of the sequences
+  Value tags;
+  std::map<std::string, Tensor> constants;
+};
+RandomField random_field(const Node& loss, Value scores, Value target,
+                         const std::vector<std::string>& names);
+// Metrics of labels, by name, empty for another one; and the one that is always measured.
+std::optional<Metric> chunk_metric(const Choice& choice, const Network& network);
+Metric label_accuracy(const Network& network);
 
 // What is measured besides the loss: by default, and by [train] metrics. Errors: data.
 std::vector<Metric> build_metrics(const Settings& settings, const Network& network);

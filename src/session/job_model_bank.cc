@@ -172,6 +172,7 @@ BankModel find_model(const Node& name) {
   if (name.kind != Node::Kind::text) fail_at(name, "must be text, but is " + kind_text(name));
   std::vector<BankModel> models = picture_models();
   for (BankModel& model : column_models()) models.push_back(std::move(model));
+  for (BankModel& model : word_models()) models.push_back(std::move(model));
   std::vector<std::string> names;
   for (const BankModel& model : models) {
     if (model.name == name.text) return model;

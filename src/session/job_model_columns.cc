@@ -19,6 +19,12 @@ Fields read_fields(const Table& table, const std::vector<Feed>& feeds) {
   Fields fields;
   std::vector<Value> numbers;
   for (const auto& [column, value] : feeds) {
+    if (column.levels > 0) {
+      fail_at(table.self(),
+              "column \"" + column.name +
+                  "\" is ragged, and this model takes no sequences; name the columns to be used "
+                  "with data.input");
+    }
     if (column.ids > 0 && is_integer(column.dtype)) {
       fields.ids.push_back({value, column.ids});
       fields.names.push_back(column.name);

@@ -15,8 +15,8 @@
 namespace trireme::job {
 namespace {
 
-Shape shape_of(const data::Column& column) {
-  Shape shape{batch};
+Shape rows_shape(const Dim& rows, const data::Column& column) {
+  Shape shape{rows};
   for (const std::int64_t size : column.shape) shape.emplace_back(size);
   return shape;
 }
@@ -32,15 +32,22 @@ Value ragged_input(Program& program, const data::Column& column) {
 }
 
 // The input of that name, made if the Program has none yet.
-Value input_for(Program& program, const data::Column& column, const Node& where) {
+Value input_for(Program& program, const Columns& columns, const data::Column& column,
+                const Node& where) {
   const LineGuard line(program.ir(), where);
   const Value known = program.find(column.name);
+  const auto shared = columns.rows_of.find(column.name);
+  if (!known && shared != columns.rows_of.end()) {
+    return program.input(column.name, column.dtype,
+                         rows_shape(program.find(shared->second).dim(0), column));
+  }
   if (!known && column.levels > 0) return ragged_input(program, column);
-  if (!known) return program.input(column.name, column.dtype, shape_of(column));
+  const Shape shape = rows_shape(batch, column);
+  if (!known) return program.input(column.name, column.dtype, shape);
   if (column.levels > 0) return known;  // feeds are checked when they come
-  if (known.dtype() != column.dtype || known.shape() != shape_of(column)) {
+  if (known.dtype() != column.dtype || known.shape() != shape) {
     fail_at(where, fmt::format("the program's input {} does not fit the data, which are {}{}",
-                               known.str(), name_of(column.dtype), str(shape_of(column))));
+                               known.str(), name_of(column.dtype), str(shape)));
   }
   return known;
 }
@@ -55,6 +62,17 @@ Program read_program_file(const Node& node, const std::string& directory) {
   } catch (const Error& error) {
     fail_data(path + ": " + error.what());
   }
+}
+
+// A target for each row of sequences needs a network that keeps them.
+void check_rows(const Network& network, const Columns& columns, const Node& model) {
+  if (columns.target.levels == 0) return;
+  const Value& logits = network.logits;
+  if (logits.rank() > 0 && logits.dim(0) == network.target.dim(0)) return;
+  fail_at(model,
+          fmt::format("there is a target for each row of \"{}\", {}, but the network ends in {}; "
+                      "layers such as \"sequence_mean\" make one row of a sequence",
+                      columns.rows_of.at(columns.target.name), network.target.str(), logits.str()));
 }
 
 void check_classes(const Network& network, const Node& model) {
@@ -79,7 +97,8 @@ Value normalised(const Node& node, const Value& x) {
 
 // How many numbers the network must give for one example; 0 if nothing says it.
 std::int64_t outputs_of(const Columns& columns, const Node& loss) {
-  if (task_of(loss) == Task::classes) return columns.classes;
+  const Task task = task_of(loss);
+  if (task == Task::classes || task == Task::labels) return columns.classes;
   std::int64_t count = 1;
   for (const std::int64_t size : columns.target.shape) count *= size;
   return count;
@@ -88,7 +107,7 @@ std::int64_t outputs_of(const Columns& columns, const Node& loss) {
 std::vector<Feed> feeds_for(Program& program, const Columns& columns, const Node& where) {
   std::vector<Feed> feeds;
   for (const data::Column& column : columns.inputs) {
-    feeds.push_back({column, input_for(program, column, where)});
+    feeds.push_back({column, input_for(program, columns, column, where)});
   }
   return feeds;
 }
@@ -117,15 +136,17 @@ Value build_logits(Program& program, const Settings& settings, const Columns& co
   if (layers != nullptr) {
     model.done();
     network.layers = static_cast<int>(layers->items.size());
-    return apply_layers(*layers, feeds[0].value, columns.inputs[0].ids);
+    return apply_layers(*layers, feeds[0].value,
+                        {columns.inputs[0].ids, outputs_of(columns, *settings.loss)});
   }
-  if (columns.inputs[0].levels > 0) {
+  const BankModel known = find_model(*name);
+  if (!known.many && columns.inputs[0].levels > 0) {
     fail_at(*name, "column \"" + columns.inputs[0].name +
-                       "\" holds sequences of different lengths, which no model of the bank takes; "
+                       "\" holds sequences of different lengths, which this model does not take; "
                        "list layers, such as \"embedding\" and \"sequence_mean\"");
   }
   const LineGuard line(program.ir(), *name);
-  const Value logits = find_model(*name).build(model, feeds, outputs_of(columns, *settings.loss));
+  const Value logits = known.build(model, feeds, outputs_of(columns, *settings.loss));
   model.done();
   return logits;
 }
@@ -149,12 +170,28 @@ Network build_network(Program& program, const Settings& settings, const Columns&
                       const std::string& directory) {
   Network network;
   network.logits = build_logits(program, settings, columns, directory, network);
-  network.target = input_for(program, columns.target, *settings.data.train);
+  network.target = input_for(program, columns, columns.target, *settings.data.train);
   const LineGuard line(program.ir(), *settings.loss);
   network.task = task_of(*settings.loss);
-  if (network.task == Task::classes) check_classes(network, *settings.model);
-  network.loss = apply_loss(*settings.loss, network.logits, network.target);
-  network.output = output_of(*settings.loss, network.logits);
+  network.confusion = columns.target.ids == 0;
+  check_rows(network, columns, *settings.model);
+  network.names = columns.names;
+  const bool labels = network.task == Task::labels;
+  if (labels || network.task == Task::classes) check_classes(network, *settings.model);
+  if (labels) {
+    if (columns.target.levels == 0) {
+      fail_at(*settings.loss,
+              "a loss of labels needs a target for each row of sequences, but column \"" +
+                  columns.target.name + "\" is not ragged");
+    }
+    RandomField field = random_field(*settings.loss, network.logits, network.target, columns.names);
+    network.loss = field.loss;
+    network.output = field.tags;
+    network.constants = std::move(field.constants);
+  } else {
+    network.loss = apply_loss(*settings.loss, network.logits, network.target);
+    network.output = output_of(*settings.loss, network.logits);
+  }
   network.metrics = build_metrics(settings, network);
   return network;
 }

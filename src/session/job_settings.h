@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -65,8 +66,6 @@ data::Dataset open_dataset(const Node& node, const std::string& directory);
 
 // Whether the data are texts: a corpus with a name, "sentence_polarity/train".
 bool is_text(const Node& node);
-// What makes ids of texts: the vocabulary is that of the training texts. [data] text may be null.
-text::Encoder read_encoder(const Node* text, const data::Corpus& training);
 data::Corpus open_corpus(const Node& node);
 
 // Passes a data set of pictures through the list [data] augment.
@@ -76,11 +75,23 @@ data::Dataset augmented(data::Dataset dataset, const Node& list, std::uint64_t s
 struct Columns {
   std::vector<data::Column> inputs;  // at least one
   data::Column target;
-  std::int64_t classes = 0;  // that have names in the data
+  std::int64_t classes = 0;             // that have names in the data, or of ids
+  std::vector<std::string> names = {};  // of the classes
+  // Ragged columns whose sequences are as long as those of an input before them: they share its rows. A ragged
+  // target is always one.
+  std::map<std::string, std::string> rows_of = {};
 };
 // `many`: all columns but the target are inputs, unless the job names them. Errors: data.
 Columns choose_columns(const data::Dataset& dataset, const DataSettings& settings, bool many,
                        const Node& where);
+
+// What tells the sequences of two ragged columns apart, by the first examples: "example 3 has 5 rows of \"tags\" and 7
+// of \"words\""; empty if nothing does.
+std::string difference_of(const data::Dataset& dataset, const std::string& column,
+                          const std::string& other);
+// Passes batches on after checking that each column has the sequences of its other. Errors when read: data.
+data::Dataset check_structure(const data::Dataset& dataset,
+                              const std::map<std::string, std::string>& rows_of);
 
 // Passes batches on after checking that labels lie in [0, classes). Errors when read: data.
 data::Dataset check_labels(const data::Dataset& dataset, const std::string& column,

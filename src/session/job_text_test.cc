@@ -83,7 +83,7 @@ TEST(JobText, MistakesNameTheLine) {
               HasSubstr("cross_entropy"));
   EXPECT_THAT(refusal("[data]\ntrain = \"sentence_polarity/train\"\n[model]\nname = \"mlp\"\n"
                       "[train]\nloss = \"cross_entropy\"\n"),
-              HasSubstr("sequences of different lengths, which no model of the bank takes"));
+              HasSubstr("sequences of different lengths, which this model does not take"));
   EXPECT_THAT(refusal("[data]\ntrain = \"wikitext2/test\"\n[model]\nlayers = [\"flatten\"]\n"
                       "[train]\nloss = \"mse\"\n",
                       ErrorKind::usage),

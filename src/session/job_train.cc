@@ -19,6 +19,7 @@ constexpr Known kLosses[] = {
     {"cross_entropy", Task::classes},
     {"focal_cross_entropy", Task::classes},
     {"multi_class_hinge", Task::classes},
+    {"crf", Task::labels},
     {"binary_cross_entropy", Task::binary, true},
     {"focal", Task::binary, true},
     {"dice", Task::binary, true},
@@ -118,6 +119,7 @@ Value fitted(Value target, Value like) {
 Value apply_loss(const Node& node, Value logits, Value target) {
   const Choice choice = read_choice(node, "a loss");
   const Task task = known_loss(choice).task;
+  if (task == Task::labels) return random_field(node, logits, target, {}).loss;
   Table table(*choice.options);
   Value losses;
   if (task == Task::classes) {

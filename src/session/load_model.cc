@@ -33,7 +33,7 @@ struct Model::State {
   std::vector<Value> outputs;
   std::vector<Port> input_ports, output_ports;
   std::vector<std::string> labels;
-  std::string target, measured;
+  std::string target, measured, samples;
   std::map<std::string, ImagePreprocessing> preprocessing;
   std::map<std::string, text::Encoder> text;
 };
@@ -86,10 +86,11 @@ class Description {
     return target.is_string() ? target.get<std::string>() : "";
   }
 
-  std::string measured() const {
-    if (!json_.contains("measured")) return "";
-    if (!json_["measured"].is_object()) mismatch("measured");
-    return json_["measured"].dump();
+  // Of a member that is an object, its text; empty if there is none.
+  std::string object(const char* key) const {
+    if (!json_.contains(key)) return "";
+    if (!json_[key].is_object()) mismatch(key);
+    return json_[key].dump();
   }
 
   std::map<std::string, ImagePreprocessing> preprocessing() const {
@@ -190,7 +191,8 @@ Model load_model(const std::string& directory, const SessionOptions& options) {
   state->output_ports = description.ports("outputs", state->outputs);
   state->labels = description.labels();
   state->target = description.target();
-  state->measured = description.measured();
+  state->measured = description.object("measured");
+  state->samples = description.object("samples");
   state->preprocessing = description.preprocessing();
   state->text = description.text(directory);
   load_weights(directory + "/" + kWeightsFile, state->program, state->session);
@@ -208,6 +210,7 @@ const std::vector<Model::Port>& Model::outputs() const { return state_->output_p
 const std::vector<std::string>& Model::labels() const { return state_->labels; }
 const std::string& Model::target() const { return state_->target; }
 const std::string& Model::measured() const { return state_->measured; }
+const std::string& Model::samples() const { return state_->samples; }
 const std::map<std::string, ImagePreprocessing>& Model::preprocessing() const {
   return state_->preprocessing;
 }

@@ -14,7 +14,7 @@ inline constexpr const char* kModelFile = "model.json";
 inline std::string vocabulary_file(const std::string& input) { return input + ".vocabulary.txt"; }
 
 // text::TokenOptions::Kind as model.json and jobs call it, by number.
-inline constexpr std::array<const char*, 3> kTokenKinds = {"words", "split", "characters"};
+inline constexpr std::array<const char*, 4> kTokenKinds = {"words", "split", "characters", "bytes"};
 
 // What is written as a folder: how messages call it, and the file by which one is known.
 struct FolderKind {

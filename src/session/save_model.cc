@@ -106,10 +106,14 @@ Json describe(const ir::Program& program, const SaveOptions& options) {
   }
   if (!options.labels.empty()) json["labels"] = options.labels;
   if (!options.target.empty()) json["target"] = options.target;
-  if (options.measured.empty()) return json;
-  const Json measured = Json::parse(options.measured, nullptr, false);
-  if (!measured.is_object()) fail_usage("save: .measured is no JSON object: " + options.measured);
-  json["measured"] = measured;
+  const auto add_object = [&](const char* key, const std::string& text) {
+    if (text.empty()) return;
+    json[key] = Json::parse(text, nullptr, false);
+    if (json[key].is_object()) return;
+    fail_usage(fmt::format("save: .{} is no JSON object: {}", key, text));
+  };
+  add_object("measured", options.measured);
+  add_object("samples", options.samples);
   return json;
 }
 

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (name == nullptr && layers != nullptr) {
       const Value words = program.input("words", i64, ragged());
       const Value x = settings.data.text != nullptr ? words : image;
-      job::apply_loss(*settings.loss, job::apply_layers(*layers, x, 50), label);
+      job::apply_loss(*settings.loss, job::apply_layers(*layers, x, {.ids = 50}), label);
     }
     if (name == nullptr) return;
     const Value user = program.input("user", i64, {batch}),

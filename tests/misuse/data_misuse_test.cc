@@ -59,7 +59,7 @@ TEST_F(DataMisuse, SequencesInAJob) {
   fails(embedded + "{embedding={width=2,rows=4}},\"sequence_sum\",{linear={units=1}}]'", 3,
         "is outside [0, 4): there are 4 rows");
   fails("train job.toml --set data.target=words --set data.input=target", 3,
-        "column \"words\" is ragged, and a job predicts one thing for each example");
+        "column \"words\" is ragged, and no input has such sequences");
 }
 
 TEST_F(DataMisuse, CorruptPackOfPictures) {

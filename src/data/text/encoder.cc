@@ -3,6 +3,8 @@
 
 #include "base/error.h"
 #include "data/columns.h"
+#include "data/text/unicode.h"
+#include "data/text/utf8.h"
 #include "trireme/text_data.h"
 
 namespace trireme {
@@ -11,11 +13,32 @@ namespace {
 
 constexpr std::int64_t kMostGrams = 8;
 
+std::string byte_token(std::int64_t byte) {
+  if (byte > ' ' && byte <= '~') return std::string(1, static_cast<char>(byte));
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  return std::string("<0x") + kDigits[byte / 16] + kDigits[byte % 16] + ">";
+}
+
+std::vector<std::string> byte_tokens(std::string_view text) {
+  std::vector<std::string> tokens;
+  for (const std::int64_t byte : bytes(text)) tokens.push_back(byte_token(byte));
+  return tokens;
+}
+
+// Character by character, as words() has it.
+std::string lower(std::string_view text) {
+  data::check_utf8(text, "the text");
+  std::string result;
+  while (!text.empty()) data::append_utf8(result, data::to_lower(data::take_code_point(text)));
+  return result;
+}
+
 std::vector<std::string> cut(std::string_view text, const TokenOptions& options) {
   switch (options.kind) {
     case TokenOptions::Kind::words: return words(text, {.lower_case = options.lower_case});
-    case TokenOptions::Kind::split: return split(text);
+    case TokenOptions::Kind::split: return split(options.lower_case ? lower(text) : text);
     case TokenOptions::Kind::characters: return characters(text);
+    case TokenOptions::Kind::bytes: return byte_tokens(text);
   }
   fail_internal("tokens: an unknown kind");
 }
@@ -45,6 +68,12 @@ std::vector<std::string> tokens(std::string_view text, const TokenOptions& optio
   return tokens;
 }
 
+Vocabulary byte_vocabulary() {
+  std::vector<std::string> tokens;
+  for (std::int64_t byte = 0; byte < 256; ++byte) tokens.push_back(byte_token(byte));
+  return Vocabulary::of(tokens, {.unknown = "", .begin = "", .end = ""});
+}
+
 std::vector<std::int64_t> Encoder::encode(std::string_view text) const {
   return vocabulary.encode(text::tokens(text, tokens));
 }
@@ -55,6 +84,7 @@ namespace data {
 
 text::Vocabulary vocabulary_of(const Corpus& corpus, const text::TokenOptions& tokens,
                                const text::VocabularyOptions& options) {
+  if (tokens.kind == text::TokenOptions::Kind::bytes) return text::byte_vocabulary();
   text::TokenCounts counts;
   for (const std::string& text : corpus.field("text")) {
     text::count(text::tokens(text, tokens), counts);

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "session/job_node.h"
+#include "trireme/data.h"
+#include "trireme/text_data.h"
+
+namespace trireme::job {
+
+// [data] text: how the texts of a corpus become examples, by what fields it has: "label", "roles", or else one running
+// text. The first corpus that is read is the training one: it says what the ids and classes are.
+class TextReader {
+ public:
+  // `text` may be null; the node must outlive this. What is drawn at random is by `seed`.
+  TextReader(const Node* text, std::uint64_t seed) : text_(text), seed_(seed) {}
+  // As it is known of a saved model.
+  TextReader(const Node* text, std::map<std::string, text::Encoder> encoders,
+             std::vector<std::string> classes)
+      : text_(text), encoders_(std::move(encoders)), classes_(std::move(classes)), known_(true) {}
+
+  // Errors: data, with the job's line.
+  data::Dataset read(const data::Corpus& corpus);
+
+  const std::map<std::string, text::Encoder>& encoders() const { return encoders_; }  // by column
+
+ private:
+  data::Dataset read_examples(const data::Corpus& corpus);
+  data::Dataset classified(const data::Corpus& corpus, Table& table);
+  data::Dataset tagged(const data::Corpus& corpus, Table& table);
+  data::Dataset running(const data::Corpus& corpus, Table& table);
+  data::Dataset skip_grams(const data::Corpus& corpus, const Node& node);
+  const text::Encoder& encoder(const data::Corpus& corpus, const std::string& column,
+                               const text::TokenOptions& tokens,
+                               const text::VocabularyOptions& options);
+
+  const Node* text_;
+  std::uint64_t seed_ = 1;
+  std::map<std::string, text::Encoder> encoders_;
+  std::vector<std::string> classes_;
+  bool known_ = false;  // the encoders and classes are
+};
+
+}  // namespace trireme::job
