@@ -149,7 +149,6 @@ TEST_F(EndToEnd, ExamplesRun) {
                   {"softmax_regression", "mnist/train", "test accuracy: "},
                   {"mlp", "mnist/train", "test accuracy: "},
                   {"convolutional", "fashion_mnist/train", "test accuracy: "},
-                  {"sentence_lstm", "sentence_polarity/train", "test accuracy: "},
                   {"semantic_roles", "propbank/train", "test f1: "},
                   {"translation", "tatoeba/train", "beam 4 BLEU: "},
                   {"adult_wide_and_deep", "adult/train", "test auc: "},
