@@ -60,7 +60,7 @@ Job::State::State(job::Node root_in, const std::string& path, const JobOptions& 
 
 data::Dataset Job::State::prepared(const job::Node& node, std::int64_t limit) {
   if (job::is_text(node) && !reader) reader.emplace(settings.data.text, settings.seed);
-  data::Dataset dataset = job::is_text(node) ? reader->read(job::open_corpus(node))
+  data::Dataset dataset = job::is_text(node) ? reader->read(job::open_corpus(node), &node)
                                              : job::open_dataset(node, directory);
   if (limit > 0) dataset = dataset.take(std::min(limit, dataset.size()));
   return dataset;

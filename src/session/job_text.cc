@@ -52,15 +52,16 @@ data::Corpus open_corpus(const Node& node) {
   }
 }
 
-data::Dataset TextReader::read(const data::Corpus& corpus) {
+data::Dataset TextReader::read(const data::Corpus& corpus, const Node* named) {
   try {
     const data::Dataset dataset = read_examples(corpus);
     known_ = true;
     return dataset;
   } catch (const Error& error) {
+    const Node* place = text_ != nullptr && !text_->path.empty() ? text_ : named;
     const std::string message = error.what();
-    if (text_ == nullptr || text_->path.empty() || message.find(text_->path) != message.npos) throw;
-    throw Error(error.kind(), text_->where() + ": " + text_->path + ": " + message);
+    if (place == nullptr || message.find(": " + place->path) != message.npos) throw;
+    throw Error(error.kind(), place->where() + ": " + place->path + ": " + message);
   }
 }
 
@@ -121,9 +122,10 @@ data::Dataset TextReader::running(const data::Corpus& corpus, Table& table) {
   const std::int64_t ngrams = table.integer("ngrams", 0, 2);
   const Node* pairs = table.node("skip_grams");
   if (next + (ngrams > 0) + (pairs != nullptr) != 1) {
-    fail_at(table.self(), corpus.name +
-                              " is one running text: data.text needs one of next = true, "
-                              "ngrams = 5 and skip_grams = { window = 5 }");
+    fail_data(
+        corpus.name +
+        " is one running text; to make examples of it, set one of next = true, ngrams = 5 and "
+        "skip_grams = { window = 5 } in data.text");
   }
   std::int64_t length = 256;
   if (next) {

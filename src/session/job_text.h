@@ -22,8 +22,8 @@ class TextReader {
              std::vector<std::string> classes)
       : text_(text), encoders_(std::move(encoders)), classes_(std::move(classes)), known_(true) {}
 
-  // Errors: data, with the job's line.
-  data::Dataset read(const data::Corpus& corpus);
+  // Errors: data, and what the corpus throws, with the line of [data] text, or of what `named` the corpus.
+  data::Dataset read(const data::Corpus& corpus, const Node* named = nullptr);
 
   const std::map<std::string, text::Encoder>& encoders() const { return encoders_; }  // by column
 

@@ -191,10 +191,12 @@ TEST(JobWords, MistakesNameTheLine) {
   const auto of_text = [&](const std::string& text) {
     return refusal(running(2), text, layers, kCrossEntropy);
   };
-  EXPECT_THAT(of_text("min_count = 1"),
-              HasSubstr("job.toml:3: data.text: prose is one running text: data.text needs one of "
-                        "next = true, ngrams = 5 and skip_grams"));
-  EXPECT_THAT(of_text("next = true, ngrams = 5"), HasSubstr("needs one of"));
+  EXPECT_THAT(
+      of_text("min_count = 1"),
+      HasSubstr(
+          "job.toml:3: data.text: prose is one running text; to make examples of it, set one of "
+          "next = true, ngrams = 5 and skip_grams"));
+  EXPECT_THAT(of_text("next = true, ngrams = 5"), HasSubstr("set one of"));
   EXPECT_THAT(of_text("ngrams = 1"), HasSubstr("data.text.ngrams"));
   EXPECT_THAT(of_text("next = true, lenght = 5"), HasSubstr("length"));
   EXPECT_THAT(of_text("ngrams = 5, length = 5"), HasSubstr("length"));

@@ -24,13 +24,13 @@ class TextJobsMisuse : public InCommandFolder {
 };
 
 TEST_F(TextJobsMisuse, KeysThatDoNotFit) {
-  refuses("data.text.next=false",
-          "tinyshakespeare.txt is one running text: data.text needs one of next = true, ngrams = 5 "
-          "and");
-  refuses("data.text.ngrams=3", "needs one of");
+  refuses(
+      "data.text.next=false",
+      "tinyshakespeare.txt is one running text; to make examples of it, set one of next = true");
+  refuses("data.text.ngrams=3", "set one of");
   refuses("data.text.tokens=byte", "did you mean \"bytes\"");
   refuses("data.text.length=0", "data.text.length: must be");
-  refuses("data.text.grams=2", "\"grams\"");
+  refuses("data.text.grams=2", "data.text.grams: unknown key");
   refuses("data.text={skip_grams={windov=2}}", "did you mean \"window\"");
   refuses("data.text={ngrams=90}", "has no run of so many");
 }
