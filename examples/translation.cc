@@ -18,26 +18,9 @@ namespace nn = trireme::nn;
 constexpr std::int64_t kPieces = 3000, kLongest = 80;  // pieces of a translation at most
 constexpr double kDropout = 0.1;
 
-using Sentences = std::vector<std::vector<std::int64_t>>;
-
 struct Languages {
   tr::text::SubwordModel english, french;
 };
-
-// What training eats: the English, the French behind its start, and the French with its end.
-tr::data::Dataset as_pairs(const tr::data::Corpus& corpus, const Languages& languages) {
-  Sentences source, previous, next;
-  for (std::size_t i = 0; i < corpus.field("source").size(); ++i) {
-    source.push_back(languages.english.encode(corpus.field("source")[i]));
-    previous.push_back(languages.french.encode(corpus.field("target")[i]));
-    next.push_back(previous.back());
-    previous.back().insert(previous.back().begin(), languages.french.begin_id());
-    next.back().push_back(languages.french.end_id());
-  }
-  return tr::data::from_ragged({{"source", tr::RaggedTensor::from(source)},
-                                {"previous", tr::RaggedTensor::from(previous)},
-                                {"next", tr::RaggedTensor::from(next)}});
-}
 
 struct Translator {
   tr::Program program{"translation"};
@@ -172,7 +155,7 @@ nn::Hypotheses beam_search(const Translator& t, const Languages& languages, doub
 std::vector<std::string> translate(tr::Session& session, const nn::Hypotheses& found,
                                    const Languages& languages,
                                    const std::vector<std::string>& english) {
-  Sentences source;
+  std::vector<std::vector<std::int64_t>> source;
   for (const std::string& text : english) source.push_back(languages.english.encode(text));
   const auto data = tr::data::from_ragged({{"source", tr::RaggedTensor::from(source)}});
   std::vector<std::string> french;
@@ -226,8 +209,9 @@ void run(const Recipe& recipe, bool quick) {
   const nn::Hypotheses greedy = greedy_search(t, languages);
   const nn::Hypotheses beam = beam_search(t, languages, recipe.coverage);
 
-  const auto batches =
-      as_pairs(train, languages).shuffle(7).batch_tokens(recipe.pieces, "previous");
+  const auto batches = tr::data::translated_texts(train, languages.english, languages.french)
+                           .shuffle(7)
+                           .batch_tokens(recipe.pieces, "previous");
   const int epochs = quick ? 1 : recipe.epochs;
   const std::int64_t steps = quick ? 20 : epochs * batches.size();
   const auto rate =

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "trireme/decoding.h"
 #include "trireme/export.h"
 #include "trireme/nn.h"
 #include "trireme/program.h"
@@ -266,5 +267,33 @@ struct TaggerOptions {
 // the labels are about, the predicate; it may be empty.
 TRIREME_API Value tagger(const std::vector<IdField>& fields, const Value& position,
                          TaggerOptions options, SourceLocation where = SourceLocation::current());
+
+// --- From sequences to sequences ----------------------------------------------------------------
+
+struct TranslatorOptions {
+  enum class Cell : std::uint8_t { gru, transformer };
+  Cell cell = Cell::gru;
+  std::int64_t source_rows = 0;  // required: ids of the source are in [0, source_rows)
+  std::int64_t rows = 0;         // required: ids of what is written, likewise
+  std::int64_t width = 128;      // of the embeddings; all of a Transformer is as wide
+  std::int64_t units = 192;  // of the decoder's GRU, and of both directions of the encoder's; even
+  std::int64_t layers = 1;   // of the encoder's GRU, or blocks of a Transformer's two halves
+  std::int64_t heads = 4;    // of a Transformer
+  double dropout = 0.1;
+  std::int64_t limit = 100;     // ids that are written at most, of a Transformer
+  bool sparse_gradient = true;  // of the embeddings, as nn::embedding has it
+  bool decay_biases = true;
+  std::string name = {};
+};
+struct Translator {
+  Value logits;         // [rows of `previous`, rows]: of the id that follows each
+  nn::Decoder decoder;  // the same for nn::beam_search() and its like; lives as long as the Program
+};
+// source and previous are ids, rows of as many sequences. A GRU reads the source in both directions, another one begins
+// with an image of the mean of what was read and looks at it before each id (Bahdanau et al. 2015, with one head of scaled
+// dot products); or both are Transformers with sinusoidal positions (Vaswani et al. 2017).
+TRIREME_API Translator translator(const Value& source, const Value& previous,
+                                  TranslatorOptions options,
+                                  SourceLocation where = SourceLocation::current());
 
 }  // namespace trireme::models

@@ -70,4 +70,10 @@ TRIREME_API text::Vocabulary vocabulary_of(const Corpus& corpus, const text::Tok
 TRIREME_API Dataset classified_texts(const Corpus& corpus, const text::Encoder& encoder,
                                      std::vector<std::string> classes = {});
 
+// Sentences and their translations, "source" and "target", as three ragged columns of ids: "source", "previous", which
+// is the target behind the piece that begins a text, and "next", the target and the piece that ends it.
+// Errors: usage, if the corpus has no such fields, or the target's model no such pieces; data, as encode().
+TRIREME_API Dataset translated_texts(const Corpus& corpus, const text::SubwordModel& source,
+                                     const text::SubwordModel& target);
+
 }  // namespace trireme::data

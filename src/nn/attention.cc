@@ -100,9 +100,10 @@ Value scaled_dot_product_attention(const Value& query, const Value& key, const V
 
 Value attend(const Value& query, const Value& key, const Value& value, const Heads& heads,
              const Value& mask, const Value& key_mask) {
-  const auto split = [&](const Value& x) { return split_heads(x, heads.count); };
+  const Value q = split_heads(query, heads.count), k = split_heads(key, heads.count);
+  const Value v = split_heads(value, heads.count);
   return join_heads(scaled_dot_product_attention(
-      split(query), split(key), split(value),
+      q, k, v,
       {.mask = mask, .key_mask = key_mask, .causal = heads.causal, .dropout = heads.dropout},
       heads.where));
 }

@@ -30,8 +30,9 @@ Value attend_padded(const Value& query, const Value& key, const Value& value, co
   const Dim queries = sequence::longest(query), keys = same ? queries : sequence::longest(key);
   // A causal query that is there looks at no key that is not.
   const Value key_mask = heads.causal && same ? Value() : sequence::mask(key, keys);
-  const Value seen = attend(sequence::pad(query, queries), sequence::pad(key, keys),
-                            sequence::pad(value, keys), heads, {}, key_mask);
+  const Value q = sequence::pad(query, queries), k = sequence::pad(key, keys);
+  const Value v = sequence::pad(value, keys);
+  const Value seen = attend(q, k, v, heads, {}, key_mask);
   return sequence::unpad(seen, query);
 }
 

@@ -52,5 +52,36 @@ TEST(Encoder, MakesIdsAndClassesOfACorpus) {
       HasSubstr("films: example 1 has the label \"neg\", which is none of the 1 classes"));
 }
 
+TEST(TranslatedTexts, StandBesideThemselvesByOne) {
+  const data::Corpus pairs{
+      "pairs", {"source", "target"}, {{"go on", "stop", ""}, {"va", "", "arrête va"}}};
+  const auto train = [&](const char* field) {
+    return text::SubwordModel::train(pairs.field(field), {.size = 20, .fewer = true});
+  };
+  const text::SubwordModel english = train("source"), french = train("target");
+  const data::Dataset dataset = data::translated_texts(pairs, english, french);
+  EXPECT_EQ(dataset.size(), 3);
+  EXPECT_EQ(dataset.column("source").ids, english.size());
+  EXPECT_EQ(dataset.column("next").ids, french.size());
+  const data::Batch all = dataset.all();
+  const auto ids = [&](const char* column, std::int64_t i) {
+    return RaggedTensor::from_feeds(all, column).sequence(i).to_vector<std::int64_t>();
+  };
+  EXPECT_EQ(english.decode(ids("source", 0)), "go on");
+  EXPECT_THAT(ids("source", 2), ElementsAre());
+  EXPECT_THAT(ids("previous", 1), ElementsAre(french.begin_id()));
+  EXPECT_THAT(ids("next", 1), ElementsAre(french.end_id()));
+  std::vector<std::int64_t> previous = ids("previous", 2), next = ids("next", 2);
+  EXPECT_EQ(previous.front(), french.begin_id());
+  EXPECT_EQ(next.back(), french.end_id());
+  previous.erase(previous.begin());
+  next.pop_back();
+  EXPECT_EQ(previous, next);
+  EXPECT_EQ(french.decode(next), "arrête va");
+  EXPECT_THAT(
+      error_of(ErrorKind::usage, [&] { data::translated_texts(corpus(), english, french); }),
+      HasSubstr("source"));
+}
+
 }  // namespace
 }  // namespace trireme

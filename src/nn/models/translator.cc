@@ -1,0 +1,176 @@
+#include <cmath>
+#include <functional>
+
+#include "nn/models/model.h"
+#include "trireme/attention.h"
+#include "trireme/functions.h"
+#include "trireme/recurrent.h"
+#include "trireme/sequence.h"
+
+namespace trireme::models {
+namespace {
+
+using Cell = TranslatorOptions::Cell;
+
+// Layers at `path`, which there are already, take the parameters that they find.
+class Shared {
+ public:
+  Shared(ir::Program& program, const std::string& path)
+      : program_(program), layer_(program.layer), sharing_(program.sharing) {
+    program.layer = path;
+    program.sharing = true;
+    program.restart_names(path);
+  }
+  ~Shared() {
+    program_.layer = layer_;
+    program_.sharing = sharing_;
+  }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+
+ private:
+  ir::Program& program_;
+  std::string layer_;
+  bool sharing_;
+};
+
+struct Build {
+  TranslatorOptions options;
+  SourceLocation where;
+
+  Value dropped(const Value& x) const { return nn::dropout(x, {.rate = options.dropout}, where); }
+  Value embedded(const Value& ids, std::int64_t rows) const {
+    return nn::embedding(
+        ids, {.rows = rows, .width = options.width, .sparse_gradient = options.sparse_gradient},
+        where);
+  }
+  Value linear(const Value& x, std::int64_t units, const nn::Activation& activation = {}) const {
+    return nn::linear(x, {.units = units, .activation = activation}, where);
+  }
+};
+
+// --- Gated recurrent units
+
+struct Read {
+  Value states, summary;
+};
+
+Read read_by_gru(const Build& b, const Value& source) {
+  const nn::RecurrentOptions layers{.units = b.options.units / 2,
+                                    .layers = static_cast<int>(b.options.layers),
+                                    .bidirectional = true,
+                                    .dropout = b.options.dropout};
+  const Value x = b.dropped(b.embedded(source, b.options.source_rows));
+  const Value states = b.dropped(nn::gru(x, layers, b.where));
+  return {states, b.linear(sequence::mean(states), b.options.units, nn::tanh)};
+}
+
+Value step_of_gru(const Build& b, const Read& source, nn::Step& step, const Value& id) {
+  const Value seen = step.static_input(source.states, b.where);
+  const Value h = step.memory({.init = source.summary}, b.where);
+  const Value context = nn::multi_head_attention(h, seen, seen, {.heads = 1}, b.where);
+  const Value x = b.dropped(b.embedded(id, b.options.rows));
+  const Value next =
+      nn::gru_cell(concat({x, context}, {.axis = 1}), h, {.units = b.options.units}, b.where);
+  step.update(h, next, b.where);
+  const Value all = concat({next, context, x}, {.axis = 1});
+  return b.linear(b.dropped(b.linear(all, b.options.width, nn::tanh)), b.options.rows);
+}
+
+// --- Transformers
+
+nn::TransformerOptions blocks(const Build& b, nn::Step* step = nullptr) {
+  return {.layers = b.options.layers,
+          .block = {.heads = b.options.heads,
+                    .dropout = b.options.dropout,
+                    .step = step,
+                    .limit = b.options.limit}};
+}
+
+Value placed(const Build& b, const Value& ids, std::int64_t rows, const Value& positions) {
+  const Value x = b.embedded(ids, rows) * std::sqrt(static_cast<double>(b.options.width));
+  return b.dropped(nn::add_sinusoidal_positions(x, positions, b.where));
+}
+
+Value read_by_transformer(const Build& b, const Value& source) {
+  return nn::transformer_encoder(
+      placed(b, source, b.options.source_rows, sequence::positions(source)), blocks(b), b.where);
+}
+
+// Of all rows of sequences, or of those of a step.
+Value written(const Build& b, const Value& seen, const Value& ids, nn::Step* step) {
+  Value positions;
+  if (step == nullptr) {
+    positions = sequence::positions(ids, b.where);
+  } else {
+    positions = step->memory({.dtype = DType::i64}, b.where);
+    step->update(positions, positions + 1.0, b.where);
+  }
+  const Value x = placed(b, ids, b.options.rows, positions);
+  return b.linear(nn::transformer_decoder(x, seen, blocks(b, step), b.where), b.options.rows);
+}
+
+void check(Model& model, const Value& source, const Value& previous,
+           const TranslatorOptions& options) {
+  model.require(options.source_rows > 0 && options.rows > 0,
+                "it is not known how many ids there are of the source and of what is written",
+                "{.source_rows = 3000, .rows = 3000}");
+  model.require(options.width > 0 && options.layers > 0, "width and layers must be at least 1");
+  model.require(
+      options.cell != Cell::gru || (options.units > 0 && options.units % 2 == 0),
+      "units are those of two directions: an even number, not " + std::to_string(options.units));
+  model.require(options.limit > 0, "limit must be at least 1");
+  const Dim sources = sequence::lengths(source).dim(0);
+  const Dim targets = sequence::lengths(previous).dim(0);
+  model.require(sources == targets, "there are " + sources.str() + " sequences to be read, and " +
+                                        targets.str() + " to be written: " + previous.str());
+}
+
+// Layers "encoder" and "decoder" of the model.
+struct Halves {
+  std::function<Value(nn::Step*, const Value& ids)> decode;
+  Value logits;
+};
+
+Halves build(const Build& b, const Value& source, const Value& previous) {
+  Halves halves;
+  const bool gru = b.options.cell == Cell::gru;
+  Read read;
+  {
+    const nn::Layer encoder(source, "encoder", "encoder", b.where);
+    if (gru) read = read_by_gru(b, source);
+    else read.states = read_by_transformer(b, source);
+  }
+  halves.decode = [b, read, gru](nn::Step* step, const Value& ids) {
+    if (gru) return step_of_gru(b, read, *step, ids);
+    const Value& seen = read.states;
+    return written(b, step == nullptr ? seen : step->static_input(seen, b.where), ids, step);
+  };
+  const nn::Layer decoder(previous, "decoder", "decoder", b.where);
+  halves.logits = gru ? nn::rnn(
+                            [&](nn::Step& step) {
+                              const Value id = step.input(previous, b.where);
+                              step.output(halves.decode(&step, id), b.where);
+                            },
+                            {}, b.where)[0]
+                      : halves.decode(nullptr, previous);
+  return halves;
+}
+
+}  // namespace
+
+Translator translator(const Value& source, const Value& previous, TranslatorOptions options,
+                      SourceLocation where) {
+  Model model(source, "translator", options.name, where);
+  check(model, source, previous, options);
+  const Halves halves = build({options, where}, source, previous);
+  const std::string path = model.program().layer + "/decoder";
+  const nn::Decoder decoder = [=](nn::Step& step, const Value& id) {
+    const nn::At at(id, "translator", where);
+    const Shared shared(at.program(), path);
+    return halves.decode(&step, id);
+  };
+  return {model.finish(halves.logits, options.decay_biases), decoder};
+}
+
+}  // namespace trireme::models
