@@ -17,8 +17,10 @@ namespace {
 constexpr std::size_t kAhead = 16;
 constexpr std::size_t kLine = 64;  // bytes
 
+// Inlined by force, as the lambdas that call it are: g++ 12 takes a function that only prefetches for
+// one without effect, and leaves out calls of it.
 template <bool Write>
-void prefetch(const void* from, std::size_t bytes) {
+[[gnu::always_inline]] inline void prefetch(const void* from, std::size_t bytes) {
   const auto* const begin = static_cast<const char*>(from);
   for (std::size_t i = 0; i < bytes; i += kLine) __builtin_prefetch(begin + i, Write ? 1 : 0);
 }
@@ -139,8 +141,8 @@ void SparseTable::lookup(std::span<const Id> ids, float* rows, Create create) {
     const std::lock_guard lock(group.mutex);
     pipeline(
         items.size(),
-        [&](std::size_t i) {
-          __builtin_prefetch(group.slot(items[i].hash).home(items[i].hash));
+        [&](std::size_t i) __attribute__((always_inline)) {
+          prefetch<false>(group.slot(items[i].hash).home(items[i].hash), 1);
         },
         [&](std::size_t i) {
           BatchItem& item = items[i];
@@ -175,8 +177,8 @@ void change_rows(State& state, Batch& batch, bool create, const Merge& merge,
     const std::lock_guard lock(group.mutex);
     pipeline(
         sums.size(),
-        [&](std::size_t i) {
-          __builtin_prefetch(group.slot(sums[i].hash).home(sums[i].hash), 1);
+        [&](std::size_t i) __attribute__((always_inline)) {
+          prefetch<true>(group.slot(sums[i].hash).home(sums[i].hash), 1);
           prefetch<false>(sums[i].values, state.layout.width() * sizeof(float));
         },
         [&](std::size_t i) {
