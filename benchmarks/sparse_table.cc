@@ -16,9 +16,9 @@ using trireme::distributed::Id;
 using trireme::distributed::SparseTable;
 
 constexpr std::size_t kWidth = 16;
-constexpr std::size_t kBatch = 13312;   // 512 examples of 26 ids
+constexpr std::size_t kBatch = 13312;  // 512 examples of 26 ids
 constexpr std::size_t kBatches = 512;  // more rows than any cache holds
-constexpr double kExponent = 1.05;      // of Zipf's law
+constexpr double kExponent = 1.05;     // of Zipf's law
 
 double random_unit(std::uint64_t i) {
   return static_cast<double>(trireme::distributed::hash_of(i ^ 0x5bd1e995) >> 11) * 0x1p-53;
@@ -50,8 +50,9 @@ std::vector<Id> zipf_ids(std::uint64_t rows) {
 void print(const std::string& what, const std::string& ids, std::uint64_t rows,
            std::vector<double> rates, double longest_call) {
   std::cout << "{\"case\": \"" << what << "\", \"ids\": \"" << ids << "\", \"rows\": " << rows
-            << ", \"width\": " << kWidth << ", \"batch\": " << kBatch << ", \"million_rows_per_s\": "
-            << *std::max_element(rates.begin(), rates.end()) << ", \"all\": [";
+            << ", \"width\": " << kWidth << ", \"batch\": " << kBatch
+            << ", \"million_rows_per_s\": " << *std::max_element(rates.begin(), rates.end())
+            << ", \"all\": [";
   for (std::size_t i = 0; i < rates.size(); ++i) std::cout << (i == 0 ? "" : ", ") << rates[i];
   std::cout << "], \"longest_call_ms\": " << longest_call * 1e3 << "}" << std::endl;
 }

@@ -76,8 +76,7 @@ std::span<Batch::Sum> Batch::sums(int number, const float* rows, std::size_t wid
 }
 
 std::span<Batch::Sum> Batch::lasts(int number, const float* rows, std::size_t width) {
-  return merge(number, rows, width,
-               [](Sum& sum, const float* values) { sum.values = values; });
+  return merge(number, rows, width, [](Sum& sum, const float* values) { sum.values = values; });
 }
 
 }  // namespace trireme::distributed

@@ -16,7 +16,8 @@ std::uint16_t mark_bit(int mark) { return static_cast<std::uint16_t>(1u << mark)
 
 void check_mark(const std::string& table, std::optional<int> mark) {
   if (mark && (*mark < 0 || *mark >= kMarks)) {
-    fail_usage(fmt::format("sparse table '{}' has marks 0 to {}, not {}", table, kMarks - 1, *mark));
+    fail_usage(
+        fmt::format("sparse table '{}' has marks 0 to {}, not {}", table, kMarks - 1, *mark));
   }
 }
 
@@ -117,9 +118,10 @@ void SparseTable::insert(const RowBlock& block) {
   const std::size_t bytes = state.record_bytes();
   state.check_slots(block.slot, block.slot + 1);
   if (block.records.size() != block.ids.size() * bytes) {
-    fail_data(fmt::format("sparse table '{}': a block of {} rows has {} bytes instead of {} for each; "
-                          "was it written with another width, optimizer or storage of weights?",
-                          state.options.name, block.ids.size(), block.records.size(), bytes));
+    fail_data(
+        fmt::format("sparse table '{}': a block of {} rows has {} bytes instead of {} for each; "
+                    "was it written with another width, optimizer or storage of weights?",
+                    state.options.name, block.ids.size(), block.records.size(), bytes));
   }
   for (const Id id : block.ids) {
     if (slot_of(id) != block.slot) {

@@ -47,7 +47,8 @@ Fetched SparseTable::State::prepare(Batch& batch, bool create) {
   Fetched fetched;
   const bool cold = on_disk.load(std::memory_order_relaxed) != 0;
   const bool limited = options.memory_limit != 0;
-  if (!cold && (!limited || memory() + batch.size() * pool.bytes_per_row() <= options.memory_limit)) {
+  if (!cold &&
+      (!limited || memory() + batch.size() * pool.bytes_per_row() <= options.memory_limit)) {
     return fetched;
   }
   std::size_t absent = 0;
@@ -163,9 +164,10 @@ std::string SparseTable::State::description() const {
 void SparseTable::State::reopen() {
   const std::string stored = disk->description();
   if (stored.empty()) {
-    fail_data(fmt::format("sparse table '{}': the rows in {} were not stored when their process ended, "
-                          "so some are missing: restore a checkpoint and start with wipe",
-                          options.name, options.disk.folder));
+    fail_data(
+        fmt::format("sparse table '{}': the rows in {} were not stored when their process ended, "
+                    "so some are missing: restore a checkpoint and start with wipe",
+                    options.name, options.disk.folder));
   }
   const std::string expected = description();
   const std::size_t clock = stored.find("tick ");
@@ -194,8 +196,8 @@ void SparseTable::State::reopen() {
 void SparseTable::store() {
   State& state = *state_;
   if (state.disk == nullptr) {
-    fail_usage(fmt::format("sparse table '{}' has no folder to store its rows in",
-                           state.options.name));
+    fail_usage(
+        fmt::format("sparse table '{}' has no folder to store its rows in", state.options.name));
   }
   const std::lock_guard one(state.spilling);
   for (Group& group : state.groups) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/sst_file_manager.h>
 #include <rocksdb/table.h>
 
@@ -32,6 +33,15 @@ std::uint64_t hash_in(const rocksdb::Slice& key) {
 
 rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
 rocksdb::Slice slice(const Key& key) { return {key.data(), key.size()}; }
+
+// After an error RocksDB looks every few seconds whether it may go on. write() tells it to, when there
+// is need.
+struct NoRecovery : rocksdb::EventListener {
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
+                            bool* automatic) override {
+    *automatic = false;
+  }
+};
 
 rocksdb::WriteOptions unlogged() {
   rocksdb::WriteOptions options;
@@ -75,6 +85,8 @@ DiskTier::DiskTier(const std::string& table, const DiskOptions& options)
   db.info_log_level = rocksdb::WARN_LEVEL;
   db.keep_log_file_num = 2;
   db.max_background_jobs = 2;
+  db.max_bgerror_resume_count = 0;
+  db.listeners.push_back(std::make_shared<NoRecovery>());
   rocksdb::BlockBasedTableOptions blocks;
   blocks.filter_policy.reset();  // the index in memory knows which rows are here
   blocks.block_size = 4096;
@@ -87,7 +99,7 @@ DiskTier::DiskTier(const std::string& table, const DiskOptions& options)
     // RocksDB deletes its own files alone, so a folder named by mistake loses nothing else.
     if (fs::exists(named / "CURRENT", ignored)) {
       database_->check(rocksdb::DestroyDB(database_->folder, db), "wipe the cold rows",
-                       "nothing else was changed");
+                       "is another process at work in it?");
     } else if (fs::exists(named, ignored) && !fs::is_empty(named, ignored)) {
       fail_usage(fmt::format(
           "sparse table '{}': the folder {} holds something else than cold rows: name another one",
@@ -96,7 +108,7 @@ DiskTier::DiskTier(const std::string& table, const DiskOptions& options)
   }
   rocksdb::DB* opened = nullptr;
   database_->check(rocksdb::DB::Open(db, database_->folder, &opened), "open the cold rows",
-                   "is the folder writable, and no other process at work in it?");
+                   "is another process at work in it? may we write there?");
   database_->db.reset(opened);
 }
 
@@ -138,8 +150,8 @@ std::vector<std::string> DiskTier::read(std::span<const std::uint64_t> hashes) c
   for (const Key& key : keys) slices.push_back(slice(key));
   std::vector<rocksdb::PinnableSlice> found(keys.size());
   std::vector<rocksdb::Status> statuses(keys.size());
-  database_->db->MultiGet(rocksdb::ReadOptions(), database_->db->DefaultColumnFamily(),
-                          keys.size(), slices.data(), found.data(), statuses.data(), true);
+  database_->db->MultiGet(rocksdb::ReadOptions(), database_->db->DefaultColumnFamily(), keys.size(),
+                          slices.data(), found.data(), statuses.data(), true);
   std::vector<std::string> records;
   records.reserve(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -162,24 +174,22 @@ std::string DiskTier::description() const {
 }
 
 void DiskTier::seal(std::string_view description) {
-  database_->check(
-      database_->db->Put(unlogged(), slice(kDescription), slice(description)),
-      "write the description", "make room there and call again");
+  database_->check(database_->db->Put(unlogged(), slice(kDescription), slice(description)),
+                   "write the description", "make room there and call again");
   database_->check(database_->db->Flush(rocksdb::FlushOptions()), "store cold rows",
                    "make room there and call again");
 }
 
 void DiskTier::unseal() {
-  database_->check(database_->db->Delete(unlogged(), slice(kDescription)),
-                   "delete the description", "make room there");
+  database_->check(database_->db->Delete(unlogged(), slice(kDescription)), "delete the description",
+                   "make room there");
   database_->check(database_->db->Flush(rocksdb::FlushOptions()), "delete the description",
                    "make room there");
 }
 
 void DiskTier::for_each(
     const std::function<void(std::uint64_t hash, std::string_view record)>& take) const {
-  const std::unique_ptr<rocksdb::Iterator> each(
-      database_->db->NewIterator(rocksdb::ReadOptions()));
+  const std::unique_ptr<rocksdb::Iterator> each(database_->db->NewIterator(rocksdb::ReadOptions()));
   for (each->SeekToFirst(); each->Valid(); each->Next()) {
     if (each->key().size() != sizeof(Key)) continue;
     take(hash_in(each->key()), {each->value().data(), each->value().size()});

@@ -38,8 +38,7 @@ class DiskTier {
   void seal(std::string_view description);
   // The description is deleted, so that a process that dies without seal() is noticed.
   void unseal();
-  void for_each(
-      const std::function<void(std::uint64_t hash, std::string_view record)>& take) const;
+  void for_each(const std::function<void(std::uint64_t hash, std::string_view record)>& take) const;
 
  private:
   struct Database;

@@ -73,9 +73,9 @@ void check_options(const TableOptions& options) {
   const RowInitializer& initializer = options.initializer;
   require(std::isfinite(initializer.low) && std::isfinite(initializer.high),
           "the initializer's numbers are not finite");
-  require(initializer.kind != RowInitializer::Kind::uniform || initializer.low <= initializer.high,
-          fmt::format("the initializer's range [{}, {}) is empty", initializer.low,
-                      initializer.high));
+  require(
+      initializer.kind != RowInitializer::Kind::uniform || initializer.low <= initializer.high,
+      fmt::format("the initializer's range [{}, {}) is empty", initializer.low, initializer.high));
   require(initializer.kind != RowInitializer::Kind::normal || initializer.high >= 0,
           fmt::format("the initializer's standard deviation {} is negative", initializer.high));
   require(options.disk.folder.empty() || options.memory_limit != 0 ||

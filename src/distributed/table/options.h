@@ -13,10 +13,10 @@ namespace trireme::distributed {
 struct RowRule {
   enum class Kind : std::uint8_t { sgd, adagrad, adam, ftrl };
   Kind kind = Kind::sgd;
-  double epsilon = 1e-10;              // of adagrad and adam
-  double initial = 0;                  // of v, for adagrad and ftrl
-  double beta1 = 0.9, beta2 = 0.999;   // of adam
-  double beta = 1, l1 = 0, l2 = 0;     // of ftrl
+  double epsilon = 1e-10;             // of adagrad and adam
+  double initial = 0;                 // of v, for adagrad and ftrl
+  double beta1 = 0.9, beta2 = 0.999;  // of adam
+  double beta = 1, l1 = 0, l2 = 0;    // of ftrl
 
   static RowRule sgd() { return {}; }
   static RowRule adagrad(double initial = 0, double epsilon = 1e-10);
@@ -63,7 +63,7 @@ struct TableOptions {
   // A row comes into being when its id has been looked up so often; below that, lookups give the
   // initial value and updates are dropped and counted. 1 to 65535.
   int admission = 1;
-  double decay = 1;  // show and click statistics are multiplied by this at every tick
+  double decay = 1;                // show and click statistics are multiplied by this at every tick
   std::uint64_t memory_limit = 0;  // bytes of rows and index, 0: none
   DiskOptions disk;
 };

@@ -82,9 +82,10 @@ std::vector<std::uint64_t> hashes_of(const SlotIndex& slot, const Keep& keep) {
 std::uint64_t SparseTable::evict(const Eviction& eviction) {
   State& state = *state_;
   if (eviction.unused_for < 0 || eviction.unused_for > 65534) {
-    fail_usage(fmt::format("sparse table '{}': eviction of rows unused for {} ticks; ages are 1 to "
-                           "65534, and 0 is none",
-                           state.options.name, eviction.unused_for));
+    fail_usage(
+        fmt::format("sparse table '{}': eviction of rows unused for {} ticks; ages are 1 to "
+                    "65534, and 0 is none",
+                    state.options.name, eviction.unused_for));
   }
   const std::uint16_t now = state.now.load(std::memory_order_relaxed);
   const bool by_score = eviction.below > 0;

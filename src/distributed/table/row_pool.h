@@ -15,7 +15,7 @@
 namespace trireme::distributed {
 
 struct RowStatistics {
-  float show = 0, click = 0;    // as of tick `decayed`
+  float show = 0, click = 0;  // as of tick `decayed`
   std::uint16_t decayed = 0;
   std::uint16_t unused = 0;
 };
@@ -29,7 +29,8 @@ class RowPool {
     return chunks_[number >> shift_] + (number & mask_) * stride_;
   }
   RowStatistics& statistics(std::uint32_t number) const {
-    return reinterpret_cast<RowStatistics*>(chunks_[number >> shift_] + statistics_)[number & mask_];
+    return reinterpret_cast<RowStatistics*>(chunks_[number >> shift_] +
+                                            statistics_)[number & mask_];
   }
   std::size_t stride() const { return stride_; }
   std::size_t bytes_per_row() const { return stride_ + sizeof(RowStatistics); }

@@ -115,12 +115,10 @@ TRIREME_ALWAYS void change_row(std::byte* row, std::size_t width, const Body& bo
 template <class Rule, bool Half>
 TRIREME_ALWAYS void apply_row(const RuleNumbers& numbers, std::byte* row, float* state,
                               const float* gradient, std::size_t width) {
-  change_row<Half>(row, width,
-                   [&](float* p, std::size_t first, std::size_t n)
-                       __attribute__((always_inline)) {
-                         step_all<Rule>(numbers, p, state + first, state + width + first,
-                                        gradient + first, n);
-                       });
+  change_row<Half>(
+      row, width, [&](float* p, std::size_t first, std::size_t n) __attribute__((always_inline)) {
+        step_all<Rule>(numbers, p, state + first, state + width + first, gradient + first, n);
+      });
 }
 
 template <bool Half>
@@ -131,28 +129,28 @@ TRIREME_ALWAYS void add_row(const float* delta, std::byte* row, std::size_t widt
 }
 
 // The functions above for one target. A width of 16, the commonest, is a constant to the compiler.
-#define TRIREME_TARGET(name, attribute)                                                             \
-  struct name {                                                                                     \
-    template <bool Half>                                                                            \
-    attribute static void read(const std::byte* row, float* weights, std::size_t width) {           \
-      if (width == 16) return read_row<Half>(row, weights, 16);                                     \
-      read_row<Half>(row, weights, width);                                                          \
-    }                                                                                               \
-    template <bool Half>                                                                            \
-    attribute static void write(const float* weights, std::byte* row, std::size_t width) {          \
-      write_row<Half>(weights, row, width);                                                         \
-    }                                                                                               \
-    template <bool Half>                                                                            \
-    attribute static void add(const float* delta, std::byte* row, std::size_t width) {              \
-      add_row<Half>(delta, row, width);                                                             \
-    }                                                                                               \
-    template <class Rule, bool Half>                                                                \
-    attribute static void apply(const RuleNumbers& numbers, std::byte* row, float* state,           \
-                                const float* gradient, std::size_t width) {                         \
-      if (width == 16) return apply_row<Rule, Half>(numbers, row, state, gradient, 16);             \
-      apply_row<Rule, Half>(numbers, row, state, gradient, width);                                  \
-    }                                                                                               \
-    attribute static void sum(const float* x, float* to, std::size_t n) { add_floats(x, to, n); }   \
+#define TRIREME_TARGET(name, attribute)                                                           \
+  struct name {                                                                                   \
+    template <bool Half>                                                                          \
+    attribute static void read(const std::byte* row, float* weights, std::size_t width) {         \
+      if (width == 16) return read_row<Half>(row, weights, 16);                                   \
+      read_row<Half>(row, weights, width);                                                        \
+    }                                                                                             \
+    template <bool Half>                                                                          \
+    attribute static void write(const float* weights, std::byte* row, std::size_t width) {        \
+      write_row<Half>(weights, row, width);                                                       \
+    }                                                                                             \
+    template <bool Half>                                                                          \
+    attribute static void add(const float* delta, std::byte* row, std::size_t width) {            \
+      add_row<Half>(delta, row, width);                                                           \
+    }                                                                                             \
+    template <class Rule, bool Half>                                                              \
+    attribute static void apply(const RuleNumbers& numbers, std::byte* row, float* state,         \
+                                const float* gradient, std::size_t width) {                       \
+      if (width == 16) return apply_row<Rule, Half>(numbers, row, state, gradient, 16);           \
+      apply_row<Rule, Half>(numbers, row, state, gradient, width);                                \
+    }                                                                                             \
+    attribute static void sum(const float* x, float* to, std::size_t n) { add_floats(x, to, n); } \
   };
 TRIREME_TARGET(Anywhere, )
 #ifdef __x86_64__

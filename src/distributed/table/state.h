@@ -57,7 +57,7 @@ struct SparseTable::State {
   IndexMemory index_memory;
   std::array<Group, kGroups> groups;
   std::atomic<std::uint16_t> now{0};
-  std::atomic<std::uint16_t> cleared_marks{0};  // bits of the marks that were ever cleared
+  std::atomic<std::uint16_t> cleared_marks{0};         // bits of the marks that were ever cleared
   std::atomic<std::int64_t> in_memory{0}, on_disk{0};  // rows
   std::atomic<unsigned> calls{0};
   std::mutex spilling;

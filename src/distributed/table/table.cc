@@ -146,8 +146,8 @@ void SparseTable::lookup(std::span<const Id> ids, float* rows, Create create) {
         },
         [&](std::size_t i) {
           BatchItem& item = items[i];
-          item.row = state.use_or_make(group, item.hash, create == Create::yes ? 1 : 0, false,
-                                       fetched);
+          item.row =
+              state.use_or_make(group, item.hash, create == Create::yes ? 1 : 0, false, fetched);
           if (item.row != kNoEntry) prefetch<false>(state.pool.row(item.row), weight_bytes);
           prefetch<true>(rows + item.position * width, width * sizeof(float));
         },
@@ -201,9 +201,10 @@ void change_rows(State& state, Batch& batch, bool create, const Merge& merge,
 void SparseTable::update(std::span<const Id> ids, const float* gradients, const UpdateStep& step) {
   State& state = *state_;
   if (!(step.rate > 0) || !std::isfinite(step.rate) || step.step < 1) {
-    fail_usage(fmt::format("sparse table '{}': an update with rate {} and step {}; the rate must be "
-                           "positive, and steps count from 1",
-                           state.options.name, step.rate, step.step));
+    fail_usage(
+        fmt::format("sparse table '{}': an update with rate {} and step {}; the rate must be "
+                    "positive, and steps count from 1",
+                    state.options.name, step.rate, step.step));
   }
   const RuleNumbers numbers(state.options.rule, step);
   const std::size_t width = state.layout.width();
@@ -223,9 +224,7 @@ void SparseTable::add_deltas(std::span<const Id> ids, const float* deltas) {
   change_rows(
       state, batch, state.options.admission == 1,
       [&](int group) { return batch.sums(group, deltas, width); },
-      [&](std::uint32_t row, const float* delta) {
-        state.layout.add(delta, state.pool.row(row));
-      });
+      [&](std::uint32_t row, const float* delta) { state.layout.add(delta, state.pool.row(row)); });
 }
 
 void SparseTable::assign(std::span<const Id> ids, const float* rows) {

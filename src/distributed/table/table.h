@@ -47,8 +47,9 @@ struct ReadOptions {
 // What is not worth its place. A row goes if either holds.
 struct Eviction {
   double show_weight = 0, click_weight = 0;  // score = show_weight * shows + click_weight * clicks
-  double below = 0;     // rows with a lower score
-  int unused_for = 0;   // rows not used in so many ticks or more, at most 65,534; 0: whatever their age
+  double below = 0;                          // rows with a lower score
+  int unused_for =
+      0;  // rows not used in so many ticks or more, at most 65,534; 0: whatever their age
 };
 
 struct TableStatistics {
