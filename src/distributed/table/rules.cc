@@ -203,14 +203,15 @@ RowLayout::Functions RowLayout::functions_for(RowRule::Kind kind, bool float16) 
   return float16 ? of.template operator()<true>() : of.template operator()<false>();
 }
 
-RowLayout::RowLayout(int width, const RowRule& rule, bool float16)
+RowLayout::RowLayout(int width, const RowRule& rule, bool float16, bool vectors)
     : width_(static_cast<std::size_t>(width)),
       weight_bytes_(float16 ? (2 * width_ + 3) / 4 * 4 : 4 * width_),
       state_width_(static_cast<std::size_t>(state_width(rule, width))),
       rule_(rule),
       functions_(functions_for<Anywhere>(rule.kind, float16)) {
+  static_cast<void>(vectors);  // where there is but one version
 #ifdef __x86_64__
-  if (has_avx2()) functions_ = functions_for<Avx2>(rule.kind, float16);
+  if (vectors && has_avx2()) functions_ = functions_for<Avx2>(rule.kind, float16);
 #endif
 }
 

@@ -26,7 +26,8 @@ struct RuleNumbers {
 // How a row lies in memory.
 class RowLayout {
  public:
-  RowLayout(int width, const RowRule& rule, bool float16);
+  // vectors: the version for AVX2 where the processor has it.
+  RowLayout(int width, const RowRule& rule, bool float16, bool vectors = true);
 
   std::size_t width() const { return width_; }
   std::size_t bytes() const { return weight_bytes_ + state_width_ * sizeof(float); }

@@ -8,8 +8,9 @@
 // row is read and changed as a whole, while the rows of one call are not one moment's. Calls that
 // run at the same time begin with different locks.
 //
-// An error leaves the table as it was, but for out of memory and a disk that cannot be read in
-// the middle of a call; then some rows have been changed and others not.
+// A call that fails has had no effect, with three exceptions that leave some rows changed and others
+// not: evict(), remove() and drop() whose disk refuses; memory that the system refuses; a disk that cannot
+// be read while other threads' calls drive rows out that this one had found in memory.
 
 #include <cstdint>
 #include <functional>
