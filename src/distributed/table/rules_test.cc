@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <limits>
+#include <random>
 
 #include "base/half.h"
 #include "distributed/table/table_test.h"
@@ -48,7 +48,8 @@ TEST(RowLayout, GivesTheSameBitsOnEveryProcessor) {
 }
 
 TEST(RowLayout, StoresEveryHalfExactly) {
-  const RowLayout layout(16, RowRule::sgd(), true);
+  const RowLayout layout(16, RowRule::sgd(), true), plain(16, RowRule::sgd(), true, false);
+  std::mt19937 random(3);
   for (std::uint32_t first = 0; first < 65536; first += 16) {
     std::uint16_t halves[16], again[16];
     float weights[16];
@@ -60,6 +61,15 @@ TEST(RowLayout, StoresEveryHalfExactly) {
       ASSERT_EQ(again[i], halves[i]);
       ASSERT_EQ(weights[i], to_float(F16{halves[i]}));
     }
+    // Floats that lie between halves, below the least and beyond the greatest.
+    for (float& weight : weights) {
+      const double size =
+          std::ldexp(1.0 + random() * 0x1p-32, static_cast<int>(random() % 50) - 30);
+      weight = static_cast<float>(random() % 2 == 0 ? size : -size);
+    }
+    layout.write(weights, reinterpret_cast<std::byte*>(halves));
+    plain.write(weights, reinterpret_cast<std::byte*>(again));
+    ASSERT_EQ(std::memcmp(halves, again, sizeof halves), 0);
   }
 }
 
