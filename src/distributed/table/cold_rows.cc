@@ -24,7 +24,8 @@ const std::string* Fetched::find(std::uint64_t hash, const Group& group) const {
       spills[static_cast<std::size_t>(group_of_hash(hash))]) {
     return nullptr;
   }
-  return &records[static_cast<std::size_t>(place - hashes.begin())];
+  const std::string& record = records[static_cast<std::size_t>(place - hashes.begin())];
+  return record.empty() ? nullptr : &record;
 }
 
 void SparseTable::State::bring_back(Group& group, Entry& entry, const Fetched& fetched) {
@@ -74,7 +75,7 @@ Fetched SparseTable::State::prepare(Batch& batch, bool create) {
   for (std::size_t i = 0; i < kGroups; ++i) {
     fetched.spills[i] = groups[i].spills.load(std::memory_order_acquire);
   }
-  fetched.records = disk->read(fetched.hashes);
+  fetched.records = disk->read(fetched.hashes, false);  // other calls may have removed some
   return fetched;
 }
 

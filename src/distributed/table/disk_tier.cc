@@ -53,7 +53,14 @@ rocksdb::WriteOptions unlogged() {
 
 struct DiskTier::Database {
   std::string table, folder;
+  std::uint64_t write_buffer = 0;
   std::unique_ptr<rocksdb::DB> db;
+
+  // Whether it is worth a try to write again; a try that fails takes RocksDB a second.
+  bool has_room() const {
+    std::error_code error;
+    return std::filesystem::space(folder, error).available > 2 * write_buffer && !error;
+  }
 
   void check(const rocksdb::Status& status, const char* doing, const char* advice) const {
     if (status.ok()) return;
@@ -69,6 +76,7 @@ DiskTier::DiskTier(const std::string& table, const DiskOptions& options)
   const fs::path named = folder.has_filename() ? folder : folder.parent_path();
   database_->table = table;
   database_->folder = named.string();
+  database_->write_buffer = options.write_buffer;
   const bool reopen = options.start == DiskOptions::Start::reopen;
   std::error_code ignored;
   if (!fs::is_directory(reopen ? named : named.parent_path(), ignored)) {
@@ -125,7 +133,7 @@ void DiskTier::write(std::span<const Write> writes) {
   }
   rocksdb::Status status = database_->db->Write(unlogged(), &batch);
   // After a full disk RocksDB refuses writes until it is told to go on.
-  if (!status.ok() && database_->db->Resume().ok()) {
+  if (!status.ok() && database_->has_room() && database_->db->Resume().ok()) {
     status = database_->db->Write(unlogged(), &batch);
   }
   database_->check(status, "write cold rows",
@@ -141,7 +149,7 @@ void DiskTier::erase_range(std::uint64_t first, std::uint64_t last) {
   database_->check(db.Write(unlogged(), &batch), "delete cold rows", "call again");
 }
 
-std::vector<std::string> DiskTier::read(std::span<const std::uint64_t> hashes) const {
+std::vector<std::string> DiskTier::read(std::span<const std::uint64_t> hashes, bool all) const {
   std::vector<Key> keys;
   keys.reserve(hashes.size());
   for (const std::uint64_t hash : hashes) keys.push_back(key_of(hash));
@@ -155,6 +163,10 @@ std::vector<std::string> DiskTier::read(std::span<const std::uint64_t> hashes) c
   std::vector<std::string> records;
   records.reserve(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (statuses[i].IsNotFound() && !all) {
+      records.emplace_back();
+      continue;
+    }
     if (statuses[i].IsNotFound() || statuses[i].IsCorruption()) {
       fail_data(fmt::format("sparse table '{}': a cold row in {} is lost: {}; restore a checkpoint",
                             database_->table, database_->folder, statuses[i].ToString()));

@@ -29,8 +29,9 @@ class DiskTier {
   void write(std::span<const Write> writes);
   // Deletes hashes in [first, last], both included.
   void erase_range(std::uint64_t first, std::uint64_t last);
-  // One MultiGet; the hashes rise. Errors: io; data, for one that is not there.
-  std::vector<std::string> read(std::span<const std::uint64_t> hashes) const;
+  // One MultiGet; the hashes rise. Errors: io; data, for one that is not there, or, with `all` false,
+  // "" for it.
+  std::vector<std::string> read(std::span<const std::uint64_t> hashes, bool all = true) const;
 
   // What describes the table, beside the rows; "" if there is none.
   std::string description() const;
