@@ -52,14 +52,14 @@ Fetched SparseTable::State::prepare(Batch& batch, bool create) {
       (!limited || memory() + batch.size() * pool.bytes_per_row() <= options.memory_limit)) {
     return fetched;
   }
-  std::size_t absent = 0;
+  std::vector<std::uint64_t> absent;
   for_each_group([&](Group& group, int number) {
     if (batch.group(number).empty()) return;
     const std::lock_guard lock(group.mutex);
     for (const BatchItem& item : batch.group(number)) {
       Entry* const entry = group.slot(item.hash).find(item.hash);
       if (entry == nullptr || entry->row == kNotAdmitted) {
-        absent += create ? 1 : 0;
+        if (create) absent.push_back(item.hash);
       } else if (entry->row == kOnDisk) {
         fetched.hashes.push_back(item.hash);
       } else {
@@ -67,10 +67,11 @@ Fetched SparseTable::State::prepare(Batch& batch, bool create) {
       }
     }
   });
-  std::sort(fetched.hashes.begin(), fetched.hashes.end());
-  fetched.hashes.erase(std::unique(fetched.hashes.begin(), fetched.hashes.end()),
-                       fetched.hashes.end());
-  if (limited) make_room(absent + fetched.hashes.size());
+  for (std::vector<std::uint64_t>* hashes : {&absent, &fetched.hashes}) {
+    std::sort(hashes->begin(), hashes->end());
+    hashes->erase(std::unique(hashes->begin(), hashes->end()), hashes->end());
+  }
+  if (limited) make_room(absent.size() + fetched.hashes.size());
   if (fetched.hashes.empty()) return fetched;
   for (std::size_t i = 0; i < kGroups; ++i) {
     fetched.spills[i] = groups[i].spills.load(std::memory_order_acquire);

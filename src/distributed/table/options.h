@@ -63,8 +63,11 @@ struct TableOptions {
   // A row comes into being when its id has been looked up so often; below that, lookups give the
   // initial value and updates are dropped and counted. 1 to 65535.
   int admission = 1;
-  double decay = 1;                // show and click statistics are multiplied by this at every tick
-  std::uint64_t memory_limit = 0;  // bytes of rows and index, 0: none
+  double decay = 1;  // show and click statistics are multiplied by this at every tick
+  // Bytes of rows and index, 0: none. Room is made before a call, so an index that grows and rows that
+  // several threads bring at once may pass it until the next call. A batch that needs more than
+  // that passes it, too. Without a folder for cold rows, calls that need more fail instead.
+  std::uint64_t memory_limit = 0;
   DiskOptions disk;
 };
 

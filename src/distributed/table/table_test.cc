@@ -285,7 +285,7 @@ TEST(SparseTable, RefusesWhatDoesNotFitIntoMemoryAlone) {
   std::vector<Id> ids(100);
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
   const std::vector<float> rows = look_up(table, ids, Create::yes);
-  const std::vector<Id> more = {1, 1000, 1001, 1002, 1003};
+  const std::vector<Id> more = {1, 1000, 1001, 1000, 1002, 1003};
   const std::string text = error_of(ErrorKind::io, [&] { look_up(table, more, Create::yes); });
   EXPECT_THAT(text, HasSubstr("4 rows more do not fit into its memory limit of 14000 bytes"));
   EXPECT_THAT(text, HasSubstr("nothing was changed"));
