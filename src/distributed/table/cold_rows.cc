@@ -1,0 +1,216 @@
+// Rows that move to disk and back, so that memory stays below its limit.
+//
+// Which go: a clock (Corbato 1968) goes round the groups and their slots. A row used since the hand
+// last passed is spared once.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "distributed/table/state.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr std::size_t kMostSpilled = 4096;  // rows in one write, for which a lock is held
+
+}  // namespace
+
+const std::string* Fetched::find(std::uint64_t hash, const Group& group) const {
+  const auto place = std::lower_bound(hashes.begin(), hashes.end(), hash);
+  if (place == hashes.end() || *place != hash) return nullptr;
+  if (group.spills.load(std::memory_order_relaxed) !=
+      spills[static_cast<std::size_t>(group_of_hash(hash))]) {
+    return nullptr;
+  }
+  const std::string& record = records[static_cast<std::size_t>(place - hashes.begin())];
+  return record.empty() ? nullptr : &record;
+}
+
+void SparseTable::State::bring_back(Group& group, Entry& entry, const Fetched& fetched) {
+  const std::string* record = fetched.find(entry.hash, group);
+  std::vector<std::string> again;
+  if (record == nullptr) {  // it went to disk after the call began
+    again = disk->read({&entry.hash, 1});
+    record = &again.front();
+  }
+  const std::uint32_t row = pool.take(group.free);
+  read_record(*record, row);
+  entry.row = row;
+  entry.flags |= kDiskIsSame;
+  --group.on_disk;
+  on_disk.fetch_sub(1, std::memory_order_relaxed);
+  in_memory.fetch_add(1, std::memory_order_relaxed);
+}
+
+Fetched SparseTable::State::prepare(Batch& batch, bool create) {
+  Fetched fetched;
+  const bool cold = on_disk.load(std::memory_order_relaxed) != 0;
+  const bool limited = options.memory_limit != 0;
+  if (!cold &&
+      (!limited || memory() + batch.size() * pool.bytes_per_row() <= options.memory_limit)) {
+    return fetched;
+  }
+  std::vector<std::uint64_t> absent;
+  for_each_group([&](Group& group, int number) {
+    if (batch.group(number).empty()) return;
+    const std::lock_guard lock(group.mutex);
+    for (const BatchItem& item : batch.group(number)) {
+      Entry* const entry = group.slot(item.hash).find(item.hash);
+      if (entry == nullptr || entry->row == kNotAdmitted) {
+        if (create) absent.push_back(item.hash);
+      } else if (entry->row == kOnDisk) {
+        fetched.hashes.push_back(item.hash);
+      } else {
+        entry->flags |= kReferenced;
+      }
+    }
+  });
+  for (std::vector<std::uint64_t>* hashes : {&absent, &fetched.hashes}) {
+    std::sort(hashes->begin(), hashes->end());
+    hashes->erase(std::unique(hashes->begin(), hashes->end()), hashes->end());
+  }
+  if (limited) make_room(absent.size() + fetched.hashes.size());
+  if (fetched.hashes.empty()) return fetched;
+  for (std::size_t i = 0; i < kGroups; ++i) {
+    fetched.spills[i] = groups[i].spills.load(std::memory_order_acquire);
+  }
+  fetched.records = disk->read(fetched.hashes, false);  // other calls may have removed some
+  return fetched;
+}
+
+void SparseTable::State::make_room(std::size_t rows) {
+  const auto excess = [&] {
+    const std::size_t wanted = memory() + rows * pool.bytes_per_row();
+    return wanted > options.memory_limit
+               ? (wanted - options.memory_limit - 1) / pool.bytes_per_row() + 1
+               : 0;
+  };
+  if (excess() == 0) return;
+  const auto refuse = [&](const char* advice) {
+    fail_io(fmt::format(
+        "sparse table '{}': {} rows more do not fit into its memory limit of {} bytes, of which {} "
+        "are in use, {} by the index of all rows; nothing was changed. {}",
+        options.name, rows, options.memory_limit, memory(), index_memory.taken(), advice));
+  };
+  if (disk == nullptr) {
+    refuse("Name a folder for cold rows, raise the limit, use more servers or evict rows");
+  }
+  if (index_memory.taken() > options.memory_limit) {
+    refuse("The index cannot move to disk: raise the limit, use more servers or evict rows");
+  }
+  const std::lock_guard one(spilling);
+  // Some more than asked for, so that not every call has to.
+  std::size_t left = excess();
+  if (left == 0) return;
+  left = std::max<std::size_t>(left, options.memory_limit / 64 / pool.bytes_per_row());
+  // The first round may find all rows used of late. What then is left serves the call that runs.
+  for (int i = 0; i < 2 * kGroups && left > 0; ++i) {
+    Group& group = groups[spill_hand];
+    std::size_t spilled = 0;
+    do {
+      const std::lock_guard lock(group.mutex);
+      spilled = spill(group, std::min(left, kMostSpilled));
+      left -= spilled;
+    } while (left > 0 && spilled == kMostSpilled);
+    if (left > 0) spill_hand = (spill_hand + 1) % kGroups;
+  }
+}
+
+std::size_t SparseTable::State::spill(Group& group, std::size_t most) {
+  std::vector<Entry*> cold;
+  for (std::size_t i = 0; i < kSlotsPerGroup && cold.size() < most; ++i) {
+    for (Entry& entry : group.slots[group.hand]) {
+      if (entry.row >= kNotAdmitted) continue;
+      if ((entry.flags & kReferenced) != 0) {
+        entry.flags &= static_cast<std::uint16_t>(~kReferenced);
+      } else if (cold.size() < most) {
+        cold.push_back(&entry);
+      }
+    }
+    // A slot of which not all fitted in is looked at again.
+    if (cold.size() < most) group.hand = (group.hand + 1) % kSlotsPerGroup;
+  }
+  if (cold.empty()) return 0;
+  std::string records;
+  std::vector<DiskTier::Write> writes;
+  records.reserve(cold.size() * record_bytes());  // views into it must stay
+  for (const Entry* entry : cold) {
+    if ((entry->flags & kDiskIsSame) != 0) continue;
+    const std::size_t begin = records.size();
+    append_record(*entry, records);
+    writes.push_back({entry->hash, std::string_view(records).substr(begin)});
+  }
+  if (!writes.empty()) disk->write(writes);
+  group.spills.fetch_add(1, std::memory_order_release);
+  for (Entry* entry : cold) {
+    pool.give_back(group.free, entry->row);
+    entry->row = kOnDisk;
+    entry->flags &= kMarkBits;
+  }
+  group.on_disk += cold.size();
+  on_disk.fetch_add(static_cast<std::int64_t>(cold.size()), std::memory_order_relaxed);
+  in_memory.fetch_sub(static_cast<std::int64_t>(cold.size()), std::memory_order_relaxed);
+  return cold.size();
+}
+
+// What a folder must agree on to be this table's, and the clock.
+std::string SparseTable::State::description() const {
+  const RowRule& rule = options.rule;
+  return fmt::format("version 1\nname {}\nwidth {}\nrule {}\nfloat16 {}\nseed {}\n", options.name,
+                     options.width, static_cast<int>(rule.kind), options.float16 ? 1 : 0,
+                     options.seed);
+}
+
+void SparseTable::State::reopen() {
+  const std::string stored = disk->description();
+  if (stored.empty()) {
+    fail_data(
+        fmt::format("sparse table '{}': the rows in {} were not stored when their process ended, "
+                    "so some are missing: restore a checkpoint and start with wipe",
+                    options.name, options.disk.folder));
+  }
+  const std::string expected = description();
+  const std::size_t clock = stored.find("tick ");
+  if (clock == std::string::npos || stored.substr(0, clock) != expected) {
+    fail_data(fmt::format("sparse table '{}': the rows in {} are another table's:\n{}and not\n{}",
+                          options.name, options.disk.folder, stored, expected));
+  }
+  now = static_cast<std::uint16_t>(std::stoul(stored.substr(clock + 5)));
+  disk->for_each([&](std::uint64_t hash, std::string_view record) {
+    if (record.size() != record_bytes()) {
+      fail_data(fmt::format("sparse table '{}': a record in {} has {} bytes instead of {}",
+                            options.name, options.disk.folder, record.size(), record_bytes()));
+    }
+    Group& group = group_of(hash);
+    Entry& entry = *group.slot(hash).insert(hash, index_memory);
+    entry.row = kOnDisk;
+    entry.used = used_in(record);
+    entry.flags = kMarkBits;
+    ++group.rows;
+    ++group.on_disk;
+    on_disk.fetch_add(1, std::memory_order_relaxed);
+  });
+  disk->unseal();
+}
+
+void SparseTable::store() {
+  State& state = *state_;
+  if (state.disk == nullptr) {
+    fail_usage(
+        fmt::format("sparse table '{}' has no folder to store its rows in", state.options.name));
+  }
+  const std::lock_guard one(state.spilling);
+  for (Group& group : state.groups) {
+    const std::lock_guard lock(group.mutex);
+    // The first round of the clock spares what was used of late.
+    for (int round = 0; round < 2;) {
+      if (state.spill(group, kMostSpilled) == 0) ++round;
+    }
+  }
+  state.disk->seal(state.description() +
+                   fmt::format("tick {}\n", state.now.load(std::memory_order_relaxed)));
+}
+
+}  // namespace trireme::distributed

@@ -1,0 +1,212 @@
+#include "distributed/table/disk_tier.h"
+
+#include <fmt/core.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
+#include <rocksdb/sst_file_manager.h>
+#include <rocksdb/table.h>
+
+#include <array>
+#include <filesystem>
+
+#include "base/error.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr std::string_view kDescription = "table";  // no row's key, as those have 8 bytes
+
+// Big-endian, so that keys are in the order of hashes, and with them of slots.
+using Key = std::array<char, 8>;
+Key key_of(std::uint64_t hash) {
+  Key key;
+  for (std::size_t i = 0; i < 8; ++i) key[i] = static_cast<char>(hash >> (56 - 8 * i));
+  return key;
+}
+
+std::uint64_t hash_in(const rocksdb::Slice& key) {
+  std::uint64_t hash = 0;
+  for (std::size_t i = 0; i < 8; ++i) hash = hash << 8 | static_cast<unsigned char>(key[i]);
+  return hash;
+}
+
+rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
+rocksdb::Slice slice(const Key& key) { return {key.data(), key.size()}; }
+
+// After an error RocksDB looks every few seconds whether it may go on. write() tells it to, when there
+// is need.
+struct NoRecovery : rocksdb::EventListener {
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
+                            bool* automatic) override {
+    *automatic = false;
+  }
+};
+
+rocksdb::WriteOptions unlogged() {
+  rocksdb::WriteOptions options;
+  options.disableWAL = true;
+  return options;
+}
+
+}  // namespace
+
+struct DiskTier::Database {
+  std::string table, folder;
+  std::uint64_t write_buffer = 0;
+  std::unique_ptr<rocksdb::DB> db;
+
+  // Whether it is worth a try to write again; a try that fails takes RocksDB a second.
+  bool has_room() const {
+    std::error_code error;
+    return std::filesystem::space(folder, error).available > 2 * write_buffer && !error;
+  }
+
+  void check(const rocksdb::Status& status, const char* doing, const char* advice) const {
+    if (status.ok()) return;
+    fail_io(fmt::format("sparse table '{}': cannot {} in {}: {}; {}", table, doing, folder,
+                        status.ToString(), advice));
+  }
+};
+
+DiskTier::DiskTier(const std::string& table, const DiskOptions& options)
+    : database_(std::make_unique<Database>()) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::absolute(options.folder).lexically_normal();
+  const fs::path named = folder.has_filename() ? folder : folder.parent_path();
+  database_->table = table;
+  database_->folder = named.string();
+  database_->write_buffer = options.write_buffer;
+  const bool reopen = options.start == DiskOptions::Start::reopen;
+  std::error_code ignored;
+  if (!fs::is_directory(reopen ? named : named.parent_path(), ignored)) {
+    fail(ErrorKind::not_found,
+         fmt::format("sparse table '{}': the folder {} for its cold rows is not there{}", table,
+                     (reopen ? named : named.parent_path()).string(),
+                     reopen ? "; to begin with an empty one, start with wipe" : ""));
+  }
+  rocksdb::Options db;
+  db.create_if_missing = !reopen;
+  db.write_buffer_size = options.write_buffer;
+  db.max_write_buffer_number = 2;
+  db.compression = rocksdb::kNoCompression;  // floats that were trained do not compress
+  db.info_log_level = rocksdb::WARN_LEVEL;
+  db.keep_log_file_num = 2;
+  db.max_background_jobs = 2;
+  db.max_bgerror_resume_count = 0;
+  db.listeners.push_back(std::make_shared<NoRecovery>());
+  rocksdb::BlockBasedTableOptions blocks;
+  blocks.filter_policy.reset();  // the index in memory knows which rows are here
+  blocks.block_size = 4096;
+  db.table_factory.reset(rocksdb::NewBlockBasedTableFactory(blocks));
+  if (options.limit != 0) {
+    db.sst_file_manager.reset(rocksdb::NewSstFileManager(rocksdb::Env::Default()));
+    db.sst_file_manager->SetMaxAllowedSpaceUsage(options.limit);
+  }
+  if (!reopen) {
+    // RocksDB deletes its own files alone, so a folder named by mistake loses nothing else.
+    if (fs::exists(named / "CURRENT", ignored)) {
+      database_->check(rocksdb::DestroyDB(database_->folder, db), "wipe the cold rows",
+                       "is another process at work in it?");
+    } else if (fs::exists(named, ignored) && !fs::is_empty(named, ignored)) {
+      fail_usage(fmt::format(
+          "sparse table '{}': the folder {} holds something else than cold rows: name another one",
+          table, database_->folder));
+    }
+  }
+  rocksdb::DB* opened = nullptr;
+  database_->check(rocksdb::DB::Open(db, database_->folder, &opened), "open the cold rows",
+                   "is another process at work in it? may we write there?");
+  database_->db.reset(opened);
+}
+
+DiskTier::~DiskTier() = default;
+
+void DiskTier::write(std::span<const Write> writes) {
+  rocksdb::WriteBatch batch;
+  for (const Write& write : writes) {
+    if (write.record.empty()) {
+      batch.Delete(slice(key_of(write.hash)));
+    } else {
+      batch.Put(slice(key_of(write.hash)), slice(write.record));
+    }
+  }
+  rocksdb::Status status = database_->db->Write(unlogged(), &batch);
+  // After a full disk RocksDB refuses writes until it is told to go on.
+  if (!status.ok() && database_->has_room() && database_->db->Resume().ok()) {
+    status = database_->db->Write(unlogged(), &batch);
+  }
+  database_->check(status, "write cold rows",
+                   "no row is lost, and the call had no effect: make room there and call again");
+}
+
+void DiskTier::erase_range(std::uint64_t first, std::uint64_t last) {
+  rocksdb::DB& db = *database_->db;
+  const Key from = key_of(first), to = key_of(last);
+  rocksdb::WriteBatch batch;
+  batch.DeleteRange(db.DefaultColumnFamily(), slice(from), slice(to));
+  batch.Delete(slice(to));  // the range ends before it
+  database_->check(db.Write(unlogged(), &batch), "delete cold rows", "call again");
+}
+
+std::vector<std::string> DiskTier::read(std::span<const std::uint64_t> hashes, bool all) const {
+  std::vector<Key> keys;
+  keys.reserve(hashes.size());
+  for (const std::uint64_t hash : hashes) keys.push_back(key_of(hash));
+  std::vector<rocksdb::Slice> slices;
+  slices.reserve(keys.size());
+  for (const Key& key : keys) slices.push_back(slice(key));
+  std::vector<rocksdb::PinnableSlice> found(keys.size());
+  std::vector<rocksdb::Status> statuses(keys.size());
+  database_->db->MultiGet(rocksdb::ReadOptions(), database_->db->DefaultColumnFamily(), keys.size(),
+                          slices.data(), found.data(), statuses.data(), true);
+  std::vector<std::string> records;
+  records.reserve(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (statuses[i].IsNotFound() && !all) {
+      records.emplace_back();
+      continue;
+    }
+    if (statuses[i].IsNotFound() || statuses[i].IsCorruption()) {
+      fail_data(fmt::format("sparse table '{}': a cold row in {} is lost: {}; restore a checkpoint",
+                            database_->table, database_->folder, statuses[i].ToString()));
+    }
+    database_->check(statuses[i], "read cold rows", "the call had no effect");
+    records.push_back(found[i].ToString());
+  }
+  return records;
+}
+
+std::string DiskTier::description() const {
+  std::string text;
+  const rocksdb::Status status =
+      database_->db->Get(rocksdb::ReadOptions(), slice(kDescription), &text);
+  if (!status.IsNotFound()) database_->check(status, "read the description", "");
+  return text;
+}
+
+void DiskTier::seal(std::string_view description) {
+  database_->check(database_->db->Put(unlogged(), slice(kDescription), slice(description)),
+                   "write the description", "make room there and call again");
+  database_->check(database_->db->Flush(rocksdb::FlushOptions()), "store cold rows",
+                   "make room there and call again");
+}
+
+void DiskTier::unseal() {
+  database_->check(database_->db->Delete(unlogged(), slice(kDescription)), "delete the description",
+                   "make room there");
+  database_->check(database_->db->Flush(rocksdb::FlushOptions()), "delete the description",
+                   "make room there");
+}
+
+void DiskTier::for_each(
+    const std::function<void(std::uint64_t hash, std::string_view record)>& take) const {
+  const std::unique_ptr<rocksdb::Iterator> each(database_->db->NewIterator(rocksdb::ReadOptions()));
+  for (each->SeekToFirst(); each->Valid(); each->Next()) {
+    if (each->key().size() != sizeof(Key)) continue;
+    take(hash_in(each->key()), {each->value().data(), each->value().size()});
+  }
+  database_->check(each->status(), "read cold rows", "restore a checkpoint");
+}
+
+}  // namespace trireme::distributed

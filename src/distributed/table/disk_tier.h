@@ -1,0 +1,49 @@
+#pragma once
+
+// Cold rows in RocksDB: a map from hashes to records (docs/formats/table.md). Holds what does not fit
+// into memory; it is no checkpoint, so nothing is synced before store(). Threads may call at once.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "distributed/table/options.h"
+
+namespace trireme::distributed {
+
+class DiskTier {
+ public:
+  // Errors: not_found, if the parent of the folder, or with reopen the folder, is not there; io.
+  DiskTier(const std::string& table, const DiskOptions& options);
+  ~DiskTier();
+
+  struct Write {
+    std::uint64_t hash;
+    std::string_view record;  // empty: to be deleted
+  };
+  // All or nothing. Errors: io, such as a full disk; what was written before can still be read.
+  void write(std::span<const Write> writes);
+  // Deletes hashes in [first, last], both included.
+  void erase_range(std::uint64_t first, std::uint64_t last);
+  // One MultiGet; the hashes rise. Errors: io; data, for one that is not there, or, with `all` false,
+  // "" for it.
+  std::vector<std::string> read(std::span<const std::uint64_t> hashes, bool all = true) const;
+
+  // What describes the table, beside the rows; "" if there is none.
+  std::string description() const;
+  // Everything written so far, with a description of it, reaches the disk.
+  void seal(std::string_view description);
+  // The description is deleted, so that a process that dies without seal() is noticed.
+  void unseal();
+  void for_each(const std::function<void(std::uint64_t hash, std::string_view record)>& take) const;
+
+ private:
+  struct Database;
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace trireme::distributed

@@ -1,0 +1,39 @@
+#pragma once
+
+// Memory for the indices of slots: powers of two that double as a slot grows. Buddies (Knuth, The
+// Art of Computer Programming 1, section 2.5) in huge pages, so that what grown indices leave behind
+// joins up and serves others. Any number of threads may call.
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <unordered_set>
+#include <vector>
+
+#include "distributed/table/pages.h"
+
+namespace trireme::distributed {
+
+class IndexMemory {
+ public:
+  static constexpr std::size_t kLeast = 64;  // bytes, and the alignment
+
+  // bytes is a power of two, at least kLeast. The content is undefined. Errors: io.
+  std::byte* take(std::size_t bytes);
+  void give_back(std::byte* block, std::size_t bytes);
+
+  std::size_t taken() const { return taken_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr int kOrders = 16;  // kLeast << 15 is kHugePage
+
+  std::mutex mutex_;
+  std::array<std::unordered_set<std::byte*>, kOrders> free_;  // blocks of kLeast << order bytes
+  std::vector<Pages> chunks_;
+  std::map<std::byte*, Pages> large_;  // blocks above kHugePage
+  std::atomic<std::size_t> taken_{0};
+};
+
+}  // namespace trireme::distributed
