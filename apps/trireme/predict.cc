@@ -24,7 +24,8 @@ std::optional<tr::RaggedTensor> rows_of_output(const tr::Model& model,
                                                const tr::data::Batch& batch) {
   const tr::Shape& shape = model.outputs().at(0).shape;
   for (const auto& input : model.inputs()) {
-    if (shape.empty() || shape[0] != tr::Dim(input.name)) continue;
+    if (tr::is_splits_name(input.name) || shape.empty()) continue;
+    if (shape[0] != tr::Dim(input.name)) continue;
     if (tr::levels_in(batch, input.name) > 0) {
       return tr::RaggedTensor::from_feeds(batch, input.name);
     }
