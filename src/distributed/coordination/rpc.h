@@ -37,6 +37,7 @@ class SerializationTraits<trireme::distributed::Message> {
   static Status Deserialize(ByteBuffer* buffer, trireme::distributed::Message* message) {
     std::vector<Slice> slices;
     const Status status = buffer->Dump(&slices);
+    buffer->Clear();  // gRPC has let go of it
     if (!status.ok()) return status;
     message->bytes.clear();
     for (const Slice& slice : slices) {
