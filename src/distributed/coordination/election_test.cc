@@ -38,10 +38,10 @@ TEST(LeaseKeeper, KeepsItsLeaseAliveAndRevokesIt) {
   const auto store = make_memory_store();
   std::int64_t id = 0;
   {
-    const LeaseKeeper keeper(*store, {.seconds = 2});
+    const LeaseKeeper keeper(*store, {.seconds = 4});
     id = keeper.id();
     store->put("a", "1", id);
-    std::this_thread::sleep_for(Milliseconds(3000));
+    std::this_thread::sleep_for(Milliseconds(5000));
     EXPECT_FALSE(keeper.lost());
     EXPECT_TRUE(store->get("a"));
   }
