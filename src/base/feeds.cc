@@ -103,4 +103,13 @@ SymbolSizes bind_feeds(const std::string& owner, const std::vector<InputView>& i
   return sizes;
 }
 
+bool is_known(const Shape& shape, const SymbolSizes& sizes) {
+  for (const Dim& dim : shape) {
+    for (const std::string& symbol : dim.symbols()) {
+      if (!sizes.contains(symbol)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace trireme

@@ -35,4 +35,7 @@ struct FeedView {
 SymbolSizes bind_feeds(const std::string& owner, const std::vector<InputView>& inputs,
                        const std::vector<FeedView>& feeds);
 
+// Whether the sizes tell what a value of that shape takes; a run tells the others.
+bool is_known(const Shape& shape, const SymbolSizes& sizes);
+
 }  // namespace trireme

@@ -123,12 +123,7 @@ SymbolSizes Runner::sizes(const std::vector<FeedView>& feeds) const {
 }
 
 bool Runner::knows_shape(std::size_t output, const SymbolSizes& sizes) const {
-  for (const Dim& dim : model_.outputs[output].shape) {
-    for (const std::string& symbol : dim.symbols()) {
-      if (!sizes.contains(symbol)) return false;
-    }
-  }
-  return true;
+  return is_known(model_.outputs[output].shape, sizes);
 }
 
 std::vector<std::int64_t> Runner::output_shape(std::size_t output, const SymbolSizes& sizes) const {

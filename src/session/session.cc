@@ -77,15 +77,6 @@ SymbolSizes sizes_of(const ir::Program& program, const Feeds& feeds) {
   return sizes;
 }
 
-bool is_known(const Shape& shape, const SymbolSizes& sizes) {
-  for (const Dim& dim : shape) {
-    for (const std::string& symbol : dim.symbols()) {
-      if (!sizes.contains(symbol)) return false;
-    }
-  }
-  return true;
-}
-
 // What moves a missing size into sight: the inputs that would tell it.
 [[noreturn]] void fail_missing_symbol(const ir::Program& program, const std::string& symbol) {
   std::vector<std::string> inputs;

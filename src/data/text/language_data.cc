@@ -10,15 +10,6 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-Ids all_ids(const Corpus& corpus, const text::Encoder& encoder) {
-  Ids all;
-  for (const std::string& text : corpus.field("text")) {
-    const Ids ids = encoder.encode(text);
-    all.insert(all.end(), ids.begin(), ids.end());
-  }
-  return all;
-}
-
 [[noreturn]] void fail_short(const Corpus& corpus, std::size_t tokens, const char* of) {
   fail_data(corpus.name + ": a text of " + std::to_string(tokens) + " tokens has no " + of);
 }
@@ -28,6 +19,15 @@ Column ids_column(const char* name, const text::Vocabulary& vocabulary) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> all_ids(const Corpus& corpus, const text::Encoder& encoder) {
+  Ids all;
+  for (const std::string& text : corpus.field("text")) {
+    const Ids ids = encoder.encode(text);
+    all.insert(all.end(), ids.begin(), ids.end());
+  }
+  return all;
+}
 
 Dataset following_tokens(const Corpus& corpus, const text::Encoder& encoder, std::int64_t length) {
   if (length < 1) fail_usage("following_tokens: length must be at least 1");

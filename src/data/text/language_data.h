@@ -1,12 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "trireme/text_data.h"
 
 // Examples for language models, of corpora of running text: all of "text" is one. Errors: usage, for options; data,
 // for a text that is too short for a single example and for what the encoder throws.
 namespace trireme::data {
+
+// The ids of a corpus' texts, one behind the other.
+std::vector<std::int64_t> all_ids(const Corpus& corpus, const text::Encoder& encoder);
 
 // Ragged "text", pieces of `length` tokens, and "next", the tokens that follow each of theirs.
 Dataset following_tokens(const Corpus& corpus, const text::Encoder& encoder, std::int64_t length);

@@ -20,11 +20,9 @@ struct Pairs {
 class SkipGramSource final : public Source {
  public:
   SkipGramSource(const Corpus& corpus, const text::Encoder& encoder, SkipGramData options)
-      : counts_(encoder.vocabulary.counts()), options_(std::move(options)) {
-    for (const std::string& text : corpus.field("text")) {
-      const Ids ids = encoder.encode(text);
-      ids_.insert(ids_.end(), ids.begin(), ids.end());
-    }
+      : ids_(all_ids(corpus, encoder)),
+        counts_(encoder.vocabulary.counts()),
+        options_(std::move(options)) {
     if (options_.noise < 0) fail_usage("skip_gram_samples: noise must not be negative");
     const std::vector<std::string>& tokens = encoder.vocabulary.tokens();
     const std::int64_t words = encoder.vocabulary.size();

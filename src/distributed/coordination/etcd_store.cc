@@ -238,9 +238,7 @@ class EtcdStore : public Store {
   }
 
   std::int64_t grant(std::int64_t seconds) override {
-    if (seconds < 1 || seconds > 1'000'000) {
-      fail_usage(fmt::format("a lease of {} seconds, but 1 to 1,000,000 can be had", seconds));
-    }
+    check_lease(seconds);
     const std::string request = etcd::to_numbers({{etcd::kGrantSeconds, seconds}});
     return etcd::from_numbers(call("grant a lease", grant_, request))[etcd::kGrantedId];
   }

@@ -2,7 +2,6 @@
 
 // A lease that lives as long as its owner does.
 
-#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>

@@ -114,9 +114,7 @@ class MemoryStore : public Store {
   }
 
   std::int64_t grant(std::int64_t seconds) override {
-    if (seconds < 1 || seconds > 1'000'000) {
-      fail_usage(fmt::format("a lease of {} seconds, but 1 to 1,000,000 can be had", seconds));
-    }
+    check_lease(seconds);
     const std::lock_guard lock(shared_->mutex);
     const std::int64_t id = next_lease_++;
     leases_[id] = {std::chrono::seconds(seconds), now() + std::chrono::seconds(seconds), {}};

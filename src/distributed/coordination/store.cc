@@ -74,6 +74,11 @@ void check(const Transaction& transaction) {
   check_branch(transaction.otherwise);
 }
 
+void check_lease(std::int64_t seconds) {
+  if (seconds >= 1 && seconds <= 1'000'000) return;
+  fail_usage(fmt::format("a lease of {} seconds, but 1 to 1,000,000 can be had", seconds));
+}
+
 std::string end_of_prefix(std::string prefix) {
   while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xFF) prefix.pop_back();
   if (prefix.empty()) return std::string(1, '\0');

@@ -134,6 +134,7 @@ class Store {
 
 // Errors: usage, for what no store takes.
 void check(const Transaction& transaction);
+void check_lease(std::int64_t seconds);
 // The first key behind all that begin with `prefix`; a zero byte alone, which is "no end", if there is none.
 std::string end_of_prefix(std::string prefix);
 

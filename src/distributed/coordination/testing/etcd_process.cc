@@ -38,10 +38,10 @@ int free_port() {
 
 }  // namespace
 
-bool EtcdProcess::installed() { return std::filesystem::exists(kProgram); }
-
 EtcdProcess::EtcdProcess() : port_(free_port()), peer_port_(free_port()) {
-  if (!installed()) fail(ErrorKind::not_found, "there is no etcd here");
+  if (!std::filesystem::exists(kProgram)) {
+    fail(ErrorKind::not_found, "etcd is not installed\n  hint   tools/install-deps.sh --test");
+  }
   std::string name = (std::filesystem::temp_directory_path() / "trireme_etcd_XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) fail(ErrorKind::io, "no folder for etcd");
   folder_ = name;
@@ -101,8 +101,5 @@ void EtcdProcess::restart() {
   kill();
   start();
 }
-
-void EtcdProcess::pause() { ::kill(process_, SIGSTOP); }
-void EtcdProcess::go_on() { ::kill(process_, SIGCONT); }
 
 }  // namespace trireme::distributed::testing

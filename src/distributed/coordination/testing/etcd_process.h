@@ -13,12 +13,9 @@ class EtcdProcess {
   // Waits until it answers. Errors: io, if it does not within 20 s; not_found, where there is no etcd.
   EtcdProcess();
   ~EtcdProcess();
-  static bool installed();
   std::string address() const;
   void kill();     // SIGKILL
   void restart();  // on the same ports, with what it had written
-  void pause();    // SIGSTOP
-  void go_on();    // SIGCONT
 
  private:
   void start();
