@@ -209,7 +209,8 @@ void run(const Recipe& recipe, bool quick) {
   const nn::Hypotheses greedy = greedy_search(t, languages);
   const nn::Hypotheses beam = beam_search(t, languages, recipe.coverage);
 
-  const auto batches = tr::data::translated_texts(train, languages.english, languages.french)
+  const auto batches = tr::data::translated_texts(train, tr::text::Encoder(languages.english),
+                                                  tr::text::Encoder(languages.french))
                            .shuffle(7)
                            .batch_tokens(recipe.pieces, "previous");
   const int epochs = quick ? 1 : recipe.epochs;

@@ -63,7 +63,9 @@ void add_eval(CLI::App& app) {
   auto arguments = std::make_shared<EvalArguments>();
   CLI::App* command = app.add_subcommand("eval", "measure a saved model on a data set");
   command->add_option("model", arguments->model, "folder of a saved model")->required();
-  command->add_option("--data", arguments->data, "data set such as mnist/test, or a .csv file")
+  command
+      ->add_option("--data", arguments->data,
+                   "data set such as mnist/test, a .csv file, or texts in a .tsv file")
       ->required();
   command->add_option("--batch", arguments->batch, "examples at a time")
       ->check(CLI::PositiveNumber);
@@ -84,7 +86,8 @@ void add_predict(CLI::App& app) {
   command->add_option("files", arguments->files,
                       "PNG or JPEG files; of a model that takes texts, files of text");
   command->add_option("--text", arguments->texts, "a text itself; may be given several times");
-  command->add_option("--data", arguments->data, "data set such as mnist/test, or a .csv file");
+  command->add_option("--data", arguments->data,
+                      "data set such as mnist/test, a .csv file, or texts in a .tsv file");
   command->add_option("--rows", arguments->rows, "which of its rows: 0:10 (default), 7, 100:");
   command->add_option("--top", arguments->top, "how many classes to show")
       ->check(CLI::PositiveNumber);

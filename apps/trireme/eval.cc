@@ -11,6 +11,7 @@
 #include "trireme/error.h"
 #include "trireme/job.h"
 #include "trireme/metrics.h"
+#include "written.h"
 
 namespace commands {
 namespace {
@@ -31,6 +32,7 @@ void draw_sheet(tr::Model& model, const tr::data::Dataset& dataset, const std::s
 
 void eval(const EvalArguments& arguments) {
   tr::Model model = tr::load_model(arguments.model, {.threads = arguments.threads});
+  if (tr::writes_texts(model)) return eval_texts(model, arguments);
   tr::data::Dataset dataset = tr::open_data(arguments.data, model);
   if (arguments.limit > 0) dataset = dataset.take(std::min(arguments.limit, dataset.size()));
   const tr::Metrics metrics = tr::evaluate(model, dataset.batch(arguments.batch));

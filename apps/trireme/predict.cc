@@ -13,6 +13,7 @@
 #include "trireme/image.h"
 #include "trireme/job.h"
 #include "trireme/saved_model.h"
+#include "written.h"
 
 namespace commands {
 namespace {
@@ -118,26 +119,9 @@ Examples from_images(const tr::Model& model, const std::vector<std::string>& pat
   return {paths, {{input, joined}}};
 }
 
-std::int64_t row_number(const std::string& text, const std::string& rows) {
-  try {
-    std::size_t used = 0;
-    const std::int64_t number = std::stoll(text, &used);
-    if (used == text.size()) return number;
-  } catch (const std::exception&) {
-  }
-  throw tr::Error(tr::ErrorKind::usage, "--rows " + rows + ": must look like 0:10 or 7");
-}
-
 Examples from_data(const tr::Model& model, const PredictArguments& arguments) {
   const tr::data::Dataset dataset = tr::open_data(arguments.data, model);
-  const std::size_t colon = arguments.rows.find(':');
-  const std::int64_t begin = row_number(arguments.rows.substr(0, colon), arguments.rows);
-  std::int64_t end = begin + 1;
-  if (colon != std::string::npos) {
-    const std::string text = arguments.rows.substr(colon + 1);
-    end =
-        std::min(text.empty() ? dataset.size() : row_number(text, arguments.rows), dataset.size());
-  }
+  const auto [begin, end] = read_rows(arguments.rows, dataset.size());
   const tr::data::Batch batch = dataset.rows(begin, end);
   Examples examples{{}, inputs_of(model, batch), rows_of_output(model, batch)};
   for (std::int64_t row = begin; row < end; ++row) examples.names.push_back(std::to_string(row));
@@ -153,6 +137,7 @@ void predict(const PredictArguments& arguments) {
                     "predict: give files, or --text, or --data, one of these");
   }
   tr::Model model = tr::load_model(arguments.model, {.threads = arguments.threads});
+  if (tr::writes_texts(model)) return predict_texts(model, arguments);
   const bool texts = !model.text().empty() || !arguments.texts.empty();
   const Examples examples = !single ? from_data(model, arguments)
                             : texts ? from_texts(model, arguments)

@@ -123,3 +123,25 @@ std::string nearest(const std::string& word, const std::vector<std::string>& can
   }
   return best;
 }
+
+namespace {
+
+std::int64_t row_number(const std::string& text, const std::string& rows) {
+  try {
+    std::size_t used = 0;
+    const std::int64_t number = std::stoll(text, &used);
+    if (used == text.size()) return number;
+  } catch (const std::exception&) {
+  }
+  throw trireme::Error(trireme::ErrorKind::usage, "--rows " + rows + ": must look like 0:10 or 7");
+}
+
+}  // namespace
+
+RowRange read_rows(const std::string& rows, std::int64_t count) {
+  const std::size_t colon = rows.find(':');
+  const std::int64_t begin = row_number(rows.substr(0, colon), rows);
+  if (colon == std::string::npos) return {begin, begin + 1};
+  const std::string text = rows.substr(colon + 1);
+  return {begin, std::min(text.empty() ? count : row_number(text, rows), count)};
+}

@@ -34,3 +34,9 @@ trireme::data::Batch inputs_of(const trireme::Model& model, const trireme::data:
 
 // The candidate nearest to a mistyped word, or "".
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
+
+// Of "0:10", "7" or "7:" the first row and the one behind the last, among `count`. Errors: usage.
+struct RowRange {
+  std::int64_t begin = 0, end = 0;
+};
+RowRange read_rows(const std::string& rows, std::int64_t count);

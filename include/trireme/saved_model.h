@@ -30,7 +30,7 @@ struct SaveOptions {
   std::vector<std::string> output_names = {};  // empty: "output", or "output_0", "output_1" ...
   std::vector<std::string> labels = {};        // of the classes that the first output scores
   std::map<std::string, ImagePreprocessing> preprocessing = {};  // by input
-  // How texts become ids, by input; the vocabulary is saved beside the model.
+  // How texts become ids, by input, and ids texts, by output; the vocabulary is saved beside the model.
   std::map<std::string, text::Encoder> text = {};
   std::string target =
       {};  // the data column that the first output predicts; lets `trireme eval` work
@@ -69,7 +69,7 @@ class TRIREME_API Model {
   const std::string& measured() const;  // as it was saved; empty if it was saved without
   const std::string& samples() const;   // the same
   const std::map<std::string, ImagePreprocessing>& preprocessing() const;
-  const std::map<std::string, text::Encoder>& text() const;
+  const std::map<std::string, text::Encoder>& text() const;  // by input or output
 
   // The outputs in order. Errors: usage, as Session::run.
   std::vector<Tensor> predict(const Feeds& feeds);
@@ -86,5 +86,20 @@ class TRIREME_API Model {
 
 // Errors: not_found; io; data, naming the file, where a part is damaged or does not fit the others.
 TRIREME_API Model load_model(const std::string& directory, const SessionOptions& options = {});
+
+// --- Models that write texts, such as translations: one input, of texts, and the outputs "target", ids of texts, its
+// splits and a score of each. Jobs with the model `translator` save such ones.
+
+TRIREME_API bool writes_texts(const Model& model);
+
+struct WrittenText {
+  std::string text;
+  double score = 0;  // as nn::beam_search() has it: a logarithm, larger is better
+};
+// What the model writes for each text; `batch` of them are run together. Errors: usage, if it is no such model; data,
+// as Encoder.
+TRIREME_API std::vector<WrittenText> write_texts(Model& model,
+                                                 const std::vector<std::string>& texts,
+                                                 std::int64_t batch = 100);
 
 }  // namespace trireme

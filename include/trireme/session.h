@@ -47,7 +47,8 @@ struct SessionStatistics {
   std::int64_t operations = 0;
 };
 
-// What a compiled run needs at given sizes.
+// What a compiled run needs at given sizes. Sizes that only the run tells, such as that of the longest sequence, count as
+// 0 unless they are given.
 struct MemoryReport {
   int kernels = 0;
   int library_calls = 0;
@@ -80,7 +81,7 @@ class TRIREME_API Session {
 
   // Compiles such a run, without running it, and tells what it needs.
   MemoryReport memory(const std::vector<Value>& fetches, RunOptions options,
-                      const SymbolSizes& sizes);
+                      const SymbolSizes& given);
 
   // A copy of what the parameter holds. Errors: not_found, with the nearest name.
   Tensor parameter(std::string_view name);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -154,14 +155,6 @@ class TRIREME_API Vocabulary {
 // The tokens of Kind::bytes, whose ids are the bytes: "!" to "~" as they are, the others "<0x0A>".
 TRIREME_API Vocabulary byte_vocabulary();
 
-// Texts to ids: what a model of texts needs beside its parameters.
-struct TRIREME_API Encoder {
-  TokenOptions tokens;
-  Vocabulary vocabulary;
-  // Errors: data, for bytes that are not UTF-8, and as Vocabulary::id().
-  std::vector<std::int64_t> encode(std::string_view text) const;
-};
-
 // Pieces of words, found by SentencePiece (Kudo and Richardson, EMNLP 2018).
 
 enum class SubwordKind : std::uint8_t {
@@ -223,6 +216,24 @@ class TRIREME_API SubwordModel {
   struct Model;
   explicit SubwordModel(std::shared_ptr<const Model> model) : model_(std::move(model)) {}
   std::shared_ptr<const Model> model_;
+};
+
+// Texts to ids: what a model of texts needs beside its parameters.
+struct TRIREME_API Encoder {
+  Encoder(TokenOptions tokens, Vocabulary vocabulary);
+  // By pieces of words; only the first `most` of a text, 0: all. The vocabulary is that of the pieces. Errors: data,
+  // if a file of another program has a piece twice.
+  explicit Encoder(SubwordModel subwords, std::int64_t most = 0);
+
+  TokenOptions tokens;  // where there are subwords, only `most` of it counts
+  Vocabulary vocabulary;
+  std::optional<SubwordModel> subwords;
+
+  // Errors: data, for bytes that are not UTF-8, and as Vocabulary::id().
+  std::vector<std::int64_t> encode(std::string_view text) const;
+  // The text of ids, of which the special ones give none: words with a space between, all else as it was cut. Errors:
+  // data, for an id that is none.
+  std::string decode(std::span<const std::int64_t> ids) const;
 };
 
 // Samples for language models, from the ids of running text.

@@ -58,11 +58,24 @@ TRIREME_API std::vector<std::string> known_corpora();
 // Whether "banking77" or "banking77/test" names a corpus.
 TRIREME_API bool is_corpus(std::string_view name);
 
+// Corpora of your own, from a file that is plain, .gz or .zst: an example in each line that is not empty, its fields
+// with a tab between; what follows the last of them is passed over. And running text, all of the file as one example's
+// "text". Errors: not_found, io; data, naming the line, for too few fields, bytes that are not UTF-8 and no examples.
+TRIREME_API Corpus read_lines(const std::string& path, const std::vector<std::string>& fields);
+TRIREME_API Corpus read_running_text(const std::string& path);
+// Any of these by what a command line calls it: "tatoeba/test", "pairs.tsv" with these fields, "book.txt". Errors: usage.
+TRIREME_API Corpus open_corpus(const std::string& specification,
+                               const std::vector<std::string>& fields);
+// Whether it is one of these, by its name alone.
+TRIREME_API bool names_corpus(const std::string& specification);
+
 // --- From texts to examples ---------------------------------------------------------------------
 
-// The tokens of the field "text"; of Kind::bytes byte_vocabulary(), whatever the text. Errors: usage, if the corpus has none; data, as Vocabulary.
+// The tokens of a field; of Kind::bytes byte_vocabulary(), whatever the text. Errors: usage, if the corpus has no such
+// field; data, as Vocabulary.
 TRIREME_API text::Vocabulary vocabulary_of(const Corpus& corpus, const text::TokenOptions& tokens,
-                                           const text::VocabularyOptions& options = {});
+                                           const text::VocabularyOptions& options = {},
+                                           std::string_view field = "text");
 
 // Texts and their classes: "text", a ragged column of ids, and "label" i64[], the number of the class in
 // `classes`, or, if that is empty, among the labels that there are, sorted.
@@ -70,10 +83,11 @@ TRIREME_API text::Vocabulary vocabulary_of(const Corpus& corpus, const text::Tok
 TRIREME_API Dataset classified_texts(const Corpus& corpus, const text::Encoder& encoder,
                                      std::vector<std::string> classes = {});
 
-// Sentences and their translations, "source" and "target", as three ragged columns of ids: "source", "previous", which
-// is the target behind the piece that begins a text, and "next", the target and the piece that ends it.
-// Errors: usage, if the corpus has no such fields, or the target's model no such pieces; data, as encode().
-TRIREME_API Dataset translated_texts(const Corpus& corpus, const text::SubwordModel& source,
-                                     const text::SubwordModel& target);
+// Texts and what is to be written for each, such as sentences and their translations, the fields "source" and "target",
+// as three ragged columns of ids: "source", "previous", which is the target behind the token that begins a text, and
+// "next", the target and the token that ends it.
+// Errors: usage, if the corpus has no such fields, or the target's vocabulary no such tokens; data, as encode().
+TRIREME_API Dataset translated_texts(const Corpus& corpus, const text::Encoder& source,
+                                     const text::Encoder& target);
 
 }  // namespace trireme::data

@@ -91,6 +91,13 @@ Blob Blob::own(std::string content) {
   return {std::move(owner), bytes};
 }
 
+bool ends_in(std::string name, std::string_view end) {
+  for (const std::string_view packed : {".gz", ".zst"}) {
+    if (name.ends_with(packed)) name.resize(name.size() - packed.size());
+  }
+  return name.ends_with(end);
+}
+
 Blob read_blob(const std::string& path) {
   return Blob::own(decompress(read_file(path), path, kLimit));
 }

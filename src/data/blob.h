@@ -20,6 +20,9 @@ struct Blob {
 // more than `limit` bytes.
 std::string decompress(std::string_view packed, const std::string& name, std::size_t limit);
 
+// Whether a file's name ends so, packed or not.
+bool ends_in(std::string name, std::string_view end);
+
 // The content of a file, unpacked as decompress() does. Errors: not_found, io, data.
 Blob read_blob(const std::string& path);
 

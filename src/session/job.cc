@@ -13,6 +13,7 @@
 #include "session/job_text.h"
 #include "session/progress.h"
 #include "trireme/inspect.h"
+#include "trireme/sequence.h"
 
 namespace trireme {
 
@@ -25,9 +26,12 @@ struct Job::State {
   data::Dataset prepared(const job::Node& node, std::int64_t limit);
   data::Batches batches(const data::Dataset& dataset) const;
   void build();
+  const text::Encoder& written() const;
   data::Batches checked(data::Batches batches) const;
   void make_trainer();
   SymbolSizes usual_sizes() const;
+  void save_texts(SaveOptions& save) const;
+  void save_written(SaveOptions& save) const;
 
   job::Node root;
   std::string directory;  // where relative file names start
@@ -60,8 +64,9 @@ Job::State::State(job::Node root_in, const std::string& path, const JobOptions& 
 
 data::Dataset Job::State::prepared(const job::Node& node, std::int64_t limit) {
   if (job::is_text(node) && !reader) reader.emplace(settings.data.text, settings.seed);
-  data::Dataset dataset = job::is_text(node) ? reader->read(job::open_corpus(node), &node)
-                                             : job::open_dataset(node, directory);
+  data::Dataset dataset = job::is_text(node)
+                              ? reader->read(job::open_corpus(node, directory), &node)
+                              : job::open_dataset(node, directory);
   if (limit > 0) dataset = dataset.take(std::min(limit, dataset.size()));
   return dataset;
 }
@@ -131,9 +136,22 @@ void Job::State::build() {
   if (network) return;
   open_data();
   network = job::build_network(program, settings, *columns, directory);
+  if (network->decoder) job::write_by(*network, settings, written());
   train = checked(*train);
   if (validation) validation = checked(*validation);
   if (test) test = checked(*test);
+}
+
+// How the ids that the model writes become text.
+const text::Encoder& Job::State::written() const {
+  if (reader) {
+    const auto found = reader->encoders().find("target");
+    if (found != reader->encoders().end()) return found->second;
+  }
+  job::fail_at(
+      *settings.data.train,
+      "the model writes texts, and these are no texts to learn it from: name pairs such as "
+      "\"tatoeba/train\" or { texts = \"pairs.tsv\", fields = [\"source\", \"target\"] }");
 }
 
 // The same batches, in which what does not fit the network is an error.
@@ -267,31 +285,49 @@ std::string Job::target_name() {
   return state_->columns->target.name;
 }
 
+void Job::State::save_texts(SaveOptions& save) const {
+  if (!reader) return;
+  const auto add = [&](const std::string& port) {
+    const auto encoder = reader->encoders().find(port);
+    if (encoder != reader->encoders().end()) save.text.insert(*encoder);
+  };
+  for (const Value& input : save.inputs) add(input.name().substr(1));
+  if (network->written) add("target");
+  if (settings.data.text != nullptr) save.samples = job::json_text(*settings.data.text);
+}
+
+// A model that writes texts is saved with what it writes instead of what it was trained by.
+void Job::State::save_written(SaveOptions& save) const {
+  const Value tokens = network->written->tokens;
+  save.outputs = {tokens, sequence::splits(tokens), network->written->scores};
+  save.output_names = {"target", splits_name("target", 0, 1), "scores"};
+  save.inputs = {program.find("source")};
+}
+
 SaveOptions Job::save_options() {
   state_->build();
+  const job::Network& network = *state_->network;
+  const std::vector<data::Column>& columns = state_->columns->inputs;
   SaveOptions save;
-  save.outputs = {state_->network->output};
-  const bool labels = state_->network->task == job::Task::labels;
+  if (network.written) {
+    state_->save_written(save);
+    state_->save_texts(save);
+    return save;
+  }
+  save.outputs = {network.output};
+  const bool labels = network.task == job::Task::labels;
   save.output_names = {classifies() ? "scores" : labels ? "labels" : "prediction"};
   save.target = state_->columns->target.name;
   if (classifies() || labels) save.labels = state_->train->dataset().class_names();
   if (classifies() && save.labels.empty()) save.labels = state_->columns->target.words;
-  if (state_->reader) {
-    for (const data::Column& column : state_->columns->inputs) {
-      const auto encoder = state_->reader->encoders().find(column.name);
-      if (encoder != state_->reader->encoders().end()) save.text.insert(*encoder);
-    }
-    const job::Node* text = state_->settings.data.text;
-    if (text != nullptr) save.samples = job::json_text(*text);
-  }
-  for (const data::Column& column : state_->columns->inputs) {
+  for (const data::Column& column : columns) {
     save.inputs.push_back(state_->program.find(column.name));
   }
+  state_->save_texts(save);
   save.measured = job::measured_text(state_->settings);
-  const data::Column& input = state_->columns->inputs.front();
-  const std::vector<std::int64_t>& shape = input.shape;
+  const std::vector<std::int64_t>& shape = columns.front().shape;
   if (shape.size() == 3 && (shape[0] == 1 || shape[0] == 3)) {
-    save.preprocessing[input.name] = {static_cast<int>(shape[0]), shape[1], shape[2]};
+    save.preprocessing[columns.front().name] = {static_cast<int>(shape[0]), shape[1], shape[2]};
   }
   return save;
 }

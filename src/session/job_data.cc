@@ -3,30 +3,15 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "data/blob.h"
 #include "session/job_settings.h"
 
 namespace trireme {
-namespace {
-
-// Whether a file's name ends so, packed or not.
-bool ends_in(std::string name, const char* end) {
-  for (const char* packed : {".gz", ".zst"}) {
-    if (name.ends_with(packed)) name.resize(name.size() - std::string(packed).size());
-  }
-  return name.ends_with(end);
-}
-
-std::string path_in(const std::string& directory, const std::string& path) {
-  if (directory.empty() || std::filesystem::path(path).is_absolute()) return path;
-  return directory + "/" + path;
-}
-
-}  // namespace
 
 data::Dataset open_data(const std::string& specification, const std::string& directory) {
-  const std::string path = path_in(directory, specification);
-  if (ends_in(specification, ".csv")) return data::csv(path);
-  if (ends_in(specification, ".libsvm") || ends_in(specification, ".libfm")) {
+  const std::string path = job::path_in(directory, specification);
+  if (data::ends_in(specification, ".csv")) return data::csv(path);
+  if (data::ends_in(specification, ".libsvm") || data::ends_in(specification, ".libfm")) {
     return data::libsvm(path);
   }
   if (specification.ends_with(".trec")) return data::records(path);
@@ -35,6 +20,11 @@ data::Dataset open_data(const std::string& specification, const std::string& dir
 }
 
 namespace job {
+
+std::string path_in(const std::string& directory, const std::string& path) {
+  if (directory.empty() || std::filesystem::path(path).is_absolute()) return path;
+  return directory + "/" + path;
+}
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "session/job_settings.h"
+#include "trireme/decoding.h"
 #include "trireme/metrics.h"
 #include "trireme/nn.h"
 #include "trireme/optimizer.h"
@@ -37,6 +38,10 @@ struct Network {
   std::map<std::string, Tensor> constants = {};  // values of parameters that are not trained
   // By default a confusion matrix is measured, but not of as many classes as there are words.
   bool confusion = true;
+  // Of a model that writes texts: how it does, and what it has written.
+  nn::Decoder decoder = {};
+  nn::BeamOptions search = {};
+  std::optional<nn::Hypotheses> written = {};
 };
 
 // Ops made for a line of the job have that line as their place.
@@ -49,13 +54,23 @@ struct Feed {
   Value value;
 };
 
+// What a model of the bank becomes.
+struct Built {
+  Value logits;
+  nn::Decoder decoder = {};            // of one that writes texts
+  nn::BeamOptions search = {};         // without start and end
+  Built(Value only) : logits(only) {}  // NOLINT: most models are no more
+  Built(Value logits_in, nn::Decoder decoder_in, const nn::BeamOptions& search_in)
+      : logits(logits_in), decoder(std::move(decoder_in)), search(search_in) {}
+};
+
 // Models of the bank by the names that [model] knows, "resnet20"; job_model_bank.cc has them.
 struct BankModel {
   std::string name;
   bool many = false;  // takes many columns, of ids and numbers; else one, the first feed
   // Reads the model's keys and builds it. `classes`: logits of an example by the data, 0 if they do
   // not say it.
-  std::function<Value(Table& table, const std::vector<Feed>& feeds, std::int64_t classes)> build;
+  std::function<Built(Table& table, const std::vector<Feed>& feeds, std::int64_t classes)> build;
 };
 // Errors: data, for an unknown name.
 BankModel find_model(const Node& name);
@@ -65,6 +80,23 @@ nn::Activation read_activation(Table& table, const nn::Activation& fallback = {}
 std::int64_t read_classes(Table& table, std::int64_t known);
 std::int64_t read_blocks(Table& table, std::int64_t fallback);  // `layers` of a Transformer
 std::optional<Initializer> read_weight_init(Table& table);
+// What goes with the word of that key.
+template <class Choice>
+Choice read_word(Table& table, const char* key, Choice fallback,
+                 const std::vector<std::pair<std::string, Choice>>& known) {
+  const std::string word = table.text(key, "");
+  if (word.empty()) return fallback;
+  std::vector<std::string> words;
+  for (const auto& [name, choice] : known) {
+    if (name == word) return choice;
+    words.push_back(name);
+  }
+  const Node& node = *table.node(key);
+  fail_unknown({word, &node, &node}, key, words);
+}
+
+// Has a network with a decoder write texts, of ids that `target` has tokens for. Errors: data.
+void write_by(Network& network, const Settings& settings, const text::Encoder& target);
 
 // Whether the model takes many columns. Errors: data, for an unknown name.
 bool takes_many(const Settings& settings);

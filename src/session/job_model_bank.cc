@@ -21,21 +21,6 @@ Options common(Table& table, std::int64_t classes) {
   return options;
 }
 
-// What goes with the word of that key.
-template <class Choice>
-Choice read_word(Table& table, const char* key, Choice fallback,
-                 const std::vector<std::pair<std::string, Choice>>& known) {
-  const std::string word = table.text(key, "");
-  if (word.empty()) return fallback;
-  std::vector<std::string> words;
-  for (const auto& [name, choice] : known) {
-    if (name == word) return choice;
-    words.push_back(name);
-  }
-  const Node& node = *table.node(key);
-  fail_unknown({word, &node, &node}, key, words);
-}
-
 Value softmax_regression(Table& table, const std::vector<Feed>& feeds, std::int64_t classes) {
   const auto options = common<models::SoftmaxRegressionOptions>(table, classes);
   return models::softmax_regression(one(feeds), options);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "session/job_line.h"
 #include "session/job_model.h"
 #include "trireme/models.h"
+#include "trireme/sequence.h"
 
 namespace trireme::job {
 namespace {
@@ -67,10 +69,57 @@ Value tagger(Table& table, const std::vector<Feed>& feeds, std::int64_t classes)
   return models::tagger(fields, position, options);
 }
 
+nn::BeamOptions read_search(Table& translator, const Value& source, std::int64_t limit) {
+  const Node none;
+  const Node* node = translator.node("search");
+  Table table(node != nullptr ? *node : none);
+  nn::BeamOptions search{.limit = limit, .over = sequence::lengths(source)};
+  search.beam = table.size("beam", search.beam);
+  search.length_penalty = table.number("length_penalty", 1);
+  table.done();
+  return search;
+}
+
+// Of "source" and "previous".
+Built translator(Table& table, const std::vector<Feed>& feeds, std::int64_t classes) {
+  using Cell = models::TranslatorOptions::Cell;
+  if (feeds.size() != 2 || feeds[0].column.levels != 1 || feeds[1].column.levels != 1) {
+    fail_at(
+        table.self(),
+        "translator takes pairs of texts, the columns \"source\" and \"previous\", such as those "
+        "of \"tatoeba/train\"");
+  }
+  models::TranslatorOptions options;
+  const models::IdField source = ids_of(table, feeds[0]), previous = ids_of(table, feeds[1]);
+  options.source_rows = source.rows;
+  options.rows = std::max(previous.rows, classes);
+  options.cell = read_word<Cell>(table, "cell", options.cell,
+                                 {{"gru", Cell::gru}, {"transformer", Cell::transformer}});
+  options.width = table.size("width", options.width);
+  if (options.cell == Cell::gru) options.units = table.size("units", options.units);
+  else options.heads = table.size("heads", options.heads);
+  options.layers = read_blocks(table, options.layers);
+  options.dropout = table.number("dropout", options.dropout);
+  options.limit = table.size("limit", options.limit);
+  options.sparse_gradient = table.boolean("sparse_gradient", options.sparse_gradient);
+  options.decay_biases = table.boolean("decay_biases", true);
+  const models::Translator made = models::translator(source.ids, previous.ids, options);
+  return {made.logits, made.decoder, read_search(table, source.ids, options.limit)};
+}
+
 }  // namespace
 
 std::vector<BankModel> word_models() {
-  return {{"skip_gram", true, skip_gram}, {"tagger", true, tagger}};
+  return {
+      {"skip_gram", true, skip_gram}, {"tagger", true, tagger}, {"translator", true, translator}};
+}
+
+void write_by(Network& network, const Settings& settings, const text::Encoder& target) {
+  const LineGuard line(*network.logits.get()->program, *settings.model);
+  nn::BeamOptions search = network.search;
+  search.start = target.vocabulary.begin_id();
+  search.end = target.vocabulary.end_id();
+  network.written = nn::beam_search(network.decoder, search);
 }
 
 }  // namespace trireme::job

@@ -146,9 +146,11 @@ Value build_logits(Program& program, const Settings& settings, const Columns& co
                        "list layers, such as \"embedding\" and \"sequence_mean\"");
   }
   const LineGuard line(program.ir(), *name);
-  const Value logits = known.build(model, feeds, outputs_of(columns, *settings.loss));
+  Built built = known.build(model, feeds, outputs_of(columns, *settings.loss));
   model.done();
-  return logits;
+  network.decoder = std::move(built.decoder);
+  network.search = built.search;
+  return built.logits;
 }
 
 }  // namespace

@@ -64,9 +64,13 @@ Settings read_settings(const Node& root);
 // A data set as a job names it: text, { csv = "file", ... } or { images = "file", labels = "file" }.
 data::Dataset open_dataset(const Node& node, const std::string& directory);
 
-// Whether the data are texts: a corpus with a name, "sentence_polarity/train".
+// Whether the data are texts: a corpus by name, "sentence_polarity/train" or "pairs.tsv", or a table
+// { texts = "pairs.tsv", fields = ["source", "target"] }.
 bool is_text(const Node& node);
-data::Corpus open_corpus(const Node& node);
+// Files are relative to `directory`.
+data::Corpus open_corpus(const Node& node, const std::string& directory);
+// A file's place, where its name may be relative.
+std::string path_in(const std::string& directory, const std::string& path);
 
 // Passes a data set of pictures through the list [data] augment.
 data::Dataset augmented(data::Dataset dataset, const Node& list, std::uint64_t seed);

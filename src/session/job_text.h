@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,16 @@
 
 namespace trireme::job {
 
-// [data] text: how the texts of a corpus become examples, by what fields it has: "label", "roles", or else one running
-// text. The first corpus that is read is the training one: it says what the ids and classes are.
+// How texts are to be cut, and what of it becomes the vocabulary.
+struct Cutting {
+  text::TokenOptions tokens = {};
+  text::VocabularyOptions vocabulary = {};
+  std::optional<text::SubwordOptions> subwords =
+      {};  // instead of tokens and vocabulary, but for tokens.most
+};
+
+// [data] text: how the texts of a corpus become examples, by what fields it has: "label", "roles", "target", or else one
+// running text. The first corpus that is read is the training one: it says what the ids and classes are.
 class TextReader {
  public:
   // `text` may be null; the node must outlive this. What is drawn at random is by `seed`.
@@ -25,7 +34,8 @@ class TextReader {
   // Errors: data, and what the corpus throws, with the line of [data] text, or of what `named` the corpus.
   data::Dataset read(const data::Corpus& corpus, const Node* named = nullptr);
 
-  const std::map<std::string, text::Encoder>& encoders() const { return encoders_; }  // by column
+  // By column of ids; of texts that are to be written "target".
+  const std::map<std::string, text::Encoder>& encoders() const { return encoders_; }
 
  private:
   data::Dataset read_examples(const data::Corpus& corpus);
@@ -33,9 +43,9 @@ class TextReader {
   data::Dataset tagged(const data::Corpus& corpus, Table& table);
   data::Dataset running(const data::Corpus& corpus, Table& table);
   data::Dataset skip_grams(const data::Corpus& corpus, const Node& node);
+  data::Dataset translated(const data::Corpus& corpus, Table& table);
   const text::Encoder& encoder(const data::Corpus& corpus, const std::string& column,
-                               const text::TokenOptions& tokens,
-                               const text::VocabularyOptions& options);
+                               const std::string& field, const Cutting& cutting);
 
   const Node* text_;
   std::uint64_t seed_ = 1;

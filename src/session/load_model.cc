@@ -111,22 +111,32 @@ class Description {
     return result;
   }
 
-  // By input; vocabularies lie in `directory`.
+  // By port; vocabularies lie in `directory`.
   std::map<std::string, text::Encoder> text(const std::string& directory) const {
     std::map<std::string, text::Encoder> result;
-    for (const Json& input : json_["inputs"]) {
-      if (!input.contains("text")) continue;
-      const auto name = input["name"].get<std::string>();
-      result.emplace(
-          name, text::Encoder{tokens(input["text"]),
-                              text::Vocabulary::load(directory + "/" + vocabulary_file(name))});
+    for (const char* side : {"inputs", "outputs"}) {
+      for (const Json& port : json_[side]) {
+        if (!port.contains("text")) continue;
+        const auto name = port["name"].get<std::string>();
+        result.emplace(name, encoder(port["text"], directory, name));
+      }
     }
     return result;
   }
 
  private:
-  text::TokenOptions tokens(const Json& json) const {
+  text::Encoder encoder(const Json& json, const std::string& directory,
+                        const std::string& port) const {
     if (!json.is_object()) mismatch("text");
+    if (json.value("tokens", Json()) != kSubwords) {
+      return {tokens(json), text::Vocabulary::load(directory + "/" + vocabulary_file(port))};
+    }
+    const Json most = json.value("most", Json(0u));
+    if (!most.is_number_unsigned()) mismatch("text");
+    return text::Encoder(text::SubwordModel::load(directory + "/" + subwords_file(port)),
+                         most.get<std::int64_t>());
+  }
+  text::TokenOptions tokens(const Json& json) const {
     const auto kind =
         std::find(kTokenKinds.begin(), kTokenKinds.end(), json.value("tokens", Json()));
     const Json lower_case = json.value("lower_case", Json(false));

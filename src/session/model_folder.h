@@ -10,11 +10,13 @@ namespace trireme {
 inline constexpr const char* kProgramFile = "program.txt";
 inline constexpr const char* kWeightsFile = "weights.safetensors";
 inline constexpr const char* kModelFile = "model.json";
-// The vocabulary of an input that takes texts.
-inline std::string vocabulary_file(const std::string& input) { return input + ".vocabulary.txt"; }
+// The vocabulary of an input that takes texts, or of an output that gives them; or else its pieces of words.
+inline std::string vocabulary_file(const std::string& port) { return port + ".vocabulary.txt"; }
+inline std::string subwords_file(const std::string& port) { return port + ".subwords"; }
 
 // text::TokenOptions::Kind as model.json and jobs call it, by number.
 inline constexpr std::array<const char*, 4> kTokenKinds = {"words", "split", "characters", "bytes"};
+inline constexpr const char* kSubwords = "subwords";  // none of these, but text::Encoder::subwords
 
 // What is written as a folder: how messages call it, and the file by which one is known.
 struct FolderKind {

@@ -78,6 +78,22 @@ Json port_json(const std::string& name, const ir::Type& type) {
   return {{"name", name}, {"dtype", name_of(type.dtype)}, {"shape", shape_json(type.shape)}};
 }
 
+// How a port's ids stand for texts, if they do.
+void add_text(Json& port, const SaveOptions& options) {
+  const auto found = options.text.find(port["name"].get<std::string>());
+  if (found == options.text.end()) return;
+  const text::TokenOptions& tokens = found->second.tokens;
+  if (found->second.subwords) {
+    port["text"] = {{"tokens", kSubwords}, {"most", tokens.most}};
+    return;
+  }
+  port["text"] = {{"tokens", kTokenKinds.at(static_cast<std::size_t>(tokens.kind))},
+                  {"lower_case", tokens.lower_case},
+                  {"grams", tokens.grams},
+                  {"most", tokens.most},
+                  {"distinct", tokens.distinct}};
+}
+
 Json describe(const ir::Program& program, const SaveOptions& options) {
   Json json = {{"format", "trireme saved model"}, {"version", 1}, {"name", program.name}};
   json["inputs"] = Json::array();
@@ -89,20 +105,15 @@ Json describe(const ir::Program& program, const SaveOptions& options) {
       port["image"] = {
           {"channels", p.channels}, {"height", p.height}, {"width", p.width}, {"invert", p.invert}};
     }
-    if (const auto found = options.text.find(input->name); found != options.text.end()) {
-      const text::TokenOptions& tokens = found->second.tokens;
-      port["text"] = {{"tokens", kTokenKinds.at(static_cast<std::size_t>(tokens.kind))},
-                      {"lower_case", tokens.lower_case},
-                      {"grams", tokens.grams},
-                      {"most", tokens.most},
-                      {"distinct", tokens.distinct}};
-    }
+    add_text(port, options);
     json["inputs"].push_back(std::move(port));
   }
   json["outputs"] = Json::array();
   const std::vector<std::string> names = names_of_outputs(options);
   for (std::size_t i = 0; i < names.size(); ++i) {
-    json["outputs"].push_back(port_json(names[i], program.main().results[i]->type));
+    Json port = port_json(names[i], program.main().results[i]->type);
+    add_text(port, options);
+    json["outputs"].push_back(std::move(port));
   }
   if (!options.labels.empty()) json["labels"] = options.labels;
   if (!options.target.empty()) json["target"] = options.target;
@@ -132,8 +143,9 @@ void save_model(const Program& program, Session& session, const std::string& dir
   replace_folder(directory, kSavedModel, [&](const std::string& folder) {
     write_file_atomically(folder + "/" + kProgramFile, ir::print(*copy));
     write_safetensors(folder + "/" + kWeightsFile, weights);
-    for (const auto& [input, encoder] : options.text) {
-      encoder.vocabulary.save(folder + "/" + vocabulary_file(input));
+    for (const auto& [port, encoder] : options.text) {
+      if (encoder.subwords) encoder.subwords->save(folder + "/" + subwords_file(port));
+      else encoder.vocabulary.save(folder + "/" + vocabulary_file(port));
     }
     write_file_atomically(folder + "/" + kModelFile, description);
   });

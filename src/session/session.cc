@@ -308,8 +308,11 @@ std::vector<Tensor> Session::run(const Feeds& feeds, const std::vector<Value>& f
 }
 
 MemoryReport Session::memory(const std::vector<Value>& fetches, RunOptions options,
-                             const SymbolSizes& sizes) {
-  const plan::Plan& plan = *state_->entry(fetches, options).plan;
+                             const SymbolSizes& given) {
+  const Entry& entry = state_->entry(fetches, options);
+  const plan::Plan& plan = *entry.plan;
+  SymbolSizes sizes = given;
+  for (const std::string& symbol : entry.defined) sizes.emplace(symbol, 0);
   for (const std::string& symbol : plan.symbols) {
     if (symbol != plan::kSeedSymbol && !sizes.contains(symbol)) {
       fail_usage("memory: the size of \"" + symbol + "\" is not given");

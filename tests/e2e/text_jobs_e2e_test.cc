@@ -51,6 +51,26 @@ TEST_F(TextJobs, Characters) {
               HasSubstr("perplexity: "));
 }
 
+TEST_F(TextJobs, Translation) {
+  NEEDS_DATA("tatoeba/test");
+  for (const char* job : {"translation", "translation_transformer"}) {
+    const std::string output =
+        train(job,
+              "--set data.train=tatoeba/test --set data.text.size=400 --set data.limit=300 "
+              "--set data.test_limit=40 --set train.max_steps=4 --no-sheet");
+    EXPECT_GT(number_behind(output, "test perplexity: "), 1);
+    EXPECT_THAT(succeeds(kTrireme + " predict model --text 'Where is he?' --text 'Go on.'"),
+                HasSubstr("Where is he?"));
+    EXPECT_THAT(succeeds(kTrireme + " predict model --data tatoeba/test --rows 3:5 --json"),
+                HasSubstr("\"written\""));
+    EXPECT_THAT(succeeds(kTrireme + " eval model --data tatoeba/test --limit 20"),
+                HasSubstr("(20 examples)"));
+  }
+  const Outcome none = run_here(kTrireme + " predict model --data mnist/test");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.output, HasSubstr("are no texts"));
+}
+
 TEST_F(TextJobs, SemanticRoles) {
   NEEDS_DATA("propbank/test");
   run("semantic_roles", "propbank/test", "chunk_f1");

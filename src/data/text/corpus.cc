@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "data/blob.h"
 #include "data/known.h"
+#include "data/lines.h"
 #include "data/text/utf8.h"
 
 namespace trireme::data {
@@ -63,6 +64,57 @@ std::string read_text(const std::string& path) {
   std::string text(read_blob(path).bytes);
   check_utf8(text, path);
   return text;
+}
+
+Corpus corpus_of_lines(std::string_view text, const std::string& name,
+                       const std::vector<std::string>& fields) {
+  Corpus corpus = empty_corpus(name, fields);
+  int number = 0;
+  for (std::string_view line : lines_of(text)) {
+    ++number;
+    if (line.empty()) continue;
+    std::vector<std::string> values;
+    while (values.size() < fields.size()) {
+      const std::size_t tab = std::min(line.find('\t'), line.size());
+      values.emplace_back(line.substr(0, tab));
+      if (tab == line.size()) break;
+      line.remove_prefix(tab + 1);
+    }
+    if (values.size() < fields.size()) {
+      fail_data(name + ":" + std::to_string(number) + ": there is no \"" + fields[values.size()] +
+                "\": the line has " + std::to_string(values.size()) + " of " +
+                std::to_string(fields.size()) + " fields, with a tab between");
+    }
+    add_example(corpus, std::move(values));
+  }
+  if (corpus.size() == 0) fail_data(name + ": the file has no examples");
+  return corpus;
+}
+
+Corpus read_lines(const std::string& path, const std::vector<std::string>& fields) {
+  if (fields.empty()) fail_usage("read_lines: there are no fields");
+  return corpus_of_lines(read_text(path), path, fields);
+}
+
+Corpus read_running_text(const std::string& path) {
+  Corpus corpus = empty_corpus(path, {"text"});
+  add_example(corpus, {read_text(path)});
+  if (corpus.values[0][0].empty()) fail_data(path + ": the file is empty");
+  return corpus;
+}
+
+bool names_corpus(const std::string& specification) {
+  return is_corpus(specification) || ends_in(specification, ".tsv") ||
+         ends_in(specification, ".txt");
+}
+
+Corpus open_corpus(const std::string& specification, const std::vector<std::string>& fields) {
+  if (ends_in(specification, ".tsv")) return read_lines(specification, fields);
+  if (ends_in(specification, ".txt")) return read_running_text(specification);
+  if (is_corpus(specification)) return open_text(specification);
+  fail_usage("\"" + specification +
+             "\" are no texts: those are known ones such as \"tatoeba/test\", \"pairs.tsv\" with "
+             "tabs between its fields, and \"book.txt\"");
 }
 
 Corpus pick(const Corpus& all, const std::vector<std::int64_t>& rows) {

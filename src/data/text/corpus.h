@@ -19,6 +19,10 @@ void add_example(Corpus& corpus, std::vector<std::string> values);
 // The content of a file, unpacked and known to be UTF-8. Errors: not_found, io, data.
 std::string read_text(const std::string& path);
 
+// As read_lines(), of the content of a file. `name` is for messages.
+Corpus corpus_of_lines(std::string_view text, const std::string& name,
+                       const std::vector<std::string>& fields);
+
 // The examples of these rows.
 Corpus pick(const Corpus& all, const std::vector<std::int64_t>& rows);
 

@@ -74,8 +74,50 @@ Vocabulary byte_vocabulary() {
   return Vocabulary::of(tokens, {.unknown = "", .begin = "", .end = ""});
 }
 
+namespace {
+
+Vocabulary vocabulary_of(const SubwordModel& model) {
+  std::vector<std::string> pieces;
+  for (std::int64_t id = 0; id < model.size(); ++id) pieces.push_back(model.piece(id));
+  const auto name = [&](std::int64_t id) { return id < 0 ? std::string() : model.piece(id); };
+  return Vocabulary::of(pieces, {.unknown = name(model.unknown_id()),
+                                 .begin = name(model.begin_id()),
+                                 .end = name(model.end_id())});
+}
+
+bool is_special(const Vocabulary& vocabulary, std::int64_t id) {
+  return id == vocabulary.unknown_id() || id == vocabulary.begin_id() || id == vocabulary.end_id();
+}
+
+}  // namespace
+
+Encoder::Encoder(TokenOptions tokens_in, Vocabulary vocabulary_in)
+    : tokens(tokens_in), vocabulary(std::move(vocabulary_in)) {}
+
+Encoder::Encoder(SubwordModel model, std::int64_t most)
+    : tokens{.most = most}, vocabulary(vocabulary_of(model)), subwords(std::move(model)) {
+  if (most < 0) fail_usage("Encoder: most must not be negative");
+}
+
 std::vector<std::int64_t> Encoder::encode(std::string_view text) const {
-  return vocabulary.encode(text::tokens(text, tokens));
+  if (!subwords) return vocabulary.encode(text::tokens(text, tokens));
+  std::vector<std::int64_t> ids = subwords->encode(text);
+  if (tokens.most > 0) ids.resize(std::min(ids.size(), static_cast<std::size_t>(tokens.most)));
+  return ids;
+}
+
+std::string Encoder::decode(std::span<const std::int64_t> ids) const {
+  if (subwords) return subwords->decode(ids);
+  if (tokens.kind == TokenOptions::Kind::bytes) return from_bytes(ids);
+  const bool spaced = tokens.kind != TokenOptions::Kind::characters;
+  std::string text;
+  for (const std::int64_t id : ids) {
+    const std::string& token = vocabulary.token(id);
+    if (is_special(vocabulary, id)) continue;
+    if (spaced && !text.empty()) text += ' ';
+    text += token;
+  }
+  return text;
 }
 
 }  // namespace text
@@ -83,10 +125,10 @@ std::vector<std::int64_t> Encoder::encode(std::string_view text) const {
 namespace data {
 
 text::Vocabulary vocabulary_of(const Corpus& corpus, const text::TokenOptions& tokens,
-                               const text::VocabularyOptions& options) {
+                               const text::VocabularyOptions& options, std::string_view field) {
   if (tokens.kind == text::TokenOptions::Kind::bytes) return text::byte_vocabulary();
   text::TokenCounts counts;
-  for (const std::string& text : corpus.field("text")) {
+  for (const std::string& text : corpus.field(field)) {
     text::count(text::tokens(text, tokens), counts);
   }
   return text::Vocabulary(counts, options);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error_test.h"
+#include "data/test_files.h"
 #include "trireme/text_data.h"
 
 namespace trireme {
@@ -26,6 +27,43 @@ TEST(Encoder, CutsAsTheOptionsSay) {
   EXPECT_THAT(text::tokens("a", {.grams = 4}), ElementsAre("a"));
   EXPECT_THAT(error_of(ErrorKind::usage, [] { text::tokens("a", {.grams = 0}); }),
               HasSubstr("grams must be 1 to 8"));
+}
+
+TEST(Encoder, WritesWhatItsIdsSay) {
+  const auto encoder = [](Kind kind) {
+    const text::TokenOptions tokens{.kind = kind};
+    return text::Encoder{tokens, data::vocabulary_of({"one", {"text"}, {{"so né"}}}, tokens)};
+  };
+  const auto again = [&](Kind kind, const char* text) {
+    const text::Encoder one = encoder(kind);
+    return one.decode(one.encode(text));
+  };
+  EXPECT_EQ(again(Kind::words, "né  so\nso"), "né so so");
+  EXPECT_EQ(again(Kind::characters, "né os"), "né os");
+  EXPECT_EQ(again(Kind::bytes, "né\n"), "né\n");
+  const text::Encoder words = encoder(Kind::words);
+  const text::Vocabulary& known = words.vocabulary;
+  EXPECT_EQ(words.decode(std::vector{known.begin_id(), known.id("so"), known.unknown_id(),
+                                     known.id("né"), known.end_id()}),
+            "so né");
+  EXPECT_EQ(words.decode({}), "");
+  EXPECT_THAT(error_of(ErrorKind::data, [&] { words.decode(std::vector{known.size()}); }),
+              HasSubstr("5"));
+}
+
+TEST(Encoder, TakesPiecesOfWords) {
+  const text::SubwordModel model = text::SubwordModel::train(
+      {"the cats sat", "the mats sat", "a cat"}, {.size = 30, .fewer = true});
+  const text::Encoder all(model), two(model, 2);
+  EXPECT_EQ(all.vocabulary.size(), model.size());
+  EXPECT_EQ(all.vocabulary.begin_id(), model.begin_id());
+  EXPECT_EQ(all.vocabulary.token(model.size() - 1), model.piece(model.size() - 1));
+  const std::vector<std::int64_t> ids = all.encode("the mat sat");
+  EXPECT_EQ(ids, model.encode("the mat sat"));
+  EXPECT_EQ(all.decode(ids), "the mat sat");
+  EXPECT_THAT(two.encode("the mat sat"), ElementsAre(ids[0], ids[1]));
+  EXPECT_THAT(two.encode(""), ElementsAre());
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { text::Encoder(model, -1); }), HasSubstr("most"));
 }
 
 data::Corpus corpus() {
@@ -59,7 +97,8 @@ TEST(TranslatedTexts, StandBesideThemselvesByOne) {
     return text::SubwordModel::train(pairs.field(field), {.size = 20, .fewer = true});
   };
   const text::SubwordModel english = train("source"), french = train("target");
-  const data::Dataset dataset = data::translated_texts(pairs, english, french);
+  const text::Encoder reads(english), writes(french);
+  const data::Dataset dataset = data::translated_texts(pairs, reads, writes);
   EXPECT_EQ(dataset.size(), 3);
   EXPECT_EQ(dataset.column("source").ids, english.size());
   EXPECT_EQ(dataset.column("next").ids, french.size());
@@ -78,9 +117,36 @@ TEST(TranslatedTexts, StandBesideThemselvesByOne) {
   next.pop_back();
   EXPECT_EQ(previous, next);
   EXPECT_EQ(french.decode(next), "arrête va");
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { data::translated_texts(corpus(), reads, writes); }),
+              HasSubstr("source"));
+}
+
+TEST(CorpusOfOnesOwn, IsALineForEachExample) {
+  const data::TestDirectory folder;
+  const std::string path = folder.write("pairs.tsv", "go on\tva\tby Anna\n\nstop\tarrête\r\n\t\n");
+  const data::Corpus pairs = data::read_lines(path, {"source", "target"});
+  EXPECT_THAT(pairs.field("source"), ElementsAre("go on", "stop", ""));
+  EXPECT_THAT(pairs.field("target"), ElementsAre("va", "arrête", ""));
+  EXPECT_EQ(data::open_corpus(path, {"text"}).field("text"), pairs.field("source"));
+  const std::string book = folder.write("book.txt", "It was\na night.\n");
+  EXPECT_THAT(data::open_corpus(book, {"source"}).field("text"), ElementsAre("It was\na night.\n"));
+  EXPECT_TRUE(data::names_corpus("pairs.tsv.gz") && data::names_corpus("tatoeba/test"));
+  EXPECT_FALSE(data::names_corpus("mnist/test"));
+
+  const auto refusal = [&](const std::string& content) {
+    const std::string bad = folder.write("bad.tsv", content);
+    return error_of(ErrorKind::data, [&] { data::read_lines(bad, {"text", "label"}); });
+  };
+  EXPECT_THAT(refusal("good\tpos\nbad"),
+              HasSubstr("bad.tsv:2: there is no \"label\": the line has 1 of 2 fields"));
+  EXPECT_THAT(refusal("\n"), HasSubstr("the file has no examples"));
+  EXPECT_THAT(refusal("g\xc3\tpos"), HasSubstr("UTF-8"));
+  folder.write("empty.txt", "");
   EXPECT_THAT(
-      error_of(ErrorKind::usage, [&] { data::translated_texts(corpus(), english, french); }),
-      HasSubstr("source"));
+      error_of(ErrorKind::data, [&] { data::read_running_text(folder.path() + "/empty.txt"); }),
+      HasSubstr("the file is empty"));
+  EXPECT_THAT(error_of(ErrorKind::usage, [] { data::open_corpus("mnist/test", {"text"}); }),
+              HasSubstr("are no texts"));
 }
 
 }  // namespace

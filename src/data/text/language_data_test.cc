@@ -137,8 +137,8 @@ TEST(TaggedData, WordsTagsAndRoles) {
   const std::vector<std::string> labels = role_labels(corpus, 2);
   EXPECT_THAT(labels, ElementsAre("O", "B-ARG0", "I-ARG0"));
   const text::TokenOptions lower{.kind = Kind::split, .lower_case = true};
-  const text::Encoder words{lower, entries_of(corpus, "words", lower, {.min_count = 2})};
-  const text::Encoder tags{lower, entries_of(corpus, "tags", lower, {})};
+  const text::Encoder words{lower, vocabulary_of(corpus, lower, {.min_count = 2}, "words")};
+  const text::Encoder tags{lower, vocabulary_of(corpus, lower, {}, "tags")};
   const Dataset dataset = tagged_words(corpus, {{"words", words}, {"tags", tags}}, labels);
   EXPECT_EQ(dataset.class_names(), labels);
   EXPECT_EQ(dataset.column("roles").ids, 5) << "and those of other roles";

@@ -74,16 +74,6 @@ std::vector<std::string> role_labels(const Corpus& corpus, std::int64_t min_coun
   return labels;
 }
 
-text::Vocabulary entries_of(const Corpus& corpus, const char* field,
-                            const text::TokenOptions& tokens,
-                            const text::VocabularyOptions& options) {
-  text::TokenCounts counts;
-  for (const std::string& line : corpus.field(field)) {
-    text::count(text::tokens(line, tokens), counts);
-  }
-  return text::Vocabulary(counts, options);
-}
-
 Dataset tagged_words(const Corpus& corpus, const std::map<std::string, text::Encoder>& encoders,
                      const std::vector<std::string>& labels) {
   const Labels numbers(labels);

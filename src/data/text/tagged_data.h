@@ -16,11 +16,6 @@ std::vector<std::string> role_labels(const Corpus& corpus, std::int64_t min_coun
 // What stands for roles that are not among the labels.
 inline constexpr const char* kOtherLabels[] = {"B-<unk>", "I-<unk>"};
 
-// How entries of a field, with white space between, become ids: "words" and "tags".
-text::Vocabulary entries_of(const Corpus& corpus, const char* field,
-                            const text::TokenOptions& tokens,
-                            const text::VocabularyOptions& options);
-
 // Ragged "words" and "tags", by the encoders of these names, if there are, and "roles", numbers of labels, which
 // are the class names; V is O, and labels that are none of them are the two numbers behind the last, kOtherLabels.
 // "position" i64[]. Errors: data, for fields that differ in entries and a position that is none.

@@ -18,24 +18,25 @@ void add(std::vector<std::pair<Column, Tensor>>& columns, const std::string& nam
 
 }  // namespace
 
-Dataset translated_texts(const Corpus& corpus, const text::SubwordModel& source,
-                         const text::SubwordModel& target) {
+Dataset translated_texts(const Corpus& corpus, const text::Encoder& source,
+                         const text::Encoder& target) {
   const std::vector<std::string>&read = corpus.field("source"), &written = corpus.field("target");
-  if (target.begin_id() < 0 || target.end_id() < 0) {
-    fail_usage("translated_texts: the target's pieces have none that begins or ends a text");
+  const std::int64_t begin = target.vocabulary.begin_id(), end = target.vocabulary.end_id();
+  if (begin < 0 || end < 0) {
+    fail_usage("translated_texts: the target has no tokens that begin and end a text");
   }
   Sentences sources, previous, next;
   for (std::size_t i = 0; i < read.size(); ++i) {
     sources.push_back(source.encode(read[i]));
     next.push_back(target.encode(written[i]));
     previous.push_back(next.back());
-    previous.back().insert(previous.back().begin(), target.begin_id());
-    next.back().push_back(target.end_id());
+    previous.back().insert(previous.back().begin(), begin);
+    next.back().push_back(end);
   }
   std::vector<std::pair<Column, Tensor>> columns;
-  add(columns, "source", source.size(), sources);
-  add(columns, "previous", target.size(), previous);
-  add(columns, "next", target.size(), next);
+  add(columns, "source", source.vocabulary.size(), sources);
+  add(columns, "previous", target.vocabulary.size(), previous);
+  add(columns, "next", target.vocabulary.size(), next);
   return from_columns(std::move(columns));
 }
 

@@ -5,32 +5,12 @@
 #include "base/error.h"
 #include "data/archive.h"
 #include "data/blob.h"
-#include "data/lines.h"
 #include "data/order.h"
 #include "data/text/corpus.h"
 #include "data/text/utf8.h"
 
 namespace trireme::data {
 namespace {
-
-// Lines "English TAB French"; what follows a second tab is no text.
-Corpus read_pairs(std::string_view text, const std::string& name) {
-  Corpus corpus = empty_corpus(name, {"source", "target"});
-  int number = 0;
-  for (const std::string_view line : lines_of(text)) {
-    ++number;
-    if (line.empty()) continue;
-    const std::size_t tab = line.find('\t');
-    if (tab == std::string_view::npos) {
-      fail_data(name + ":" + std::to_string(number) + ": no tab between two sentences");
-    }
-    const std::string_view rest = line.substr(tab + 1);
-    add_example(corpus,
-                {std::string(line.substr(0, tab)), std::string(rest.substr(0, rest.find('\t')))});
-  }
-  if (corpus.size() == 0) fail_data(name + ": the file has no pairs of sentences");
-  return corpus;
-}
 
 // The rows of both parts, where source sentences at random are held out, each with all its pairs,
 // until there are `wanted`.
@@ -63,7 +43,7 @@ Corpus tatoeba(std::string_view split, const LoadOptions& options) {
                     [](const std::string& name) { return name == "fra.txt"; })) {
     const std::string name = path + ": " + file.name;
     check_utf8(file.bytes, name);
-    const Corpus all = read_pairs(file.bytes, name);
+    const Corpus all = corpus_of_lines(file.bytes, name, {"source", "target"});
     return pick(all, hold_out_sources(all, kTestPairs).of(split));
   }
   fail_data(path + ": there is no fra.txt in it");

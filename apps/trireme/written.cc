@@ -1,0 +1,82 @@
+#include "written.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "support.h"
+#include "trireme/error.h"
+#include "trireme/sequence_metrics.h"
+#include "trireme/text_data.h"
+
+namespace commands {
+namespace {
+
+namespace tr = trireme;
+using Json = nlohmann::ordered_json;
+using Texts = std::vector<std::string>;
+
+// Texts and what should be written for each.
+tr::data::Corpus open_pairs(const std::string& specification) {
+  return tr::data::open_corpus(specification, {"source", "target"});
+}
+
+Texts part_of(const Texts& all, RowRange rows) {
+  const auto count = static_cast<std::int64_t>(all.size());
+  if (rows.begin < 0 || rows.begin >= rows.end || rows.end > count) {
+    throw tr::Error(tr::ErrorKind::usage,
+                    "--rows: there are " + std::to_string(count) + ", counted from 0");
+  }
+  return {all.begin() + rows.begin, all.begin() + rows.end};
+}
+
+Texts texts_to_read(const PredictArguments& arguments) {
+  if (!arguments.data.empty()) {
+    const Texts all = open_pairs(arguments.data).field("source");
+    return part_of(all, read_rows(arguments.rows, static_cast<std::int64_t>(all.size())));
+  }
+  Texts texts;
+  for (const std::string& path : arguments.files) texts.push_back(tr::text::read(path));
+  texts.insert(texts.end(), arguments.texts.begin(), arguments.texts.end());
+  return texts;
+}
+
+}  // namespace
+
+void eval_texts(tr::Model& model, const EvalArguments& arguments) {
+  const tr::data::Corpus pairs = open_pairs(arguments.data);
+  RowRange all{0, pairs.size()};
+  if (arguments.limit > 0) all.end = std::min(all.end, arguments.limit);
+  Texts written;
+  for (auto& one : tr::write_texts(model, part_of(pairs.field("source"), all), arguments.batch)) {
+    written.push_back(std::move(one.text));
+  }
+  const double bleu = tr::corpus_bleu(written, part_of(pairs.field("target"), all)).score;
+  if (arguments.json) {
+    const Json json = {{"model", arguments.model},
+                       {"data", arguments.data},
+                       {"examples", written.size()},
+                       {"bleu", bleu}};
+    std::printf("%s\n", json.dump(2).c_str());
+  } else {
+    std::printf("bleu: %.2f  (%zu examples)\n", bleu, written.size());
+  }
+}
+
+void predict_texts(tr::Model& model, const PredictArguments& arguments) {
+  const Texts read = texts_to_read(arguments);
+  const std::vector<tr::WrittenText> written = tr::write_texts(model, read);
+  Json json = Json::array();
+  std::vector<Texts> lines;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    char score[32];
+    std::snprintf(score, sizeof score, "%.3f", written[i].score);
+    json.push_back(
+        {{"example", read[i]}, {"written", written[i].text}, {"score", written[i].score}});
+    lines.push_back({read[i], written[i].text, score});
+  }
+  if (arguments.json) std::printf("%s\n", json.dump(2).c_str());
+  else std::printf("%s", table({"text", "written", "score"}, lines).c_str());
+}
+
+}  // namespace commands
