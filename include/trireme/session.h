@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "trireme/export.h"
+#include "trireme/host.h"
 #include "trireme/precision.h"
 #include "trireme/program.h"
 #include "trireme/shape.h"
@@ -24,6 +25,7 @@ struct SessionOptions {
   bool interpreter = false;  // run kernels without generating code: slow, the oracle
   // Of what is stored between kernels. With f16 a run with updates is refused.
   Precision precision = Precision::f32;
+  HostFunctions host = {};   // what the op host_call runs, by name
   std::string profile = {};  // write a Chrome trace here at the end; empty: $TRIREME_PROFILE
 };
 

@@ -17,11 +17,19 @@
 
 namespace trireme {
 
+struct ParameterGradient {
+  Value parameter;
+  nn::Gradient gradient;
+};
+// What is to become of the gradients before the optimizer sees them, such as their sum over several processes: it may
+// replace them by what it makes of them, and take parameters out, which then stay as they are.
+using ExchangeGradients = std::function<void(std::vector<ParameterGradient>&)>;
+
 // Appends to the loss's Program its gradients by all trainable parameters and the optimizer's
 // updates: a run with RunOptions::updates then is one training step. Call it once.
 // Errors: usage, if the loss is no float scalar or there is no parameter to train.
-TRIREME_API void minimize(Value loss, const Optimizer& optimizer,
-                          const UpdateOptions& options = {});
+TRIREME_API void minimize(Value loss, const Optimizer& optimizer, const UpdateOptions& options = {},
+                          const ExchangeGradients& exchange = {});
 
 // Tells what was measured of the plateau's metric: what the Trainer does after every epoch. The next
 // step has the learning rate that follows. Errors: not_found, if minimize() was given no such
@@ -46,6 +54,8 @@ struct TrainerOptions {
   Value loss = {};  // a scalar, the mean over the batch
   Optimizer optimizer = {};
   UpdateOptions updates = {};        // accumulation of gradients, averages, l1 and l2
+  ExchangeGradients exchange = {};   // of several processes; empty: none
+  HostFunctions host = {};           // as in SessionOptions
   std::vector<Metric> metrics = {};  // training measures the means among them: docs/training.md
   int threads = 0;
   std::uint64_t seed = 1;
@@ -102,6 +112,8 @@ class TRIREME_API Trainer {
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
 
+  // One step on one batch, for loops of one's own; gives the loss. Errors: numeric, as trace_nan says.
+  double step(const data::Batch& batch);
   // Gives what was measured in the last epoch. A second fit goes on with a new epoch.
   // Errors: numeric, as trace_nan says; usage, for a run folder in use by another process or with
   // checkpoints and no .resume; io; as resume(); whatever the data's reader throws.

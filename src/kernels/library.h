@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "device/device.h"
 #include "trireme/dtype.h"
+#include "trireme/host.h"
 
 namespace trireme::kernels {
 
@@ -41,12 +43,14 @@ class Prepared {
   virtual void run(void* const* tensors, void* workspace, device::Device& device) = 0;
 };
 
-using Prepare = std::unique_ptr<Prepared> (*)(const Call& call);
+using Prepare = std::function<std::unique_ptr<Prepared>(const Call& call)>;
 
-// A table of kernels by name: null if there is no such kernel.
-using Find = Prepare (*)(const std::string& name);
+// A table of kernels by name: empty if there is no such kernel.
+using Find = std::function<Prepare(const std::string& name)>;
 
 Prepare find(const std::string& name);       // all of them; whoever calls it links the libraries
 Prepare find_loop(const std::string& name);  // those that are loops of our own
+// The kernel `host_call` over these functions, which must outlive what it makes. The tables above have it without any.
+Prepare host_calls(const HostFunctions& functions);
 
 }  // namespace trireme::kernels

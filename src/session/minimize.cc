@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ir/program.h"
 #include "transforms/autodiff.h"
@@ -7,8 +9,26 @@
 
 namespace trireme {
 
-void minimize(Value loss, const Optimizer& optimizer, const UpdateOptions& options) {
-  if (!loss) fail_usage("minimize: the loss is empty");
+namespace {
+
+// What begins early stands right behind what it reads.
+void move_early(ir::Block& block, std::size_t first) {
+  auto& ops = block.ops;
+  for (std::size_t i = first; i < ops.size(); ++i) {
+    if (ops[i]->name() != "host_call" || !ir::get<bool>(ops[i]->attributes, "early")) continue;
+    std::size_t to = 0;
+    for (std::size_t j = 0; j < i; ++j) {
+      for (const ir::Value* operand : ops[i]->operands) {
+        if (operand->producer == ops[j].get()) to = j + 1;
+      }
+    }
+    std::rotate(ops.begin() + static_cast<std::ptrdiff_t>(to),
+                ops.begin() + static_cast<std::ptrdiff_t>(i),
+                ops.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+}
+
+std::vector<ParameterGradient> differentiate(Value loss) {
   ir::Program& program = *loss.get()->program;
   std::vector<ir::Value*> wanted;
   for (const auto& parameter : program.parameters()) {
@@ -19,11 +39,30 @@ void minimize(Value loss, const Optimizer& optimizer, const UpdateOptions& optio
     fail_usage(
         fmt::format("minimize: {} has no trainable parameter that is not frozen", program.name));
   }
-  std::vector<Value> parameters;
-  for (ir::Value* parameter : wanted) parameters.emplace_back(parameter);
-  std::vector<nn::Gradient> gradients;
+  std::vector<ParameterGradient> result;
   for (const auto& found : transforms::gradients_by_rows(loss.get(), wanted)) {
-    gradients.push_back({Value(found.values), Value(found.rows)});
+    result.push_back({Value(wanted[result.size()]), {Value(found.values), Value(found.rows)}});
+  }
+  return result;
+}
+
+}  // namespace
+
+void minimize(Value loss, const Optimizer& optimizer, const UpdateOptions& options,
+              const ExchangeGradients& exchange) {
+  if (!loss) fail_usage("minimize: the loss is empty");
+  std::vector<ParameterGradient> all = differentiate(loss);
+  if (exchange) {
+    ir::Block& main = loss.get()->program->main();
+    const std::size_t first = main.ops.size();
+    exchange(all);
+    move_early(main, first);
+  }
+  std::vector<Value> parameters;
+  std::vector<nn::Gradient> gradients;
+  for (ParameterGradient& one : all) {
+    parameters.push_back(one.parameter);
+    gradients.push_back(one.gradient);
   }
   nn::apply_updates(optimizer, parameters, gradients, options);
 }

@@ -192,7 +192,10 @@ std::unique_ptr<runtime::Executor> Session::State::make_executor(
       runtime::ExecutorOptions{.plan_memory = options.plan_memory,
                                .profiler = profiler.get(),
                                .check_finite = mode.check_finite,
-                               .find_kernel = kernels::find});
+                               .find_kernel = [this](const std::string& name) {
+                                 return name == "host_call" ? kernels::host_calls(options.host)
+                                                            : kernels::find(name);
+                               }});
 }
 
 void Session::State::add_preparation(Entry& entry, const compiler::PreparedPlans& plans) {

@@ -27,6 +27,8 @@ Metrics Trainer::fit(const data::Batches& batches, const FitOptions& options) {
   return Fit(*state_, batches, options).run();
 }
 
+double Trainer::step(const data::Batch& batch) { return state_->step(state_->fed(batch)); }
+
 Metrics Trainer::evaluate(const data::Batches& batches) { return state_->evaluate(batches); }
 
 namespace {

@@ -33,7 +33,7 @@ Training::Training(Program& program_in, TrainerOptions options_in)
         "Trainer: precision f16 is for inference: gradients vanish below 6e-8\n"
         "  hint   train with bf16 or f32, and predict with f16");
   }
-  minimize(options.loss, options.optimizer, options.updates);
+  minimize(options.loss, options.optimizer, options.updates, options.exchange);
   plateau =
       std::visit([](const auto& rule) { return rule.learning_rate.plateau; }, options.optimizer);
   all_metrics.push_back({.name = "loss", .value = options.loss, .larger_better = false});
@@ -49,7 +49,8 @@ Training::Training(Program& program_in, TrainerOptions options_in)
                                                                .plan_memory = options.plan_memory,
                                                                .fuse = options.fuse,
                                                                .interpreter = options.interpreter,
-                                                               .precision = options.precision});
+                                                               .precision = options.precision,
+                                                               .host = options.host});
   if (options.trace_nan) trace = std::make_unique<NanTrace>(*program, *session);
   program_hash_ = hash_of(program->ir());
 }
@@ -75,8 +76,12 @@ void Training::check_plateau() const {
 std::optional<Fed> Training::next(data::BatchStream& stream) const {
   std::optional<data::Batch> batch = stream.next();
   if (!batch) return std::nullopt;
+  return fed(std::move(*batch));
+}
+
+Fed Training::fed(data::Batch batch) const {
   // Counted before columns go: those that stay need not tell it, as the packed rows alone do not.
-  Fed fed{std::move(*batch), 0};
+  Fed fed{std::move(batch), 0};
   fed.examples = data::examples_in(fed.feeds);
   std::erase_if(fed.feeds, [this](const auto& column) {
     for (const auto& input : program->ir().main().arguments) {

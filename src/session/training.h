@@ -38,6 +38,7 @@ struct Training {
   Training(Program& program, TrainerOptions options);
 
   std::optional<Fed> next(data::BatchStream& stream) const;  // empty at the end
+  Fed fed(data::Batch batch) const;                          // without columns that are no inputs
   // One training step; adds to `sum` and counts. Gives the loss. Errors: numeric.
   double step(const Fed& batch);
   Metrics evaluate(const data::Batches& batches);

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trireme/dtype.h"
+
+namespace trireme {
+
+// Memory of a run that a function of the host sees; it is not to be kept.
+struct HostTensor {
+  DType dtype = DType::f32;
+  const std::vector<std::int64_t>* shape = nullptr;
+  void* data = nullptr;  // row-major; may be null if there are no elements
+
+  std::size_t size_bytes() const {
+    std::size_t bytes = size_of(dtype);
+    for (const std::int64_t size : *shape) bytes *= static_cast<std::size_t>(size);
+    return bytes;
+  }
+  // Precondition: T is the dtype's.
+  template <class T>
+  std::span<T> elements() const {
+    return {static_cast<T*>(data), size_bytes() / sizeof(T)};
+  }
+};
+
+// A function that the op host_call runs: reads the operands, which it must not change, and fills the result. `key` is
+// that of the op. What it throws ends the run; an Error is passed on with the op's layer and line.
+using HostFunction = std::function<void(const std::string& key,
+                                        std::span<const HostTensor> operands, HostTensor& result)>;
+using HostFunctions = std::map<std::string, HostFunction>;  // by name
+
+}  // namespace trireme
