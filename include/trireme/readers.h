@@ -82,4 +82,20 @@ TRIREME_API Dataset records(const std::string& path);
 // io; what reading throws.
 TRIREME_API void write_records(const std::string& path, const Dataset& dataset);
 
+// Clicks that are made up, in the schema of criteo() (known_data.h): "features" f32[13], ids "C1" to "C26" i64[], of
+// which the most frequent come first, and "target" f32[1]. They are drawn by a model of weights for numbers, ids and
+// pairs of ids, so that it is known how well any model can do. Examples are made when they are read, each by the seed
+// and its number alone.
+struct ClickOptions {
+  std::int64_t examples = 1'000'000;
+  std::int64_t first =
+      0;  // the number of the first one: others than those before it, of the same model
+  std::int64_t ids = 100'000;  // of "C26"; the other columns have fewer
+  double exponent = 1.1;       // ids' shares fall as rank^-exponent; 0: all are alike frequent
+  std::uint64_t seed = 1;
+  bool truth = false;  // a column "truth" f32[1] too: the probability that the target is 1
+};
+// Errors: usage.
+TRIREME_API Dataset made_clicks(const ClickOptions& options = {});
+
 }  // namespace trireme::data

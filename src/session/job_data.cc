@@ -110,6 +110,17 @@ data::Dataset open_records(Table& table, const std::string& directory) {
   return data::records(path);
 }
 
+data::Dataset open_made_clicks(Table& table) {
+  data::ClickOptions options;
+  options.examples = table.integer("made_clicks", options.examples);
+  options.first = table.integer("first", options.first);
+  options.ids = table.integer("ids", options.ids, 2);
+  options.exponent = table.number("exponent", options.exponent);
+  options.seed = static_cast<std::uint64_t>(table.integer("seed", 1));
+  table.done();
+  return data::made_clicks(options);
+}
+
 }  // namespace
 
 data::Dataset open_dataset(const Node& node, const std::string& directory) {
@@ -126,9 +137,10 @@ data::Dataset open_dataset(const Node& node, const std::string& directory) {
   if (table.has("records")) return open_records(table, directory);
   if (table.has("libsvm")) return open_libsvm(table, directory);
   if (table.has("images")) return open_idx(table, directory);
+  if (table.has("made_clicks")) return open_made_clicks(table);
   fail_at(node,
-          "must name a data set (\"mnist/train\"), or be a table with csv, images, libsvm, folder "
-          "or records");
+          "must name a data set (\"mnist/train\"), or be a table with csv, images, libsvm, folder, "
+          "records, texts or made_clicks");
 }
 
 namespace {

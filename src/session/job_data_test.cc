@@ -72,5 +72,18 @@ TEST_F(JobData, ShufflingChangesTheOrderOfATrainingPartButNotWhatIsInIt) {
   EXPECT_EQ(numbers(*held.validation_data(), 0), numbers(*held.validation_data(), 1));
 }
 
+TEST(JobMadeClicks, TrainWhatTakesManyColumns) {
+  Job job = Job::parse(
+      "[data]\ntrain = { made_clicks = 200, ids = 50, seed = 2 }\n"
+      "test = { made_clicks = 60, first = 200, ids = 50, seed = 2 }\nbatch = 50\n"
+      "[model]\nname = \"deepfm\"\nwidth = 2\nhidden = [4]\n"
+      "[train]\nloss = \"binary_cross_entropy\"\nmetrics = [\"auc\"]\n",
+      "clicks.toml");
+  EXPECT_EQ(job.target_name(), "target");
+  EXPECT_EQ(job.train_data().examples(), 200);
+  job.trainer().fit(job.train_data(), {.epochs = 1, .progress = false});
+  EXPECT_EQ(job.trainer().evaluate(*job.test_data()).examples(), 60);
+}
+
 }  // namespace
 }  // namespace trireme
