@@ -17,7 +17,7 @@ build=(
 tests=(
   libgtest-dev libgmock-dev librapidcheck-dev
   clang-19 libclang-rt-19-dev llvm-19 clang-format-19
-  g++-aarch64-linux-gnu qemu-user etcd-server
+  g++-aarch64-linux-gnu qemu-user etcd-server openssl
   python3-numpy python3-sklearn python3-torch python3-venv
 )
 

@@ -11,6 +11,22 @@ import zipfile
 import zlib
 
 
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def frame():  # the first byte says where it is cut, see frame.cc
+    for cut, payload in ((0, b""), (50, b"payload"), (20, bytes(range(100)))):
+        def header(checksum):
+            return b"TRMF" + struct.pack("<4B4IQ4I", 1, 2, 0, 3, 4, 5, 6, 7, 8, 9, 10, checksum, len(payload))
+        yield bytes([cut]) + header(crc32c(payload + header(0))) + payload
+
+
 def idx():
     images = struct.pack(">BBBBIII", 0, 0, 8, 3, 2, 2, 2) + bytes(range(8))
     yield images
@@ -248,7 +264,7 @@ def vocabulary():  # an odd first byte: the checksum is made to fit, see vocabul
 
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for target in (annotations, archive, checkpoint, compiled_plan, csv, etcd_messages, idx, image, image_pack, libsvm, ragged,
+    for target in (annotations, archive, checkpoint, compiled_plan, csv, etcd_messages, frame, idx, image, image_pack, libsvm, ragged,
                    records, safetensors, subwords, vocabulary):
         folder = corpus / target.__name__
         folder.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "distributed/coordination/credentials.h"
 #include "distributed/coordination/etcd_messages.h"
 #include "distributed/coordination/rpc.h"
 
@@ -19,28 +20,15 @@ using grpc::StatusCode;
 
 constexpr Milliseconds kPoll{100};  // how soon a stream notices that it has been ended
 
-// Whether two tokens are equal, in a time that does not tell how much of them is.
-bool same_token(const std::string& a, grpc::string_ref b) {
-  if (a.size() != b.size()) return false;
-  unsigned difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b.data()[i]);
-  }
-  return difference == 0;
-}
-
 // What all services share.
 struct Common {
   Store& store;
-  std::string token;
+  Security security;
   std::atomic<std::int64_t> refused{0};
   std::atomic<bool> stopping{false};
 
   Status check(const ServerContext& context) {
-    if (token.empty()) return Status::OK;
-    const auto& metadata = context.client_metadata();
-    const auto found = metadata.find("authorization");
-    if (found != metadata.end() && same_token(token, found->second)) return Status::OK;
+    if (has_token(context, security)) return Status::OK;
     ++refused;
     return {StatusCode::UNAUTHENTICATED, "this job's token is asked for"};
   }
@@ -131,18 +119,10 @@ void watch(Common& common, ServerContext& context, ServerStream& stream) {
   }
 }
 
-std::shared_ptr<grpc::ServerCredentials> credentials_of(const EtcdServerOptions& options) {
-  if (options.certificate.empty()) return grpc::InsecureServerCredentials();
-  grpc::SslServerCredentialsOptions ssl(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  ssl.pem_root_certs = options.authority;
-  ssl.pem_key_cert_pairs.push_back({options.key, options.certificate});
-  return grpc::SslServerCredentials(ssl);
-}
-
 }  // namespace
 
 struct EtcdServer::State {
-  State(Store& store, const EtcdServerOptions& options) : common{store, options.token} {
+  State(Store& store, const EtcdServerOptions& options) : common{store, options.security} {
     add("/etcdserverpb.KV/Range", range);
     add("/etcdserverpb.KV/Put", put);
     add("/etcdserverpb.KV/DeleteRange", erase);
@@ -188,7 +168,7 @@ struct EtcdServer::State {
 EtcdServer::EtcdServer(Store& store, const EtcdServerOptions& options)
     : state_(std::make_unique<State>(store, options)) {
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(options.address, credentials_of(options), &state_->port);
+  builder.AddListeningPort(options.address, server_credentials(options.security), &state_->port);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetMaxReceiveMessageSize(4 << 20);
   builder.RegisterService(&state_->service);

@@ -6,15 +6,14 @@
 #include <memory>
 #include <string>
 
+#include "distributed/coordination/security.h"
 #include "distributed/coordination/store.h"
 
 namespace trireme::distributed {
 
 struct EtcdServerOptions {
   std::string address = "127.0.0.1:0";  // port 0: any that is free
-  std::string token = {};               // asked of every caller; empty: of none
-  // All three, PEM: callers must have a certificate that this authority has signed.
-  std::string authority = {}, certificate = {}, key = {};
+  Security security = {};
 };
 
 class EtcdServer {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "distributed/coordination/credentials.h"
 #include "distributed/coordination/etcd_messages.h"
 #include "distributed/coordination/rpc.h"
 
@@ -20,27 +21,15 @@ constexpr Milliseconds kBetweenAttempts{100};
 // A channel that nobody polls does not connect again, so each store keeps a stream open: see KeepAlives.
 std::shared_ptr<grpc::Channel> make_channel(const EtcdOptions& options) {
   grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(16 << 20);
-  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
-  if (!options.authority.empty()) {
-    credentials = grpc::SslCredentials({options.authority, options.key, options.certificate});
-  }
-  const bool several = options.address.find(',') != std::string::npos;
-  return grpc::CreateCustomChannel((several ? "ipv4:" : "") + options.address, credentials,
-                                   arguments);
+  return secure_channel(options.address, options.security, arguments);
 }
 
 // What is tried again and again until it is told to stop. The context of the call that is under way can be
 // cancelled from outside.
 class Attempts {
  public:
-  explicit Attempts(const EtcdOptions& options) : token_(options.token) {}
+  explicit Attempts(const EtcdOptions& options) : security_(options.security) {}
 
   // One attempt's context; null when there are to be no more.
   grpc::ClientContext* begin() {
@@ -49,7 +38,7 @@ class Attempts {
     if (stop_) return nullptr;
     context_ = std::make_unique<grpc::ClientContext>();
     context_->set_wait_for_ready(true);
-    if (!token_.empty()) context_->AddMetadata("authorization", token_);
+    add_token(*context_, security_);
     return context_.get();
   }
   void stop() {
@@ -60,7 +49,7 @@ class Attempts {
   }
 
  private:
-  const std::string token_;
+  const Security security_;
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool stop_ = false;
@@ -262,7 +251,7 @@ class EtcdStore : public Store {
     grpc::ClientContext context;
     context.set_wait_for_ready(true);
     context.set_deadline(std::chrono::system_clock::now() + options_.timeout);
-    if (!options_.token.empty()) context.AddMetadata("authorization", options_.token);
+    add_token(context, options_.security);
     std::string response;
     const grpc::Status status = method.call(&context, request, &response);
     if (status.ok()) return response;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "distributed/coordination/security.h"
 #include "distributed/coordination/store.h"
 
 namespace trireme::distributed {
@@ -12,9 +13,7 @@ namespace trireme::distributed {
 struct EtcdOptions {
   std::string address = "127.0.0.1:2379";  // several, with commas between: members of one cluster
   Milliseconds timeout{5000};              // of every call
-  // Off-host, all three, each the content of a PEM file: who signed the server's certificate, and our own.
-  std::string authority = {}, certificate = {}, key = {};
-  std::string token = {};  // what Trireme's own server asks of its callers
+  Security security = {};                  // the token is for Trireme's own server
 };
 
 // Does not wait for the server. A server that comes back is found again within 2 seconds. Errors of all calls:

@@ -39,10 +39,11 @@ std::unique_ptr<Standing> in_memory() {
 std::unique_ptr<Standing> served() {
   auto standing = std::make_unique<Standing>();
   standing->memory = make_memory_store();
-  standing->server =
-      std::make_unique<EtcdServer>(*standing->memory, EtcdServerOptions{.token = "open sesame"});
-  standing->store = connect_etcd(
-      {.address = "127.0.0.1:" + std::to_string(standing->server->port()), .token = "open sesame"});
+  standing->server = std::make_unique<EtcdServer>(
+      *standing->memory, EtcdServerOptions{.security = {.token = "open sesame"}});
+  standing->store =
+      connect_etcd({.address = "127.0.0.1:" + std::to_string(standing->server->port()),
+                    .security = {.token = "open sesame"}});
   return standing;
 }
 
@@ -273,10 +274,10 @@ TEST(MemoryStore, SaysThatChangesWereForgotten) {
 
 TEST(EtcdServer, RefusesStrangersAndCountsThem) {
   const auto memory = make_memory_store();
-  const EtcdServer server(*memory, {.token = "right"});
+  const EtcdServer server(*memory, {.security = {.token = "right"}});
   const std::string address = "127.0.0.1:" + std::to_string(server.port());
   for (const char* token : {"", "wrong", "righ", "right and more"}) {
-    const auto stranger = connect_etcd({.address = address, .token = token});
+    const auto stranger = connect_etcd({.address = address, .security = {.token = token}});
     EXPECT_THAT(error_of(ErrorKind::io, [&] { stranger->put("a", "1"); }), HasSubstr("token"));
   }
   EXPECT_GE(server.refused(), 4);

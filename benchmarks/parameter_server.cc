@@ -1,0 +1,155 @@
+// A parameter server on one core under the load of a CTR job: steps of 512 samples with 26 ids each, rows of 16
+// floats; a lookup and an AdaGrad push a step, the next step's rows fetched meanwhile. One JSON line per case.
+//   parameter_server [ROWS] [SECONDS] [TRAINERS]
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <thread>
+
+#include "distributed/server/client.h"
+#include "distributed/server/parameter_server.h"
+#include "measuring.h"
+
+namespace {
+
+using namespace trireme::distributed;
+
+constexpr std::size_t kSamples = 512, kIds = kSamples * 26, kWidth = 16;
+const Security kSecurity = {.token = "benchmark"};
+
+void run_on(int core) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(core, &cores);
+  ::sched_setaffinity(0, sizeof cores, &cores);
+}
+
+[[noreturn]] void serve(int to) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  run_on(0);
+  ParameterServerOptions options;
+  options.transport.security = kSecurity;
+  options.transport.threads = 1;
+  ParameterServer server(options);
+  server.shard().set_map(SlotMap::balanced(1), 1);
+  const int port = server.port();
+  if (::write(to, &port, sizeof port) != sizeof port) std::abort();
+  while (true) ::pause();
+}
+
+// Seconds of a processor that the process has used.
+double used_by(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::istringstream fields(text.substr(text.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  double user = 0, system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+// Batch number `batch` of a trainer: ids that are all as likely, or by a power law.
+std::vector<Id> batch_of(std::uint64_t trainer, std::uint64_t batch, std::uint64_t rows,
+                         bool zipf) {
+  std::vector<Id> ids(kIds);
+  for (std::size_t i = 0; i < kIds; ++i) {
+    const double u = bench::uniform(7 + trainer, batch * kIds + i);
+    const double rank =
+        zipf ? std::pow(static_cast<double>(rows), u) - 1 : u * static_cast<double>(rows);
+    ids[i] = static_cast<Id>(rank) * 0x9e3779b97f4a7c15u;
+  }
+  return ids;
+}
+
+struct Load {
+  int port;
+  std::uint64_t rows;
+  bool zipf;
+  double seconds;
+};
+
+// How many steps there were in the time, after as much for warming up.
+std::uint64_t train(const Load& load, std::uint64_t trainer) {
+  Network network;
+  const ServerView view = {SlotMap::balanced(1), {"127.0.0.1:" + std::to_string(load.port)}};
+  ParameterClient client(
+      network, {.view = [&] { return view; },
+                .security = kSecurity,
+                .sender = static_cast<std::uint32_t>(trainer) + 1 + (load.zipf ? 100 : 0)});
+  TableDeclaration declaration;
+  declaration.options.name = "ctr";
+  declaration.options.width = static_cast<int>(kWidth);
+  declaration.options.rule = RowRule::adagrad();
+  declaration.options.initializer = RowInitializer::uniform(-0.01, 0.01);
+  client.declare(0, declaration);
+  constexpr std::size_t kBatches = 64;
+  std::vector<std::vector<Id>> batches;
+  for (std::uint64_t i = 0; i < kBatches; ++i)
+    batches.push_back(batch_of(trainer, i, load.rows, load.zipf));
+  std::vector<float> rows(kIds * kWidth), next_rows(rows), gradients(kIds * kWidth);
+  for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = bench::uniform(1, i) - 0.5F;
+  const double begin = bench::now(), warm = begin + load.seconds, end = warm + load.seconds;
+  std::uint64_t counted = 0;
+  Underway fetched = client.prefetch(0, batches[0], next_rows.data());
+  std::optional<Underway> push;
+  for (std::size_t step = 0; bench::now() < end; ++step) {
+    fetched.wait();
+    rows.swap(next_rows);
+    fetched = client.prefetch(0, batches[(step + 1) % kBatches], next_rows.data());
+    if (push) push->wait();
+    push.emplace(client.start_push(0, batches[step % kBatches], gradients.data(), {.rate = 0.01}));
+    if (bench::now() > warm) ++counted;
+  }
+  fetched.wait();
+  push->wait();
+  return counted;
+}
+
+void measure(const Load& load, pid_t server, int trainers) {
+  std::vector<std::thread> threads;
+  std::vector<std::uint64_t> steps(static_cast<std::size_t>(trainers));
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    threads.emplace_back([&, i] { steps[i] = train(load, i); });
+  ::usleep(static_cast<useconds_t>(load.seconds * 1e6));
+  const double before = used_by(server), start = bench::now();
+  for (std::thread& thread : threads) thread.join();
+  const double used = (used_by(server) - before) / (bench::now() - start);
+  std::uint64_t all = 0;
+  for (const std::uint64_t each : steps) all += each;
+  const double rate = static_cast<double>(all * kSamples) / load.seconds;
+  std::cout << "{\"case\": \"ctr\", \"ids\": \"" << (load.zipf ? "zipf" : "uniform")
+            << "\", \"rows\": " << load.rows << ", \"trainers\": " << trainers
+            << ", \"samples_per_s\": " << rate << ", \"server_cores\": " << used
+            << ", \"samples_per_s_and_core\": " << rate / used << "}" << std::endl;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::uint64_t rows = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1'000'000;
+  const double seconds = argc > 2 ? std::atof(argv[2]) : 5;
+  const int trainers = argc > 3 ? std::atoi(argv[3]) : 2;
+  if (rows < 1 || !(seconds > 0) || trainers < 1 || argc > 4) {
+    std::cerr << "usage: parameter_server [ROWS] [SECONDS] [TRAINERS]\n";
+    return 2;
+  }
+  int pipe[2];
+  if (::pipe(pipe) != 0) return 1;
+  const pid_t server = ::fork();  // before gRPC has threads
+  if (server == 0) serve(pipe[1]);
+  int port = 0;
+  if (server < 0 || ::read(pipe[0], &port, sizeof port) != sizeof port) return 1;
+  for (const bool zipf : {false, true}) measure({port, rows, zipf, seconds}, server, trainers);
+  ::kill(server, SIGKILL);
+  ::waitpid(server, nullptr, 0);
+}

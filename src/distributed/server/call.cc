@@ -1,0 +1,169 @@
+#include "distributed/server/call.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+#include "base/error.h"
+
+namespace trireme::distributed {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr Milliseconds kFirstPause{5}, kLongestPause{200};  // before asking again
+
+}  // namespace
+
+Servers::Servers(Network& network, const ClientOptions& options)
+    : network_(network), options_(options), view_(options.view()) {}
+
+void Servers::refresh() {
+  try {
+    view_ = options_.view();
+    ++statistics.maps;
+  } catch (const Unavailable&) {
+    return;  // the old one may do for a while
+  }
+  std::erase_if(connections_, [this](const auto& each) {
+    return std::find(view_.addresses.begin(), view_.addresses.end(), each.first) ==
+           view_.addresses.end();
+  });
+}
+
+std::shared_ptr<Connection> Servers::connection(int server) {
+  if (server < 0 || static_cast<std::size_t>(server) >= view_.addresses.size()) {
+    throw Unavailable(
+        fmt::format("no server has what is asked for by slot map {}", view_.map.version()));
+  }
+  const std::string& address = view_.addresses[static_cast<std::size_t>(server)];
+  std::shared_ptr<Connection>& connection = connections_[address];
+  if (connection == nullptr) {
+    connection = std::make_shared<Connection>(
+        network_, ConnectionOptions{
+                      .address = address, .security = options_.security, .depth = options_.depth});
+  }
+  return connection;
+}
+
+void Servers::declare_tables(int server, Deadline deadline) {
+  for (const auto& [number, declaration] : tables) {
+    Frame frame;
+    frame.header.op = static_cast<std::uint8_t>(Op::declare_table);
+    frame.header.table = number;
+    frame.payload.append(declaration);
+    const Frame answer = connection(server)->ask(std::move(frame), deadline);
+    if (answer.header.code == Code::refused) fail_usage(answer.payload.text());
+    if (answer.header.code != Code::ok) throw Unavailable(answer.payload.text());
+  }
+}
+
+Call::Call(Servers& servers, Work work) : servers_(servers), work_(std::move(work)) {
+  std::vector<std::uint32_t> all(work_.units);
+  std::iota(all.begin(), all.end(), 0u);
+  cut(all);
+  const ClientOptions& options = servers_.options();
+  for (Part& part : parts_) send(part, in(std::min(options.attempt, options.deadline)));
+}
+
+// The units of each server in parts that are not too large.
+void Call::cut(std::span<const std::uint32_t> units) {
+  version_ = servers_.view().map.version();
+  const std::vector<int> places = work_.places(servers_.view());
+  const std::size_t most = std::max<std::size_t>(
+      1, servers_.options().part_bytes / std::max<std::size_t>(work_.unit_bytes, 1));
+  std::map<int, std::size_t> last;  // the server's part that is being filled
+  for (const std::uint32_t unit : units) {
+    const int server = places[unit];
+    const auto found = last.find(server);
+    if (found != last.end() &&
+        (parts_[found->second].units.size() < most || !work_.may_begin(unit))) {
+      parts_[found->second].units.push_back(unit);
+      continue;
+    }
+    last[server] = parts_.size();
+    parts_.push_back({.server = server, .units = {unit}});
+  }
+  for (Part& part : parts_) {
+    if (part.frame.header.op == 0) part.frame = work_.build(part.units, count_++);
+    part.frame.header.map_version = version_;
+  }
+}
+
+void Call::send(Part& part, Deadline deadline) {
+  ++servers_.statistics.requests;
+  try {
+    part.pending = servers_.connection(part.server)->send(part.frame, deadline);
+  } catch (const Unavailable& error) {
+    last_error_ = error.what();
+  }
+}
+
+bool Call::collect(Part& part, Deadline deadline) {
+  if (!part.pending) return false;
+  const Frame answer = part.pending.get();
+  switch (answer.header.code) {
+    case Code::duplicate: ++servers_.statistics.duplicates; [[fallthrough]];
+    case Code::ok: work_.take(part.units, answer); return true;
+    case Code::stale:
+      throw StaleGeneration(
+          fmt::format("{}: the generation or its servers have changed", work_.what));
+    case Code::wrong_map: part.misplaced = true; break;
+    case Code::undeclared: servers_.declare_tables(part.server, deadline); break;
+    case Code::refused: fail_usage(fmt::format("{}: {}", work_.what, answer.payload.text()));
+    case Code::failed: fail_io(fmt::format("{}: {}", work_.what, answer.payload.text()));
+    case Code::busy:
+    case Code::no_space:
+    case Code::corrupt: break;
+  }
+  last_error_ = fmt::format("{}: {}", servers_.connection(part.server)->address(),
+                            name_of(answer.header.code));
+  return false;
+}
+
+void Call::wait(Deadline deadline) {
+  Milliseconds pause = kFirstPause;
+  while (true) {
+    const Deadline attempt = std::min(deadline, Clock::now() + servers_.options().attempt);
+    std::erase_if(parts_, [&](Part& part) {
+      try {
+        return collect(part, attempt);
+      } catch (const Unavailable& error) {
+        last_error_ = error.what();
+        return false;
+      }
+    });
+    if (parts_.empty()) return;
+    if (Clock::now() + pause >= deadline) {
+      throw Unavailable(
+          fmt::format("{}: {} parts of the call were not answered in time; the last reason: {}",
+                      work_.what, parts_.size(), last_error_));
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, kLongestPause);
+    servers_.refresh();
+    cut_again();
+    servers_.statistics.again += parts_.size();
+    const Deadline next = std::min(deadline, Clock::now() + servers_.options().attempt);
+    for (Part& part : parts_) send(part, next);
+  }
+}
+
+// By a new map the parts are others.
+void Call::cut_again() {
+  const bool misplaced =
+      std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.misplaced; });
+  for (Part& part : parts_) part.misplaced = false;
+  if (servers_.view().map.version() == version_) return;
+  if (work_.fixed && misplaced)
+    throw StaleGeneration(fmt::format("{}: the slot map has changed", work_.what));
+  if (work_.fixed) return;
+  std::vector<std::uint32_t> units;
+  for (const Part& part : parts_) units.insert(units.end(), part.units.begin(), part.units.end());
+  std::sort(units.begin(), units.end());
+  parts_.clear();
+  cut(units);
+}
+
+}  // namespace trireme::distributed

@@ -1,0 +1,94 @@
+#include "distributed/server/dense.h"
+
+#include <cstring>
+
+#include "base/error.h"
+
+namespace trireme::distributed {
+namespace {
+
+int width_of(std::span<const float> weights) {
+  if (weights.empty() || weights.size() > kLargestBlock / sizeof(float)) {
+    fail_usage("a block of a dense parameter has 1 float to 15 MiB");
+  }
+  return static_cast<int>(weights.size());
+}
+
+}  // namespace
+
+DenseBlock::DenseBlock(const DenseDeclaration& declaration, std::span<const float> weights,
+                       std::size_t most_sources)
+    : layout_(width_of(weights), declaration.rule, false),
+      rule_(declaration.rule),
+      mode_(declaration.mode),
+      row_(layout_.bytes()),
+      marks_(most_sources) {
+  layout_.write(weights.data(), row_.data());
+  layout_.reset_state(row_.data());
+}
+
+void DenseBlock::pull(float* weights) const {
+  const std::lock_guard lock(mutex_);
+  layout_.read(row_.data(), weights);
+}
+
+bool DenseBlock::push(const Source& source, std::uint64_t number, std::span<const float> gradient,
+                      const UpdateStep& step, bool delta) {
+  const std::lock_guard lock(mutex_);
+  if (number != 0) {
+    const auto mark = marks_.of(source);
+    const std::lock_guard mark_lock(mark->mutex);
+    if (mark->has(0, number)) return false;
+    mark->add(0, number);
+  }
+  if (delta) {
+    layout_.add(gradient.data(), row_.data());
+  } else {
+    layout_.apply(RuleNumbers(rule_, step), row_.data(), gradient.data());
+  }
+  return true;
+}
+
+std::uint64_t DenseBlock::step() const {
+  const std::lock_guard lock(mutex_);
+  return step_;
+}
+
+void DenseBlock::apply_step(std::uint64_t step, std::span<const float> gradient,
+                            const UpdateStep& numbers) {
+  const std::lock_guard lock(mutex_);
+  if (step <= step_) return;
+  step_ = step;
+  if (!gradient.empty()) layout_.apply(RuleNumbers(rule_, numbers), row_.data(), gradient.data());
+}
+
+std::string DenseBlock::read() const {
+  const std::lock_guard lock(mutex_);
+  const std::vector<Marks::Entry> entries = marks_.read(0, 1);
+  std::string bytes;
+  put(bytes, step_);
+  put(bytes, static_cast<std::uint32_t>(entries.size()));
+  for (const Marks::Entry& entry : entries) put(bytes, entry);
+  bytes.append(reinterpret_cast<const char*>(row_.data()), row_.size());
+  return bytes;
+}
+
+void DenseBlock::insert(PayloadReader& reader) {
+  const auto step = reader.value<std::uint64_t>();
+  std::vector<Marks::Entry> scratch;
+  const auto entries = reader.values(reader.value<std::uint32_t>(), scratch);
+  std::vector<std::byte> bytes;
+  const auto row = reader.values(row_.size(), bytes);
+  reader.end();
+  for (const Marks::Entry& entry : entries) {
+    if (entry.slot != 0 || entry.kind > 1)
+      fail_data("a block of a dense parameter with marks that are none");
+  }
+  const std::lock_guard lock(mutex_);
+  step_ = step;
+  marks_.drop(0, 1);
+  marks_.insert(entries);
+  std::memcpy(row_.data(), row.data(), row.size());
+}
+
+}  // namespace trireme::distributed

@@ -1,0 +1,47 @@
+#pragma once
+
+// A block of a dense parameter: floats with the optimizer that works on them.
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "distributed/server/marks.h"
+#include "distributed/server/protocol.h"
+#include "distributed/table/rules.h"
+
+namespace trireme::distributed {
+
+// Safe for several threads: each call sees and changes the block as a whole.
+class DenseBlock {
+ public:
+  DenseBlock(const DenseDeclaration& declaration, std::span<const float> weights,
+             std::size_t most_sources);
+
+  std::size_t size() const { return layout_.width(); }
+  Mode mode() const { return mode_; }
+  void pull(float* weights) const;
+  // Whether it was applied: not if the source's number was before. Number 0 is always applied.
+  bool push(const Source& source, std::uint64_t number, std::span<const float> gradient,
+            const UpdateStep& step, bool delta);
+  // Of a synchronous one: the step that was applied last.
+  std::uint64_t step() const;
+  void apply_step(std::uint64_t step, std::span<const float> gradient, const UpdateStep& numbers);
+
+  // Everything, and the way back. Errors: data, for bytes that are no block of this size and optimizer.
+  std::string read() const;
+  void insert(PayloadReader& reader);
+
+ private:
+  mutable std::mutex mutex_;
+  const RowLayout layout_;
+  const RowRule rule_;
+  const Mode mode_;
+  std::vector<std::byte> row_;
+  std::uint64_t step_ = 0;
+  Marks marks_;  // in slot 0
+};
+
+}  // namespace trireme::distributed

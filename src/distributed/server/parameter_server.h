@@ -1,0 +1,36 @@
+#pragma once
+
+// A parameter server: a shard behind a FrameServer.
+
+#include <string>
+
+#include "distributed/server/shard.h"
+#include "distributed/transport/frame_server.h"
+
+namespace trireme::distributed {
+
+struct ParameterServerOptions {
+  FrameServerOptions transport = {};
+  ShardOptions shard = {};
+};
+
+class ParameterServer {
+ public:
+  // It answers at once, but has no slots until it is given a map. Errors: as FrameServer.
+  explicit ParameterServer(const ParameterServerOptions& options)
+      : shard_(options.shard),
+        server_(options.transport, [this](const Peer& peer, Frame request, Answer& answer) {
+          shard_.handle(peer, std::move(request), answer);
+        }) {}
+
+  int port() const { return server_.port(); }
+  Shard& shard() { return shard_; }
+  TransportStatistics transport() const { return server_.statistics(); }
+  void stop(std::chrono::steady_clock::time_point deadline) { server_.stop(deadline); }
+
+ private:
+  Shard shard_;
+  FrameServer server_;
+};
+
+}  // namespace trireme::distributed

@@ -1,0 +1,91 @@
+#pragma once
+
+// The operations of parameter servers as frames: docs/distributed.md has them in a table.
+
+#include <cstdint>
+#include <string>
+
+#include "distributed/table/options.h"
+#include "distributed/transport/frame.h"
+
+namespace trireme::distributed {
+
+enum class Op : std::uint8_t {
+  // Of whoever leads, with an epoch in `sequence`
+  set_map = 1,
+  set_members,
+  // Declarations
+  declare_table,
+  declare_dense,
+  // Of trainers, on rows
+  lookup,
+  push,
+  count,
+  // Of trainers, on blocks of dense parameters
+  dense_pull,
+  dense_push,
+  finish_step,
+  // On slots and blocks, for checkpoints and moves
+  read_slots,
+  insert_slots,
+  drop_slots,
+  dense_read,
+  dense_insert,
+  dense_drop,
+  // Of anybody
+  digest,
+  statistics,
+  get_map,
+};
+
+// Header::flags
+inline constexpr std::uint8_t kCreate = 1;  // lookup: ids without a row are seen once more
+inline constexpr std::uint8_t kOfTask =
+    2;  // push, dense_push: `sender` is a task, `sequence` counts its batches
+inline constexpr std::uint8_t kDelta =
+    4;  // push, dense_push: values to add, whatever the optimizer (geo)
+
+// When gradients change a table or a dense parameter.
+enum class Mode : std::uint8_t {
+  asynchronous,  // when they arrive
+  synchronous,   // when all members have finished the step, summed up by rank
+  geo,           // trainers train on their own and push what has changed
+};
+const char* name_of(Mode mode);
+
+struct TableDeclaration {
+  TableOptions options;  // without `disk`: its folder is the server's
+  bool spill = false;    // rows beyond the memory limit go to the server's disk
+  Mode mode = Mode::asynchronous;
+};
+struct DenseDeclaration {
+  std::string name;
+  std::int64_t rows = 0, columns = 0;
+  RowRule rule;
+  Mode mode = Mode::asynchronous;
+};
+
+inline constexpr std::uint32_t kMostTables = 4096;  // numbers of tables and dense parameters, each
+inline constexpr std::uint32_t kMostBlocks = 1u << 20;  // of a dense parameter
+inline constexpr std::size_t kLargestBlock = 15u
+                                             << 20;  // bytes of its weights and of its state, each
+
+// Equal declarations are equal bytes. Errors of the parsers: data, for what is none; usage, for options that make no sense.
+std::string to_bytes(const TableDeclaration& declaration);
+std::string to_bytes(const DenseDeclaration& declaration);
+TableDeclaration table_declaration(PayloadReader& reader);
+DenseDeclaration dense_declaration(PayloadReader& reader);
+
+// Appends a value as it lies in memory.
+template <class T>
+void put(std::string& to, const T& value) {
+  to.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// The least that a push says besides ids and values.
+struct StepNumbers {
+  double rate = 0;
+  std::int64_t step = 1;
+};
+
+}  // namespace trireme::distributed

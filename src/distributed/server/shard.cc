@@ -1,0 +1,415 @@
+// What reaches a shard, and what it does at once: declarations, lookups, pushes.
+
+#include "distributed/server/shard.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "distributed/server/shard_parts.h"
+
+namespace trireme::distributed {
+
+void check_numbers(const StepNumbers& numbers) {
+  if (!(numbers.rate > 0) || !std::isfinite(numbers.rate) || numbers.step < 1) {
+    fail_usage(
+        fmt::format("a push with rate {} and step {}: rates are positive, steps count from 1",
+                    numbers.rate, numbers.step));
+  }
+}
+
+void check_number(std::uint32_t number) {
+  if (number >= kMostTables) {
+    fail_usage(
+        fmt::format("number {} of a table or parameter; they are below {}", number, kMostTables));
+  }
+}
+
+Shard::Rows::Rows(const Frame& request, std::size_t width) {
+  thread_local std::vector<Id> id_copy;
+  thread_local std::vector<float> value_copy;
+  PayloadReader reader(request.payload);
+  numbers = reader.value<StepNumbers>();
+  part = reader.value<std::uint32_t>();
+  reader.value<std::uint32_t>();
+  ids = reader.values(request.header.count, id_copy);
+  values = reader.values(request.header.count * width, value_copy);
+  reader.end();
+  if ((request.header.flags & kDelta) == 0) check_numbers(numbers);
+}
+
+Shard::Shard(const ShardOptions& options)
+    : options_(options), counters_(std::make_unique<Counters>()), slot_steps_(kSlots) {}
+Shard::~Shard() = default;
+
+std::shared_lock<std::shared_mutex> Shard::shared() const {
+  const std::lock_guard gate(gate_);
+  return std::shared_lock(mutex_);
+}
+
+std::unique_lock<std::shared_mutex> Shard::alone() const {
+  const std::lock_guard gate(gate_);
+  return std::unique_lock(mutex_);
+}
+
+Frame Shard::answer_to(const Frame& request, Code code) const {
+  Frame answer;
+  answer.header = request.header;
+  answer.header.code = code;
+  answer.header.map_version = map_.version();
+  answer.header.count = 0;
+  if (code == Code::wrong_map) ++counters_->wrong_map;
+  if (code == Code::stale) ++counters_->stale;
+  return answer;
+}
+
+void Shard::handle(const Peer&, Frame request, Answer& answer) {
+  switch (static_cast<Op>(request.header.op)) {
+    case Op::set_map:
+    case Op::set_members: answer(control(request)); return;
+    case Op::declare_table: answer(declare_table(request)); return;
+    case Op::declare_dense: answer(declare_dense(request)); return;
+    case Op::dense_insert: answer(dense_insert(request)); return;
+    case Op::dense_drop: answer(dense_drop(request)); return;
+    case Op::finish_step: finish_step(request, answer); return;
+    default: break;
+  }
+  Frame result;
+  {
+    const auto lock = shared();
+    result = serve(request);
+  }
+  answer(std::move(result));
+}
+
+Frame Shard::serve(const Frame& request) {
+  switch (static_cast<Op>(request.header.op)) {
+    case Op::lookup:
+    case Op::push:
+    case Op::count:
+    case Op::dense_pull:
+    case Op::dense_push:
+      if (request.header.map_version != map_.version()) return answer_to(request, Code::wrong_map);
+      break;
+    default: break;
+  }
+  switch (static_cast<Op>(request.header.op)) {
+    case Op::lookup:
+    case Op::push:
+    case Op::count:
+    case Op::read_slots:
+    case Op::insert_slots:
+    case Op::drop_slots:
+    case Op::digest:
+      if (!tables_.contains(request.header.table)) return answer_to(request, Code::undeclared);
+      break;
+    default: break;
+  }
+  switch (static_cast<Op>(request.header.op)) {
+    case Op::lookup: return lookup(request);
+    case Op::push: return push(request);
+    case Op::count: return count(request);
+    case Op::dense_pull: return dense_pull(request);
+    case Op::dense_push: return dense_push(request);
+    case Op::read_slots: return read_slots(request);
+    case Op::insert_slots: return insert_slots(request);
+    case Op::drop_slots: return drop_slots(request);
+    case Op::dense_read: return dense_read(request);
+    case Op::digest: return digest(request);
+    case Op::statistics:
+    case Op::get_map: return tell(request);
+    default:
+      fail_usage(fmt::format("operation {} is none of a parameter server's", request.header.op));
+  }
+}
+
+// --- The map and the members
+
+bool Shard::obey(std::uint64_t epoch) {
+  if (epoch < epoch_) return false;
+  epoch_ = epoch;
+  return true;
+}
+
+void Shard::drop_held() {
+  held_.clear();
+  held_bytes_ = 0;
+}
+
+bool Shard::set_map(const SlotMap& map, std::uint64_t epoch) {
+  std::vector<Answer> turned_away;
+  {
+    const auto lock = alone();
+    if (!obey(epoch) || map.version() < map_.version()) return false;
+    if (map == map_) return true;
+    map_ = map;
+    for (int slot = 0; slot < kSlots; ++slot) {
+      owned_[static_cast<std::size_t>(slot)] = map.owner(slot) == options_.place;
+    }
+    const std::lock_guard steps_lock(steps_mutex_);
+    drop_held();
+    turned_away = steps_.begin(steps_.generation(), 0);
+  }
+  for (Answer& answer : turned_away) answer(Frame{.header = {.code = Code::stale}, .payload = {}});
+  return true;
+}
+
+bool Shard::set_members(std::uint32_t generation, int members, std::uint64_t epoch) {
+  if (members < 0 || members > 1 << 16)
+    fail_usage(fmt::format("{} members of a generation", members));
+  std::vector<Answer> turned_away;
+  {
+    const auto lock = alone();
+    const std::lock_guard steps_lock(steps_mutex_);
+    if (!obey(epoch) || generation < steps_.generation()) return false;
+    if (generation == steps_.generation() && members == steps_.members()) return true;
+    drop_held();
+    turned_away = steps_.begin(generation, members);
+  }
+  for (Answer& answer : turned_away) answer(Frame{.header = {.code = Code::stale}, .payload = {}});
+  return true;
+}
+
+SlotMap Shard::map() const {
+  const auto lock = shared();
+  return map_;
+}
+
+Frame Shard::control(const Frame& request) {
+  const Header& header = request.header;
+  bool obeyed = false;
+  if (static_cast<Op>(header.op) == Op::set_map) {
+    obeyed = set_map(SlotMap::from_bytes(request.payload.text()), header.sequence);
+  } else {
+    if (header.count > 1u << 16)
+      fail_usage(fmt::format("{} members of a generation", header.count));
+    obeyed = set_members(header.generation, static_cast<int>(header.count), header.sequence);
+  }
+  const auto lock = shared();
+  return answer_to(request, obeyed ? Code::ok : Code::stale);
+}
+
+// --- Declarations
+
+namespace {
+
+[[noreturn]] void fail_otherwise(const char* what, std::uint32_t number, const std::string& name) {
+  fail_usage(fmt::format("{} {} ('{}') has been declared already, with other options", what, number,
+                         name));
+}
+
+}  // namespace
+
+Frame Shard::declare_table(const Frame& request) {
+  const std::uint32_t number = request.header.table;
+  check_number(number);
+  PayloadReader reader(request.payload);
+  const TableDeclaration declaration = table_declaration(reader);
+  reader.end();
+  std::string bytes = to_bytes(declaration);
+  const auto lock = alone();
+  const auto found = tables_.find(number);
+  if (found != tables_.end()) {
+    if (found->second->bytes != bytes) fail_otherwise("table", number, declaration.options.name);
+    return answer_to(request);
+  }
+  TableOptions options = declaration.options;
+  if (declaration.spill) {
+    if (options_.folder.empty()) {
+      fail_usage(fmt::format("table '{}' wants a disk, and the server has no folder for one",
+                             options.name));
+    }
+    options.disk.folder = fmt::format("{}/table-{}", options_.folder, number);
+  }
+  tables_.emplace(
+      number, std::make_unique<Table>(declaration, std::move(bytes), options, options_.sources));
+  return answer_to(request);
+}
+
+Frame Shard::declare_dense(const Frame& request) {
+  const std::uint32_t number = request.header.table, block = request.header.count;
+  check_number(number);
+  if (block >= kMostBlocks) fail_usage("a dense parameter has fewer than 2^20 blocks");
+  PayloadReader reader(request.payload);
+  const DenseDeclaration declaration = dense_declaration(reader);
+  std::vector<float> scratch;
+  const std::span<const float> weights = reader.values(reader.left() / sizeof(float), scratch);
+  reader.end();
+  std::string bytes = to_bytes(declaration);
+  const auto lock = alone();
+  if (request.header.map_version != map_.version()) return answer_to(request, Code::wrong_map);
+  std::unique_ptr<Dense>& dense = dense_[number];
+  if (dense == nullptr) dense = std::make_unique<Dense>(Dense{declaration, bytes, {}});
+  if (dense->bytes != bytes) fail_otherwise("dense parameter", number, declaration.name);
+  std::shared_ptr<DenseBlock>& place = dense->blocks[block];
+  if (place == nullptr)
+    place = std::make_shared<DenseBlock>(declaration, weights, options_.sources);
+  if (place->size() != weights.size()) fail_otherwise("dense parameter", number, declaration.name);
+  return answer_to(request);
+}
+
+SparseTable* Shard::table(std::uint32_t number) {
+  const auto lock = shared();
+  const auto found = tables_.find(number);
+  return found == tables_.end() ? nullptr : &found->second->rows;
+}
+
+Shard::Table& Shard::table_of(const Header& header) const { return *tables_.at(header.table); }
+
+// --- Rows
+
+bool Shard::owns(std::span<const Id> ids) const {
+  bool all = true;
+  for (const Id id : ids) all &= owned_[static_cast<std::size_t>(slot_of(id))];
+  return all;
+}
+
+Frame Shard::lookup(const Frame& request) {
+  Table& table = table_of(request.header);
+  thread_local std::vector<Id> scratch;
+  PayloadReader reader(request.payload);
+  const std::span<const Id> ids = reader.values(request.header.count, scratch);
+  reader.end();
+  if (!owns(ids)) return answer_to(request, Code::wrong_map);
+  const std::size_t floats = ids.size() * table.width();
+  if (floats * sizeof(float) + kHeaderBytes > kLargestFrame) {
+    fail_usage(fmt::format("a lookup of {} rows of {} floats: more than a frame has room for",
+                           ids.size(), table.width()));
+  }
+  Frame answer = answer_to(request);
+  answer.header.count = request.header.count;
+  if (!ids.empty()) {
+    const Create create = (request.header.flags & kCreate) != 0 ? Create::yes : Create::no;
+    table.rows.lookup(ids, answer.payload.extend<float>(floats), create);
+  }
+  ++counters_->lookups;
+  counters_->rows_read += ids.size();
+  return answer;
+}
+
+Frame Shard::push(const Frame& request) {
+  Table& table = table_of(request.header);
+  Rows rows(request, table.width());
+  if (!owns(rows.ids)) return answer_to(request, Code::wrong_map);
+  const bool delta = (request.header.flags & kDelta) != 0;
+  const Mode mode = table.declaration.mode;
+  if (delta != (mode == Mode::geo)) {
+    fail_usage(fmt::format("table '{}' is {}, and takes {}", table.declaration.options.name,
+                           name_of(mode),
+                           delta ? "gradients, not deltas" : "deltas, not gradients"));
+  }
+  ++counters_->pushes;
+  if (mode == Mode::synchronous) return hold(request, table, rows);
+  return push_at_once(request, table, rows);
+}
+
+namespace {
+
+// Keeps the rows for which keep(slot) holds; where that is all, nothing is copied.
+template <class Keep>
+void keep_rows(std::span<const Id>& ids, std::span<const float>& values, const Keep& keep) {
+  thread_local std::vector<Id> kept_ids;
+  thread_local std::vector<float> kept_values;
+  const auto kept = [&](Id id) { return keep(slot_of(id)); };
+  if (std::all_of(ids.begin(), ids.end(), kept)) return;
+  const std::size_t width = values.size() / ids.size();
+  kept_ids.clear();
+  kept_values.clear();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (!kept(ids[i])) continue;
+    kept_ids.push_back(ids[i]);
+    const auto row = values.subspan(i * width, width);
+    kept_values.insert(kept_values.end(), row.begin(), row.end());
+  }
+  ids = kept_ids;
+  values = kept_values;
+}
+
+void apply(SparseTable& table, std::span<const Id> ids, std::span<const float> values, bool delta,
+           const StepNumbers& numbers) {
+  if (ids.empty()) return;
+  if (delta) {
+    table.add_deltas(ids, values.data());
+  } else {
+    table.update(ids, values.data(), {numbers.rate, numbers.step});
+  }
+}
+
+}  // namespace
+
+Frame Shard::push_at_once(const Frame& request, Table& table, Rows& rows) {
+  const Header& header = request.header;
+  const bool delta = (header.flags & kDelta) != 0;
+  const std::size_t asked = rows.ids.size();
+  if (header.sequence == 0) {
+    apply(table.rows, rows.ids, rows.values, delta, rows.numbers);
+  } else {
+    const auto kind = (header.flags & kOfTask) != 0 ? Source::Kind::task : Source::Kind::sender;
+    const auto marks = table.marks.of({kind, header.sender});
+    const std::lock_guard lock(marks->mutex);
+    keep_rows(rows.ids, rows.values, [&](int slot) { return !marks->has(slot, header.sequence); });
+    apply(table.rows, rows.ids, rows.values, delta, rows.numbers);
+    for (const Id id : rows.ids) marks->add(slot_of(id), header.sequence);
+  }
+  counters_->rows_pushed += rows.ids.size();
+  counters_->duplicates += asked - rows.ids.size();
+  return answer_to(request, asked > 0 && rows.ids.empty() ? Code::duplicate : Code::ok);
+}
+
+Frame Shard::hold(const Frame& request, Table& table, Rows& rows) {
+  const Header& header = request.header;
+  const std::lock_guard lock(steps_mutex_);
+  if (stale(header)) return answer_to(request, Code::stale);
+  const std::size_t asked = rows.ids.size();
+  keep_rows(rows.ids, rows.values, [&](int slot) {
+    return slot_steps_[static_cast<std::size_t>(slot)] < header.sequence;
+  });
+  counters_->duplicates += asked - rows.ids.size();
+  if (rows.ids.empty()) return answer_to(request, asked > 0 ? Code::duplicate : Code::ok);
+  const std::uint64_t bytes = rows.ids.size() * (sizeof(Id) + table.width() * sizeof(float));
+  if (held_bytes_ + bytes > options_.held_bytes) return answer_to(request, Code::busy);
+  Held& held = held_[header.sequence];
+  const std::tuple key(header.table, header.sender, rows.part);
+  if (held.rows.contains(key)) {
+    counters_->duplicates += rows.ids.size();
+    return answer_to(request, Code::duplicate);
+  }
+  held.rows.emplace(key, Held::Rows{rows.numbers,
+                                    {rows.ids.begin(), rows.ids.end()},
+                                    {rows.values.begin(), rows.values.end()}});
+  held.bytes += bytes;
+  held_bytes_ += bytes;
+  counters_->rows_pushed += rows.ids.size();
+  return answer_to(request);
+}
+
+Frame Shard::count(const Frame& request) {
+  Table& table = table_of(request.header);
+  thread_local std::vector<Id> ids_copy;
+  thread_local std::vector<float> shows_copy, clicks_copy;
+  PayloadReader reader(request.payload);
+  const auto ids = reader.values(request.header.count, ids_copy);
+  const auto shows = reader.values(request.header.count, shows_copy);
+  const auto clicks = reader.values(request.header.count, clicks_copy);
+  reader.end();
+  if (!owns(ids)) return answer_to(request, Code::wrong_map);
+  table.rows.count(ids, shows.data(), clicks.data());
+  return answer_to(request);
+}
+
+// --- Statistics
+
+ShardStatistics Shard::statistics() const {
+  const auto lock = shared();
+  const Counters& c = *counters_;
+  ShardStatistics result = {c.lookups,    c.pushes,    c.rows_read, c.rows_pushed,
+                            c.duplicates, c.wrong_map, c.stale,     c.steps};
+  for (const auto& [number, table] : tables_) result.forgotten += table->marks.forgotten();
+  const std::lock_guard steps_lock(steps_mutex_);
+  result.held = held_bytes_;
+  return result;
+}
+
+}  // namespace trireme::distributed

@@ -1,0 +1,124 @@
+#pragma once
+
+// What one parameter server holds and does, without the network: tables, blocks of dense parameters, the slot map,
+// the members of the generation.
+
+#include <atomic>
+#include <bitset>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+
+#include "distributed/server/dense.h"
+#include "distributed/server/marks.h"
+#include "distributed/server/protocol.h"
+#include "distributed/server/slot_map.h"
+#include "distributed/server/steps.h"
+#include "distributed/table/table.h"
+
+namespace trireme::distributed {
+
+struct ShardOptions {
+  int place = 0;            // which of the slot map's servers it is
+  std::string folder = {};  // for rows that do not fit into memory; empty: no disk
+  std::uint64_t held_bytes = std::uint64_t{1}
+                             << 30;  // of gradients that wait for the others of their step
+  std::size_t sources = 4096;        // whose pushes it remembers, of each table
+};
+
+struct ShardStatistics {
+  std::uint64_t lookups = 0, pushes = 0;  // requests
+  std::uint64_t rows_read = 0, rows_pushed = 0;
+  std::uint64_t duplicates = 0;            // rows that were not applied a second time
+  std::uint64_t wrong_map = 0, stale = 0;  // requests
+  std::uint64_t steps = 0;                 // synchronous ones that were applied
+  std::uint64_t held = 0;                  // bytes of gradients that wait
+  std::uint64_t forgotten = 0;             // sources, beyond those that are remembered
+};
+
+class Shard {
+ public:
+  explicit Shard(const ShardOptions& options);
+  ~Shard();
+
+  // Does what a frame asks for: a Handler. Errors: usage and data, for what cannot be; io.
+  void handle(const Peer& peer, Frame request, Answer& answer);
+
+  // By whoever leads, with the epoch of its leadership: a lower one than was seen is not obeyed (false), nor is an older
+  // map or generation. When the map has changed, nothing of the old one is under way any more, and gradients that
+  // waited for others are dropped: their members are told to begin the step again.
+  bool set_map(const SlotMap& map, std::uint64_t epoch);
+  bool set_members(std::uint32_t generation, int members, std::uint64_t epoch);
+  SlotMap map() const;
+
+  // nullptr if nobody has declared it. Lives as long as the shard.
+  SparseTable* table(std::uint32_t number);
+  ShardStatistics statistics() const;
+
+ private:
+  struct Table;
+  struct Dense;
+  struct Held;
+  struct Rows;
+  struct Counters;
+
+  // All hold mutex_, shared or alone.
+  Frame answer_to(const Frame& request, Code code = Code::ok) const;
+  Table& table_of(const Header& header) const;
+  bool owns(std::span<const Id> ids) const;
+  Frame lookup(const Frame& request);
+  Frame push(const Frame& request);
+  Frame push_at_once(const Frame& request, Table& table, Rows& rows);
+  Frame hold(const Frame& request, Table& table, Rows& rows);
+  Frame count(const Frame& request);
+  Frame dense_pull(const Frame& request);
+  Frame dense_push(const Frame& request);
+  Frame hold_dense(const Frame& request, std::span<const float> gradient,
+                   const StepNumbers& numbers);
+  void finish_step(const Frame& request, Answer& answer);
+  void apply_steps();
+  void apply_held(std::uint64_t step);
+  Frame read_slots(const Frame& request);
+  Frame insert_slots(const Frame& request);
+  Frame drop_slots(const Frame& request);
+  Frame dense_read(const Frame& request);
+  Frame dense_insert(const Frame& request);
+  Frame dense_drop(const Frame& request);
+  Frame digest(const Frame& request);
+  Frame tell(const Frame& request);
+
+  Frame declare_table(const Frame& request);
+  Frame declare_dense(const Frame& request);
+  Frame control(const Frame& request);
+  Frame serve(const Frame& request);
+  bool stale(const Header& header) const;
+  bool obey(std::uint64_t epoch);
+  void drop_held();
+  std::shared_ptr<DenseBlock> block_of(const Header& header) const;
+
+  // Shared by whatever serves a request, alone for what changes tables or the map. The gate lets whoever wants it
+  // alone have it in the end.
+  std::shared_lock<std::shared_mutex> shared() const;
+  std::unique_lock<std::shared_mutex> alone() const;
+
+  const ShardOptions options_;
+  const std::unique_ptr<Counters> counters_;
+  mutable std::mutex gate_;
+  mutable std::shared_mutex mutex_;
+  std::map<std::uint32_t, std::unique_ptr<Table>> tables_;
+  std::map<std::uint32_t, std::unique_ptr<Dense>> dense_;
+  SlotMap map_;
+  std::bitset<kSlots> owned_;
+  std::uint64_t epoch_ = 0;
+
+  // Synchronous steps, below mutex_.
+  mutable std::mutex steps_mutex_;
+  Steps steps_;
+  std::vector<std::uint64_t> slot_steps_;  // what was applied to each slot last
+  std::map<std::uint64_t, Held> held_;     // by step
+  std::uint64_t held_bytes_ = 0;
+};
+
+}  // namespace trireme::distributed

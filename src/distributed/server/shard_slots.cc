@@ -1,0 +1,223 @@
+// Slots and blocks as bytes, for checkpoints and other servers; and what a shard tells of itself.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "distributed/server/shard_parts.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr std::uint64_t kPage = 1u << 20, kLargestPage = 8u << 20;
+
+struct SlotRange {
+  std::int32_t first, last;
+};
+struct ReadAsked {
+  SlotRange slots;
+  std::int32_t changed, clear;  // marks of the table, -1 for none
+  std::uint64_t bytes;          // about so many in the answer; 0: 1 MiB
+};
+// Before the lists themselves: ids that are gone, duplicates' marks, steps, and blocks of rows.
+struct SlotsHead {
+  SlotRange slots;
+  std::uint32_t removed, marks, blocks, zero;
+};
+struct BlockHead {
+  std::int32_t slot;
+  std::uint32_t rows;
+};
+
+void check_range(const SlotRange& slots) {
+  if (slots.first < 0 || slots.last < slots.first || slots.last > kSlots) {
+    fail_usage(
+        fmt::format("slots [{}, {}) are not a range of [0, {})", slots.first, slots.last, kSlots));
+  }
+}
+
+template <class T>
+void append_all(Payload& payload, const std::vector<T>& values) {
+  if (!values.empty()) std::copy(values.begin(), values.end(), payload.extend<T>(values.size()));
+}
+
+SlotRange range_of(const Frame& request) {
+  PayloadReader reader(request.payload);
+  const auto slots = reader.value<SlotRange>();
+  reader.end();
+  check_range(slots);
+  return slots;
+}
+
+}  // namespace
+
+// The slots from the first on, one after the other, until the answer has enough.
+Frame Shard::read_slots(const Frame& request) {
+  Table& table = table_of(request.header);
+  PayloadReader reader(request.payload);
+  const auto asked = reader.value<ReadAsked>();
+  reader.end();
+  check_range(asked.slots);
+  ReadOptions options;
+  if (asked.changed >= 0) options.changed = asked.changed;
+  if (asked.clear >= 0) options.clear = asked.clear;
+  const std::uint64_t most = std::min(asked.bytes == 0 ? kPage : asked.bytes, kLargestPage);
+  SlotsHead head = {{asked.slots.first, asked.slots.first}, 0, 0, 0, 0};
+  Payload blocks;
+  for (; head.slots.last < asked.slots.last && blocks.size() < most; ++head.slots.last) {
+    table.rows.read(head.slots.last, head.slots.last + 1, options, [&](RowBlock block) {
+      const BlockHead begin = {block.slot, static_cast<std::uint32_t>(block.ids.size())};
+      std::string bytes(reinterpret_cast<const char*>(&begin), sizeof begin);
+      bytes.append(reinterpret_cast<const char*>(block.ids.data()), 8 * block.ids.size());
+      blocks.append(bytes + block.records);
+      ++head.blocks;
+    });
+  }
+  std::vector<Id> removed;
+  if (options.changed) {
+    removed = table.rows.take_removed(*options.changed, head.slots.first, head.slots.last);
+  }
+  const auto marks = table.marks.read(head.slots.first, head.slots.last);
+  head.removed = static_cast<std::uint32_t>(removed.size());
+  head.marks = static_cast<std::uint32_t>(marks.size());
+  Frame answer = answer_to(request);
+  *answer.payload.extend<SlotsHead>(1) = head;
+  append_all(answer.payload, removed);
+  append_all(answer.payload, marks);
+  {
+    const std::lock_guard lock(steps_mutex_);
+    append_all(answer.payload, std::vector(slot_steps_.begin() + head.slots.first,
+                                           slot_steps_.begin() + head.slots.last));
+  }
+  for (const Payload::Piece& piece : blocks.pieces())
+    answer.payload.append(piece.bytes, piece.owner);
+  if (answer.payload.size() + kHeaderBytes > kLargestFrame) {
+    fail_usage(fmt::format("slot {} has {} bytes, more than a frame has room for",
+                           head.slots.last - 1, answer.payload.size()));
+  }
+  return answer;
+}
+
+// Takes what read_slots gives.
+Frame Shard::insert_slots(const Frame& request) {
+  Table& table = table_of(request.header);
+  PayloadReader reader(request.payload);
+  const auto head = reader.value<SlotsHead>();
+  check_range(head.slots);
+  std::vector<Id> removed_copy;
+  std::vector<Marks::Entry> marks_copy;
+  std::vector<std::uint64_t> steps_copy;
+  const auto removed = reader.values(head.removed, removed_copy);
+  const auto marks = reader.values(head.marks, marks_copy);
+  const auto steps =
+      reader.values(static_cast<std::size_t>(head.slots.last - head.slots.first), steps_copy);
+  for (const Marks::Entry& mark : marks) {
+    if (mark.slot < head.slots.first || mark.slot >= head.slots.last || mark.kind > 1) {
+      fail_data("slots with marks that are none of theirs");
+    }
+  }
+  table.rows.remove(removed);
+  for (std::uint32_t i = 0; i < head.blocks; ++i) {
+    const auto begin = reader.value<BlockHead>();
+    RowBlock block;
+    std::vector<Id> ids;
+    const auto all = reader.values(begin.rows, ids);
+    block.slot = begin.slot;
+    block.ids.assign(all.begin(), all.end());
+    block.records = reader.text(begin.rows * table.rows.row_bytes());
+    table.rows.insert(block);
+  }
+  reader.end();
+  table.marks.drop(head.slots.first, head.slots.last);
+  table.marks.insert(marks);
+  const std::lock_guard lock(steps_mutex_);
+  std::copy(steps.begin(), steps.end(), slot_steps_.begin() + head.slots.first);
+  return answer_to(request);
+}
+
+Frame Shard::drop_slots(const Frame& request) {
+  Table& table = table_of(request.header);
+  const SlotRange slots = range_of(request);
+  for (int slot = slots.first; slot < slots.last; ++slot) {
+    if (owned_[static_cast<std::size_t>(slot)]) {
+      fail_usage(fmt::format("slot {} is this server's by map {}, and is not dropped", slot,
+                             map_.version()));
+    }
+  }
+  table.rows.drop(slots.first, slots.last);
+  table.marks.drop(slots.first, slots.last);
+  return answer_to(request);
+}
+
+Frame Shard::dense_read(const Frame& request) {
+  const auto dense = dense_.find(request.header.table);
+  const auto block = block_of(request.header);
+  if (block == nullptr) return answer_to(request, Code::wrong_map);
+  Frame answer = answer_to(request);
+  answer.payload.append(dense->second->bytes);
+  std::string size;
+  put(size, static_cast<std::uint64_t>(block->size()));
+  answer.payload.append(size + block->read());
+  return answer;
+}
+
+// Takes what dense_read gives.
+Frame Shard::dense_insert(const Frame& request) {
+  check_number(request.header.table);
+  PayloadReader reader(request.payload);
+  const DenseDeclaration declaration = dense_declaration(reader);
+  const auto size = reader.value<std::uint64_t>();
+  if (size > reader.left() / sizeof(float))
+    fail_data("a block of a dense parameter that ends too early");
+  const auto block =
+      std::make_shared<DenseBlock>(declaration, std::vector<float>(size), options_.sources);
+  block->insert(reader);
+  std::string bytes = to_bytes(declaration);
+  const auto lock = alone();
+  std::unique_ptr<Dense>& dense = dense_[request.header.table];
+  if (dense == nullptr) dense = std::make_unique<Dense>(Dense{declaration, bytes, {}});
+  if (dense->bytes != bytes)
+    fail_usage("a block of a dense parameter that has been declared with other options");
+  dense->blocks[request.header.count] = block;
+  return answer_to(request);
+}
+
+Frame Shard::dense_drop(const Frame& request) {
+  const auto lock = alone();
+  const auto dense = dense_.find(request.header.table);
+  if (dense != dense_.end()) dense->second->blocks.erase(request.header.count);
+  return answer_to(request);
+}
+
+Frame Shard::digest(const Frame& request) {
+  const SlotRange slots = range_of(request);
+  Frame answer = answer_to(request);
+  *answer.payload.extend<std::uint64_t>(1) =
+      table_of(request.header).rows.digest(slots.first, slots.last);
+  return answer;
+}
+
+Frame Shard::tell(const Frame& request) {
+  Frame answer = answer_to(request);
+  if (static_cast<Op>(request.header.op) == Op::get_map) {
+    answer.payload.append(map_.to_bytes());
+    return answer;
+  }
+  const Counters& c = *counters_;
+  std::string text = fmt::format(
+      "lookups {}\npushes {}\nrows_read {}\nrows_pushed {}\nduplicates {}\nwrong_map {}\nstale "
+      "{}\nsteps {}\n",
+      c.lookups.load(), c.pushes.load(), c.rows_read.load(), c.rows_pushed.load(),
+      c.duplicates.load(), c.wrong_map.load(), c.stale.load(), c.steps.load());
+  for (const auto& [number, table] : tables_) {
+    const TableStatistics s = table->rows.statistics();
+    text +=
+        fmt::format("table{{number={}}} rows {} on_disk {} not_admitted {} dropped {} memory {}\n",
+                    number, s.rows, s.on_disk, s.not_admitted, s.dropped, s.memory);
+  }
+  answer.payload.append(std::move(text));
+  return answer;
+}
+
+}  // namespace trireme::distributed

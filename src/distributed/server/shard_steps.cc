@@ -1,0 +1,146 @@
+// Dense parameters, and steps that wait for all members.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "distributed/server/shard_parts.h"
+#include "distributed/table/rules.h"
+
+namespace trireme::distributed {
+
+std::shared_ptr<DenseBlock> Shard::block_of(const Header& header) const {
+  const auto dense = dense_.find(header.table);
+  if (dense == dense_.end()) return nullptr;
+  const auto block = dense->second->blocks.find(header.count);
+  return block == dense->second->blocks.end() ? nullptr : block->second;
+}
+
+Frame Shard::dense_pull(const Frame& request) {
+  const auto block = block_of(request.header);
+  if (block == nullptr) return answer_to(request, Code::wrong_map);
+  Frame answer = answer_to(request);
+  block->pull(answer.payload.extend<float>(block->size()));
+  ++counters_->lookups;
+  return answer;
+}
+
+Frame Shard::dense_push(const Frame& request) {
+  const Header& header = request.header;
+  const auto block = block_of(header);
+  if (block == nullptr) return answer_to(request, Code::wrong_map);
+  thread_local std::vector<float> scratch;
+  PayloadReader reader(request.payload);
+  const auto numbers = reader.value<StepNumbers>();
+  const std::span<const float> gradient = reader.values(block->size(), scratch);
+  reader.end();
+  const bool delta = (header.flags & kDelta) != 0;
+  if (!delta) check_numbers(numbers);
+  if (delta != (block->mode() == Mode::geo)) {
+    fail_usage(fmt::format("dense parameter {} is {}", header.table, name_of(block->mode())));
+  }
+  ++counters_->pushes;
+  if (block->mode() == Mode::synchronous) return hold_dense(request, gradient, numbers);
+  const auto kind = (header.flags & kOfTask) != 0 ? Source::Kind::task : Source::Kind::sender;
+  const bool applied = block->push({kind, header.sender}, header.sequence, gradient,
+                                   {numbers.rate, numbers.step}, delta);
+  return answer_to(request, applied ? Code::ok : Code::duplicate);
+}
+
+bool Shard::stale(const Header& header) const {
+  if (header.generation != steps_.generation() || steps_.members() == 0) return true;
+  if (header.sender >= static_cast<std::uint32_t>(steps_.members())) {
+    fail_usage(
+        fmt::format("rank {} of a generation with {} members", header.sender, steps_.members()));
+  }
+  if (header.sequence == 0) fail_usage("steps count from 1");
+  return false;
+}
+
+Frame Shard::hold_dense(const Frame& request, std::span<const float> gradient,
+                        const StepNumbers& numbers) {
+  const Header& header = request.header;
+  const std::lock_guard lock(steps_mutex_);
+  if (stale(header)) return answer_to(request, Code::stale);
+  if (block_of(header)->step() >= header.sequence) return answer_to(request, Code::duplicate);
+  if (held_bytes_ + gradient.size_bytes() > options_.held_bytes)
+    return answer_to(request, Code::busy);
+  Held& held = held_[header.sequence];
+  const std::tuple key(header.table, header.count, header.sender);
+  if (held.blocks.contains(key)) return answer_to(request, Code::duplicate);
+  held.blocks.emplace(key, Held::Block{numbers, {gradient.begin(), gradient.end()}});
+  held.bytes += gradient.size_bytes();
+  held_bytes_ += gradient.size_bytes();
+  return answer_to(request);
+}
+
+void Shard::finish_step(const Frame& request, Answer& answer) {
+  PayloadReader reader(request.payload);
+  const auto lead = reader.value<std::uint64_t>();
+  reader.end();
+  std::vector<Answer> ready;
+  Frame told;
+  {
+    const auto lock = shared();
+    const std::lock_guard steps_lock(steps_mutex_);
+    const bool late = stale(request.header);
+    told = answer_to(request, late ? Code::stale : Code::ok);
+    if (!late) {
+      answer.put_aside();
+      steps_.finish(request.header.sender, request.header.sequence, lead, std::move(answer));
+      apply_steps();
+      ready = steps_.take_ready();
+    }
+  }
+  for (Answer& each : ready) each(told);
+  answer(std::move(told));
+}
+
+void Shard::apply_steps() {
+  const std::uint64_t all = steps_.finished_by_all();
+  if (all == 0) return;
+  while (!held_.empty() && held_.begin()->first <= all) {
+    apply_held(held_.begin()->first);
+    held_bytes_ -= held_.begin()->second.bytes;
+    held_.erase(held_.begin());
+  }
+  for (std::size_t slot = 0; slot < kSlots; ++slot) {
+    if (owned_[slot]) slot_steps_[slot] = std::max(slot_steps_[slot], all);
+  }
+}
+
+// Sums in the order of ranks, so that they are the same bits whoever was first.
+void Shard::apply_held(std::uint64_t step) {
+  const Held& held = held_.at(step);
+  std::vector<Id> ids;
+  std::vector<float> values;
+  for (auto at = held.rows.begin(); at != held.rows.end();) {
+    const std::uint32_t number = std::get<0>(at->first);
+    const StepNumbers numbers = at->second.numbers;
+    ids.clear();
+    values.clear();
+    for (; at != held.rows.end() && std::get<0>(at->first) == number; ++at) {
+      ids.insert(ids.end(), at->second.ids.begin(), at->second.ids.end());
+      values.insert(values.end(), at->second.values.begin(), at->second.values.end());
+    }
+    tables_.at(number)->rows.update(ids, values.data(), {numbers.rate, numbers.step});
+  }
+  for (auto at = held.blocks.begin(); at != held.blocks.end();) {
+    const auto [parameter, number, rank] = at->first;
+    const StepNumbers numbers = at->second.numbers;
+    std::vector<float> sum = at->second.gradient;
+    for (++at; at != held.blocks.end() && std::get<0>(at->first) == parameter &&
+               std::get<1>(at->first) == number;
+         ++at) {
+      add_to(at->second.gradient.data(), sum.data(), sum.size());
+    }
+    const auto& blocks = dense_.at(parameter)->blocks;
+    if (const auto block = blocks.find(number); block != blocks.end()) {
+      block->second->apply_step(step, sum, {numbers.rate, numbers.step});
+    }
+  }
+  ++counters_->steps;
+}
+
+}  // namespace trireme::distributed

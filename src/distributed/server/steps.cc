@@ -1,0 +1,38 @@
+#include "distributed/server/steps.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace trireme::distributed {
+
+std::vector<Answer> Steps::begin(std::uint32_t generation, int members) {
+  generation_ = generation;
+  finished_.assign(static_cast<std::size_t>(members), 0);
+  std::vector<Answer> answers;
+  for (Waiting& waiting : std::exchange(waiting_, {})) answers.push_back(std::move(waiting.answer));
+  return answers;
+}
+
+void Steps::finish(std::uint32_t rank, std::uint64_t step, std::uint64_t lead, Answer answer) {
+  std::uint64_t& finished = finished_.at(rank);
+  finished = std::max(finished, step);
+  // Who asks again no longer waits for the first answer.
+  std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.rank == rank; });
+  waiting_.push_back({rank, step > lead ? step - lead : 0, std::move(answer)});
+}
+
+std::uint64_t Steps::finished_by_all() const {
+  return finished_.empty() ? 0 : *std::min_element(finished_.begin(), finished_.end());
+}
+
+std::vector<Answer> Steps::take_ready() {
+  const std::uint64_t all = finished_by_all();
+  std::vector<Answer> ready;
+  for (Waiting& waiting : waiting_) {
+    if (waiting.until <= all) ready.push_back(std::move(waiting.answer));
+  }
+  std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.until <= all; });
+  return ready;
+}
+
+}  // namespace trireme::distributed

@@ -1,0 +1,39 @@
+#pragma once
+
+// Who has finished which step.
+
+#include <cstdint>
+#include <vector>
+
+#include "distributed/transport/frame_server.h"
+
+namespace trireme::distributed {
+
+// Guarded by its user.
+class Steps {
+ public:
+  std::uint32_t generation() const { return generation_; }
+  int members() const { return static_cast<int>(finished_.size()); }
+  // A generation of so many members, ranks 0 to members - 1, none of which has finished anything. Returns the answers of
+  // those who waited in the one before.
+  std::vector<Answer> begin(std::uint32_t generation, int members);
+
+  // The member has finished the step; it waits for the others, unless they are at most `lead` steps behind.
+  void finish(std::uint32_t rank, std::uint64_t step, std::uint64_t lead, Answer answer);
+  // What all members have finished.
+  std::uint64_t finished_by_all() const;
+  // Those who need not wait any longer.
+  std::vector<Answer> take_ready();
+
+ private:
+  struct Waiting {
+    std::uint32_t rank;
+    std::uint64_t until;  // all have finished it
+    Answer answer;
+  };
+  std::uint32_t generation_ = 0;
+  std::vector<std::uint64_t> finished_;
+  std::vector<Waiting> waiting_;  // one for each rank at most
+};
+
+}  // namespace trireme::distributed

@@ -1,0 +1,224 @@
+// Synchronous steps and bounded staleness.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <random>
+#include <thread>
+
+#include "base/error_test.h"
+#include "distributed/server/cluster_test.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr int kWidth = 5;
+
+TableDeclaration synchronous_table() {
+  return {.options = small_options(RowRule::adagrad(), kWidth), .mode = Mode::synchronous};
+}
+
+// What a member pushes in a step is always the same.
+struct Gradients {
+  Gradients(int rank, int step) {
+    Batches batches(static_cast<unsigned>(1000 * step + rank));
+    ids = batches.ids(batches.below(40), 60);
+    values = batches.floats(ids.size() * kWidth);
+  }
+  std::vector<Id> ids;
+  std::vector<float> values;
+};
+
+// The step that one process would take: the gradients of each member added up, then those of all in the order of ranks.
+void take_step(SparseTable& table, int members, int step) {
+  std::vector<Id> ids;
+  std::vector<float> values;
+  for (int rank = 0; rank < members; ++rank) {
+    const Gradients gradients(rank, step);
+    std::map<Id, std::vector<float>> sums;
+    for (std::size_t i = 0; i < gradients.ids.size(); ++i) {
+      std::vector<float>& sum = sums[gradients.ids[i]];
+      const bool first = sum.empty();
+      sum.resize(kWidth);
+      for (std::size_t j = 0; j < kWidth; ++j) {
+        const float value = gradients.values[i * kWidth + j];
+        sum[j] = first ? value : sum[j] + value;
+      }
+    }
+    for (const auto& [id, sum] : sums) {
+      ids.push_back(id);
+      values.insert(values.end(), sum.begin(), sum.end());
+    }
+  }
+  table.update(ids, values.data(), {0.1, step});
+}
+
+ClientOptions impatient(Cluster& cluster, std::uint32_t sender) {
+  ClientOptions options = cluster.client(sender);
+  options.attempt = Milliseconds(500);
+  return options;
+}
+
+TEST(Steps, SynchronousTrainingGivesTheBitsOfOneProcess) {
+  constexpr int kMembers = 3, kSteps = 15;
+  Cluster cluster(2);
+  cluster.set_members(1, kMembers);
+  std::vector<std::thread> members;
+  for (int rank = 0; rank < kMembers; ++rank) {
+    members.emplace_back([&, rank] {
+      ClientOptions options = impatient(cluster, static_cast<std::uint32_t>(rank) + 1);
+      options.part_bytes = 200;
+      ParameterClient client(cluster.network(), options);
+      client.declare(0, synchronous_table());
+      const std::vector<float> weights(10, 1);
+      client.declare(
+          {{0, {.name = "w", .rows = 1, .columns = 10, .mode = Mode::synchronous}, weights}});
+      client.join(1, static_cast<std::uint32_t>(rank));
+      for (int step = 1; step <= kSteps; ++step) {
+        const Gradients gradients(rank, step);
+        client.begin_step(static_cast<std::uint64_t>(step));
+        client.push(0, gradients.ids, gradients.values.data(), {0.1, step});
+        client.push(0, std::vector<float>(10, 0.25F).data(), {.rate = 1});
+        client.finish_step();
+        std::vector<float> pulled(10);
+        client.pull(0, pulled.data());
+        ASSERT_EQ(pulled, std::vector<float>(10, 1 - 0.75F * static_cast<float>(step)));
+      }
+    });
+  }
+  for (std::thread& member : members) member.join();
+  SparseTable one(synchronous_table().options);
+  for (int step = 1; step <= kSteps; ++step) take_step(one, kMembers, step);
+  ParameterClient client(cluster.network(), cluster.client(9));
+  client.declare(0, synchronous_table());
+  EXPECT_EQ(client.digest(0), one.digest());
+  EXPECT_EQ(cluster.shard(0).statistics().held, 0u);
+}
+
+// A member dies in the middle of a step: the others are told, and repeat the step without it.
+TEST(Steps, WhoLeavesCutsANewGeneration) {
+  Cluster cluster(2);
+  cluster.set_members(1, 2);
+  ParameterClient stays(cluster.network(), cluster.client(1)),
+      dies(cluster.network(), cluster.client(2));
+  SparseTable one(synchronous_table().options);
+  const auto push = [&](ParameterClient& client, int rank, int step) {
+    const Gradients gradients(rank, step);
+    client.begin_step(static_cast<std::uint64_t>(step));
+    client.push(0, gradients.ids, gradients.values.data(), {0.1, step});
+  };
+  stays.declare(0, synchronous_table());
+  dies.declare(0, synchronous_table());
+  stays.join(1, 1);
+  dies.join(1, 0);
+  std::thread other([&] {
+    push(dies, 0, 1);
+    dies.finish_step();
+    push(dies, 0, 2);  // and is gone
+  });
+  push(stays, 1, 1);
+  stays.finish_step();
+  take_step(one, 2, 1);
+  EXPECT_EQ(stays.digest(0), one.digest());
+  other.join();
+  push(stays, 1, 2);
+  std::thread leader([&] { cluster.set_members(2, 1); });
+  EXPECT_THROW(stays.finish_step(), StaleGeneration);
+  leader.join();
+  EXPECT_THROW(push(dies, 0, 2), StaleGeneration);
+  stays.join(2, 0);
+  push(stays, 0, 2);
+  push(stays, 0, 2);  // again, as after a lost answer
+  stays.finish_step();
+  stays.finish_step();
+  take_step(one, 1, 2);
+  EXPECT_EQ(stays.digest(0), one.digest());
+  push(stays, 0, 2);  // too late
+  stays.finish_step();
+  EXPECT_EQ(stays.digest(0), one.digest());
+  EXPECT_GT(stays.statistics().duplicates, 0u);
+}
+
+// Answers get lost and are asked for again, but no step is taken twice.
+TEST(Steps, BrokenStreamsChangeNothing) {
+  constexpr int kMembers = 2, kSteps = 12;
+  Cluster cluster(2);
+  cluster.set_members(1, kMembers);
+  std::atomic<bool> stop{false};
+  std::thread breaker([&] {
+    for (std::size_t i = 0; !stop; ++i) {
+      cluster.cut_network(i % 2);
+      cluster.open_network(i % 2);
+      std::this_thread::sleep_for(Milliseconds(30));
+    }
+  });
+  std::vector<std::thread> members;
+  for (int rank = 0; rank < kMembers; ++rank) {
+    members.emplace_back([&, rank] {
+      ParameterClient client(cluster.network(),
+                             impatient(cluster, static_cast<std::uint32_t>(rank) + 1));
+      client.declare(0, synchronous_table());
+      client.join(1, static_cast<std::uint32_t>(rank));
+      for (int step = 1; step <= kSteps; ++step) {
+        const Gradients gradients(rank, step);
+        client.begin_step(static_cast<std::uint64_t>(step));
+        client.push(0, gradients.ids, gradients.values.data(), {0.1, step});
+        client.finish_step();
+      }
+    });
+  }
+  for (std::thread& member : members) member.join();
+  stop = true;
+  breaker.join();
+  SparseTable one(synchronous_table().options);
+  for (int step = 1; step <= kSteps; ++step) take_step(one, kMembers, step);
+  ParameterClient client(cluster.network(), cluster.client(9));
+  client.declare(0, synchronous_table());
+  EXPECT_EQ(client.digest(0), one.digest());
+}
+
+TEST(Steps, NobodyLeadsByMoreThanIsAllowed) {
+  constexpr int kMembers = 3, kSteps = 40, kLead = 2;
+  Cluster cluster(1);
+  cluster.set_members(1, kMembers);
+  std::vector<std::atomic<int>> finished(kMembers);
+  std::vector<std::thread> members;
+  std::atomic<int> largest{0};
+  for (int rank = 0; rank < kMembers; ++rank) {
+    members.emplace_back([&, rank] {
+      ParameterClient client(cluster.network(),
+                             cluster.client(static_cast<std::uint32_t>(rank) + 1));
+      client.join(1, static_cast<std::uint32_t>(rank));
+      std::mt19937 random(static_cast<unsigned>(rank));
+      for (int step = 1; step <= kSteps; ++step) {
+        if (rank == 0 && random() % 4 == 0) std::this_thread::sleep_for(Milliseconds(3));
+        client.begin_step(static_cast<std::uint64_t>(step));
+        finished[static_cast<std::size_t>(rank)] = step;  // counted before the others can know
+        client.finish_step(kLead);
+        for (const auto& other : finished) {
+          int seen = largest;
+          while (step - other > seen && !largest.compare_exchange_weak(seen, step - other)) {
+          }
+        }
+      }
+    });
+  }
+  for (std::thread& member : members) member.join();
+  EXPECT_LE(largest, kLead);
+}
+
+TEST(Steps, OrdersOfAnOldLeaderAreNotObeyed) {
+  Shard shard({});
+  EXPECT_TRUE(shard.set_map(SlotMap::balanced(1), 5));
+  EXPECT_TRUE(shard.set_map(SlotMap::balanced(1), 5));  // again
+  EXPECT_FALSE(shard.set_map(SlotMap::balanced(2, 2), 4));
+  EXPECT_FALSE(shard.set_members(1, 2, 4));
+  EXPECT_TRUE(shard.set_members(3, 2, 6));
+  EXPECT_FALSE(shard.set_members(2, 2, 6));
+  EXPECT_EQ(shard.map(), SlotMap::balanced(1));
+}
+
+}  // namespace
+}  // namespace trireme::distributed

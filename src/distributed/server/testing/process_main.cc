@@ -1,0 +1,26 @@
+// A parameter server for tests: parameter_server_process PLACE SERVERS PORT. Has its share of a balanced map at once;
+// says its port on standard output, and lives until it is killed or nobody has the other end of its standard input.
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "distributed/server/parameter_server.h"
+
+int main(int argc, char** argv) {
+  using namespace trireme::distributed;
+  if (argc != 4) return 2;
+  ParameterServerOptions options;
+  options.transport.address = "127.0.0.1:" + std::string(argv[3]);
+  options.transport.security.token = "open sesame";
+  options.shard.place = std::atoi(argv[1]);
+  ParameterServer server(options);
+  server.shard().set_map(SlotMap::balanced(std::atoi(argv[2])), 1);
+  std::cout << server.port() << std::endl;
+  char ignored = 0;
+  while (::read(0, &ignored, 1) > 0) {
+  }
+  ::_exit(0);
+}
