@@ -23,8 +23,8 @@ struct ElasticOptions {
   std::string prefix;     // of its keys in the store: the same for all members, and nobody else's
   std::string name;       // of this member, which no other member has or had; no '/', no space
   std::size_t least = 1;  // members of a group
-  // How long a new group waits for those who are alive by their lease, but do not answer: they are dead or stopped.
-  Milliseconds settle{100};
+  // How long a new group waits for those who do not answer, but may be alive: they are stopped, or their machine is away.
+  Milliseconds settle{500};
   Milliseconds patience{60000};  // how long a member waits for a group
   std::int64_t lease = 5;        // seconds
   // Its time limit must be longer than the slowest member's step. `on_broken` and `cancelled` are not called.

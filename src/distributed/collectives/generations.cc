@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "distributed/collectives/life_sign.h"
 
 namespace trireme::distributed {
 namespace {
@@ -81,7 +82,7 @@ Generations::~Generations() {
 }
 
 void Generations::join(const LeaseKeeper& lease) {
-  Membership(store_, options_.prefix).join(kRole, options_.name, "-", lease);
+  Membership(store_, options_.prefix).join(kRole, options_.name, options_.address, lease);
 }
 
 Generation Generations::current() const {
@@ -122,7 +123,8 @@ void Generations::answer(const LeaseKeeper& lease) {
 }
 
 std::optional<Milliseconds> Generations::propose() {
-  std::set<std::string> waited_for, old;
+  std::map<std::string, Member> missing;
+  std::set<std::string> old;
   Transaction propose;
   Generation next;
   Clock::time_point until;
@@ -131,28 +133,49 @@ std::optional<Milliseconds> Generations::propose() {
     next.number = current_.number + 1;
     if (answered_ != next.number) return std::nullopt;
     until = answered_at_ + options_.settle;
-    for (const auto& [name, joined] : alive_) waited_for.insert(name);
+    missing = alive_;
     for (const Seat& seat : current_.members) old.insert(seat.name);
     propose.when = {still_current()};
   }
+  const auto in_old = [&](const auto& member) { return old.contains(member.first); };
+  const bool lives = std::any_of(missing.begin(), missing.end(), in_old);
+  bool survives = false;
   std::set<std::string> present;
   const std::string prefix = next_prefix(next.number);
   for (const Entry& entry : store_.list(prefix).entries) {
-    present.insert(entry.key.substr(prefix.size()));
+    const std::string name = entry.key.substr(prefix.size());
+    present.insert(name);
+    missing.erase(name);
+    survives = survives || old.contains(name);
     propose.when.push_back(unchanged(entry));
   }
-  const auto in_old = [&](const std::string& name) { return old.contains(name); };
-  const bool survives = std::any_of(present.begin(), present.end(), in_old);
-  const bool lives = std::any_of(waited_for.begin(), waited_for.end(), in_old);
   if (present.size() < options_.least || (lives && !survives)) return std::nullopt;
-  if (!std::includes(present.begin(), present.end(), waited_for.begin(), waited_for.end())) {
-    const auto left = std::chrono::duration_cast<Milliseconds>(until - Clock::now());
-    if (left.count() > 0) return left;
-  }
+  const auto left = std::chrono::duration_cast<Milliseconds>(until - Clock::now());
+  if (!missing.empty() && left.count() > 0 && !all_gone(missing)) return left;
   next.members = seats(present);
   propose.then = {Put{generation_key_, text_of(next), 0}, Erase{next_prefix_, true}};
   if (store_.commit(propose).succeeded) return std::nullopt;
   return kRetry;
+}
+
+// Asks each one once for each generation.
+bool Generations::all_gone(const std::map<std::string, Member>& missing) {
+  bool all = true;
+  for (const auto& [name, member] : missing) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto known = gone_.find(name);
+      if (known != gone_.end()) {
+        all = all && known->second;
+        continue;
+      }
+    }
+    const bool gone = is_gone(member.address);
+    all = all && gone;
+    const std::lock_guard lock(mutex_);
+    gone_[name] = gone;
+  }
+  return all;
 }
 
 // Those of the current generation keep their order, new ones come behind them as they joined.
@@ -167,7 +190,7 @@ std::vector<Seat> Generations::seats(const std::set<std::string>& present) const
   }
   const auto joined = [&](const Seat& seat) {
     const auto found = alive_.find(seat.name);
-    return found == alive_.end() ? 0 : found->second;
+    return found == alive_.end() ? 0 : found->second.joined;
   };
   std::stable_sort(more.begin(), more.end(),
                    [&](const Seat& a, const Seat& b) { return joined(a) < joined(b); });
@@ -221,6 +244,7 @@ void Generations::apply(const Event& event) {
   if (key == generation_key_) {
     current_ = event.erased ? Generation{} : generation_of(key, event.entry.value);
     revision_ = event.erased ? 0 : event.entry.modified;
+    gone_.clear();
     present_.erase(present_.begin(), present_.upper_bound(current_.number));
   } else if (key.starts_with(next_prefix_)) {
     std::string_view name = std::string_view(key).substr(next_prefix_.size());
@@ -242,7 +266,7 @@ void Generations::apply(const Event& event) {
     if (event.erased) {
       alive_.erase(name);
     } else {
-      alive_[name] = event.entry.created;
+      alive_[name] = {name, event.entry.value, event.entry.created};
     }
   }
 }

@@ -7,7 +7,7 @@
 //   PREFIX generation          "7 3:anna 7:berta": its number, and its members by rank, each with the generation since
 //                              which it has been in all of them; stays for ever
 //   PREFIX next/8/anna         anna is there for generation 8; on her lease
-//   PREFIX member/ring/anna    anna is alive; on her lease (membership.h)
+//   PREFIX member/ring/anna    anna is alive; on her lease (membership.h); the value is the address of her life sign
 
 #include <chrono>
 #include <condition_variable>
@@ -43,8 +43,9 @@ struct GenerationOptions {
   std::string prefix;  // of all its keys
   std::string name;    // of this member: no '/', no space
   std::size_t least = 1;
-  // How long those who are alive by their lease, but do not answer, are waited for.
-  Milliseconds settle{100};
+  std::string address = "-";  // of its life sign
+  // How long those who are alive by their leases and life signs, but do not answer, are waited for.
+  Milliseconds settle{500};
   std::function<void()> on_change = {};  // called by a thread of its own; must not end it
 };
 
@@ -73,6 +74,7 @@ class Generations {
   void apply(const Event& event);
   Condition still_current() const;
   std::string next_prefix(std::int64_t number) const;
+  bool all_gone(const std::map<std::string, Member>& missing);
   std::vector<Seat> seats(const std::set<std::string>& present) const;
 
   Store& store_;
@@ -84,7 +86,8 @@ class Generations {
   Generation current_;
   std::int64_t revision_ = 0;                              // that wrote it
   std::map<std::int64_t, std::set<std::string>> present_;  // by number: who is there
-  std::map<std::string, std::int64_t> alive_;              // when they joined
+  std::map<std::string, Member> alive_;                    // by name
+  std::map<std::string, bool> gone_;                       // of those asked for the next generation
   std::int64_t answered_ = 0;                              // number
   Clock::time_point answered_at_;
   std::exception_ptr failure_;  // of the thread, which has ended

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/error_test.h"
+#include "distributed/collectives/life_sign.h"
 #include "distributed/coordination/memory_store.h"
 
 namespace trireme::distributed {
@@ -17,8 +18,8 @@ using ::testing::HasSubstr;
 // A member without a group: it calls, answers and proposes when it is told to.
 struct Party {
   Party(Store& store, const std::string& name, std::size_t least = 1,
-        Milliseconds settle = Milliseconds(50))
-      : lease(store, {}), generations(store, {"ring/", name, least, settle}) {
+        Milliseconds settle = Milliseconds(50), const std::string& address = "-")
+      : lease(store, {}), generations(store, {"ring/", name, least, address, settle}) {
     generations.join(lease);
   }
   LeaseKeeper lease;
@@ -78,6 +79,22 @@ TEST(Generations, WhoIsDeadIsNotWaitedForLong) {
   EXPECT_TRUE(eventually([&] { return anna.generations.current().number == 2; }));
   all_answer({&anna, &berta, &carla}, 3);
   EXPECT_EQ(next(anna, 3), "3 1:berta 1:carla 3:anna");
+}
+
+TEST(Generations, WhoseLifeSignIsGoneIsNotWaitedFor) {
+  const auto store = make_memory_store();
+  auto sign = std::make_unique<LifeSign>("", "127.0.0.1");
+  Party anna(*store, "anna", 1, Milliseconds(1000000)),
+      berta(*store, "berta", 1, Milliseconds(0), sign->address());
+  all_answer({&anna, &berta}, 1);
+  EXPECT_EQ(next(anna, 1), "1 1:anna 1:berta");
+  all_answer({&anna}, 2);
+  EXPECT_TRUE(eventually([&] { return anna.generations.propose().has_value(); }));  // she lives
+  all_answer({&berta}, 2);
+  EXPECT_EQ(next(anna, 2), "2 1:anna 1:berta");
+  sign.reset();
+  all_answer({&anna}, 3);
+  EXPECT_EQ(next(anna, 3), "3 1:anna");
 }
 
 TEST(Generations, WhoHasLeftIsNotWaitedFor) {

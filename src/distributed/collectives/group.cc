@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <optional>
@@ -80,12 +81,12 @@ void Group::perform(const char* operation, std::size_t bytes, int detail, const 
 
 template <class T>
 void Group::reduce(std::span<T> values, Reduction how, int type) {
-  if (state_->mesh && state_->scratch.empty()) state_->scratch.resize(kAhead * kSegment);
+  std::vector<std::byte>& scratch = state_->scratch;
+  scratch.resize(std::max(scratch.size(), Ring<T>::room(values.size(), size_)));
   perform("all-reduce", values.size_bytes(), type * 2 + static_cast<int>(how),
           [&](std::uint64_t slot, Mesh::Clock::time_point deadline) {
             if (values.empty()) return;
-            Ring<T>(*state_->mesh, values.data(), values.size(), state_->scratch.data(), slot,
-                    deadline)
+            Ring<T>(*state_->mesh, values.data(), values.size(), scratch.data(), slot, deadline)
                 .run(how == Reduction::mean);
           });
 }

@@ -26,8 +26,9 @@ Keeper::Keeper(Store& store, const ElasticOptions& options)
     : store_(store),
       options_(options),
       signal_(std::make_shared<Signal>()),
-      generations_(store, {options.prefix, options.name, options.least, options.settle,
-                           [signal = signal_] { poke(*signal); }}) {
+      life_sign_(options.group.interface, options.group.address),
+      generations_(store, {options.prefix, options.name, options.least, life_sign_.address(),
+                           options.settle, [signal = signal_] { poke(*signal); }}) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -91,6 +92,7 @@ void Keeper::end(std::exception_ptr failure) {
 
 // When to look again at the latest.
 Milliseconds Keeper::look() {
+  life_sign_.answer();
   renew_lease();
   const Generation current = generations_.current();
   if (current.number > taken_) take(current);

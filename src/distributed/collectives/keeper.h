@@ -13,6 +13,7 @@
 
 #include "distributed/collectives/elastic_group.h"
 #include "distributed/collectives/generations.h"
+#include "distributed/collectives/life_sign.h"
 
 namespace trireme::distributed {
 
@@ -60,6 +61,7 @@ class Keeper {
   std::int64_t since_ = 0;  // which generation this member has been in all of them
   std::exception_ptr failure_;
 
+  LifeSign life_sign_;
   Generations generations_;
   std::thread thread_;
 };

@@ -27,7 +27,12 @@ void divide(std::int64_t* values, std::size_t count, int by);
 template <class T>
 class Ring {
  public:
-  // Of `count` elements at `data`. `scratch` has room for kAhead segments. Uses slots `slot` and `slot` + 1.
+  // Bytes that arrive before they are wanted, at most.
+  static std::size_t room(std::size_t count, int ranks) {
+    return std::min(kAhead, segments(count, ranks) * static_cast<std::size_t>(ranks - 1)) *
+           kSegment;
+  }
+  // Of `count` elements at `data`. `scratch` has room for room() bytes. Uses slots `slot` and `slot` + 1.
   Ring(Mesh& mesh, T* data, std::size_t count, std::byte* scratch, std::uint64_t slot,
        Mesh::Clock::time_point deadline)
       : rank_(mesh.rank()),
@@ -38,12 +43,9 @@ class Ring {
         slot_(slot),
         deadline_(deadline),
         whole_(mesh, data, count * sizeof(T)),
-        incoming_(mesh, scratch, kAhead * kSegment) {
-    const std::size_t largest =
-        (count + static_cast<std::size_t>(size_) - 1) / static_cast<std::size_t>(size_);
-    segments_ = (largest * sizeof(T) + kSegment - 1) / kSegment;
-    total_ = segments_ * static_cast<std::size_t>(size_ - 1);
-  }
+        incoming_(mesh, scratch, room(count, size_)),
+        segments_(segments(count, size_)),
+        total_(segments_ * static_cast<std::size_t>(size_ - 1)) {}
 
   void run(bool mean) {
     for (std::size_t j = 0; j < segments_; ++j) send(part(rank_, j), slot_);
@@ -60,6 +62,11 @@ class Ring {
     std::size_t first = 0, count = 0;  // elements
   };
 
+  // Of each rank's share, the largest of which counts.
+  static std::size_t segments(std::size_t count, int ranks) {
+    const auto n = static_cast<std::size_t>(ranks);
+    return ((count + n - 1) / n * sizeof(T) + kSegment - 1) / kSegment;
+  }
   // Segment j of the share of rank `share`, counted around the ring.
   Part part(int share, std::size_t j) const {
     const auto owner = static_cast<std::size_t>(((share % size_) + size_) % size_);
@@ -129,8 +136,8 @@ class Ring {
   const std::uint64_t slot_;
   const Mesh::Clock::time_point deadline_;
   Mesh::Buffer whole_, incoming_;
-  std::size_t segments_ = 0;  // of each share
-  std::size_t total_ = 0;     // that arrive in each of the two halves
+  const std::size_t segments_;  // of each share
+  const std::size_t total_;     // that arrive in each of the two halves
   std::size_t sent_ = 0;
 };
 

@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::map<std::string, std::int64_t> numbers = {
-      {"count", 1000},    {"least", 1},   {"lease", 5}, {"settle", 100},
+      {"count", 1000},    {"least", 1},   {"lease", 5}, {"settle", 500},
       {"timeout", 10000}, {"form", 2000}, {"pause", 0}};
   for (int i = 4; i < argc; ++i) {
     const std::string text = argv[i];
