@@ -140,11 +140,11 @@ std::optional<Milliseconds> Generations::propose() {
   const auto in_old = [&](const auto& member) { return old.contains(member.first); };
   const bool lives = std::any_of(missing.begin(), missing.end(), in_old);
   bool survives = false;
-  std::set<std::string> present;
+  std::map<std::string, std::int64_t> present;  // when they answered
   const std::string prefix = next_prefix(next.number);
   for (const Entry& entry : store_.list(prefix).entries) {
     const std::string name = entry.key.substr(prefix.size());
-    present.insert(name);
+    present[name] = entry.created;
     missing.erase(name);
     survives = survives || old.contains(name);
     propose.when.push_back(unchanged(entry));
@@ -178,22 +178,18 @@ bool Generations::all_gone(const std::map<std::string, Member>& missing) {
   return all;
 }
 
-// Those of the current generation keep their order, new ones come behind them as they joined.
-std::vector<Seat> Generations::seats(const std::set<std::string>& present) const {
+// Those of the current generation keep their order, new ones come behind them as they answered.
+std::vector<Seat> Generations::seats(const std::map<std::string, std::int64_t>& present) const {
   const std::lock_guard lock(mutex_);
   std::vector<Seat> seats, more;
   for (const Seat& seat : current_.members) {
     if (present.contains(seat.name)) seats.push_back(seat);
   }
-  for (const std::string& name : present) {
+  for (const auto& [name, answered] : present) {
     if (current_.rank_of(name) < 0) more.push_back({name, current_.number + 1});
   }
-  const auto joined = [&](const Seat& seat) {
-    const auto found = alive_.find(seat.name);
-    return found == alive_.end() ? 0 : found->second.joined;
-  };
-  std::stable_sort(more.begin(), more.end(),
-                   [&](const Seat& a, const Seat& b) { return joined(a) < joined(b); });
+  std::sort(more.begin(), more.end(),
+            [&](const Seat& a, const Seat& b) { return present.at(a.name) < present.at(b.name); });
   seats.insert(seats.end(), more.begin(), more.end());
   return seats;
 }

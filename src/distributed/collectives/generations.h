@@ -75,7 +75,7 @@ class Generations {
   Condition still_current() const;
   std::string next_prefix(std::int64_t number) const;
   bool all_gone(const std::map<std::string, Member>& missing);
-  std::vector<Seat> seats(const std::set<std::string>& present) const;
+  std::vector<Seat> seats(const std::map<std::string, std::int64_t>& present) const;
 
   Store& store_;
   const GenerationOptions options_;

@@ -22,7 +22,6 @@ GroupBroken::GroupBroken(int rank, std::string operation, const std::string& why
 
 struct Group::State {
   std::optional<Mesh> mesh;  // none in a group of one
-  std::uint64_t operations = 0;
   std::vector<std::byte> scratch = {};
   std::atomic<bool> aborted = false;  // of a group of one
 };
@@ -63,19 +62,14 @@ void Group::perform(const char* operation, std::size_t bytes, int detail, const 
     if (broken()) throw GroupBroken(rank_, operation, "the group was given up");
     return;
   }
-  const std::uint64_t kind = hash64(fmt::format("{} {} {}", operation, bytes, detail));
-  const std::uint64_t slot = (kind << 34U) | ((++state_->operations & 0xFFFFFFFFU) << 2U);
   Mesh& mesh = *state_->mesh;
-  std::string why = mesh.failure();
-  if (why.empty()) why = mesh.departed();
-  if (why.empty()) {
-    try {
-      return work(slot, Mesh::Clock::now() + options_.timeout);
-    } catch (const std::exception& error) {
-      why = error.what();
-    }
+  try {
+    const std::uint64_t kind = hash64(fmt::format("{} {} {}", operation, bytes, detail));
+    const std::uint64_t slot = (kind << 34U) | ((mesh.begin_operation() & 0xFFFFFFFFU) << 2U);
+    return work(slot, Mesh::Clock::now() + options_.timeout);
+  } catch (const std::exception& error) {
+    mesh.fail(error.what());  // no use if it is broken: the first reason counts
   }
-  mesh.fail(why);  // no use if it is broken: the first reason counts
   throw GroupBroken(rank_, operation, mesh.failure());
 }
 

@@ -41,7 +41,7 @@ struct GroupOptions {
   Milliseconds timeout{10000};       // of every operation, the slowest member's being late included
   Milliseconds form_timeout{10000};  // of forming the group
   // Called once by any thread when the group has broken; must not end it. One that a member left in good order
-  // breaks with its next operation.
+  // breaks with the first operation that this one has not done.
   std::function<void()> on_broken = {};
   // Asked while the group forms: whether to give up.
   std::function<bool()> cancelled = {};

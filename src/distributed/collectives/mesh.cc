@@ -119,11 +119,14 @@ struct Mesh::State {
 
   mutable std::mutex mutex;
   std::set<UnboundBuffer*> buffers;  // that somebody may wait for
-  std::string failure, departed;
+  std::string failure;
+  std::uint64_t operations = 0;  // that this member has begun
+  int departed = -1;             // who has left after the fewest operations, if anyone has,
+  std::uint64_t last = 0;        // and after how many
 
-  char nothing = 0;
-  std::unique_ptr<UnboundBuffer>
-      goodbyes;  // waits for one of each member, as long as the mesh lives
+  // What each member says when it leaves: how many operations it has done.
+  std::vector<std::uint64_t> heard;
+  std::unique_ptr<UnboundBuffer> goodbyes;  // waits for that as long as the mesh lives
   std::thread listener;
 };
 
@@ -196,9 +199,13 @@ Mesh::Mesh(Rendezvous& rendezvous, int rank, int size, const MeshOptions& option
   GlooStore store(rendezvous);
   try {
     state_->context->connectFullMesh(store, state_->device);
-    state_->goodbyes = state_->context->createUnboundBuffer(&state_->nothing, 1);
+    constexpr std::size_t kBytes = sizeof(std::uint64_t);
+    state_->heard.resize(static_cast<std::size_t>(size_));
+    state_->goodbyes =
+        state_->context->createUnboundBuffer(state_->heard.data(), state_->heard.size() * kBytes);
     for (int other = 0; other < size_; ++other) {
-      if (other != rank_) state_->goodbyes->recv(other, kGoodbye, 0, 1);
+      if (other == rank_) continue;
+      state_->goodbyes->recv(other, kGoodbye, static_cast<std::size_t>(other) * kBytes, kBytes);
     }
     greet(rendezvous);
   } catch (const Error&) {
@@ -240,10 +247,10 @@ Mesh::~Mesh() {
 void Mesh::say_goodbye() {
   try {
     const auto deadline = Clock::now() + kGoodbyeTime;
-    char byte = 0;
-    Buffer out(*this, &byte, 1);
+    std::uint64_t done = state_->operations;
+    Buffer out(*this, &done, sizeof done);
     for (int other = 0; other < size_; ++other) {
-      if (other != rank_) out.send(other, kGoodbye, 0, 1);
+      if (other != rank_) out.send(other, kGoodbye, 0, sizeof done);
     }
     for (int i = 0; i + 1 < size_; ++i) out.wait_sent(deadline);
   } catch (const std::exception&) {  // they see the connection end
@@ -256,12 +263,35 @@ void Mesh::listen() {
     try {
       int from = -1;
       if (!state_->goodbyes->waitRecv(&from, kForever)) return;
-      const std::lock_guard lock(state_->mutex);
-      if (state_->departed.empty()) state_->departed = fmt::format("rank {} has left", from);
+      hear_goodbye(from);
     } catch (const std::exception& error) {
       return fail(fmt::format("{}: {}", lost(), error.what()));
     }
   }
+}
+
+// What the one that left has done, too, the others can end; but not what comes behind.
+void Mesh::hear_goodbye(int from) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    const std::uint64_t done = state_->heard[static_cast<std::size_t>(from)];
+    if (state_->departed < 0 || done < state_->last) {
+      state_->departed = from;
+      state_->last = done;
+    }
+    if (state_->operations <= done) return;
+  }
+  fail(fmt::format("rank {} has left", from));
+}
+
+std::uint64_t Mesh::begin_operation() {
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->failure.empty()) fail_io(state_->failure);
+  ++state_->operations;
+  if (state_->departed >= 0 && state_->operations > state_->last) {
+    fail_io(fmt::format("rank {} has left", state_->departed));
+  }
+  return state_->operations;
 }
 
 // Of those whose connections have ended: "rank 2 is gone".
@@ -269,7 +299,8 @@ std::string Mesh::lost() const {
   std::string ranks;
   int count = 0;
   const NoBrokenPipe guard;
-  const auto probe = state_->context->createUnboundBuffer(&state_->nothing, 1);
+  char nothing = 0;
+  const auto probe = state_->context->createUnboundBuffer(&nothing, 1);
   for (int other = 0; other < size_; ++other) {
     if (other == rank_) continue;
     try {
@@ -300,11 +331,6 @@ void Mesh::fail(const std::string& reason) {
 std::string Mesh::failure() const {
   const std::lock_guard lock(state_->mutex);
   return state_->failure;
-}
-
-std::string Mesh::departed() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->departed;
 }
 
 }  // namespace trireme::distributed

@@ -22,7 +22,7 @@ struct MeshOptions {
   std::function<void()> on_broken;
 };
 
-// One thread at a time sends and receives; fail() and failure() are safe for all.
+// One thread at a time does operations; fail() and failure() are safe for all.
 class Mesh {
  public:
   using Clock = std::chrono::steady_clock;
@@ -30,7 +30,7 @@ class Mesh {
   // Connects to all others, and makes sure that they read the same store. Errors: usage, for an interface or address
   // that this machine has not; io, if it does not succeed by the rendezvous' deadline.
   Mesh(Rendezvous& rendezvous, int rank, int size, const MeshOptions& options);
-  // Says goodbye: others finish what they do without us.
+  // Says goodbye: others can end the operations that this member has ended.
   ~Mesh();
   Mesh(const Mesh&) = delete;
   Mesh& operator=(const Mesh&) = delete;
@@ -42,8 +42,9 @@ class Mesh {
   void fail(const std::string& reason);
   // Why it is broken; empty if it is not.
   std::string failure() const;
-  // Somebody said goodbye: what involves all cannot succeed any more. The text names who; empty if nobody did.
-  std::string departed() const;
+  // Begins the next operation of all members, and tells its number, from 1. Errors: io, if the mesh is broken or
+  // someone has left before that operation.
+  std::uint64_t begin_operation();
 
   // Memory that messages are sent from and received into. Those between two members on one slot arrive in the order
   // in which they were sent. All errors: io. Ends before the memory and the mesh do.
@@ -72,6 +73,7 @@ class Mesh {
   void greet(Rendezvous& rendezvous);
   void say_goodbye();
   void listen();
+  void hear_goodbye(int from);
   std::string lost() const;
   template <class Work>
   void explained(const Work& work);
