@@ -172,10 +172,11 @@ TEST(Elastic, AGroupGoesOnWhileTheStoreIsAway) {
   // It still is the same one when the leases are alive again, and a third member finds it.
   members.push_back(std::make_unique<MemberProcess>(
       etcd.address(), "job/", "c", std::vector<std::string>{"least=2", "lease=2", "count=10"}));
-  step = members[2]->next("step");
-  ASSERT_TRUE(step);
-  EXPECT_EQ(step->numbers[1], generation + 1);
-  EXPECT_EQ(step->numbers[2], 3);
+  do {
+    step = members[2]->next("step");
+    ASSERT_TRUE(step);
+  } while (step->numbers[2] < 3);
+  EXPECT_GT(step->numbers[1], generation);
   end_of(members);
 }
 

@@ -125,6 +125,7 @@ void Generations::answer(const LeaseKeeper& lease) {
 std::optional<Milliseconds> Generations::propose() {
   std::map<std::string, Member> missing;
   std::set<std::string> old;
+  bool lives = false;
   Transaction propose;
   Generation next;
   Clock::time_point until;
@@ -133,12 +134,13 @@ std::optional<Milliseconds> Generations::propose() {
     next.number = current_.number + 1;
     if (answered_ != next.number) return std::nullopt;
     until = answered_at_ + options_.settle;
-    missing = alive_;
     for (const Seat& seat : current_.members) old.insert(seat.name);
+    lives = std::any_of(alive_.begin(), alive_.end(),
+                        [&](const auto& member) { return old.contains(member.first); });
+    missing = alive_;
+    missing.insert(unsure_.begin(), unsure_.end());
     propose.when = {still_current()};
   }
-  const auto in_old = [&](const auto& member) { return old.contains(member.first); };
-  const bool lives = std::any_of(missing.begin(), missing.end(), in_old);
   bool survives = false;
   std::map<std::string, std::int64_t> present;  // when they answered
   const std::string prefix = next_prefix(next.number);
@@ -241,6 +243,7 @@ void Generations::apply(const Event& event) {
     current_ = event.erased ? Generation{} : generation_of(key, event.entry.value);
     revision_ = event.erased ? 0 : event.entry.modified;
     gone_.clear();
+    unsure_.clear();
     present_.erase(present_.begin(), present_.upper_bound(current_.number));
   } else if (key.starts_with(next_prefix_)) {
     std::string_view name = std::string_view(key).substr(next_prefix_.size());
@@ -260,8 +263,11 @@ void Generations::apply(const Event& event) {
   } else if (key.starts_with(member_prefix_)) {
     const std::string name = key.substr(member_prefix_.size());
     if (event.erased) {
+      // While the store was away a lease may have ended whose owner lives, and gets another one.
+      if (current_.rank_of(name) >= 0 && alive_.contains(name)) unsure_[name] = alive_[name];
       alive_.erase(name);
     } else {
+      unsure_.erase(name);
       alive_[name] = {name, event.entry.value, event.entry.created};
     }
   }

@@ -86,9 +86,10 @@ class Generations {
   Generation current_;
   std::int64_t revision_ = 0;                              // that wrote it
   std::map<std::int64_t, std::set<std::string>> present_;  // by number: who is there
-  std::map<std::string, Member> alive_;                    // by name
-  std::map<std::string, bool> gone_;                       // of those asked for the next generation
-  std::int64_t answered_ = 0;                              // number
+  std::map<std::string, Member> alive_;                    // by name, by their leases
+  std::map<std::string, Member> unsure_;  // of the current ones, whose leases have ended
+  std::map<std::string, bool> gone_;      // of those asked for the next generation
+  std::int64_t answered_ = 0;             // number
   Clock::time_point answered_at_;
   std::exception_ptr failure_;  // of the thread, which has ended
   std::thread thread_;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 
@@ -26,8 +27,8 @@ Keeper::Keeper(Store& store, const ElasticOptions& options)
     : store_(store),
       options_(options),
       signal_(std::make_shared<Signal>()),
-      life_sign_(options.group.interface, options.group.address),
-      generations_(store, {options.prefix, options.name, options.least, life_sign_.address(),
+      life_sign_(std::in_place, options.group.interface, options.group.address),
+      generations_(store, {options.prefix, options.name, options.least, life_sign_->address(),
                            options.settle, [signal = signal_] { poke(*signal); }}) {
   thread_ = std::thread([this] { run(); });
 }
@@ -39,7 +40,9 @@ Keeper::~Keeper() {
   }
   signal_->changed.notify_all();
   thread_.join();
-  lease_.reset();  // before the group says goodbye: nobody waits for us
+  // Before the group says goodbye: nobody waits for us.
+  life_sign_.reset();
+  lease_.reset();
 }
 
 std::shared_ptr<Group> Keeper::group() const {
@@ -92,7 +95,7 @@ void Keeper::end(std::exception_ptr failure) {
 
 // When to look again at the latest.
 Milliseconds Keeper::look() {
-  life_sign_.answer();
+  life_sign_->answer();
   renew_lease();
   const Generation current = generations_.current();
   if (current.number > taken_) take(current);

@@ -61,7 +61,7 @@ class Keeper {
   std::int64_t since_ = 0;  // which generation this member has been in all of them
   std::exception_ptr failure_;
 
-  LifeSign life_sign_;
+  std::optional<LifeSign> life_sign_;  // as long as this takes part
   Generations generations_;
   std::thread thread_;
 };
