@@ -70,3 +70,7 @@ endif()
 # Of the room `distributed` alone.
 pkg_check_modules(GRPC REQUIRED IMPORTED_TARGET grpc++)
 pkg_check_modules(ROCKSDB REQUIRED IMPORTED_TARGET rocksdb)
+# Its target lacks the include directory where that is a default one.
+find_package(Gloo REQUIRED CONFIG)
+add_library(trireme_gloo INTERFACE)
+target_link_libraries(trireme_gloo INTERFACE gloo)

@@ -77,7 +77,8 @@ THIRD_PARTY = [
     (r"fmt/", ["src", "apps"]),
     (r"xxhash\.h", ["src/base"]),
     (r"grpc(pp|\+\+)?/", ["src/distributed/coordination", "src/distributed/transport"]),
-    (r"gloo/", ["src/distributed/collective"]),
+    (r"gloo/", ["src/distributed/collectives", "benchmarks"]),
+    (r"mpi\.h", ["benchmarks"]),
     (r"rocksdb/", ["src/distributed/table"]),
     (r"g(test|mock)/|rapidcheck", [TESTS]),
 ]

@@ -2,6 +2,7 @@
 # Installs what Trireme needs from Debian packages; does nothing, quickly, when all is there.
 #   tools/install-deps.sh          to build and to run the demo
 #   tools/install-deps.sh --test   also what only the tests and checks need, one thing of it from PyPI
+#   tools/install-deps.sh --bench  also what our own speed is compared with
 # docs/dependencies.md says what each package is for.
 set -euo pipefail
 
@@ -11,7 +12,7 @@ build=(
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   libturbojpeg0-dev libpng-dev zlib1g-dev libzstd-dev libxxhash-dev
   libarchive-dev libpugixml-dev libyaml-cpp-dev libsentencepiece-dev
-  libgrpc++-dev librocksdb-dev
+  libgrpc++-dev librocksdb-dev libgloo-dev
   dataset-fashion-mnist
 )
 tests=(
@@ -21,11 +22,14 @@ tests=(
   python3-numpy python3-sklearn python3-torch python3-venv
 )
 
+bench=(libopenmpi-dev openmpi-bin)
+
 wanted=("${build[@]}")
 case "${1:-}" in
   "") ;;
   --test) wanted+=("${tests[@]}") ;;
-  *) echo "usage: $0 [--test]" >&2; exit 2 ;;
+  --bench) wanted+=("${bench[@]}") ;;
+  *) echo "usage: $0 [--test | --bench]" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then

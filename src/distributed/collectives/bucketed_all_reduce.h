@@ -1,0 +1,70 @@
+#pragma once
+
+// All-reduce of gradients while the next ones are still being computed: they are handed over one after the other,
+// as backward makes them, gathered into buckets, and each full bucket is reduced by a thread of its own.
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "distributed/collectives/group.h"
+
+namespace trireme::distributed {
+
+struct BucketOptions {
+  std::size_t bytes = 4 * 1024 * 1024;  // of a bucket: small ones begin early, large ones cost less
+  Reduction how = Reduction::mean;
+};
+
+// All members hand over gradients of the same sizes in the same order, and have buckets of one size. One thread at a
+// time calls; between begin() and the end of wait() nobody else calls operations of the group.
+class BucketedAllReduce {
+ public:
+  explicit BucketedAllReduce(const BucketOptions& options);
+  ~BucketedAllReduce();  // an operation that is under way is waited for
+  BucketedAllReduce(const BucketedAllReduce&) = delete;
+  BucketedAllReduce& operator=(const BucketedAllReduce&) = delete;
+
+  // A new step; what was handed over before is forgotten.
+  void begin(std::shared_ptr<Group> group);
+  // The memory stays as it is until take() or the next begin().
+  void add(std::span<float> gradient);
+  // Waits until all are reduced. The gradients are not touched: after a GroupBroken, or with a group that differs from
+  // that of begin(), all of them are reduced anew.
+  void wait(const std::shared_ptr<Group>& group);
+  // After wait(): puts the results where the gradients were.
+  void take();
+
+ private:
+  struct Bucket {
+    std::vector<float> values;
+    std::size_t used = 0;
+  };
+  void put(std::span<const float> gradient);
+  void submit();
+  void settle();
+  void again(const std::shared_ptr<Group>& group);
+  void run();
+
+  const BucketOptions options_;
+  const std::size_t capacity_;  // values of a bucket
+  std::shared_ptr<Group> group_;
+  std::vector<std::span<float>> gradients_;
+  std::vector<std::unique_ptr<Bucket>> buckets_;  // kept from step to step
+  std::size_t begun_ = 0, submitted_ = 0;         // of those, in this step
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Bucket*> queue_;  // what the thread has to do, that which it does included
+  std::exception_ptr failure_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace trireme::distributed

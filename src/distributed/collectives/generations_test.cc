@@ -1,0 +1,190 @@
+// How members agree on who forms the next group, over an in-memory store.
+#include "distributed/collectives/generations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/error_test.h"
+#include "distributed/collectives/life_sign.h"
+#include "distributed/coordination/memory_store.h"
+
+namespace trireme::distributed {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A member without a group: it calls, answers and proposes when it is told to.
+struct Party {
+  Party(Store& store, const std::string& name, std::size_t least = 1,
+        Milliseconds settle = Milliseconds(50), const std::string& address = "-")
+      : lease(store, {}), generations(store, {"ring/", name, least, address, settle}) {
+    generations.join(lease);
+  }
+  LeaseKeeper lease;
+  Generations generations;
+};
+
+template <class Done>
+bool eventually(const Done& done) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (std::chrono::steady_clock::now() < until) {
+    if (done()) return true;
+    std::this_thread::sleep_for(Milliseconds(1));
+  }
+  return false;
+}
+
+// Proposes until a generation of that number is there, and gives its text.
+std::string next(Party& party, std::int64_t number) {
+  EXPECT_TRUE(eventually([&] {
+    if (party.generations.current().number >= number) return true;
+    party.generations.propose();
+    return false;
+  })) << number;
+  return text_of(party.generations.current());
+}
+
+void all_answer(const std::vector<Party*>& parties, std::int64_t number) {
+  for (Party* party : parties) {
+    ASSERT_TRUE(eventually([&] { return party->generations.current().number == number - 1; }));
+    party->generations.answer(party->lease);
+  }
+}
+
+TEST(Generations, ThoseWhoAnswerFormTheNextOne) {
+  const auto store = make_memory_store();
+  Party anna(*store, "anna"), berta(*store, "berta");
+  EXPECT_EQ(anna.generations.current().number, 0);
+  anna.generations.answer(anna.lease);
+  EXPECT_TRUE(eventually([&] { return berta.generations.called(); }));
+  berta.generations.answer(berta.lease);
+  EXPECT_EQ(next(anna, 1), "1 1:anna 1:berta");
+  EXPECT_EQ(next(berta, 1), "1 1:anna 1:berta");
+  EXPECT_FALSE(anna.generations.called());
+  EXPECT_TRUE(store->list("ring/next/").entries.empty());
+}
+
+TEST(Generations, WhoIsDeadIsNotWaitedForLong) {
+  const auto store = make_memory_store();
+  Party anna(*store, "anna"), berta(*store, "berta"), carla(*store, "carla");
+  all_answer({&anna, &berta, &carla}, 1);
+  EXPECT_EQ(next(anna, 1), "1 1:anna 1:berta 1:carla");
+  all_answer({&carla, &berta}, 2);  // anna lives by her lease, but says nothing
+  EXPECT_TRUE(eventually([&] { return berta.generations.called(); }));
+  EXPECT_TRUE(berta.generations.propose().has_value());
+  EXPECT_EQ(next(berta, 2), "2 1:berta 1:carla");
+  // She comes back, as a new one, behind the others.
+  EXPECT_TRUE(eventually([&] { return anna.generations.current().number == 2; }));
+  all_answer({&anna, &berta, &carla}, 3);
+  EXPECT_EQ(next(anna, 3), "3 1:berta 1:carla 3:anna");
+}
+
+TEST(Generations, WhoseLifeSignIsGoneIsNotWaitedFor) {
+  const auto store = make_memory_store();
+  auto sign = std::make_unique<LifeSign>("", "127.0.0.1");
+  Party anna(*store, "anna", 1, Milliseconds(1000000)),
+      berta(*store, "berta", 1, Milliseconds(0), sign->address());
+  all_answer({&anna, &berta}, 1);
+  EXPECT_EQ(next(anna, 1), "1 1:anna 1:berta");
+  all_answer({&anna}, 2);
+  EXPECT_TRUE(eventually([&] { return anna.generations.propose().has_value(); }));  // she lives
+  all_answer({&berta}, 2);
+  EXPECT_EQ(next(anna, 2), "2 1:anna 1:berta");
+  sign.reset();
+  all_answer({&anna}, 3);
+  EXPECT_EQ(next(anna, 3), "3 1:anna");
+}
+
+TEST(Generations, WhoHasLostItsLeaseButLivesIsWaitedFor) {
+  const auto store = make_memory_store();
+  const LifeSign sign("", "127.0.0.1");
+  Party anna(*store, "anna", 1, Milliseconds(1000000)),
+      berta(*store, "berta", 1, Milliseconds(0), sign.address());
+  all_answer({&anna, &berta}, 1);
+  EXPECT_EQ(next(anna, 1), "1 1:anna 1:berta");
+  store->erase("ring/member/ring/berta");
+  all_answer({&anna}, 2);
+  EXPECT_TRUE(eventually([&] { return anna.generations.propose().has_value(); }));
+  EXPECT_EQ(store->get("ring/generation")->value, "1 1:anna 1:berta");
+  all_answer({&berta}, 2);
+  EXPECT_EQ(next(anna, 2), "2 1:anna 1:berta");
+}
+
+TEST(Generations, WhoHasLeftIsNotWaitedFor) {
+  const auto store = make_memory_store();
+  Party anna(*store, "anna", 1, Milliseconds(1000000));
+  {
+    const LifeSign sign("", "127.0.0.1");
+    Party berta(*store, "berta", 1, Milliseconds(0), sign.address());
+    all_answer({&anna, &berta}, 1);
+    EXPECT_EQ(next(anna, 1), "1 1:anna 1:berta");
+  }
+  all_answer({&anna}, 2);
+  EXPECT_EQ(next(anna, 2), "2 1:anna");
+}
+
+TEST(Generations, NewcomersDoNotGoOnWithoutThoseWhoHaveTheState) {
+  const auto store = make_memory_store();
+  auto anna = std::make_unique<Party>(*store, "anna");
+  all_answer({anna.get()}, 1);
+  EXPECT_EQ(next(*anna, 1), "1 1:anna");
+  Party berta(*store, "berta", 1, Milliseconds(0));
+  all_answer({&berta}, 2);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(berta.generations.propose(), std::nullopt);
+  EXPECT_EQ(store->get("ring/generation")->value, "1 1:anna");
+  anna.reset();  // nobody is left
+  EXPECT_EQ(next(berta, 2), "2 2:berta");
+}
+
+TEST(Generations, TooFewWaitForMore) {
+  const auto store = make_memory_store();
+  Party anna(*store, "anna", 2, Milliseconds(0));
+  all_answer({&anna}, 1);
+  EXPECT_EQ(anna.generations.propose(), std::nullopt);
+  EXPECT_FALSE(store->get("ring/generation").has_value());
+  Party berta(*store, "berta", 2);
+  all_answer({&berta}, 1);
+  EXPECT_EQ(next(berta, 1), "1 1:anna 1:berta");
+}
+
+TEST(Generations, OneLateAnswerDoesNotCountForTheNextButOne) {
+  const auto store = make_memory_store();
+  Party anna(*store, "anna"), berta(*store, "berta", 1, Milliseconds(0));
+  all_answer({&berta}, 1);
+  EXPECT_EQ(next(berta, 1), "1 1:berta");
+  store->put("ring/generation", "5 5:berta");  // far ahead of what anna has seen
+  anna.generations.answer(anna.lease);
+  EXPECT_TRUE(eventually([&] { return anna.generations.current().number == 5; }));
+  EXPECT_FALSE(anna.generations.called());
+}
+
+TEST(Generations, TextsAreReadAsTheyWereWritten) {
+  for (const char* text : {"1", "7 3:anna", "7 3:anna 7:b:c", "123456789012 1:x 2:y 3:z"}) {
+    EXPECT_EQ(text_of(generation_of("k", text)), text);
+  }
+  for (const char* text : {"", " ", "0 1:a", "-3", "x", "7 ", "7 a", "7 8:a", "7 3:", "7 3:a ",
+                           "7  3:a", "7 0:a", "99999999999999999999 1:a"}) {
+    EXPECT_THAT(error_of(ErrorKind::data, [&] { generation_of("k", text); }),
+                HasSubstr("the key k holds no generation"))
+        << text;
+  }
+}
+
+TEST(Generations, WrongNamesAndKeysAreTold) {
+  const auto store = make_memory_store();
+  for (const char* name : {"", "a b", "a/b"}) {
+    EXPECT_THAT(error_of(ErrorKind::usage, [&] { Party(*store, name); }), HasSubstr("is no name"));
+  }
+  Party anna(*store, "anna");
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { Party(*store, "anna"); }),
+              HasSubstr("another ring is called anna"));
+  store->put("ring/generation", "nonsense");
+  EXPECT_TRUE(eventually([&] {
+    return error_of([&] { anna.generations.current(); }).find("nonsense") != std::string::npos;
+  }));
+}
+
+}  // namespace
+}  // namespace trireme::distributed

@@ -1,0 +1,336 @@
+#include "distributed/collectives/mesh.h"
+
+#include <arpa/inet.h>
+#include <fmt/core.h>
+#include <gloo/rendezvous/context.h>
+#include <gloo/rendezvous/store.h>
+#include <gloo/transport/tcp/device.h>
+#include <gloo/transport/unbound_buffer.h>
+#include <net/if.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+
+namespace trireme::distributed {
+namespace {
+
+using gloo::transport::UnboundBuffer;
+
+// Slots that operations do not use.
+constexpr std::uint64_t kGoodbye = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kHello = kGoodbye - 1;
+constexpr std::uint64_t kProbe = kGoodbye - 2;
+constexpr auto kForever = std::chrono::hours(24 * 365);
+constexpr Milliseconds kGoodbyeTime{200};
+
+// Gloo writes to connections whose other end is gone, which would end the process: while this lives, no SIGPIPE comes
+// to this thread, nor ever to threads that it starts.
+class NoBrokenPipe {
+ public:
+  NoBrokenPipe() {
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    ::sigemptyset(&pending);
+    ::sigpending(&pending);
+    was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoBrokenPipe() {
+    const timespec none{};
+    if (!was_pending_) ::sigtimedwait(&pipe_, nullptr, &none);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoBrokenPipe(const NoBrokenPipe&) = delete;
+  NoBrokenPipe& operator=(const NoBrokenPipe&) = delete;
+
+ private:
+  sigset_t pipe_, before_;
+  bool was_pending_;
+};
+
+// Gloo's four questions to a store.
+class GlooStore : public gloo::rendezvous::Store {
+ public:
+  explicit GlooStore(Rendezvous& rendezvous) : rendezvous_(rendezvous) {}
+
+  void set(const std::string& key, const std::vector<char>& data) override {
+    rendezvous_.publish(key, std::string(data.begin(), data.end()));
+  }
+  std::vector<char> get(const std::string& key) override {
+    const std::string value = rendezvous_.fetch(key);
+    return {value.begin(), value.end()};
+  }
+  void wait(const std::vector<std::string>& keys) override {
+    for (const std::string& key : keys) rendezvous_.fetch(key);
+  }
+  void wait(const std::vector<std::string>& keys, const Milliseconds&) override { wait(keys); }
+
+ private:
+  Rendezvous& rendezvous_;
+};
+
+Milliseconds left_until(Mesh::Clock::time_point deadline) {
+  const auto left = std::chrono::duration_cast<Milliseconds>(deadline - Mesh::Clock::now());
+  return std::max(left, Milliseconds(1));
+}
+
+// Gloo follows a wild pointer when a name does not resolve: it gets numbers only.
+void check_address(const std::string& address) {
+  std::array<std::byte, sizeof(in6_addr)> ignored{};
+  if (::inet_pton(AF_INET, address.c_str(), ignored.data()) != 1 &&
+      ::inet_pton(AF_INET6, address.c_str(), ignored.data()) != 1) {
+    fail_usage(fmt::format("\"{}\" is no IP address", address));
+  }
+}
+
+std::shared_ptr<gloo::transport::Device> make_device(const MeshOptions& options) {
+  gloo::transport::tcp::attr attributes;
+  if (!options.interface.empty()) {
+    if (::if_nametoindex(options.interface.c_str()) == 0) {
+      fail_usage(fmt::format("there is no network interface \"{}\"", options.interface));
+    }
+    attributes.iface = options.interface;
+  } else {
+    check_address(options.address);
+    attributes.hostname = options.address;
+  }
+  try {
+    return gloo::transport::tcp::CreateDevice(attributes);
+  } catch (const std::exception& error) {
+    fail_usage(fmt::format("all-reduce cannot listen at {}{}: {}", options.interface,
+                           options.interface.empty() ? options.address : "", error.what()));
+  }
+}
+
+}  // namespace
+
+struct Mesh::State {
+  std::shared_ptr<gloo::transport::Device> device;
+  std::shared_ptr<gloo::rendezvous::Context> context;
+
+  mutable std::mutex mutex;
+  std::set<UnboundBuffer*> buffers;  // that somebody may wait for
+  std::string failure;
+  std::uint64_t operations = 0;  // that this member has begun
+  int departed = -1;             // who has left after the fewest operations, if anyone has,
+  std::uint64_t last = 0;        // and after how many
+
+  // What each member says when it leaves: how many operations it has done.
+  std::vector<std::uint64_t> heard;
+  std::unique_ptr<UnboundBuffer> goodbyes;  // waits for that as long as the mesh lives
+  std::thread listener;
+};
+
+struct Mesh::Buffer::State {
+  std::unique_ptr<UnboundBuffer> buffer;
+};
+
+Mesh::Buffer::Buffer(Mesh& mesh, void* data, std::size_t bytes)
+    : state_(std::make_unique<State>()), mesh_(mesh) {
+  state_->buffer = mesh_.state_->context->createUnboundBuffer(data, bytes);
+  const std::lock_guard lock(mesh_.state_->mutex);
+  if (!mesh_.state_->failure.empty()) fail_io(mesh_.state_->failure);
+  mesh_.state_->buffers.insert(state_->buffer.get());
+}
+
+Mesh::Buffer::~Buffer() {
+  const std::lock_guard lock(mesh_.state_->mutex);
+  mesh_.state_->buffers.erase(state_->buffer.get());
+}
+
+// Runs work(); its errors say who is gone.
+template <class Work>
+void Mesh::explained(const Work& work) {
+  const NoBrokenPipe guard;
+  try {
+    work();
+  } catch (const std::exception& error) {
+    fail_io(fmt::format("{}: {}", lost(), error.what()));
+  }
+}
+
+// As explained(); but Gloo ends all connections when a wait is too long, so nobody is gone then.
+template <class Work>
+void Mesh::wait(Clock::time_point deadline, const Work& work) {
+  bool through = false;
+  try {
+    through = work(left_until(deadline));
+  } catch (const std::exception& error) {
+    if (Clock::now() < deadline) fail_io(fmt::format("{}: {}", lost(), error.what()));
+    fail_io(
+        "no answer in time: a member is stopped or too slow, or calls another operation or another "
+        "size");
+  }
+  if (!through) fail_io(failure());
+}
+
+void Mesh::Buffer::send(int to, std::uint64_t slot, std::size_t offset, std::size_t bytes) {
+  mesh_.explained([&] { state_->buffer->send(to, slot, offset, bytes); });
+}
+
+void Mesh::Buffer::receive(int from, std::uint64_t slot, std::size_t offset, std::size_t bytes) {
+  mesh_.explained([&] { state_->buffer->recv(from, slot, offset, bytes); });
+}
+
+void Mesh::Buffer::wait_received(Clock::time_point deadline) {
+  mesh_.wait(deadline, [&](Milliseconds most) { return state_->buffer->waitRecv(nullptr, most); });
+}
+
+void Mesh::Buffer::wait_sent(Clock::time_point deadline) {
+  mesh_.wait(deadline, [&](Milliseconds most) { return state_->buffer->waitSend(nullptr, most); });
+}
+
+Mesh::Mesh(Rendezvous& rendezvous, int rank, int size, const MeshOptions& options)
+    : rank_(rank), size_(size), on_broken_(options.on_broken), state_(std::make_unique<State>()) {
+  const NoBrokenPipe guard;  // also for the device's thread
+  state_->device = make_device(options);
+  state_->context = std::make_shared<gloo::rendezvous::Context>(rank, size);
+  // Gloo waits five times as long for a connection.
+  state_->context->setTimeout(std::max(left_until(rendezvous.deadline()) / 5, Milliseconds(1)));
+  GlooStore store(rendezvous);
+  try {
+    state_->context->connectFullMesh(store, state_->device);
+    constexpr std::size_t kBytes = sizeof(std::uint64_t);
+    state_->heard.resize(static_cast<std::size_t>(size_));
+    state_->goodbyes =
+        state_->context->createUnboundBuffer(state_->heard.data(), state_->heard.size() * kBytes);
+    for (int other = 0; other < size_; ++other) {
+      if (other == rank_) continue;
+      state_->goodbyes->recv(other, kGoodbye, static_cast<std::size_t>(other) * kBytes, kBytes);
+    }
+    greet(rendezvous);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    fail_io(error.what());
+  }
+  state_->buffers.insert(state_->goodbyes.get());
+  state_->listener = std::thread([this] { listen(); });
+}
+
+// Everybody sends everybody what only members can know: a port may have come to somebody else meanwhile.
+void Mesh::greet(Rendezvous& rendezvous) {
+  const std::string token = rendezvous.token();
+  const auto ranks = static_cast<std::size_t>(size_);
+  std::string told(token.size() * ranks, '\0');
+  for (std::size_t i = 0; i < ranks; ++i) token.copy(told.data() + i * token.size(), token.size());
+  std::string heard = told;
+  Buffer out(*this, told.data(), told.size()), in(*this, heard.data(), heard.size());
+  for (int other = 0; other < size_; ++other) {
+    if (other == rank_) continue;
+    const std::size_t offset = static_cast<std::size_t>(other) * token.size();
+    in.receive(other, kHello, offset, token.size());
+    out.send(other, kHello, offset, token.size());
+  }
+  for (int i = 0; i + 1 < size_; ++i) in.wait_received(rendezvous.deadline());
+  for (int i = 0; i + 1 < size_; ++i) out.wait_sent(rendezvous.deadline());
+  if (heard != told) fail_io("a stranger has answered at the address of a member");
+}
+
+Mesh::~Mesh() {
+  if (state_->listener.joinable()) {
+    state_->goodbyes->abortWaitRecv();
+    state_->listener.join();
+  }
+  if (failure().empty()) say_goodbye();
+}
+
+void Mesh::say_goodbye() {
+  try {
+    const auto deadline = Clock::now() + kGoodbyeTime;
+    std::uint64_t done = state_->operations;
+    Buffer out(*this, &done, sizeof done);
+    for (int other = 0; other < size_; ++other) {
+      if (other != rank_) out.send(other, kGoodbye, 0, sizeof done);
+    }
+    for (int i = 0; i + 1 < size_; ++i) out.wait_sent(deadline);
+  } catch (const std::exception&) {  // they see the connection end
+  }
+}
+
+// The one that hears of every connection's end.
+void Mesh::listen() {
+  for (;;) {
+    try {
+      int from = -1;
+      if (!state_->goodbyes->waitRecv(&from, kForever)) return;
+      hear_goodbye(from);
+    } catch (const std::exception& error) {
+      return fail(fmt::format("{}: {}", lost(), error.what()));
+    }
+  }
+}
+
+// What the one that left has done, too, the others can end; but not what comes behind.
+void Mesh::hear_goodbye(int from) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    const std::uint64_t done = state_->heard[static_cast<std::size_t>(from)];
+    if (state_->departed < 0 || done < state_->last) {
+      state_->departed = from;
+      state_->last = done;
+    }
+    if (state_->operations <= done) return;
+  }
+  fail(fmt::format("rank {} has left", from));
+}
+
+std::uint64_t Mesh::begin_operation() {
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->failure.empty()) fail_io(state_->failure);
+  ++state_->operations;
+  if (state_->departed >= 0 && state_->operations > state_->last) {
+    fail_io(fmt::format("rank {} has left", state_->departed));
+  }
+  return state_->operations;
+}
+
+// Of those whose connections have ended: "rank 2 is gone".
+std::string Mesh::lost() const {
+  std::string ranks;
+  int count = 0;
+  const NoBrokenPipe guard;
+  char nothing = 0;
+  const auto probe = state_->context->createUnboundBuffer(&nothing, 1);
+  for (int other = 0; other < size_; ++other) {
+    if (other == rank_) continue;
+    try {
+      probe->send(other, kProbe, 0, 1);
+    } catch (const std::exception&) {
+      ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", other);
+      ++count;
+    }
+  }
+  return count == 1 ? fmt::format("rank {} is gone", ranks)
+                    : fmt::format("ranks {} are gone", ranks);
+}
+
+void Mesh::fail(const std::string& reason) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (!state_->failure.empty()) return;
+    state_->failure = reason.empty() ? "broken" : reason;
+    for (UnboundBuffer* buffer : state_->buffers) {
+      buffer->abortWaitRecv();
+      buffer->abortWaitSend();
+    }
+  }
+  state_->context->closeConnections();
+  if (on_broken_) on_broken_();
+}
+
+std::string Mesh::failure() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->failure;
+}
+
+}  // namespace trireme::distributed
