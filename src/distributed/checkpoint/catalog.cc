@@ -32,9 +32,10 @@ std::int64_t id_in(const std::optional<Entry>& entry) {
 // Ids of the folders of checkpoints there are, whole or not.
 std::vector<std::int64_t> ids_in(const std::string& folder) {
   std::vector<std::int64_t> ids;
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
     const auto id = name.size() == kDigits ? number(name) : std::nullopt;
     if (id) ids.push_back(static_cast<std::int64_t>(*id));
   }
@@ -176,27 +177,15 @@ void Catalog::commit(const Manifest& manifest) {
   if (const std::string problem = problem_of(manifest); !problem.empty()) {
     fail_usage(fmt::format("checkpoint {} cannot be committed: {}", manifest.id, problem));
   }
-  const std::string in = folder(manifest.id);
-  for (const Part& part : manifest.parts) {
-    std::error_code error;
-    if (fs::file_size(in + "/" + part.file, error) != part.sum.bytes || error) {
-      throw Damaged(fmt::format("{}/{} is not there in its length of {} bytes", in, part.file,
-                                part.sum.bytes));
-    }
-  }
   const std::string text = manifest_text(manifest);
-  write_file_atomically(in + "/" + kManifestFile, text);
-  const Committed committed{manifest.id, manifest.delta, manifest.base, manifest.previous,
-                            {text.size(), crc32c(text)}};
-  const std::string value = committed_text(committed);
-  Transaction transaction{
-      .when = {absent(key(manifest.id)),
-               manifest.previous == 0 ? absent(key("latest"))
-                                      : is_value(key("latest"), std::to_string(manifest.previous))},
-      .then = {Put{key(manifest.id), value}, Put{key("latest"), std::to_string(manifest.id)}},
-      .otherwise = {Get{key(manifest.id)}}};
-  const Outcome outcome = commit_guarded(std::move(transaction));
-  if (!outcome.succeeded && (outcome.got[0].empty() || outcome.got[0][0].value != value)) {
+  const std::string value = committed_text({manifest.id, manifest.delta, manifest.base,
+                                            manifest.previous, {text.size(), crc32c(text)}});
+  const std::optional<Entry> before = store_.get(key(manifest.id));
+  if (!before) {
+    check_parts(manifest);
+    write_file_atomically(folder(manifest.id) + "/" + kManifestFile, text);
+  }
+  if ((before && before->value != value) || !put(manifest, value)) {
     fail_usage(fmt::format(
         "checkpoint {} was not committed: another process leads, or has committed one since it "
         "was begun",
@@ -206,6 +195,29 @@ void Catalog::commit(const Manifest& manifest) {
     retire();
   } catch (const Error&) {  // the checkpoint is committed all the same
   }
+}
+
+void Catalog::check_parts(const Manifest& manifest) const {
+  for (const Part& part : manifest.parts) {
+    const std::string path = folder(manifest.id) + "/" + part.file;
+    std::error_code error;
+    if (fs::file_size(path, error) != part.sum.bytes || error) {
+      throw Damaged(
+          fmt::format("{} is not there in its length of {} bytes", path, part.sum.bytes));
+    }
+  }
+}
+
+// False if the guard does not hold, or another one was committed meanwhile.
+bool Catalog::put(const Manifest& manifest, const std::string& value) {
+  const std::string latest = key("latest");
+  const Outcome outcome = commit_guarded(
+      {.when = {absent(key(manifest.id)),
+                manifest.previous == 0 ? absent(latest)
+                                       : is_value(latest, std::to_string(manifest.previous))},
+       .then = {Put{key(manifest.id), value}, Put{latest, std::to_string(manifest.id)}},
+       .otherwise = {Get{key(manifest.id)}}});
+  return outcome.succeeded || (!outcome.got[0].empty() && outcome.got[0][0].value == value);
 }
 
 void Catalog::rewind(std::int64_t id) {
@@ -245,8 +257,11 @@ Manifest Catalog::manifest(const Committed& committed) const {
 
 // The folder says which checkpoints are committed, too, for a Store that knows nothing.
 void Catalog::mark(const std::vector<Committed>& all) const {
+  std::error_code ignored;
   for (const Committed& one : all) {
-    if (!fs::exists(marker(one.id))) write_file_atomically(marker(one.id), committed_text(one));
+    if (fs::exists(folder(one.id), ignored) && !fs::exists(marker(one.id), ignored)) {
+      write_file_atomically(marker(one.id), committed_text(one));
+    }
   }
 }
 

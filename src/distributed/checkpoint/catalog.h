@@ -79,6 +79,8 @@ class Catalog {
   Keys read_or_adopt();
   Outcome commit_guarded(Transaction transaction);
   void adopt();
+  void check_parts(const Manifest& manifest) const;
+  bool put(const Manifest& manifest, const std::string& value);
   void mark(const std::vector<Committed>& all) const;
   void retire();
   void collect(std::int64_t before, const Keys& keys) const;

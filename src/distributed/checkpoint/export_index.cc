@@ -121,13 +121,14 @@ ExportIndex index_from(const Json& json) {
 
 // Files of exports before this number; a reader may still be at those that were just replaced.
 void remove_before(const std::string& folder, std::int64_t number) {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
+  std::error_code error, ignored;
+  for (std::filesystem::directory_iterator entry(folder, error), last; !error && entry != last;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
     std::int64_t of = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), of);
-    if (error == std::errc() && *end == '.' && name.ends_with(".safetensors") && of < number) {
-      std::filesystem::remove(entry.path(), ignored);
+    const char* const end = std::from_chars(name.data(), name.data() + name.size(), of).ptr;
+    if (of > 0 && of < number && *end == '.' && name.ends_with(".safetensors")) {
+      std::filesystem::remove(entry->path(), ignored);
     }
   }
 }

@@ -83,12 +83,13 @@ TEST(KilledWriter, LeavesTheLastCheckpointWhole) {
   SparseTable expected(words());
   std::int64_t trained = 0;
   std::mt19937 random(1);
+  const auto watch = store->watch("job/checkpoint/latest", 1);
   for (int round = 0; round < 6; ++round) {
     const std::int64_t before = latest(*store);
     const pid_t child = start(directory.path(), server.port());
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (latest(*store) < before + 2 && std::chrono::steady_clock::now() < until) {
-      std::this_thread::sleep_for(Milliseconds(1));
+      watch->wait(Milliseconds(200));
     }
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 60000));
     EXPECT_EQ(::kill(child, SIGKILL), 0);

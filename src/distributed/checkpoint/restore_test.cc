@@ -320,7 +320,7 @@ TEST_F(Restore, RowsOnDiskToo) {
   const TestDirectory cold;
   TableOptions options = words();
   SparseTable twin(options);
-  options.memory_limit = 400 * 64 + 100 * 80;
+  options.memory_limit = 2000 * 64 + 200 * 80;
   options.disk.folder = cold.path() + "/a";
   Training training(twin, 8);
   Servers servers(options, 1);
