@@ -49,9 +49,10 @@ struct Figures {
   void print(const std::string& what, std::uint64_t rows) {
     std::sort(seconds.begin(), seconds.end());
     const double median = seconds[seconds.size() / 2];
-    std::cout << "{\"case\": \"" << what << "\", \"rows\": " << rows << ", \"mb\": "
-              << static_cast<double>(bytes) / 1e6 << ", \"seconds\": " << median
-              << ", \"mb_per_s\": " << static_cast<double>(bytes) / 1e6 / median << "}" << std::endl;
+    std::cout << "{\"case\": \"" << what << "\", \"rows\": " << rows
+              << ", \"mb\": " << static_cast<double>(bytes) / 1e6 << ", \"seconds\": " << median
+              << ", \"mb_per_s\": " << static_cast<double>(bytes) / 1e6 / median << "}"
+              << std::endl;
   }
 };
 
@@ -63,8 +64,8 @@ void time(Figures& figures, const std::function<std::uint64_t()>& work) {
 
 std::uint64_t save(Catalog& catalog, Writer& writer, SparseTable& table, bool delta) {
   const Begun begun = catalog.begin(delta);
-  Manifest manifest{.id = begun.id, .delta = begun.delta, .base = begun.base,
-                    .previous = begun.previous};
+  Manifest manifest{
+      .id = begun.id, .delta = begun.delta, .base = begun.base, .previous = begun.previous};
   manifest.parts = writer.write(begun, {{table, {{0, kSlots}}}}, {});
   std::uint64_t bytes = 0;
   for (const Part& part : manifest.parts) bytes += part.sum.bytes;

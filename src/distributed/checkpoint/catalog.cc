@@ -128,9 +128,9 @@ void Catalog::adopt() {
   std::sort(found.begin(), found.end(), newer);
   if (found.size() > kMostAdopted) found.resize(kMostAdopted);
   Transaction transaction{.when = {absent(key("next"))}};
-  transaction.then.emplace_back(
-      Put{key("next"), std::to_string(found.empty() ? 0 : found[0].id)});
-  if (!found.empty()) transaction.then.emplace_back(Put{key("latest"), std::to_string(found[0].id)});
+  transaction.then.emplace_back(Put{key("next"), std::to_string(found.empty() ? 0 : found[0].id)});
+  if (!found.empty())
+    transaction.then.emplace_back(Put{key("latest"), std::to_string(found[0].id)});
   for (const Committed& one : found) {
     transaction.then.emplace_back(Put{key(one.id), committed_text(one)});
   }
@@ -159,9 +159,10 @@ Begun Catalog::begin(bool delta) {
   begun.delta = delta && latest != keys.all.end();
   begun.base = begun.delta ? latest->base : begun.id;
   begun.folder = folder(begun.id);
-  const bool given = keys.next && commit_guarded({.when = {unchanged(*keys.next)},
-                                                  .then = {Put{key("next"), std::to_string(begun.id)}}})
-                                      .succeeded;
+  const bool given =
+      keys.next && commit_guarded({.when = {unchanged(*keys.next)},
+                                   .then = {Put{key("next"), std::to_string(begun.id)}}})
+                       .succeeded;
   if (!given) fail_usage("no checkpoint was begun: another process leads or begins one, too");
   std::error_code error;
   if (!fs::create_directory(begun.folder, error)) {
@@ -178,8 +179,8 @@ void Catalog::commit(const Manifest& manifest) {
     fail_usage(fmt::format("checkpoint {} cannot be committed: {}", manifest.id, problem));
   }
   const std::string text = manifest_text(manifest);
-  const std::string value = committed_text({manifest.id, manifest.delta, manifest.base,
-                                            manifest.previous, {text.size(), crc32c(text)}});
+  const std::string value = committed_text(
+      {manifest.id, manifest.delta, manifest.base, manifest.previous, {text.size(), crc32c(text)}});
   const std::optional<Entry> before = store_.get(key(manifest.id));
   if (!before) {
     check_parts(manifest);
@@ -202,8 +203,7 @@ void Catalog::check_parts(const Manifest& manifest) const {
     const std::string path = folder(manifest.id) + "/" + part.file;
     std::error_code error;
     if (fs::file_size(path, error) != part.sum.bytes || error) {
-      throw Damaged(
-          fmt::format("{} is not there in its length of {} bytes", path, part.sum.bytes));
+      throw Damaged(fmt::format("{} is not there in its length of {} bytes", path, part.sum.bytes));
     }
   }
 }

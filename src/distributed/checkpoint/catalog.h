@@ -18,8 +18,8 @@
 namespace trireme::distributed::checkpoint {
 
 struct CatalogOptions {
-  std::string folder;  // of all checkpoints, on a file system that all servers see
-  std::string prefix;  // of its keys, "job/checkpoint/"
+  std::string folder;                   // of all checkpoints, on a file system that all servers see
+  std::string prefix;                   // of its keys, "job/checkpoint/"
   std::optional<Condition> guard = {};  // of every change: Election::guard
   int keep = 2;  // full checkpoints that stay, each with its deltas; at least 1
 };

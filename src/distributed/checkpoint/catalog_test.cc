@@ -16,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using data::TestDirectory;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -68,7 +67,7 @@ class Checkpoints : public testing::Test {
     return names;
   }
 
-  const TestDirectory directory_;
+  const MemoryDirectory directory_;
   CatalogOptions options_ = catalog_options(directory_);
   const std::unique_ptr<Store> memory_ = make_memory_store();
   BadStore store_{*memory_};
@@ -158,7 +157,8 @@ TEST_F(Checkpoints, OldOnesGoWithTheirDeltas) {
   EXPECT_THAT(ids(catalog), ElementsAre(5, 4, 3, 2, 1));  // two full ones and what stands on them
   save(catalog);
   EXPECT_THAT(ids(catalog), ElementsAre(6, 5, 4, 3));
-  EXPECT_THAT(folders(), ElementsAre("000000000003", "000000000004", "000000000005", "000000000006"));
+  EXPECT_THAT(folders(),
+              ElementsAre("000000000003", "000000000004", "000000000005", "000000000006"));
   options_.keep = 1;
   Catalog other(store_, options_);
   save(other);
@@ -172,7 +172,7 @@ TEST_F(Checkpoints, RemainsGoAndNothingElse) {
   const Begun crashed = catalog.begin(false);
   overwrite(crashed.folder + "/server1.00000.part", "half");
   overwrite(crashed.folder + "/server1.00001.part.tmp.4.0", "half");
-  directory_.write("checkpoints/notes.txt", "by hand");
+  overwrite(options_.folder + "/notes.txt", "by hand");
   fs::create_directory(options_.folder + "/000000000099");  // after a Store that lost its memory
   const Begun begun = catalog.begin(true);
   EXPECT_EQ(begun.id, 100);
@@ -241,8 +241,9 @@ TEST_F(Checkpoints, EveryByteOfAManifestCounts) {
   fs::remove(path);
   EXPECT_THROW(catalog.manifest(committed), Damaged);
   // The key, too: but for digits, which then name another manifest.
-  for (const char* bad : {"", "full", "full 1 0 5", "full 1 0 5 12345678 9", "some 1 0 5 0",
-                          "full -1 0 5 0", "full 1 0 5 123456789", "full 1 0 99999999999999999999 0"}) {
+  for (const char* bad :
+       {"", "full", "full 1 0 5", "full 1 0 5 12345678 9", "some 1 0 5 0", "full -1 0 5 0",
+        "full 1 0 5 123456789", "full 1 0 99999999999999999999 0"}) {
     EXPECT_THROW(parse_committed(1, bad), Damaged) << bad;
   }
   // One with a damaged key is not listed, and stays.

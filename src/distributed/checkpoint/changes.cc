@@ -25,8 +25,8 @@ Slots slots_of(const std::vector<SlotRange>& ranges, const std::string& table) {
   Slots slots;
   for (const SlotRange& range : ranges) {
     if (range.first < 0 || range.first > range.last || range.last > kSlots) {
-      fail_usage(fmt::format("table '{}': slots [{}, {}) are no range", table, range.first,
-                             range.last));
+      fail_usage(
+          fmt::format("table '{}': slots [{}, {}) are no range", table, range.first, range.last));
     }
     for (int slot = range.first; slot < range.last; ++slot) {
       if (slots[static_cast<std::size_t>(slot)]) {
@@ -61,9 +61,8 @@ void Changes::begin(SparseTable& table, std::int64_t id, std::int64_t previous) 
 
 std::vector<Id> Changes::removed(const SparseTable& table, SlotRange slots) const {
   const auto begin_of = [&](int slot) {
-    return std::partition_point(removed_.begin(), removed_.end(), [&](std::uint64_t hash) {
-      return slot_of_hash(hash) < slot;
-    });
+    return std::partition_point(removed_.begin(), removed_.end(),
+                                [&](std::uint64_t hash) { return slot_of_hash(hash) < slot; });
   };
   std::vector<Id> ids;
   std::transform(begin_of(slots.first), begin_of(slots.last), std::back_inserter(ids), id_of);

@@ -5,20 +5,43 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include "data/test_files.h"
 #include "distributed/checkpoint/restore.h"
 #include "distributed/checkpoint/writer.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/table/table_test.h"
 
 namespace trireme::distributed::checkpoint {
+
+// In memory where that can be had: syncing hundreds of files takes seconds on a busy disk, and a process that is
+// killed loses nothing of what it wrote in either place.
+class MemoryDirectory {
+ public:
+  MemoryDirectory() {
+    std::string pattern = "/dev/shm/trireme-XXXXXX";
+    if (::mkdtemp(pattern.data()) == nullptr) {
+      pattern = (std::filesystem::temp_directory_path() / "trireme-XXXXXX").string();
+      EXPECT_NE(::mkdtemp(pattern.data()), nullptr) << pattern;
+    }
+    path_ = pattern;
+  }
+  ~MemoryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 
 // The slots of server `number` of `servers`: of 24 ranges, every so manyth.
 inline std::vector<SlotRange> slots_of_server(int number, int servers) {
@@ -132,8 +155,8 @@ class Servers {
   }
 
   static Manifest manifest(const Begun& begun, std::int64_t step, std::vector<Part> parts) {
-    Manifest manifest{.id = begun.id, .delta = begun.delta, .base = begun.base,
-                      .previous = begun.previous};
+    Manifest manifest{
+        .id = begun.id, .delta = begun.delta, .base = begun.base, .previous = begun.previous};
     manifest.step = step;
     manifest.cut = "queue of step " + std::to_string(step);
     manifest.parts = std::move(parts);
@@ -206,7 +229,7 @@ inline TableOptions words() {
   return options;
 }
 
-inline CatalogOptions catalog_options(const data::TestDirectory& directory) {
+inline CatalogOptions catalog_options(const MemoryDirectory& directory) {
   return {.folder = directory.path() + "/checkpoints", .prefix = "job/checkpoint/"};
 }
 

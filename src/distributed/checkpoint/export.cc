@@ -64,8 +64,7 @@ class PartOfExport {
     return static_cast<std::size_t>(options_.width) * (options_.float16 ? 2 : 4);
   }
   void sort_removed() {
-    std::sort(removed_.begin(), removed_.end(),
-              [](Id a, Id b) { return in_file(a) < in_file(b); });
+    std::sort(removed_.begin(), removed_.end(), [](Id a, Id b) { return in_file(a) < in_file(b); });
   }
   void add_rows(Safetensors& content) const {
     std::vector<std::size_t> order(ids_.size());
@@ -74,8 +73,8 @@ class PartOfExport {
               [&](std::size_t a, std::size_t b) { return in_file(ids_[a]) < in_file(ids_[b]); });
     const auto rows = static_cast<std::int64_t>(ids_.size());
     Tensor ids = Tensor::uninitialized(DType::i64, {rows});
-    Tensor weights = Tensor::uninitialized(options_.float16 ? DType::f16 : DType::f32,
-                                           {rows, options_.width});
+    Tensor weights =
+        Tensor::uninitialized(options_.float16 ? DType::f16 : DType::f32, {rows, options_.width});
     const std::size_t bytes = weight_bytes();
     for (std::size_t i = 0; i < order.size(); ++i) {
       ids.data<std::int64_t>()[i] = in_file(ids_[order[i]]);

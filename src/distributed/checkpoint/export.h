@@ -21,7 +21,8 @@ namespace trireme::distributed::checkpoint {
 struct ExportPart {
   std::string file;
   SlotRange slots = {};
-  bool whole = false;  // all rows that the slots have; otherwise the changed ones, and the ids removed
+  bool whole =
+      false;  // all rows that the slots have; otherwise the changed ones, and the ids removed
   std::uint64_t rows = 0, removed = 0;
   FileSum sum;
   friend bool operator==(const ExportPart&, const ExportPart&) = default;
@@ -53,8 +54,8 @@ ExportIndex parse_index(std::string_view text, const std::string& name);
 ExportIndex read_index(const std::string& folder);
 
 struct ExporterOptions {
-  std::string server;                // as WriterOptions::server
-  std::array<int, 2> marks = {2, 3};  // of the tables, which nobody else uses
+  std::string server;                     // as WriterOptions::server
+  std::array<int, 2> marks = {2, 3};      // of the tables, which nobody else uses
   std::uint64_t rows_per_part = 1 << 18;  // about; the rows of a slot stay together
 };
 

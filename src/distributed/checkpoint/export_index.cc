@@ -36,8 +36,8 @@ ExportPart export_part_from(const Json& json) {
   part.file = json.at("file").get<std::string>();
   if (!is_file_name(part.file)) throw std::domain_error("a part without a name");
   const Json& slots = json.at("slots");
-  if (slots.size() != 2 || !slots.at(0).is_number_unsigned() ||
-      !slots.at(1).is_number_unsigned() || slots.at(0) > kSlots || slots.at(1) > kSlots) {
+  if (slots.size() != 2 || !slots.at(0).is_number_unsigned() || !slots.at(1).is_number_unsigned() ||
+      slots.at(0) > kSlots || slots.at(1) > kSlots) {
     throw std::domain_error("slots that are none");
   }
   part.slots = {slots[0].get<int>(), slots[1].get<int>()};
@@ -93,7 +93,7 @@ std::string problem_of(const ExportIndex& index) {
       if (part.slots.first >= part.slots.last) return part.file + " has no slots";
       slots.emplace_back(part.slots.first, part.slots.last);
     }
-    const std::string problem = problem_of(std::move(slots), kSlots);
+    const std::string problem = problem_of_ranges(std::move(slots), kSlots);
     if (!problem.empty()) return fmt::format("of export {}, slot {}", one.number, problem);
   }
   return "";
@@ -172,8 +172,8 @@ ExportIndex read_index(const std::string& folder) {
 }
 
 void publish(const std::string& folder, const TableOptions& options, const Export& what) {
-  ExportIndex index{options.name, options.width, options.float16, options.initializer,
-                    options.seed, {}};
+  ExportIndex index{options.name,        options.width, options.float16,
+                    options.initializer, options.seed,  {}};
   ExportIndex before = index;
   try {
     before = read_index(folder);

@@ -20,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using data::TestDirectory;
 using testing::HasSubstr;
 
 // Every id that was ever used, and some that were not.
@@ -44,8 +43,8 @@ class Exports : public testing::Test {
     const std::size_t servers = servers_->all().size();
     exporters_.clear();
     for (std::size_t i = 0; i < servers; ++i) {
-      exporters_.push_back(std::make_unique<Exporter>(ExporterOptions{
-          .server = "s" + std::to_string(i), .rows_per_part = rows_per_part}));
+      exporters_.push_back(std::make_unique<Exporter>(
+          ExporterOptions{.server = "s" + std::to_string(i), .rows_per_part = rows_per_part}));
     }
   }
   Export write(std::int64_t number, bool delta) {
@@ -59,19 +58,21 @@ class Exports : public testing::Test {
     }
     return all;
   }
-  void publish_next(bool delta) {
-    publish(folder(), options_, write(++number_, delta));
-  }
+  void publish_next(bool delta) { publish(folder(), options_, write(++number_, delta)); }
   const std::string& folder() const { return directory_.path(); }
   void expect_same(ExportedTable& exported) {
     const std::vector<Id> ids = all_ids();
     std::vector<float> rows(ids.size() * static_cast<std::size_t>(options_.width));
     exported.lookup(ids, rows.data());
     EXPECT_EQ(rows, look_up(*whole_, ids));
+    // A row that is looked up is used, and stays longer: on the servers as in the whole table.
+    servers_->for_ids(ids, rows, [](SparseTable& table, const std::vector<Id>& own, const auto&) {
+      look_up(table, own);
+    });
     EXPECT_EQ(ids_of(all_blocks(exported.table())), ids_of(all_blocks(*whole_)));
   }
 
-  const TestDirectory directory_;
+  const MemoryDirectory directory_;
   TableOptions options_;
   std::unique_ptr<SparseTable> whole_;
   std::unique_ptr<Servers> servers_;
@@ -144,7 +145,8 @@ TEST_F(Exports, AreReadWithoutUs) {
         }
       }
       const Tensor& weights = content.tensors.at("weights");
-      EXPECT_EQ(weights.shape(), (std::vector<std::int64_t>{static_cast<std::int64_t>(ids.size()), 3}));
+      EXPECT_EQ(weights.shape(),
+                (std::vector<std::int64_t>{static_cast<std::int64_t>(ids.size()), 3}));
       const auto values = weights.to_vector<float>();
       for (std::size_t i = 0; i < ids.size(); ++i) {
         rows[ids[i]].assign(&values[i * 3], &values[i * 3] + 3);

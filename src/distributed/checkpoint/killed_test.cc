@@ -58,14 +58,16 @@ CatalogOptions options_of(const std::string& folder) {
 pid_t start(const std::string& folder, int port) {
   std::vector<std::string> variables = {std::string(kFolder) + "=" + folder,
                                         std::string(kPort) + "=" + std::to_string(port)};
-  for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    variables.emplace_back(*variable);
   std::vector<char*> environment;
   for (std::string& variable : variables) environment.push_back(variable.data());
   environment.push_back(nullptr);
   std::string words[] = {"/proc/self/exe", "--gtest_filter=KilledWriter.*"};
   char* arguments[] = {words[0].data(), words[1].data(), nullptr};
   pid_t child = 0;
-  EXPECT_EQ(::posix_spawn(&child, arguments[0], nullptr, nullptr, arguments, environment.data()), 0);
+  EXPECT_EQ(::posix_spawn(&child, arguments[0], nullptr, nullptr, arguments, environment.data()),
+            0);
   return child;
 }
 
@@ -76,7 +78,7 @@ std::int64_t latest(Store& store) {
 
 TEST(KilledWriter, LeavesTheLastCheckpointWhole) {
   if (const char* const folder = std::getenv(kFolder)) write_for_ever(folder, std::getenv(kPort));
-  const data::TestDirectory directory;
+  const MemoryDirectory directory;
   const auto store = make_memory_store();
   const EtcdServer server(*store, {});
   Catalog catalog(*store, options_of(directory.path()));

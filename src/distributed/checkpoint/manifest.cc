@@ -29,7 +29,7 @@ std::string problem_of_tables(const Manifest& manifest) {
     slots[info.table].emplace_back(info.slots.first, info.slots.last);
   }
   for (const auto& [table, ranges] : slots) {
-    const std::string problem = problem_of(ranges, kSlots);
+    const std::string problem = problem_of_ranges(ranges, kSlots);
     if (!problem.empty()) return fmt::format("of table '{}', slot {}", table, problem);
   }
   return "";
@@ -48,7 +48,7 @@ std::string problem_of_dense(const Manifest& manifest) {
     }
   }
   for (const auto& [name, range] : ranges) {
-    const std::string problem = problem_of(rows[name], range->all_rows());
+    const std::string problem = problem_of_ranges(rows[name], range->all_rows());
     if (!problem.empty()) return fmt::format("of parameter '{}', row {}", name, problem);
   }
   return "";
@@ -91,7 +91,7 @@ Manifest manifest_from(const Json& json) {
 
 }  // namespace
 
-std::string problem_of(Ranges ranges, std::int64_t all) {
+std::string problem_of_ranges(Ranges ranges, std::int64_t all) {
   std::sort(ranges.begin(), ranges.end());
   std::int64_t at = 0;
   for (const auto& [first, last] : ranges) {
@@ -112,9 +112,8 @@ bool is_file_name(std::string_view name) {
 }
 
 std::string problem_of(const Manifest& manifest) {
-  const bool known = manifest.delta
-                         ? manifest.base > 0 && manifest.base <= manifest.previous
-                         : manifest.base == manifest.id;
+  const bool known = manifest.delta ? manifest.base > 0 && manifest.base <= manifest.previous
+                                    : manifest.base == manifest.id;
   if (manifest.id <= 0 || !known || manifest.previous < 0 || manifest.previous >= manifest.id) {
     return fmt::format("checkpoint {} cannot stand on {} and {}", manifest.id, manifest.base,
                        manifest.previous);

@@ -34,7 +34,7 @@ Manifest parse_manifest(std::string_view text, const std::string& name);
 
 // What the places [first, last) lack to be [0, all) without gaps and overlaps, "" if nothing.
 using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
-std::string problem_of(Ranges ranges, std::int64_t all);
+std::string problem_of_ranges(Ranges ranges, std::int64_t all);
 // Letters, digits, - _ and . alone, so that a file is in the folder where it should be.
 bool is_file_name(std::string_view name);
 

@@ -55,8 +55,7 @@ void write_header(BlockWriter& writer, const PartInfo& info) {
 
 // False if it is more than we take.
 bool multiply(std::uint64_t& bytes, std::int64_t size) {
-  return size >= 0 &&
-         !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes) &&
+  return size >= 0 && !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes) &&
          bytes <= kMostBytes;
 }
 
@@ -135,8 +134,7 @@ void TablePartWriter::removed(std::span<const Id> ids) {
 }
 
 void TablePartWriter::rows(const RowBlock& block) {
-  const std::size_t bytes =
-      sizeof(SlotHead) + block.ids.size() * sizeof(Id) + block.records.size();
+  const std::size_t bytes = sizeof(SlotHead) + block.ids.size() * sizeof(Id) + block.records.size();
   if (block_.size() + bytes > kLargestBlock) flush();
   const SlotHead head{static_cast<std::uint32_t>(block.slot),
                       static_cast<std::uint32_t>(block.ids.size())};

@@ -44,7 +44,7 @@ struct PartInfo {
   std::string server;
   // Of a table:
   std::string table;
-  std::string layout;  // layout_of() its options; tables of one layout have the same records
+  std::string layout;   // layout_of() its options; tables of one layout have the same records
   std::string options;  // for people
   std::uint32_t row_bytes = 0;
   SlotRange slots = {};
@@ -58,8 +58,9 @@ struct PartInfo {
 // Its last block.
 struct PartCounts {
   std::uint64_t rows = 0, removed = 0;
-  std::uint64_t bytes = 0;   // of dense parameters
-  std::uint64_t digest = 0;  // SparseTable::digest() of the rows; of dense ones, the sum of hash64 of the blocks
+  std::uint64_t bytes = 0;  // of dense parameters
+  std::uint64_t digest =
+      0;  // SparseTable::digest() of the rows; of dense ones, the sum of hash64 of the blocks
   friend bool operator==(const PartCounts&, const PartCounts&) = default;
 };
 

@@ -16,7 +16,6 @@
 namespace trireme::distributed::checkpoint {
 namespace {
 
-using data::TestDirectory;
 using testing::HasSubstr;
 
 PartInfo info_of(const SparseTable& table, PartInfo::Kind kind) {
@@ -49,7 +48,7 @@ Part write_part(const std::string& folder, SparseTable& table, const PartInfo& i
 
 // Rows of 8 KB, in many blocks and several to a slot.
 TEST(CheckpointPart, HoldsATable) {
-  const TestDirectory directory;
+  const MemoryDirectory directory;
   SparseTable table(small_options(RowRule::adam(), 700)), other(table.options());
   fill(table, 500);
   const PartInfo info = info_of(table, PartInfo::Kind::delta);
@@ -72,7 +71,7 @@ TEST(CheckpointPart, HoldsATable) {
 
 // Its bytes, taken apart by the format's description alone.
 TEST(CheckpointPart, IsOfTheFormat) {
-  const TestDirectory directory;
+  const MemoryDirectory directory;
   TableOptions options = small_options(RowRule::sgd(), 2);
   options.initializer = RowInitializer::zeros();
   SparseTable table(options);
@@ -99,7 +98,8 @@ TEST(CheckpointPart, IsOfTheFormat) {
     at += 16 + size;
   }
   EXPECT_EQ(at, bytes.size());
-  EXPECT_THAT(payloads[0], HasSubstr("\"table\":\"w%C3%B6rter%0A%25\",\"layout\":\"width 2 sgd f32\""));
+  EXPECT_THAT(payloads[0],
+              HasSubstr("\"table\":\"w%C3%B6rter%0A%25\",\"layout\":\"width 2 sgd f32\""));
   ASSERT_EQ(payloads[1].size(), 4 + 4 + 8 + 20u);
   const std::uint32_t slot_and_rows[2] = {14472, 1};  // of id 0: docs/formats/table.md
   const float weights[2] = {1.5f, -2};
@@ -113,7 +113,7 @@ TEST(CheckpointPart, IsOfTheFormat) {
 }
 
 TEST(CheckpointPart, HoldsDenseParameters) {
-  const TestDirectory directory;
+  const MemoryDirectory directory;
   std::vector<DenseRows> rows;
   std::map<std::string, std::string> contents, read;
   const auto add = [&](const DenseRange& range) {
@@ -171,7 +171,7 @@ std::vector<std::pair<Part, std::string>> samples(const std::string& folder) {
 
 // Without the manifest's help, too.
 TEST(CheckpointPart, EveryByteCounts) {
-  const TestDirectory directory;
+  const MemoryDirectory directory;
   for (const auto& [part, bytes] : samples(directory.path())) {
     EXPECT_EQ(read_part(text_source(bytes), "part", {}).sum, part.sum);
     for (std::size_t at = 0; at < bytes.size(); ++at) {
@@ -186,7 +186,7 @@ TEST(CheckpointPart, EveryByteCounts) {
 }
 
 TEST(CheckpointPart, IsTheOneThatWasMeant) {
-  const TestDirectory directory;
+  const MemoryDirectory directory;
   for (auto& [part, bytes] : samples(directory.path())) {
     overwrite(directory.path() + "/a.part", bytes);
     part.file = "a.part";
@@ -209,7 +209,7 @@ TEST(CheckpointPart, IsTheOneThatWasMeant) {
 
 // Blocks in another order, twice or missing, all with good checksums: only the count of blocks tells.
 TEST(CheckpointPart, ItsBlocksAreInOrder) {
-  const TestDirectory directory;
+  const MemoryDirectory directory;
   SparseTable table(small_options(RowRule::sgd(), 60000));
   fill(table, 12);  // 240 KB each
   const Part part = write_part(directory.path(), table, info_of(table, PartInfo::Kind::full));
@@ -243,7 +243,7 @@ TEST(CheckpointPart, ItsBlocksAreInOrder) {
 }
 
 TEST(CheckpointPart, IsThereWholeOrNotAtAll) {
-  const TestDirectory directory;
+  const MemoryDirectory directory;
   Throttle throttle(0);
   const auto files = [&] {
     return std::distance(std::filesystem::directory_iterator(directory.path()), {});
@@ -264,7 +264,7 @@ TEST(CheckpointPart, IsThereWholeOrNotAtAll) {
 }
 
 TEST(CheckpointPart, IsWrittenNoFasterThanAsked) {
-  const TestDirectory directory;
+  const MemoryDirectory directory;
   const auto begin = std::chrono::steady_clock::now();
   Throttle throttle(20u << 20);
   BlockWriter writer(directory.path() + "/a.part", throttle);

@@ -96,8 +96,8 @@ std::vector<const Part*> dense_parts(const Manifest& manifest,
   }
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (!found.contains(i)) {
-      fail_usage(fmt::format("checkpoint {} has no parameter '{}'", manifest.id,
-                             targets[i].range.name));
+      fail_usage(
+          fmt::format("checkpoint {} has no parameter '{}'", manifest.id, targets[i].range.name));
     }
   }
   return parts;
@@ -116,8 +116,7 @@ Reading plan(const Catalog& catalog, const std::vector<Committed>& list, std::in
   reading.chain = chain_of(catalog, list, id);
   for (const TableSlots& what : share.tables) {
     const TableOptions& options = what.table.options();
-    reading.tables.push_back(
-        steps_of(reading.chain, options, slots_of(what.slots, options.name)));
+    reading.tables.push_back(steps_of(reading.chain, options, slots_of(what.slots, options.name)));
   }
   reading.dense = dense_parts(reading.chain.back(), share.dense);
   return reading;
@@ -154,8 +153,8 @@ void check_digests(const std::vector<TableStep>& steps, SparseTable& table) {
     const bool whole = step.slots.count() == static_cast<std::size_t>(slots.last - slots.first);
     if (step.part->info.kind != Kind::full || !whole || (changed & step.slots).any()) continue;
     if (table.digest(slots.first, slots.last) != step.part->counts.digest) {
-      fail_internal(fmt::format("table '{}' is not what {} holds", table.options().name,
-                                step.part->file));
+      fail_internal(
+          fmt::format("table '{}' is not what {} holds", table.options().name, step.part->file));
     }
   }
 }

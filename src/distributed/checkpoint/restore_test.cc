@@ -18,7 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using data::TestDirectory;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -28,14 +27,14 @@ class Restore : public testing::Test {
   // Of one file of a checkpoint, by the order in its manifest.
   std::string path(std::int64_t id, std::size_t part) {
     const auto list = catalog_.list();
-    const auto found = std::find_if(list.begin(), list.end(),
-                                    [&](const Committed& one) { return one.id == id; });
+    const auto found =
+        std::find_if(list.begin(), list.end(), [&](const Committed& one) { return one.id == id; });
     return catalog_.folder(id) + "/" + catalog_.manifest(*found).parts.at(part).file;
   }
   // Of fresh servers, with what comes of it.
   std::optional<Restored> into(Servers& servers) { return restore(catalog_, servers.share()); }
 
-  const TestDirectory directory_;
+  const MemoryDirectory directory_;
   const std::unique_ptr<Store> store_ = make_memory_store();
   Catalog catalog_{*store_, catalog_options(directory_)};
   SparseTable whole_{words()};
@@ -64,7 +63,8 @@ TEST_F(Restore, IntoAnotherNumberOfServers) {
     EXPECT_EQ(others->digest(), whole_.digest());
     EXPECT_EQ(others->digest(), servers->digest());
     others->expect_dense(step);
-    servers = std::move(others);  // which trains on as if nothing had been: ages and statistics, too
+    servers =
+        std::move(others);  // which trains on as if nothing had been: ages and statistics, too
   }
 }
 
@@ -112,8 +112,9 @@ TEST_F(Restore, OneThatIsDamagedIsPassedOverAsAWhole) {
   EXPECT_EQ(others.digest(), whole_.digest());
   fs::remove(path(1, 0));
   fs::remove(path(2, 1));
-  EXPECT_THAT(error_of(ErrorKind::data, [&] { into(others); }),
-              testing::AllOf(HasSubstr("no checkpoint can be restored\n  2: "), HasSubstr("\n  1: ")));
+  EXPECT_THAT(
+      error_of(ErrorKind::data, [&] { into(others); }),
+      testing::AllOf(HasSubstr("no checkpoint can be restored\n  2: "), HasSubstr("\n  1: ")));
 }
 
 TEST_F(Restore, ADamagedDeltaTakesThoseAfterItAlong) {
@@ -275,8 +276,8 @@ TEST_F(Restore, DeltasHoldWhatChanged) {
     EXPECT_EQ(rows, step == 1 ? table.statistics().rows : 3u);
     EXPECT_EQ(removed, step == 1 ? 0u : 1u);
     const auto first = static_cast<Id>(step) * 1000003;
-    table.update(std::vector<Id>{first, first + 1, first + 2},
-                 std::vector<float>(9, 0.5f).data(), {.rate = 1});
+    table.update(std::vector<Id>{first, first + 1, first + 2}, std::vector<float>(9, 0.5f).data(),
+                 {.rate = 1});
     look_up(table, {77});
     all_blocks(table);
     const Id evicted = ids_of(all_blocks(table)).at(static_cast<std::size_t>(step) * 10);
@@ -317,18 +318,26 @@ TEST_F(Restore, WhileTheTableIsUsed) {
 }
 
 TEST_F(Restore, RowsOnDiskToo) {
-  const TestDirectory cold;
+  const MemoryDirectory cold;
   TableOptions options = words();
   SparseTable twin(options);
-  options.memory_limit = 2000 * 64 + 200 * 80;
+  options.memory_limit = 400 * 64 + 100 * 60;
   options.disk.folder = cold.path() + "/a";
-  Training training(twin, 8);
   Servers servers(options, 1);
-  training.run(servers, 40);
-  EXPECT_GT(servers.all()[0].table->statistics().on_disk, 0u);
-  servers.save(catalog_, false, 1);
-  training.run(servers, 10);
-  servers.save(catalog_, true, 2);
+  SparseTable& table = *servers.all()[0].table;
+  Batches batches(8);
+  for (std::int64_t step = 1; step <= 2; ++step) {
+    for (int i = 0; i < 30; ++i) {
+      const std::vector<Id> ids = batches.ids(40, 400);
+      const std::vector<float> gradients = batches.floats(120);
+      for (SparseTable* one : {&table, &twin}) {
+        one->update(ids, gradients.data(), {.rate = 0.1, .step = i + 1});
+        if (i % 9 == 0) one->remove(std::span(ids).first(10));
+      }
+    }
+    EXPECT_GT(table.statistics().on_disk, 0u);
+    servers.save(catalog_, step == 2, step);
+  }
   options.disk.folder = cold.path() + "/b";
   Servers others(options, 1);
   into(others);

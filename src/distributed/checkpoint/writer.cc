@@ -59,7 +59,8 @@ struct Writer::Files {
 
 Writer::Writer(WriterOptions options) : options_(std::move(options)) {
   if (!is_file_name(options_.server) || options_.server.size() > 100) {
-    fail_usage(fmt::format("\"{}\" is no name of a server that writes checkpoints", options_.server));
+    fail_usage(
+        fmt::format("\"{}\" is no name of a server that writes checkpoints", options_.server));
   }
   if (options_.slots_per_part < 1 || options_.marks[0] == options_.marks[1]) {
     fail_usage("a writer of checkpoints needs parts of at least 1 slot, and two marks");
@@ -77,10 +78,11 @@ std::vector<Part> Writer::write(const Begun& checkpoint, const std::vector<Table
   return files.parts;
 } catch (const Error& error) {
   if (error.kind() != ErrorKind::io) throw;
-  fail_io(fmt::format("checkpoint {} was not written: {}\n"
-                      "  hint   what was written of it is removed, and training can go on: make "
-                      "room, or keep fewer checkpoints",
-                      checkpoint.id, error.what()));
+  fail_io(
+      fmt::format("checkpoint {} was not written: {}\n"
+                  "  hint   what was written of it is removed, and training can go on: make "
+                  "room, or keep fewer checkpoints",
+                  checkpoint.id, error.what()));
 }
 
 void Writer::write_table(const Begun& checkpoint, const TableSlots& what, Files& files) {
@@ -116,8 +118,7 @@ void Writer::write_dense(const Begun& checkpoint, const std::vector<DenseRows>& 
   info.server = options_.server;
   for (std::size_t i = 0; i < dense.size(); i += kMostDense) {
     const std::span rows(dense.data() + i, std::min(kMostDense, dense.size() - i));
-    files.parts.push_back(
-        write_dense_part(files.folder, files.next(), info, rows, files.throttle));
+    files.parts.push_back(write_dense_part(files.folder, files.next(), info, rows, files.throttle));
   }
 }
 
