@@ -60,6 +60,7 @@ class Exports : public testing::Test {
   }
   void publish_next(bool delta) { publish(folder(), options_, write(++number_, delta)); }
   const std::string& folder() const { return directory_.path(); }
+  std::vector<ExportPart> last_parts() const { return read_index(folder()).exports.back().parts; }
   void expect_same(ExportedTable& exported) {
     const std::vector<Id> ids = all_ids();
     std::vector<float> rows(ids.size() * static_cast<std::size_t>(options_.width));
@@ -203,14 +204,14 @@ TEST_F(Exports, ThatFailedLoseNothing) {
             "cannot write");
   training_->run(*servers_, 10);
   publish_next(true);
-  for (const ExportPart& part : read_index(folder()).exports.back().parts) EXPECT_FALSE(part.whole);
+  for (const ExportPart& part : last_parts()) EXPECT_FALSE(part.whole);
   exported.refresh();
   expect_same(exported);
   // A server that comes anew knows nothing of changes, and writes its slots whole.
   add_exporters(1 << 18);
   training_->run(*servers_, 10);
   publish_next(true);
-  for (const ExportPart& part : read_index(folder()).exports.back().parts) EXPECT_TRUE(part.whole);
+  for (const ExportPart& part : last_parts()) EXPECT_TRUE(part.whole);
   exported.refresh();
   expect_same(exported);
 }
