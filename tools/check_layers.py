@@ -72,7 +72,7 @@ THIRD_PARTY = [
     (r"cblas\.h|lapacke?\.h|omp\.h", ["src/kernels"]),
     (r"toml\+\+/|toml\.hpp", ["src/session"]),
     (r"png\.h|turbojpeg\.h|zlib\.h|zstd\.h|archive(_entry)?\.h|pugixml\.hpp|yaml-cpp/|sentencepiece_", ["src/data"]),
-    (r"nlohmann/", ["src/base", "src/data", "src/plan", "src/inference", "src/session", "apps"]),
+    (r"nlohmann/", ["src/base", "src/data", "src/plan", "src/inference", "src/session", "src/distributed", "apps"]),
     (r"CLI/", ["apps"]),
     (r"fmt/", ["src", "apps"]),
     (r"xxhash\.h", ["src/base"]),

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 
@@ -24,12 +25,6 @@ struct Descriptor {
   }
 };
 
-void sync_directory(const std::string& path) {
-  const std::string parent = std::filesystem::path(path).parent_path().string();
-  Descriptor directory{::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY)};
-  if (directory.fd >= 0) ::fsync(directory.fd);
-}
-
 // Returns 0 or the errno of the call that failed.
 int write_all(int fd, std::string_view content) {
   while (!content.empty()) {
@@ -40,7 +35,7 @@ int write_all(int fd, std::string_view content) {
     }
     content.remove_prefix(static_cast<std::size_t>(n));
   }
-  return ::fsync(fd) == 0 ? 0 : errno;
+  return 0;
 }
 
 }  // namespace
@@ -66,22 +61,54 @@ std::string read_file(const std::string& path) {
   }
 }
 
-void write_file_atomically(const std::string& path, std::string_view content) {
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   static std::atomic<unsigned> counter{0};
-  const std::string temporary =
-      path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(counter++);
-  int error = 0;
-  {
-    Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
-    if (file.fd < 0) fail_io("cannot write " + path + ": " + reason(errno));
-    error = write_all(file.fd, content);
+  temporary_ = path_ + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(counter++);
+  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd_ < 0) {
+    const int error = errno;
+    temporary_.clear();
+    fail_here(error);
   }
-  if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
-  if (error != 0) {
-    ::unlink(temporary.c_str());
-    fail_io("cannot write " + path + ": " + reason(error) + "; nothing was changed");
-  }
-  sync_directory(path);
+}
+
+AtomicFile::~AtomicFile() { close(); }
+
+void AtomicFile::close() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+}
+
+void AtomicFile::fail_here(int error) {
+  close();
+  fail_io("cannot write " + path_ + ": " + reason(error) + "; nothing was changed");
+}
+
+void AtomicFile::write(std::string_view bytes) {
+  if (const int error = write_all(fd_, bytes); error != 0) fail_here(error);
+}
+
+void AtomicFile::finish() {
+  if (::fsync(fd_) != 0) fail_here(errno);
+  if (::close(std::exchange(fd_, -1)) != 0) fail_here(errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_here(errno);
+  temporary_.clear();
+  sync_name(path_);
+}
+
+// Some folders cannot be opened, and some file systems cannot sync them.
+void sync_name(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  Descriptor directory{::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY)};
+  if (directory.fd < 0 || ::fsync(directory.fd) == 0 || errno == EINVAL || errno == ENOTSUP) return;
+  fail_io("cannot sync the folder of " + path + ": " + reason(errno));
+}
+
+void write_file_atomically(const std::string& path, std::string_view content) {
+  AtomicFile file(path);
+  file.write(content);
+  file.finish();
 }
 
 void make_directories(const std::string& path) {

@@ -121,6 +121,47 @@ def etcd_messages():  # the first byte chooses the message, see etcd_messages.cc
     yield b"\5" + header + field(3, 1) + field(11, field(1, 1) + field(2, entry)) + field(5, 9)
 
 
+def checkpoint_part():  # an odd first byte: the checksums are put right by the target
+    def part(info, *blocks):
+        blocks = [(1, json.dumps(info).encode()), *blocks]
+        text = b"\x89TPART\r\n" + struct.pack("<I", 1)
+        for number, (kind, payload) in enumerate(blocks):
+            text += struct.pack("<IIII", 0, kind, number, len(payload)) + payload
+        return b"\1" + text
+
+    table = {"kind": "delta", "checkpoint": 1, "server": "s", "table": "t", "layout": "width 1 sgd f32", "options": "",
+             "row_bytes": 16, "slots": [0, 16384], "clock": 1}
+    row = struct.pack("<IIQ", 14472, 1, 0) + bytes(16)
+    yield part(table, (3, bytes(8)), (2, row), (5, struct.pack("<4Q", 1, 1, 0, 0)))
+    yield part(dict(table, kind="full"), (2, row + row), (5, struct.pack("<4Q", 2, 0, 0, 0)))
+    dense = {"kind": "dense", "checkpoint": 1, "server": "s",
+             "dense": [{"name": "w%20", "dtype": "f32", "shape": [3, 1], "rows": [1, 3]},
+                       {"name": "s", "dtype": "i64", "shape": [], "rows": [0, 1]}]}
+    yield part(dense, (4, struct.pack("<QQ", 0, 0) + bytes(8)), (4, struct.pack("<QQ", 1, 0) + bytes(8)),
+               (5, struct.pack("<4Q", 0, 0, 16, 0)))
+
+
+def checkpoint_texts():  # the first byte chooses the text, see checkpoint_texts.cc
+    part = {"kind": "full", "checkpoint": 2, "server": "s", "table": "t", "layout": "width 1 sgd f32", "options": "",
+            "row_bytes": 16, "slots": [0, 16384], "clock": 1, "rows": 1, "removed": 0, "digest": "ff", "file": "a.part",
+            "bytes": 100, "crc32c": "ff"}
+    dense = {"kind": "dense", "checkpoint": 2, "server": "s",
+             "dense": [{"name": "w", "dtype": "f32", "shape": [3, 1], "rows": [0, 3]}],
+             "dense_bytes": 12, "digest": "1", "file": "b.part", "bytes": 100, "crc32c": "0"}
+    manifest = {"format": "trireme distributed checkpoint", "version": 1, "id": 2, "delta": True, "base": 1,
+                "previous": 1, "epoch": 0, "step": 7, "map_version": 1, "cut": "a%00b", "parts": [part, dense]}
+    yield b"\0" + json.dumps(manifest).encode()
+    yield b"\1" + json.dumps(dense).encode()
+    file = {"file": "00000001.s.00000.safetensors", "slots": [0, 16384], "whole": True, "rows": 1, "removed": 0,
+            "bytes": 9, "crc32c": "0"}
+    exports = [{"number": 1, "delta": False, "note": "", "parts": [file]},
+               {"number": 2, "delta": True, "note": "%FF", "parts": [dict(file, whole=False)]}]
+    yield b"\2" + json.dumps({"format": "trireme export", "version": 1, "table": "t", "width": 2, "dtype": "f32",
+                              "initializer": {"kind": "uniform", "low": -0.1, "high": 0.1}, "seed": 7,
+                              "exports": exports}).encode()
+    yield b"\3delta 10 11 4096 0f1e2d3c"
+
+
 def csv():  # the first byte chooses options, see csv.cc
     yield b"\x01a,b,target\n1,2.5,3\n-4,5e2,6\n"
     yield b'\x0b"name","x"\r\n"with ""quotes""\nand a line",1\r\nplain,2\r\n'
@@ -264,7 +305,7 @@ def vocabulary():  # an odd first byte: the checksum is made to fit, see vocabul
 
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for target in (annotations, archive, checkpoint, compiled_plan, csv, etcd_messages, frame, idx, image, image_pack, libsvm, ragged,
+    for target in (annotations, archive, checkpoint, checkpoint_part, checkpoint_texts, compiled_plan, csv, etcd_messages, frame, idx, image, image_pack, libsvm, ragged,
                    records, safetensors, subwords, vocabulary):
         folder = corpus / target.__name__
         folder.mkdir(parents=True, exist_ok=True)

@@ -92,6 +92,36 @@ void SparseTable::read(int first, int last, const ReadOptions& options,
   }
 }
 
+void SparseTable::clear(int mark, int first, int last) {
+  State& state = *state_;
+  state.check_slots(first, last);
+  check_mark(state.options.name, mark);
+  const std::uint16_t bit = mark_bit(mark);
+  state.cleared_marks.fetch_or(bit);
+  for (int slot = first; slot < last; ++slot) {
+    Group& group = state.groups[static_cast<std::size_t>(slot) % kGroups];
+    const std::lock_guard lock(group.mutex);
+    for (Entry& entry : group.slots[static_cast<std::size_t>(slot) / kGroups]) {
+      // Elsewhere the flags have another meaning.
+      if (entry.row == kNoEntry || entry.row == kNotAdmitted) continue;
+      entry.flags &= static_cast<std::uint16_t>(~bit);
+    }
+  }
+}
+
+std::vector<bool> SparseTable::contains(std::span<const Id> ids) const {
+  std::vector<bool> there;
+  there.reserve(ids.size());
+  for (const Id id : ids) {
+    const std::uint64_t hash = hash_of(id);
+    Group& group = state_->group_of(hash);
+    const std::lock_guard lock(group.mutex);
+    const Entry* const entry = group.slot(hash).find(hash);
+    there.push_back(entry != nullptr && entry->row != kNotAdmitted);
+  }
+  return there;
+}
+
 std::vector<Id> SparseTable::take_removed(int mark, int first, int last) {
   State& state = *state_;
   state.check_slots(first, last);
@@ -181,18 +211,23 @@ void SparseTable::drop(int first, int last) {
   }
 }
 
-std::uint64_t SparseTable::digest(int first, int last) {
+std::uint64_t digest_of(const RowBlock& block) {
   constexpr std::size_t kTicks = 4;  // bytes at the end of a record
-  const std::size_t bytes = row_bytes();
+  if (block.ids.empty()) return 0;
+  const std::size_t bytes = block.records.size() / block.ids.size();
   std::uint64_t sum = 0;
   std::string row(sizeof(Id) + bytes - kTicks, '\0');
-  read(first, last, {}, [&](const RowBlock& block) {
-    for (std::size_t i = 0; i < block.ids.size(); ++i) {
-      std::memcpy(row.data(), &block.ids[i], sizeof(Id));
-      std::memcpy(row.data() + sizeof(Id), block.records.data() + i * bytes, bytes - kTicks);
-      sum += hash64(row);
-    }
-  });
+  for (std::size_t i = 0; i < block.ids.size(); ++i) {
+    std::memcpy(row.data(), &block.ids[i], sizeof(Id));
+    std::memcpy(row.data() + sizeof(Id), block.records.data() + i * bytes, bytes - kTicks);
+    sum += hash64(row);
+  }
+  return sum;
+}
+
+std::uint64_t SparseTable::digest(int first, int last) {
+  std::uint64_t sum = 0;
+  read(first, last, {}, [&](const RowBlock& block) { sum += digest_of(block); });
   return sum;
 }
 

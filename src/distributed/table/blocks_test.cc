@@ -156,6 +156,52 @@ TEST(SparseTableBlocks, AreCheckedBeforeTheyGoIn) {
   EXPECT_EQ(wider.statistics().rows, 0u);
 }
 
+TEST(SparseTableBlocks, MarksAreClearedWithoutReading) {
+  SparseTable table(small_options());
+  train(table, 1, 5);
+  EXPECT_FALSE(all_blocks(table, {.changed = 1}).empty());
+  table.clear(1, 0, 8000);
+  for (const RowBlock& block : all_blocks(table, {.changed = 1})) EXPECT_GE(block.slot, 8000);
+  table.clear(1, 8000, kSlots);
+  EXPECT_THAT(all_blocks(table, {.changed = 1}), IsEmpty());
+  expect_same_blocks(all_blocks(table, {.changed = 2}), all_blocks(table));  // another mark stays
+  const std::vector<Id> ids = {3, 4};
+  table.update(ids, std::vector<float>(10, 1).data(), {.rate = 1});
+  EXPECT_THAT(ids_of(all_blocks(table, {.changed = 1})), ElementsAre(3, 4));
+  table.remove(ids);  // is told from now on
+  EXPECT_THAT(table.take_removed(1, 0, kSlots), ElementsAre(3, 4));
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { table.clear(4, 0, 1); }), HasSubstr("marks 0 to 3"));
+}
+
+TEST(SparseTableBlocks, SayWhichIdsHaveARow) {
+  TableOptions options = small_options();
+  options.admission = 2;
+  SparseTable table(options);
+  look_up(table, {1, 2, 3}, Create::yes);
+  look_up(table, {2, 3}, Create::yes);
+  EXPECT_THAT(table.contains(std::vector<Id>{1, 2, 3, 4, 2}),
+              ElementsAre(false, true, true, false, true));
+}
+
+TEST(SparseTableBlocks, KeepTheirAgeInATableThatGoesOnWithTheClock) {
+  TableOptions options = small_options();
+  options.decay = 0.5;
+  SparseTable table(options), other(options);
+  for (int i = 0; i < 7; ++i) table.tick();
+  look_up(table, {1, 2}, Create::yes);
+  const std::vector<float> shows = {8, 8}, none = {0, 0};
+  table.count(std::vector<Id>{1, 2}, shows.data(), none.data());
+  table.tick();
+  for (const RowBlock& block : all_blocks(table)) other.insert(block);
+  other.set_clock(table.clock());
+  EXPECT_EQ(other.clock(), 8);
+  for (SparseTable* one : {&table, &other}) {
+    one->tick();  // 8 shows, two ticks ago, are 2
+    EXPECT_EQ(one->evict({.show_weight = 1, .below = 1.9, .unused_for = 3}), 0u);
+    EXPECT_EQ(one->evict({.show_weight = 1, .below = 2.1}), 2u);
+  }
+}
+
 TEST(SparseTableEviction, GoesByScoreAndAge) {
   TableOptions options = small_options();
   options.decay = 0.5;

@@ -47,6 +47,10 @@ std::uint16_t SparseTable::State::used_in(std::string_view record) const {
 }
 
 void SparseTable::tick() { state_->now.fetch_add(1, std::memory_order_relaxed); }
+std::uint16_t SparseTable::clock() const { return state_->now.load(std::memory_order_relaxed); }
+void SparseTable::set_clock(std::uint16_t clock) {
+  state_->now.store(clock, std::memory_order_relaxed);
+}
 
 void SparseTable::count(std::span<const Id> ids, const float* shows, const float* clicks) {
   State& state = *state_;

@@ -36,6 +36,9 @@ struct RowBlock {
   std::string records;
 };
 
+// What these rows add to SparseTable::digest().
+std::uint64_t digest_of(const RowBlock& block);
+
 // Consumers of changes, such as incremental checkpoints and deltas for serving, have a mark each.
 inline constexpr int kMarks = 4;
 
@@ -90,6 +93,10 @@ class SparseTable {
   void count(std::span<const Id> ids, const float* shows, const float* clicks);
   // Moves the table's clock: ages are in ticks, and statistics decay by one more factor. Costs nothing.
   void tick();
+  // Ticks so far, modulo 2^16. Records tell their age by the clock of the table that wrote them: one that takes
+  // all its rows from there goes on with that clock.
+  std::uint16_t clock() const;
+  void set_clock(std::uint16_t clock);
   // Returns how many rows went. Ids not admitted go by age, too. Errors: usage, io.
   std::uint64_t evict(const Eviction& eviction);
 
@@ -100,6 +107,10 @@ class SparseTable {
   // `take` may call the table.
   void read(int first, int last, const ReadOptions& options,
             const std::function<void(RowBlock)>& take);
+  // Clears the mark on all rows of slots [first, last) without reading them.
+  void clear(int mark, int first, int last);
+  // Which of the ids have a row.
+  std::vector<bool> contains(std::span<const Id> ids) const;
   // Ids in the slots whose rows were evicted, sorted, since the mark's last call; evictions before
   // the mark was first cleared are not told. A row may have come back since, and is then changed:
   // first remove, then insert.

@@ -1,0 +1,48 @@
+#pragma once
+
+// What changed in a table since it was last saved, for savings that may fail: changes since the last one that
+// counted are known until the next one counts.
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <vector>
+
+#include "distributed/checkpoint/part.h"
+#include "distributed/table/table.h"
+
+namespace trireme::distributed::checkpoint {
+
+using Slots = std::bitset<kSlots>;
+// The ranges that the slots are, each of at most `most` slots and none across a multiple of it.
+std::vector<SlotRange> ranges_of(const Slots& slots, int most);
+// Errors: usage, for ranges that are none or overlap.
+Slots slots_of(const std::vector<SlotRange>& ranges, const std::string& table);
+
+// Two marks take turns: one tells what changed since the last saving that counted, the other is cleared as rows are
+// saved, and tells what changed since then. If this saving counts, the other is asked next.
+class Changes {
+ public:
+  explicit Changes(std::array<int, 2> marks) : since_(marks[0]), next_(marks[1]) {}
+
+  // Begins saving number `id`, after `previous`: whether the one begun before counted follows from that.
+  void begin(SparseTable& table, std::int64_t id, std::int64_t previous);
+  // Whether changes of this slot since `previous` are known.
+  bool known(int slot) const { return known_[static_cast<std::size_t>(slot)]; }
+  // Ids in the slots that have been removed since, sorted. A row that came back counts as changed.
+  std::vector<Id> removed(const SparseTable& table, SlotRange slots) const;
+  // Rows of the slots that changed since, or with `all` all rows; other calls of the table go on meanwhile.
+  void read(SparseTable& table, SlotRange slots, bool all,
+            const std::function<void(RowBlock)>& take);
+  // The slots' rows went to another server or came from there.
+  void forget(SlotRange slots);
+
+ private:
+  int since_, next_;                    // marks
+  std::int64_t counted_ = 0;            // the last saving that counted
+  std::int64_t begun_ = 0;              // the last one begun
+  Slots known_, read_;                  // slots that were in these
+  std::vector<std::uint64_t> removed_;  // hashes of ids, since `counted_`
+};
+
+}  // namespace trireme::distributed::checkpoint

@@ -1,0 +1,200 @@
+// The list of what lies in a folder of exports.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <stdexcept>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "distributed/checkpoint/export.h"
+#include "distributed/checkpoint/manifest.h"
+#include "distributed/checkpoint/part_json.h"
+
+namespace trireme::distributed::checkpoint {
+namespace {
+
+constexpr const char* kIndexFile = "export.json";
+constexpr const char* kFormat = "trireme export";
+constexpr int kVersion = 1;
+constexpr const char* kInitializers[] = {"zeros", "uniform", "normal"};
+
+Json part_json(const ExportPart& part) {
+  return {{"file", part.file},
+          {"slots", {part.slots.first, part.slots.last}},
+          {"whole", part.whole},
+          {"rows", part.rows},
+          {"removed", part.removed},
+          {"bytes", part.sum.bytes},
+          {"crc32c", fmt::format("{:08x}", part.sum.crc)}};
+}
+
+ExportPart export_part_from(const Json& json) {
+  ExportPart part;
+  part.file = json.at("file").get<std::string>();
+  if (!is_file_name(part.file)) throw std::domain_error("a part without a name");
+  const Json& slots = json.at("slots");
+  if (slots.size() != 2 || !slots.at(0).is_number_unsigned() || !slots.at(1).is_number_unsigned() ||
+      slots.at(0) > kSlots || slots.at(1) > kSlots) {
+    throw std::domain_error("slots that are none");
+  }
+  part.slots = {slots[0].get<int>(), slots[1].get<int>()};
+  part.whole = json.at("whole").get<bool>();
+  part.rows = whole_at(json, "rows", INT64_MAX);
+  part.removed = whole_at(json, "removed", INT64_MAX);
+  part.sum.bytes = whole_at(json, "bytes", INT64_MAX);
+  part.sum.crc = static_cast<std::uint32_t>(hexadecimal_at(json, "crc32c", UINT32_MAX));
+  return part;
+}
+
+Json export_json(const Export& one) {
+  Json json = {{"number", one.number},
+               {"delta", one.delta},
+               {"note", escaped(one.note)},
+               {"parts", Json::array()}};
+  for (const ExportPart& part : one.parts) json["parts"].push_back(part_json(part));
+  return json;
+}
+
+Export export_from(const Json& json) {
+  Export one;
+  one.number = count_at(json, "number");
+  one.delta = json.at("delta").get<bool>();
+  one.note = text_at(json, "note");
+  for (const Json& part : json.at("parts")) one.parts.push_back(export_part_from(part));
+  return one;
+}
+
+RowInitializer initializer_from(const Json& json) {
+  RowInitializer initializer;
+  const std::string kind = json.at("kind").get<std::string>();
+  const auto found = std::find(std::begin(kInitializers), std::end(kInitializers), kind);
+  if (found == std::end(kInitializers)) throw std::domain_error("an initializer that is none");
+  initializer.kind = static_cast<RowInitializer::Kind>(found - std::begin(kInitializers));
+  initializer.low = json.at("low").get<double>();
+  initializer.high = json.at("high").get<double>();
+  return initializer;
+}
+
+// What keeps exports from being a base and its deltas, "" if nothing.
+std::string problem_of(const ExportIndex& index) {
+  std::int64_t last = 0;
+  for (const Export& one : index.exports) {
+    const bool first = &one == index.exports.data();
+    if (one.number < 1 || one.delta == first || (!first && one.number != last + 1)) {
+      return fmt::format("export {} is out of place", one.number);
+    }
+    last = one.number;
+    Ranges slots;
+    for (const ExportPart& part : one.parts) {
+      if (!one.delta && !part.whole) return part.file + " is not whole";
+      if (part.slots.first >= part.slots.last) return part.file + " has no slots";
+      slots.emplace_back(part.slots.first, part.slots.last);
+    }
+    const std::string problem = problem_of_ranges(std::move(slots), kSlots);
+    if (!problem.empty()) return fmt::format("of export {}, slot {}", one.number, problem);
+  }
+  return "";
+}
+
+ExportIndex index_from(const Json& json) {
+  if (json.at("format") != kFormat || json.at("version") != kVersion) {
+    throw std::domain_error("it is another kind of file, or of a newer Trireme");
+  }
+  ExportIndex index;
+  index.table = text_at(json, "table");
+  index.width = static_cast<int>(whole_at(json, "width", 65536));
+  const std::string dtype = json.at("dtype").get<std::string>();
+  if (dtype != "f16" && dtype != "f32") throw std::domain_error("a dtype that is none");
+  index.float16 = dtype == "f16";
+  index.initializer = initializer_from(json.at("initializer"));
+  index.seed = whole_at(json, "seed", UINT64_MAX);
+  check_options(options_of(index));
+  for (const Json& one : json.at("exports")) index.exports.push_back(export_from(one));
+  if (const std::string problem = problem_of(index); !problem.empty()) {
+    throw std::domain_error(problem);
+  }
+  return index;
+}
+
+// Files of exports before this number; a reader may still be at those that were just replaced.
+void remove_before(const std::string& folder, std::int64_t number) {
+  std::error_code error, ignored;
+  for (std::filesystem::directory_iterator entry(folder, error), last; !error && entry != last;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::int64_t of = 0;
+    const char* const end = std::from_chars(name.data(), name.data() + name.size(), of).ptr;
+    if (of > 0 && of < number && *end == '.' && name.ends_with(".safetensors")) {
+      std::filesystem::remove(entry->path(), ignored);
+    }
+  }
+}
+
+}  // namespace
+
+TableOptions options_of(const ExportIndex& index) {
+  TableOptions options;
+  options.name = index.table;
+  options.width = index.width;
+  options.float16 = index.float16;
+  options.initializer = index.initializer;
+  options.seed = index.seed;
+  return options;
+}
+
+std::string index_text(const ExportIndex& index) {
+  const RowInitializer& initializer = index.initializer;
+  Json json = {{"format", kFormat},
+               {"version", kVersion},
+               {"table", escaped(index.table)},
+               {"width", index.width},
+               {"dtype", index.float16 ? "f16" : "f32"},
+               {"initializer",
+                {{"kind", kInitializers[static_cast<int>(initializer.kind)]},
+                 {"low", initializer.low},
+                 {"high", initializer.high}}},
+               {"seed", index.seed},
+               {"exports", Json::array()}};
+  for (const Export& one : index.exports) json["exports"].push_back(export_json(one));
+  return json.dump(1) + "\n";
+}
+
+ExportIndex parse_index(std::string_view text, const std::string& name) {
+  return from_json(text, name, index_from);
+}
+
+ExportIndex read_index(const std::string& folder) {
+  const std::string path = folder + "/" + kIndexFile;
+  return parse_index(read_file(path), path);
+}
+
+void publish(const std::string& folder, const TableOptions& options, const Export& what) {
+  ExportIndex index{options.name,        options.width, options.float16,
+                    options.initializer, options.seed,  {}};
+  ExportIndex before = index;
+  try {
+    before = read_index(folder);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::not_found) throw;
+  }
+  if (before.table != index.table || before.width != index.width ||
+      before.float16 != index.float16) {
+    fail_usage(fmt::format("{} has exports of another table, '{}'", folder, before.table));
+  }
+  const std::int64_t last = before.exports.empty() ? 0 : before.exports.back().number;
+  if (what.number != last + 1) {
+    fail_usage(fmt::format("export {} of table '{}' follows {}", what.number, options.name, last));
+  }
+  if (what.delta) index.exports = before.exports;
+  index.exports.push_back(what);
+  if (const std::string problem = problem_of(index); !problem.empty()) {
+    fail_usage(fmt::format("table '{}' cannot be exported: {}", options.name, problem));
+  }
+  write_file_atomically(folder + "/" + kIndexFile, index_text(index));
+  if (!what.delta && !before.exports.empty()) remove_before(folder, before.exports[0].number);
+}
+
+}  // namespace trireme::distributed::checkpoint

@@ -1,0 +1,90 @@
+#pragma once
+
+// Files of numbered blocks with a checksum each, as docs/formats/distributed-checkpoint.md has them: what all parts
+// of a checkpoint are made of, whatever they hold.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/file.h"
+#include "trireme/error.h"
+
+namespace trireme::distributed::checkpoint {
+
+// A file is not as it was written, or not there: another checkpoint must serve.
+class Damaged : public Error {
+ public:
+  explicit Damaged(const std::string& message) : Error(ErrorKind::data, message) {}
+};
+
+inline constexpr std::size_t kLargestBlock = std::size_t{1} << 20;  // bytes of a payload
+
+enum class BlockKind : std::uint32_t { header = 1, rows = 2, removed = 3, dense = 4, footer = 5 };
+
+// What tells one file from another.
+struct FileSum {
+  std::uint64_t bytes = 0;
+  std::uint32_t crc = 0;  // CRC32C of all of them
+  friend bool operator==(const FileSum&, const FileSum&) = default;
+};
+
+// So many bytes a second on average, by making the writer wait.
+class Throttle {
+ public:
+  explicit Throttle(std::uint64_t bytes_per_second) : rate_(bytes_per_second) {}  // 0: no limit
+  void wrote(std::uint64_t bytes);
+
+ private:
+  std::uint64_t rate_, bytes_ = 0;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+class BlockWriter {
+ public:
+  // Under a temporary name until finish(). Errors of all calls: io.
+  BlockWriter(const std::string& path, Throttle& throttle);
+  void write(BlockKind kind, std::string_view payload);
+  FileSum finish();
+
+ private:
+  void put(std::string_view bytes);
+
+  AtomicFile file_;
+  Throttle& throttle_;
+  FileSum sum_;
+  std::uint32_t next_ = 0;
+};
+
+// Writes up to so many bytes to `to` and returns how many; fewer only at the end.
+using Source = std::function<std::size_t(char* to, std::size_t bytes)>;
+// Errors: Damaged, if the file is not there or cannot be read.
+Source file_source(const std::string& path);
+Source text_source(std::string_view text);  // which stays alive
+
+class BlockReader {
+ public:
+  // `name` is for messages. Errors of all calls: Damaged.
+  BlockReader(Source source, std::string name);
+  // The payload is valid until the next call.
+  struct Block {
+    BlockKind kind;
+    std::string_view payload;
+  };
+  Block next();
+  // Nothing may follow.
+  FileSum end();
+  [[noreturn]] void fail(const std::string& what) const;
+
+ private:
+  void take(char* to, std::size_t bytes);
+
+  Source source_;
+  std::string name_, payload_;
+  FileSum sum_;
+  std::uint32_t next_ = 0;
+};
+
+}  // namespace trireme::distributed::checkpoint

@@ -1,0 +1,42 @@
+#pragma once
+
+// Parts as JSON, for the files that read and write it.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "distributed/checkpoint/part.h"
+
+namespace trireme::distributed::checkpoint {
+
+using Json = nlohmann::ordered_json;
+
+// Any bytes as text: what is not printable ASCII, and %, becomes % and two hexadecimal digits.
+std::string escaped(std::string_view bytes);
+std::string unescaped(std::string_view text);  // throws what the JSON library throws
+std::string text_at(const Json& json, const char* key);
+
+// Whole numbers from 0 to `most`; another kind of value throws as the JSON library does.
+std::uint64_t whole_at(const Json& json, const char* key, std::uint64_t most);
+inline std::int64_t count_at(const Json& json, const char* key) {
+  return static_cast<std::int64_t>(whole_at(json, key, INT64_MAX));
+}
+std::uint64_t hexadecimal_at(const Json& json, const char* key, std::uint64_t most);
+
+Json info_json(const PartInfo& info);
+PartInfo info_from(const Json& json);
+Json part_json(const Part& part);
+Part part_from(const Json& json);
+
+// parse(json), where text that is no such JSON is Damaged.
+template <class Parse>
+auto from_json(std::string_view text, const std::string& name, const Parse& parse) {
+  try {
+    return parse(Json::parse(text));
+  } catch (const std::exception& error) {
+    throw Damaged(name + " is damaged: " + error.what());
+  }
+}
+
+}  // namespace trireme::distributed::checkpoint
