@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,19 @@ struct JobOptions {
   bool plan_memory = true;
   bool fuse = true;
   bool interpreter = false;
+  // Called with the Program, the loss being there but no gradients, and what the Trainer will be made with.
+  std::function<void(Program&, TrainerOptions&)> extend = {};
+};
+
+// [distributed]: how several processes train the job together. Training in one process does not look at it.
+struct Distribution {
+  enum class Mode : std::uint8_t { all_reduce, synchronous, asynchronous };
+  Mode mode = Mode::all_reduce;
+  std::int64_t task_batches = 16;  // batches of a task
+  // Of tables on parameter servers:
+  std::int64_t admission = 1;
+  std::int64_t memory_limit = 0;  // bytes of a table at each server; 0: none
+  bool float16 = false;
 };
 
 // A training run described by a TOML file: docs/job.md lists all keys. Reading checks form and
@@ -47,6 +61,8 @@ class TRIREME_API Job {
   // How the job wants to be trained: epochs, validation, checkpoints, run folder, early stopping.
   FitOptions fit_options();
 
+  Distribution distribution() const;
+  Optimizer optimizer();  // of [train], its schedule in steps of this process alone
   bool averages() const;  // [train] has an average: what is to be tested and saved
 
   const data::Batches& train_data();

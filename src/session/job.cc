@@ -171,18 +171,19 @@ void Job::State::make_trainer() {
   build();
   job::configure_parameters(program, settings);
   job::check_plateau(settings, network->metrics);
-  trainer = std::make_unique<Trainer>(
-      program, TrainerOptions{.loss = network->loss,
-                              .optimizer = job::read_optimizer(settings, train->size()),
-                              .updates = job::read_updates(settings),
-                              .metrics = network->metrics,
-                              .threads = options.threads,
-                              .seed = settings.seed,
-                              .precision = settings.precision,
-                              .trace_nan = options.trace_nan,
-                              .plan_memory = options.plan_memory,
-                              .fuse = options.fuse,
-                              .interpreter = options.interpreter});
+  TrainerOptions made{.loss = network->loss,
+                      .optimizer = job::read_optimizer(settings, train->size()),
+                      .updates = job::read_updates(settings),
+                      .metrics = network->metrics,
+                      .threads = options.threads,
+                      .seed = settings.seed,
+                      .precision = settings.precision,
+                      .trace_nan = options.trace_nan,
+                      .plan_memory = options.plan_memory,
+                      .fuse = options.fuse,
+                      .interpreter = options.interpreter};
+  if (options.extend) options.extend(program, made);
+  trainer = std::make_unique<Trainer>(program, std::move(made));
   for (const auto& [name, value] : network->constants) {
     trainer->session().set_parameter(name, value);
   }
@@ -225,6 +226,11 @@ Job Job::parse(std::string_view text, const std::string& name, const JobOptions&
 const std::string& Job::name() const { return state_->name; }
 const std::string& Job::output_directory() const { return state_->settings.output_directory; }
 int Job::epochs() const { return state_->settings.epochs; }
+Distribution Job::distribution() const { return state_->settings.distribution; }
+Optimizer Job::optimizer() {
+  state_->build();
+  return job::read_optimizer(state_->settings, state_->train->size());
+}
 bool Job::averages() const { return state_->settings.average != nullptr; }
 std::int64_t Job::max_steps() const { return state_->settings.max_steps; }
 

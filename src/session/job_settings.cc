@@ -153,6 +153,28 @@ void read_train(const Node& node, Settings& settings) {
 
 }  // namespace
 
+namespace {
+
+Distribution read_distribution(const Node& node) {
+  using Mode = Distribution::Mode;
+  Table table(node);
+  Distribution distribution;
+  distribution.mode = read_word<Mode>(table, "mode", distribution.mode,
+                                      {{"all_reduce", Mode::all_reduce},
+                                       {"synchronous", Mode::synchronous},
+                                       {"asynchronous", Mode::asynchronous}});
+  distribution.task_batches = table.size("task_batches", distribution.task_batches);
+  if (distribution.mode != Mode::all_reduce) {
+    distribution.admission = table.integer("admission", distribution.admission, 1);
+    distribution.memory_limit = table.integer("memory_limit", distribution.memory_limit);
+    distribution.float16 = table.boolean("float16", distribution.float16);
+  }
+  table.done();
+  return distribution;
+}
+
+}  // namespace
+
 Settings read_settings(const Node& root) {
   Settings settings;
   Table table(root);
@@ -166,6 +188,9 @@ Settings read_settings(const Node& root) {
     settings.run = output.text("run", "");
     settings.log_every = output.integer("log_every", 10, 1);
     output.done();
+  }
+  if (const Node* node = table.node("distributed")) {
+    settings.distribution = read_distribution(*node);
   }
   table.done();
   return settings;

@@ -56,6 +56,7 @@ struct Settings {
   CheckpointOptions checkpoint;
   std::string output_directory;
   std::string run;  // empty: no run folder
+  Distribution distribution;
   std::int64_t log_every = 10;
 };
 

@@ -29,14 +29,17 @@ void BucketedAllReduce::begin(std::shared_ptr<Group> group) {
   failure_ = nullptr;
 }
 
-void BucketedAllReduce::add(std::span<float> gradient) {
+std::size_t BucketedAllReduce::add(std::span<const float> values, float factor) {
   if (group_ == nullptr) fail_usage("gradients are added before the step has begun");
-  gradients_.push_back(gradient);
-  put(gradient);
+  const std::size_t first =
+      gradients_.empty() ? 0 : gradients_.back().first + gradients_.back().values.size();
+  gradients_.push_back({values, factor, first});
+  put(gradients_.back());
+  return gradients_.size() - 1;
 }
 
-void BucketedAllReduce::put(std::span<const float> gradient) {
-  while (!gradient.empty()) {
+void BucketedAllReduce::put(const Gradient& added) {
+  for (std::span<const float> gradient = added.values; !gradient.empty();) {
     if (begun_ == submitted_) {
       if (++begun_ > buckets_.size()) {
         buckets_.push_back(std::make_unique<Bucket>());
@@ -46,7 +49,9 @@ void BucketedAllReduce::put(std::span<const float> gradient) {
     }
     Bucket& bucket = *buckets_[begun_ - 1];
     const std::size_t count = std::min(gradient.size(), capacity_ - bucket.used);
-    std::copy_n(gradient.data(), count, bucket.values.data() + bucket.used);
+    std::transform(gradient.begin(), gradient.begin() + static_cast<std::ptrdiff_t>(count),
+                   bucket.values.data() + bucket.used,
+                   [factor = added.factor](float value) { return value * factor; });
     bucket.used += count;
     gradient = gradient.subspan(count);
     if (bucket.used == capacity_) submit();
@@ -70,10 +75,10 @@ void BucketedAllReduce::settle() {
 }
 
 void BucketedAllReduce::again(const std::shared_ptr<Group>& group) {
-  std::vector<std::span<float>> gradients = std::move(gradients_);
+  std::vector<Gradient> gradients = std::move(gradients_);
   begin(group);
   gradients_ = std::move(gradients);
-  for (const std::span<float> gradient : gradients_) put(gradient);
+  for (const Gradient& gradient : gradients_) put(gradient);
 }
 
 void BucketedAllReduce::wait(const std::shared_ptr<Group>& group) {
@@ -84,17 +89,17 @@ void BucketedAllReduce::wait(const std::shared_ptr<Group>& group) {
   if (failure_ != nullptr) std::rethrow_exception(failure_);
 }
 
-void BucketedAllReduce::take() {
-  std::size_t from = 0;  // of all values, in the order of the gradients
-  for (const std::span<float> gradient : gradients_) {
-    for (std::size_t done = 0; done < gradient.size();) {
-      const Bucket& bucket = *buckets_[from / capacity_];
-      const std::size_t inside = from % capacity_;
-      const std::size_t count = std::min(gradient.size() - done, bucket.used - inside);
-      std::copy_n(bucket.values.data() + inside, count, gradient.data() + done);
-      done += count;
-      from += count;
-    }
+void BucketedAllReduce::take(std::size_t place, std::span<float> to, float factor) const {
+  const Gradient& gradient = gradients_.at(place);
+  if (to.size() != gradient.values.size())
+    fail_usage("a gradient is taken into other memory than it needs");
+  for (std::size_t done = 0; done < to.size();) {
+    const std::size_t from = gradient.first + done, inside = from % capacity_;
+    const Bucket& bucket = *buckets_[from / capacity_];
+    const std::size_t count = std::min(to.size() - done, bucket.used - inside);
+    std::transform(bucket.values.data() + inside, bucket.values.data() + inside + count,
+                   to.data() + done, [factor](float value) { return value * factor; });
+    done += count;
   }
 }
 

@@ -33,20 +33,25 @@ class BucketedAllReduce {
 
   // A new step; what was handed over before is forgotten.
   void begin(std::shared_ptr<Group> group);
-  // The memory stays as it is until take() or the next begin().
-  void add(std::span<float> gradient);
+  // `gradient` times `factor`; gives its place in the step. The memory stays as it is until wait() has returned.
+  std::size_t add(std::span<const float> gradient, float factor = 1);
   // Waits until all are reduced. The gradients are not touched: after a GroupBroken, or with a group that differs from
   // that of begin(), all of them are reduced anew.
   void wait(const std::shared_ptr<Group>& group);
-  // After wait(): puts the results where the gradients were.
-  void take();
+  // After wait(): what the gradient at that place has become, times `factor`. `to` is as long as it.
+  void take(std::size_t place, std::span<float> to, float factor = 1) const;
 
  private:
   struct Bucket {
     std::vector<float> values;
     std::size_t used = 0;
   };
-  void put(std::span<const float> gradient);
+  struct Gradient {
+    std::span<const float> values;
+    float factor;
+    std::size_t first;  // among all values of the step
+  };
+  void put(const Gradient& gradient);
   void submit();
   void settle();
   void again(const std::shared_ptr<Group>& group);
@@ -55,7 +60,7 @@ class BucketedAllReduce {
   const BucketOptions options_;
   const std::size_t capacity_;  // values of a bucket
   std::shared_ptr<Group> group_;
-  std::vector<std::span<float>> gradients_;
+  std::vector<Gradient> gradients_;
   std::vector<std::unique_ptr<Bucket>> buckets_;  // kept from step to step
   std::size_t begun_ = 0, submitted_ = 0;         // of those, in this step
 

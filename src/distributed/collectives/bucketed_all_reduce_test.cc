@@ -35,6 +35,10 @@ std::vector<std::vector<float>> gradients_of(int rank, int step,
   return gradients;
 }
 
+void take_all(const BucketedAllReduce& buckets, std::vector<std::vector<float>>& gradients) {
+  for (std::size_t i = 0; i < gradients.size(); ++i) buckets.take(i, gradients[i]);
+}
+
 // Sizes below, at and above those of buckets, and none.
 const std::vector<std::size_t> kSizes = {3, 0, 16, 15, 1, 17, 100, 2, 0};
 
@@ -49,7 +53,7 @@ TEST(BucketedAllReduce, GivesTheSameAsAllReduceOfEach) {
           for (auto& gradient : gradients) buckets.add(gradient);
           buckets.wait(borrowed(group));
           EXPECT_EQ(gradients, gradients_of(group.rank(), step, kSizes));  // not touched yet
-          buckets.take();
+          take_all(buckets, gradients);
           auto expected = gradients_of(0, step, kSizes);
           for (auto& gradient : expected) {
             for (float& value : gradient) value *= how == Reduction::sum ? 6.0F : 2.0F;
@@ -79,7 +83,7 @@ TEST(BucketedAllReduce, ReducesAllAnewWithAnotherGroup) {
       EXPECT_EQ(gradients, gradients_of(rank, 0, kSizes));
       const auto second = std::make_shared<Group>(*store, "test/", 2, rank, 2, GroupOptions{});
       buckets.wait(second);
-      buckets.take();
+      take_all(buckets, gradients);
       auto expected = gradients_of(0, 0, kSizes);
       for (auto& gradient : expected) {
         for (float& value : gradient) value *= 3;
@@ -96,7 +100,7 @@ TEST(BucketedAllReduce, ReducesWhileTheCallerComputes) {
     BucketedAllReduce buckets({4000, Reduction::sum});
     std::vector<float> gradient(1000, 1.0F);
     buckets.begin(borrowed(group));
-    buckets.add(gradient);
+    EXPECT_EQ(buckets.add(gradient, group.rank() == 0 ? 2.0F : 4.0F), 0U);
     // Rank 1 computes until rank 0 has what it had added before.
     if (group.rank() == 1) {
       while (!waiting) std::this_thread::sleep_for(Milliseconds(1));
@@ -105,8 +109,8 @@ TEST(BucketedAllReduce, ReducesWhileTheCallerComputes) {
       waiting = true;
     }
     buckets.wait(borrowed(group));
-    buckets.take();
-    EXPECT_EQ(gradient, std::vector<float>(1000, 2.0F));
+    buckets.take(0, gradient, 0.5F);
+    EXPECT_EQ(gradient, std::vector<float>(1000, 3.0F));
   });
 }
 

@@ -237,6 +237,14 @@ bool TaskQueue::finished() const {
   return epoch_ > 0 && count.todo == 0 && count.pending == 0;
 }
 
+std::set<std::string> TaskQueue::owners() const {
+  std::set<std::string> owners;
+  for (const auto& [id, item] : items_) {
+    if (item.state == State::pending) owners.insert(item.owner);
+  }
+  return owners;
+}
+
 TaskCounts TaskQueue::counts() const {
   TaskCounts counts;
   for (const auto& [id, item] : items_) {

@@ -64,7 +64,8 @@ class TaskQueue {
   // The same with what has been pending for too long, which counts as ended badly.
   int expire(Clock::time_point now);
 
-  bool finished() const;  // an epoch has begun, and all is done or failed
+  bool finished() const;                 // an epoch has begun, and all is done or failed
+  std::set<std::string> owners() const;  // of pending tasks
   TaskCounts counts() const;
   Milliseconds patience() const;  // after which a pending task expires now
 

@@ -74,7 +74,9 @@ class Member {
         wanting_end_ = 0;
         continue;
       }
-      buckets_.take();
+      const std::size_t half = gradients_.size() / 2;
+      buckets_.take(0, std::span(gradients_).first(half));
+      buckets_.take(1, std::span(gradients_).subspan(half));
       for (std::size_t i = 0; i < state_.size(); ++i)
         state_[i] += static_cast<double>(gradients_[i]);
       say("step {} {} {}", group_.committed(), generation, size_);

@@ -1,0 +1,38 @@
+#pragma once
+
+// A process whose lines are read, and which does not outlive this one.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace trireme::distributed {
+
+class Process {
+ public:
+  // Errors: io, if it cannot be started.
+  Process(const std::vector<std::string>& command,
+          const std::map<std::string, std::string>& environment);
+  ~Process();  // kills it, if it runs
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  pid_t id() const { return id_; }
+  int output() const { return output_; }  // a file descriptor to wait on; -1 at its end
+  // The whole lines that have come, without waiting.
+  std::vector<std::string> lines();
+  void signal(int number) const;
+  // The exit code, 128 and the number of the signal that ended it; nothing while it runs.
+  std::optional<int> ended();
+
+ private:
+  pid_t id_ = -1;
+  int output_ = -1;
+  std::string rest_;
+  std::optional<int> code_;
+};
+
+}  // namespace trireme::distributed

@@ -1,0 +1,39 @@
+#pragma once
+
+// What every process of a job is told, and what it makes of it.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "distributed/coordination/store.h"
+#include "distributed/transport/connection.h"
+
+namespace trireme::distributed {
+
+struct RoleOptions {
+  std::string job;                   // the file
+  std::vector<std::string> set;      // "train.epochs=2"
+  std::string output;                // instead of [output] directory
+  int threads = 0;                   // 0: as in JobOptions
+  std::string store;                 // address of etcd, or of the launcher
+  std::string token;                 // the job's
+  std::string prefix = "job/";       // of its keys
+  std::string name;                  // of this process, which no other one has or had
+  int trainers = 1, servers = 0;     // as many as the job is to have
+  std::function<bool()> stop = {};   // asked now and then: whether to end in good order
+};
+
+inline Security security_of(const RoleOptions& options) { return {.token = options.token}; }
+std::unique_ptr<Store> open_store(const RoleOptions& options);
+// Where the job's parameter servers are: set by the master, waited for by trainers. Errors: Unavailable.
+inline std::string map_key(const RoleOptions& options) { return options.prefix + "map"; }
+
+// Each returns when the job is over, or when it is told to stop. Errors: as the parts.
+void run_trainer(const RoleOptions& options);
+void run_server(const RoleOptions& options);
+void run_master(const RoleOptions& options);
+
+}  // namespace trireme::distributed

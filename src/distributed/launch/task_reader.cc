@@ -1,0 +1,83 @@
+#include "distributed/launch/task_reader.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr std::uint32_t kAhead = 4;  // tasks that are taken together
+
+}  // namespace
+
+std::string text_of(const BatchRange& range) {
+  return std::to_string(range.first) + " " + std::to_string(range.last);
+}
+
+BatchRange range_of(const std::string& task) {
+  BatchRange range;
+  const char* const end = task.data() + task.size();
+  const auto first = std::from_chars(task.data(), end, range.first);
+  const bool space = first.ec == std::errc() && first.ptr != end && *first.ptr == ' ';
+  const auto last = space ? std::from_chars(first.ptr + 1, end, range.last) : first;
+  if (!space || last.ec != std::errc() || last.ptr != end || range.first < 0 ||
+      range.last < range.first) {
+    fail_data("\"" + task + "\" is no task: two numbers of batches, such as \"12 28\"");
+  }
+  return range;
+}
+
+std::vector<std::string> tasks_of(std::int64_t batches, std::int64_t task_batches) {
+  std::vector<std::string> tasks;
+  for (std::int64_t first = 0; first < batches; first += task_batches) {
+    tasks.push_back(text_of({first, std::min(first + task_batches, batches)}));
+  }
+  return tasks;
+}
+
+void TaskReader::take() {
+  const Taken taken = client_.take(kAhead);
+  all_done_ = taken.all_done;
+  for (const Task& task : taken.tasks) {
+    const BatchRange range = range_of(task.data);
+    tasks_.push_back({task, taken.epoch, range, range.first});
+  }
+}
+
+data::Batch TaskReader::batch(std::int64_t epoch, std::int64_t number) {
+  const data::Dataset& dataset = batches_.dataset();
+  if (ordered_ != epoch) {
+    order_ = dataset.order(epoch);
+    ordered_ = epoch;
+  }
+  const std::int64_t size = batches_.batch_size(), count = static_cast<std::int64_t>(order_.size());
+  const std::int64_t begin = std::min(number * size, count), end = std::min(begin + size, count);
+  return dataset.gather(std::span(order_).subspan(static_cast<std::size_t>(begin),
+                                                  static_cast<std::size_t>(end - begin)),
+                        epoch);
+}
+
+std::optional<TaskReader::Read> TaskReader::next() {
+  if (tasks_.empty() && !all_done_) take();
+  if (tasks_.empty()) return std::nullopt;
+  Current& current = tasks_.front();
+  Read read{batch(current.epoch - 1, current.at), static_cast<std::uint32_t>(current.task.id),
+            static_cast<std::uint32_t>(current.epoch),
+            static_cast<std::uint32_t>(current.at - current.range.first)};
+  read.last = ++current.at >= current.range.last;
+  if (read.last) {
+    through_.push_back(std::move(current.task));
+    tasks_.pop_front();
+  }
+  return read;
+}
+
+void TaskReader::finish() {
+  if (through_.empty()) return;
+  client_.finish(through_);
+  through_.clear();
+}
+
+}  // namespace trireme::distributed

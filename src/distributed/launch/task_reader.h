@@ -1,0 +1,63 @@
+#pragma once
+
+// The batches of a trainer: those of the tasks that it takes from the master, ahead of time.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "distributed/master/task_client.h"
+#include "trireme/data.h"
+
+namespace trireme::distributed {
+
+// Batches [first, last) of an epoch's order, cut from its beginning.
+struct BatchRange {
+  std::int64_t first = 0, last = 0;
+};
+// "12 28", and back. Errors: data.
+std::string text_of(const BatchRange& range);
+BatchRange range_of(const std::string& task);
+// The tasks of an epoch over so many batches.
+std::vector<std::string> tasks_of(std::int64_t batches, std::int64_t task_batches);
+
+class TaskReader {
+ public:
+  struct Read {
+    data::Batch batch;
+    std::uint32_t task = 0, epoch = 0, number = 0;  // the batch within its task
+    bool last = false;                              // of its task
+  };
+
+  // All must outlive the reader.
+  TaskReader(TaskClient& client, const data::Batches& batches)
+      : client_(client), batches_(batches) {}
+
+  // The next batch; nothing if there is none at the moment.
+  std::optional<Read> next();
+  // All that was read has been learned: tells the master of the tasks that are through.
+  void finish();
+  bool all_done() const { return all_done_; }
+
+ private:
+  struct Current {
+    Task task;
+    std::int64_t epoch = 0;
+    BatchRange range;
+    std::int64_t at = 0;
+  };
+  void take();
+  data::Batch batch(std::int64_t epoch, std::int64_t number);
+
+  TaskClient& client_;
+  const data::Batches& batches_;
+  std::deque<Current> tasks_;
+  std::vector<Task> through_;
+  std::int64_t ordered_ = -1;  // the epoch of order_
+  std::vector<std::int64_t> order_;
+  bool all_done_ = false;
+};
+
+}  // namespace trireme::distributed

@@ -1,0 +1,179 @@
+// A trainer of a job as a process.
+
+#include <cstdio>
+#include <functional>
+#include <thread>
+
+#include "base/error.h"
+#include "distributed/coordination/membership.h"
+#include "distributed/launch/role.h"
+#include "distributed/launch/server_view.h"
+#include "distributed/launch/task_reader.h"
+#include "distributed/strategy/data_parallel.h"
+#include "distributed/strategy/server_training.h"
+#include "trireme/job.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr Milliseconds kPause{20};
+constexpr Milliseconds kServers{60000};  // in which they must be there
+
+// An input whose axis 0 is the batch.
+Value batch_input(const Program& program) {
+  for (const Value& input : program.inputs()) {
+    if (input.rank() > 0 && input.dim(0) == Dim(batch)) return input;
+  }
+  fail_usage("no input of the job counts its examples along axis 0");
+}
+
+class TrainerProcess {
+ public:
+  explicit TrainerProcess(const RoleOptions& options)
+      : options_(options),
+        store_(open_store(options)),
+        lease_(*store_, {.seconds = 5}),
+        members_(*store_, options.prefix),
+        job_(Job::read(options.job,
+                       {.set = options.set,
+                        .output = options.output,
+                        .threads = options.threads,
+                        .extend = [this](Program& program, TrainerOptions& made) {
+                          extend(program, made);
+                        }})) {
+    members_.join("trainer", options.name, "", lease_);
+    tasks_.emplace(*store_, network_,
+                   TaskClientOptions{.prefix = options.prefix,
+                                     .name = options.name,
+                                     .security = security_of(options)});
+  }
+
+  void run() {
+    const bool together = job_.distribution().mode == Distribution::Mode::all_reduce;
+    job_.trainer();
+    TaskReader reader(*tasks_, job_.train_data());
+    if (together) train_in_parallel(reader);
+    else train_by_servers(reader);
+    tell();
+  }
+
+ private:
+  void extend(Program& program, TrainerOptions& made) {
+    const Distribution how = job_.distribution();
+    if (how.mode == Distribution::Mode::all_reduce) {
+      DataParallelOptions parallel;
+      parallel.group.prefix = options_.prefix + "group/";
+      parallel.group.name = options_.name;
+      parallel_.emplace(*store_, parallel, program, batch_input(program));
+      parallel_->extend(made);
+      return;
+    }
+    client_.emplace(network_,
+                    ClientOptions{.view = [this] {
+                                    return read_server_view(*store_, options_, kServers);
+                                  },
+                                  .security = security_of(options_),
+                                  .sender = static_cast<std::uint32_t>(lease_.id())});
+    ServerTrainingOptions training;
+    if (how.mode != Distribution::Mode::asynchronous) {
+      fail_usage("jobs are launched in the modes all_reduce and asynchronous so far");
+    }
+    if (options_.servers < 1) fail_usage("mode asynchronous needs parameter servers: --servers 2");
+    training.table.admission = static_cast<int>(how.admission);
+    training.table.memory_limit = static_cast<std::uint64_t>(how.memory_limit);
+    training.table.float16 = how.float16;
+    set_optimizer(training, made.optimizer);
+    by_servers_.emplace(*client_, training, program);
+    by_servers_->extend(made);
+  }
+
+  // Every step is one of all members, so those without a batch take part with any other one.
+  void train_in_parallel(TaskReader& reader) {
+    parallel_->join(job_.trainer());
+    const data::Batches& batches = job_.train_data();
+    data::Batch last = batches.dataset().rows(0, 1);
+    while (!stopped()) {
+      std::optional<TaskReader::Read> read = reader.next();
+      if (read) last = std::move(read->batch);
+      const double loss = parallel_->step(last, read.has_value());
+      if (read) report(loss, data::examples_in(last));
+      if (!read || read->last) reader.finish();
+      if (parallel_->examples() == 0 && reader.all_done()) break;
+    }
+    if (parallel_->rank() == 0) conclude(/*whole=*/true);
+  }
+
+  void train_by_servers(TaskReader& reader) {
+    by_servers_->start(job_.trainer());
+    while (!stopped() && !reader.all_done()) {
+      const std::optional<TaskReader::Read> read = reader.next();
+      if (!read) {
+        std::this_thread::sleep_for(kPause);
+        continue;
+      }
+      const double loss = by_servers_->step(
+          read->batch, ServerTraining::TaskBatch{read->task, read->epoch, read->number});
+      report(loss, data::examples_in(read->batch));
+      if (read->last) {
+        by_servers_->settle();
+        reader.finish();
+      }
+    }
+    by_servers_->settle();
+    if (members_.claim_place("last", 1, lease_)) conclude(/*whole=*/false);
+  }
+
+  bool stopped() const { return options_.stop && options_.stop(); }
+
+  // A line for the launcher, which adds up what all trainers have done.
+  void report(double loss, std::int64_t examples) {
+    steps_ += 1, examples_ += examples, losses_ += loss;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - reported_ < std::chrono::milliseconds(500)) return;
+    reported_ = now;
+    tell();
+  }
+  void tell() {
+    if (steps_ == 0) return;
+    std::printf("progress %lld %lld %.6g\n", static_cast<long long>(steps_),
+                static_cast<long long>(examples_), losses_ / static_cast<double>(steps_));
+    std::fflush(stdout);
+    steps_ = examples_ = 0;
+    losses_ = 0;
+  }
+
+  // One of the trainers tests, and saves what is all here.
+  void conclude(bool whole) {
+    if (const data::Batches* test = job_.test_data()) {
+      const Metrics metrics = job_.trainer().evaluate(*test);
+      for (const auto& [name, value] : metrics.numbers()) {
+        std::printf("test %s: %.6g\n", name.c_str(), value);
+      }
+    }
+    if (whole) {
+      job_.trainer().save(job_.output_directory(), job_.save_options());
+      std::printf("saved to %s\n", job_.output_directory().c_str());
+    }
+    std::fflush(stdout);
+  }
+
+  const RoleOptions options_;
+  const std::unique_ptr<Store> store_;
+  const LeaseKeeper lease_;
+  Membership members_;
+  Network network_;
+  std::optional<DataParallel> parallel_;
+  std::optional<ParameterClient> client_;
+  std::optional<ServerTraining> by_servers_;
+  Job job_;
+  std::optional<TaskClient> tasks_;
+  std::int64_t steps_ = 0, examples_ = 0;
+  double losses_ = 0;
+  std::chrono::steady_clock::time_point reported_ = {};
+};
+
+}  // namespace
+
+void run_trainer(const RoleOptions& options) { TrainerProcess(options).run(); }
+
+}  // namespace trireme::distributed

@@ -1,0 +1,185 @@
+#include "distributed/master/master.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "distributed/coordination/membership.h"
+#include "distributed/master/protocol.h"
+#include "distributed/transport/connection.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr Milliseconds kLook{50};      // between two looks at what time has changed
+constexpr Milliseconds kMembers{500};  // between two looks at who is there
+constexpr const char* kTrainers = "trainer";
+
+Frame frame_of(Code code) {
+  Frame frame;
+  frame.header.code = code;
+  return frame;
+}
+
+}  // namespace
+
+Master::Master(Store& store, MasterOptions options)
+    : store_(store), options_(std::move(options)), election_(store, options_.prefix + "master") {
+  if (!options_.tasks || options_.epochs < 1) fail_usage("a master needs tasks and epochs");
+  server_.emplace(options_.server, [this](const Peer&, Frame request, Answer& reply) {
+    answer(std::move(request), reply);
+  });
+  thread_ = std::thread([this] { run(); });
+}
+
+Master::~Master() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+  server_->stop(in(Milliseconds(100)));
+}
+
+std::string Master::address() const {
+  return options_.host + ":" + std::to_string(server_->port());
+}
+
+bool Master::leads() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.has_value();
+}
+
+bool Master::finished() const {
+  const std::lock_guard lock(mutex_);
+  return finished_;
+}
+
+std::optional<TaskCounts> Master::counts() const {
+  const std::lock_guard lock(mutex_);
+  return queue_ ? std::optional(queue_->counts()) : std::nullopt;
+}
+
+std::int64_t Master::epoch() const {
+  const std::lock_guard lock(mutex_);
+  return queue_ ? queue_->epoch() : 0;
+}
+
+bool Master::wait(Milliseconds most) {
+  std::unique_lock lock(mutex_);
+  return !wake_.wait_for(lock, most, [this] { return stop_; });
+}
+
+// Whatever fails, this master tries again to lead.
+void Master::run() {
+  while (wait(Milliseconds(0))) {
+    try {
+      const LeaseKeeper lease(store_, {.seconds = options_.lease});
+      while (wait(Milliseconds(0)) && !lease.lost()) {
+        const auto leader = election_.campaign(address(), lease, Milliseconds(200));
+        if (!leader) continue;
+        lead(*leader, lease);
+        election_.resign(*leader);
+      }
+    } catch (const Error&) {
+      const std::lock_guard lock(mutex_);
+      queue_.reset();
+    }
+    if (!wait(Milliseconds(200))) return;
+  }
+}
+
+void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.emplace(store_, TaskQueueOptions{.prefix = options_.prefix + "task/",
+                                            .guard = election_.guard(leader),
+                                            .poison = options_.poison,
+                                            .least = options_.least,
+                                            .factor = options_.factor});
+  }
+  while (!lease.lost()) {
+    try {
+      const std::lock_guard lock(mutex_);
+      look();
+    } catch (const Unavailable&) {  // the lease tells when that has lasted too long
+    }
+    if (!wait(kLook)) break;
+  }
+  const std::lock_guard lock(mutex_);
+  queue_.reset();
+}
+
+void Master::look() {
+  const auto now = TaskQueue::Clock::now();
+  queue_->expire(now);
+  if (now - looked_ >= kMembers) release_gone();
+  if (queue_->epoch() > 0 && !queue_->finished()) return;
+  const std::int64_t next = queue_->epoch() + 1;
+  if (next <= options_.epochs) {
+    queue_->begin(next, options_.tasks(next));
+  } else if (!finished_) {
+    store_.put(options_.prefix + "done", "1");
+    finished_ = true;
+  }
+}
+
+void Master::release_gone() {
+  std::set<std::string> here;
+  for (const Member& member : Membership(store_, options_.prefix).members(kTrainers)) {
+    here.insert(member.id);
+  }
+  looked_ = TaskQueue::Clock::now();
+  members_ = std::max<std::int64_t>(static_cast<std::int64_t>(here.size()), 1);
+  for (const std::string& owner : queue_->owners()) {
+    if (!here.contains(owner)) queue_->release(owner);
+  }
+}
+
+void Master::answer(Frame request, Answer& answer) {
+  const std::lock_guard lock(mutex_);
+  if (!queue_) return answer(frame_of(Code::stale));
+  try {
+    switch (static_cast<MasterOp>(request.header.op)) {
+      case MasterOp::take: return answer(take(request));
+      case MasterOp::finish: return answer(end(request, true));
+      case MasterOp::give_back: return answer(end(request, false));
+    }
+  } catch (const Unavailable&) {
+    return answer(frame_of(Code::busy));
+  }
+  fail_data("a master has no operation " + std::to_string(request.header.op));
+}
+
+// At most its share of half of what is left, so that towards the end of an epoch nobody holds much.
+Frame Master::take(const Frame& request) {
+  Frame asked = request;
+  const std::int64_t wanted = std::min(asked.header.count, kMostTasks);
+  asked.header.count = 0;
+  Owned owned{owned_of(asked).owner, {}};
+  const std::int64_t share = (queue_->counts().todo + 2 * members_ - 1) / (2 * members_);
+  for (std::int64_t i = 0; i < std::min(wanted, share); ++i) {
+    std::optional<Task> task = queue_->take(owned.owner, TaskQueue::Clock::now());
+    if (!task) break;
+    owned.tasks.push_back(std::move(*task));
+  }
+  Frame frame = frame_of(Code::ok);
+  put_owned(frame, owned);
+  frame.header.sequence = static_cast<std::uint64_t>(queue_->epoch());
+  if (finished_) frame.header.flags = kAllDone;
+  return frame;
+}
+
+Frame Master::end(const Frame& request, bool well) {
+  const Owned owned = owned_of(request);
+  Frame frame = frame_of(Code::ok);
+  for (const Task& task : owned.tasks) {
+    const bool own = well ? queue_->finish(owned.owner, task, TaskQueue::Clock::now())
+                          : queue_->give_back(owned.owner, task);
+    frame.header.count += own ? 1 : 0;
+  }
+  return frame;
+}
+
+}  // namespace trireme::distributed

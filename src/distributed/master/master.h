@@ -1,0 +1,74 @@
+#pragma once
+
+// Hands the tasks of a job out to its trainers, epoch by epoch. Several masters may run: one leads, the others stand by
+// and take over when its lease ends. All that a leader knows is in the Store.
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "distributed/coordination/election.h"
+#include "distributed/master/task_queue.h"
+#include "distributed/transport/frame_server.h"
+
+namespace trireme::distributed {
+
+struct MasterOptions {
+  std::string prefix;              // of the job's keys, "job/"
+  FrameServerOptions server = {};  // where trainers ask
+  std::string host = "127.0.0.1";  // by which they reach it; the port is the server's
+  std::int64_t epochs = 1;
+  // The tasks of an epoch, counted from 1: the same ones whoever asks. Called by a thread of the master.
+  std::function<std::vector<std::string>(std::int64_t epoch)> tasks;
+  std::int64_t lease = 5;  // seconds
+  int poison = 3;          // these as in TaskQueueOptions
+  Milliseconds least{10000};
+  double factor = 5;
+};
+
+// Where its parts are: the leader's address under `prefix` "master", tasks under "task/", and, when all epochs are
+// over, "done".
+class Master {
+ public:
+  // The store outlives the master. Trainers are the members "trainer" of Membership(store, prefix): what those that
+  // are gone had is handed out again. Errors: usage; io, if the address cannot be had.
+  Master(Store& store, MasterOptions options);
+  // Resigns, if it leads.
+  ~Master();
+  Master(const Master&) = delete;
+  Master& operator=(const Master&) = delete;
+
+  std::string address() const;
+  bool leads() const;
+  bool finished() const;                     // all epochs are over, as far as this master knows
+  std::optional<TaskCounts> counts() const;  // of a leader
+  std::int64_t epoch() const;                // of a leader; else 0
+
+ private:
+  void run();
+  void lead(const Leader& leader, const LeaseKeeper& lease);
+  void look();  // what time has changed; with the mutex
+  void release_gone();
+  void answer(Frame request, Answer& answer);
+  Frame take(const Frame& request);
+  Frame end(const Frame& request, bool well);
+  bool wait(Milliseconds most);  // whether to go on
+
+  Store& store_;
+  const MasterOptions options_;
+  Election election_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stop_ = false, finished_ = false;
+  std::optional<TaskQueue> queue_;            // while it leads
+  std::int64_t members_ = 1;                  // trainers there are
+  TaskQueue::Clock::time_point looked_ = {};  // for members
+  std::optional<FrameServer> server_;
+  std::thread thread_;
+};
+
+}  // namespace trireme::distributed

@@ -1,0 +1,172 @@
+// Masters, trainers that ask them, and what becomes of the tasks when either is gone.
+
+#include "distributed/master/master.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "base/error_test.h"
+#include "distributed/coordination/lease_keeper.h"
+#include "distributed/coordination/membership.h"
+#include "distributed/coordination/memory_store.h"
+#include "distributed/master/task_client.h"
+
+namespace trireme::distributed {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kToken = "open sesame";
+
+class Masters : public ::testing::Test {
+ protected:
+  MasterOptions options(std::int64_t epochs, int tasks) const {
+    MasterOptions options;
+    options.prefix = "job/";
+    options.server.security.token = kToken;
+    options.epochs = epochs;
+    options.tasks = [tasks](std::int64_t epoch) {
+      std::vector<std::string> result;
+      for (int i = 0; i < tasks; ++i) {
+        result.push_back(std::to_string(epoch) + ":" + std::to_string(i));
+      }
+      return result;
+    };
+    options.lease = 2;
+    options.least = Milliseconds(60000);
+    return options;
+  }
+  // A trainer that is a member as long as it lives.
+  struct Trainer {
+    Trainer(Store& store, Network& network, const std::string& name)
+        : lease(store, {.seconds = 2}), members(store, "job/") {
+      members.join("trainer", name, "", lease);
+      client.emplace(store, network,
+                     TaskClientOptions{.prefix = "job/",
+                                       .name = name,
+                                       .security = {.token = kToken},
+                                       .patience = Milliseconds(20000)});
+    }
+    LeaseKeeper lease;
+    Membership members;
+    std::optional<TaskClient> client;
+  };
+  // Takes and finishes tasks until there are none, and counts what it has done.
+  static void train(TaskClient& client, std::map<std::string, int>& done) {
+    for (;;) {
+      const Taken taken = client.take(4);
+      if (taken.all_done) return;
+      for (const Task& task : taken.tasks) ++done[task.data];
+      if (taken.tasks.empty()) std::this_thread::sleep_for(Milliseconds(5));
+      else EXPECT_EQ(client.finish(taken.tasks), static_cast<int>(taken.tasks.size()));
+    }
+  }
+
+  std::unique_ptr<Store> store_ = make_memory_store();
+  Network network_;
+};
+
+TEST_F(Masters, HandOutAllEpochs) {
+  const Master master(*store_, options(3, 20));
+  Trainer a(*store_, network_, "a"), b(*store_, network_, "b");
+  std::map<std::string, int> by_a, by_b;
+  std::thread other([&] { train(*b.client, by_b); });
+  train(*a.client, by_a);
+  other.join();
+  EXPECT_TRUE(master.finished());
+  EXPECT_EQ(store_->get("job/done")->value, "1");
+  std::map<std::string, int> all = by_a;
+  for (const auto& [task, times] : by_b) all[task] += times;
+  EXPECT_EQ(all.size(), 60u);
+  for (const auto& [task, times] : all) EXPECT_EQ(times, 1) << task;
+}
+
+TEST_F(Masters, NobodyHoldsMuchAtTheEnd) {
+  const Master master(*store_, options(1, 8));
+  Trainer a(*store_, network_, "a");
+  std::vector<std::size_t> counts;
+  for (int i = 0; i < 6; ++i) counts.push_back(a.client->take(100).tasks.size());
+  EXPECT_THAT(counts, ::testing::ElementsAre(4, 2, 1, 1, 0, 0));
+}
+
+TEST_F(Masters, WhatATrainerLeavesIsHandedOutAgain) {
+  const Master master(*store_, options(1, 6));
+  Trainer a(*store_, network_, "a");
+  std::vector<Task> held;
+  {
+    Trainer b(*store_, network_, "b");
+    held = b.client->take(2).tasks;
+    ASSERT_FALSE(held.empty());
+  }
+  std::map<std::string, int> done;
+  train(*a.client, done);
+  EXPECT_EQ(done.size(), 6u);
+  EXPECT_EQ(a.client->finish(held), 0) << "not a's";
+}
+
+TEST_F(Masters, AStandbyGoesOn) {
+  auto first = std::make_unique<Master>(*store_, options(2, 10));
+  Trainer a(*store_, network_, "a");
+  std::map<std::string, int> done;
+  const Taken some = a.client->take(3);
+  ASSERT_FALSE(some.tasks.empty());
+  const Master second(*store_, options(2, 10));
+  EXPECT_FALSE(second.leads());
+  first.reset();
+  EXPECT_EQ(a.client->finish(some.tasks), static_cast<int>(some.tasks.size())) << "by the second";
+  for (const Task& task : some.tasks) ++done[task.data];
+  train(*a.client, done);
+  EXPECT_TRUE(second.leads());
+  EXPECT_EQ(done.size(), 20u);
+  for (const auto& [task, times] : done) EXPECT_EQ(times, 1) << task;
+}
+
+TEST_F(Masters, BadTasksFailAtLast) {
+  MasterOptions poisoned = options(1, 2);
+  poisoned.poison = 2;
+  const Master master(*store_, poisoned);
+  Trainer a(*store_, network_, "a");
+  int bad = 0;
+  for (;;) {
+    const Taken taken = a.client->take(1);
+    if (taken.all_done) break;
+    for (const Task& task : taken.tasks) {
+      const bool good = task.data == "1:1";
+      bad += good ? 0 : 1;
+      EXPECT_EQ(good ? a.client->finish({task}) : a.client->give_back({task}), 1);
+    }
+  }
+  EXPECT_EQ(bad, 2);
+  EXPECT_EQ(master.counts()->failed, 1);
+}
+
+TEST_F(Masters, StrangersAndNonsenseAreRefused) {
+  const Master master(*store_, options(1, 2));
+  Trainer a(*store_, network_, "a");
+  ASSERT_FALSE(a.client->take(1).tasks.empty());
+  Connection connection(network_, {.address = master.address(), .security = {.token = kToken}});
+  for (int op = 0; op < 8; ++op) {
+    Frame frame;
+    frame.header.op = static_cast<std::uint8_t>(op);
+    frame.header.count = 3;
+    frame.payload = Payload(std::string("nonsense"));
+    const Code code = connection.ask(std::move(frame), in(Milliseconds(5000))).header.code;
+    EXPECT_EQ(code, Code::refused) << op;
+  }
+  EXPECT_THAT(error_of(ErrorKind::usage,
+                       [&] { TaskClient(*store_, network_, {.prefix = "job/", .name = "a b"}); }),
+              HasSubstr("no name of a trainer"));
+}
+
+TEST_F(Masters, WithoutAMasterPatienceEnds) {
+  TaskClient client(*store_, network_,
+                    {.prefix = "job/", .name = "a", .patience = Milliseconds(120)});
+  EXPECT_THROW(client.take(1), Unavailable);
+}
+
+}  // namespace
+}  // namespace trireme::distributed

@@ -1,0 +1,34 @@
+#pragma once
+
+// What trainers ask a master, as frames: docs/distributed.md has them in a table.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "distributed/master/task_queue.h"
+#include "distributed/transport/frame.h"
+
+namespace trireme::distributed {
+
+enum class MasterOp : std::uint8_t {
+  take = 1,   // the owner's name. The answer: tasks, `sequence` being the epoch
+  finish,     // the owner's name and tasks. The answer: `count` of them were the owner's
+  give_back,  // the same
+};
+inline constexpr std::uint8_t kAllDone =
+    1;  // a flag of answers to `take`: there are no tasks any more
+inline constexpr std::uint32_t kMostTasks = 256;  // of a frame
+
+// Whether a member of the job could have that name: it is not empty, has no space and no '/', and 200 bytes at most.
+bool is_owner(const std::string& name);
+
+// A name and tasks, of which there are header.count. Errors of the parser: data, for what is none of these.
+struct Owned {
+  std::string owner;
+  std::vector<Task> tasks;
+};
+void put_owned(Frame& frame, const Owned& owned);
+Owned owned_of(const Frame& frame);
+
+}  // namespace trireme::distributed

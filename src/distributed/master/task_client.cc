@@ -1,0 +1,90 @@
+#include "distributed/master/task_client.h"
+
+#include <thread>
+
+#include "base/error.h"
+#include "distributed/master/protocol.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr Milliseconds kPause{50};     // before the next attempt
+constexpr Milliseconds kAnswer{2000};  // in which a master answers
+
+}  // namespace
+
+TaskClient::TaskClient(Store& store, Network& network, TaskClientOptions options)
+    : store_(store),
+      network_(network),
+      options_(std::move(options)),
+      election_(store, options_.prefix + "master") {
+  if (!is_owner(options_.name)) {
+    fail_usage("\"" + options_.name + "\" is no name of a trainer: no spaces, no '/'");
+  }
+}
+
+TaskClient::~TaskClient() = default;
+
+// Whether there is a leader to ask. While the store does not answer, the one that was known is asked.
+bool TaskClient::connect() {
+  try {
+    const std::optional<Leader> leader = election_.leader();
+    if (!leader) return false;
+    if (connection_ == nullptr || connection_->address() != leader->name) {
+      connection_ = std::make_unique<Connection>(
+          network_,
+          ConnectionOptions{.address = leader->name, .security = options_.security, .depth = 1});
+    }
+  } catch (const Unavailable&) {
+  }
+  return connection_ != nullptr;
+}
+
+Frame TaskClient::ask(Frame request) {
+  const Deadline end = in(options_.patience);
+  std::string last = "there is no master";
+  while (std::chrono::steady_clock::now() < end) {
+    if (connection_ != nullptr || connect()) {
+      try {
+        Frame answer = connection_->ask(request, std::min(end, in(kAnswer)));
+        const Code code = answer.header.code;
+        if (code == Code::ok) return answer;
+        last = connection_->address() + ": " + name_of(code);
+        if (code == Code::refused) fail_usage(last + ": " + answer.payload.text());
+        if (code == Code::stale) connection_.reset();
+      } catch (const Unavailable& error) {
+        last = error.what();
+        connection_.reset();
+      }
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  throw Unavailable("no master has answered for " +
+                    std::to_string(options_.patience.count() / 1000) + " s: " + last);
+}
+
+Taken TaskClient::take(std::uint32_t most) {
+  Frame request;
+  request.header.op = static_cast<std::uint8_t>(MasterOp::take);
+  put_owned(request, {options_.name, {}});
+  request.header.count = most;
+  const Frame answer = ask(std::move(request));
+  return {static_cast<std::int64_t>(answer.header.sequence), owned_of(answer).tasks,
+          (answer.header.flags & kAllDone) != 0};
+}
+
+int TaskClient::finish(const std::vector<Task>& tasks) {
+  Frame request;
+  request.header.op = static_cast<std::uint8_t>(MasterOp::finish);
+  put_owned(request, {options_.name, tasks});
+  return static_cast<int>(ask(std::move(request)).header.count);
+}
+
+int TaskClient::give_back(const std::vector<Task>& tasks) {
+  Frame request;
+  request.header.op = static_cast<std::uint8_t>(MasterOp::give_back);
+  put_owned(request, {options_.name, tasks});
+  return static_cast<int>(ask(std::move(request)).header.count);
+}
+
+}  // namespace trireme::distributed

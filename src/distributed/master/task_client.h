@@ -1,0 +1,53 @@
+#pragma once
+
+// What a trainer asks of the master that leads, whoever that is at the moment.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "distributed/coordination/election.h"
+#include "distributed/master/task_queue.h"
+#include "distributed/transport/connection.h"
+
+namespace trireme::distributed {
+
+struct TaskClientOptions {
+  std::string prefix;  // of the job's keys, as the master has it
+  std::string name;    // of this trainer among the members
+  Security security = {};
+  Milliseconds patience{60000};  // with which it looks for a master that answers
+};
+
+struct Taken {
+  std::int64_t epoch = 0;
+  std::vector<Task> tasks;  // none: all are handed out, ask again later
+  bool all_done = false;    // there will be none any more
+};
+
+// Not safe for several threads at once. All calls look for the leader until it answers, for as long as the patience; then
+// Unavailable.
+class TaskClient {
+ public:
+  // The store and the network outlive the client.
+  TaskClient(Store& store, Network& network, TaskClientOptions options);
+  ~TaskClient();
+
+  // As many as `most`, or fewer.
+  Taken take(std::uint32_t most);
+  // How many of them were still this trainer's. Asked again after a lost answer, those that are done do not count.
+  int finish(const std::vector<Task>& tasks);
+  int give_back(const std::vector<Task>& tasks);  // they ended badly
+
+ private:
+  Frame ask(Frame request);
+  bool connect();
+
+  Store& store_;
+  Network& network_;
+  const TaskClientOptions options_;
+  Election election_;
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace trireme::distributed

@@ -1,0 +1,163 @@
+#include "distributed/strategy/data_parallel.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "trireme/functions.h"
+#include "trireme/ops.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr const char* kAdd = "data_parallel.add";
+constexpr const char* kSettle = "data_parallel.settle";
+constexpr const char* kTake = "data_parallel.take";
+
+// Where rows are missing, zeros.
+Value dense(const ParameterGradient& one) {
+  if (!one.gradient.rows) return one.gradient.values;
+  return scatter_add(one.gradient.rows, one.gradient.values, {.rows = {one.parameter.dim(0)}});
+}
+
+std::string key_of(const Value& parameter) { return parameter.name().substr(1); }
+
+}  // namespace
+
+DataParallel::DataParallel(Store& store, DataParallelOptions options, const Program& program,
+                           Value batch)
+    : store_(store),
+      options_(std::move(options)),
+      program_(program),
+      batch_(batch),
+      buckets_({.bytes = options_.bucket_bytes, .how = Reduction::sum}) {
+  if (!batch_ || batch_.rank() == 0) {
+    fail_usage("data parallelism needs a value whose axis 0 is the batch");
+  }
+}
+
+DataParallel::~DataParallel() = default;
+
+// Each gradient is added to a bucket as soon as it is there; when all are, they are settled; then each is taken.
+void DataParallel::exchange(std::vector<ParameterGradient>& gradients) {
+  const Value count = dim_size(batch_, {.axes = {0}});
+  std::vector<Value> added;
+  for (ParameterGradient& one : gradients) {
+    Value& g = one.gradient.values;
+    if (g.dtype() != f32) {
+      fail_usage("the gradient of " + one.parameter.str() +
+                 " is not f32: other ones cannot be exchanged between processes");
+    }
+    g = dense(one);
+    one.gradient.rows = {};
+    added.push_back(host_call(
+        {g, count}, {.name = kAdd, .key = key_of(one.parameter), .dtype = i64, .early = true}));
+  }
+  const Value settled = host_call(added, {.name = kSettle, .dtype = i64});
+  for (ParameterGradient& one : gradients) {
+    Value& g = one.gradient.values;
+    g = host_call({g, settled},
+                  {.name = kTake, .key = key_of(one.parameter), .dtype = f32, .shape = g.shape()});
+  }
+}
+
+void DataParallel::extend(TrainerOptions& options) {
+  options.exchange = [this](std::vector<ParameterGradient>& all) { exchange(all); };
+  options.host[kAdd] = [this](const std::string& key, std::span<const HostTensor> operands,
+                              HostTensor& result) {
+    add(key, operands);
+    result.elements<std::int64_t>()[0] = 1;
+  };
+  options.host[kSettle] = [this](const std::string&, std::span<const HostTensor>,
+                                 HostTensor& result) {
+    settle();
+    result.elements<std::int64_t>()[0] = 1;
+  };
+  options.host[kTake] = [this](const std::string& key, std::span<const HostTensor>,
+                               HostTensor& result) { take(key, result); };
+}
+
+void DataParallel::join(Trainer& trainer) {
+  trainer_ = &trainer;
+  group_ = std::make_unique<ElasticGroup>(
+      store_, options_.group,
+      ElasticState{.save = [this] { return save(); },
+                   .restore = [this](std::span<const std::byte> bytes) { restore(bytes); }},
+      trainer.steps());
+  const std::uint64_t own = std::hash<std::string>{}(options_.group.name);
+  trainer.session().set_step(own >> 1);
+}
+
+double DataParallel::step(const data::Batch& batch, bool share) {
+  for (;;) {
+    members_ = group_->begin();
+    buckets_.begin(members_);
+    places_.clear();
+    counted_ = replaced_ = false;
+    share_ = share;
+    try {
+      return trainer_->step(batch);
+    } catch (const Error&) {
+      if (!replaced_) throw;
+    }
+  }
+}
+
+std::int64_t DataParallel::steps() const { return group_ == nullptr ? 0 : group_->committed(); }
+int DataParallel::members() const { return members_ == nullptr ? 0 : members_->size(); }
+
+int DataParallel::rank() const { return members_ == nullptr ? 0 : members_->rank(); }
+
+void DataParallel::add(const std::string& key, std::span<const HostTensor> operands) {
+  if (!counted_) {
+    count_ = share_ ? operands[1].elements<float>()[0] : 0;
+    counted_ = true;
+  }
+  places_[key] = buckets_.add(operands[0].elements<float>(), count_);
+}
+
+void DataParallel::settle() {
+  const std::size_t count = buckets_.add(std::span<const float>(&count_, 1), 1);
+  const bool ours = group_->step([this](const std::shared_ptr<Group>& group) {
+    buckets_.wait(group);
+    members_ = group;
+  });
+  if (!ours) {
+    replaced_ = true;
+    fail(ErrorKind::internal, "the state of this member was replaced: its step ends here");
+  }
+  float total = 0;
+  buckets_.take(count, {&total, 1}, 1);
+  total_ = static_cast<std::int64_t>(total);
+}
+
+// Nobody had examples: nothing is to be learned.
+void DataParallel::take(const std::string& key, HostTensor& result) {
+  const float share = total_ > 0 ? 1 / static_cast<float>(total_) : 0;
+  buckets_.take(places_.at(key), result.elements<float>(), share);
+}
+
+// All parameters in their order, the optimizer's too.
+std::vector<std::byte> DataParallel::save() {
+  std::vector<std::byte> bytes;
+  for (const Value& parameter : program_.parameters()) {
+    const Tensor value = trainer_->session().parameter(key_of(parameter));
+    bytes.insert(bytes.end(), value.bytes(), value.bytes() + value.size_bytes());
+  }
+  return bytes;
+}
+
+void DataParallel::restore(std::span<const std::byte> bytes) {
+  for (const Value& parameter : program_.parameters()) {
+    Tensor value = trainer_->session().parameter(key_of(parameter));
+    if (bytes.size() < value.size_bytes()) {
+      fail_data("another member's state is of another model: it is too short");
+    }
+    std::memcpy(value.bytes(), bytes.data(), value.size_bytes());
+    bytes = bytes.subspan(value.size_bytes());
+    trainer_->session().set_parameter(key_of(parameter), value);
+  }
+  if (!bytes.empty()) fail_data("another member's state is of another model: it is too long");
+}
+
+}  // namespace trireme::distributed

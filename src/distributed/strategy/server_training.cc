@@ -1,0 +1,308 @@
+#include "distributed/strategy/server_training.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "ir/program.h"
+#include "transforms/rewrite.h"
+#include "trireme/ops.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr const char* kLookUp = "servers.look_up";
+constexpr const char* kPushRows = "servers.push_rows";
+constexpr const char* kPushDense = "servers.push_dense";
+
+std::string key_of(const Value& parameter) { return parameter.name().substr(1); }
+
+// What makes new rows of the table: what would have made the parameter.
+RowInitializer initializer_of(const ir::Parameter& parameter) {
+  const Initializer& from = parameter.initializer;
+  const auto number = [&](const char* name) { return ir::get<double>(from.attributes, name); };
+  if (from.name == "normal") return RowInitializer::normal(number("mean"), number("stddev"));
+  if (from.name == "uniform") return RowInitializer::uniform(number("low"), number("high"));
+  if (from.name == "constant" && number("value") == 0) return RowInitializer::zeros();
+  fail_usage("rows of the table " + parameter.name() + " cannot be made by \"" + from.name +
+             "\"\n  hint   weight_init may be normal, uniform or zeros");
+}
+
+bool is_gather_of(const ir::Op& op, const ir::Value* table) {
+  return op.name() == "gather" && op.operands[0] == table;
+}
+
+// Ids that name a row; negative ones name none.
+std::vector<Id> named(std::span<const std::int64_t> ids) {
+  std::vector<Id> result;
+  for (const std::int64_t id : ids) {
+    if (id >= 0) result.push_back(static_cast<Id>(id));
+  }
+  return result;
+}
+
+}  // namespace
+
+void set_optimizer(ServerTrainingOptions& options, const Optimizer& optimizer) {
+  if (const auto* sgd = std::get_if<Sgd>(&optimizer)) {
+    options.rule = RowRule::sgd();
+    options.rate = sgd->learning_rate;
+  } else if (const auto* adagrad = std::get_if<Adagrad>(&optimizer)) {
+    options.rule = RowRule::adagrad(adagrad->initial, adagrad->epsilon);
+    options.rate = adagrad->learning_rate;
+  } else if (const auto* adam = std::get_if<Adam>(&optimizer)) {
+    options.rule = RowRule::adam(adam->beta1, adam->beta2, adam->epsilon);
+    options.rate = adam->learning_rate;
+  } else if (const auto* ftrl = std::get_if<Ftrl>(&optimizer)) {
+    options.rule = RowRule::ftrl(ftrl->beta, ftrl->l1, ftrl->l2, ftrl->initial);
+    options.rate = ftrl->learning_rate;
+  } else {
+    fail_usage("parameter servers have the optimizers sgd, adagrad, adam and ftrl alone");
+  }
+}
+
+ServerTraining::ServerTraining(ParameterClient& client, ServerTrainingOptions options,
+                               Program& program)
+    : client_(client), options_(std::move(options)), program_(program) {
+  if (options_.mode == Mode::geo) fail_usage("ServerTraining: mode geo has a strategy of its own");
+  if (options_.members < 1) fail_usage("ServerTraining: members must be at least 1");
+}
+
+ServerTraining::~ServerTraining() = default;
+
+std::vector<std::string> ServerTraining::tables() const {
+  std::vector<std::string> names;
+  for (const auto& [name, table] : tables_) names.push_back(name);
+  return names;
+}
+
+// --- The Program
+
+void ServerTraining::extend(TrainerOptions& options) {
+  options.exchange = [this](std::vector<ParameterGradient>& all) { exchange(all); };
+  options.host[kLookUp] = [this](const std::string& key, Operands operands, HostTensor& result) {
+    look_up(key, operands, result);
+  };
+  options.host[kPushRows] = [this](const std::string& key, Operands operands, HostTensor& result) {
+    push_rows(key, operands);
+    result.elements<std::int64_t>()[0] = static_cast<std::int64_t>(++tables_.at(key).pushes);
+  };
+  options.host[kPushDense] = [this](const std::string& key, Operands operands, HostTensor& result) {
+    push_dense(key, operands);
+    result.elements<std::int64_t>()[0] = static_cast<std::int64_t>(++dense_.at(key).pushes);
+  };
+}
+
+void ServerTraining::exchange(std::vector<ParameterGradient>& gradients) {
+  for (const ParameterGradient& one : gradients) {
+    if (one.gradient.values.dtype() != f32) {
+      fail_usage("servers keep parameters of f32, and " + one.parameter.str() + " is not");
+    }
+    if (one.gradient.rows) make_table(one);
+    else make_dense(one);
+  }
+  gradients.clear();
+  program_.ir().remove_parameters(
+      [this](const ir::Parameter& parameter) { return tables_.contains(parameter.name()); });
+}
+
+// What is pushed is kept alive by a parameter that counts it, so that only runs with updates push.
+void ServerTraining::count(const std::string& key, const Value& pushed) {
+  const Value counter = program_.parameter(key + ".pushes", i64, {}, {.trainable = false});
+  assign(counter, pushed);
+}
+
+void ServerTraining::make_table(const ParameterGradient& one) {
+  const std::string key = key_of(one.parameter);
+  ir::Value* const parameter = one.parameter.get();
+  if (one.parameter.rank() != 2) {
+    fail_usage("a table has rows of one axis, and " + one.parameter.str() + " has others");
+  }
+  Table table{static_cast<std::uint32_t>(tables_.size()), options_.table, {}, 0};
+  table.options.name = key;
+  table.options.width = static_cast<int>(one.parameter.dim(1).constant());
+  table.options.rule = options_.rule;
+  table.options.initializer = initializer_of(program_.ir().parameter_of(parameter));
+  transforms::rewrite(program_.ir(), [&](ir::Op& op) -> std::optional<std::vector<ir::Value*>> {
+    if (!is_gather_of(op, parameter)) return std::nullopt;
+    if (table.ids) {
+      fail_usage("the table " + key +
+                 " is looked up twice in a step: join the ids and look up once");
+    }
+    ir::Value* ids = op.operands[1];
+    if (ids->type.dtype != i64) {
+      ids = transforms::make(program_.ir(), op, "cast", {ids}, {{"dtype", i64}});
+    }
+    table.ids = Value(ids);
+    return {{transforms::make(program_.ir(), op, "host_call", {ids},
+                              {{"name", std::string(kLookUp)},
+                               {"key", key},
+                               {"dtype", f32},
+                               {"shape", op.result()->type.shape},
+                               {"early", false}})}};
+  });
+  const Value rows = cast(one.gradient.rows, {.dtype = i64});
+  count(key, host_call({rows, one.gradient.values},
+                       {.name = kPushRows, .key = key, .dtype = i64, .early = true}));
+  tables_.emplace(key, table);
+}
+
+void ServerTraining::make_dense(const ParameterGradient& one) {
+  const std::string key = key_of(one.parameter);
+  dense_.emplace(key, Dense{static_cast<std::uint32_t>(dense_.size()), one.parameter, 0});
+  count(key, host_call({one.gradient.values},
+                       {.name = kPushDense, .key = key, .dtype = i64, .early = true}));
+}
+
+// --- Servers
+
+void ServerTraining::start(Trainer& trainer) {
+  trainer_ = &trainer;
+  for (const auto& [key, table] : tables_) {
+    client_.declare(table.number, {table.options, options_.spill, options_.mode});
+  }
+  std::vector<Tensor> values;
+  std::vector<DenseParameter> parameters(dense_.size());
+  for (const auto& [key, dense] : dense_) {
+    values.push_back(trainer.session().parameter(key));
+    const Tensor& value = values.back();
+    const std::int64_t rows = value.rank() > 1 ? value.dim(0) : 1;
+    parameters[dense.number] = {
+        dense.number,
+        {key, rows, rows > 0 ? value.elements() / rows : 0, options_.rule, options_.mode},
+        {value.data<float>(), static_cast<std::size_t>(value.elements())}};
+  }
+  if (!parameters.empty()) client_.declare(parameters);
+  pull();
+}
+
+void ServerTraining::pull() {
+  for (const auto& [key, dense] : dense_) {
+    Tensor value = trainer_->session().parameter(key);
+    client_.pull(dense.number, value.data<float>());
+    trainer_->session().set_parameter(key, value);
+  }
+}
+
+PushId ServerTraining::push_id() const {
+  return task_ ? PushId::of_task(task_->task, task_->epoch, task_->batch) : PushId::next();
+}
+
+UpdateStep ServerTraining::update() const {
+  const auto step = static_cast<std::int64_t>(steps_);
+  return {options_.rate.at(step), step + 1};
+}
+
+std::unique_ptr<ServerTraining::Fetched> ServerTraining::fetch(Table& table, std::vector<Id> ids) {
+  auto fetched = std::make_unique<Fetched>();
+  fetched->ids = std::move(ids);
+  fetched->rows.resize(fetched->ids.size() * static_cast<std::size_t>(table.options.width));
+  fetched->underway = client_.prefetch(table.number, fetched->ids, fetched->rows.data(),
+                                       training_ ? Create::yes : Create::no);
+  return fetched;
+}
+
+void ServerTraining::prefetch(const data::Batch& batch) {
+  if (options_.mode == Mode::synchronous) return;
+  Feeds feeds;
+  for (const Value& input : program_.inputs()) {
+    const auto column = batch.find(input.name().substr(1));
+    if (column != batch.end()) feeds.insert(*column);
+  }
+  training_ = true;
+  for (auto& [key, table] : tables_) {
+    const Tensor ids = trainer_->session().run(feeds, {table.ids})[0];
+    ahead_[key].push_back(
+        fetch(table, named({ids.data<std::int64_t>(), static_cast<std::size_t>(ids.elements())})));
+  }
+  training_ = false;
+}
+
+void ServerTraining::look_up(const std::string& key, Operands operands, HostTensor& result) {
+  Table& table = tables_.at(key);
+  const std::span<const std::int64_t> ids = operands[0].elements<std::int64_t>();
+  std::vector<Id> wanted = named(ids);
+  std::unique_ptr<Fetched> fetched;
+  auto& ahead = ahead_[key];
+  if (training_ && !ahead.empty()) {
+    fetched = std::move(ahead.front());
+    ahead.pop_front();
+    if (fetched->ids != wanted) fetched.reset();
+  }
+  if (fetched == nullptr) fetched = fetch(table, std::move(wanted));
+  fetched->underway->wait();
+  const auto width = static_cast<std::size_t>(table.options.width);
+  const float* from = fetched->rows.data();
+  float* to = result.elements<float>().data();
+  for (const std::int64_t id : ids) {
+    if (id >= 0) {
+      std::copy_n(from, width, to);
+      from += width;
+    } else {
+      std::fill_n(to, width, 0.0f);
+    }
+    to += width;
+  }
+}
+
+void ServerTraining::push_rows(const std::string& key, Operands operands) {
+  const Table& table = tables_.at(key);
+  const std::span<const std::int64_t> rows = operands[0].elements<std::int64_t>();
+  const auto width = static_cast<std::size_t>(table.options.width);
+  const float* values = operands[1].elements<float>().data();
+  auto push = std::make_unique<Push>();
+  push->ids = named(rows);
+  push->values.reserve(push->ids.size() * width);
+  const float share = 1 / static_cast<float>(options_.members);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] < 0) continue;
+    for (std::size_t j = 0; j < width; ++j) push->values.push_back(values[i * width + j] * share);
+  }
+  push->underway =
+      client_.start_push(table.number, push->ids, push->values.data(), update(), push_id());
+  pushes_.back().push_back(std::move(push));
+}
+
+void ServerTraining::push_dense(const std::string& key, Operands operands) {
+  const std::span<const float> gradient = operands[0].elements<float>();
+  std::vector<float> values(gradient.begin(), gradient.end());
+  const float share = 1 / static_cast<float>(options_.members);
+  for (float& value : values) value *= share;
+  client_.push(dense_.at(key).number, values.data(), update(), push_id());
+}
+
+void ServerTraining::wait_for_pushes(std::size_t most) {
+  while (pushes_.size() > most) {
+    for (const auto& push : pushes_.front()) push->underway->wait();
+    pushes_.pop_front();
+  }
+}
+
+double ServerTraining::step(const data::Batch& batch, std::optional<TaskBatch> task) {
+  if (trainer_ == nullptr) fail_usage("ServerTraining: start() comes before the first step");
+  const bool together = options_.mode == Mode::synchronous;
+  task_ = task;
+  if (together) client_.begin_step(steps_ + 1);
+  pull();
+  pushes_.emplace_back();
+  training_ = true;
+  double loss = 0;
+  try {
+    loss = trainer_->step(batch);
+  } catch (...) {
+    training_ = false;
+    throw;
+  }
+  training_ = false;
+  wait_for_pushes(together ? 0 : options_.pushes);
+  if (together) client_.finish_step();
+  ++steps_;
+  return loss;
+}
+
+void ServerTraining::settle() {
+  wait_for_pushes(0);
+  pull();
+}
+
+}  // namespace trireme::distributed

@@ -1,0 +1,246 @@
+// Training with parameters on servers, beside the same training in one process.
+
+#include "distributed/strategy/server_training.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <cmath>
+#include <thread>
+
+#include "base/error_test.h"
+#include "distributed/server/cluster_test.h"
+#include "trireme/trireme.h"
+
+namespace trireme::distributed {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::FloatNear;
+using ::testing::HasSubstr;
+using ::testing::Pointwise;
+
+constexpr std::int64_t kIds = 40, kFields = 3, kBatch = 12;
+constexpr double kRate = 0.1;
+
+// Clicks on three ids each, some of which are missing.
+data::Batch clicks(std::int64_t begin, std::int64_t end) {
+  std::vector<std::int64_t> ids;
+  std::vector<float> labels;
+  for (std::int64_t i = begin; i < end; ++i) {
+    std::int64_t sum = 0;
+    for (std::int64_t j = 0; j < kFields; ++j) {
+      ids.push_back((i * i * 7 + j * 13 + i) % kIds);
+      sum += ids.back();
+    }
+    labels.push_back(sum % 3 == 0 ? 1 : 0);
+  }
+  const std::int64_t count = end - begin;
+  return {{"ids", Tensor::from<std::int64_t>({count, kFields}, ids)},
+          {"click", Tensor::from<float>({count, 1}, labels)}};
+}
+
+struct Model {
+  Program program{"ctr"};
+  Value ids = program.input("ids", i64, {batch, kFields});
+  Value click = program.input("click", f32, {batch, 1});
+  Value loss;
+  std::optional<Trainer> trainer;
+
+  explicit Model(nn::EmbeddingOptions options = {}) {
+    options.rows = kIds, options.width = 4, options.sparse_gradient = true;
+    const Value rows = nn::embedding(ids, options);
+    const Value x = reshape(rows, {.shape = {batch, kFields * 4}});
+    loss = mean(nn::binary_cross_entropy_with_logits(
+        nn::linear(nn::linear(x, {.units = 6, .activation = nn::tanh}), {.units = 1}), click));
+  }
+  TrainerOptions options() const {
+    return {.loss = loss, .optimizer = Adagrad{.learning_rate = kRate}, .threads = 1};
+  }
+  Tensor parameter(const std::string& name) { return trainer->session().parameter(name); }
+};
+
+constexpr const char* kTable = "embedding_0.weight";
+const char* const kDense[] = {"linear_0.weight", "linear_0.bias", "linear_1.weight",
+                              "linear_1.bias"};
+
+struct Member {
+  Member(Cluster& cluster, std::uint32_t sender, ServerTrainingOptions options)
+      : client(cluster.network(), cluster.client(sender)),
+        training(client, std::move(options), model.program) {
+    TrainerOptions trainer = model.options();
+    training.extend(trainer);
+    model.trainer.emplace(model.program, trainer);
+  }
+  Model model;
+  ParameterClient client;
+  ServerTraining training;
+};
+
+ServerTrainingOptions options_of(Mode mode, int members) {
+  ServerTrainingOptions options;
+  options.mode = mode;
+  options.rule = RowRule::adagrad();
+  options.rate = kRate;
+  options.members = members;
+  return options;
+}
+
+// All rows of the table, as servers have them.
+std::vector<float> rows_of(ParameterClient& client) {
+  std::vector<Id> ids;
+  for (Id id = 0; id < kIds; ++id) ids.push_back(id);
+  std::vector<float> rows(kIds * 4);
+  client.lookup(0, ids, rows.data(), Create::no);
+  return rows;
+}
+
+struct Course {
+  std::vector<double> losses;
+  std::vector<float> rows;
+  std::vector<Tensor> dense;
+};
+
+// In one process, from the servers' first values.
+Course trained_alone(const std::vector<float>& rows, const std::vector<Tensor>& dense, int steps) {
+  Model model;
+  model.trainer.emplace(model.program, model.options());
+  model.trainer->session().set_parameter(kTable, Tensor::from<float>({kIds, 4}, rows));
+  for (std::size_t i = 0; i < dense.size(); ++i) {
+    model.trainer->session().set_parameter(kDense[i], dense[i]);
+  }
+  Course course;
+  for (int step = 0; step < steps; ++step) {
+    course.losses.push_back(model.trainer->step(clicks(step * kBatch, (step + 1) * kBatch)));
+  }
+  course.rows = model.parameter(kTable).to_vector<float>();
+  for (const char* name : kDense) course.dense.push_back(model.parameter(name));
+  return course;
+}
+
+struct Case {
+  Mode mode;
+  int members, servers;
+};
+
+class ServerTrainingOf : public ::testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(Modes, ServerTrainingOf,
+                         ::testing::Values(Case{Mode::asynchronous, 1, 1},
+                                           Case{Mode::asynchronous, 1, 3},
+                                           Case{Mode::synchronous, 1, 2},
+                                           Case{Mode::synchronous, 2, 2},
+                                           Case{Mode::synchronous, 3, 2}));
+
+TEST_P(ServerTrainingOf, GoesTheWayOfOneProcess) {
+  const Case how = GetParam();
+  constexpr int kSteps = 10;
+  Cluster cluster(how.servers);
+  const auto members = static_cast<std::size_t>(how.members);
+  cluster.set_members(1, how.members);
+  std::vector<Course> courses(members);
+  std::vector<float> first_rows;
+  std::vector<Tensor> first_dense;
+  std::barrier started(how.members);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < how.members; ++rank) {
+    threads.emplace_back([&, rank] {
+      ServerTrainingOptions options = options_of(how.mode, how.members);
+      options.pushes = 0;
+      Member member(cluster, static_cast<std::uint32_t>(rank + 1), options);
+      member.client.join(1, static_cast<std::uint32_t>(rank));
+      member.training.start(*member.model.trainer);
+      EXPECT_THAT(member.training.tables(), ElementsAre(kTable));
+      if (rank == 0) {
+        first_rows = rows_of(member.client);
+        for (const char* name : kDense) first_dense.push_back(member.model.parameter(name));
+      }
+      started.arrive_and_wait();
+      Course& course = courses[static_cast<std::size_t>(rank)];
+      const std::int64_t part = kBatch / how.members;
+      for (int step = 0; step < kSteps; ++step) {
+        const std::int64_t begin = step * kBatch + rank * part;
+        course.losses.push_back(member.training.step(clicks(begin, begin + part)));
+      }
+      member.training.settle();
+      started.arrive_and_wait();
+      course.rows = rows_of(member.client);
+      for (const char* name : kDense) course.dense.push_back(member.model.parameter(name));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const Course alone = trained_alone(first_rows, first_dense, kSteps);
+  for (int step = 0; step < kSteps; ++step) {
+    double loss = 0;
+    for (const Course& course : courses) loss += course.losses[static_cast<std::size_t>(step)];
+    EXPECT_NEAR(loss / how.members, alone.losses[static_cast<std::size_t>(step)], 1e-5) << step;
+  }
+  for (const Course& course : courses) {
+    EXPECT_THAT(course.rows, Pointwise(FloatNear(1e-5f), alone.rows));
+    for (std::size_t i = 0; i < alone.dense.size(); ++i) {
+      EXPECT_THAT(course.dense[i].to_vector<float>(),
+                  Pointwise(FloatNear(1e-5f), alone.dense[i].to_vector<float>()));
+      EXPECT_EQ(course.dense[i].to_vector<float>(), courses[0].dense[i].to_vector<float>());
+    }
+  }
+}
+
+TEST(ServerTrainingSteps, MayLookAheadAndPushLater) {
+  Cluster cluster(2);
+  Member member(cluster, 1, options_of(Mode::asynchronous, 1));
+  member.training.start(*member.model.trainer);
+  const auto batch = [](int step) { return clicks(step % 8 * kBatch, (step % 8 + 1) * kBatch); };
+  double first = 0, last = 0;
+  member.training.prefetch(batch(0));
+  for (int step = 0; step < 200; ++step) {
+    member.training.prefetch(batch(step + 1));
+    const double loss = member.training.step(batch(step));
+    if (step < 8) first += loss / 8;
+    if (step >= 192) last += loss / 8;
+  }
+  member.training.settle();
+  EXPECT_LT(last, first / 2);
+  EXPECT_EQ(member.training.steps(), 200u);
+}
+
+TEST(ServerTrainingSteps, EvaluationMakesNoRowsAndPushesNothing) {
+  Cluster cluster(1);
+  Member member(cluster, 1, options_of(Mode::asynchronous, 1));
+  member.training.start(*member.model.trainer);
+  const std::uint64_t before = member.client.digest(0);
+  const auto data =
+      data::from_tensors({{"ids", clicks(0, 8).at("ids")}, {"click", clicks(0, 8).at("click")}});
+  EXPECT_GT(member.model.trainer->evaluate(data.batch(4))["loss"], 0);
+  EXPECT_EQ(member.client.digest(0), before);
+}
+
+TEST(ServerTrainingSteps, ABatchOfATaskCountsOnce) {
+  Cluster cluster(1);
+  Member member(cluster, 1, options_of(Mode::asynchronous, 1));
+  member.training.start(*member.model.trainer);
+  member.training.step(clicks(0, 8), ServerTraining::TaskBatch{3, 1, 0});
+  member.training.settle();
+  const std::vector<float> rows = rows_of(member.client);
+  member.training.step(clicks(0, 8), ServerTraining::TaskBatch{3, 1, 0});
+  member.training.settle();
+  EXPECT_EQ(rows_of(member.client), rows);
+  member.training.step(clicks(0, 8), ServerTraining::TaskBatch{3, 1, 1});
+  member.training.settle();
+  EXPECT_NE(rows_of(member.client), rows);
+}
+
+TEST(ServerTrainingSteps, RefusesWhatCannotBe) {
+  Cluster cluster(1);
+  ParameterClient client(cluster.network(), cluster.client(1));
+  Model model({.weight_init = nn::orthogonal()});
+  ServerTraining training(client, options_of(Mode::asynchronous, 1), model.program);
+  TrainerOptions options = model.options();
+  training.extend(options);
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { Trainer(model.program, options); }),
+              HasSubstr("cannot be made by \"orthogonal\""));
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { training.step(clicks(0, 1)); }),
+              HasSubstr("start()"));
+}
+
+}  // namespace
+}  // namespace trireme::distributed
