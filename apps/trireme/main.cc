@@ -1,5 +1,7 @@
 // The `trireme` command line.
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
@@ -17,6 +19,7 @@ namespace {
 constexpr const char* kExamples = R"(examples:
   trireme train examples/jobs/fashion_conv.toml     train, test and save what a job describes
   trireme train job.toml --set train.epochs=2       the same with one key changed
+  trireme launch --trainers 2 job.toml              the same by several processes
   trireme eval fashion_conv --data fashion_mnist/test
   trireme predict fashion_conv shirt.png boot.jpg
   trireme predict fashion_conv --data fashion_mnist/test --rows 0:5 --json
@@ -44,6 +47,19 @@ int exit_code(trireme::ErrorKind kind) {
     case trireme::ErrorKind::internal: return 1;
   }
   return 1;
+}
+
+int complain(const std::string& message, int code);
+
+// Jobs of several processes are run by a program of their own, beside this one, so that this one need not load what
+// they stand on. Does not return if it is there.
+int become_distributed(char** argv) {
+  char own[4096];
+  const ssize_t size = ::readlink("/proc/self/exe", own, sizeof own);
+  std::string path(own, size > 0 ? static_cast<std::size_t>(size) : 0);
+  path = path.substr(0, path.rfind('/') + 1) + "trireme_distributed";
+  ::execv(path.c_str(), argv);
+  return complain(path + " is missing: this Trireme was built without distributed training", 4);
 }
 
 int complain(const std::string& message, int code) {
@@ -95,6 +111,7 @@ int complain_of_usage(const CLI::App& app, const CLI::ParseError& error,
 int main(int argc, char** argv) {
   // A full disk or an exceeded file size shall be an error we can report, not the end.
   std::signal(SIGXFSZ, SIG_IGN);
+  if (argc > 1 && std::string(argv[1]) == "launch") return become_distributed(argv);
 
   CLI::App app(std::string("Trireme trains and runs neural networks.\n\n") + kExamples, "trireme");
   app.footer(kFooter);

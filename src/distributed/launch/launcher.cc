@@ -13,6 +13,7 @@
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/launch/process.h"
+#include "trireme/job.h"
 
 namespace trireme::distributed {
 namespace {
@@ -200,6 +201,23 @@ class Launcher {
   Progress progress_;
 };
 
+// Before anything is started.
+void check_job(const LaunchOptions& options) {
+  using Mode = Distribution::Mode;
+  const Mode mode = Job::read(options.job, {.set = options.set}).distribution().mode;
+  if (mode == Mode::synchronous) {
+    fail_usage("jobs are launched in the modes all_reduce and asynchronous so far");
+  }
+  if (mode == Mode::asynchronous && options.servers < 1) {
+    fail_usage("mode asynchronous needs parameter servers: --servers 2");
+  }
+  if (mode == Mode::all_reduce && options.servers > 0) {
+    fail_usage(
+        "mode all_reduce has no use for parameter servers: leave --servers out, or set "
+        "[distributed] mode = \"asynchronous\"");
+  }
+}
+
 }  // namespace
 
 void launch(const LaunchOptions& options) {
@@ -207,6 +225,7 @@ void launch(const LaunchOptions& options) {
       options.servers > 256) {
     fail_usage("launch: trainers must be 1 to 256 and servers 0 to 256");
   }
+  check_job(options);
   Launcher(options).run();
 }
 

@@ -75,10 +75,6 @@ class TrainerProcess {
                                   .security = security_of(options_),
                                   .sender = static_cast<std::uint32_t>(lease_.id())});
     ServerTrainingOptions training;
-    if (how.mode != Distribution::Mode::asynchronous) {
-      fail_usage("jobs are launched in the modes all_reduce and asynchronous so far");
-    }
-    if (options_.servers < 1) fail_usage("mode asynchronous needs parameter servers: --servers 2");
     training.table.admission = static_cast<int>(how.admission);
     training.table.memory_limit = static_cast<std::uint64_t>(how.memory_limit);
     training.table.float16 = how.float16;
