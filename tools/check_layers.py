@@ -31,7 +31,7 @@ ROOMS = {
     "inference": ["plan", "device", "kernels", "runtime"],
     "session": ["ir", "kernel_ir", "plan", "device", "data", "ops", "transforms", "codegen",
                 "kernels", "nn", "compiler", "runtime", "inference"],
-    "distributed": ["session", "runtime", "transforms", "ir"],
+    "distributed": ["session", "data", "nn", "runtime", "transforms", "ir"],
 }
 
 FLOORS = [
@@ -133,7 +133,8 @@ def read_tree(root):
 
 def may_include_room(path, target):
     """None if the file may include headers of room `target`, else the rule it would break."""
-    if path.startswith("tests/") or (path.startswith("benchmarks/") and target in APART):
+    apart = path.startswith("benchmarks/") or path.startswith(f"apps/trireme_{target}/")
+    if path.startswith("tests/") or (apart and target in APART):
         return None
     room = room_of(path)
     if room == "":

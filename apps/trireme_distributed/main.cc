@@ -34,7 +34,8 @@ std::string own_path() {
 }
 
 void add_launch(CLI::App& app, dist::LaunchOptions& options) {
-  CLI::App* command = app.add_subcommand("launch", "run a job by several processes on this machine");
+  CLI::App* command =
+      app.add_subcommand("launch", "run a job by several processes on this machine");
   command->add_option("job", options.job, "a job file")->required();
   command->add_option("--trainers", options.trainers, "processes that train (2)");
   command->add_option("--servers", options.servers, "parameter servers (0)");
@@ -51,7 +52,9 @@ void add_launch(CLI::App& app, dist::LaunchOptions& options) {
 
 void add_role(CLI::App& app, dist::RoleOptions& options, std::string& role) {
   CLI::App* command = app.add_subcommand("role", "one process of a job")->group("");
-  command->add_option("role", role)->required()->check(CLI::IsMember({"trainer", "server", "master"}));
+  command->add_option("role", role)
+      ->required()
+      ->check(CLI::IsMember({"trainer", "server", "master"}));
   command->add_option("job", options.job)->required();
   command->add_option("--store", options.store)->required();
   command->add_option("--name", options.name)->required();

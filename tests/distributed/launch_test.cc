@@ -74,9 +74,8 @@ TEST_F(Launch, ParametersOnServers) {
 
 TEST_F(Launch, ATrainerThatIsKilledIsReplaced) {
   const std::string file = job(kAdagrad, "task_batches = 4\n", 60000, 3);
-  auto running = std::async(std::launch::async, [&] {
-    return run_here(kLaunch + "--trainers 3 " + file + " -o model");
-  });
+  auto running = std::async(
+      std::launch::async, [&] { return run_here(kLaunch + "--trainers 3 " + file + " -o model"); });
   const pid_t victim = process("trainer_1");
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   ASSERT_GT(victim, 0);
@@ -90,8 +89,8 @@ TEST_F(Launch, ATrainerThatIsKilledIsReplaced) {
 
 TEST_F(Launch, AMasterThatIsKilledIsReplaced) {
   const std::string file = job(kAdagrad, "task_batches = 2\n", 8000, 12);
-  auto running = std::async(std::launch::async,
-                            [&] { return run_here(kLaunch + "--trainers 2 " + file + " -o model"); });
+  auto running = std::async(
+      std::launch::async, [&] { return run_here(kLaunch + "--trainers 2 " + file + " -o model"); });
   const pid_t victim = process("master_0");
   process("trainer_1");
   std::this_thread::sleep_for(std::chrono::milliseconds(1000));

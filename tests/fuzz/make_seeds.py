@@ -27,6 +27,15 @@ def frame():  # the first byte says where it is cut, see frame.cc
         yield bytes([cut]) + header(crc32c(payload + header(0))) + payload
 
 
+def job_messages():  # the first byte counts tasks, see job_messages.cc
+    def text(value):
+        return struct.pack("<I", len(value)) + value
+    yield bytes([0]) + text(b"trainer_0")
+    yield bytes([2]) + text(b"trainer_1") + struct.pack("<2q", 3, 1) + text(b"0 16") + struct.pack("<2q", 4, 2) + text(b"16 20")
+    yield b"12 28"
+    yield b"127.0.0.1:4000 127.0.0.1:4001\n" + b"map"
+
+
 def idx():
     images = struct.pack(">BBBBIII", 0, 0, 8, 3, 2, 2, 2) + bytes(range(8))
     yield images
@@ -305,7 +314,7 @@ def vocabulary():  # an odd first byte: the checksum is made to fit, see vocabul
 
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for target in (annotations, archive, checkpoint, checkpoint_part, checkpoint_texts, compiled_plan, csv, etcd_messages, frame, idx, image, image_pack, libsvm, ragged,
+    for target in (annotations, archive, checkpoint, checkpoint_part, checkpoint_texts, compiled_plan, csv, etcd_messages, frame, job_messages, idx, image, image_pack, libsvm, ragged,
                    records, safetensors, subwords, vocabulary):
         folder = corpus / target.__name__
         folder.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kLook = 100;                // ms between two looks at what has ended
+constexpr int kLook = 100;                 // ms between two looks at what has ended
 constexpr std::chrono::seconds kGrace{5};  // in which processes end that are asked to
 
 std::string random_token() {
@@ -55,8 +55,9 @@ struct Progress {
     const double seconds = std::chrono::duration<double>(now - since).count();
     const double all = std::chrono::duration<double>(now - start).count();
     const std::string loss = steps > 0 ? fmt::format("{:.4g}", losses / steps) : "-";
-    std::string text = fmt::format("{:6.1f} s  {} examples, {:.0f}/s  loss {}  {}", all, all_examples,
-                                   static_cast<double>(examples) / seconds, loss, who);
+    std::string text =
+        fmt::format("{:6.1f} s  {} examples, {:.0f}/s  loss {}  {}", all, all_examples,
+                    static_cast<double>(examples) / seconds, loss, who);
     steps = losses = 0;
     examples = 0;
     since = now;
@@ -102,20 +103,27 @@ class Launcher {
 
   void start(const std::string& role) {
     const std::string name = role + "_" + std::to_string(counts_[role]++);
-    std::vector<std::string> command = {options_.program, "role", role, options_.job,
-                                        "--name", name,
-                                        "--store", "127.0.0.1:" + std::to_string(server_->port()),
-                                        "--trainers", std::to_string(options_.trainers),
-                                        "--servers", std::to_string(options_.servers),
-                                        "--threads", std::to_string(options_.threads)};
+    std::vector<std::string> command = {options_.program,
+                                        "role",
+                                        role,
+                                        options_.job,
+                                        "--name",
+                                        name,
+                                        "--store",
+                                        "127.0.0.1:" + std::to_string(server_->port()),
+                                        "--trainers",
+                                        std::to_string(options_.trainers),
+                                        "--servers",
+                                        std::to_string(options_.servers),
+                                        "--threads",
+                                        std::to_string(options_.threads)};
     for (const std::string& setting : options_.set) {
       command.insert(command.end(), {"--set", setting});
     }
     if (!options_.output.empty()) command.insert(command.end(), {"--output", options_.output});
-    children_.push_back(
-        {role, name,
-         std::make_unique<Process>(
-             command, std::map<std::string, std::string>{{"TRIREME_JOB_TOKEN", token_}})});
+    children_.push_back({role, name,
+                         std::make_unique<Process>(command, std::map<std::string, std::string>{
+                                                                {"TRIREME_JOB_TOKEN", token_}})});
   }
 
   bool over() const {
@@ -152,8 +160,9 @@ class Launcher {
   }
 
   void restart(const Child& gone, int code) {
-    const std::string why = gone.name + (code > 128 ? " was ended by signal " + std::to_string(code - 128)
-                                                    : " ended with code " + std::to_string(code));
+    const std::string why =
+        gone.name + (code > 128 ? " was ended by signal " + std::to_string(code - 128)
+                                : " ended with code " + std::to_string(code));
     // What is wrong with the job is wrong again.
     if (code == 2 || code == 3) fail_usage(why + ": see its lines above");
     if (gone.role == "server") fail_io(why + ", and what it held is gone with it");
@@ -164,7 +173,8 @@ class Launcher {
 
   void show() {
     const auto now = Clock::now();
-    const auto pause = options_.terminal ? std::chrono::milliseconds(500) : std::chrono::seconds(10);
+    const auto pause =
+        options_.terminal ? std::chrono::milliseconds(500) : std::chrono::seconds(10);
     if (now - progress_.since < pause) return;
     std::map<std::string, int> roles;
     for (const Child& child : children_) ++roles[child.role];

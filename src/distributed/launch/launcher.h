@@ -14,9 +14,9 @@ struct LaunchOptions {
   std::vector<std::string> set = {};
   std::string output = {};
   int trainers = 2, servers = 0;
-  int threads = 1;           // of a trainer
-  int restarts = 10;         // of processes that ended badly, in all
-  bool terminal = false;     // one line that moves, instead of one every ten seconds
+  int threads = 1;                  // of a trainer
+  int restarts = 10;                // of processes that ended badly, in all
+  bool terminal = false;            // one line that moves, instead of one every ten seconds
   std::function<bool()> stop = {};  // asked now and then: whether to end
 };
 

@@ -23,8 +23,8 @@ void tell(Connection& server, Frame request) {
   request.header.sequence = 1;  // of the one leader there is
   const Frame answer = server.ask(std::move(request), in(Milliseconds(5000)));
   if (answer.header.code != Code::ok) {
-    fail(ErrorKind::io, server.address() + ": " + name_of(answer.header.code) + " " +
-                            answer.payload.text());
+    fail(ErrorKind::io,
+         server.address() + ": " + name_of(answer.header.code) + " " + answer.payload.text());
   }
 }
 

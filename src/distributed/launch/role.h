@@ -14,16 +14,16 @@
 namespace trireme::distributed {
 
 struct RoleOptions {
-  std::string job;                   // the file
-  std::vector<std::string> set;      // "train.epochs=2"
-  std::string output;                // instead of [output] directory
-  int threads = 0;                   // 0: as in JobOptions
-  std::string store;                 // address of etcd, or of the launcher
-  std::string token;                 // the job's
-  std::string prefix = "job/";       // of its keys
-  std::string name;                  // of this process, which no other one has or had
-  int trainers = 1, servers = 0;     // as many as the job is to have
-  std::function<bool()> stop = {};   // asked now and then: whether to end in good order
+  std::string job;                  // the file
+  std::vector<std::string> set;     // "train.epochs=2"
+  std::string output;               // instead of [output] directory
+  int threads = 0;                  // 0: as in JobOptions
+  std::string store;                // address of etcd, or of the launcher
+  std::string token;                // the job's
+  std::string prefix = "job/";      // of its keys
+  std::string name;                 // of this process, which no other one has or had
+  int trainers = 1, servers = 0;    // as many as the job is to have
+  std::function<bool()> stop = {};  // asked now and then: whether to end in good order
 };
 
 inline Security security_of(const RoleOptions& options) { return {.token = options.token}; }

@@ -34,18 +34,17 @@ class TrainerProcess {
         store_(open_store(options)),
         lease_(*store_, {.seconds = 5}),
         members_(*store_, options.prefix),
-        job_(Job::read(options.job,
-                       {.set = options.set,
-                        .output = options.output,
-                        .threads = options.threads,
-                        .extend = [this](Program& program, TrainerOptions& made) {
-                          extend(program, made);
-                        }})) {
+        job_(Job::read(options.job, {.set = options.set,
+                                     .output = options.output,
+                                     .threads = options.threads,
+                                     .extend = [this](Program& program, TrainerOptions& made) {
+                                       extend(program, made);
+                                     }})) {
     members_.join("trainer", options.name, "", lease_);
-    tasks_.emplace(*store_, network_,
-                   TaskClientOptions{.prefix = options.prefix,
-                                     .name = options.name,
-                                     .security = security_of(options)});
+    tasks_.emplace(
+        *store_, network_,
+        TaskClientOptions{
+            .prefix = options.prefix, .name = options.name, .security = security_of(options)});
   }
 
   void run() {
@@ -68,12 +67,11 @@ class TrainerProcess {
       parallel_->extend(made);
       return;
     }
-    client_.emplace(network_,
-                    ClientOptions{.view = [this] {
-                                    return read_server_view(*store_, options_, kServers);
-                                  },
-                                  .security = security_of(options_),
-                                  .sender = static_cast<std::uint32_t>(lease_.id())});
+    client_.emplace(
+        network_,
+        ClientOptions{.view = [this] { return read_server_view(*store_, options_, kServers); },
+                      .security = security_of(options_),
+                      .sender = static_cast<std::uint32_t>(lease_.id())});
     ServerTrainingOptions training;
     training.table.admission = static_cast<int>(how.admission);
     training.table.memory_limit = static_cast<std::uint64_t>(how.memory_limit);

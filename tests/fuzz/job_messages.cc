@@ -1,0 +1,26 @@
+// What processes of a job tell each other beside parameters: owners and tasks, ranges of batches, maps of servers.
+
+#include "distributed/launch/server_view.h"
+#include "distributed/launch/task_reader.h"
+#include "distributed/master/protocol.h"
+#include "fuzz.h"
+
+// The first byte is how many tasks a frame says it has.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace trireme::distributed;
+  fuzz(data, size, [](std::string_view input) {
+    if (input.empty()) return;
+    Frame frame;
+    frame.header.count = static_cast<unsigned char>(input[0]);
+    frame.payload = Payload(std::string(input.substr(1)));
+    const Owned owned = owned_of(frame);
+    Frame again;
+    put_owned(again, owned);
+    if (again.payload.text() != frame.payload.text()) __builtin_trap();
+  });
+  fuzz(data, size, [](std::string_view input) { range_of(std::string(input)); });
+  return fuzz(data, size, [](std::string_view input) {
+    const ServerView view = server_view_of(std::string(input));
+    if (server_view_of(text_of(view)).map != view.map) __builtin_trap();
+  });
+}
