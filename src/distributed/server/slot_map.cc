@@ -55,8 +55,9 @@ SlotMap SlotMap::moved_to(int servers) const {
   // The larger shares go to those who have most, so that nobody gives a slot away for another's sake.
   std::vector<int> order(static_cast<std::size_t>(servers));
   for (int i = 0; i < servers; ++i) order[static_cast<std::size_t>(i)] = i;
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return has[static_cast<std::size_t>(a)] > has[static_cast<std::size_t>(b)];
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    const int has_a = has[static_cast<std::size_t>(a)], has_b = has[static_cast<std::size_t>(b)];
+    return has_a > has_b || (has_a == has_b && a < b);
   });
   std::vector<int> room(has.size(), 0);
   for (int i = 0; i < servers; ++i) {

@@ -24,8 +24,9 @@ std::vector<DenseBlockPlace> cut_into_blocks(std::uint32_t parameter, std::int64
 std::vector<int> spread_by_size(const std::vector<DenseBlockPlace>& blocks, int servers) {
   std::vector<std::size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return blocks[a].bytes > blocks[b].bytes; });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return blocks[a].bytes > blocks[b].bytes || (blocks[a].bytes == blocks[b].bytes && a < b);
+  });
   std::vector<std::uint64_t> load(static_cast<std::size_t>(servers));
   std::vector<int> places(blocks.size());
   for (const std::size_t i : order) {

@@ -151,7 +151,7 @@ TEST(Steps, BrokenStreamsChangeNothing) {
     for (std::size_t i = 0; !stop; ++i) {
       cluster.cut_network(i % 2);
       cluster.open_network(i % 2);
-      std::this_thread::sleep_for(Milliseconds(30));
+      std::this_thread::sleep_for(Milliseconds(150));  // longer than a stream takes to open again
     }
   });
   std::vector<std::thread> members;

@@ -150,14 +150,17 @@ void Answer::Stream::listen(grpc::AsyncGenericService& service) {
 }
 
 void Answer::Stream::accepted(bool ok) {
-  if (ok) server_.listen(queue_);
+  Status status;
+  if (ok) {
+    server_.listen(queue_);
+    status = server_.admit(context_);  // locks the server, which comes before the stream
+  }
   std::unique_lock lock(mutex_);
   --operations_;
   if (!ok) {
     ended_ = finishing_ = true;
   } else {
     ++operations_;  // done_
-    const Status status = server_.admit(context_);
     if (status.ok()) {
       open_ = true;
       ++counters_->open;
