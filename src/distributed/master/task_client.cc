@@ -14,8 +14,7 @@ constexpr Milliseconds kAnswer{2000};  // in which a master answers
 }  // namespace
 
 TaskClient::TaskClient(Store& store, Network& network, TaskClientOptions options)
-    : store_(store),
-      network_(network),
+    : network_(network),
       options_(std::move(options)),
       election_(store, options_.prefix + "master") {
   if (!is_owner(options_.name)) {

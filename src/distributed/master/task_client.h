@@ -43,7 +43,6 @@ class TaskClient {
   Frame ask(Frame request);
   bool connect();
 
-  Store& store_;
   Network& network_;
   const TaskClientOptions options_;
   Election election_;
