@@ -11,9 +11,9 @@
 namespace trireme::distributed {
 namespace {
 
-class Processes : public ::testing::Test {
+class ServerProcesses : public ::testing::Test {
  protected:
-  Processes() {
+  ServerProcesses() {
     for (int place = 0; place < 2; ++place) {
       servers_.push_back(std::make_unique<testing::ServerProcess>(place, 2));
       view_.addresses.push_back(servers_.back()->address());
@@ -48,7 +48,7 @@ class Processes : public ::testing::Test {
   std::vector<Id> ids_ = std::vector<Id>(200);
 };
 
-TEST_F(Processes, AKilledServerComesBackWithinSecondsAndTheOtherHasLostNothing) {
+TEST_F(ServerProcesses, AKilledServerComesBackWithinSecondsAndTheOtherHasLostNothing) {
   ParameterClient client(network_, options());
   client.declare(0, count_table());
   push_to_all(client);
@@ -63,7 +63,7 @@ TEST_F(Processes, AKilledServerComesBackWithinSecondsAndTheOtherHasLostNothing) 
   EXPECT_EQ(counts(client), (std::vector<float>{3, 1}));  // the second one had nothing on disk
 }
 
-TEST_F(Processes, AStoppedServerDelaysAndLosesNothing) {
+TEST_F(ServerProcesses, AStoppedServerDelaysAndLosesNothing) {
   ParameterClient client(network_, options());
   client.declare(0, count_table());
   push_to_all(client);
