@@ -69,7 +69,7 @@ TEST_F(ServerProcesses, AStoppedServerDelaysAndLosesNothing) {
   push_to_all(client);
   servers_[0]->pause();
   std::thread later([&] {
-    std::this_thread::sleep_for(Milliseconds(700));  // longer than an attempt
+    std::this_thread::sleep_for(Milliseconds(2500));  // much longer than an attempt
     servers_[0]->go_on();
   });
   push_to_all(client);
