@@ -33,13 +33,17 @@ struct JobOptions {
 
 // [distributed]: how several processes train the job together. Training in one process does not look at it.
 struct Distribution {
-  enum class Mode : std::uint8_t { all_reduce, synchronous, asynchronous };
+  enum class Mode : std::uint8_t { all_reduce, synchronous, asynchronous, geo };
   Mode mode = Mode::all_reduce;
   std::int64_t task_batches = 16;  // batches of a task
   // Of tables on parameter servers:
   std::int64_t admission = 1;
   std::int64_t memory_limit = 0;  // bytes of a table at each server; 0: none
   bool float16 = false;
+  // Of what parameter servers hold: a checkpoint so many seconds after the one before, in the folder OUTPUT-checkpoints; 0: none.
+  double checkpoint_seconds = 60;
+  std::int64_t checkpoint_keep = 2;  // full ones, each with the changes since
+  bool resume = false;               // goes on with the newest of them
 };
 
 // A training run described by a TOML file: docs/job.md lists all keys. Reading checks form and

@@ -162,12 +162,20 @@ Distribution read_distribution(const Node& node) {
   distribution.mode = read_word<Mode>(table, "mode", distribution.mode,
                                       {{"all_reduce", Mode::all_reduce},
                                        {"synchronous", Mode::synchronous},
-                                       {"asynchronous", Mode::asynchronous}});
+                                       {"asynchronous", Mode::asynchronous},
+                                       {"geo", Mode::geo}});
   distribution.task_batches = table.size("task_batches", distribution.task_batches);
   if (distribution.mode != Mode::all_reduce) {
     distribution.admission = table.integer("admission", distribution.admission, 1);
     distribution.memory_limit = table.integer("memory_limit", distribution.memory_limit);
     distribution.float16 = table.boolean("float16", distribution.float16);
+    distribution.checkpoint_seconds =
+        table.number("checkpoint_seconds", distribution.checkpoint_seconds);
+    if (!(distribution.checkpoint_seconds >= 0 && distribution.checkpoint_seconds <= 1e6)) {
+      fail_at(*table.node("checkpoint_seconds"), "must be 0 to 1,000,000");
+    }
+    distribution.checkpoint_keep = table.integer("checkpoint_keep", distribution.checkpoint_keep, 1);
+    distribution.resume = table.boolean("resume", distribution.resume);
   }
   table.done();
   return distribution;

@@ -1,6 +1,8 @@
-// What processes of a job tell each other beside parameters: owners and tasks, ranges of batches, maps of servers.
+// What processes of a job tell each other beside parameters: owners and tasks, ranges of batches, the view of a job, orders.
 
-#include "distributed/launch/server_view.h"
+#include "distributed/control/cut.h"
+#include "distributed/control/job_view.h"
+#include "distributed/control/orders.h"
 #include "distributed/launch/task_reader.h"
 #include "distributed/master/protocol.h"
 #include "fuzz.h"
@@ -19,8 +21,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (again.payload.text() != frame.payload.text()) __builtin_trap();
   });
   fuzz(data, size, [](std::string_view input) { range_of(std::string(input)); });
+  fuzz(data, size, [](std::string_view input) {
+    const Cut cut = cut_of(input);
+    if (cut_of(text_of(cut)).queue.epoch != cut.queue.epoch) __builtin_trap();
+  });
+  fuzz(data, size, [](std::string_view input) { save_order_of(std::string(input)); });
+  fuzz(data, size, [](std::string_view input) { save_report_of(std::string(input)); });
+  fuzz(data, size, [](std::string_view input) { load_order_of(std::string(input)); });
+  fuzz(data, size, [](std::string_view input) { load_report_of(std::string(input)); });
   return fuzz(data, size, [](std::string_view input) {
-    const ServerView view = server_view_of(std::string(input));
-    if (server_view_of(text_of(view)).map != view.map) __builtin_trap();
+    const JobView view = job_view_of(std::string(input));
+    if (!(job_view_of(text_of(view)) == view)) __builtin_trap();
   });
 }

@@ -33,7 +33,8 @@ def job_messages():  # the first byte counts tasks, see job_messages.cc
     yield bytes([0]) + text(b"trainer_0")
     yield bytes([2]) + text(b"trainer_1") + struct.pack("<2q", 3, 1) + text(b"0 16") + struct.pack("<2q", 4, 2) + text(b"16 20")
     yield b"12 28"
-    yield b"127.0.0.1:4000 127.0.0.1:4001\n" + b"map"
+    yield b"127.0.0.1:4000 127.0.0.1:4001\n7 1 20 18\ntrainer_0 trainer_1\n" + b"map"
+    yield b'{"epoch": 2, "done": [[0, 3], [5, 6]], "failed": [], "updates": 4, "tables": {"0": "%00a"}, "dense": {}}'
 def parameter_server():  # requests with operation, flags, count, sequence and length in a byte each, see parameter_server.cc
     def ask(op, payload, flags=0, count=0, sequence=0):
         return bytes([op, flags, count, sequence, len(payload)]) + payload
@@ -45,7 +46,7 @@ def parameter_server():  # requests with operation, flags, count, sequence and l
     slots = ask(11, struct.pack("<4iQ", 0, 16384, -1, -1, 0)) + ask(17, struct.pack("<2i", 0, 16384)) + ask(18, b"")
     insert = ask(12, struct.pack("<2i4I", 0, 1, 1, 1, 0, 0) + struct.pack("<QIHBB3Q", 5, 1, 0, 0, 0, 7, 1, 3))
     yield b"\0" + rows + push + push + slots + insert
-    yield b"\1" + push + dense + ask(10, bytes(8), sequence=1) + rows + slots
+    yield b"\1" + push + dense + ask(10, bytes(16), sequence=1) + rows + slots
     yield b"\0" + ask(7, struct.pack("<Q2f", 5, 1, 0), count=1) + ask(13, struct.pack("<2i", 0, 1)) + ask(16, b"")
     name = struct.pack("<I", 1) + b"w"
     rule = bytes(1) + struct.pack("<7d", 0, 0, 0.9, 0.9, 1, 0, 0)

@@ -28,8 +28,8 @@ struct RoleOptions {
 
 inline Security security_of(const RoleOptions& options) { return {.token = options.token}; }
 std::unique_ptr<Store> open_store(const RoleOptions& options);
-// Where the job's parameter servers are: set by the master, waited for by trainers. Errors: Unavailable.
-inline std::string map_key(const RoleOptions& options) { return options.prefix + "map"; }
+// Where parameter servers write checkpoints: beside the job's output.
+inline std::string checkpoint_folder(const std::string& output) { return output + "-checkpoints"; }
 
 // Each returns when the job is over, or when it is told to stop. Errors: as the parts.
 void run_trainer(const RoleOptions& options);

@@ -1,28 +1,81 @@
 // A parameter server as a process.
 
+#include <filesystem>
 #include <thread>
 
 #include "base/error.h"
+#include "distributed/control/server_keeper.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/launch/role.h"
 #include "distributed/server/parameter_server.h"
+#include "trireme/job.h"
 
 namespace trireme::distributed {
+namespace {
 
-void run_server(const RoleOptions& options) {
-  const std::unique_ptr<Store> store = open_store(options);
-  const LeaseKeeper lease(*store, {.seconds = 5});
-  Membership members(*store, options.prefix);
-  const std::optional<int> place = members.claim_place("server", options.servers, lease);
-  if (!place) fail_usage("all places of parameter servers are taken");
-  ParameterServerOptions server{.transport = {.security = security_of(options)}};
-  server.shard.place = *place;
-  ParameterServer running(server);
+constexpr Milliseconds kLook{50};
+
+class ServerProcess {
+ public:
+  explicit ServerProcess(const RoleOptions& options)
+      : options_(options), store_(open_store(options)), members_(*store_, options.prefix) {
+    const std::string output = Job::read(options.job, {.set = options.set, .output = options.output})
+                                   .output_directory();
+    lease_.emplace(*store_, LeaseOptions{.seconds = 5});
+    place_ = claim();
+    ParameterServerOptions server{.transport = {.security = security_of(options)}};
+    server.shard.place = place_;
+    server.other = [this](const Frame& request, Answer& answer) {
+      return keeper_ && keeper_->handle(request, answer);
+    };
+    running_.emplace(server);
+    keeper_.emplace(*store_, running_->shard(),
+                    KeeperOptions{.name = options.name,
+                                  .folder = checkpoint_folder(output),
+                                  .prefix = options.prefix + "checkpoint/"});
+    join();
+  }
+
+  void run() {
+    while (!options_.stop || !options_.stop()) {
+      std::this_thread::sleep_for(kLook);
+      if (lease_->lost()) come_back();
+    }
+    running_->stop(in(Milliseconds(1000)));
+  }
+
+ private:
+  int claim() {
+    const std::optional<int> place = members_.claim_place("server", options_.servers, *lease_);
+    if (!place) fail_usage("all places of parameter servers are taken");
+    return *place;
+  }
   // By its place, so that whoever takes it over is the same member to others.
-  members.join("server", std::to_string(*place), "127.0.0.1:" + std::to_string(running.port()),
-               lease);
-  while (!options.stop || !options.stop()) std::this_thread::sleep_for(Milliseconds(50));
-  running.stop(in(Milliseconds(1000)));
-}
+  void join() {
+    members_.join("server", std::to_string(place_),
+                  "127.0.0.1:" + std::to_string(running_->port()), *lease_);
+  }
+  // After it was stopped or cut off for long: what it holds is still right if nobody has taken its place.
+  void come_back() {
+    try {
+      lease_.emplace(*store_, LeaseOptions{.seconds = 5});
+      if (claim() != place_) fail_io("another server has taken this one's place");
+      join();
+    } catch (const Unavailable&) {
+    }
+  }
+
+  const RoleOptions options_;
+  const std::unique_ptr<Store> store_;
+  Membership members_;
+  std::optional<LeaseKeeper> lease_;
+  int place_ = 0;
+  std::optional<ServerKeeper> keeper_;
+  std::optional<ParameterServer> running_;
+};
+
+}  // namespace
+
+void run_server(const RoleOptions& options) { ServerProcess(options).run(); }
 
 }  // namespace trireme::distributed

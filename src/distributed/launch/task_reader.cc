@@ -42,7 +42,7 @@ void TaskReader::take() {
   all_done_ = taken.all_done;
   for (const Task& task : taken.tasks) {
     const BatchRange range = range_of(task.data);
-    tasks_.push_back({task, taken.epoch, range, range.first});
+    tasks_.push_back({task, taken.epoch, range, range.first, taken.rollbacks});
   }
 }
 
@@ -66,12 +66,19 @@ std::optional<TaskReader::Read> TaskReader::next() {
   Read read{batch(current.epoch - 1, current.at), static_cast<std::uint32_t>(current.task.id),
             static_cast<std::uint32_t>(current.epoch),
             static_cast<std::uint32_t>(current.at - current.range.first)};
+  read.rollbacks = current.rollbacks;
   read.last = ++current.at >= current.range.last;
   if (read.last) {
+    rollbacks_ = current.rollbacks;
     through_.push_back(std::move(current.task));
     tasks_.pop_front();
   }
   return read;
+}
+
+void TaskReader::forget_before(std::uint32_t rollbacks) {
+  std::erase_if(tasks_, [&](const Current& each) { return each.rollbacks < rollbacks; });
+  if (rollbacks_ < rollbacks) through_.clear();
 }
 
 void TaskReader::finish() {

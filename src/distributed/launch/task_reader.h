@@ -29,6 +29,7 @@ class TaskReader {
     data::Batch batch;
     std::uint32_t task = 0, epoch = 0, number = 0;  // the batch within its task
     bool last = false;                              // of its task
+    std::uint32_t rollbacks = 0;                    // as Taken
   };
 
   // All must outlive the reader.
@@ -39,6 +40,8 @@ class TaskReader {
   std::optional<Read> next();
   // All that was read has been learned: tells the master of the tasks that are through.
   void finish();
+  // The job has gone back to a checkpoint so often: tasks of before are nobody's any more.
+  void forget_before(std::uint32_t rollbacks);
   bool all_done() const { return all_done_; }
 
  private:
@@ -47,6 +50,7 @@ class TaskReader {
     std::int64_t epoch = 0;
     BatchRange range;
     std::int64_t at = 0;
+    std::uint32_t rollbacks = 0;
   };
   void take();
   data::Batch batch(std::int64_t epoch, std::int64_t number);
@@ -55,6 +59,7 @@ class TaskReader {
   const data::Batches& batches_;
   std::deque<Current> tasks_;
   std::vector<Task> through_;
+  std::uint32_t rollbacks_ = 0;  // of those that are through
   std::int64_t ordered_ = -1;  // the epoch of order_
   std::vector<std::int64_t> order_;
   bool all_done_ = false;

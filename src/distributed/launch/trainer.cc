@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "base/error.h"
+#include "distributed/control/job_view.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/launch/role.h"
-#include "distributed/launch/server_view.h"
 #include "distributed/launch/task_reader.h"
 #include "distributed/strategy/data_parallel.h"
 #include "distributed/strategy/server_training.h"
@@ -17,7 +17,8 @@ namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kPause{20};
-constexpr Milliseconds kServers{60000};  // in which they must be there
+// In which servers must be there again that were replaced, and have loaded what they held.
+constexpr Milliseconds kServers{300000};
 
 // An input whose axis 0 is the batch.
 Value batch_input(const Program& program) {
@@ -48,11 +49,15 @@ class TrainerProcess {
   }
 
   void run() {
-    const bool together = job_.distribution().mode == Distribution::Mode::all_reduce;
+    using Mode = Distribution::Mode;
     job_.trainer();
     TaskReader reader(*tasks_, job_.train_data());
-    if (together) train_in_parallel(reader);
-    else train_by_servers(reader);
+    switch (job_.distribution().mode) {
+      case Mode::all_reduce: train_in_parallel(reader); break;
+      case Mode::synchronous: train_by_servers_together(reader); break;
+      case Mode::asynchronous:
+      case Mode::geo: train_by_servers(reader); break;
+    }
     tell();
   }
 
@@ -67,18 +72,64 @@ class TrainerProcess {
       parallel_->extend(made);
       return;
     }
-    client_.emplace(
-        network_,
-        ClientOptions{.view = [this] { return read_server_view(*store_, options_, kServers); },
-                      .security = security_of(options_),
-                      .sender = static_cast<std::uint32_t>(lease_.id())});
+    client_.emplace(network_, ClientOptions{.view = [this] { return newest_servers(); },
+                                            .security = security_of(options_),
+                                            .sender = static_cast<std::uint32_t>(lease_.id()),
+                                            .deadline = kServers});
     ServerTrainingOptions training;
+    if (how.mode == Distribution::Mode::synchronous) training.mode = Mode::synchronous;
+    if (how.mode == Distribution::Mode::geo) training.mode = Mode::geo;
     training.table.admission = static_cast<int>(how.admission);
     training.table.memory_limit = static_cast<std::uint64_t>(how.memory_limit);
     training.table.float16 = how.float16;
     set_optimizer(training, made.optimizer);
     by_servers_.emplace(*client_, training, program);
     by_servers_->extend(made);
+  }
+
+  // For the client. When the job has gone back to a checkpoint, what it is asked for is asked no more.
+  ServerView newest_servers() {
+    std::optional<JobView> view = read_job_view(*store_, options_.prefix);
+    if (!view) throw Unavailable("no master has said which parameter servers there are");
+    if (view_ && view->rollbacks != view_->rollbacks) {
+      throw StaleGeneration("the job has gone back to a checkpoint");
+    }
+    return std::move(view->servers);
+  }
+
+  // Waits for a view of a later generation than ours, of which this trainer is a member if members are told.
+  void rejoin(TaskReader& reader) {
+    const bool together = job_.distribution().mode == Distribution::Mode::synchronous;
+    const Deadline end = in(kServers);
+    for (;;) {
+      if (stopped()) return;
+      std::optional<JobView> view;
+      try {
+        view = read_job_view(*store_, options_.prefix);
+      } catch (const Unavailable&) {
+      }
+      if (view && (!view_ || view->generation > view_->generation) &&
+          (!together || view->rank_of(options_.name))) {
+        try {
+          return enter(std::move(*view), reader);
+        } catch (const StaleGeneration&) {  // already another one
+        }
+      }
+      if (std::chrono::steady_clock::now() > end) {
+        throw Unavailable("no master has said what becomes of the parameter servers");
+      }
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+  void enter(JobView view, TaskReader& reader) {
+    const bool back = !view_ || view.rollbacks != view_->rollbacks;
+    view_ = std::move(view);
+    client_->join(view_->generation, view_->rank_of(options_.name).value_or(0));
+    reader.forget_before(view_->rollbacks);
+    if (back) {
+      by_servers_->go_on(view_->step, view_->updates);
+      by_servers_->start(job_.trainer());
+    }
   }
 
   // Every step is one of all members, so those without a batch take part with any other one.
@@ -97,22 +148,61 @@ class TrainerProcess {
     if (parallel_->rank() == 0) conclude(/*whole=*/true);
   }
 
+  // Each goes its own pace.
   void train_by_servers(TaskReader& reader) {
-    by_servers_->start(job_.trainer());
+    rejoin(reader);
     while (!stopped() && !reader.all_done()) {
-      const std::optional<TaskReader::Read> read = reader.next();
-      if (!read) {
-        std::this_thread::sleep_for(kPause);
-        continue;
-      }
-      const double loss = by_servers_->step(
-          read->batch, ServerTraining::TaskBatch{read->task, read->epoch, read->number});
-      report(loss, data::examples_in(read->batch));
-      if (read->last) {
-        by_servers_->settle();
-        reader.finish();
+      try {
+        const std::optional<TaskReader::Read> read = reader.next();
+        if (!read) {
+          std::this_thread::sleep_for(kPause);
+          continue;
+        }
+        if (read->rollbacks != view_->rollbacks) throw StaleGeneration("a task of a later time");
+        const double loss = by_servers_->step(
+            read->batch,
+            ServerTraining::TaskBatch{read->task, read->epoch, read->number, read->last});
+        report(loss, data::examples_in(read->batch));
+        if (read->last) {
+          by_servers_->settle();
+          reader.finish();
+        }
+      } catch (const StaleGeneration&) {
+        rejoin(reader);
       }
     }
+    end_by_servers();
+  }
+
+  // Every step is one of all members; those without a batch take part, too.
+  void train_by_servers_together(TaskReader& reader) {
+    rejoin(reader);
+    std::optional<TaskReader::Read> read;
+    while (!stopped()) {
+      if (!read) read = reader.next();
+      const std::uint64_t step = by_servers_->steps() + 1;
+      try {
+        if (read && read->rollbacks > view_->rollbacks) throw StaleGeneration("a later task");
+        if (read) report(by_servers_->step(read->batch), data::examples_in(read->batch));
+        else by_servers_->step_without_batch();
+      } catch (const StaleGeneration&) {
+        rejoin(reader);
+        by_servers_->go_on(view_->step, view_->updates);
+        if (read && read->rollbacks < view_->rollbacks) read.reset();
+        if (view_->step < step) continue;  // else all have finished it, and we did not hear of it
+      }
+      if (read && read->last) reader.finish();
+      read.reset();
+      if (by_servers_->examples() > 0) continue;
+      if (reader.all_done()) break;
+      std::this_thread::sleep_for(kPause);
+    }
+    members_.leave("trainer", options_.name, lease_);
+    end_by_servers();
+  }
+
+  void end_by_servers() {
+    if (stopped()) return;
     by_servers_->settle();
     if (members_.claim_place("last", 1, lease_)) conclude(/*whole=*/false);
   }
@@ -157,6 +247,7 @@ class TrainerProcess {
   Membership members_;
   Network network_;
   std::optional<DataParallel> parallel_;
+  std::optional<JobView> view_;  // that we are in
   std::optional<ParameterClient> client_;
   std::optional<ServerTraining> by_servers_;
   Job job_;

@@ -66,6 +66,49 @@ std::int64_t Master::epoch() const {
   return queue_ ? queue_->epoch() : 0;
 }
 
+std::optional<Leadership> Master::leadership() const {
+  const std::lock_guard lock(mutex_);
+  return queue_ ? std::optional(leadership_) : std::nullopt;
+}
+
+void Master::pause(bool paused) {
+  const std::lock_guard lock(mutex_);
+  paused_ = paused;
+}
+
+void Master::go_on(std::uint32_t rollbacks) {
+  const std::lock_guard lock(mutex_);
+  paused_ = false;
+  rollbacks_ = rollbacks;
+}
+
+std::optional<QueueState> Master::state_at_rest() const {
+  const std::lock_guard lock(mutex_);
+  if (!queue_ || queue_->epoch() == 0 || queue_->counts().pending > 0) return std::nullopt;
+  return queue_->state();
+}
+
+bool Master::restore(const QueueState& state) {
+  const std::lock_guard lock(mutex_);
+  if (!queue_) return false;
+  const std::int64_t epoch = std::max<std::int64_t>(state.epoch, 1);
+  queue_->restore({epoch, state.done, state.failed}, options_.tasks(epoch));
+  over_ = concluded_ = false;
+  if (finished_) store_.erase(options_.prefix + "done");
+  finished_ = false;
+  return true;
+}
+
+bool Master::all_over() const {
+  const std::lock_guard lock(mutex_);
+  return queue_ && over_ && !concluded_;
+}
+
+void Master::conclude() {
+  const std::lock_guard lock(mutex_);
+  concluded_ = true;
+}
+
 bool Master::wait(Milliseconds most) {
   std::unique_lock lock(mutex_);
   return !wake_.wait_for(lock, most, [this] { return stop_; });
@@ -93,8 +136,12 @@ void Master::run() {
 void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
   {
     const std::lock_guard lock(mutex_);
+    const Condition guard = election_.guard(leader);
+    leadership_ = {static_cast<std::uint64_t>(leader.epoch), guard};
+    paused_ = options_.hold;
+    over_ = concluded_ = false;
     queue_.emplace(store_, TaskQueueOptions{.prefix = options_.prefix + "task/",
-                                            .guard = election_.guard(leader),
+                                            .guard = guard,
                                             .poison = options_.poison,
                                             .least = options_.least,
                                             .factor = options_.factor});
@@ -119,7 +166,10 @@ void Master::look() {
   const std::int64_t next = queue_->epoch() + 1;
   if (next <= options_.epochs) {
     queue_->begin(next, options_.tasks(next));
+  } else if (!finished_ && options_.hold && !concluded_) {
+    over_ = true;
   } else if (!finished_) {
+    over_ = true;
     store_.put(options_.prefix + "done", "1");
     finished_ = true;
   }
@@ -159,7 +209,7 @@ Frame Master::take(const Frame& request) {
   asked.header.count = 0;
   Owned owned{owned_of(asked).owner, {}};
   const std::int64_t share = (queue_->counts().todo + 2 * members_ - 1) / (2 * members_);
-  for (std::int64_t i = 0; i < std::min(wanted, share); ++i) {
+  for (std::int64_t i = 0; i < std::min(wanted, share) && !paused_; ++i) {
     std::optional<Task> task = queue_->take(owned.owner, TaskQueue::Clock::now());
     if (!task) break;
     owned.tasks.push_back(std::move(*task));
@@ -167,6 +217,7 @@ Frame Master::take(const Frame& request) {
   Frame frame = frame_of(Code::ok);
   put_owned(frame, owned);
   frame.header.sequence = static_cast<std::uint64_t>(queue_->epoch());
+  frame.header.generation = rollbacks_;
   if (finished_) frame.header.flags = kAllDone;
   return frame;
 }

@@ -28,6 +28,14 @@ struct MasterOptions {
   int poison = 3;          // these as in TaskQueueOptions
   Milliseconds least{10000};
   double factor = 5;
+  // Whether all_over() is told to trainers only after conclude(): when what was learned has been saved.
+  bool hold = false;
+};
+
+// By which whoever leads gives orders: see Election.
+struct Leadership {
+  std::uint64_t epoch = 0;
+  Condition guard;
 };
 
 // Where its parts are: the leader's address under `prefix` "master", tasks under "task/", and, when all epochs are
@@ -47,6 +55,19 @@ class Master {
   bool finished() const;                     // all epochs are over, as far as this master knows
   std::optional<TaskCounts> counts() const;  // of a leader
   std::int64_t epoch() const;                // of a leader; else 0
+  std::optional<Leadership> leadership() const;
+
+  // --- Of a leader; each does nothing, and returns nothing or false, where another one leads
+  // Hands out no tasks until go_on(). With `hold` it begins like that.
+  void pause(bool paused);
+  // `rollbacks` goes with all tasks: JobView.
+  void go_on(std::uint32_t rollbacks);
+  // The queue, if nothing of it is pending.
+  std::optional<QueueState> state_at_rest() const;
+  // Puts it back; epoch 0: to the beginning. Errors: as TaskQueue::restore.
+  bool restore(const QueueState& state);
+  bool all_over() const;  // all tasks of the last epoch, and conclude() is waited for
+  void conclude();        // see MasterOptions::hold
 
  private:
   void run();
@@ -63,8 +84,10 @@ class Master {
   Election election_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
-  bool stop_ = false, finished_ = false;
+  bool stop_ = false, finished_ = false, paused_ = false, over_ = false, concluded_ = false;
   std::optional<TaskQueue> queue_;            // while it leads
+  Leadership leadership_;                     // with it
+  std::uint32_t rollbacks_ = 0;
   std::int64_t members_ = 1;                  // trainers there are
   TaskQueue::Clock::time_point looked_ = {};  // for members
   std::optional<FrameServer> server_;

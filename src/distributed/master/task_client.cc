@@ -69,7 +69,7 @@ Taken TaskClient::take(std::uint32_t most) {
   request.header.count = most;
   const Frame answer = ask(std::move(request));
   return {static_cast<std::int64_t>(answer.header.sequence), owned_of(answer).tasks,
-          (answer.header.flags & kAllDone) != 0};
+          (answer.header.flags & kAllDone) != 0, answer.header.generation};
 }
 
 int TaskClient::finish(const std::vector<Task>& tasks) {

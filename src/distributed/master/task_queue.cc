@@ -132,21 +132,59 @@ void TaskQueue::begin(std::int64_t epoch, const std::vector<std::string>& tasks)
   if (epoch != epoch_ + 1) {
     fail_usage(fmt::format("epoch {} cannot begin after epoch {}", epoch, epoch_));
   }
+  std::vector<Item> items(tasks.size());
+  for (std::size_t i = 0; i < tasks.size(); ++i) items[i].data = tasks[i];
+  write(epoch, items);
+}
+
+// All tasks of an epoch in place of those that are there.
+void TaskQueue::write(std::int64_t epoch, const std::vector<Item>& items) {
   const std::string of_epoch = options_.prefix + kEpoch;
   commit({.then = {Put{of_epoch, std::to_string(epoch) + " beginning"},
                    Erase{options_.prefix + "0", true}}});
   constexpr std::size_t kAtOnce = 100;
-  for (std::size_t first = 0; first < tasks.size(); first += kAtOnce) {
+  for (std::size_t first = 0; first < items.size(); first += kAtOnce) {
     Transaction transaction;
-    for (std::size_t i = first; i < std::min(first + kAtOnce, tasks.size()); ++i) {
-      Item item;
-      item.data = tasks[i];
-      transaction.then.push_back(Put{key(static_cast<std::int64_t>(i)), text_of(item)});
+    for (std::size_t i = first; i < std::min(first + kAtOnce, items.size()); ++i) {
+      transaction.then.push_back(Put{key(static_cast<std::int64_t>(i)), text_of(items[i])});
     }
     commit(std::move(transaction));
   }
   commit({.then = {Put{of_epoch, fmt::format("{} {}", epoch, kBegun)}}});
   read();
+}
+
+QueueState TaskQueue::state() const {
+  QueueState state{epoch_, {}, {}};
+  for (const auto& [id, item] : items_) {
+    if (item.state == State::done) state.done.push_back(id);
+    if (item.state == State::failed) state.failed.push_back(id);
+  }
+  return state;
+}
+
+// Attempts go on rising, so that an owner from before can end nothing.
+void TaskQueue::restore(const QueueState& state, const std::vector<std::string>& tasks) {
+  read_if_unsure();
+  std::vector<Item> items(tasks.size());
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const auto before = items_.find(static_cast<std::int64_t>(i));
+    if (before != items_.end()) items[i].attempt = before->second.attempt;
+    items[i].data = tasks[i];
+  }
+  const auto set = [&](const std::vector<std::int64_t>& ids, State to) {
+    for (const std::int64_t id : ids) {
+      if (id < 0 || id >= static_cast<std::int64_t>(items.size())) {
+        fail_usage(fmt::format("epoch {} has {} tasks, and task {} of a checkpoint is not one: "
+                               "are these other data, or is task_batches another?",
+                               state.epoch, items.size(), id));
+      }
+      items[static_cast<std::size_t>(id)].state = to;
+    }
+  };
+  set(state.done, State::done);
+  set(state.failed, State::failed);
+  write(state.epoch, items);
 }
 
 std::optional<Task> TaskQueue::take(const std::string& owner, Clock::time_point now) {

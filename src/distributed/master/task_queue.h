@@ -40,6 +40,13 @@ struct TaskCounts {
   std::int64_t refused = 0;  // ends by owners whose task is theirs no more
 };
 
+// What a checkpoint keeps of a queue of which nothing is pending: tasks that are neither done nor failed are to do.
+struct QueueState {
+  std::int64_t epoch = 0;
+  std::vector<std::int64_t> done, failed;  // rising
+  bool operator==(const QueueState&) const = default;
+};
+
 // Not safe for several threads at once. All changes may throw Unavailable, and then have happened or not: the next
 // call reads again what is there. Errors: usage, if the guard does not hold: another one leads.
 class TaskQueue {
@@ -53,6 +60,11 @@ class TaskQueue {
   // Begins an epoch, the next one after epoch(); its tasks replace those of the one before. Does nothing if it has
   // begun, as when an answer was lost. Errors: usage, for another number.
   void begin(std::int64_t epoch, const std::vector<std::string>& tasks);
+
+  QueueState state() const;
+  // Puts the queue back, whatever it holds: these are the tasks of the state's epoch. What was pending is no one's any more.
+  // Errors: usage, for a state with tasks that are not there.
+  void restore(const QueueState& state, const std::vector<std::string>& tasks);
 
   // A task for `owner`, the first that is to do; nothing if there is none at the moment.
   std::optional<Task> take(const std::string& owner, Clock::time_point now);
@@ -82,6 +94,7 @@ class TaskQueue {
   };
 
   void read();
+  void write(std::int64_t epoch, const std::vector<Item>& items);
   void read_if_unsure();
   std::string key(std::int64_t id) const;
   static std::string text_of(const Item& item);

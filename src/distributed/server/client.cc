@@ -102,6 +102,7 @@ struct ParameterClient::State {
       header.sequence = step;
       return;
     }
+    header.generation = generation;
     if (mode == Mode::geo) header.flags |= kDelta;
     if (id.is_task) header.flags |= kOfTask;
     header.sender = id.is_task ? id.number : servers.options().sender;
@@ -368,17 +369,24 @@ void ParameterClient::join(std::uint32_t generation, std::uint32_t rank) {
 
 void ParameterClient::begin_step(std::uint64_t step) { state_->step = step; }
 
-void ParameterClient::finish_step(std::uint64_t lead) {
+std::uint64_t ParameterClient::finish_step(std::uint64_t lead, std::uint64_t examples) {
+  std::uint64_t all = 0;
   Call::Work work = state_->to_all("finish a step");
   work.build = [&](std::span<const std::uint32_t>, std::uint32_t) {
     Frame frame = request_of(Op::finish_step, 0);
     frame.header.generation = state_->generation;
     frame.header.sender = state_->rank;
     frame.header.sequence = state_->step;
-    *frame.payload.extend<std::uint64_t>(1) = lead;
+    std::uint64_t* const numbers = frame.payload.extend<std::uint64_t>(2);
+    numbers[0] = lead;
+    numbers[1] = examples;
     return frame;
   };
+  work.take = [&](std::span<const std::uint32_t>, const Frame& answer) {
+    all = std::max<std::uint64_t>(all, answer.header.count);
+  };
   state_->run(std::move(work));
+  return all;
 }
 
 // --- What servers tell

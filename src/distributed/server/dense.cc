@@ -91,4 +91,21 @@ void DenseBlock::insert(PayloadReader& reader) {
   std::memcpy(row_.data(), row.data(), row.size());
 }
 
+std::string DenseBlock::content() const {
+  const std::lock_guard lock(mutex_);
+  return {reinterpret_cast<const char*>(row_.data()), row_.size()};
+}
+
+void DenseBlock::set_content(std::string_view bytes) {
+  if (bytes.size() != row_.size()) fail_data("a block of a dense parameter of another size");
+  const std::lock_guard lock(mutex_);
+  std::memcpy(row_.data(), bytes.data(), bytes.size());
+  step_ = 0;
+  marks_.drop(0, 1);
+}
+
+std::size_t DenseBlock::content_bytes(const DenseDeclaration& declaration, std::size_t floats) {
+  return RowLayout(static_cast<int>(floats), declaration.rule, false).bytes();
+}
+
 }  // namespace trireme::distributed

@@ -33,6 +33,10 @@ class DenseBlock {
   // Everything, and the way back. Errors: data, for bytes that are no block of this size and optimizer.
   std::string read() const;
   void insert(PayloadReader& reader);
+  // Weights and the optimizer's state alone, of content_bytes() for a block of so many floats. Errors: data, for another size.
+  std::string content() const;
+  void set_content(std::string_view bytes);
+  static std::size_t content_bytes(const DenseDeclaration& declaration, std::size_t floats);
 
  private:
   mutable std::mutex mutex_;

@@ -2,6 +2,7 @@
 
 // A parameter server: a shard behind a FrameServer.
 
+#include <functional>
 #include <string>
 
 #include "distributed/server/shard.h"
@@ -12,6 +13,8 @@ namespace trireme::distributed {
 struct ParameterServerOptions {
   FrameServerOptions transport = {};
   ShardOptions shard = {};
+  // Asked first: whether it has answered the frame, or will.
+  std::function<bool(const Frame& request, Answer& answer)> other = {};
 };
 
 class ParameterServer {
@@ -19,7 +22,9 @@ class ParameterServer {
   // It answers at once, but has no slots until it is given a map. Errors: as FrameServer.
   explicit ParameterServer(const ParameterServerOptions& options)
       : shard_(options.shard),
-        server_(options.transport, [this](const Peer& peer, Frame request, Answer& answer) {
+        server_(options.transport,
+                [this, other = options.other](const Peer& peer, Frame request, Answer& answer) {
+          if (other && other(request, answer)) return;
           shard_.handle(peer, std::move(request), answer);
         }) {}
 

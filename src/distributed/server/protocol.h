@@ -36,6 +36,9 @@ enum class Op : std::uint8_t {
   digest,
   statistics,
   get_map,
+  // Of whoever leads, on everything that a server holds: control/server_keeper.h answers these
+  save,
+  load,
 };
 
 // Header::flags

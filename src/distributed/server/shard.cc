@@ -86,9 +86,7 @@ void Shard::handle(const Peer&, Frame request, Answer& answer) {
 
 Frame Shard::serve(const Frame& request) {
   switch (static_cast<Op>(request.header.op)) {
-    case Op::lookup:
-    case Op::push:
-    case Op::count:
+    // Of rows it is enough that they are here, unless a step's parts are counted by servers.
     case Op::dense_pull:
     case Op::dense_push:
       if (request.header.map_version != map_.version()) return answer_to(request, Code::wrong_map);
@@ -215,6 +213,11 @@ Frame Shard::declare_table(const Frame& request) {
     if (found->second->bytes != bytes) fail_otherwise("table", number, declaration.options.name);
     return answer_to(request);
   }
+  declare(number, declaration, std::move(bytes));
+  return answer_to(request);
+}
+
+void Shard::declare(std::uint32_t number, const TableDeclaration& declaration, std::string bytes) {
   TableOptions options = declaration.options;
   if (declaration.spill) {
     if (options_.folder.empty()) {
@@ -225,7 +228,6 @@ Frame Shard::declare_table(const Frame& request) {
   }
   tables_.emplace(
       number, std::make_unique<Table>(declaration, std::move(bytes), options, options_.sources));
-  return answer_to(request);
 }
 
 Frame Shard::declare_dense(const Frame& request) {
@@ -302,6 +304,7 @@ Frame Shard::push(const Frame& request) {
   }
   ++counters_->pushes;
   if (mode == Mode::synchronous) return hold(request, table, rows);
+  if (outdated(request.header)) return answer_to(request, Code::stale);
   return push_at_once(request, table, rows);
 }
 

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <vector>
 
 #include "distributed/server/dense.h"
 #include "distributed/server/marks.h"
@@ -38,6 +39,14 @@ struct ShardStatistics {
   std::uint64_t forgotten = 0;             // sources, beyond those that are remembered
 };
 
+// All that a shard holds beside rows, to be written or taken as a whole: for checkpoints.
+struct ShardContent {
+  // By number: a declaration as bytes, of protocol.h.
+  std::map<std::uint32_t, std::string> tables, dense;
+  // Of each dense parameter its blocks that are here, as DenseBlock::content().
+  std::map<std::uint32_t, std::map<std::uint32_t, std::string>> blocks;
+};
+
 class Shard {
  public:
   explicit Shard(const ShardOptions& options);
@@ -56,6 +65,19 @@ class Shard {
   // nullptr if nobody has declared it. Lives as long as the shard.
   SparseTable* table(std::uint32_t number);
   ShardStatistics statistics() const;
+
+  // Declarations, and blocks with what is in them. Tables are read by table().
+  ShardContent content() const;
+  // Takes the place of all that was there: tables and parameters of these declarations, empty; blocks are to be put in. Whose pushes were applied is
+  // forgotten; steps go on after step 0. No pointer of table() is used any more. Errors: data, usage.
+  void replace(const ShardContent& content);
+  // The slots that are this server's by its map, as ranges [first, last).
+  std::vector<std::pair<int, int>> slots() const;
+  void set_updates(std::uint64_t updates);
+  // A block in place of what is there, as ShardContent has it. Errors: data.
+  void put_block(std::uint32_t number, std::uint32_t block, std::string_view content);
+  // Whether orders of this leadership are to be obeyed: not if a later one has been seen.
+  bool obeys(std::uint64_t epoch);
 
  private:
   struct Table;
@@ -89,11 +111,13 @@ class Shard {
   Frame digest(const Frame& request);
   Frame tell(const Frame& request);
 
+  void declare(std::uint32_t number, const TableDeclaration& declaration, std::string bytes);
   Frame declare_table(const Frame& request);
   Frame declare_dense(const Frame& request);
   Frame control(const Frame& request);
   Frame serve(const Frame& request);
   bool stale(const Header& header) const;
+  bool outdated(const Header& header) const;
   bool obey(std::uint64_t epoch);
   void drop_held();
   std::shared_ptr<DenseBlock> block_of(const Header& header) const;
@@ -116,6 +140,7 @@ class Shard {
   // Synchronous steps, below mutex_.
   mutable std::mutex steps_mutex_;
   Steps steps_;
+  std::uint64_t applied_ = 0, updates_ = 0;  // the last step, and how many had examples
   std::vector<std::uint64_t> slot_steps_;  // what was applied to each slot last
   std::map<std::uint64_t, Held> held_;     // by step
   std::uint64_t held_bytes_ = 0;

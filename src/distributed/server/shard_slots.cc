@@ -205,10 +205,14 @@ Frame Shard::tell(const Frame& request) {
     return answer;
   }
   const Counters& c = *counters_;
+  const auto [applied, updates] = [&] {
+    const std::lock_guard lock(steps_mutex_);
+    return std::pair(applied_, updates_);
+  }();
   std::string text = fmt::format(
-      "lookups {}\npushes {}\nrows_read {}\nrows_pushed {}\nduplicates {}\nwrong_map {}\nstale "
+      "step {}\nupdates {}\nlookups {}\npushes {}\nrows_read {}\nrows_pushed {}\nduplicates {}\nwrong_map {}\nstale "
       "{}\nsteps {}\n",
-      c.lookups.load(), c.pushes.load(), c.rows_read.load(), c.rows_pushed.load(),
+      applied, updates, c.lookups.load(), c.pushes.load(), c.rows_read.load(), c.rows_pushed.load(),
       c.duplicates.load(), c.wrong_map.load(), c.stale.load(), c.steps.load());
   for (const auto& [number, table] : tables_) {
     const TableStatistics s = table->rows.statistics();

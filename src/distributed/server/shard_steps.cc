@@ -42,10 +42,18 @@ Frame Shard::dense_push(const Frame& request) {
   }
   ++counters_->pushes;
   if (block->mode() == Mode::synchronous) return hold_dense(request, gradient, numbers);
+  if (outdated(header)) return answer_to(request, Code::stale);
   const auto kind = (header.flags & kOfTask) != 0 ? Source::Kind::task : Source::Kind::sender;
   const bool applied = block->push({kind, header.sender}, header.sequence, gradient,
                                    {numbers.rate, numbers.step}, delta);
   return answer_to(request, applied ? Code::ok : Code::duplicate);
+}
+
+// Of what is applied at once: whoever gives a generation means that one. It ends when servers go back to a checkpoint, so
+// that what was under way then is not applied to what it was not made for.
+bool Shard::outdated(const Header& header) const {
+  const std::lock_guard lock(steps_mutex_);
+  return header.generation != 0 && header.generation != steps_.generation();
 }
 
 bool Shard::stale(const Header& header) const {
@@ -78,6 +86,7 @@ Frame Shard::hold_dense(const Frame& request, std::span<const float> gradient,
 void Shard::finish_step(const Frame& request, Answer& answer) {
   PayloadReader reader(request.payload);
   const auto lead = reader.value<std::uint64_t>();
+  const auto examples = reader.value<std::uint64_t>();
   reader.end();
   std::vector<Answer> ready;
   Frame told;
@@ -88,9 +97,14 @@ void Shard::finish_step(const Frame& request, Answer& answer) {
     told = answer_to(request, late ? Code::stale : Code::ok);
     if (!late) {
       answer.put_aside();
-      steps_.finish(request.header.sender, request.header.sequence, lead, std::move(answer));
+      steps_.finish(request.header.sender, request.header.sequence, lead,
+                    static_cast<std::uint32_t>(std::min<std::uint64_t>(examples, UINT32_MAX)),
+                    std::move(answer));
       apply_steps();
       ready = steps_.take_ready();
+      told.header.sequence = steps_.finished_by_all();
+      told.header.count = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(steps_.examples(told.header.sequence), UINT32_MAX));
     }
   }
   for (Answer& each : ready) each(told);
@@ -99,6 +113,10 @@ void Shard::finish_step(const Frame& request, Answer& answer) {
 
 void Shard::apply_steps() {
   const std::uint64_t all = steps_.finished_by_all();
+  for (std::uint64_t step = std::max(applied_ + 1, all > 8 ? all - 7 : 1); step <= all; ++step) {
+    if (steps_.examples(step) > 0) ++updates_;
+  }
+  applied_ = std::max(applied_, all);
   if (all == 0) return;
   while (!held_.empty() && held_.begin()->first <= all) {
     apply_held(held_.begin()->first);
@@ -110,9 +128,16 @@ void Shard::apply_steps() {
   }
 }
 
-// Sums in the order of ranks, so that they are the same bits whoever was first.
+// Sums in the order of ranks, so that they are the same bits whoever was first. Where members tell how many examples they
+// have, what they push are sums over these, and what is applied is the mean over all.
 void Shard::apply_held(std::uint64_t step) {
   const Held& held = held_.at(step);
+  const std::uint64_t examples = steps_.examples(step);
+  const auto scale = [&](std::vector<float>& values) {
+    if (examples == 0) return;
+    const float share = 1 / static_cast<float>(examples);
+    for (float& value : values) value *= share;
+  };
   std::vector<Id> ids;
   std::vector<float> values;
   for (auto at = held.rows.begin(); at != held.rows.end();) {
@@ -124,6 +149,7 @@ void Shard::apply_held(std::uint64_t step) {
       ids.insert(ids.end(), at->second.ids.begin(), at->second.ids.end());
       values.insert(values.end(), at->second.values.begin(), at->second.values.end());
     }
+    scale(values);
     tables_.at(number)->rows.update(ids, values.data(), {numbers.rate, numbers.step});
   }
   for (auto at = held.blocks.begin(); at != held.blocks.end();) {
@@ -135,6 +161,7 @@ void Shard::apply_held(std::uint64_t step) {
          ++at) {
       add_to(at->second.gradient.data(), sum.data(), sum.size());
     }
+    scale(sum);
     const auto& blocks = dense_.at(parameter)->blocks;
     if (const auto block = blocks.find(number); block != blocks.end()) {
       block->second->apply_step(step, sum, {numbers.rate, numbers.step});

@@ -8,12 +8,18 @@ namespace trireme::distributed {
 std::vector<Answer> Steps::begin(std::uint32_t generation, int members) {
   generation_ = generation;
   finished_.assign(static_cast<std::size_t>(members), 0);
+  examples_.clear();
   std::vector<Answer> answers;
   for (Waiting& waiting : std::exchange(waiting_, {})) answers.push_back(std::move(waiting.answer));
   return answers;
 }
 
-void Steps::finish(std::uint32_t rank, std::uint64_t step, std::uint64_t lead, Answer answer) {
+void Steps::finish(std::uint32_t rank, std::uint64_t step, std::uint64_t lead,
+                   std::uint32_t examples, Answer answer) {
+  constexpr std::uint64_t kKept = 8;
+  examples_[step][rank] = examples;
+  const std::uint64_t all = finished_by_all();
+  std::erase_if(examples_, [&](const auto& each) { return each.first + kKept <= all; });
   std::uint64_t& finished = finished_.at(rank);
   finished = std::max(finished, step);
   // Who asks again no longer waits for the first answer.
@@ -23,6 +29,15 @@ void Steps::finish(std::uint32_t rank, std::uint64_t step, std::uint64_t lead, A
 
 std::uint64_t Steps::finished_by_all() const {
   return finished_.empty() ? 0 : *std::min_element(finished_.begin(), finished_.end());
+}
+
+std::uint64_t Steps::examples(std::uint64_t step) const {
+  const auto found = examples_.find(step);
+  std::uint64_t sum = 0;
+  if (found != examples_.end()) {
+    for (const auto& [rank, examples] : found->second) sum += examples;
+  }
+  return sum;
 }
 
 std::vector<Answer> Steps::take_ready() {

@@ -3,6 +3,7 @@
 // Who has finished which step.
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "distributed/transport/frame_server.h"
@@ -18,8 +19,12 @@ class Steps {
   // those who waited in the one before.
   std::vector<Answer> begin(std::uint32_t generation, int members);
 
-  // The member has finished the step; it waits for the others, unless they are at most `lead` steps behind.
-  void finish(std::uint32_t rank, std::uint64_t step, std::uint64_t lead, Answer answer);
+  // The member has finished the step; it waits for the others, unless they are at most `lead` steps behind. `examples`:
+  // how many its gradients are the sum of.
+  void finish(std::uint32_t rank, std::uint64_t step, std::uint64_t lead, std::uint32_t examples,
+              Answer answer);
+  // Of all members in a step that all have finished; known of the last few of these.
+  std::uint64_t examples(std::uint64_t step) const;
   // What all members have finished.
   std::uint64_t finished_by_all() const;
   // Those who need not wait any longer.
@@ -34,6 +39,7 @@ class Steps {
   std::uint32_t generation_ = 0;
   std::vector<std::uint64_t> finished_;
   std::vector<Waiting> waiting_;  // one for each rank at most
+  std::map<std::uint64_t, std::map<std::uint32_t, std::uint32_t>> examples_;  // by step and rank
 };
 
 }  // namespace trireme::distributed

@@ -41,6 +41,20 @@ std::vector<Id> named(std::span<const std::int64_t> ids) {
   return result;
 }
 
+// Rows of ids that name one, in their order, to where each id is; the others get zeros.
+void spread_rows(const float* from, std::size_t width, std::span<const std::int64_t> ids,
+                 float* to) {
+  for (const std::int64_t id : ids) {
+    if (id >= 0) {
+      std::copy_n(from, width, to);
+      from += width;
+    } else {
+      std::fill_n(to, width, 0.0f);
+    }
+    to += width;
+  }
+}
+
 }  // namespace
 
 void set_optimizer(ServerTrainingOptions& options, const Optimizer& optimizer) {
@@ -64,8 +78,6 @@ void set_optimizer(ServerTrainingOptions& options, const Optimizer& optimizer) {
 ServerTraining::ServerTraining(ParameterClient& client, ServerTrainingOptions options,
                                Program& program)
     : client_(client), options_(std::move(options)), program_(program) {
-  if (options_.mode == Mode::geo) fail_usage("ServerTraining: mode geo has a strategy of its own");
-  if (options_.members < 1) fail_usage("ServerTraining: members must be at least 1");
 }
 
 ServerTraining::~ServerTraining() = default;
@@ -80,17 +92,29 @@ std::vector<std::string> ServerTraining::tables() const {
 
 void ServerTraining::extend(TrainerOptions& options) {
   options.exchange = [this](std::vector<ParameterGradient>& all) { exchange(all); };
-  options.host[kLookUp] = [this](const std::string& key, Operands operands, HostTensor& result) {
-    look_up(key, operands, result);
+  // The Session may tell of an error in words of its own; step() tells again which it was.
+  const auto add = [&](const char* name, auto function) {
+    options.host[name] = [this, function](const std::string& key, Operands operands,
+                                          HostTensor& result) {
+      try {
+        function(key, operands, result);
+      } catch (const StaleGeneration&) {
+        stale_ = true;
+        throw;
+      }
+    };
   };
-  options.host[kPushRows] = [this](const std::string& key, Operands operands, HostTensor& result) {
+  add(kLookUp, [this](const std::string& key, Operands operands, HostTensor& result) {
+    look_up(key, operands, result);
+  });
+  add(kPushRows, [this](const std::string& key, Operands operands, HostTensor& result) {
     push_rows(key, operands);
     result.elements<std::int64_t>()[0] = static_cast<std::int64_t>(++tables_.at(key).pushes);
-  };
-  options.host[kPushDense] = [this](const std::string& key, Operands operands, HostTensor& result) {
+  });
+  add(kPushDense, [this](const std::string& key, Operands operands, HostTensor& result) {
     push_dense(key, operands);
     result.elements<std::int64_t>()[0] = static_cast<std::int64_t>(++dense_.at(key).pushes);
-  };
+  });
 }
 
 void ServerTraining::exchange(std::vector<ParameterGradient>& gradients) {
@@ -101,7 +125,10 @@ void ServerTraining::exchange(std::vector<ParameterGradient>& gradients) {
     if (one.gradient.rows) make_table(one);
     else make_dense(one);
   }
-  gradients.clear();
+  // In mode geo the Trainer's own optimizer works on dense parameters.
+  std::erase_if(gradients, [this](const ParameterGradient& one) {
+    return options_.mode != Mode::geo || one.gradient.rows;
+  });
   program_.ir().remove_parameters(
       [this](const ir::Parameter& parameter) { return tables_.contains(parameter.name()); });
 }
@@ -141,6 +168,7 @@ void ServerTraining::make_table(const ParameterGradient& one) {
                                {"shape", op.result()->type.shape},
                                {"early", false}})}};
   });
+  if (options_.mode == Mode::geo) table.local = std::make_shared<LocalRows>(table.options);
   const Value rows = cast(one.gradient.rows, {.dtype = i64});
   count(key, host_call({rows, one.gradient.values},
                        {.name = kPushRows, .key = key, .dtype = i64, .early = true}));
@@ -150,6 +178,7 @@ void ServerTraining::make_table(const ParameterGradient& one) {
 void ServerTraining::make_dense(const ParameterGradient& one) {
   const std::string key = key_of(one.parameter);
   dense_.emplace(key, Dense{static_cast<std::uint32_t>(dense_.size()), one.parameter, 0});
+  if (options_.mode == Mode::geo) return;
   count(key, host_call({one.gradient.values},
                        {.name = kPushDense, .key = key, .dtype = i64, .early = true}));
 }
@@ -161,11 +190,9 @@ void ServerTraining::start(Trainer& trainer) {
   for (const auto& [key, table] : tables_) {
     client_.declare(table.number, {table.options, options_.spill, options_.mode});
   }
-  std::vector<Tensor> values;
   std::vector<DenseParameter> parameters(dense_.size());
   for (const auto& [key, dense] : dense_) {
-    values.push_back(trainer.session().parameter(key));
-    const Tensor& value = values.back();
+    const Tensor& value = first_.try_emplace(key, trainer.session().parameter(key)).first->second;
     const std::int64_t rows = value.rank() > 1 ? value.dim(0) : 1;
     parameters[dense.number] = {
         dense.number,
@@ -177,10 +204,11 @@ void ServerTraining::start(Trainer& trainer) {
 }
 
 void ServerTraining::pull() {
-  for (const auto& [key, dense] : dense_) {
+  for (auto& [key, dense] : dense_) {
     Tensor value = trainer_->session().parameter(key);
     client_.pull(dense.number, value.data<float>());
     trainer_->session().set_parameter(key, value);
+    if (options_.mode == Mode::geo) dense.base = value;
   }
 }
 
@@ -189,7 +217,7 @@ PushId ServerTraining::push_id() const {
 }
 
 UpdateStep ServerTraining::update() const {
-  const auto step = static_cast<std::int64_t>(steps_);
+  const auto step = static_cast<std::int64_t>(updates_);
   return {options_.rate.at(step), step + 1};
 }
 
@@ -203,7 +231,7 @@ std::unique_ptr<ServerTraining::Fetched> ServerTraining::fetch(Table& table, std
 }
 
 void ServerTraining::prefetch(const data::Batch& batch) {
-  if (options_.mode == Mode::synchronous) return;
+  if (options_.mode != Mode::asynchronous) return;
   Feeds feeds;
   for (const Value& input : program_.inputs()) {
     const auto column = batch.find(input.name().substr(1));
@@ -221,6 +249,7 @@ void ServerTraining::prefetch(const data::Batch& batch) {
 void ServerTraining::look_up(const std::string& key, Operands operands, HostTensor& result) {
   Table& table = tables_.at(key);
   const std::span<const std::int64_t> ids = operands[0].elements<std::int64_t>();
+  if (training_ && table.local) return look_up_locally(table, ids, result);
   std::vector<Id> wanted = named(ids);
   std::unique_ptr<Fetched> fetched;
   auto& ahead = ahead_[key];
@@ -231,18 +260,22 @@ void ServerTraining::look_up(const std::string& key, Operands operands, HostTens
   }
   if (fetched == nullptr) fetched = fetch(table, std::move(wanted));
   fetched->underway->wait();
+  spread_rows(fetched->rows.data(), static_cast<std::size_t>(table.options.width), ids,
+              result.elements<float>().data());
+}
+
+// What is missing is fetched.
+void ServerTraining::look_up_locally(Table& table, std::span<const std::int64_t> ids,
+                                     HostTensor& result) {
+  const std::vector<Id> wanted = named(ids), missing = table.local->missing(wanted);
   const auto width = static_cast<std::size_t>(table.options.width);
-  const float* from = fetched->rows.data();
-  float* to = result.elements<float>().data();
-  for (const std::int64_t id : ids) {
-    if (id >= 0) {
-      std::copy_n(from, width, to);
-      from += width;
-    } else {
-      std::fill_n(to, width, 0.0f);
-    }
-    to += width;
+  std::vector<float> rows(std::max(missing.size(), wanted.size()) * width);
+  if (!missing.empty()) {
+    client_.lookup(table.number, missing, rows.data());
+    table.local->put(missing, rows.data());
   }
+  if (!wanted.empty()) table.local->lookup(wanted, rows.data());
+  spread_rows(rows.data(), width, ids, result.elements<float>().data());
 }
 
 void ServerTraining::push_rows(const std::string& key, Operands operands) {
@@ -253,11 +286,11 @@ void ServerTraining::push_rows(const std::string& key, Operands operands) {
   auto push = std::make_unique<Push>();
   push->ids = named(rows);
   push->values.reserve(push->ids.size() * width);
-  const float share = 1 / static_cast<float>(options_.members);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] < 0) continue;
-    for (std::size_t j = 0; j < width; ++j) push->values.push_back(values[i * width + j] * share);
+    for (std::size_t j = 0; j < width; ++j) push->values.push_back(values[i * width + j] * share_);
   }
+  if (table.local) return table.local->update(push->ids, push->values.data(), update());
   push->underway =
       client_.start_push(table.number, push->ids, push->values.data(), update(), push_id());
   pushes_.back().push_back(std::move(push));
@@ -266,8 +299,7 @@ void ServerTraining::push_rows(const std::string& key, Operands operands) {
 void ServerTraining::push_dense(const std::string& key, Operands operands) {
   const std::span<const float> gradient = operands[0].elements<float>();
   std::vector<float> values(gradient.begin(), gradient.end());
-  const float share = 1 / static_cast<float>(options_.members);
-  for (float& value : values) value *= share;
+  for (float& value : values) value *= share_;
   client_.push(dense_.at(key).number, values.data(), update(), push_id());
 }
 
@@ -281,28 +313,76 @@ void ServerTraining::wait_for_pushes(std::size_t most) {
 double ServerTraining::step(const data::Batch& batch, std::optional<TaskBatch> task) {
   if (trainer_ == nullptr) fail_usage("ServerTraining: start() comes before the first step");
   const bool together = options_.mode == Mode::synchronous;
+  const auto examples = static_cast<std::uint64_t>(data::examples_in(batch));
   task_ = task;
+  share_ = together ? static_cast<float>(examples) : 1;
   if (together) client_.begin_step(steps_ + 1);
-  pull();
+  if (options_.mode != Mode::geo) pull();
   pushes_.emplace_back();
   training_ = true;
+  stale_ = false;
   double loss = 0;
   try {
     loss = trainer_->step(batch);
-  } catch (...) {
+  } catch (const Error& error) {
     training_ = false;
+    if (stale_) throw StaleGeneration(error.what());
     throw;
   }
   training_ = false;
   wait_for_pushes(together ? 0 : options_.pushes);
-  if (together) client_.finish_step();
-  ++steps_;
+  if (together) {
+    finish_together(examples);
+  } else {
+    ++steps_;
+    ++updates_;
+  }
+  if (options_.mode == Mode::geo && task && task->last) push_deltas();
   return loss;
+}
+
+// Whoever trains the task in the end pushes this under the same name, so it counts once.
+void ServerTraining::push_deltas() {
+  for (auto& [key, table] : tables_) {
+    const LocalRows::Deltas deltas = table.local->deltas();
+    client_.push_deltas(table.number, deltas.ids, deltas.values.data(), push_id());
+    table.local->reset();
+  }
+  for (auto& [key, dense] : dense_) {
+    const Tensor value = trainer_->session().parameter(key);
+    std::vector<float> delta(static_cast<std::size_t>(value.elements()));
+    for (std::size_t i = 0; i < delta.size(); ++i) {
+      delta[i] = value.data<float>()[i] - dense.base.data<float>()[i];
+    }
+    client_.push(dense.number, delta.data(), {}, push_id());
+  }
+  pull();
+}
+
+void ServerTraining::finish_together(std::uint64_t examples) {
+  examples_ = client_.finish_step(0, examples);
+  ++steps_;
+  if (examples_ > 0) ++updates_;
+}
+
+void ServerTraining::step_without_batch() {
+  client_.begin_step(steps_ + 1);
+  finish_together(0);
+}
+
+void ServerTraining::go_on(std::uint64_t step, std::uint64_t updates) {
+  pushes_.clear();
+  ahead_.clear();
+  for (auto& [key, table] : tables_) {
+    if (table.local) table.local->reset();
+  }
+  steps_ = step;
+  updates_ = updates;
 }
 
 void ServerTraining::settle() {
   wait_for_pushes(0);
-  pull();
+  if (options_.mode != Mode::geo) pull();
 }
 
 }  // namespace trireme::distributed

@@ -3,6 +3,9 @@
 // Training with parameters on servers: embeddings are sparse tables there, of which a step looks up the rows that it
 // needs and pushes their gradients back; all other parameters are dense ones, pulled before a step. Servers have the
 // optimizer; what the Trainer was given is not used.
+//
+// In mode geo a trainer takes its own steps for a while, from one task to the next, with its own optimizer (that of the Trainer for
+// dense parameters); then it pushes by how much parameters have changed, and takes those of the servers.
 
 #include <cstdint>
 #include <deque>
@@ -13,20 +16,19 @@
 #include <vector>
 
 #include "distributed/server/client.h"
+#include "distributed/strategy/local_rows.h"
 #include "trireme/trainer.h"
 
 namespace trireme::distributed {
 
 struct ServerTrainingOptions {
-  Mode mode = Mode::asynchronous;  // not geo
+  Mode mode = Mode::asynchronous;
   RowRule rule = RowRule::adagrad();
-  Schedule rate = 0.01;  // by the steps of this trainer
+  Schedule rate = 0.01;  // by the steps of this trainer, or by those of all together
   // Of the tables; name, width, rule and initializer are set. Parameters that only gathers with a sparse gradient read
   // become tables.
   TableOptions table = {};
-  bool spill = false;  // as in TableDeclaration
-  // Trainers whose gradients a synchronous step sums up: each gives its share, so that the sum is their mean.
-  int members = 1;
+  bool spill = false;      // as in TableDeclaration
   std::size_t pushes = 4;  // asynchronous: batches whose pushes may be under way
 };
 
@@ -44,17 +46,29 @@ class ServerTraining {
 
   // What the Trainer is to be made with. It rewrites the Program: tables are no parameters of it any more.
   void extend(TrainerOptions& options);
-  // Declares everything to the servers. Of dense parameters the first trainer's values count.
+  // Declares everything to the servers. Of dense parameters the first trainer's values count. Again, with the values that they
+  // began with, when servers may have lost what they were told.
   void start(Trainer& trainer);
+  // What is under way is forgotten: the servers have gone back to a checkpoint, or the members have changed. The next step is
+  // number `step` + 1, and `updates` of these have changed something.
+  void go_on(std::uint64_t step, std::uint64_t updates);
 
   // Looks up what a later batch needs, meanwhile. Only asynchronous: in a synchronous step rows are those of the step.
   void prefetch(const data::Batch& batch);
-  // One step; gives the loss. `task` as of PushId::of_task, when the batch is part of one. Errors: as of the client;
-  // StaleGeneration, when a synchronous step is to be repeated.
+  // One step; gives the loss. A synchronous one is that of one process with the batches of all members joined, the loss
+  // being a mean over examples. `task` as of PushId::of_task, when the batch is part of one. Errors: as of the
+  // client; StaleGeneration, when a synchronous step is to be repeated, after go_on().
   struct TaskBatch {
     std::uint32_t task = 0, epoch = 0, batch = 0;
+    bool last = false;  // of its task: geo pushes after it
   };
   double step(const data::Batch& batch, std::optional<TaskBatch> task = std::nullopt);
+  // A synchronous step of the others, to which this member has nothing to add.
+  void step_without_batch();
+  // Of all members in the last synchronous step: 0 if none had a batch.
+  std::uint64_t examples() const { return examples_; }
+  // Geo: adds what has changed here to what servers have, and takes theirs. Done by step() at the end of a task.
+  void push_deltas();
   // Waits for all pushes, and brings the newest dense parameters here: before evaluating or saving.
   void settle();
 
@@ -68,11 +82,13 @@ class ServerTraining {
     TableOptions options;
     Value ids;  // all that are looked up in a step; computed from inputs alone
     std::uint64_t pushes = 0;
+    std::shared_ptr<LocalRows> local = {};  // geo
   };
   struct Dense {
     std::uint32_t number = 0;
     Value parameter;
     std::uint64_t pushes = 0;
+    Tensor base = {};  // geo: as the servers had it last
   };
   struct Fetched {
     std::vector<Id> ids;  // those that are not negative
@@ -93,6 +109,8 @@ class ServerTraining {
   UpdateStep update() const;
   void pull();
   void wait_for_pushes(std::size_t most);
+  void finish_together(std::uint64_t examples);
+  void look_up_locally(Table& table, std::span<const std::int64_t> ids, HostTensor& result);
 
   ParameterClient& client_;
   const ServerTrainingOptions options_;
@@ -109,8 +127,11 @@ class ServerTraining {
   };
   std::deque<std::vector<std::unique_ptr<Push>>> pushes_;  // of each step
   std::optional<TaskBatch> task_;
+  std::map<std::string, Tensor> first_;  // values of dense parameters
   bool training_ = false;
-  std::uint64_t steps_ = 0;
+  float share_ = 1;  // by which gradients are multiplied
+  bool stale_ = false;
+  std::uint64_t steps_ = 0, updates_ = 0, examples_ = 0;
 };
 
 }  // namespace trireme::distributed

@@ -78,12 +78,11 @@ struct Member {
   ServerTraining training;
 };
 
-ServerTrainingOptions options_of(Mode mode, int members) {
+ServerTrainingOptions options_of(Mode mode) {
   ServerTrainingOptions options;
   options.mode = mode;
   options.rule = RowRule::adagrad();
   options.rate = kRate;
-  options.members = members;
   return options;
 }
 
@@ -145,7 +144,7 @@ TEST_P(ServerTrainingOf, GoesTheWayOfOneProcess) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < how.members; ++rank) {
     threads.emplace_back([&, rank] {
-      ServerTrainingOptions options = options_of(how.mode, how.members);
+      ServerTrainingOptions options = options_of(how.mode);
       options.pushes = 0;
       Member member(cluster, static_cast<std::uint32_t>(rank + 1), options);
       member.client.join(1, static_cast<std::uint32_t>(rank));
@@ -187,7 +186,7 @@ TEST_P(ServerTrainingOf, GoesTheWayOfOneProcess) {
 
 TEST(ServerTrainingSteps, MayLookAheadAndPushLater) {
   Cluster cluster(2);
-  Member member(cluster, 1, options_of(Mode::asynchronous, 1));
+  Member member(cluster, 1, options_of(Mode::asynchronous));
   member.training.start(*member.model.trainer);
   const auto batch = [](int step) { return clicks(step % 8 * kBatch, (step % 8 + 1) * kBatch); };
   double first = 0, last = 0;
@@ -205,7 +204,7 @@ TEST(ServerTrainingSteps, MayLookAheadAndPushLater) {
 
 TEST(ServerTrainingSteps, EvaluationMakesNoRowsAndPushesNothing) {
   Cluster cluster(1);
-  Member member(cluster, 1, options_of(Mode::asynchronous, 1));
+  Member member(cluster, 1, options_of(Mode::asynchronous));
   member.training.start(*member.model.trainer);
   const std::uint64_t before = member.client.digest(0);
   const auto data =
@@ -216,7 +215,7 @@ TEST(ServerTrainingSteps, EvaluationMakesNoRowsAndPushesNothing) {
 
 TEST(ServerTrainingSteps, ABatchOfATaskCountsOnce) {
   Cluster cluster(1);
-  Member member(cluster, 1, options_of(Mode::asynchronous, 1));
+  Member member(cluster, 1, options_of(Mode::asynchronous));
   member.training.start(*member.model.trainer);
   member.training.step(clicks(0, 8), ServerTraining::TaskBatch{3, 1, 0});
   member.training.settle();
@@ -233,7 +232,7 @@ TEST(ServerTrainingSteps, RefusesWhatCannotBe) {
   Cluster cluster(1);
   ParameterClient client(cluster.network(), cluster.client(1));
   Model model({.weight_init = nn::orthogonal()});
-  ServerTraining training(client, options_of(Mode::asynchronous, 1), model.program);
+  ServerTraining training(client, options_of(Mode::asynchronous), model.program);
   TrainerOptions options = model.options();
   training.extend(options);
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { Trainer(model.program, options); }),

@@ -1,0 +1,26 @@
+#pragma once
+
+// What the leader keeps in a checkpoint beside what servers hold: where the job was.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "distributed/master/task_queue.h"
+
+namespace trireme::distributed {
+
+struct Cut {
+  QueueState queue;
+  std::uint64_t updates = 0;  // synchronous steps that changed something
+  // By number: declarations as bytes, of server/protocol.h.
+  std::map<std::uint32_t, std::string> tables, dense;
+  bool operator==(const Cut&) const = default;
+};
+
+// JSON; ids of tasks as ranges. Errors of the parser: data.
+std::string text_of(const Cut& cut);
+Cut cut_of(std::string_view text);
+
+}  // namespace trireme::distributed

@@ -1,0 +1,106 @@
+#include "distributed/control/fleet.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/error.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr Milliseconds kAnswer{5000};  // to what takes no time
+
+// "step 12" among the lines that a server tells of itself.
+std::uint64_t number_of(const std::string& text, const std::string& name) {
+  const std::size_t at = ("\n" + text).find("\n" + name + " ");
+  if (at == std::string::npos) fail_data("a server does not tell of its " + name);
+  return std::strtoull(text.c_str() + at + name.size() + 1, nullptr, 10);
+}
+
+}  // namespace
+
+Frame order(Op op, std::string payload) {
+  Frame frame;
+  frame.header.op = static_cast<std::uint8_t>(op);
+  if (!payload.empty()) frame.payload = Payload(std::move(payload));
+  return frame;
+}
+
+void Fleet::aim(const std::vector<std::string>& addresses, std::uint64_t epoch) {
+  epoch_ = epoch;
+  std::vector<std::shared_ptr<Connection>> next;
+  for (const std::string& address : addresses) {
+    const auto known = std::find_if(servers_.begin(), servers_.end(),
+                                    [&](const auto& each) { return each->address() == address; });
+    next.push_back(known != servers_.end()
+                       ? *known
+                       : std::make_shared<Connection>(
+                             network_,
+                             ConnectionOptions{.address = address, .security = security_}));
+  }
+  servers_ = std::move(next);
+}
+
+Frame Fleet::checked(std::size_t server, Frame answer) const {
+  const Code code = answer.header.code;
+  if (code == Code::ok) return answer;
+  if (code == Code::stale) throw Deposed();
+  const std::string text =
+      fmt::format("server {} at {}: {} {}", server, servers_[server]->address(), name_of(code),
+                  answer.payload.text());
+  if (code == Code::busy || code == Code::corrupt) throw Unavailable(text);
+  fail_io(text);
+}
+
+std::vector<Frame> Fleet::ask_all(const std::function<Frame(std::size_t server)>& request,
+                                  Milliseconds most) {
+  const Deadline deadline = in(most);
+  std::vector<Pending> pending;
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    Frame frame = request(i);
+    frame.header.sequence = epoch_;
+    pending.push_back(servers_[i]->send(std::move(frame), deadline));
+  }
+  std::vector<Frame> answers;
+  for (std::size_t i = 0; i < pending.size(); ++i) answers.push_back(checked(i, pending[i].get()));
+  return answers;
+}
+
+Frame Fleet::ask(std::size_t server, Frame request, Milliseconds most) {
+  request.header.sequence = epoch_;
+  return checked(server, servers_.at(server)->ask(std::move(request), in(most)));
+}
+
+void Fleet::set_map(const SlotMap& map) {
+  ask_all([&](std::size_t) { return order(Op::set_map, map.to_bytes()); }, kAnswer);
+}
+
+void Fleet::set_map(std::size_t server, const SlotMap& map) {
+  ask(server, order(Op::set_map, map.to_bytes()), kAnswer);
+}
+
+void Fleet::set_members(std::uint32_t generation, std::size_t members) {
+  ask_all(
+      [&](std::size_t) {
+        Frame frame = order(Op::set_members);
+        frame.header.generation = generation;
+        frame.header.count = static_cast<std::uint32_t>(members);
+        return frame;
+      },
+      kAnswer);
+}
+
+Fleet::Progress Fleet::progress() {
+  Progress least{UINT64_MAX, UINT64_MAX};
+  for (const Frame& answer :
+       ask_all([](std::size_t) { return order(Op::statistics); }, kAnswer)) {
+    const std::string text = answer.payload.text();
+    least.step = std::min(least.step, number_of(text, "step"));
+    least.updates = std::min(least.updates, number_of(text, "updates"));
+  }
+  return servers_.empty() ? Progress{} : least;
+}
+
+}  // namespace trireme::distributed

@@ -1,0 +1,57 @@
+#pragma once
+
+// The leader's end of the connections to all servers of a job.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "distributed/server/protocol.h"
+#include "distributed/server/slot_map.h"
+#include "distributed/transport/connection.h"
+
+namespace trireme::distributed {
+
+// Another leader has followed: what this one wanted is not done any more.
+class Deposed : public Error {
+ public:
+  Deposed() : Error(ErrorKind::io, "another master leads by now") {}
+};
+
+// Used by one thread.
+class Fleet {
+ public:
+  // The network outlives the fleet.
+  Fleet(Network& network, Security security) : network_(network), security_(std::move(security)) {}
+
+  // The servers by place; connections to those that were there stay. Orders carry the epoch.
+  void aim(const std::vector<std::string>& addresses, std::uint64_t epoch);
+  std::size_t size() const { return servers_.size(); }
+
+  // Asks all at once; the answers by place. Errors: Unavailable; Deposed; io, what a server says.
+  std::vector<Frame> ask_all(const std::function<Frame(std::size_t server)>& request,
+                             Milliseconds most);
+  Frame ask(std::size_t server, Frame request, Milliseconds most);
+
+  void set_map(const SlotMap& map);
+  void set_map(std::size_t server, const SlotMap& map);
+  void set_members(std::uint32_t generation, std::size_t members);
+  // How far synchronous steps are: those that all servers have applied.
+  struct Progress {
+    std::uint64_t step = 0, updates = 0;
+  };
+  Progress progress();
+
+ private:
+  Frame checked(std::size_t server, Frame answer) const;
+
+  Network& network_;
+  const Security security_;
+  std::uint64_t epoch_ = 0;
+  std::vector<std::shared_ptr<Connection>> servers_;
+};
+
+Frame order(Op op, std::string payload = "");
+
+}  // namespace trireme::distributed

@@ -1,0 +1,291 @@
+#include "distributed/control/job_control.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "distributed/coordination/membership.h"
+#include "distributed/server/spread.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr Milliseconds kLongest{600000};  // in which a server saves or loads all it has
+constexpr std::chrono::seconds kDrain{120};
+
+std::string rolling_key(const std::string& prefix) { return prefix + "rolling-back"; }
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Which blocks of dense parameters each server has, as clients spread them.
+std::vector<std::map<std::uint32_t, std::vector<std::uint32_t>>> blocks_of(const Cut& cut,
+                                                                           int servers) {
+  std::vector<DenseBlockPlace> blocks;
+  for (const auto& [number, bytes] : cut.dense) {
+    const Payload payload{bytes};
+    PayloadReader reader(payload);
+    const DenseDeclaration declaration = dense_declaration(reader);
+    for (const DenseBlockPlace& block :
+         cut_into_blocks(number, declaration.rows, declaration.columns)) {
+      blocks.push_back(block);
+    }
+  }
+  std::vector<std::map<std::uint32_t, std::vector<std::uint32_t>>> result(
+      static_cast<std::size_t>(servers));
+  const std::vector<int> places = spread_by_size(blocks, servers);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    result[static_cast<std::size_t>(places[i])][blocks[i].parameter].push_back(blocks[i].block);
+  }
+  return result;
+}
+
+}  // namespace
+
+JobControl::JobControl(Store& store, Master& master, const JobControlOptions& options)
+    : store_(store), master_(master), options_(options), fleet_(network_, options.security) {}
+
+void JobControl::say(const std::string& text) const {
+  if (options_.say) options_.say(text);
+}
+
+void JobControl::look() try {
+  const std::optional<Leadership> leadership = master_.leadership();
+  if (!leadership) {
+    leadership_.reset();
+    return;
+  }
+  if (!leadership_ || leadership_->epoch != leadership->epoch) begin(*leadership);
+  const auto addresses = servers();
+  if (!addresses) return;
+  if (!placed_ || *addresses != view_.servers.addresses) return roll_back(*addresses);
+  if (options_.synchronous) {
+    const std::vector<std::string> members = trainers();
+    if (members != view_.members) regroup(members);
+  }
+  if (checkpoint_due()) drain();
+} catch (const Unavailable& error) {
+  say(std::string("tries again: ") + error.what());
+} catch (const Deposed&) {
+  leadership_.reset();
+}
+
+// What the leader before has left.
+void JobControl::begin(const Leadership& leadership) {
+  const std::optional<JobView> view = read_job_view(store_, options_.prefix);
+  const bool half_done = store_.get(rolling_key(options_.prefix)).has_value();
+  placed_ = view.has_value() && !half_done;
+  view_ = view.value_or(JobView{});
+  draining_.reset();
+  saved_ = 0;
+  next_save_ = Clock::now();
+  leadership_ = leadership;
+  fleet_.aim(view_.servers.addresses, leadership.epoch);
+  if (placed_) master_.go_on(view_.rollbacks);
+}
+
+std::optional<std::vector<std::string>> JobControl::servers() {
+  std::vector<std::string> addresses(static_cast<std::size_t>(options_.servers));
+  for (const Member& server : Membership(store_, options_.prefix).members("server")) {
+    const auto place = static_cast<std::size_t>(std::stoul(server.id));
+    if (place < addresses.size()) addresses[place] = server.address;
+  }
+  for (const std::string& address : addresses) {
+    if (address.empty()) return std::nullopt;
+  }
+  return addresses;
+}
+
+std::vector<std::string> JobControl::trainers() {
+  std::vector<std::string> names;
+  for (const Member& trainer : Membership(store_, options_.prefix).members("trainer")) {
+    names.push_back(trainer.id);
+  }
+  return names;
+}
+
+checkpoint::Catalog JobControl::catalog() {
+  return {store_, {.folder = options_.folder,
+                   .prefix = options_.prefix + "checkpoint/",
+                   .guard = leadership_->guard,
+                   .keep = options_.keep}};
+}
+
+// The view for all to read, by this leader alone.
+void JobControl::publish(std::vector<Action> more) {
+  more.push_back(Put{view_key(options_.prefix), text_of(view_)});
+  if (!store_.commit({.when = {leadership_->guard}, .then = std::move(more)}).succeeded) {
+    throw Deposed();
+  }
+}
+
+// --- Going back
+
+void JobControl::roll_back(const std::vector<std::string>& addresses) {
+  const auto start = Clock::now();
+  const std::string rolling = rolling_key(options_.prefix);
+  if (!store_.commit({.when = {leadership_->guard}, .then = {Put{rolling, "1"}}}).succeeded) {
+    throw Deposed();
+  }
+  placed_ = false;
+  draining_.reset();
+  master_.pause(true);
+  const bool first = view_.servers.map.version() == 0;
+  view_.servers.addresses = addresses;
+  if (first) view_.servers.map = SlotMap::balanced(options_.servers);
+  fleet_.aim(addresses, leadership_->epoch);
+  fleet_.set_map(view_.servers.map);
+  ++view_.generation;
+  fleet_.set_members(view_.generation, 0);  // from here on nothing of before is taken
+  const Cut cut = load_newest();
+  ++view_.rollbacks;
+  view_.step = 0;
+  view_.updates = cut.updates;
+  view_.members = options_.synchronous ? trainers() : std::vector<std::string>();
+  fleet_.set_members(view_.generation, view_.members.size());
+  if (!master_.restore(cut.queue)) throw Deposed();
+  publish({Erase{rolling}});
+  placed_ = true;
+  master_.go_on(view_.rollbacks);
+  if (!first || cut.queue.epoch > 0) {
+    say(fmt::format("{} servers went back to epoch {} with {} tasks done, in {:.2f} s",
+                    addresses.size(), std::max<std::int64_t>(cut.queue.epoch, 1),
+                    cut.queue.done.size(), seconds_since(start)));
+  }
+}
+
+// Of the checkpoints, newest first, the first one that no server finds damaged; without any, the beginning.
+Cut JobControl::load_newest() {
+  if (!options_.folder.empty()) {
+    checkpoint::Catalog all = catalog();
+    const std::vector<checkpoint::Committed> list = all.list();
+    if (!list.empty() && view_.rollbacks == 0 && !options_.resume) {
+      fail_usage(options_.folder +
+                 " has checkpoints of an earlier run\n  hint   [distributed] resume = true goes on "
+                 "with them; else remove the folder");
+    }
+    std::string reasons;
+    for (const checkpoint::Committed& one : list) {
+      try {
+        const Cut cut = cut_of(all.manifest(one).cut);
+        if (load(one.id, cut)) {
+          if (one.id != list.front().id) all.rewind(one.id);
+          return cut;
+        }
+      } catch (const checkpoint::Damaged& error) {
+        say(error.what());
+      }
+      reasons += fmt::format(" {}", one.id);
+    }
+    if (!list.empty()) fail_data("all checkpoints are damaged:" + reasons);
+  }
+  load(0, {});
+  return {};
+}
+
+// Whether all servers could.
+bool JobControl::load(std::int64_t checkpoint, const Cut& cut) {
+  const auto blocks = blocks_of(cut, std::max(view_.servers.map.servers(), 1));
+  const std::vector<Frame> answers = fleet_.ask_all(
+      [&](std::size_t server) {
+        LoadOrder what{checkpoint, cut.updates, cut.tables, cut.dense, {}};
+        if (server < blocks.size()) what.blocks = blocks[server];
+        return order(Op::load, text_of(what));
+      },
+      kLongest);
+  bool whole = true;
+  for (const Frame& answer : answers) {
+    const LoadReport report = load_report_of(answer.payload.text());
+    if (report.damage.empty()) continue;
+    say(fmt::format("checkpoint {}: {}", checkpoint, report.damage));
+    whole = false;
+  }
+  return whole;
+}
+
+// --- Synchronous steps
+
+// Nobody is in a step of the new generation before it is published, so servers stand still meanwhile.
+void JobControl::regroup(const std::vector<std::string>& members) {
+  ++view_.generation;
+  fleet_.set_members(view_.generation, members.size());
+  const Fleet::Progress progress = fleet_.progress();
+  view_.step = progress.step;
+  view_.updates = progress.updates;
+  view_.members = members;
+  publish();
+}
+
+// --- Checkpoints
+
+bool JobControl::checkpoint_due() const {
+  if (master_.all_over()) return true;
+  return !options_.folder.empty() && (draining_ || Clock::now() >= next_save_);
+}
+
+// Waits, look by look, until no task is pending.
+void JobControl::drain() {
+  if (options_.folder.empty()) return master_.conclude();
+  if (!draining_) {
+    draining_ = Clock::now();
+    master_.pause(true);
+  }
+  const std::optional<QueueState> queue = master_.state_at_rest();
+  if (!queue) {
+    if (Clock::now() - *draining_ < kDrain) return;
+    say("no checkpoint: tasks are pending for too long");
+    return go_on();
+  }
+  try {
+    save(*queue);
+    if (master_.all_over()) master_.conclude();
+  } catch (const Unavailable& error) {
+    say(std::string("no checkpoint: ") + error.what());
+  } catch (const Deposed&) {
+    throw;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::io) throw;
+    say(std::string("no checkpoint: ") + error.what());
+  }
+  go_on();
+}
+
+void JobControl::go_on() {
+  draining_.reset();
+  next_save_ = Clock::now() + std::chrono::milliseconds(static_cast<int>(options_.every * 1000));
+  master_.go_on(view_.rollbacks);
+}
+
+void JobControl::save(const QueueState& queue) {
+  const auto start = Clock::now();
+  checkpoint::Catalog all = catalog();
+  const checkpoint::Begun begun = all.begin(saved_ % (options_.deltas + 1) != 0);
+  const SaveOrder what{begun};
+  const std::vector<Frame> answers =
+      fleet_.ask_all([&](std::size_t) { return order(Op::save, text_of(what)); }, kLongest);
+  checkpoint::Manifest manifest;
+  manifest.id = begun.id;
+  manifest.delta = begun.delta;
+  manifest.base = begun.base;
+  manifest.previous = begun.previous;
+  manifest.epoch = queue.epoch;
+  manifest.map_version = view_.servers.map.version();
+  Cut cut{queue, options_.synchronous ? fleet_.progress().updates : 0, {}, {}};
+  std::uint64_t bytes = 0;
+  for (const Frame& answer : answers) {
+    SaveReport report = save_report_of(answer.payload.text());
+    for (const checkpoint::Part& part : report.parts) bytes += part.sum.bytes;
+    std::move(report.parts.begin(), report.parts.end(), std::back_inserter(manifest.parts));
+    cut.tables.merge(report.tables);
+    cut.dense.merge(report.dense);
+  }
+  manifest.cut = text_of(cut);
+  all.commit(manifest);
+  ++saved_;
+  say(fmt::format("checkpoint {}: {:.1f} MB in {:.2f} s", begun.id,
+                  static_cast<double>(bytes) / 1e6, seconds_since(start)));
+}
+
+}  // namespace trireme::distributed

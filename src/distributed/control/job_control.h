@@ -1,0 +1,78 @@
+#pragma once
+
+// What the leader of a job does about its parameter servers: gives them their slots, has them save what they hold and, when one of
+// them was replaced, go back to what was saved last; tells them and all others who takes part in synchronous steps.
+//
+// A checkpoint is a cut through the whole job: no task is pending while it is written. So when servers go back to it,
+// and the queue of tasks with them, nothing that was learned is lost or learned twice.
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "distributed/checkpoint/catalog.h"
+#include "distributed/control/cut.h"
+#include "distributed/control/fleet.h"
+#include "distributed/control/job_view.h"
+#include "distributed/control/orders.h"
+#include "distributed/master/master.h"
+
+namespace trireme::distributed {
+
+struct JobControlOptions {
+  std::string prefix;  // of the job's keys
+  int servers = 1;
+  bool synchronous = false;
+  Security security = {};
+  std::string folder = {};       // of checkpoints; empty: there are none
+  double every = 60;             // seconds from one to the next
+  int keep = 2;                  // as CatalogOptions
+  int deltas = 7;                // between two full ones
+  bool resume = false;           // goes on with what is in the folder; else nothing may be there
+  std::function<void(const std::string&)> say = {};  // what happens, for people
+};
+
+// One thread calls look() again and again.
+class JobControl {
+ public:
+  // All outlive the object. The master has the option `hold`.
+  JobControl(Store& store, Master& master, const JobControlOptions& options);
+
+  // Does what is to be done now, if this master leads. What could not be reached is tried again at the next look.
+  // Errors: what no later look would mend.
+  void look();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void begin(const Leadership& leadership);
+  // Addresses by place; nothing if a place is empty.
+  std::optional<std::vector<std::string>> servers();
+  std::vector<std::string> trainers();
+  void roll_back(const std::vector<std::string>& addresses);
+  Cut load_newest();
+  bool load(std::int64_t checkpoint, const Cut& cut);
+  void regroup(const std::vector<std::string>& members);
+  void publish(std::vector<Action> more = {});
+  bool checkpoint_due() const;
+  void drain();
+  void save(const QueueState& queue);
+  void go_on();
+  checkpoint::Catalog catalog();
+  void say(const std::string& text) const;
+
+  Store& store_;
+  Master& master_;
+  const JobControlOptions options_;
+  Network network_;
+  Fleet fleet_;
+  std::optional<Leadership> leadership_;
+  JobView view_;
+  bool placed_ = false;
+  int saved_ = 0;  // checkpoints, by this leader
+  Clock::time_point next_save_ = {};
+  std::optional<Clock::time_point> draining_;  // since
+};
+
+}  // namespace trireme::distributed

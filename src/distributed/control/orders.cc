@@ -1,0 +1,99 @@
+#include "distributed/control/orders.h"
+
+#include <fmt/core.h>
+
+#include "distributed/control/json.h"
+
+namespace trireme::distributed {
+
+std::string text_of(const SaveOrder& order) {
+  Json json;
+  json["id"] = order.checkpoint.id;
+  json["delta"] = order.checkpoint.delta;
+  json["base"] = order.checkpoint.base;
+  json["previous"] = order.checkpoint.previous;
+  json["folder"] = checkpoint::escaped(order.checkpoint.folder);
+  return json.dump();
+}
+
+SaveOrder save_order_of(const std::string& text) {
+  return parsed_json(text, "order to save", [](const Json& json) {
+    SaveOrder order;
+    order.checkpoint.id = json.at("id").get<std::int64_t>();
+    order.checkpoint.delta = json.at("delta").get<bool>();
+    order.checkpoint.base = json.at("base").get<std::int64_t>();
+    order.checkpoint.previous = json.at("previous").get<std::int64_t>();
+    order.checkpoint.folder = checkpoint::unescaped(json.at("folder").get<std::string>());
+    return order;
+  });
+}
+
+std::string text_of(const SaveReport& report) {
+  Json json;
+  json["parts"] = Json::array();
+  for (const checkpoint::Part& part : report.parts) {
+    json["parts"].push_back(checkpoint::part_json(part));
+  }
+  json["tables"] = json_of(report.tables);
+  json["dense"] = json_of(report.dense);
+  return json.dump();
+}
+
+SaveReport save_report_of(const std::string& text) {
+  return parsed_json(text, "report of what was saved", [](const Json& json) {
+    SaveReport report;
+    for (const Json& part : json.at("parts")) report.parts.push_back(checkpoint::part_from(part));
+    report.tables = texts_of(json.at("tables"));
+    report.dense = texts_of(json.at("dense"));
+    return report;
+  });
+}
+
+std::string text_of(const LoadOrder& order) {
+  Json json;
+  json["checkpoint"] = order.checkpoint;
+  json["updates"] = order.updates;
+  json["tables"] = json_of(order.tables);
+  json["dense"] = json_of(order.dense);
+  json["blocks"] = Json::object();
+  for (const auto& [number, blocks] : order.blocks) json["blocks"][std::to_string(number)] = blocks;
+  return json.dump();
+}
+
+LoadOrder load_order_of(const std::string& text) {
+  return parsed_json(text, "order to load", [](const Json& json) {
+    LoadOrder order;
+    order.checkpoint = json.at("checkpoint").get<std::int64_t>();
+    order.updates = json.at("updates").get<std::uint64_t>();
+    order.tables = texts_of(json.at("tables"));
+    order.dense = texts_of(json.at("dense"));
+    for (const auto& [number, blocks] : json.at("blocks").items()) {
+      order.blocks[static_cast<std::uint32_t>(std::stoul(number))] =
+          blocks.get<std::vector<std::uint32_t>>();
+    }
+    return order;
+  });
+}
+
+std::string text_of(const LoadReport& report) {
+  Json json;
+  json["rows"] = report.rows;
+  json["bytes"] = report.bytes;
+  json["damage"] = checkpoint::escaped(report.damage);
+  return json.dump();
+}
+
+LoadReport load_report_of(const std::string& text) {
+  return parsed_json(text, "report of what was loaded", [](const Json& json) {
+    return LoadReport{json.at("rows").get<std::uint64_t>(), json.at("bytes").get<std::uint64_t>(),
+                      checkpoint::unescaped(json.at("damage").get<std::string>())};
+  });
+}
+
+checkpoint::DenseRange range_of_block(std::uint32_t number, std::uint32_t block,
+                                      std::size_t bytes) {
+  const auto size = static_cast<std::int64_t>(bytes);
+  return {fmt::format("dense {} block {}", number, block), u8, {size}, 0, size};
+}
+
+}  // namespace trireme::distributed

@@ -1,0 +1,50 @@
+#pragma once
+
+// What the leader asks of a server as a whole, as JSON in frames: save and load.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "distributed/checkpoint/catalog.h"
+#include "distributed/server/protocol.h"
+
+namespace trireme::distributed {
+
+// Write everything that the server has to a checkpoint's folder.
+struct SaveOrder {
+  checkpoint::Begun checkpoint;
+};
+struct SaveReport {
+  std::vector<checkpoint::Part> parts;
+  std::map<std::uint32_t, std::string> tables, dense;  // declarations
+};
+
+// Take what a checkpoint has of the server's slots and of these blocks in place of all that is there. Checkpoint 0: nothing
+// is left.
+struct LoadOrder {
+  std::int64_t checkpoint = 0;
+  std::uint64_t updates = 0;
+  std::map<std::uint32_t, std::string> tables, dense;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> blocks;  // of dense parameters
+};
+struct LoadReport {
+  std::uint64_t rows = 0, bytes = 0;
+  std::string damage;  // why it could not be loaded; then nothing is there
+};
+
+// Errors of the parsers: data.
+std::string text_of(const SaveOrder& order);
+SaveOrder save_order_of(const std::string& text);
+std::string text_of(const SaveReport& report);
+SaveReport save_report_of(const std::string& text);
+std::string text_of(const LoadOrder& order);
+LoadOrder load_order_of(const std::string& text);
+std::string text_of(const LoadReport& report);
+LoadReport load_report_of(const std::string& text);
+
+// A block of a dense parameter as a checkpoint names it.
+checkpoint::DenseRange range_of_block(std::uint32_t number, std::uint32_t block, std::size_t bytes);
+
+}  // namespace trireme::distributed

@@ -1,0 +1,167 @@
+#include "distributed/control/server_keeper.h"
+
+#include <cstring>
+
+#include "base/error.h"
+#include "distributed/checkpoint/restore.h"
+#include "distributed/server/dense.h"
+#include "distributed/server/spread.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr std::size_t kMostOrders = 4;
+
+Frame answer_of(const Frame& request, Code code, std::string text) {
+  Frame answer;
+  answer.header = request.header;
+  answer.header.code = code;
+  answer.payload = Payload(std::move(text));
+  return answer;
+}
+
+std::vector<checkpoint::SlotRange> ranges_of(const Shard& shard) {
+  std::vector<checkpoint::SlotRange> ranges;
+  for (const auto& [first, last] : shard.slots()) ranges.push_back({first, last});
+  return ranges;
+}
+
+DenseDeclaration declaration_of(const std::string& bytes) {
+  const Payload payload{bytes};
+  PayloadReader reader(payload);
+  return dense_declaration(reader);
+}
+
+// The bytes that the content of a block has.
+std::size_t bytes_of_block(const DenseDeclaration& declaration, std::uint32_t number,
+                           std::uint32_t block) {
+  const std::vector<DenseBlockPlace> places =
+      cut_into_blocks(number, declaration.rows, declaration.columns);
+  if (block >= places.size()) fail_data("a block that its dense parameter does not have");
+  const auto rows = places[block].last - places[block].first;
+  return DenseBlock::content_bytes(declaration,
+                                   static_cast<std::size_t>(rows * declaration.columns));
+}
+
+}  // namespace
+
+ServerKeeper::ServerKeeper(Store& store, Shard& shard, const KeeperOptions& options)
+    : store_(store),
+      shard_(shard),
+      options_(options),
+      writer_({.server = options.name, .bytes_per_second = options.bytes_per_second}),
+      thread_([this] { run(); }) {}
+
+ServerKeeper::~ServerKeeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+bool ServerKeeper::handle(const Frame& request, Answer& answer) {
+  const auto op = static_cast<Op>(request.header.op);
+  if (op != Op::save && op != Op::load) return false;
+  if (!shard_.obeys(request.header.sequence)) {
+    answer(answer_of(request, Code::stale, ""));
+    return true;
+  }
+  answer.put_aside();
+  {
+    const std::lock_guard lock(mutex_);
+    if (orders_.size() >= kMostOrders) {
+      answer(answer_of(request, Code::busy, ""));
+      return true;
+    }
+    orders_.push_back({request, std::move(answer)});
+  }
+  wake_.notify_all();
+  return true;
+}
+
+void ServerKeeper::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stop_ || !orders_.empty(); });
+    if (stop_) return;
+    Order order = std::move(orders_.front());
+    orders_.pop_front();
+    lock.unlock();
+    order.answer(obey(order.request));
+    lock.lock();
+  }
+}
+
+Frame ServerKeeper::obey(const Frame& request) {
+  try {
+    const std::string text = request.payload.text();
+    if (static_cast<Op>(request.header.op) == Op::save) {
+      return answer_of(request, Code::ok, text_of(save(save_order_of(text))));
+    }
+    return answer_of(request, Code::ok, text_of(load(load_order_of(text))));
+  } catch (const Error& error) {
+    return answer_of(request, Code::failed, error.what());
+  }
+}
+
+SaveReport ServerKeeper::save(const SaveOrder& order) {
+  const ShardContent content = shard_.content();
+  const std::vector<checkpoint::SlotRange> slots = ranges_of(shard_);
+  std::vector<checkpoint::TableSlots> tables;
+  for (const auto& [number, bytes] : content.tables) tables.push_back({*shard_.table(number), slots});
+  std::vector<checkpoint::DenseRows> dense;
+  for (const auto& [number, blocks] : content.blocks) {
+    for (const auto& [block, bytes] : blocks) {
+      const std::string* const from = &bytes;
+      dense.push_back({range_of_block(number, block, bytes.size()),
+                       [from](std::uint64_t offset, char* to, std::size_t count) {
+                         std::memcpy(to, from->data() + offset, count);
+                       }});
+    }
+  }
+  return {writer_.write(order.checkpoint, tables, dense), content.tables, content.dense};
+}
+
+LoadReport ServerKeeper::load(const LoadOrder& order) {
+  for (const auto& [number, bytes] : shard_.content().tables) {
+    writer_.forget(shard_.table(number)->options().name, {});
+  }
+  ShardContent content;
+  content.tables = order.tables;
+  content.dense = order.dense;
+  shard_.replace(content);
+  shard_.set_updates(order.updates);
+  if (order.checkpoint == 0) return {};
+  checkpoint::Share share;
+  const std::vector<checkpoint::SlotRange> slots = ranges_of(shard_);
+  for (const auto& [number, bytes] : order.tables) {
+    share.tables.push_back({*shard_.table(number), slots});
+  }
+  std::map<std::uint32_t, std::map<std::uint32_t, std::string>> blocks;
+  for (const auto& [number, wanted] : order.blocks) {
+    const DenseDeclaration declaration = declaration_of(order.dense.at(number));
+    for (const std::uint32_t block : wanted) {
+      std::string& bytes = blocks[number][block];
+      bytes.resize(bytes_of_block(declaration, number, block));
+      share.dense.push_back({range_of_block(number, block, bytes.size()),
+                             [&bytes](std::uint64_t offset, std::string_view piece) {
+                               bytes.replace(offset, piece.size(), piece);
+                             }});
+    }
+  }
+  try {
+    checkpoint::Catalog catalog(store_, {.folder = options_.folder, .prefix = options_.prefix});
+    const checkpoint::Loaded loaded =
+        checkpoint::load(catalog, catalog.list(), order.checkpoint, share);
+    for (const auto& [number, all] : blocks) {
+      for (const auto& [block, bytes] : all) shard_.put_block(number, block, bytes);
+    }
+    return {loaded.rows, loaded.bytes, ""};
+  } catch (const checkpoint::Damaged& error) {
+    return {0, 0, error.what()};
+  }
+}
+
+}  // namespace trireme::distributed

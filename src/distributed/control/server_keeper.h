@@ -1,0 +1,58 @@
+#pragma once
+
+// The part of a parameter server that saves and loads all that it holds, by the leader's orders.
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "distributed/checkpoint/writer.h"
+#include "distributed/control/orders.h"
+#include "distributed/server/shard.h"
+
+namespace trireme::distributed {
+
+struct KeeperOptions {
+  std::string name;                    // of the process, as WriterOptions::server
+  std::string folder;                  // of checkpoints, on a file system that all servers see
+  std::string prefix;                  // of the checkpoints' keys
+  std::uint64_t bytes_per_second = 0;  // as WriterOptions
+};
+
+// Orders are done one after the other by a thread of its own.
+class ServerKeeper {
+ public:
+  // All outlive the keeper.
+  ServerKeeper(Store& store, Shard& shard, const KeeperOptions& options);
+  ~ServerKeeper();
+  ServerKeeper(const ServerKeeper&) = delete;
+  ServerKeeper& operator=(const ServerKeeper&) = delete;
+
+  // Whether the frame is such an order; then it is answered when it is done. Orders of a leader that another one has followed
+  // are answered `stale`.
+  bool handle(const Frame& request, Answer& answer);
+
+ private:
+  struct Order {
+    Frame request;
+    Answer answer;
+  };
+  void run();
+  Frame obey(const Frame& request);
+  SaveReport save(const SaveOrder& order);
+  LoadReport load(const LoadOrder& order);
+
+  Store& store_;
+  Shard& shard_;
+  const KeeperOptions options_;
+  checkpoint::Writer writer_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Order> orders_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace trireme::distributed
