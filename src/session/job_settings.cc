@@ -174,7 +174,8 @@ Distribution read_distribution(const Node& node) {
     if (!(distribution.checkpoint_seconds >= 0 && distribution.checkpoint_seconds <= 1e6)) {
       fail_at(*table.node("checkpoint_seconds"), "must be 0 to 1,000,000");
     }
-    distribution.checkpoint_keep = table.integer("checkpoint_keep", distribution.checkpoint_keep, 1);
+    distribution.checkpoint_keep =
+        table.integer("checkpoint_keep", distribution.checkpoint_keep, 1);
     distribution.resume = table.boolean("resume", distribution.resume);
   }
   table.done();

@@ -72,6 +72,55 @@ TEST_F(Launch, ParametersOnServers) {
   EXPECT_TRUE(processes_with({path("job.toml")}).empty()) << "all have ended";
 }
 
+// A synchronous job of two trainers and two servers goes the way of one that has one of each.
+TEST_F(Launch, SynchronousJobsAreThoseOfOneProcess) {
+  const std::string file =
+      job(kAdagrad, "mode = \"synchronous\"\ntask_batches = 8\ncheckpoint_seconds = 0\n", 16000);
+  const Outcome outcome = run_here(kLaunch + "--trainers 2 --servers 2 " + file);
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
+  EXPECT_FALSE(std::filesystem::exists(path("job-checkpoints")));
+}
+
+TEST_F(Launch, TrainersOfGeoJobsGoTheirOwnWayForATask) {
+  const std::string file = job(kAdagrad, "mode = \"geo\"\ntask_batches = 4\n", 16000);
+  const Outcome outcome = run_here(kLaunch + "--trainers 2 --servers 2 " + file);
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
+}
+
+// The job goes back to its checkpoint, with all servers and with the tasks that were done by then.
+TEST_F(Launch, AServerThatIsKilledIsReplacedWithWhatItHeld) {
+  const std::string file = job(
+      kAdagrad, "mode = \"asynchronous\"\ntask_batches = 4\ncheckpoint_seconds = 0.5\n", 12000, 2);
+  auto running = std::async(std::launch::async, [&] {
+    return run_here(kLaunch + "--trainers 2 --servers 2 " + file + " -o model");
+  });
+  const pid_t victim = process("server_1");
+  for (int i = 0; i < 400 && !std::filesystem::exists(path("model-checkpoints/000000000002"));
+       ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+  }
+  ASSERT_GT(victim, 0);
+  ::kill(victim, SIGKILL);
+  Outcome outcome = running.get();
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("server_1 was ended by signal 9; another one is started"));
+  EXPECT_THAT(outcome.output, HasSubstr("2 servers went back to epoch "));
+  EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
+  // The next job with this output says that there are checkpoints, and goes on with them on another number of servers if it is told so.
+  outcome = run_here(kLaunch + "--trainers 1 --servers 1 " + file + " -o model");
+  EXPECT_EQ(outcome.code, 2) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("has checkpoints of an earlier run"));
+  outcome =
+      run_here(kLaunch + "--trainers 1 --servers 3 " + file +
+               " -o model --set distributed.resume=true --set distributed.checkpoint_seconds=60 "
+               "--set train.epochs=3");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("3 servers went back to epoch 2 with 47 tasks done"));
+  EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
+}
+
 TEST_F(Launch, ATrainerThatIsKilledIsReplaced) {
   const std::string file = job(kAdagrad, "task_batches = 4\n", 60000, 3);
   auto running = std::async(
@@ -109,7 +158,7 @@ TEST_F(Launch, MistakesEndIt) {
   const std::string none = job(kAdagrad, "mode = \"asynchronous\"\n", 100);
   outcome = run_here(kLaunch + "--trainers 1 " + none);
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.output, HasSubstr("needs parameter servers: --servers 2"));
+  EXPECT_THAT(outcome.output, HasSubstr("a job needs some: --servers 2"));
   outcome = run_here(kLaunch + "--trainers 0 " + none);
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.output, HasSubstr("trainers must be 1 to 256"));

@@ -34,11 +34,11 @@ void Fleet::aim(const std::vector<std::string>& addresses, std::uint64_t epoch) 
   for (const std::string& address : addresses) {
     const auto known = std::find_if(servers_.begin(), servers_.end(),
                                     [&](const auto& each) { return each->address() == address; });
-    next.push_back(known != servers_.end()
-                       ? *known
-                       : std::make_shared<Connection>(
-                             network_,
-                             ConnectionOptions{.address = address, .security = security_}));
+    next.push_back(
+        known != servers_.end()
+            ? *known
+            : std::make_shared<Connection>(
+                  network_, ConnectionOptions{.address = address, .security = security_}));
   }
   servers_ = std::move(next);
 }
@@ -94,8 +94,7 @@ void Fleet::set_members(std::uint32_t generation, std::size_t members) {
 
 Fleet::Progress Fleet::progress() {
   Progress least{UINT64_MAX, UINT64_MAX};
-  for (const Frame& answer :
-       ask_all([](std::size_t) { return order(Op::statistics); }, kAnswer)) {
+  for (const Frame& answer : ask_all([](std::size_t) { return order(Op::statistics); }, kAnswer)) {
     const std::string text = answer.payload.text();
     least.step = std::min(least.step, number_of(text, "step"));
     least.updates = std::min(least.updates, number_of(text, "updates"));

@@ -80,7 +80,7 @@ void JobControl::begin(const Leadership& leadership) {
   view_ = view.value_or(JobView{});
   draining_.reset();
   saved_ = 0;
-  next_save_ = Clock::now();
+  next_save_ = Clock::now() + every();
   leadership_ = leadership;
   fleet_.aim(view_.servers.addresses, leadership.epoch);
   if (placed_) master_.go_on(view_.rollbacks);
@@ -107,10 +107,11 @@ std::vector<std::string> JobControl::trainers() {
 }
 
 checkpoint::Catalog JobControl::catalog() {
-  return {store_, {.folder = options_.folder,
-                   .prefix = options_.prefix + "checkpoint/",
-                   .guard = leadership_->guard,
-                   .keep = options_.keep}};
+  return {store_,
+          {.folder = options_.folder,
+           .prefix = options_.prefix + "checkpoint/",
+           .guard = leadership_->guard,
+           .keep = options_.keep}};
 }
 
 // The view for all to read, by this leader alone.
@@ -254,7 +255,7 @@ void JobControl::drain() {
 
 void JobControl::go_on() {
   draining_.reset();
-  next_save_ = Clock::now() + std::chrono::milliseconds(static_cast<int>(options_.every * 1000));
+  next_save_ = Clock::now() + every();
   master_.go_on(view_.rollbacks);
 }
 

@@ -26,11 +26,11 @@ struct JobControlOptions {
   int servers = 1;
   bool synchronous = false;
   Security security = {};
-  std::string folder = {};       // of checkpoints; empty: there are none
-  double every = 60;             // seconds from one to the next
-  int keep = 2;                  // as CatalogOptions
-  int deltas = 7;                // between two full ones
-  bool resume = false;           // goes on with what is in the folder; else nothing may be there
+  std::string folder = {};  // of checkpoints; empty: there are none
+  double every = 60;        // seconds from one to the next
+  int keep = 2;             // as CatalogOptions
+  int deltas = 7;           // between two full ones
+  bool resume = false;      // goes on with what is in the folder; else nothing may be there
   std::function<void(const std::string&)> say = {};  // what happens, for people
 };
 
@@ -61,6 +61,9 @@ class JobControl {
   void go_on();
   checkpoint::Catalog catalog();
   void say(const std::string& text) const;
+  std::chrono::milliseconds every() const {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(options_.every * 1000));
+  }
 
   Store& store_;
   Master& master_;

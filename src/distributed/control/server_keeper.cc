@@ -110,7 +110,8 @@ SaveReport ServerKeeper::save(const SaveOrder& order) {
   const ShardContent content = shard_.content();
   const std::vector<checkpoint::SlotRange> slots = ranges_of(shard_);
   std::vector<checkpoint::TableSlots> tables;
-  for (const auto& [number, bytes] : content.tables) tables.push_back({*shard_.table(number), slots});
+  for (const auto& [number, bytes] : content.tables)
+    tables.push_back({*shard_.table(number), slots});
   std::vector<checkpoint::DenseRows> dense;
   for (const auto& [number, blocks] : content.blocks) {
     for (const auto& [block, bytes] : blocks) {

@@ -62,7 +62,7 @@ std::unique_ptr<Watch> Membership::watch(const std::string& role) {
 }
 
 std::optional<int> Membership::claim_place(const std::string& role, int count,
-                                           const LeaseKeeper& lease) {
+                                           const LeaseKeeper& lease, const std::string& name) {
   for (int place = 0; place < count; ++place) {
     const std::string own = key("place", role, std::to_string(place));
     const std::optional<Entry> entry = store_.get(own);
@@ -70,11 +70,25 @@ std::optional<int> Membership::claim_place(const std::string& role, int count,
   }
   for (int place = 0; place < count; ++place) {
     const std::string own = key("place", role, std::to_string(place));
-    if (store_.commit({.when = {absent(own)}, .then = {Put{own, "", lease.id()}}}).succeeded) {
+    if (store_.commit({.when = {absent(own)}, .then = {Put{own, name, lease.id()}}}).succeeded) {
       return place;
     }
   }
   return std::nullopt;
+}
+
+bool Membership::forget(const std::string& role, const std::string& name) {
+  std::optional<Entry> found = store_.get(key("member", role, name));
+  if (!found) {
+    std::string places = key("place", role, "x");
+    places.pop_back();
+    for (const Entry& entry : store_.list(places).entries) {
+      if (entry.value == name) found = entry;
+    }
+  }
+  if (!found || found->lease == 0) return false;
+  store_.revoke(found->lease);
+  return true;
 }
 
 }  // namespace trireme::distributed

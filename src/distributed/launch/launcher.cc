@@ -7,8 +7,10 @@
 
 #include "base/error.h"
 #include "distributed/coordination/etcd_server.h"
+#include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/launch/progress.h"
+#include "distributed/launch/role.h"
 #include "distributed/launch/supervisor.h"
 #include "trireme/job.h"
 
@@ -36,6 +38,10 @@ class Launcher {
                    .environment = {{"TRIREME_JOB_TOKEN", token_}},
                    .heard = [this](const std::string& name,
                                    const std::string& line) { hear(name, line); },
+                   .gone =
+                       [this](const std::string& role, const std::string& name) {
+                         Membership(*store_, RoleOptions().prefix).forget(role, name);
+                       },
                    .restarts = options.restarts}) {
     EtcdServerOptions server;
     server.security.token = token_;
@@ -98,11 +104,8 @@ class Launcher {
 void check_job(const LaunchOptions& options) {
   using Mode = Distribution::Mode;
   const Mode mode = Job::read(options.job, {.set = options.set}).distribution().mode;
-  if (mode == Mode::synchronous) {
-    fail_usage("jobs are launched in the modes all_reduce and asynchronous so far");
-  }
-  if (mode == Mode::asynchronous && options.servers < 1) {
-    fail_usage("mode asynchronous needs parameter servers: --servers 2");
+  if (mode != Mode::all_reduce && options.servers < 1) {
+    fail_usage("with parameters on servers (see [distributed] mode) a job needs some: --servers 2");
   }
   if (mode == Mode::all_reduce && options.servers > 0) {
     fail_usage(

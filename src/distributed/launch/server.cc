@@ -19,8 +19,8 @@ class ServerProcess {
  public:
   explicit ServerProcess(const RoleOptions& options)
       : options_(options), store_(open_store(options)), members_(*store_, options.prefix) {
-    const std::string output = Job::read(options.job, {.set = options.set, .output = options.output})
-                                   .output_directory();
+    const std::string output =
+        Job::read(options.job, {.set = options.set, .output = options.output}).output_directory();
     lease_.emplace(*store_, LeaseOptions{.seconds = 5});
     place_ = claim();
     ParameterServerOptions server{.transport = {.security = security_of(options)}};
@@ -46,14 +46,15 @@ class ServerProcess {
 
  private:
   int claim() {
-    const std::optional<int> place = members_.claim_place("server", options_.servers, *lease_);
+    const std::optional<int> place =
+        members_.claim_place("server", options_.servers, *lease_, options_.name);
     if (!place) fail_usage("all places of parameter servers are taken");
     return *place;
   }
   // By its place, so that whoever takes it over is the same member to others.
   void join() {
-    members_.join("server", std::to_string(place_),
-                  "127.0.0.1:" + std::to_string(running_->port()), *lease_);
+    members_.join("server", std::to_string(place_), "127.0.0.1:" + std::to_string(running_->port()),
+                  *lease_);
   }
   // After it was stopped or cut off for long: what it holds is still right if nobody has taken its place.
   void come_back() {

@@ -43,6 +43,7 @@ Supervisor::Place Supervisor::look_at(Place child) {
   if (!code) return std::next(child);
   const Child gone{child->role, child->name, nullptr};
   const Place next = children_.erase(child);
+  if (options_.gone) options_.gone(gone.role, gone.name);
   if (*code != 0 || gone.role != "trainer") replace(gone, *code);
   return next;
 }
@@ -53,7 +54,6 @@ void Supervisor::replace(const Child& gone, int code) {
                               : " ended with code " + std::to_string(code));
   // What is wrong with the job is wrong again.
   if (code == 2 || code == 3) fail_usage(why + ": see its lines above");
-  if (gone.role == "server") fail_io(why + ", and what it held is gone with it");
   if (++restarts_ > options_.restarts) fail_io(why + "; that is once too often");
   options_.heard("launch", why + "; another one is started");
   start(gone.role);

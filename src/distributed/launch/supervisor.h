@@ -21,6 +21,8 @@ struct SupervisorOptions {
   std::map<std::string, std::string> environment = {};  // besides our own
   // A line of the process of that name; the supervisor's own have the name "launch".
   std::function<void(const std::string& name, const std::string& line)> heard;
+  // A process has ended; called before another one takes its place.
+  std::function<void(const std::string& role, const std::string& name)> gone = {};
   int restarts = 10;  // of processes that ended badly, in all
   // Names are "trainer_1", "trainer_4", ...: the role and every `stride`th number from `first` on.
   int first = 0, stride = 1;
@@ -38,7 +40,7 @@ class Supervisor {
   void start(const std::string& role);
   // Waits so long at most for lines, hands them on, and starts others for those that have ended badly. Trainers that end
   // well are done. Errors: usage or data, for a process that says that the job is wrong; io, when processes end badly too
-  // often, or a parameter server, which takes with it what it held.
+  // often.
   void look(std::chrono::milliseconds most);
   int running(const std::string& role) const;
   // Asks all to end, and kills after five seconds those that do not.

@@ -60,7 +60,7 @@ class TaskReader {
   std::deque<Current> tasks_;
   std::vector<Task> through_;
   std::uint32_t rollbacks_ = 0;  // of those that are through
-  std::int64_t ordered_ = -1;  // the epoch of order_
+  std::int64_t ordered_ = -1;    // the epoch of order_
   std::vector<std::int64_t> order_;
   bool all_done_ = false;
 };

@@ -19,6 +19,7 @@ namespace {
 constexpr Milliseconds kPause{20};
 // In which servers must be there again that were replaced, and have loaded what they held.
 constexpr Milliseconds kServers{300000};
+constexpr Milliseconds kAttempt{1000};  // after which it is asked where the servers are now
 
 // An input whose axis 0 is the batch.
 Value batch_input(const Program& program) {
@@ -75,7 +76,8 @@ class TrainerProcess {
     client_.emplace(network_, ClientOptions{.view = [this] { return newest_servers(); },
                                             .security = security_of(options_),
                                             .sender = static_cast<std::uint32_t>(lease_.id()),
-                                            .deadline = kServers});
+                                            .deadline = kServers,
+                                            .attempt = kAttempt});
     ServerTrainingOptions training;
     if (how.mode == Distribution::Mode::synchronous) training.mode = Mode::synchronous;
     if (how.mode == Distribution::Mode::geo) training.mode = Mode::geo;
@@ -90,7 +92,12 @@ class TrainerProcess {
   // For the client. When the job has gone back to a checkpoint, what it is asked for is asked no more.
   ServerView newest_servers() {
     std::optional<JobView> view = read_job_view(*store_, options_.prefix);
-    if (!view) throw Unavailable("no master has said which parameter servers there are");
+    for (const Deadline end = in(kServers); !view; view = read_job_view(*store_, options_.prefix)) {
+      if (stopped() || std::chrono::steady_clock::now() > end) {
+        throw Unavailable("no master has said which parameter servers there are");
+      }
+      std::this_thread::sleep_for(kPause);
+    }
     if (view_ && view->rollbacks != view_->rollbacks) {
       throw StaleGeneration("the job has gone back to a checkpoint");
     }

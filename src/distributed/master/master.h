@@ -85,8 +85,8 @@ class Master {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false, finished_ = false, paused_ = false, over_ = false, concluded_ = false;
-  std::optional<TaskQueue> queue_;            // while it leads
-  Leadership leadership_;                     // with it
+  std::optional<TaskQueue> queue_;  // while it leads
+  Leadership leadership_;           // with it
   std::uint32_t rollbacks_ = 0;
   std::int64_t members_ = 1;                  // trainers there are
   TaskQueue::Clock::time_point looked_ = {};  // for members

@@ -23,7 +23,8 @@ struct Taken {
   std::int64_t epoch = 0;
   std::vector<Task> tasks;  // none: all are handed out, ask again later
   bool all_done = false;    // there will be none any more
-  std::uint32_t rollbacks = 0;  // how often the job went back to a checkpoint before they were given
+  std::uint32_t rollbacks =
+      0;  // how often the job went back to a checkpoint before they were given
 };
 
 // Not safe for several threads at once. All calls look for the leader until it answers, for as long as the patience; then

@@ -175,9 +175,10 @@ void TaskQueue::restore(const QueueState& state, const std::vector<std::string>&
   const auto set = [&](const std::vector<std::int64_t>& ids, State to) {
     for (const std::int64_t id : ids) {
       if (id < 0 || id >= static_cast<std::int64_t>(items.size())) {
-        fail_usage(fmt::format("epoch {} has {} tasks, and task {} of a checkpoint is not one: "
-                               "are these other data, or is task_batches another?",
-                               state.epoch, items.size(), id));
+        fail_usage(
+            fmt::format("epoch {} has {} tasks, and task {} of a checkpoint is not one: "
+                        "are these other data, or is task_batches another?",
+                        state.epoch, items.size(), id));
       }
       items[static_cast<std::size_t>(id)].state = to;
     }

@@ -24,9 +24,9 @@ class ParameterServer {
       : shard_(options.shard),
         server_(options.transport,
                 [this, other = options.other](const Peer& peer, Frame request, Answer& answer) {
-          if (other && other(request, answer)) return;
-          shard_.handle(peer, std::move(request), answer);
-        }) {}
+                  if (other && other(request, answer)) return;
+                  shard_.handle(peer, std::move(request), answer);
+                }) {}
 
   int port() const { return server_.port(); }
   Shard& shard() { return shard_; }

@@ -141,8 +141,8 @@ class Shard {
   mutable std::mutex steps_mutex_;
   Steps steps_;
   std::uint64_t applied_ = 0, updates_ = 0;  // the last step, and how many had examples
-  std::vector<std::uint64_t> slot_steps_;  // what was applied to each slot last
-  std::map<std::uint64_t, Held> held_;     // by step
+  std::vector<std::uint64_t> slot_steps_;    // what was applied to each slot last
+  std::map<std::uint64_t, Held> held_;       // by step
   std::uint64_t held_bytes_ = 0;
 };
 

@@ -46,8 +46,7 @@ void Shard::replace(const ShardContent& content) {
   std::map<std::uint32_t, std::unique_ptr<Dense>> dense;
   for (const auto& [number, bytes] : content.dense) {
     check_number(number);
-    dense[number] =
-        std::make_unique<Dense>(Dense{parsed(bytes, dense_declaration), bytes, {}});
+    dense[number] = std::make_unique<Dense>(Dense{parsed(bytes, dense_declaration), bytes, {}});
   }
   const auto lock = alone();
   tables_.clear();
@@ -68,8 +67,8 @@ void Shard::put_block(std::uint32_t number, std::uint32_t block, std::string_vie
   if (found == dense_.end()) fail_data("a block of a dense parameter that is not declared");
   const DenseDeclaration& declaration = found->second->declaration;
   const std::size_t floats = floats_of(declaration, number, block);
-  const auto made = std::make_shared<DenseBlock>(declaration, std::vector<float>(floats),
-                                                 options_.sources);
+  const auto made =
+      std::make_shared<DenseBlock>(declaration, std::vector<float>(floats), options_.sources);
   made->set_content(content);
   found->second->blocks[block] = made;
 }

@@ -210,7 +210,8 @@ Frame Shard::tell(const Frame& request) {
     return std::pair(applied_, updates_);
   }();
   std::string text = fmt::format(
-      "step {}\nupdates {}\nlookups {}\npushes {}\nrows_read {}\nrows_pushed {}\nduplicates {}\nwrong_map {}\nstale "
+      "step {}\nupdates {}\nlookups {}\npushes {}\nrows_read {}\nrows_pushed {}\nduplicates "
+      "{}\nwrong_map {}\nstale "
       "{}\nsteps {}\n",
       applied, updates, c.lookups.load(), c.pushes.load(), c.rows_read.load(), c.rows_pushed.load(),
       c.duplicates.load(), c.wrong_map.load(), c.stale.load(), c.steps.load());

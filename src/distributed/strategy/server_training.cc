@@ -77,8 +77,7 @@ void set_optimizer(ServerTrainingOptions& options, const Optimizer& optimizer) {
 
 ServerTraining::ServerTraining(ParameterClient& client, ServerTrainingOptions options,
                                Program& program)
-    : client_(client), options_(std::move(options)), program_(program) {
-}
+    : client_(client), options_(std::move(options)), program_(program) {}
 
 ServerTraining::~ServerTraining() = default;
 
