@@ -90,6 +90,20 @@ LoadReport load_report_of(const std::string& text) {
   });
 }
 
+std::vector<DenseBlockPlace> blocks_of(const std::map<std::uint32_t, std::string>& dense) {
+  std::vector<DenseBlockPlace> blocks;
+  for (const auto& [number, bytes] : dense) {
+    const Payload payload{bytes};
+    PayloadReader reader(payload);
+    const DenseDeclaration declaration = dense_declaration(reader);
+    for (const DenseBlockPlace& block :
+         cut_into_blocks(number, declaration.rows, declaration.columns)) {
+      blocks.push_back(block);
+    }
+  }
+  return blocks;
+}
+
 checkpoint::DenseRange range_of_block(std::uint32_t number, std::uint32_t block,
                                       std::size_t bytes) {
   const auto size = static_cast<std::int64_t>(bytes);
