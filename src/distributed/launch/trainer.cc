@@ -19,6 +19,7 @@ namespace {
 constexpr Milliseconds kPause{20};
 // In which servers must be there again that were replaced, and have loaded what they held.
 constexpr Milliseconds kServers{300000};
+constexpr std::uint64_t kLargestModel = std::uint64_t{4} << 30;
 constexpr Milliseconds kAttempt{1000};  // after which it is asked where the servers are now
 
 // An input whose axis 0 is the batch.
@@ -152,7 +153,7 @@ class TrainerProcess {
       if (!read || read->last) reader.finish();
       if (parallel_->examples() == 0 && reader.all_done()) break;
     }
-    if (parallel_->rank() == 0) conclude(/*whole=*/true);
+    if (parallel_->rank() == 0) conclude();
   }
 
   // Each goes its own pace.
@@ -211,7 +212,7 @@ class TrainerProcess {
   void end_by_servers() {
     if (stopped()) return;
     by_servers_->settle();
-    if (members_.claim_place("last", 1, lease_)) conclude(/*whole=*/false);
+    if (members_.claim_place("last", 1, lease_)) conclude();
   }
 
   bool stopped() const { return options_.stop && options_.stop(); }
@@ -233,19 +234,45 @@ class TrainerProcess {
     losses_ = 0;
   }
 
-  // One of the trainers tests, and saves what is all here.
-  void conclude(bool whole) {
+  // One of the trainers tests and saves.
+  void conclude() {
     if (const data::Batches* test = job_.test_data()) {
       const Metrics metrics = job_.trainer().evaluate(*test);
       for (const auto& [name, value] : metrics.numbers()) {
         std::printf("test %s: %.6g\n", name.c_str(), value);
       }
     }
-    if (whole) {
-      job_.trainer().save(job_.output_directory(), job_.save_options());
-      std::printf("saved to %s\n", job_.output_directory().c_str());
-    }
+    if (by_servers_) save_from_servers();
+    else save();
     std::fflush(stdout);
+  }
+
+  void save() {
+    job_.trainer().save(job_.output_directory(), job_.save_options());
+    std::printf("saved to %s\n", job_.output_directory().c_str());
+  }
+
+  // The model as one process would have it, its tables whole.
+  void save_from_servers() {
+    std::uint64_t bytes = 0;
+    for (const std::string& name : by_servers_->tables()) bytes += by_servers_->table_bytes(name);
+    if (bytes > kLargestModel) {
+      std::printf("the tables have %.1f GB, too much for a saved model: they are in %s\n",
+                  static_cast<double>(bytes) / 1e9,
+                  checkpoint_folder(job_.output_directory()).c_str());
+      return;
+    }
+    Job whole =
+        Job::read(options_.job, {.set = options_.set, .output = options_.output, .threads = 1});
+    Session& session = whole.trainer().session();
+    for (const std::string& name : by_servers_->tables()) {
+      session.set_parameter(name, by_servers_->read_table(name));
+    }
+    for (const std::string& name : by_servers_->dense()) {
+      session.set_parameter(name, job_.trainer().session().parameter(name));
+    }
+    whole.trainer().save(whole.output_directory(), whole.save_options());
+    std::printf("saved to %s\n", whole.output_directory().c_str());
   }
 
   const RoleOptions options_;
