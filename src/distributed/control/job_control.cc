@@ -350,6 +350,7 @@ void JobControl::drain() {
     return go_on();
   }
   try {
+    if (!mover_.declarations().whole) return;  // soon
     save(*queue);
     if (master_.all_over()) master_.conclude();
   } catch (const Unavailable& error) {

@@ -15,8 +15,9 @@ class JobControlOf : public ::testing::Test {
  protected:
   CountJobOptions options() { return {.folder = folder_.path() + "/checkpoints"}; }
   void expect_exact(CountJob& job, const CountJobOptions& options) {
-    EXPECT_THAT(job.counts(), Each(static_cast<float>(options.epochs)));
-    EXPECT_EQ(job.dense_count(), static_cast<float>(options.records * options.epochs));
+    const CountTrainer::Counts counts = job.counts();
+    EXPECT_THAT(counts.rows, Each(static_cast<float>(options.epochs)));
+    EXPECT_EQ(counts.all, static_cast<float>(options.records * options.epochs));
   }
   checkpoint::MemoryDirectory folder_;
 };

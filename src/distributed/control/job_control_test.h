@@ -1,7 +1,6 @@
 #pragma once
 
-// For tests: a whole job in this process, but for the Program. Every record of its data adds one to a row of its own, so
-// what was lost or learned twice is seen exactly.
+// For tests: a whole job in this process, but for the Program: its trainers count records.
 
 #include <gtest/gtest.h>
 
@@ -9,11 +8,11 @@
 #include <filesystem>
 #include <thread>
 
+#include "distributed/control/count_trainer_test.h"
 #include "distributed/control/job_control.h"
 #include "distributed/control/server_keeper.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
-#include "distributed/master/task_client.h"
 #include "distributed/server/cluster_test.h"
 #include "distributed/server/parameter_server.h"
 
@@ -62,8 +61,6 @@ struct CountJobOptions {
 
 class CountJob {
  public:
-  static constexpr std::int64_t kTask = 40, kBatch = 10;  // records
-
   explicit CountJob(const CountJobOptions& options)
       : options_(options), store_(make_memory_store()) {
     for (int i = 0; i < options.servers; ++i) add_server(options.servers);
@@ -119,38 +116,19 @@ class CountJob {
     return false;
   }
 
-  // Of each record, when all is over.
-  std::vector<float> counts() {
-    ParameterClient client(network_, client_options("reader"));
-    client.declare(0, table());
-    std::vector<Id> ids(static_cast<std::size_t>(options_.records));
-    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
-    std::vector<float> rows(2 * ids.size()), counts;
-    client.lookup(0, ids, rows.data(), Create::no);
-    for (std::size_t i = 0; i < ids.size(); ++i) counts.push_back(rows[2 * i]);
-    return counts;
-  }
-  // Of the sum of all records in a dense parameter.
-  float dense_count() {
-    ParameterClient client(network_, client_options("reader"));
-    client.declare({dense()});
-    float sum[2];
-    client.pull(0, sum);
-    return sum[0];
-  }
+  CountTrainer::Counts counts() { return CountTrainer(*store_, network_, work("reader")).counts(); }
 
  private:
-  static TableDeclaration table() { return count_table(); }
-  static DenseParameter dense() {
-    static const float zeros[2] = {0, 0};
-    return {0, {.name = "sum", .rows = 1, .columns = 2, .rule = RowRule::sgd()}, zeros};
+  CountWork work(const std::string& name) {
+    return {.prefix = kJob,
+            .name = name,
+            .security = kTestSecurity,
+            .records = options_.records,
+            .finished = [this](std::int64_t tasks) { finished_ += tasks; }};
   }
-  std::vector<std::string> tasks() const {
-    std::vector<std::string> all;
-    for (std::int64_t first = 0; first < options_.records; first += kTask) {
-      all.push_back(std::to_string(first));
-    }
-    return all;
+  void train(const std::string& name) {
+    CountTrainer(*store_, network_, work(name)).run();
+    over_ = true;
   }
 
   void start_master() {
@@ -158,7 +136,7 @@ class CountJob {
     options.prefix = kJob;
     options.server.security = kTestSecurity;
     options.epochs = options_.epochs;
-    options.tasks = [this](std::int64_t) { return tasks(); };
+    options.tasks = [this](std::int64_t) { return CountTrainer::tasks(options_.records); };
     options.hold = true;
     options.lease = 2;
     master_ = std::make_unique<Master>(*store_, options);
@@ -187,72 +165,6 @@ class CountJob {
     leading_ = false;
     control_.join();
     master_.reset();
-  }
-
-  ClientOptions client_options(const std::string& name) {
-    return {.view = [this] { return wait_for_view(0).servers; },
-            .security = kTestSecurity,
-            .sender = static_cast<std::uint32_t>(std::hash<std::string>{}(name)),
-            .attempt = Milliseconds(500)};
-  }
-  JobView wait_for_view(std::uint32_t after) {
-    for (;;) {
-      const std::optional<JobView> view = read_job_view(*store_, kJob);
-      if (view && view->generation > after) return *view;
-      std::this_thread::sleep_for(Milliseconds(5));
-    }
-  }
-
-  // Counts records of one task after the other.
-  void train(const std::string& name) {
-    LeaseKeeper lease(*store_, {.seconds = 60});
-    Membership(*store_, kJob).join("trainer", name, "", lease);
-    TaskClient tasks(*store_, network_, {.prefix = kJob, .name = name, .security = kTestSecurity});
-    JobView view = wait_for_view(0);
-    ClientOptions options = client_options(name);
-    options.view = [&] {
-      const JobView newest = wait_for_view(0);
-      if (newest.rollbacks != view.rollbacks) throw StaleGeneration("back to a checkpoint");
-      return newest.servers;
-    };
-    ParameterClient client(network_, options);
-    const auto declare = [&] {
-      client.join(view.generation, 0);
-      client.declare(0, table());
-      client.declare({dense()});
-    };
-    bool declared = false;
-    for (Taken taken; !taken.all_done;) {
-      try {
-        if (!declared) declare();
-        declared = true;
-        taken = tasks.take(2);
-        if (taken.rollbacks != view.rollbacks) throw StaleGeneration("a later task");
-        for (const Task& task : taken.tasks) count(client, task, taken.epoch);
-        if (!taken.tasks.empty()) finished_ += tasks.finish(taken.tasks);
-        else std::this_thread::sleep_for(Milliseconds(5));
-      } catch (const StaleGeneration&) {
-        view = wait_for_view(view.generation);
-        declared = false;
-      }
-    }
-    over_ = true;
-  }
-  void count(ParameterClient& client, const Task& task, std::int64_t epoch) {
-    const std::int64_t first = std::stoll(task.data);
-    for (std::int64_t batch = 0; batch < kTask / kBatch; ++batch) {
-      std::vector<Id> ids;
-      for (std::int64_t i = 0; i < kBatch; ++i)
-        ids.push_back(static_cast<Id>(first + batch * kBatch + i));
-      const std::vector<float> down(2 * ids.size(), -1);
-      const PushId push =
-          PushId::of_task(static_cast<std::uint32_t>(task.id), static_cast<std::uint32_t>(epoch),
-                          static_cast<std::uint32_t>(batch));
-      client.push(0, ids, down.data(), {.rate = 1}, push);
-      const float all[2] = {-static_cast<float>(kBatch), 0};
-      client.push(0, all, {.rate = 1}, push);
-    }
-    std::this_thread::sleep_for(Milliseconds(2));
   }
 
   const CountJobOptions options_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "base/error.h"
@@ -56,12 +57,19 @@ Frame Mover::ask(int server, Frame request) {
 
 Declarations Mover::declarations() {
   Declarations all;
+  std::set<std::size_t> counts;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> there;
   for (const Frame& answer :
        fleet_.ask_all([](std::size_t) { return order(Op::describe); }, kMove)) {
     SaveReport report = save_report_of(answer.payload.text());
+    counts.insert(report.tables.size());
+    for (const auto& [number, blocks] : report.blocks) {
+      for (const std::uint32_t block : blocks) there.emplace(number, block);
+    }
     all.tables.merge(report.tables);
     all.dense.merge(report.dense);
   }
+  all.whole = counts.size() == 1 && there.size() == blocks_of(all.dense).size();
   return all;
 }
 

@@ -23,6 +23,8 @@ SlotMove slot_move_of(const std::string& text);  // Errors: data
 // What servers have declared, by number.
 struct Declarations {
   std::map<std::uint32_t, std::string> tables, dense;
+  // All tables on all servers, and all blocks of dense parameters on one of them: not while trainers still declare them.
+  bool whole = true;
 };
 
 class Mover {

@@ -36,6 +36,7 @@ std::string text_of(const SaveReport& report) {
   }
   json["tables"] = json_of(report.tables);
   json["dense"] = json_of(report.dense);
+  json["blocks"] = json_of(report.blocks);
   return json.dump();
 }
 
@@ -45,6 +46,7 @@ SaveReport save_report_of(const std::string& text) {
     for (const Json& part : json.at("parts")) report.parts.push_back(checkpoint::part_from(part));
     report.tables = texts_of(json.at("tables"));
     report.dense = texts_of(json.at("dense"));
+    report.blocks = lists_of(json.at("blocks"));
     return report;
   });
 }
@@ -55,8 +57,7 @@ std::string text_of(const LoadOrder& order) {
   json["updates"] = order.updates;
   json["tables"] = json_of(order.tables);
   json["dense"] = json_of(order.dense);
-  json["blocks"] = Json::object();
-  for (const auto& [number, blocks] : order.blocks) json["blocks"][std::to_string(number)] = blocks;
+  json["blocks"] = json_of(order.blocks);
   return json.dump();
 }
 
@@ -67,10 +68,7 @@ LoadOrder load_order_of(const std::string& text) {
     order.updates = json.at("updates").get<std::uint64_t>();
     order.tables = texts_of(json.at("tables"));
     order.dense = texts_of(json.at("dense"));
-    for (const auto& [number, blocks] : json.at("blocks").items()) {
-      order.blocks[static_cast<std::uint32_t>(std::stoul(number))] =
-          blocks.get<std::vector<std::uint32_t>>();
-    }
+    order.blocks = lists_of(json.at("blocks"));
     return order;
   });
 }

@@ -20,6 +20,8 @@ struct SaveOrder {
 struct SaveReport {
   std::vector<checkpoint::Part> parts;
   std::map<std::uint32_t, std::string> tables, dense;  // declarations
+  std::map<std::uint32_t, std::vector<std::uint32_t>> blocks =
+      {};  // of dense parameters, that are there
 };
 
 // Take what a checkpoint has of the server's slots and of these blocks in place of all that is there. Checkpoint 0: nothing

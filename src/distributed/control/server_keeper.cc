@@ -66,7 +66,11 @@ bool ServerKeeper::handle(const Frame& request, Answer& answer) {
   if (op == Op::insert_slots || op == Op::drop_slots) forget(request);
   if (op == Op::describe) {
     const ShardContent content = shard_.content();
-    answer(answer_of(request, Code::ok, text_of(SaveReport{{}, content.tables, content.dense})));
+    SaveReport report{{}, content.tables, content.dense};
+    for (const auto& [number, blocks] : content.blocks) {
+      for (const auto& [block, bytes] : blocks) report.blocks[number].push_back(block);
+    }
+    answer(answer_of(request, Code::ok, text_of(report)));
     return true;
   }
   if (op != Op::save && op != Op::load) return false;

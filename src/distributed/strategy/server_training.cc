@@ -170,8 +170,8 @@ void ServerTraining::make_table(const ParameterGradient& one) {
   if (one.parameter.rank() != 2) {
     fail_usage("a table has rows of one axis, and " + one.parameter.str() + " has others");
   }
-  Table table{
-      static_cast<std::uint32_t>(tables_.size()), options_.table, one.parameter.dim(0).constant()};
+  Table table{static_cast<std::uint32_t>(tables_.size()), options_.table,
+              one.parameter.dim(0).constant()};
   table.options.name = key;
   table.options.width = static_cast<int>(one.parameter.dim(1).constant());
   table.options.rule = options_.rule;
