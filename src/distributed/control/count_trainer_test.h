@@ -22,6 +22,7 @@ struct CountWork {
   std::int64_t lease = 60;                                // seconds
   std::function<void(std::int64_t tasks)> finished = {};  // told when tasks were ended
   std::function<bool()> stop = {};
+  Milliseconds pause{2};  // after each task
 };
 
 class CountTrainer {
@@ -144,7 +145,7 @@ class CountTrainer {
       const float all[2] = {-static_cast<float>(kBatch), 0};
       client.push(0, all, {.rate = 1}, push);
     }
-    std::this_thread::sleep_for(Milliseconds(2));
+    std::this_thread::sleep_for(work_.pause);
   }
   void end(TaskClient& tasks, const Taken& taken) {
     if (taken.tasks.empty()) {
