@@ -42,8 +42,7 @@ class CountTrainer {
 
   // Until all tasks are done.
   void run() {
-    LeaseKeeper lease(store_, {.seconds = work_.lease});
-    Membership(store_, work_.prefix).join("trainer", work_.name, "", lease);
+    stay_member();
     TaskClient tasks(store_, network_,
                      {.prefix = work_.prefix, .name = work_.name, .security = work_.security});
     wait_for_view(0);
@@ -51,6 +50,7 @@ class CountTrainer {
     bool declared = false;
     for (Taken taken; !taken.all_done && !stopped();) {
       try {
+        stay_member();
         if (!declared) declare(client);
         declared = true;
         if (taken.tasks.empty() || taken.rollbacks < view_.rollbacks) taken = tasks.take(2);
@@ -87,6 +87,15 @@ class CountTrainer {
   }
 
  private:
+  // Also after it was stopped for so long that its lease has ended.
+  void stay_member() {
+    if (lease_ && !lease_->lost()) return;
+    try {
+      lease_.emplace(store_, LeaseOptions{.seconds = work_.lease});
+      Membership(store_, work_.prefix).join("trainer", work_.name, "", *lease_);
+    } catch (const Unavailable&) {
+    }
+  }
   bool stopped() const { return work_.stop && work_.stop(); }
   std::optional<JobView> read_view() {
     try {
@@ -159,6 +168,7 @@ class CountTrainer {
   Store& store_;
   Network& network_;
   const CountWork work_;
+  std::optional<LeaseKeeper> lease_;
   JobView view_;
 };
 

@@ -271,8 +271,8 @@ void JobControl::intend(const std::string& what) {
 void JobControl::move(const SlotMove& move) {
   const SlotMap next = view_.servers.map.moved(move.first, move.last, move.to);
   intend(text_of(move));
+  mover_.prepare(move);
   const auto start = Clock::now();
-  mover_.freeze(move, next);
   mover_.copy(move, next);
   tell_map(next, {Erase{moving_key(options_.prefix)}});
   if (moving_) {

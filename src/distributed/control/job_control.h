@@ -43,7 +43,7 @@ struct JobControlOptions {
   int keep = 2;             // as CatalogOptions
   int deltas = 7;           // between two full ones
   bool resume = false;      // goes on with what is in the folder; else nothing may be there
-  std::uint64_t move_bytes = 2u << 20;               // about so much moves at once
+  std::uint64_t move_bytes = 1u << 20;               // about so much moves at once
   std::function<void(const std::string&)> say = {};  // what happens, for people
 };
 

@@ -57,9 +57,12 @@ struct CountJobOptions {
   double every = 0.2;  // seconds between checkpoints
   std::string folder = {};
   bool resume = false;
+  std::uint64_t move_bytes = 16 << 10;
 };
 
 class CountJob {
+  using Clock = std::chrono::steady_clock;
+
  public:
   explicit CountJob(const CountJobOptions& options)
       : options_(options), store_(make_memory_store()) {
@@ -109,13 +112,29 @@ class CountJob {
     const std::lock_guard lock(mutex_);
     return said_;
   }
-  bool has_said(const std::string& text) const {
+  // The first line with that; empty, if there is none.
+  std::string line(const std::string& text) const {
     for (const std::string& line : said()) {
-      if (line.find(text) != std::string::npos) return true;
+      if (line.find(text) != std::string::npos) return line;
     }
-    return false;
+    return "";
   }
+  bool has_said(const std::string& text) const { return !line(text).empty(); }
 
+  // A table that no trainer uses, with so many rows of 16 floats; and the digest of all that servers have of it.
+  void add_rows(std::int64_t rows) {
+    declare_rows();
+    std::vector<Id> ids;
+    std::vector<float> values;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      ids.push_back(static_cast<Id>(row * 7919 + 1));
+      if (ids.size() < 8192 && row + 1 < rows) continue;
+      values.assign(16 * ids.size(), 0.5f);
+      rows_->push(1, ids, values.data(), {.rate = 0.1});
+      ids.clear();
+    }
+  }
+  std::uint64_t digest_of_rows() { return rows_->digest(1); }
   CountTrainer::Counts counts() { return CountTrainer(*store_, network_, work("reader")).counts(); }
 
  private:
@@ -125,6 +144,22 @@ class CountJob {
             .security = kTestSecurity,
             .records = options_.records,
             .finished = [this](std::int64_t tasks) { finished_ += tasks; }};
+  }
+  void declare_rows() {
+    ClientOptions options;
+    options.view = [this] {
+      for (;;) {
+        if (const auto view = read_job_view(*store_, kJob)) return view->servers;
+        std::this_thread::sleep_for(Milliseconds(5));
+      }
+    };
+    options.security = kTestSecurity;
+    rows_ = std::make_unique<ParameterClient>(network_, options);
+    TableDeclaration table;
+    table.options.name = "rows";
+    table.options.width = 16;
+    table.options.rule = RowRule::adagrad();
+    rows_->declare(1, table);
   }
   void train(const std::string& name) {
     CountTrainer(*store_, network_, work(name)).run();
@@ -147,10 +182,16 @@ class CountJob {
     control.folder = options_.folder;
     control.every = options_.every;
     control.resume = options_.resume;
-    control.move_bytes = 16 << 10;
+    control.move_bytes = options_.move_bytes;
     control.say = [this](const std::string& text) {
       const std::lock_guard lock(mutex_);
       said_.push_back(text);
+      if (std::getenv("TRIREME_SAY") != nullptr) {
+        std::printf(
+            "%lld ms: %s\n",
+            static_cast<long long>(Clock::now().time_since_epoch() / Milliseconds(1) % 100000),
+            text.c_str());
+      }
     };
     leading_ = true;
     control_ = std::thread([this, control] {
@@ -170,6 +211,7 @@ class CountJob {
   const CountJobOptions options_;
   const std::unique_ptr<Store> store_;
   Network network_;
+  std::unique_ptr<ParameterClient> rows_;
   int started_ = 0;
   std::vector<std::unique_ptr<TestServer>> servers_;
   std::unique_ptr<Master> master_;

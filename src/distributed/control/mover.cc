@@ -92,31 +92,44 @@ std::optional<SlotMove> Mover::next(const SlotMap& map, int servers, std::uint64
   return move;
 }
 
-void Mover::freeze(const SlotMove& move, const SlotMap& next) {
-  fleet_.set_map(static_cast<std::size_t>(move.from), next);
+void Mover::make_room(const SlotMove& move, std::uint32_t table, const std::string& declaration) {
+  Frame declare = table_order(Op::declare_table, table);
+  declare.payload = Payload(declaration);
+  ask(move.to, std::move(declare));
+  Frame drop = table_order(Op::drop_slots, table);
+  *drop.payload.extend<Range>(1) = {move.first, move.last};
+  ask(move.to, std::move(drop));
+  prepared_.insert(table);
+}
+
+void Mover::prepare(const SlotMove& move) {
+  prepared_.clear();
+  for (const auto& [table, declaration] : declarations().tables) {
+    make_room(move, table, declaration);
+  }
+}
+
+void Mover::copy_table(const SlotMove& move, std::uint32_t table) {
+  for (int first = move.first; first < move.last;) {
+    Frame read = table_order(Op::read_slots, table);
+    *read.payload.extend<ReadAsked>(1) = {.first = first, .last = move.last};
+    const Frame rows = ask(move.from, std::move(read));
+    PayloadReader reader(rows.payload);
+    const auto range = reader.value<Range>();
+    if (range.first != first || range.last <= first) fail_data("a server that gives other slots");
+    first = range.last;
+    Frame insert = table_order(Op::insert_slots, table);
+    insert.payload = rows.payload;
+    ask(move.to, std::move(insert));
+  }
 }
 
 void Mover::copy(const SlotMove& move, const SlotMap& next) {
-  const Declarations declared = declarations();
-  for (const auto& [table, declaration] : declared.tables) {
-    Frame declare = table_order(Op::declare_table, table);
-    declare.payload = Payload(declaration);
-    ask(move.to, std::move(declare));
-    Frame drop = table_order(Op::drop_slots, table);  // of a move that was not finished
-    *drop.payload.extend<Range>(1) = {move.first, move.last};
-    ask(move.to, std::move(drop));
-    for (int first = move.first; first < move.last;) {
-      Frame read = table_order(Op::read_slots, table);
-      *read.payload.extend<ReadAsked>(1) = {.first = first, .last = move.last};
-      const Frame rows = ask(move.from, std::move(read));
-      PayloadReader reader(rows.payload);
-      const auto range = reader.value<Range>();
-      if (range.first != first || range.last <= first) fail_data("a server that gives other slots");
-      first = range.last;
-      Frame insert = table_order(Op::insert_slots, table);
-      insert.payload = rows.payload;
-      ask(move.to, std::move(insert));
-    }
+  fleet_.set_map(static_cast<std::size_t>(move.from), next);
+  const Frame answer = ask(move.from, order(Op::describe));
+  for (const auto& [table, declaration] : save_report_of(answer.payload.text()).tables) {
+    if (!prepared_.contains(table)) make_room(move, table, declaration);  // declared meanwhile
+    copy_table(move, table);
   }
   fleet_.set_map(next);
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "distributed/control/fleet.h"
@@ -37,10 +38,11 @@ class Mover {
   // `bytes`.
   std::optional<SlotMove> next(const SlotMap& map, int servers, std::uint64_t bytes);
 
-  // Steps of a move, in this order; any may be done again, and all are, by the next leader, after one has died. First the one
-  // that gives learns the new map: from then on nobody changes these slots.
-  void freeze(const SlotMove& move, const SlotMap& next);
-  // The rows with all that belongs to them; then the others learn the map.
+  // Steps of a move, in this order; any may be done again, and all are, by the next leader, after one has died. First room is
+  // made: remains of a move that was not finished go.
+  void prepare(const SlotMove& move);
+  // The one that gives learns the new map: from then on nobody changes these slots. The rows go over with all that belongs to
+  // them, and the others learn the map.
   void copy(const SlotMove& move, const SlotMap& next);
   // After all know the map: the rows go where they came from.
   void drop(const SlotMove& move);
@@ -51,8 +53,11 @@ class Mover {
 
  private:
   Frame ask(int server, Frame request);
+  void make_room(const SlotMove& move, std::uint32_t table, const std::string& declaration);
+  void copy_table(const SlotMove& move, std::uint32_t table);
 
   Fleet& fleet_;
+  std::set<std::uint32_t> prepared_;  // tables
 };
 
 }  // namespace trireme::distributed

@@ -35,7 +35,6 @@ class TrainerProcess {
   explicit TrainerProcess(const RoleOptions& options)
       : options_(options),
         store_(open_store(options)),
-        lease_(*store_, {.seconds = 5}),
         members_(*store_, options.prefix),
         job_(Job::read(options.job, {.set = options.set,
                                      .output = options.output,
@@ -43,7 +42,7 @@ class TrainerProcess {
                                      .extend = [this](Program& program, TrainerOptions& made) {
                                        extend(program, made);
                                      }})) {
-    members_.join("trainer", options.name, "", lease_);
+    stay_member();
     tasks_.emplace(
         *store_, network_,
         TaskClientOptions{
@@ -76,7 +75,7 @@ class TrainerProcess {
     }
     client_.emplace(network_, ClientOptions{.view = [this] { return newest_servers(); },
                                             .security = security_of(options_),
-                                            .sender = static_cast<std::uint32_t>(lease_.id()),
+                                            .sender = sender_,
                                             .deadline = kServers,
                                             .attempt = kAttempt});
     ServerTrainingOptions training;
@@ -111,6 +110,7 @@ class TrainerProcess {
     const Deadline end = in(kServers);
     for (;;) {
       if (stopped()) return;
+      stay_member();
       std::optional<JobView> view;
       try {
         view = read_job_view(*store_, options_.prefix);
@@ -205,20 +205,33 @@ class TrainerProcess {
       if (reader.all_done()) break;
       std::this_thread::sleep_for(kPause);
     }
-    members_.leave("trainer", options_.name, lease_);
+    members_.leave("trainer", options_.name, *lease_);
     end_by_servers();
   }
 
   void end_by_servers() {
     if (stopped()) return;
     by_servers_->settle();
-    if (members_.claim_place("last", 1, lease_)) conclude();
+    if (members_.claim_place("last", 1, *lease_)) conclude();
+  }
+
+  // Also after it was stopped or cut off for so long that its lease has ended.
+  void stay_member() {
+    if (lease_ && !lease_->lost()) return;
+    try {
+      lease_.emplace(*store_, LeaseOptions{.seconds = 5});
+      members_.join("trainer", options_.name, "", *lease_);
+      if (sender_ == 0) sender_ = static_cast<std::uint32_t>(lease_->id());
+    } catch (const Unavailable&) {
+      if (sender_ == 0) throw;
+    }
   }
 
   bool stopped() const { return options_.stop && options_.stop(); }
 
   // A line for the launcher, which adds up what all trainers have done.
   void report(double loss, std::int64_t examples) {
+    stay_member();
     steps_ += 1, examples_ += examples, losses_ += loss;
     const auto now = std::chrono::steady_clock::now();
     if (now - reported_ < std::chrono::milliseconds(500)) return;
@@ -277,7 +290,8 @@ class TrainerProcess {
 
   const RoleOptions options_;
   const std::unique_ptr<Store> store_;
-  const LeaseKeeper lease_;
+  std::optional<LeaseKeeper> lease_;
+  std::uint32_t sender_ = 0;
   Membership members_;
   Network network_;
   std::optional<DataParallel> parallel_;
