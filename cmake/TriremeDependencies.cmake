@@ -69,6 +69,7 @@ endif()
 
 # Of the room `distributed` alone.
 pkg_check_modules(GRPC REQUIRED IMPORTED_TARGET grpc++)
+pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 pkg_check_modules(ROCKSDB REQUIRED IMPORTED_TARGET rocksdb)
 # Its target lacks the include directory where that is a default one.
 find_package(Gloo REQUIRED CONFIG)

@@ -71,7 +71,9 @@ THIRD_PARTY = [
     (r"(oneapi/)?dnnl", ["src/kernels"]),
     (r"cblas\.h|lapacke?\.h|omp\.h", ["src/kernels"]),
     (r"toml\+\+/|toml\.hpp", ["src/session"]),
-    (r"png\.h|turbojpeg\.h|zlib\.h|zstd\.h|archive(_entry)?\.h|pugixml\.hpp|yaml-cpp/|sentencepiece_", ["src/data"]),
+    (r"png\.h|turbojpeg\.h|zlib\.h|zstd\.h|archive(_entry)?\.h|pugixml\.hpp|sentencepiece_", ["src/data"]),
+    (r"yaml-cpp/", ["src/data", "src/distributed/launch"]),
+    (r"openssl/", ["src/distributed/launch"]),
     (r"nlohmann/", ["src/base", "src/data", "src/plan", "src/inference", "src/session", "src/distributed", "apps"]),
     (r"CLI/", ["apps"]),
     (r"fmt/", ["src", "apps"]),
@@ -84,7 +86,7 @@ THIRD_PARTY = [
 ]
 SYSTEM_HEADER = re.compile(
     r"[a-z_0-9]+$|c(type|puid)\.h|(std[a-z]+|string|errno|math|time|limits|locale|signal)\.h|"
-    r"(unistd|fcntl|spawn|dlfcn|pthread|sched|elf|link|poll|glob|term(ios)?|dirent)\.h|"
+    r"(unistd|fcntl|spawn|dlfcn|pthread|sched|elf|link|poll|glob|ifaddrs|term(ios)?|dirent)\.h|"
     r"(sys|linux|asm|arpa|net|netinet)/|[a-z]*mmintrin\.h|immintrin\.h|malloc\.h")
 
 THREAD_HEADER = re.compile(r"thread|mutex|shared_mutex|atomic|condition_variable|future|device/device\.h")

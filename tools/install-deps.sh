@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Trireme needs from Debian packages; does nothing, quickly, when all is there.
 #   tools/install-deps.sh          to build and to run the demo
-#   tools/install-deps.sh --test   also what only the tests and checks need, one thing of it from PyPI
+#   tools/install-deps.sh --test   also what only the tests and checks need, some things of it from PyPI
 #   tools/install-deps.sh --bench  also what our own speed is compared with
 # docs/dependencies.md says what each package is for.
 set -euo pipefail
@@ -12,13 +12,14 @@ build=(
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   libturbojpeg0-dev libpng-dev zlib1g-dev libzstd-dev libxxhash-dev
   libarchive-dev libpugixml-dev libyaml-cpp-dev libsentencepiece-dev
-  libgrpc++-dev librocksdb-dev libgloo-dev
+  libgrpc++-dev libssl-dev librocksdb-dev libgloo-dev
   dataset-fashion-mnist
 )
 tests=(
   libgtest-dev libgmock-dev librapidcheck-dev
   clang-19 libclang-rt-19-dev llvm-19 clang-format-19
   g++-aarch64-linux-gnu qemu-user etcd-server openssl
+  slurm-wlm munge openmpi-bin
   python3-numpy python3-sklearn python3-torch python3-venv
 )
 
@@ -50,7 +51,7 @@ done
 # What Debian lacks. Without it a few tests are skipped, and say so.
 finish() {
   if [ "${1:-}" = --test ]; then
-    for package in safetensors sacrebleu seqeval; do
+    for package in safetensors sacrebleu seqeval kubernetes_validate; do
       "$(dirname "$0")/python-env.sh" "$package" || true
     done
   fi

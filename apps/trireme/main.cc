@@ -51,6 +51,10 @@ int exit_code(trireme::ErrorKind kind) {
 
 int complain(const std::string& message, int code);
 
+bool is_distributed(const std::string& command) {
+  return command == "launch" || command == "role" || command == "credentials";
+}
+
 // Jobs of several processes are run by a program of their own, beside this one, so that this one need not load what
 // they stand on. Does not return if it is there.
 int become_distributed(char** argv) {
@@ -111,7 +115,7 @@ int complain_of_usage(const CLI::App& app, const CLI::ParseError& error,
 int main(int argc, char** argv) {
   // A full disk or an exceeded file size shall be an error we can report, not the end.
   std::signal(SIGXFSZ, SIG_IGN);
-  if (argc > 1 && std::string(argv[1]) == "launch") return become_distributed(argv);
+  if (argc > 1 && is_distributed(argv[1])) return become_distributed(argv);
 
   CLI::App app(std::string("Trireme trains and runs neural networks.\n\n") + kExamples, "trireme");
   app.footer(kFooter);

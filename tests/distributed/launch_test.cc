@@ -1,68 +1,14 @@
 // Jobs of several processes by the command line, on data that are made up.
 
-#include <signal.h>
-
-#include <chrono>
-#include <fstream>
 #include <future>
-#include <thread>
 
-#include "../command.h"
+#include "launch.h"
 #include "trireme/trireme.h"
 
 namespace trireme::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-const std::string kLaunch = std::string(TRIREME_CLI) + " launch ";
-
-double number_behind(const std::string& text, const std::string& label) {
-  const std::size_t at = text.find(label);
-  EXPECT_NE(at, std::string::npos) << "no \"" << label << "\" in:\n" << text;
-  return at == std::string::npos ? -1 : std::strtod(text.c_str() + at + label.size(), nullptr);
-}
-
-// Processes whose command line has all of these words.
-std::vector<pid_t> processes_with(const std::vector<std::string>& words) {
-  std::vector<pid_t> found;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const std::string id = entry.path().filename();
-    if (id.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string line = read(entry.path().string() + "/cmdline");
-    bool all = true;
-    for (const std::string& word : words) all = all && line.find(word) != std::string::npos;
-    if (all) found.push_back(std::stoi(id));
-  }
-  return found;
-}
-
-class Launch : public InFolder {
- protected:
-  std::string job(const std::string& train, const std::string& distributed, int examples,
-                  int epochs = 1) const {
-    const std::string text =
-        "[data]\ntrain = { made_clicks = " + std::to_string(examples) +
-        ", ids = 2000 }\ntest = { made_clicks = 2000, first = 1000000, ids = 2000 }\nbatch = 64\n"
-        "[model]\nname = \"deepfm\"\nwidth = 4\nhidden = [16]\nsparse_gradient = true\n"
-        "[train]\nloss = \"binary_cross_entropy\"\nmetrics = [\"auc\"]\n" +
-        train + "epochs = " + std::to_string(epochs) + "\n[distributed]\n" + distributed;
-    write(path("job.toml"), text);
-    return path("job.toml");
-  }
-  // The process of a role of this job, waited for.
-  pid_t process(const std::string& name) const {
-    for (int i = 0; i < 400; ++i) {
-      const std::vector<pid_t> found = processes_with({path("job.toml"), name});
-      if (!found.empty()) return found[0];
-      std::this_thread::sleep_for(std::chrono::milliseconds(25));
-    }
-    ADD_FAILURE() << "there is no " << name;
-    return 0;
-  }
-};
-
-constexpr const char* kAdagrad = "optimizer = { adagrad = { learning_rate = 0.05 } }\n";
 
 TEST_F(Launch, ParametersOnServers) {
   const std::string file = job(kAdagrad, "mode = \"asynchronous\"\ntask_batches = 8\n", 16000);

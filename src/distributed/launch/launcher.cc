@@ -2,107 +2,286 @@
 
 #include <fmt/core.h>
 
-#include <optional>
-#include <random>
+#include <algorithm>
+#include <filesystem>
+#include <set>
 
 #include "base/error.h"
-#include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/membership.h"
-#include "distributed/coordination/memory_store.h"
 #include "distributed/launch/progress.h"
-#include "distributed/launch/role.h"
+#include "distributed/launch/roster.h"
 #include "distributed/launch/supervisor.h"
 #include "trireme/job.h"
 
 namespace trireme::distributed {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{100};  // between two looks at what has ended
+using Clock = std::chrono::steady_clock;
+using Phase = LauncherState::Phase;
 
-std::string random_token() {
-  std::random_device device;
-  std::string token;
-  for (int i = 0; i < 8; ++i) token += fmt::format("{:08x}", device());
-  return token;
+constexpr std::chrono::milliseconds kLook{100};  // between two looks at what has ended
+constexpr std::chrono::milliseconds kTalk{500};  // between two words to other launchers
+constexpr std::chrono::seconds kSilence{30};     // after which a store is given up
+constexpr std::chrono::seconds kFarewell{10};    // in which other launchers end
+
+MeetingOptions meeting_of(const LaunchOptions& options) {
+  MeetingOptions meeting;
+  meeting.placement = options.placement;
+  meeting.own = own_address(options.interface, options.bind);
+  meeting.interface_chosen = !options.interface.empty() || !options.bind.empty();
+  meeting.name = job_name(options);
+  meeting.id = options.id;
+  meeting.credentials = options.credentials;
+  meeting.etcd = options.etcd;
+  meeting.etcd_credentials = options.etcd_credentials;
+  meeting.patience = std::chrono::seconds(options.patience);
+  meeting.stop = options.stop;
+  return meeting;
 }
 
 class Launcher {
  public:
   explicit Launcher(const LaunchOptions& options)
       : options_(options),
-        token_(random_token()),
-        store_(make_memory_store()),
+        rank_(options.placement.rank),
+        world_(options.placement.world),
+        meeting_options_(meeting_of(options)),
+        meeting_(meeting_options_),
+        roster_(meeting_.store(), meeting_.prefix(), rank_),
         progress_(options.terminal),
-        children_({.command = [this](const std::string& role,
-                                     const std::string& name) { return command(role, name); },
-                   .environment = {{"TRIREME_JOB_TOKEN", token_}},
-                   .heard = [this](const std::string& name,
-                                   const std::string& line) { hear(name, line); },
-                   .gone =
-                       [this](const std::string& role, const std::string& name) {
-                         Membership(*store_, RoleOptions().prefix).forget(role, name);
-                       },
-                   .restarts = options.restarts}) {
-    EtcdServerOptions server;
-    server.security.token = token_;
-    server_.emplace(*store_, server);
-    children_.start("master");
-    for (int i = 0; i < options.servers; ++i) children_.start("server");
-    for (int i = 0; i < options.trainers; ++i) children_.start("trainer");
-  }
+        children_(supervision()) {}
 
   void run() {
-    while (children_.running("trainer") > 0) {
-      children_.look(kLook);
-      progress_.show(fmt::format("{} trainers, {} servers", children_.running("trainer"),
-                                 children_.running("server")));
-      if (options_.stop && options_.stop()) {
-        children_.end();
-        fail(ErrorKind::usage, "the job was stopped");
-      }
+    try {
+      start();
+      if (rank_ == 0) lead();
+      else follow();
+    } catch (const Stopped&) {
+      end(Phase::left, ErrorKind::io, "stopped");
+      throw;
+    } catch (const Error& error) {
+      end(Phase::failed, error.kind(), error.what());
+      throw;
     }
-    children_.end();
-    progress_.finish();
+    end(Phase::well, ErrorKind::io, "well");
+    if (rank_ == 0) progress_.finish();
   }
 
  private:
-  std::vector<std::string> command(const std::string& role, const std::string& name) const {
-    std::vector<std::string> words = {options_.program,
-                                      "role",
-                                      role,
-                                      options_.job,
-                                      "--name",
-                                      name,
-                                      "--store",
-                                      "127.0.0.1:" + std::to_string(server_->port()),
-                                      "--trainers",
-                                      std::to_string(options_.trainers),
-                                      "--servers",
-                                      std::to_string(options_.servers),
-                                      "--threads",
-                                      std::to_string(options_.threads)};
-    for (const std::string& setting : options_.set) {
-      words.insert(words.end(), {"--set", setting});
+  SupervisorOptions supervision() {
+    SupervisorOptions supervision;
+    supervision.command = [this](const std::string& role, const std::string& name) {
+      return command(role, name);
+    };
+    if (!meeting_.token().empty()) {
+      supervision.environment = {{"TRIREME_JOB_TOKEN", meeting_.token()}};
     }
-    if (!options_.output.empty()) words.insert(words.end(), {"--output", options_.output});
+    supervision.heard = [this](const std::string& name, const std::string& line) {
+      if (!progress_.take(line)) progress_.say("[" + name + "] " + line);
+    };
+    supervision.gone = [this](const std::string& role, const std::string& name) {
+      try {
+        Membership(meeting_.store(), meeting_.prefix()).forget(role, name);
+      } catch (const Unavailable&) {  // its lease will end
+      }
+    };
+    supervision.restarts = options_.restarts;
+    supervision.first = rank_;
+    supervision.stride = world_;
+    // Names that one before this has had are not used again.
+    if (roster_.earlier() > 0) supervision.suffix = fmt::format("-{}", roster_.earlier());
+    return supervision;
+  }
+
+  std::vector<std::string> command(const std::string& role, const std::string& name) const {
+    std::vector<std::string> words = {options_.program, "role", role, options_.job};
+    const auto add = [&words](const std::string& option, const std::string& value) {
+      if (!value.empty()) words.insert(words.end(), {option, value});
+    };
+    add("--name", name);
+    add(meeting_.etcd() ? "--etcd" : "--store", meeting_.address());
+    add("--prefix", meeting_.prefix());
+    add("--bind", meeting_options_.own.host);
+    add("--credentials", meeting_.credentials());
+    add("--etcd-credentials", meeting_.etcd_credentials());
+    add("--trainers", std::to_string(options_.trainers));
+    add("--servers", std::to_string(options_.servers));
+    add("--threads", std::to_string(options_.threads));
+    for (const std::string& setting : options_.set) add("--set", setting);
+    add("--output", options_.output);
     return words;
   }
 
-  void hear(const std::string& name, const std::string& line) {
-    if (!progress_.take(line)) progress_.say("[" + name + "] " + line);
+  // Of so many processes of a role, those that a launcher has.
+  int share_of(int rank, int processes) const {
+    return processes / world_ + (rank < processes % world_ ? 1 : 0);
+  }
+
+  void start() {
+    if (rank_ == 0) children_.start("master");
+    for (int i = 0; i < share_of(rank_, options_.servers); ++i) children_.start("server");
+    for (int i = 0; i < share_of(rank_, options_.trainers); ++i) children_.start("trainer");
+  }
+
+  // What both kinds of launchers do all the time. Whether it is time to talk to others.
+  bool look() {
+    children_.look(kLook);
+    if (options_.stop && options_.stop()) {
+      throw Stopped{rank_ == 0 ? "the job was stopped" : "this launcher was stopped"};
+    }
+    if (world_ == 1 || Clock::now() - talked_ < kTalk) return false;
+    talked_ = Clock::now();
+    return true;
+  }
+
+  void lead() {
+    bool others_done = world_ == 1;
+    while (children_.running("trainer") > 0 || !others_done) {
+      if (look()) patiently([&] { others_done = look_at_others(); });
+      progress_.show(fmt::format("{} trainers, {} servers",
+                                 children_.running("trainer") + other_trainers_,
+                                 children_.running("server") + other_servers_));
+    }
+    if (share_of(0, options_.trainers) == 0 && !any_done_) fail_io("no trainer is left");
+  }
+
+  // What asks the store, which may be away for a while.
+  template <class Work>
+  void patiently(const Work& work) {
+    try {
+      work();
+      heard_ = Clock::now();
+    } catch (const Unavailable& error) {
+      if (Clock::now() - heard_ < kSilence) return;
+      fail_io(fmt::format("{} has not been heard of for {} s: {}",
+                          meeting_.etcd() ? "etcd" : "launcher 0", kSilence.count(), error.what()));
+    }
+  }
+
+  // Whether no other launcher has trainers to wait for.
+  bool look_at_others() {
+    const std::vector<Roster::Other> others = roster_.others();
+    if (static_cast<int>(others.size()) < world_ - 1 &&
+        Clock::now() - started_ > std::chrono::seconds(options_.patience)) {
+      fail_io(fmt::format("{} of {} launchers have come within {} s", others.size() + 1, world_,
+                          options_.patience));
+    }
+    Totals totals;
+    other_trainers_ = other_servers_ = 0;
+    bool done = static_cast<int>(others.size()) == world_ - 1;
+    for (const Roster::Other& other : others) {
+      const LauncherState& state = other.state;
+      if (state.phase == Phase::failed) fail(state.kind, named(other) + ": " + state.reason);
+      totals.steps += state.totals.steps;
+      totals.losses += state.totals.losses;
+      totals.examples += state.totals.examples;
+      if (state.phase == Phase::well && share_of(other.rank, options_.trainers) > 0) any_done_ = true;
+      if (!other.alive) miss(other);
+      other_trainers_ += other.alive ? state.trainers : 0;
+      other_servers_ += other.alive ? state.servers : 0;
+      done = done && (state.phase == Phase::well || !other.alive);
+    }
+    progress_.set_others(totals);
+    return done;
+  }
+
+  static std::string named(const Roster::Other& other) {
+    return fmt::format("launcher {}{}", other.rank,
+                       other.machine.empty() ? "" : " on " + other.machine);
+  }
+
+  void miss(const Roster::Other& other) {
+    if (!missed_.insert(other.rank).second) return;
+    progress_.say("[launch] " + named(other) + " is gone; the job goes on without it");
+    // All places of servers must be taken; those here take up what the others held.
+    const int servers = share_of(other.rank, options_.servers);
+    if (servers > 0) {
+      progress_.say(fmt::format("[launch] its {} parameter servers are started here", servers));
+    }
+    for (int i = 0; i < servers; ++i) children_.start("server");
+  }
+
+  void follow() {
+    bool over = false;
+    while (!over) {
+      if (look()) patiently([&] { over = is_over(); });
+    }
+  }
+
+  bool is_over() {
+    tell(children_.running("trainer") == 0 ? Phase::well : Phase::working);
+    const bool leader = meeting_.store().get(arrival_key(meeting_.prefix())).has_value();
+    const std::optional<std::string> how = roster_.over();
+    if (how == "well") return true;
+    if (how == "stopped") throw Stopped{"the job was stopped"};
+    if (how) fail_io("the job has ended: " + *how);
+    if (!leader) fail_io("launcher 0 is gone");
+    return false;
+  }
+
+  void tell(Phase phase, ErrorKind kind = ErrorKind::io, const std::string& reason = "") {
+    roster_.tell({children_.running("trainer"), children_.running("server"), progress_.own(), phase,
+                  kind, reason});
+  }
+
+  // Tells others, and ends what runs here.
+  void end(Phase phase, ErrorKind kind, const std::string& how) {
+    try {
+      if (rank_ == 0) roster_.set_over(how);
+      else tell(phase, kind, how);
+    } catch (const Error&) {  // who cannot be told will find out
+    }
+    children_.end();
+    const auto until = Clock::now() + kFarewell;
+    while (rank_ == 0 && world_ > 1 && any_alive() && Clock::now() < until) {
+      std::this_thread::sleep_for(kLook);
+    }
+  }
+
+  bool any_alive() {
+    try {
+      const std::vector<Roster::Other> others = roster_.others();
+      return std::any_of(others.begin(), others.end(),
+                         [](const Roster::Other& other) { return other.alive; });
+    } catch (const Error&) {
+      return false;
+    }
   }
 
   const LaunchOptions options_;
-  const std::string token_;
-  const std::unique_ptr<Store> store_;
-  std::optional<EtcdServer> server_;
+  const int rank_, world_;
+  const MeetingOptions meeting_options_;
+  const Meeting meeting_;
+  Roster roster_;
   Progress progress_;
   Supervisor children_;
+  const Clock::time_point started_ = Clock::now();
+  Clock::time_point talked_ = {}, heard_ = started_;
+  // Of other launchers, by launcher 0.
+  int other_trainers_ = 0, other_servers_ = 0;
+  bool any_done_ = false;     // one had trainers, and they ended well
+  std::set<int> missed_;
 };
 
-// Before anything is started.
-void check_job(const LaunchOptions& options) {
+}  // namespace
+
+std::string job_name(const LaunchOptions& options) {
+  std::string name = options.name.empty() ? std::filesystem::path(options.job).stem().string()
+                                          : options.name;
+  for (char& c : name) {
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '-' || c == '_' || c == '.';
+    if (!kept) c = '-';
+  }
+  return name.empty() ? "job" : name;
+}
+
+void check_launch(const LaunchOptions& options) {
   using Mode = Distribution::Mode;
+  if (options.trainers < 1 || options.servers < 0 || options.trainers > 256 ||
+      options.servers > 256) {
+    fail_usage("launch: trainers must be 1 to 256 and servers 0 to 256");
+  }
   const Mode mode = Job::read(options.job, {.set = options.set}).distribution().mode;
   if (mode != Mode::all_reduce && options.servers < 1) {
     fail_usage("with parameters on servers (see [distributed] mode) a job needs some: --servers 2");
@@ -114,14 +293,8 @@ void check_job(const LaunchOptions& options) {
   }
 }
 
-}  // namespace
-
 void launch(const LaunchOptions& options) {
-  if (options.trainers < 1 || options.servers < 0 || options.trainers > 256 ||
-      options.servers > 256) {
-    fail_usage("launch: trainers must be 1 to 256 and servers 0 to 256");
-  }
-  check_job(options);
+  check_launch(options);
   Launcher(options).run();
 }
 

@@ -1,10 +1,13 @@
 #pragma once
 
-// Runs all processes of a job on this machine.
+// Runs a job: all its processes on this machine, or, if several launchers were placed on machines by others, this one's share
+// of them.
 
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "distributed/launch/meeting.h"
 
 namespace trireme::distributed {
 
@@ -15,13 +18,31 @@ struct LaunchOptions {
   std::string output = {};
   int trainers = 2, servers = 0;
   int threads = 1;                  // of a trainer
-  int restarts = 10;                // of processes that ended badly, in all
+  int restarts = 10;                // of processes that ended badly, by each launcher
   bool terminal = false;            // one line that moves, instead of one every ten seconds
   std::function<bool()> stop = {};  // asked now and then: whether to end
+
+  // Where launchers are, and by what they trust each other.
+  Placement placement = {};
+  std::string interface = {}, bind = {};  // as own_address(); both empty: loopback
+  std::string name = {};                  // of the job; empty: its file's
+  std::string id = {}, credentials = {}, etcd = {}, etcd_credentials = {};  // as MeetingOptions
+  int patience = 120;  // seconds that launchers wait for each other
 };
 
-// Returns when all trainers have ended well. A process that ends otherwise is started again, under another name. Errors:
-// usage; io, when processes end badly too often, or a parameter server, which takes with it what it held.
+// The job was asked to end before it was done.
+struct Stopped {
+  std::string message;
+};
+
+// Errors: usage, for options that make no job.
+void check_launch(const LaunchOptions& options);
+// What a job is called that is given no name.
+std::string job_name(const LaunchOptions& options);
+
+// Returns when all trainers have ended well. A process that ends otherwise is started again, under another name. Throws
+// Stopped. Errors: usage; io, when processes end badly too often, or a parameter server, which takes with it what it held;
+// when a launcher is gone that others need; when another one says that the job is wrong: its error.
 void launch(const LaunchOptions& options);
 
 }  // namespace trireme::distributed

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "distributed/control/job_control.h"
+#include "distributed/coordination/membership.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/task_reader.h"
 #include "trireme/job.h"
@@ -41,15 +42,19 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   const std::unique_ptr<Store> store = open_store(options);
   MasterOptions master;
   master.prefix = options.prefix;
+  master.server.address = listening_address(options);
   master.server.security = security_of(options);
+  master.host = options.host;
   master.epochs = work.epochs;
   master.tasks = work.tasks;
   master.hold = options.servers > 0;
   Master running(*store, master);
   std::optional<JobControl> control;
   if (options.servers > 0) control.emplace(*store, running, control_of(options, work));
+  Membership members(*store, options.prefix);
   while (!stopped(options)) {
     if (control) control->look();
+    if (options.until_done && running.finished() && members.members("trainer").empty()) return;
     std::this_thread::sleep_for(kPause);
   }
 }

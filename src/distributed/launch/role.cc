@@ -1,11 +1,35 @@
 #include "distributed/launch/role.h"
 
+#include <thread>
+
 #include "distributed/coordination/etcd_store.h"
 
 namespace trireme::distributed {
+namespace {
+
+constexpr Milliseconds kPatience{120000};
+constexpr Milliseconds kPause{200};
+
+}  // namespace
+
+std::string own_ip(const RoleOptions& options) {
+  const std::string& host = options.host;
+  return host.starts_with("[") ? host.substr(1, host.size() - 2) : host;
+}
 
 std::unique_ptr<Store> open_store(const RoleOptions& options) {
-  return connect_etcd({.address = options.store, .security = security_of(options)});
+  std::unique_ptr<Store> store =
+      connect_etcd({.address = options.store, .security = options.store_security});
+  const Deadline until = in(kPatience);
+  for (;;) {
+    try {
+      store->commit({});
+      return store;
+    } catch (const Unavailable&) {
+      if (std::chrono::steady_clock::now() >= until || (options.stop && options.stop())) throw;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 }  // namespace trireme::distributed

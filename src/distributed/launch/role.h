@@ -19,14 +19,22 @@ struct RoleOptions {
   std::string output;               // instead of [output] directory
   int threads = 0;                  // 0: as in JobOptions
   std::string store;                // address of etcd, or of the launcher
-  std::string token;                // the job's
+  Security security;                // of the job's processes among themselves
+  Security store_security;          // of whoever asks the store
   std::string prefix = "job/";      // of its keys
+  std::string host = "127.0.0.1";   // the IP address that this process listens at, and is reached by
   std::string name;                 // of this process, which no other one has or had
   int trainers = 1, servers = 0;    // as many as the job is to have
+  bool until_done = false;          // a master ends by itself when all trainers have
   std::function<bool()> stop = {};  // asked now and then: whether to end in good order
 };
 
-inline Security security_of(const RoleOptions& options) { return {.token = options.token}; }
+inline const Security& security_of(const RoleOptions& options) { return options.security; }
+// Where servers of this process listen: any free port.
+inline std::string listening_address(const RoleOptions& options) { return options.host + ":0"; }
+// The address as it stands alone, without the brackets of IPv6.
+std::string own_ip(const RoleOptions& options);
+// Waits until it answers, two minutes at most. Errors: Unavailable.
 std::unique_ptr<Store> open_store(const RoleOptions& options);
 // Where parameter servers write checkpoints: beside the job's output.
 inline std::string checkpoint_folder(const std::string& output) { return output + "-checkpoints"; }

@@ -14,6 +14,7 @@ namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kLook{50};
+constexpr Milliseconds kPlace{15000};  // in which a place becomes free
 
 class ServerProcess {
  public:
@@ -21,7 +22,8 @@ class ServerProcess {
       : options_(options), store_(open_store(options)), members_(*store_, options.prefix) {
     lease_.emplace(*store_, LeaseOptions{.seconds = 5});
     place_ = claim();
-    ParameterServerOptions server{.transport = {.security = security_of(options)}};
+    ParameterServerOptions server{
+        .transport = {.address = listening_address(options), .security = security_of(options)}};
     server.shard.place = place_;
     server.other = [this](const Frame& request, Answer& answer) {
       return keeper_ && keeper_->handle(request, answer);
@@ -43,15 +45,21 @@ class ServerProcess {
   }
 
  private:
+  // One that has died has its place as long as its lease lasts.
   int claim() {
-    const std::optional<int> place =
-        members_.claim_place("server", options_.servers, *lease_, options_.name);
-    if (!place) fail_usage("all places of parameter servers are taken");
-    return *place;
+    for (const Deadline end = in(kPlace);;) {
+      const std::optional<int> place =
+          members_.claim_place("server", options_.servers, *lease_, options_.name);
+      if (place) return *place;
+      if (std::chrono::steady_clock::now() > end || (options_.stop && options_.stop())) {
+        fail_usage("all places of parameter servers are taken");
+      }
+      std::this_thread::sleep_for(kLook);
+    }
   }
   // By its place, so that whoever takes it over is the same member to others.
   void join() {
-    members_.join("server", std::to_string(place_), "127.0.0.1:" + std::to_string(running_->port()),
+    members_.join("server", std::to_string(place_), options_.host + ":" + std::to_string(running_->port()),
                   *lease_);
   }
   // After it was stopped or cut off for long: what it holds is still right if nobody has taken its place.

@@ -69,6 +69,7 @@ class TrainerProcess {
       DataParallelOptions parallel;
       parallel.group.prefix = options_.prefix + "group/";
       parallel.group.name = options_.name;
+      parallel.group.group.address = own_ip(options_);
       parallel_.emplace(*store_, parallel, program, batch_input(program));
       parallel_->extend(made);
       return;

@@ -74,7 +74,8 @@ int main(int argc, char** argv) {
   try {
     if (role_command->parsed()) {
       const char* token = std::getenv("TRIREME_JOB_TOKEN");
-      role_options.token = token != nullptr ? token : "";
+      role_options.security.token = token != nullptr ? token : "";
+      role_options.store_security = role_options.security;
       role_options.prefix = trireme::chaos::kPrefix;
       role_options.stop = [] { return stop_came.load(); };
       trireme::chaos::run_role(role, role_options, job);

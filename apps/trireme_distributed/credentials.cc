@@ -1,0 +1,38 @@
+// `trireme credentials`: certificates of a job, made ahead.
+
+#include <cstdio>
+#include <string>
+
+#include "commands.h"
+#include "distributed/launch/authority.h"
+#include "distributed/launch/certificate.h"
+
+namespace commands {
+
+namespace dist = trireme::distributed;
+
+constexpr const char* kExamples = R"(examples:
+  trireme credentials keys                           for --credentials keys
+  trireme credentials keys --days 90                 of a job that takes longer than 30 days
+  kubectl create secret generic clicks-credentials --from-file=keys
+)";
+
+void add_credentials(CLI::App& app) {
+  static std::string folder;
+  static int days = dist::kCredentialDays;
+  CLI::App* command =
+      app.add_subcommand("credentials", "make the certificates of a job, in a folder");
+  command->footer(kExamples);
+  command->add_option("folder", folder, "is made, for its owner alone")->required();
+  command->add_option("--days", days, "that they are valid (30)")->check(CLI::Range(1, 825));
+  command->callback([] {
+    const std::int64_t now = dist::seconds_since_1970();
+    if (!dist::write_credentials(folder, dist::make_credentials(days, now))) {
+      throw CLI::ValidationError(folder, "has certificates already; another folder, or remove them");
+    }
+    std::printf("%s: ca.crt, tls.crt and tls.key, valid until %s\n", folder.c_str(),
+                dist::time_text(now + std::int64_t{days} * 24 * 3600).c_str());
+  });
+}
+
+}  // namespace commands

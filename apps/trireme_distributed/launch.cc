@@ -1,0 +1,113 @@
+// `trireme launch`: runs a job, or prints what runs it on Kubernetes.
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "commands.h"
+#include "distributed/launch/kubernetes.h"
+#include "distributed/launch/launcher.h"
+
+namespace commands {
+namespace {
+
+namespace dist = trireme::distributed;
+
+constexpr const char* kExamples = R"(examples:
+  trireme launch --trainers 2 job.toml               two processes, kept in step by all-reduce
+  trireme launch --trainers 2 --servers 2 job.toml   parameters on servers: [distributed] mode = "asynchronous"
+  trireme launch --trainers 2 --etcd 127.0.0.1:2379 job.toml
+on several machines, which see one folder with the job, its data and certificates:
+  srun -N3 -n3 trireme launch --interface eth0 --credentials keys --trainers 6 --servers 3 job.toml
+  mpirun -np 3 trireme launch --interface eth0 --credentials keys --trainers 6 --servers 3 job.toml
+  MASTER_ADDR=10.0.0.1 MASTER_PORT=29500 WORLD_SIZE=3 RANK=0 trireme launch --interface eth0 ...   and so on
+  trireme launch --kubernetes --image registry/trireme:1 --trainers 4 --servers 2 job.toml > job.yaml
+)";
+
+std::string own_path() {
+  char path[4096];
+  const ssize_t size = ::readlink("/proc/self/exe", path, sizeof path);
+  return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : "";
+}
+
+struct Options {
+  dist::LaunchOptions launch;
+  dist::KubernetesOptions kubernetes;
+  std::string placement = "auto";
+  bool print = false;
+};
+
+void add_places(CLI::App& command, Options& options) {
+  const std::string group = "Where processes run";
+  dist::LaunchOptions& launch = options.launch;
+  const auto add = [&](const char* name, auto& value, const char* help) {
+    command.add_option(name, value, help)->group(group);
+  };
+  add("--interface", launch.interface, "network interface that processes listen at (lo)");
+  add("--bind", launch.bind, "the same by an IP address of this machine");
+  add("--credentials", launch.credentials,
+      "folder of the job's certificates, which all machines see; made if it is not there");
+  add("--etcd", launch.etcd, "HOST:PORT[,HOST:PORT] of an etcd that keeps what the job agrees by");
+  add("--etcd-credentials", launch.etcd_credentials, "folder of the certificates for etcd");
+  add("--placement", options.placement,
+      "who has placed launchers: auto, none, torch, paddle, openmpi, pmi or slurm (auto)");
+  add("--name", launch.name, "of the job (its file's)");
+  add("--id", launch.id, "what no other job of that name has (Slurm's or MPI's number, or random)");
+  add("--wait", launch.patience, "seconds that launchers wait for each other (120)");
+}
+
+void add_kubernetes(CLI::App& command, Options& options) {
+  const std::string group = "Kubernetes";
+  dist::KubernetesOptions& kubernetes = options.kubernetes;
+  command.add_flag("--kubernetes", options.print, "print manifests instead of running the job")
+      ->group(group);
+  const auto add = [&](const char* name, auto& value, const char* help) {
+    command.add_option(name, value, help)->group(group);
+  };
+  add("--image", kubernetes.image, "that has `trireme` (trireme:latest)");
+  add("--etcd-image", kubernetes.etcd_image, "(quay.io/coreos/etcd:v3.5.17)");
+  add("--claim", kubernetes.claim, "PersistentVolumeClaim of data and results; else one is made");
+  add("--cpu", kubernetes.cpu, "of each process (1)");
+  add("--memory", kubernetes.memory, "of each process (2Gi)");
+  add("--metrics-port", kubernetes.metrics_port, "where processes tell how they are (9464)");
+}
+
+void check(const Options& options) {
+  const dist::LaunchOptions& launch = options.launch;
+  if (launch.patience < 1 || launch.patience > 86400) {
+    throw CLI::ValidationError("--wait", "1 to 86400 seconds are expected");
+  }
+}
+
+}  // namespace
+
+void add_launch(CLI::App& app) {
+  static Options options;
+  dist::LaunchOptions& launch = options.launch;
+  CLI::App* command = app.add_subcommand("launch", "run a job by several processes");
+  command->footer(kExamples);
+  command->add_option("job", launch.job, "a job file")->required();
+  command->add_option("--trainers", launch.trainers, "processes that train (2)");
+  command->add_option("--servers", launch.servers, "parameter servers (0)");
+  command->add_option("--threads", launch.threads, "of each trainer (1)");
+  command->add_option("--set", launch.set, "SECTION.KEY=VALUE instead of what the job says");
+  command->add_option("-o,--output", launch.output, "folder of the saved model");
+  add_places(*command, options);
+  add_kubernetes(*command, options);
+  command->callback([] {
+    check(options);
+    if (options.print) {
+      dist::check_launch(options.launch);
+      std::fputs(dist::kubernetes_manifests(options.launch, options.kubernetes).c_str(), stdout);
+      return;
+    }
+    options.launch.program = own_path();
+    options.launch.terminal = ::isatty(1) != 0;
+    options.launch.stop = stop_came;
+    options.launch.placement = dist::placement_of(dist::own_environment(), options.placement);
+    dist::launch(options.launch);
+  });
+}
+
+}  // namespace commands

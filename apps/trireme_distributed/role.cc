@@ -1,0 +1,86 @@
+// `trireme role`: one process of a job, as launchers and Kubernetes start it.
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <random>
+#include <string>
+
+#include "commands.h"
+#include "distributed/launch/authority.h"
+#include "distributed/launch/meeting.h"
+#include "distributed/launch/role.h"
+
+namespace commands {
+namespace {
+
+namespace dist = trireme::distributed;
+
+struct Options {
+  dist::RoleOptions role;
+  std::string what, etcd, credentials, etcd_credentials;
+  bool fresh_name = false;
+};
+
+// Who this process is to others, and to the store.
+void secure(Options& options) {
+  dist::RoleOptions& role = options.role;
+  if (!options.credentials.empty()) {
+    role.security = dist::read_credentials(options.credentials, dist::seconds_since_1970());
+  } else if (const char* token = std::getenv("TRIREME_JOB_TOKEN")) {
+    // Not among the arguments, which all users of the machine see.
+    role.security.token = token;
+  }
+  if (options.etcd.empty()) {
+    role.store_security = role.security;
+  } else {
+    role.store = options.etcd;
+    role.store_security = dist::etcd_security(options.etcd, options.etcd_credentials);
+  }
+}
+
+void run(Options& options) {
+  secure(options);
+  options.role.host = dist::own_address("", options.role.host).host;
+  options.role.stop = stop_came;
+  if (options.fresh_name) options.role.name += fmt::format(".{:08x}", std::random_device()());
+  if (options.what == "trainer") dist::run_trainer(options.role);
+  else if (options.what == "server") dist::run_server(options.role);
+  else dist::run_master(options.role);
+}
+
+}  // namespace
+
+void add_role(CLI::App& app) {
+  static Options options;
+  dist::RoleOptions& role = options.role;
+  CLI::App* command = app.add_subcommand("role", "one process of a job, as a launcher starts it");
+  command->add_option("role", options.what, "trainer, server or master")
+      ->required()
+      ->check(CLI::IsMember({"trainer", "server", "master"}));
+  command->add_option("job", role.job, "a job file")->required();
+  command->add_option("--name", role.name, "that no other process of the job has or had")
+      ->required();
+  command->add_flag("--fresh-name", options.fresh_name,
+                    "put something random behind the name, where one is started again under it");
+  CLI::Option* store = command->add_option("--store", role.store, "HOST:PORT of the launcher");
+  command->add_option("--etcd", options.etcd, "HOST:PORT of etcd, instead")->excludes(store);
+  command->add_option("--prefix", role.prefix, "of the job's keys");
+  command->add_option("--bind", role.host, "IP address to listen at, and be reached by (127.0.0.1)");
+  command->add_option("--credentials", options.credentials, "folder of the job's certificates");
+  command->add_option("--etcd-credentials", options.etcd_credentials, "folder of those for etcd");
+  command->add_option("--trainers", role.trainers, "that the job is to have");
+  command->add_option("--servers", role.servers, "that the job is to have");
+  command->add_option("--threads", role.threads, "of a trainer");
+  command->add_option("--set", role.set, "SECTION.KEY=VALUE instead of what the job says");
+  command->add_option("--output", role.output, "folder of the saved model");
+  command->add_flag("--until-done", role.until_done, "a master ends when all trainers have");
+  command->callback([] {
+    if (options.role.store.empty() && options.etcd.empty()) {
+      throw CLI::RequiredError("--store or --etcd");
+    }
+    run(options);
+  });
+}
+
+}  // namespace commands

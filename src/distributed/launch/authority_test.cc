@@ -1,0 +1,194 @@
+// Certificates: openssl's own program is the judge of what is made.
+
+#include "distributed/launch/authority.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+
+#include "base/error_test.h"
+#include "distributed/coordination/etcd_server.h"
+#include "distributed/coordination/etcd_store.h"
+#include "distributed/coordination/memory_store.h"
+#include "distributed/launch/address.h"
+#include "distributed/launch/small_file.h"
+#include "distributed/launch/testing/folder.h"
+#include "distributed/transport/connection.h"
+#include "distributed/transport/frame_server.h"
+
+namespace trireme::distributed {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::InFolder;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kDay = 24 * 3600;
+
+// What openssl says, and whether it is content.
+std::string openssl(const std::string& arguments) {
+  std::string text;
+  std::FILE* pipe = ::popen(("openssl " + arguments + " 2>&1").c_str(), "r");
+  char block[1024];
+  for (std::size_t n; pipe != nullptr && (n = std::fread(block, 1, sizeof block, pipe)) > 0;) {
+    text.append(block, n);
+  }
+  if (pipe == nullptr || ::pclose(pipe) != 0) text += "FAILED";
+  return text;
+}
+
+int mode_of(const std::string& path) {
+  struct stat status{};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+  return static_cast<int>(status.st_mode & 0777);
+}
+
+class Credentials : public InFolder {
+ protected:
+  std::string keys() const { return path("keys"); }
+  std::int64_t now_ = seconds_since_1970();
+};
+
+TEST_F(Credentials, OpensslAgrees) {
+  ASSERT_TRUE(write_credentials(keys(), make_credentials(30, now_)));
+  const std::string at = keys() + "/";
+  EXPECT_THAT(openssl("verify -purpose sslserver -verify_hostname trireme-job -CAfile " + at +
+                      "ca.crt " + at + "tls.crt"),
+              HasSubstr("OK"));
+  EXPECT_THAT(openssl("verify -purpose sslclient -CAfile " + at + "ca.crt " + at + "tls.crt"),
+              HasSubstr("OK"));
+  EXPECT_THAT(openssl("verify -verify_hostname n1 -CAfile " + at + "ca.crt " + at + "tls.crt"),
+              HasSubstr("FAILED"));
+  const std::string text = openssl("x509 -noout -text -in " + at + "tls.crt");
+  EXPECT_THAT(text, HasSubstr("NIST CURVE: P-256"));
+  EXPECT_THAT(text, HasSubstr("ecdsa-with-SHA256"));
+  EXPECT_THAT(text, HasSubstr("CA:FALSE"));
+  EXPECT_THAT(text, HasSubstr("DNS:trireme-job"));
+  EXPECT_THAT(openssl("x509 -noout -text -in " + at + "ca.crt"), HasSubstr("CA:TRUE, pathlen:0"));
+  EXPECT_THAT(openssl("x509 -noout -checkend 2591000 -in " + at + "tls.crt"), HasSubstr("not expire"));
+  EXPECT_THAT(openssl("x509 -noout -checkend 2593000 -in " + at + "tls.crt"), HasSubstr("FAILED"));
+}
+
+TEST_F(Credentials, ForTheirOwnerAlone) {
+  ASSERT_TRUE(write_credentials(keys(), make_credentials(30, now_)));
+  EXPECT_EQ(mode_of(keys()), 0700);
+  for (const char* name : {"/ca.crt", "/tls.crt", "/tls.key"}) EXPECT_EQ(mode_of(keys() + name), 0600);
+  EXPECT_EQ(std::distance(fs::directory_iterator(keys()), fs::directory_iterator()), 3)
+      << "not the authority's key, and nothing on the way";
+  ::chmod((keys() + "/tls.key").c_str(), 0640);
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { read_credentials(keys(), now_); }),
+              HasSubstr("others may read this key (its mode is 640)"));
+  ::chmod((keys() + "/tls.key").c_str(), 0400);
+  EXPECT_EQ(read_credentials(keys(), now_).name, "trireme-job");
+}
+
+TEST_F(Credentials, WhatIsThereStays) {
+  ASSERT_TRUE(write_credentials(keys(), make_credentials(30, now_)));
+  const std::string before = read_credentials(keys(), now_).certificate;
+  EXPECT_FALSE(write_credentials(keys(), make_credentials(30, now_)));
+  EXPECT_EQ(read_credentials(keys(), now_).certificate, before);
+  EXPECT_EQ(obtain_credentials(keys(), true, Milliseconds(0)).certificate, before);
+}
+
+TEST_F(Credentials, TimeAndBelonging) {
+  ASSERT_TRUE(write_credentials(keys(), make_credentials(30, now_)));
+  EXPECT_NO_THROW(read_credentials(keys(), now_ + 29 * kDay));
+  EXPECT_NO_THROW(read_credentials(keys(), now_ - 1800)) << "clocks differ";
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { read_credentials(keys(), now_ + 31 * kDay); }),
+              HasSubstr("the certificates expired at "));
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { read_credentials(keys(), now_ - kDay); }),
+              HasSubstr("are not valid before"));
+  const Security others = make_credentials(30, now_);
+  replace_small_file(keys() + "/ca.crt", others.authority);
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { read_credentials(keys(), now_); }),
+              HasSubstr("tls.crt is not signed by ca.crt"));
+  replace_small_file(keys() + "/tls.key", others.key);
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { read_credentials(keys(), now_); }),
+              HasSubstr("tls.key is not the key of tls.crt"));
+  replace_small_file(keys() + "/tls.crt", "-----BEGIN CERTIFICATE-----\nAAAA\n");
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { read_credentials(keys(), now_); }),
+              HasSubstr("tls.crt is no certificate"));
+  fs::remove(keys() + "/tls.crt");
+  EXPECT_THAT(error_of(ErrorKind::not_found, [&] { read_credentials(keys(), now_); }),
+              HasSubstr("tls.crt"));
+}
+
+TEST_F(Credentials, OneMakesThemAndAllHaveTheSame) {
+  std::vector<std::future<Security>> all;
+  for (int i = 0; i < 6; ++i) {
+    all.push_back(std::async(std::launch::async, [&, i] {
+      return obtain_credentials(keys(), i < 4, Milliseconds(20000));
+    }));
+  }
+  const std::string key = all[0].get().key;
+  for (std::size_t i = 1; i < all.size(); ++i) EXPECT_EQ(all[i].get().key, key);
+}
+
+TEST_F(Credentials, NobodyMakesThem) {
+  EXPECT_THAT(error_of(ErrorKind::io, [&] { obtain_credentials(keys(), false, Milliseconds(150)); }),
+              HasSubstr("is to be a folder that all machines of the job see"));
+  EXPECT_THAT(error_of([&] { obtain_credentials(path("no/keys"), true, Milliseconds(0)); }),
+              HasSubstr("cannot be made"));
+}
+
+// --- In use
+
+// Whether somebody with `theirs` gets an answer from a server with `ours`: of the store, of frames.
+std::pair<bool, bool> admitted(const Security& ours, const Security& theirs) {
+  const auto store = make_memory_store();
+  const EtcdServer server(*store, {.security = ours});
+  const std::string address = "127.0.0.1:" + std::to_string(server.port());
+  const auto client =
+      connect_etcd({.address = address, .timeout = Milliseconds(1500), .security = theirs});
+  std::pair<bool, bool> result;
+  try {
+    client->put("a", "b");
+    result.first = true;
+  } catch (const Error&) {
+  }
+  FrameServer frames({.security = ours},
+                     [](const Peer&, Frame request, Answer& answer) { answer(std::move(request)); });
+  Network network;
+  try {
+    Connection connection(network, {.address = "127.0.0.1:" + std::to_string(frames.port()),
+                                    .security = theirs});
+    connection.ask(Frame{}, in(Milliseconds(1500)));
+    result.second = true;
+  } catch (const Error&) {
+  }
+  return result;
+}
+
+constexpr std::pair<bool, bool> kBoth{true, true}, kNeither{false, false};
+
+TEST_F(Credentials, OthersAreRefused) {
+  const Security ours = make_credentials(30, now_);
+  EXPECT_EQ(admitted(ours, ours), kBoth);
+  EXPECT_EQ(admitted(ours, make_credentials(30, now_)), kNeither) << "another authority";
+  Security mixed = make_credentials(30, now_);
+  mixed.authority = ours.authority;
+  EXPECT_EQ(admitted(ours, mixed), kNeither) << "believes us, but is of another authority";
+  EXPECT_EQ(admitted(ours, {.token = "t"}), kNeither) << "not encrypted";
+}
+
+TEST_F(Credentials, ExpiredOnesAreRefused) {
+  const Security old = make_credentials(1, now_ - 3 * kDay);
+  EXPECT_EQ(admitted(old, old), kNeither);
+}
+
+TEST_F(Credentials, OfEtcd) {
+  ASSERT_TRUE(write_credentials(keys(), make_credentials(30, now_)));
+  EXPECT_EQ(read_etcd_credentials(keys(), now_).name, "trireme-job");
+  // A site's own: names are addresses, and whoever signs etcd's certificate need not have signed ours.
+  replace_small_file(keys() + "/ca.crt", make_credentials(30, now_).authority);
+  EXPECT_NO_THROW(read_etcd_credentials(keys(), now_));
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { read_etcd_credentials(keys(), now_ + 40 * kDay); }),
+              HasSubstr("expired"));
+}
+
+}  // namespace
+}  // namespace trireme::distributed

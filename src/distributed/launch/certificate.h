@@ -1,0 +1,29 @@
+#pragma once
+
+// Certificates as PEM texts: the one place that knows OpenSSL.
+
+#include <cstdint>
+#include <string>
+
+#include "distributed/coordination/security.h"
+
+namespace trireme::distributed {
+
+// A new authority, and a certificate of that DNS name for servers and clients, both valid from `begins` to `expires` (seconds
+// since 1970). Errors: internal.
+Security make_certificates(const std::string& name, std::int64_t begins, std::int64_t expires);
+
+struct CertificateFacts {
+  bool signed_by_authority = false, key_fits = false;
+  std::int64_t begins = 0, expires = 0;  // of what is shorter: the certificate or its authority
+};
+// Errors: usage, with `where` in front, for a text that is no certificate or no key.
+CertificateFacts facts_of(const Security& security, const std::string& where);
+
+// Whether the certificate is for that DNS name.
+bool has_name(const Security& security, const std::string& name);
+
+// "2026-01-31 12:00 UTC".
+std::string time_text(std::int64_t seconds);
+
+}  // namespace trireme::distributed

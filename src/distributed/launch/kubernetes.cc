@@ -1,0 +1,340 @@
+#include "distributed/launch/kubernetes.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/error.h"
+#include "distributed/launch/authority.h"
+#include "distributed/launch/small_file.h"
+#include "distributed/launch/yaml.h"
+
+namespace trireme::distributed {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kWork = "/work";                // the claim: data, results
+constexpr const char* kCredentials = "/credentials";  // the Secret
+constexpr int kUser = 65532;                          // not root; any
+constexpr int kGrace = 60;                            // seconds that a process has after SIGTERM
+
+// As kubectl takes them: a DNS label, with room for what is put behind it.
+void check_name(const std::string& name) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  bool good = !name.empty() && name.size() <= 40 && name[0] >= 'a' && name[0] <= 'z' &&
+              letter(name.back());
+  for (const char c : name) good = good && (letter(c) || c == '-');
+  if (!good) {
+    fail_usage(fmt::format("\"{}\" is no name that Kubernetes takes: a letter, then letters, digits and "
+                           "\"-\", in lower case, 40 at most\n  hint   --name",
+                           name));
+  }
+}
+
+class Manifests {
+ public:
+  Manifests(const LaunchOptions& launch, const KubernetesOptions& options)
+      : launch_(launch), options_(options), name_(job_name(launch)), id_(launch.id) {
+    if (id_.empty()) id_ = fmt::format("{:08x}", std::random_device()());
+    check_name(name_);
+    if (options.metrics_port < 1024 || options.metrics_port > 65535) {
+      fail_usage("--metrics-port: 1024 to 65535 is expected, since processes are not root");
+    }
+    if (options.image.empty() || options.etcd_image.empty()) {
+      fail_usage("--image and --etcd-image must not be empty");
+    }
+  }
+
+  std::string text() const {
+    std::string text = head();
+    for (const Json& part : all()) text += "---\n" + yaml_of(part);
+    return text;
+  }
+
+ private:
+  std::string head() const {
+    std::string text = fmt::format(
+        "# {0}: {1} trainers, {2} parameter servers, a master and etcd. Made by `trireme launch --kubernetes`.\n"
+        "#\n",
+        name_, launch_.trainers, launch_.servers);
+    if (launch_.credentials.empty()) {
+      text += fmt::format(
+          "# Certificates first, by which its processes know each other:\n"
+          "#   trireme credentials keys\n"
+          "#   kubectl create secret generic {0}-credentials --from-file=keys\n#\n",
+          name_);
+    } else {
+      text += "# This file holds the private key of the job: keep it as you keep keys.\n#\n";
+    }
+    return text + fmt::format("#   kubectl apply -f FILE\n"
+                              "#   kubectl wait --for=condition=complete --timeout=24h job/{0}-trainers\n"
+                              "#   kubectl delete -f FILE\n",
+                              name_);
+  }
+
+  std::vector<Json> all() const {
+    std::vector<Json> parts;
+    if (!launch_.credentials.empty()) parts.push_back(secret());
+    parts.push_back(job_file());
+    if (options_.claim.empty()) parts.push_back(claim());
+    parts.push_back(policy());
+    parts.push_back(service("etcd", {{{"name", "client"}, {"port", 2379}, {"targetPort", "client"}}},
+                            /*headless=*/false));
+    parts.push_back(etcd());
+    if (launch_.servers > 0) {
+      parts.push_back(service("servers", {metrics_service()}, /*headless=*/true));
+      parts.push_back(servers());
+    }
+    parts.push_back(job("master", 1));
+    parts.push_back(job("trainers", launch_.trainers));
+    return parts;
+  }
+
+  Json labels(const std::string& component) const {
+    return {{"app.kubernetes.io/name", "trireme"},
+            {"app.kubernetes.io/instance", name_},
+            {"app.kubernetes.io/component", component},
+            {"jobset.sigs.k8s.io/jobset-name", name_},
+            {"jobset.sigs.k8s.io/replicatedjob-name", component}};
+  }
+  Json selector(const std::string& component) const {
+    return {{"app.kubernetes.io/instance", name_}, {"app.kubernetes.io/component", component}};
+  }
+  Json head_of(const std::string& version, const std::string& kind, const std::string& component,
+               const std::string& name) const {
+    return {{"apiVersion", version},
+            {"kind", kind},
+            {"metadata", {{"name", name_ + "-" + name}, {"labels", labels(component)}}}};
+  }
+
+  Json secret() const {
+    const Security keys = read_credentials(launch_.credentials, seconds_since_1970());
+    Json made = head_of("v1", "Secret", "credentials", "credentials");
+    made["type"] = "Opaque";
+    made["stringData"] = {
+        {"ca.crt", keys.authority}, {"tls.crt", keys.certificate}, {"tls.key", keys.key}};
+    return made;
+  }
+
+  Json job_file() const {
+    Json made = head_of("v1", "ConfigMap", "job", "job");
+    made["data"] = {{"job.toml", read_small_file(launch_.job)}};
+    return made;
+  }
+
+  Json claim() const {
+    Json made = head_of("v1", "PersistentVolumeClaim", "files", "files");
+    made["spec"] = {{"accessModes", {"ReadWriteMany"}},
+                    {"resources", {{"requests", {{"storage", "10Gi"}}}}}};
+    return made;
+  }
+
+  // Gradients that trainers add up are not encrypted: only the job's own processes may connect to them. Numbers about them
+  // may be read by whoever reaches the port.
+  Json policy() const {
+    const Json own = {{"app.kubernetes.io/instance", name_}};
+    Json made = head_of("networking.k8s.io/v1", "NetworkPolicy", "network", "network");
+    Json from = Json::object(), metrics = Json::object();
+    from["from"] = Json::array({{{"podSelector", {{"matchLabels", own}}}}});
+    metrics["ports"] = Json::array({{{"protocol", "TCP"}, {"port", options_.metrics_port}}});
+    made["spec"] = {{"podSelector", {{"matchLabels", own}}},
+                    {"policyTypes", Json::array({"Ingress"})},
+                    {"ingress", Json::array({from, metrics})}};
+    return made;
+  }
+
+  Json service(const std::string& component, const std::vector<Json>& ports, bool headless) const {
+    Json made = head_of("v1", "Service", component, component);
+    made["spec"] = Json::object();
+    if (headless) made["spec"]["clusterIP"] = "None";
+    made["spec"]["selector"] = selector(component);
+    made["spec"]["ports"] = ports;
+    return made;
+  }
+  Json metrics_service() const {
+    return {{"name", "metrics"}, {"port", options_.metrics_port}, {"targetPort", "metrics"}};
+  }
+
+  // --- Pods
+
+  Json pod(const std::string& component, const Json& container, const Json& volumes) const {
+    return {{"metadata", {{"labels", labels(component)}}},
+            {"spec",
+             {{"automountServiceAccountToken", false},
+              {"terminationGracePeriodSeconds", kGrace},
+              {"securityContext",
+               {{"runAsNonRoot", true},
+                {"runAsUser", kUser},
+                {"runAsGroup", kUser},
+                {"fsGroup", kUser},
+                {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
+              {"containers", Json::array({container})},
+              {"volumes", volumes}}}};
+  }
+  static Json locked() {
+    return {{"allowPrivilegeEscalation", false},
+            {"readOnlyRootFilesystem", true},
+            {"capabilities", {{"drop", Json::array({"ALL"})}}}};
+  }
+  Json resources(const std::string& cpu, const std::string& memory) const {
+    return {{"requests", {{"cpu", cpu}, {"memory", memory}}}};
+  }
+  Json keys_volume() const {
+    return {{"name", "credentials"},
+            {"secret", {{"secretName", name_ + "-credentials"}, {"defaultMode", 0440}}}};
+  }
+  static Json keys_mount() {
+    return {{"name", "credentials"}, {"mountPath", kCredentials}, {"readOnly", true}};
+  }
+  static Json probe(const std::string& path, const std::string& port, int period, int failures) {
+    return {{"httpGet", {{"path", path}, {"port", port}}},
+            {"periodSeconds", period},
+            {"timeoutSeconds", 3},
+            {"failureThreshold", failures}};
+  }
+  static Json variable(const std::string& name, const std::string& field) {
+    return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", field}}}}}};
+  }
+
+  // A process of the job.
+  Json process(const std::string& role) const {
+    std::vector<std::string> words = {"trireme", "role", role, std::string(kWork) + "/job.toml"};
+    const auto add = [&words](const std::string& option, const std::string& value) {
+      if (!value.empty()) words.insert(words.end(), {option, value});
+    };
+    add("--name", "$(POD_NAME)");
+    words.push_back("--fresh-name");
+    add("--etcd", name_ + "-etcd:2379");
+    add("--etcd-credentials", kCredentials);
+    add("--credentials", kCredentials);
+    add("--prefix", fmt::format("trireme/{}/{}/", name_, id_));
+    add("--bind", "$(POD_IP)");
+    add("--metrics-port", std::to_string(options_.metrics_port));
+    add("--trainers", std::to_string(launch_.trainers));
+    add("--servers", std::to_string(launch_.servers));
+    add("--threads", std::to_string(launch_.threads));
+    for (const std::string& setting : launch_.set) add("--set", setting);
+    add("--output", launch_.output);
+    if (role == "master") words.push_back("--until-done");
+    Json startup = probe("/healthz", "metrics", 2, 90);
+    return {{"name", role},
+            {"image", options_.image},
+            {"command", words},
+            {"workingDir", kWork},
+            {"env", Json::array({variable("POD_NAME", "metadata.name"),
+                                 variable("POD_IP", "status.podIP"),
+                                 {{"name", "HOME"}, {"value", "/tmp"}},
+                                 {{"name", "TRIREME_CACHE_DIR"}, {"value", "/tmp/cache"}}})},
+            {"ports", Json::array({{{"name", "metrics"}, {"containerPort", options_.metrics_port}}})},
+            {"startupProbe", startup},
+            {"livenessProbe", probe("/healthz", "metrics", 10, 6)},
+            {"readinessProbe", probe("/healthz", "metrics", 5, 2)},
+            {"resources", resources(options_.cpu, options_.memory)},
+            {"securityContext", locked()},
+            {"volumeMounts",
+             Json::array({{{"name", "files"}, {"mountPath", kWork}},
+                          {{"name", "job"},
+                           {"mountPath", std::string(kWork) + "/job.toml"},
+                           {"subPath", "job.toml"},
+                           {"readOnly", true}},
+                          keys_mount(),
+                          {{"name", "tmp"}, {"mountPath", "/tmp"}}})}};
+  }
+  Json process_volumes() const {
+    const std::string claim = options_.claim.empty() ? name_ + "-files" : options_.claim;
+    return Json::array(
+        {{{"name", "files"}, {"persistentVolumeClaim", {{"claimName", claim}}}},
+         {{"name", "job"}, {"configMap", {{"name", name_ + "-job"}}}},
+         keys_volume(),
+         {{"name", "tmp"}, {"emptyDir", {{"sizeLimit", "4Gi"}}}}});
+  }
+
+  // What pods of this set are, and what goes with the set.
+  Json stateful_set(const std::string& component, int replicas, const Json& pod) const {
+    Json made = head_of("apps/v1", "StatefulSet", component, component);
+    made["spec"] = {{"serviceName", name_ + "-" + component},
+                    {"replicas", replicas},
+                    {"podManagementPolicy", "Parallel"},
+                    {"selector", {{"matchLabels", selector(component)}}},
+                    {"template", pod}};
+    return made;
+  }
+
+  // One member, which asks for the job's certificates as the job's own processes do.
+  Json etcd() const {
+    const std::string keys = kCredentials;
+    const Json container = {
+        {"name", "etcd"},
+        {"image", options_.etcd_image},
+        {"command",
+         {"/usr/local/bin/etcd", "--name=etcd", "--data-dir=/data/etcd",
+          "--listen-client-urls=https://0.0.0.0:2379",
+          "--advertise-client-urls=https://" + name_ + "-etcd:2379",
+          "--listen-peer-urls=http://127.0.0.1:2380",
+          "--initial-advertise-peer-urls=http://127.0.0.1:2380",
+          "--initial-cluster=etcd=http://127.0.0.1:2380", "--client-cert-auth",
+          "--trusted-ca-file=" + keys + "/ca.crt", "--cert-file=" + keys + "/tls.crt",
+          "--key-file=" + keys + "/tls.key", "--listen-metrics-urls=http://0.0.0.0:2381",
+          "--auto-compaction-mode=revision", "--auto-compaction-retention=10000"}},
+        {"ports", Json::array({{{"name", "client"}, {"containerPort", 2379}},
+                               {{"name", "health"}, {"containerPort", 2381}}})},
+        {"startupProbe", probe("/health", "health", 2, 60)},
+        {"livenessProbe", probe("/health", "health", 10, 6)},
+        {"readinessProbe", probe("/health", "health", 5, 2)},
+        {"resources", resources("500m", "512Mi")},
+        {"securityContext", locked()},
+        {"volumeMounts",
+         Json::array({keys_mount(), {{"name", "data"}, {"mountPath", "/data"}}})}};
+    Json made = stateful_set("etcd", 1, pod("etcd", container, Json::array({keys_volume()})));
+    made["spec"]["volumeClaimTemplates"] = Json::array(
+        {{{"metadata", {{"name", "data"}}},
+          {"spec",
+           {{"accessModes", {"ReadWriteOnce"}},
+            {"resources", {{"requests", {{"storage", "2Gi"}}}}}}}}});
+    made["spec"]["persistentVolumeClaimRetentionPolicy"] = {{"whenDeleted", "Delete"},
+                                                            {"whenScaled", "Retain"}};
+    return made;
+  }
+
+  Json servers() const {
+    return stateful_set("servers", launch_.servers,
+                        pod("servers", process("server"), process_volumes()));
+  }
+
+  // Pods that fail are replaced, those that were evicted at no charge; what is wrong with the job ends it.
+  Json job(const std::string& component, int completions) const {
+    const std::string role = component == "master" ? "master" : "trainer";
+    Json made = head_of("batch/v1", "Job", component, component);
+    Json rules = Json::array();
+    rules.push_back({{"action", "FailJob"},
+                     {"onExitCodes",
+                      {{"containerName", role}, {"operator", "In"}, {"values", {2, 3}}}}});
+    rules.push_back({{"action", "Ignore"},
+                     {"onPodConditions",
+                      Json::array({{{"type", "DisruptionTarget"}, {"status", "True"}}})}});
+    Json template_ = pod(component, process(role), process_volumes());
+    template_["spec"]["restartPolicy"] = "Never";
+    made["spec"] = {{"completionMode", "Indexed"},
+                    {"completions", completions},
+                    {"parallelism", completions},
+                    {"backoffLimit", 10},
+                    {"podFailurePolicy", {{"rules", rules}}},
+                    {"template", template_}};
+    return made;
+  }
+
+  const LaunchOptions& launch_;
+  const KubernetesOptions& options_;
+  const std::string name_;
+  std::string id_;
+};
+
+}  // namespace
+
+std::string kubernetes_manifests(const LaunchOptions& launch, const KubernetesOptions& options) {
+  return Manifests(launch, options).text();
+}
+
+}  // namespace trireme::distributed

@@ -1,0 +1,114 @@
+#include "distributed/launch/roster.h"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <thread>
+
+#include "base/error.h"
+#include "distributed/launch/address.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr std::int64_t kLease = 10;  // seconds
+
+// The number at the end of a key.
+int rank_in(const std::string& key) {
+  const std::string digits = key.substr(key.rfind('/') + 1);
+  if (digits.empty() || digits.size() > 6 ||
+      digits.find_first_not_of("0123456789") != std::string::npos) {
+    fail_data("the key " + key + " has no rank at its end");
+  }
+  return std::stoi(digits);
+}
+
+}  // namespace
+
+std::string text_of(const LauncherState& state) {
+  return fmt::format("{} {} {} {} {} {} {} {}", state.trainers, state.servers, state.totals.steps,
+                     state.totals.losses, state.totals.examples, static_cast<int>(state.phase),
+                     static_cast<int>(state.kind), state.reason);
+}
+
+LauncherState launcher_state_of(const std::string& text) {
+  LauncherState state;
+  int phase = 0, kind = 0;
+  std::string steps, losses;  // which may be NaN
+  std::istringstream words(text);
+  words >> state.trainers >> state.servers >> steps >> losses >> state.totals.examples >> phase >>
+      kind;
+  if (!words || phase < 0 || phase > static_cast<int>(LauncherState::Phase::left) || kind < 0 ||
+      kind > static_cast<int>(ErrorKind::internal)) {
+    fail_data("\"" + text + "\" is no state of a launcher");
+  }
+  state.totals.steps = std::strtod(steps.c_str(), nullptr);
+  state.totals.losses = std::strtod(losses.c_str(), nullptr);
+  state.phase = static_cast<LauncherState::Phase>(phase);
+  state.kind = static_cast<ErrorKind>(kind);
+  words.get();
+  state.reason.assign(std::istreambuf_iterator<char>(words), {});
+  return state;
+}
+
+Roster::Roster(Store& store, std::string prefix, int rank)
+    : store_(store), prefix_(std::move(prefix)), rank_(rank), lease_(store, {.seconds = kLease}) {
+  take_place();
+  tell({});
+  earlier_ = static_cast<int>(store_.get(key("launcher_state", rank_)).value().version) - 1;
+}
+
+// One before that has died has it as long as its lease lasts.
+void Roster::take_place() {
+  const std::string own = key("launcher", rank_);
+  Transaction begin;
+  begin.when = {absent(own)};
+  begin.then = {Put{own, machine_name(), lease_.id()}};
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kLease + 2);
+  while (!store_.commit(begin).succeeded) {
+    if (std::chrono::steady_clock::now() >= until) {
+      fail_usage(fmt::format("another launcher has rank {} of this job", rank_));
+    }
+    std::this_thread::sleep_for(Milliseconds(200));
+  }
+}
+
+std::string Roster::key(const char* kind, int rank) const {
+  return fmt::format("{}{}/{}", prefix_, kind, rank);
+}
+
+void Roster::tell(const LauncherState& state) {
+  store_.put(key("launcher_state", rank_), text_of(state));
+}
+
+std::vector<Roster::Other> Roster::others() {
+  std::map<int, Other> found;
+  for (const Entry& entry : store_.list(prefix_ + "launcher_state/").entries) {
+    const int rank = rank_in(entry.key);
+    found[rank].state = launcher_state_of(entry.value);
+    found[rank].rank = rank;
+  }
+  for (const Entry& entry : store_.list(prefix_ + "launcher/").entries) {
+    Other& other = found[rank_in(entry.key)];
+    other.rank = rank_in(entry.key);
+    other.alive = true;
+    other.machine = entry.value;
+  }
+  found.erase(rank_);
+  std::vector<Other> all;
+  for (auto& [rank, other] : found) all.push_back(std::move(other));
+  return all;
+}
+
+std::optional<std::string> Roster::over() {
+  const std::optional<Entry> entry = store_.get(prefix_ + "over");
+  return entry ? std::optional(entry->value) : std::nullopt;
+}
+
+void Roster::set_over(const std::string& how) { store_.put(prefix_ + "over", how); }
+
+}  // namespace trireme::distributed

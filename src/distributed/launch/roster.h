@@ -1,0 +1,66 @@
+#pragma once
+
+// What the launchers of a job tell each other, by keys of the store:
+//
+//   launcher/2         its machine, as long as it lives
+//   launcher_state/2   how far it is: "trainers servers steps losses examples phase kind reason"
+//   over               written by launcher 0 when the job is over: "well", or why not
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "distributed/coordination/lease_keeper.h"
+#include "distributed/launch/progress.h"
+
+namespace trireme::distributed {
+
+struct LauncherState {
+  enum class Phase : std::uint8_t {
+    working,
+    well,    // all its trainers have ended well
+    failed,  // the job cannot go on, it says
+    left,    // it was asked to end
+  };
+  int trainers = 0, servers = 0;  // that run
+  Totals totals = {};
+  Phase phase = Phase::working;
+  ErrorKind kind = ErrorKind::io;  // of a failure
+  std::string reason = {};
+};
+std::string text_of(const LauncherState& state);
+// Errors: data.
+LauncherState launcher_state_of(const std::string& text);
+
+class Roster {
+ public:
+  // Takes part as launcher `rank`. The store outlives it. Errors: as Store; usage, if another process has that rank.
+  Roster(Store& store, std::string prefix, int rank);
+
+  // How many launchers of this rank there were before.
+  int earlier() const { return earlier_; }
+  void tell(const LauncherState& state);
+
+  struct Other {
+    int rank = 0;
+    std::string machine;
+    bool alive = false;
+    LauncherState state;
+  };
+  // All that have been there, but this one.
+  std::vector<Other> others();
+  std::optional<std::string> over();
+  void set_over(const std::string& how);
+
+ private:
+  void take_place();
+  std::string key(const char* kind, int rank) const;
+
+  Store& store_;
+  const std::string prefix_;
+  const int rank_;
+  const LeaseKeeper lease_;
+  int earlier_ = 0;
+};
+
+}  // namespace trireme::distributed

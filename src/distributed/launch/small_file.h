@@ -1,0 +1,16 @@
+#pragma once
+
+// Files of a few lines that several machines read while one writes them: there whole or not at all, for their owner alone.
+
+#include <string>
+
+namespace trireme::distributed {
+
+// Errors: not_found; io; usage, for one of more than 64 KiB.
+std::string read_small_file(const std::string& path);
+// False: there is one already, which stays as it is. Errors: io.
+bool create_small_file(const std::string& path, const std::string& content);
+// Replaces what is there. Errors: io.
+void replace_small_file(const std::string& path, const std::string& content);
+
+}  // namespace trireme::distributed

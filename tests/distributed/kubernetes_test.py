@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""`trireme launch --kubernetes`: manifests against the schemas that Kubernetes publishes, what belongs together in
+them, and their commands as processes of this machine, with a real etcd.
+
+    tests/distributed/kubernetes_test.py TRIREME SOURCES
+
+Exits with 77 where the package kubernetes-validate (tools/python-env.sh kubernetes_validate) or etcd is missing.
+"""
+
+import copy
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TRIREME, SOURCES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+VENV = os.path.join(SOURCES, "build/venv/bin/python")
+try:
+    import kubernetes_validate
+    import yaml
+except ImportError:
+    if os.path.exists(VENV) and os.environ.get("TRIREME_IN_VENV") is None:
+        os.environ["TRIREME_IN_VENV"] = "1"
+        os.execv(VENV, [VENV] + sys.argv)
+    print("skipped: no kubernetes-validate (tools/python-env.sh kubernetes_validate)")
+    sys.exit(77)
+
+VERSIONS = ["1.28", "1.31", "1.34"]  # of Kubernetes
+JOB = """\
+[data]
+train = { made_clicks = 8000, ids = 2000 }
+test = { made_clicks = 2000, first = 1000000, ids = 2000 }
+batch = 64
+[model]
+name = "deepfm"
+width = 4
+hidden = [16]
+sparse_gradient = true
+[train]
+loss = "binary_cross_entropy"
+metrics = ["auc"]
+optimizer = { adagrad = { learning_rate = 0.05 } }
+[distributed]
+task_batches = 8
+"""
+
+
+def trireme(*arguments, code=0):
+    done = subprocess.run([TRIREME, *arguments], capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    return done.stdout if code == 0 else done.stderr
+
+
+HAS_METRICS = "--metrics-port" in trireme("role", "--help")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def of_kind(parts, kind):
+    return {part["metadata"]["name"]: part for part in parts if part["kind"] == kind}
+
+
+class Manifests(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="trireme_k8s_")
+        self.job = os.path.join(self.folder, "clicks.toml")
+        self.servers = os.path.join(self.folder, "by-servers.toml")
+        with open(self.job, "w") as f:
+            f.write(JOB)
+        with open(self.servers, "w") as f:
+            f.write(JOB + 'mode = "asynchronous"\n')
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def print_job(self, *arguments):
+        text = trireme("launch", "--kubernetes", *arguments)
+        return text, list(yaml.safe_load_all(text))
+
+    def both(self):
+        yield self.print_job("--trainers", "4", "--servers", "2", self.servers)
+        yield self.print_job("--trainers", "3", "--claim", "shared", "--image", "r.example/t:1",
+                             "--set", "train.epochs=2", "-o", "on", self.job)
+
+    def test_schemas(self):
+        for _, parts in self.both():
+            for part in parts:
+                for version in VERSIONS:
+                    kubernetes_validate.validate(part, version, strict=True)
+        # That the schemas would notice.
+        wrong = copy.deepcopy(of_kind(parts, "Job")["clicks-trainers"])
+        wrong["spec"]["template"]["spec"]["securityContext"]["runAsNonroot"] = True
+        with self.assertRaises(kubernetes_validate.ValidationError):
+            kubernetes_validate.validate(wrong, VERSIONS[0], strict=True)
+        wrong = copy.deepcopy(parts[0])
+        wrong["metadata"]["labels"]["app.kubernetes.io/name"] = 1
+        with self.assertRaises(kubernetes_validate.ValidationError):
+            kubernetes_validate.validate(wrong, VERSIONS[0], strict=True)
+
+    def pods(self, parts):
+        for part in parts:
+            if part["kind"] in ("StatefulSet", "Job"):
+                yield part, part["spec"]["template"]
+
+    def test_what_belongs_together(self):
+        for _, parts in self.both():
+            services = of_kind(parts, "Service")
+            claims = set(of_kind(parts, "PersistentVolumeClaim")) | {"shared"}
+            pods = list(self.pods(parts))
+            for service in services.values():
+                chosen = [pod for _, pod in pods if service["spec"]["selector"].items()
+                          <= pod["metadata"]["labels"].items()]
+                self.assertEqual(len(chosen), 1, service)
+                names = {p["name"] for p in chosen[0]["spec"]["containers"][0]["ports"]}
+                for port in service["spec"]["ports"]:
+                    self.assertIn(port["targetPort"], names)
+            for owner, pod in pods:
+                spec, container = pod["spec"], pod["spec"]["containers"][0]
+                volumes = {volume["name"] for volume in spec["volumes"]}
+                for template in owner["spec"].get("volumeClaimTemplates", []):
+                    volumes.add(template["metadata"]["name"])
+                self.assertEqual({m["name"] for m in container["volumeMounts"]}, volumes)
+                for volume in spec["volumes"]:
+                    if "persistentVolumeClaim" in volume:
+                        self.assertIn(volume["persistentVolumeClaim"]["claimName"], claims)
+                    if "configMap" in volume:
+                        self.assertIn(volume["configMap"]["name"], of_kind(parts, "ConfigMap"))
+                if owner["kind"] == "StatefulSet":
+                    self.assertIn(owner["spec"]["serviceName"], services)
+                    self.assertLessEqual(owner["spec"]["selector"]["matchLabels"].items(),
+                                         pod["metadata"]["labels"].items())
+                # Little is allowed.
+                self.assertTrue(spec["securityContext"]["runAsNonRoot"])
+                self.assertTrue(container["securityContext"]["readOnlyRootFilesystem"])
+                self.assertFalse(container["securityContext"]["allowPrivilegeEscalation"])
+                self.assertFalse(spec["automountServiceAccountToken"])
+                self.assertGreaterEqual(spec["terminationGracePeriodSeconds"], 30)
+                self.assertIn("cpu", container["resources"]["requests"])
+                ports = {port["name"] for port in container["ports"]}
+                for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+                    self.assertIn(container[probe]["httpGet"]["port"], ports)
+
+    def test_what_was_asked_for(self):
+        text, parts = self.print_job("--trainers", "4", "--servers", "2", "--name", "run-2",
+                                     "--id", "7", "--metrics-port", "9999", self.servers)
+        jobs, sets = of_kind(parts, "Job"), of_kind(parts, "StatefulSet")
+        self.assertEqual(jobs["run-2-trainers"]["spec"]["completions"], 4)
+        self.assertEqual(jobs["run-2-trainers"]["spec"]["completionMode"], "Indexed")
+        self.assertEqual(sets["run-2-servers"]["spec"]["replicas"], 2)
+        with open(self.servers) as f:
+            self.assertEqual(of_kind(parts, "ConfigMap")["run-2-job"]["data"]["job.toml"], f.read())
+        container = jobs["run-2-trainers"]["spec"]["template"]["spec"]["containers"][0]
+        self.assertEqual(container["livenessProbe"]["httpGet"]["path"], "/healthz")
+        self.assertEqual(container["ports"][0]["containerPort"], 9999)
+        self.assertIn("trireme/run-2/7/", container["command"])
+        self.assertFalse(of_kind(parts, "Secret"))
+        self.assertIn("kubectl create secret generic run-2-credentials --from-file=keys", text)
+        _, parts = self.print_job("--trainers", "3", self.job)
+        self.assertNotIn("clicks-servers", of_kind(parts, "StatefulSet"))
+
+    def test_secret(self):
+        keys = os.path.join(self.folder, "keys")
+        trireme("credentials", keys)
+        _, parts = self.print_job("--trainers", "1", "--credentials", keys, self.job)
+        secret = of_kind(parts, "Secret")["clicks-credentials"]
+        for version in VERSIONS:
+            kubernetes_validate.validate(secret, version, strict=True)
+        for name in ("ca.crt", "tls.crt", "tls.key"):
+            with open(os.path.join(keys, name)) as f:
+                self.assertEqual(secret["stringData"][name], f.read())
+
+    def test_mistakes(self):
+        upper = os.path.join(self.folder, "Clicks_1.toml")
+        shutil.copy(self.job, upper)
+        self.assertIn("--name", trireme("launch", "--kubernetes", upper, code=2))
+        self.assertIn("needs parameter servers",
+                      trireme("launch", "--kubernetes", self.servers, code=2))
+        self.assertIn("1024 to 65535", trireme("launch", "--kubernetes", "--metrics-port", "80",
+                                               self.job, code=2))
+
+
+class Cluster:
+    """What a kubelet would do with the pods, for lack of one: their commands on this machine, each once."""
+
+    def __init__(self, folder, parts, keys):
+        self.folder, self.parts, self.keys = folder, parts, keys
+        self.client, self.health = free_port(), free_port()
+        self.peer = free_port()
+        self.running = {}
+
+    def local(self, word, variables):
+        word = re.sub(r"\$\((\w+)\)", lambda found: variables[found[1]], word)
+        for there, here in (("/usr/local/bin/etcd", "/usr/bin/etcd"), ("/credentials", self.keys),
+                            ("/data/", self.folder + "/"), ("/work/", self.folder + "/"),
+                            ("0.0.0.0:2379", f"127.0.0.1:{self.client}"),
+                            ("0.0.0.0:2381", f"127.0.0.1:{self.health}"),
+                            ("127.0.0.1:2380", f"127.0.0.1:{self.peer}")):
+            word = word.replace(there, here)
+        return re.sub(r"[a-z0-9-]+-etcd:2379", f"127.0.0.1:{self.client}", word)
+
+    def start(self, name, pod, number):
+        container = pod["spec"]["containers"][0]
+        variables = {"POD_NAME": f"{name}-{number}", "POD_IP": "127.0.0.1"}
+        words = [self.local(word, variables) for word in container["command"]]
+        if words[0] == "trireme":
+            words[0] = TRIREME
+            at = words.index("--metrics-port")
+            words[at + 1] = str(free_port())
+            if not HAS_METRICS:
+                del words[at:at + 2]
+        log = open(os.path.join(self.folder, f"{name}-{number}.log"), "w+")
+        environment = dict(os.environ)
+        self.running[f"{name}-{number}"] = subprocess.Popen(
+            words, cwd=self.folder, stdout=log, stderr=subprocess.STDOUT, env=environment), log
+
+    def start_all(self):
+        for part in self.parts:
+            if part["kind"] in ("StatefulSet", "Job"):
+                spec = part["spec"]
+                for i in range(spec.get("replicas", spec.get("completions"))):
+                    self.start(part["metadata"]["name"], spec["template"], i)
+
+    def log(self, name):
+        log = self.running[name][1]
+        log.flush()
+        log.seek(0)
+        return log.read()
+
+    def stop(self):
+        for process, _ in self.running.values():
+            process.terminate()
+        end = time.time() + 20
+        codes = {}
+        for name, (process, _) in self.running.items():
+            try:
+                codes[name] = process.wait(max(0.1, end - time.time()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                codes[name] = process.wait()
+        return codes
+
+
+class AsProcesses(unittest.TestCase):
+    """The manifests' commands do the job, with mutual TLS to a real etcd and among themselves."""
+
+    def test_run(self):
+        if not os.path.exists("/usr/bin/etcd"):
+            self.skipTest("etcd is not installed (tools/install-deps.sh --test)")
+        with tempfile.TemporaryDirectory(prefix="trireme_k8s_") as folder:
+            keys = os.path.join(folder, "keys")
+            trireme("credentials", keys)
+            with open(os.path.join(folder, "job.toml"), "w") as f:
+                f.write(JOB + 'mode = "asynchronous"\n')
+            parts = list(yaml.safe_load_all(trireme(
+                "launch", "--kubernetes", "--name", "clicks", "--trainers", "2", "--servers", "1",
+                os.path.join(folder, "job.toml"))))
+            cluster = Cluster(folder, parts, keys)
+            cluster.start_all()
+            try:
+                codes = {}
+                for name in ("clicks-trainers-0", "clicks-trainers-1", "clicks-master-0"):
+                    codes[name] = cluster.running[name][0].wait(120)
+                logs = {name: cluster.log(name) for name in cluster.running}
+                self.assertEqual(set(codes.values()), {0}, logs)
+                self.assertIn("test auc: 0.", logs["clicks-trainers-0"] + logs["clicks-trainers-1"])
+            finally:
+                ended = cluster.stop()
+            self.assertEqual(ended["clicks-servers-0"], 0, "a server ends in good order when it is asked to")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

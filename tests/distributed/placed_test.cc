@@ -1,0 +1,293 @@
+// Jobs of several launchers: placed by hand, by mpirun and torchrun; with certificates and with a real etcd.
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <functional>
+#include <future>
+
+#include "distributed/coordination/etcd_store.h"
+#include "distributed/coordination/testing/etcd_process.h"
+#include "launch.h"
+
+namespace trireme::testing {
+namespace {
+
+using distributed::connect_etcd;
+using distributed::testing::EtcdProcess;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kServers = "mode = \"asynchronous\"\ntask_batches = 8\n";
+
+int free_port() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ::bind(socket, reinterpret_cast<sockaddr*>(&address), size);
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
+  ::close(socket);
+  return ntohs(address.sin_port);
+}
+
+// The name of an interface that is not loopback; empty if there is none.
+std::string other_interface() {
+  ifaddrs* list = nullptr;
+  std::string name;
+  if (::getifaddrs(&list) != 0) return name;
+  for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr != nullptr && each->ifa_addr->sa_family == AF_INET &&
+        std::string(each->ifa_name) != "lo") {
+      name = each->ifa_name;
+    }
+  }
+  ::freeifaddrs(list);
+  return name;
+}
+
+bool has_program(const std::string& name) {
+  return run("command -v " + name).code == 0;
+}
+
+class Placed : public Launch {
+ protected:
+  // Launcher `rank` of two, as somebody at a terminal starts it.
+  std::future<Outcome> by_hand(int rank, const std::string& arguments) const {
+    const std::string command = "env RANK=" + std::to_string(rank) +
+                                " WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" +
+                                std::to_string(port_) + " " + kLaunch + arguments;
+    return std::async(std::launch::async, [this, command] { return run_here(command); });
+  }
+  // The launcher of a rank, waited for: the parent of one of its processes.
+  pid_t launcher_of(const std::string& child) const {
+    const pid_t process_id = process(child);
+    std::istringstream status(read("/proc/" + std::to_string(process_id) + "/status"));
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("PPid:")) return std::stoi(line.substr(5));
+    }
+    ADD_FAILURE() << child << " has no parent";
+    return 0;
+  }
+
+  const int port_ = free_port();
+};
+
+void wait(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
+
+TEST_F(Placed, ByHandWithCertificates) {
+  const std::string arguments =
+      "--credentials keys --trainers 2 --servers 2 " + job(kAdagrad, kServers, 16000);
+  auto second = by_hand(1, arguments);
+  wait(300);
+  const Outcome first = by_hand(0, arguments).get(), other = second.get();
+  EXPECT_EQ(first.code, 0) << first.output;
+  EXPECT_EQ(other.code, 0) << other.output;
+  EXPECT_GT(number_behind(first.output + other.output, "test auc: "), 0.7);
+  EXPECT_THAT(first.output, HasSubstr(" 16000 examples")) << "of both launchers";
+  EXPECT_TRUE(std::filesystem::exists(path("keys/tls.key")));
+  EXPECT_TRUE(processes_with({path("job.toml")}).empty()) << "all have ended";
+}
+
+TEST_F(Placed, ALauncherThatDiesIsDoneWithout) {
+  const std::string arguments =
+      "--trainers 4 " + job(kAdagrad, "task_batches = 4\n", 60000, 3) + " -o model";
+  auto first = by_hand(0, arguments), second = by_hand(1, arguments);
+  process("trainer_3");
+  const pid_t victim = launcher_of("trainer_1");
+  wait(1500);
+  ASSERT_GT(victim, 1);
+  ::kill(victim, SIGKILL);
+  const Outcome outcome = first.get();
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("is gone; the job goes on without it"));
+  EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
+  EXPECT_TRUE(std::filesystem::exists(path("model/model.json")));
+  EXPECT_NE(second.get().code, 0);
+  EXPECT_TRUE(processes_with({path("job.toml")}).empty()) << "its processes ended with it";
+}
+
+// With its launcher: launcher 0 starts another server, which takes up what the lost one had saved.
+TEST_F(Placed, ServersOfALauncherThatDiesAreStartedByTheFirst) {
+  const std::string arguments =
+      "--trainers 2 --servers 2 " +
+      job(kAdagrad, "mode = \"asynchronous\"\ntask_batches = 4\ncheckpoint_seconds = 0.5\n", 16000,
+          3) +
+      " -o model";
+  auto first = by_hand(0, arguments), second = by_hand(1, arguments);
+  const pid_t victim = launcher_of("server_1");
+  for (int i = 0; i < 800 && !std::filesystem::exists(path("model-checkpoints/000000000002")); ++i) {
+    wait(25);
+  }
+  ASSERT_GT(victim, 1);
+  ::kill(victim, SIGKILL);
+  const Outcome outcome = first.get();
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("is gone; the job goes on without it"));
+  EXPECT_THAT(outcome.output, HasSubstr("its 1 parameter servers are started here"));
+  EXPECT_THAT(outcome.output, HasSubstr("2 servers went back to epoch "));
+  EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
+  EXPECT_NE(second.get().code, 0);
+}
+
+// What one launcher cannot mend ends the job for all.
+TEST_F(Placed, AProcessThatEndsBadlyTooOftenEndsTheJobEverywhere) {
+  const std::string arguments = "--trainers 2 " + job(kAdagrad, "", 60000, 50);
+  auto first = by_hand(0, arguments), second = by_hand(1, arguments);
+  process("trainer_0");
+  for (int i = 0; i < 11; ++i) {
+    // Names of launcher 1 are odd.
+    const pid_t victim = process("trainer_" + std::to_string(2 * i + 1));
+    ASSERT_GT(victim, 0);
+    ::kill(victim, SIGKILL);
+  }
+  const Outcome told = second.get(), outcome = first.get();
+  EXPECT_EQ(told.code, 4) << told.output;
+  EXPECT_THAT(told.output, HasSubstr("trainer_21 was ended by signal 9; that is once too often"));
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("launcher 1 on "));
+  EXPECT_THAT(outcome.output, HasSubstr("once too often"));
+  EXPECT_TRUE(processes_with({path("job.toml")}).empty());
+}
+
+TEST_F(Placed, StoppingTheFirstStopsAll) {
+  const std::string arguments = "--trainers 2 " + job(kAdagrad, "", 60000, 50);
+  auto first = by_hand(0, arguments), second = by_hand(1, arguments);
+  process("trainer_1");
+  const pid_t launcher = launcher_of("trainer_0");
+  wait(500);
+  ASSERT_GT(launcher, 1);
+  ::kill(launcher, SIGTERM);
+  const Outcome outcome = first.get(), other = second.get();
+  EXPECT_EQ(outcome.code, 6) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("error: the job was stopped"));
+  EXPECT_EQ(other.code, 6) << other.output;
+  EXPECT_THAT(other.output, HasSubstr("error: the job was stopped"));
+  EXPECT_TRUE(processes_with({path("job.toml")}).empty());
+}
+
+TEST_F(Placed, AnotherAuthorityIsNoLauncherOfThisJob) {
+  const std::string file = job(kAdagrad, "", 1000);
+  EXPECT_EQ(run_here(std::string(TRIREME_CLI) + " credentials ours").code, 0);
+  EXPECT_EQ(run_here(std::string(TRIREME_CLI) + " credentials theirs").code, 0);
+  auto first = by_hand(0, "--wait 6 --credentials ours --trainers 2 " + file);
+  auto second = by_hand(1, "--wait 6 --credentials theirs --trainers 2 " + file);
+  const Outcome outcome = first.get(), other = second.get();
+  EXPECT_EQ(other.code, 4) << other.output;
+  EXPECT_THAT(other.output, HasSubstr("launcher 0 of 2 has not come within 6 s"));
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("1 of 2 launchers have come within 6 s"));
+}
+
+TEST_F(Placed, OnAnInterfaceThatOthersReach) {
+  const std::string interface = other_interface();
+  if (interface.empty()) GTEST_SKIP() << "this machine has loopback alone";
+  const std::string file = job(kAdagrad, kServers, 8000);
+  const Outcome outcome =
+      run_here(kLaunch + "--interface " + interface + " --trainers 1 --servers 1 " + file);
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.6);
+  const Outcome refused = run_here("env RANK=0 WORLD_SIZE=2 MASTER_ADDR=n1 " + kLaunch +
+                                   "--interface " + interface + " --trainers 2 --servers 1 " + file);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.output, HasSubstr("so processes need certificates"));
+}
+
+TEST_F(Placed, KeysInARealEtcd) {
+  EtcdProcess etcd;
+  const auto store = connect_etcd({.address = etcd.address()});
+  const std::string file = job(kAdagrad, kServers, 40000);
+  auto running = std::async(std::launch::async, [&] {
+    return run_here(kLaunch + "--trainers 2 --servers 2 --name clicks --etcd " + etcd.address() +
+                    " " + file);
+  });
+  process("trainer_1");
+  const pid_t trainer = process("trainer_0");
+  EXPECT_FALSE(store->list("trireme/clicks/").entries.empty());
+  // Who sees the arguments does not see the token.
+  const std::string environment = read("/proc/" + std::to_string(trainer) + "/environ");
+  const std::size_t at = environment.find("TRIREME_JOB_TOKEN=");
+  ASSERT_NE(at, std::string::npos);
+  const std::string token = environment.substr(at + 18, 64);
+  EXPECT_THAT(read("/proc/" + std::to_string(trainer) + "/cmdline"), Not(HasSubstr(token)));
+  const Outcome outcome = running.get();
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr(" 40000 examples"));
+  EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
+  EXPECT_TRUE(store->list("trireme/").entries.empty()) << "nothing stays behind";
+}
+
+TEST_F(Placed, TwoLaunchersAndARealEtcdThatIsKilled) {
+  EtcdProcess etcd;
+  const std::string arguments = "--id 7 --trainers 2 --etcd " + etcd.address() + " " +
+                                job(kAdagrad, "task_batches = 4\n", 60000, 2) + " -o model";
+  auto first = by_hand(0, arguments), second = by_hand(1, arguments);
+  process("trainer_1");
+  wait(1500);
+  etcd.restart();
+  const Outcome outcome = first.get(), other = second.get();
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_EQ(other.code, 0) << other.output;
+  EXPECT_TRUE(std::filesystem::exists(path("model/model.json")));
+}
+
+// `mpirun` of one kind or the other.
+class Mpirun : public Placed, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(Mpirun, TwoLaunchers) {
+  const std::string program = GetParam();
+  if (!has_program(program)) GTEST_SKIP() << program << " is not installed";
+  const std::string more =
+      program == "mpirun.openmpi" ? " --allow-run-as-root --oversubscribe" : "";
+  const Outcome outcome = run_here(program + more + " -np 2 " + kLaunch + "--trainers 2 " +
+                                   job(kAdagrad, "", 16000) + " -o model");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr(" 16000 examples"));
+  EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
+  EXPECT_TRUE(std::filesystem::exists(path("model/model.json")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Mpirun, ::testing::Values("mpirun.openmpi", "mpirun.mpich"),
+                         [](const auto& kind) { return std::string(kind.param).substr(7); });
+
+TEST_F(Placed, Torchrun) {
+  const std::string torchrun = "/usr/bin/python3 -m torch.distributed.run ";
+  if (run(torchrun + "--help").code != 0) GTEST_SKIP() << "there is no torchrun (python3-torch)";
+  const Outcome outcome =
+      // Output into files: Debian's torchrun fails otherwise, by a change of Python's enumerations.
+      run_here(torchrun + "--redirects 1 --tee 2 --log_dir logs --no_python --nproc_per_node 2 " +
+               "--master_port " + std::to_string(port_) + " " + kLaunch + "--trainers 2 " +
+               job(kAdagrad, "", 16000) + "; cat logs/*/*/*/*.log");
+  EXPECT_THAT(outcome.output, HasSubstr(" 16000 examples"));
+  EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
+}
+
+TEST_F(Placed, MistakesOfTheEnvironment) {
+  const std::string file = job(kAdagrad, "", 1000);
+  Outcome outcome = run_here("env RANK=1 " + kLaunch + file);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("RANK is set and WORLD_SIZE is not"));
+  outcome = run_here("env RANK=1 WORLD_SIZE=2 MASTER_ADDR=10.1.2.3 " + kLaunch + file);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("--interface NAME for the network that joins them"));
+  outcome = run_here(kLaunch + "--etcd 10.1.2.3:2379 " + file);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("both sides need certificates"));
+}
+
+TEST_F(Placed, CredentialsByTheCommandLine) {
+  const std::string make = std::string(TRIREME_CLI) + " credentials keys --days ";
+  Outcome outcome = run_here(make + "3");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("keys: ca.crt, tls.crt and tls.key, valid until 20"));
+  outcome = run_here(make + "3");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("has certificates already"));
+  EXPECT_EQ(run_here(make + "0").code, 2);
+}
+
+}  // namespace
+}  // namespace trireme::testing
