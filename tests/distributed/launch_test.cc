@@ -3,6 +3,7 @@
 #include <future>
 
 #include "launch.h"
+#include "trireme/trireme.h"
 
 namespace trireme::testing {
 namespace {
@@ -11,10 +12,15 @@ using ::testing::HasSubstr;
 
 TEST_F(Launch, ParametersOnServers) {
   const std::string file = job(kAdagrad, "mode = \"asynchronous\"\ntask_batches = 8\n", 16000);
-  const Outcome outcome = run_here(kLaunch + "--trainers 2 --servers 2 " + file);
+  const Outcome outcome = run_here(kLaunch + "--trainers 2 --servers 2 " + file + " -o model");
   EXPECT_EQ(outcome.code, 0) << outcome.output;
-  EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
+  const double auc = number_behind(outcome.output, "test auc: ");
+  EXPECT_GT(auc, 0.7);
   EXPECT_THAT(outcome.output, HasSubstr("16000 examples"));
+  // The saved model is whole: tables and all.
+  Model model = load_model(path("model"));
+  const data::Dataset test = data::made_clicks({.examples = 2000, .first = 1000000, .ids = 2000});
+  EXPECT_NEAR(evaluate(model, test.batch(500))["auc"], auc, 1e-4);
   EXPECT_TRUE(processes_with({path("job.toml")}).empty()) << "all have ended";
 }
 

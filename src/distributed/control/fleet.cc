@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <sstream>
 
 #include "base/error.h"
 
@@ -12,14 +12,22 @@ namespace {
 
 constexpr Milliseconds kAnswer{5000};  // to what takes no time
 
-// "step 12" among the lines that a server tells of itself.
-std::uint64_t number_of(const std::string& text, const std::string& name) {
-  const std::size_t at = ("\n" + text).find("\n" + name + " ");
-  if (at == std::string::npos) fail_data("a server does not tell of its " + name);
-  return std::strtoull(text.c_str() + at + name.size() + 1, nullptr, 10);
-}
-
 }  // namespace
+
+std::uint64_t number_of(const std::string& text, const std::string& name) {
+  std::uint64_t sum = 0;
+  bool found = false;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (word != name) continue;
+    std::uint64_t number = 0;
+    if (!(words >> number)) break;
+    sum += number;
+    found = true;
+  }
+  if (!found) fail_data("a server does not tell of its " + name);
+  return sum;
+}
 
 Frame order(Op op, std::string payload) {
   Frame frame;

@@ -53,5 +53,7 @@ class Fleet {
 };
 
 Frame order(Op op, std::string payload = "");
+// The numbers behind a word of what a server tells of itself, added up: "step 12", "memory 4096". Errors: data, without any.
+std::uint64_t number_of(const std::string& statistics, const std::string& word);
 
 }  // namespace trireme::distributed

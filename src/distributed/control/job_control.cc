@@ -16,23 +16,27 @@ constexpr std::chrono::seconds kDrain{120};
 
 std::string rolling_key(const std::string& prefix) { return prefix + "rolling-back"; }
 
+// What the leader is about to move, so that the next one ends it: a SlotMove, or "servers 3".
+std::string moving_key(const std::string& prefix) { return prefix + "moving"; }
+
+// The map when that is done.
+SlotMap after(const SlotMap& map, const std::string& moving) {
+  if (!moving.starts_with("servers ")) {
+    const SlotMove move = slot_move_of(moving);
+    return map.moved(move.first, move.last, move.to);
+  }
+  const int servers = std::stoi(moving.substr(8));
+  return servers > map.servers() ? map.moved(0, 0, servers - 1) : map.moved_to(servers);
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 // Which blocks of dense parameters each server has, as clients spread them.
-std::vector<std::map<std::uint32_t, std::vector<std::uint32_t>>> blocks_of(const Cut& cut,
-                                                                           int servers) {
-  std::vector<DenseBlockPlace> blocks;
-  for (const auto& [number, bytes] : cut.dense) {
-    const Payload payload{bytes};
-    PayloadReader reader(payload);
-    const DenseDeclaration declaration = dense_declaration(reader);
-    for (const DenseBlockPlace& block :
-         cut_into_blocks(number, declaration.rows, declaration.columns)) {
-      blocks.push_back(block);
-    }
-  }
+std::vector<std::map<std::uint32_t, std::vector<std::uint32_t>>> blocks_by_server(const Cut& cut,
+                                                                                  int servers) {
+  const std::vector<DenseBlockPlace> blocks = blocks_of(cut.dense);
   std::vector<std::map<std::uint32_t, std::vector<std::uint32_t>>> result(
       static_cast<std::size_t>(servers));
   const std::vector<int> places = spread_by_size(blocks, servers);
@@ -45,7 +49,11 @@ std::vector<std::map<std::uint32_t, std::vector<std::uint32_t>>> blocks_of(const
 }  // namespace
 
 JobControl::JobControl(Store& store, Master& master, const JobControlOptions& options)
-    : store_(store), master_(master), options_(options), fleet_(network_, options.security) {}
+    : store_(store),
+      master_(master),
+      options_(options),
+      fleet_(network_, options.security),
+      mover_(fleet_) {}
 
 void JobControl::say(const std::string& text) const {
   if (options_.say) options_.say(text);
@@ -58,13 +66,15 @@ void JobControl::look() try {
     return;
   }
   if (!leadership_ || leadership_->epoch != leadership->epoch) begin(*leadership);
-  const auto addresses = servers();
+  const int now = view_.servers.map.version() == 0 ? options_.servers : view_.servers.map.servers();
+  const auto addresses = servers(now);
   if (!addresses) return;
   if (!placed_ || *addresses != view_.servers.addresses) return roll_back(*addresses);
   if (options_.synchronous) {
     const std::vector<std::string> members = trainers();
     if (members != view_.members) regroup(members);
   }
+  if (!draining_ && reshard()) return;
   if (checkpoint_due()) drain();
 } catch (const Unavailable& error) {
   say(std::string("tries again: ") + error.what());
@@ -86,8 +96,8 @@ void JobControl::begin(const Leadership& leadership) {
   if (placed_) master_.go_on(view_.rollbacks);
 }
 
-std::optional<std::vector<std::string>> JobControl::servers() {
-  std::vector<std::string> addresses(static_cast<std::size_t>(options_.servers));
+std::optional<std::vector<std::string>> JobControl::servers(int count) {
+  std::vector<std::string> addresses(static_cast<std::size_t>(count));
   for (const Member& server : Membership(store_, options_.prefix).members("server")) {
     const auto place = static_cast<std::size_t>(std::stoul(server.id));
     if (place < addresses.size()) addresses[place] = server.address;
@@ -134,6 +144,13 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
   draining_.reset();
   master_.pause(true);
   const bool first = view_.servers.map.version() == 0;
+  // What was on its way is loaded where it was to go; but dense parameters stay among as many servers as there are.
+  if (const std::optional<Entry> half = store_.get(moving_key(options_.prefix))) {
+    SlotMap& map = view_.servers.map;
+    map = half->value.starts_with("servers ") ? map.moved(0, 0, 0).moved(0, 0, 0)
+                                              : after(map, half->value);
+  }
+  moving_.reset();
   view_.servers.addresses = addresses;
   if (first) view_.servers.map = SlotMap::balanced(options_.servers);
   fleet_.aim(addresses, leadership_->epoch);
@@ -147,7 +164,7 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
   view_.members = options_.synchronous ? trainers() : std::vector<std::string>();
   fleet_.set_members(view_.generation, view_.members.size());
   if (!master_.restore(cut.queue)) throw Deposed();
-  publish({Erase{rolling}});
+  publish({Erase{rolling}, Erase{moving_key(options_.prefix)}});
   placed_ = true;
   master_.go_on(view_.rollbacks);
   if (!first || cut.queue.epoch > 0) {
@@ -188,7 +205,7 @@ Cut JobControl::load_newest() {
 
 // Whether all servers could.
 bool JobControl::load(std::int64_t checkpoint, const Cut& cut) {
-  const auto blocks = blocks_of(cut, std::max(view_.servers.map.servers(), 1));
+  const auto blocks = blocks_by_server(cut, std::max(view_.servers.map.servers(), 1));
   const std::vector<Frame> answers = fleet_.ask_all(
       [&](std::size_t server) {
         LoadOrder what{checkpoint, cut.updates, cut.tables, cut.dense, {}};
@@ -204,6 +221,99 @@ bool JobControl::load(std::int64_t checkpoint, const Cut& cut) {
     whole = false;
   }
   return whole;
+}
+
+// --- Other numbers of servers
+
+int JobControl::wanted_servers() {
+  const std::optional<Entry> wanted = store_.get(wanted_servers_key(options_.prefix));
+  const int now = view_.servers.map.servers();
+  return wanted ? std::clamp(std::atoi(wanted->value.c_str()), 1, kMostServers) : now;
+}
+
+// One step on the way to the number of servers that is wanted. Whether there is one to make.
+bool JobControl::reshard() {
+  if (const std::optional<Entry> half = store_.get(moving_key(options_.prefix))) {
+    if (half->value.starts_with("servers ")) change_servers(std::stoi(half->value.substr(8)));
+    else move(slot_move_of(half->value));
+    return true;
+  }
+  const int wanted = wanted_servers(), now = view_.servers.map.servers();
+  if (wanted == now && !moving_) return false;
+  if (wanted > now && !servers(wanted)) return false;  // the new ones are not there yet
+  if (!moving_) moving_.emplace();
+  if (Clock::now() < moving_->next) return true;
+  if (wanted > now) {
+    change_servers(wanted);
+  } else if (const auto next = mover_.next(view_.servers.map, wanted, options_.move_bytes)) {
+    move(*next);
+  } else {
+    if (wanted < now) change_servers(wanted);
+    say(
+        fmt::format("{} servers: {} slots moved in {} moves and {:.2f} s; none was refused for "
+                    "more than {:.0f} ms",
+                    wanted, moving_->slots, moving_->moves, seconds_since(moving_->since),
+                    1e3 * moving_->longest));
+    moving_.reset();
+    return true;
+  }
+  // As long as slots were refused, trainers get on with what they have.
+  moving_->next =
+      Clock::now() + std::chrono::microseconds(static_cast<std::int64_t>(1e6 * moving_->last));
+  return true;
+}
+
+void JobControl::intend(const std::string& what) {
+  const Put put{moving_key(options_.prefix), what};
+  if (!store_.commit({.when = {leadership_->guard}, .then = {put}}).succeeded) throw Deposed();
+}
+
+void JobControl::move(const SlotMove& move) {
+  const SlotMap next = view_.servers.map.moved(move.first, move.last, move.to);
+  intend(text_of(move));
+  mover_.prepare(move);
+  const auto start = Clock::now();
+  mover_.copy(move, next);
+  tell_map(next, {Erase{moving_key(options_.prefix)}});
+  if (moving_) {
+    moving_->last = seconds_since(start);
+    moving_->longest = std::max(moving_->longest, moving_->last);
+    moving_->slots += move.last - move.first;
+    ++moving_->moves;
+  }
+  mover_.drop(move);
+}
+
+// The number of servers among which dense parameters are spread. Those that go have no slots any more, those that come
+// none yet.
+void JobControl::change_servers(int servers) {
+  const int before = view_.servers.map.servers();
+  const auto addresses = this->servers(std::max(servers, before));
+  if (!addresses) throw Unavailable("a parameter server is gone");
+  const std::string what = fmt::format("servers {}", servers);
+  intend(what);
+  fleet_.aim(*addresses, leadership_->epoch);
+  const SlotMap next = after(view_.servers.map, what);
+  const auto start = Clock::now();
+  mover_.move_dense(before, next);
+  view_.servers.addresses.assign(addresses->begin(), addresses->begin() + servers);
+  std::vector<Action> more = {Erase{moving_key(options_.prefix)}};
+  for (int place = servers; place < before; ++place) {
+    more.push_back(Put{drained_key(options_.prefix, place), "1"});
+  }
+  for (int place = before; place < servers; ++place) {
+    more.push_back(Erase{drained_key(options_.prefix, place)});
+  }
+  tell_map(next, std::move(more));
+  fleet_.aim(view_.servers.addresses, leadership_->epoch);
+  if (moving_) moving_->longest = std::max(moving_->longest, moving_->last = seconds_since(start));
+}
+
+// With a new map, synchronous steps begin a new generation.
+void JobControl::tell_map(const SlotMap& map, std::vector<Action> more) {
+  view_.servers.map = map;
+  publish(std::move(more));
+  if (options_.synchronous) regroup(view_.members);
 }
 
 // --- Synchronous steps
@@ -240,6 +350,7 @@ void JobControl::drain() {
     return go_on();
   }
   try {
+    if (!mover_.declarations().whole) return;  // soon
     save(*queue);
     if (master_.all_over()) master_.conclude();
   } catch (const Unavailable& error) {

@@ -3,6 +3,8 @@
 // What the leader of a job does about its parameter servers: gives them their slots, has them save what they hold and, when one of
 // them was replaced, go back to what was saved last; tells them and all others who takes part in synchronous steps.
 //
+// Slots move between servers, a few at a time, when another number of them is wanted: wanted_servers_key().
+//
 // A checkpoint is a cut through the whole job: no task is pending while it is written. So when servers go back to it,
 // and the queue of tasks with them, nothing that was learned is lost or learned twice.
 
@@ -16,10 +18,20 @@
 #include "distributed/control/cut.h"
 #include "distributed/control/fleet.h"
 #include "distributed/control/job_view.h"
+#include "distributed/control/mover.h"
 #include "distributed/control/orders.h"
 #include "distributed/master/master.h"
 
 namespace trireme::distributed {
+
+// How many servers a job is to have, if not as many as it began with. When servers beyond that have nothing any more, there is the
+// key drained_key() of each, and they may end.
+inline std::string wanted_servers_key(const std::string& prefix) {
+  return prefix + "wanted/servers";
+}
+inline std::string drained_key(const std::string& prefix, int place) {
+  return prefix + "drained/" + std::to_string(place);
+}
 
 struct JobControlOptions {
   std::string prefix;  // of the job's keys
@@ -31,6 +43,7 @@ struct JobControlOptions {
   int keep = 2;             // as CatalogOptions
   int deltas = 7;           // between two full ones
   bool resume = false;      // goes on with what is in the folder; else nothing may be there
+  std::uint64_t move_bytes = 1u << 20;               // about so much moves at once
   std::function<void(const std::string&)> say = {};  // what happens, for people
 };
 
@@ -47,13 +60,19 @@ class JobControl {
  private:
   using Clock = std::chrono::steady_clock;
   void begin(const Leadership& leadership);
-  // Addresses by place; nothing if a place is empty.
-  std::optional<std::vector<std::string>> servers();
+  // Addresses by place of so many; nothing if a place is empty.
+  std::optional<std::vector<std::string>> servers(int count);
+  int wanted_servers();
   std::vector<std::string> trainers();
   void roll_back(const std::vector<std::string>& addresses);
   Cut load_newest();
   bool load(std::int64_t checkpoint, const Cut& cut);
   void regroup(const std::vector<std::string>& members);
+  bool reshard();
+  void change_servers(int servers);
+  void intend(const std::string& what);
+  void move(const SlotMove& move);
+  void tell_map(const SlotMap& map, std::vector<Action> more);
   void publish(std::vector<Action> more = {});
   bool checkpoint_due() const;
   void drain();
@@ -70,12 +89,20 @@ class JobControl {
   const JobControlOptions options_;
   Network network_;
   Fleet fleet_;
+  Mover mover_;
   std::optional<Leadership> leadership_;
   JobView view_;
   bool placed_ = false;
   int saved_ = 0;  // checkpoints, by this leader
   Clock::time_point next_save_ = {};
   std::optional<Clock::time_point> draining_;  // since
+  // Of slots that are on their way to other servers.
+  struct Moving {
+    int slots = 0, moves = 0;
+    double longest = 0, last = 0;  // seconds for which slots were refused
+    Clock::time_point since = Clock::now(), next = since;
+  };
+  std::optional<Moving> moving_;
 };
 
 }  // namespace trireme::distributed

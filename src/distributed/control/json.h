@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "distributed/checkpoint/part_json.h"
@@ -29,6 +30,21 @@ inline std::map<std::uint32_t, std::string> texts_of(const Json& json) {
         checkpoint::unescaped(text.get<std::string>());
   }
   return texts;
+}
+
+// By number, numbers.
+inline Json json_of(const std::map<std::uint32_t, std::vector<std::uint32_t>>& lists) {
+  Json json = Json::object();
+  for (const auto& [number, list] : lists) json[std::to_string(number)] = list;
+  return json;
+}
+
+inline std::map<std::uint32_t, std::vector<std::uint32_t>> lists_of(const Json& json) {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> lists;
+  for (const auto& [number, list] : json.items()) {
+    lists[static_cast<std::uint32_t>(std::stoul(number))] = list.get<std::vector<std::uint32_t>>();
+  }
+  return lists;
 }
 
 // parse(json), where text that is no such JSON is an error of kind data.

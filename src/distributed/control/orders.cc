@@ -36,6 +36,7 @@ std::string text_of(const SaveReport& report) {
   }
   json["tables"] = json_of(report.tables);
   json["dense"] = json_of(report.dense);
+  json["blocks"] = json_of(report.blocks);
   return json.dump();
 }
 
@@ -45,6 +46,7 @@ SaveReport save_report_of(const std::string& text) {
     for (const Json& part : json.at("parts")) report.parts.push_back(checkpoint::part_from(part));
     report.tables = texts_of(json.at("tables"));
     report.dense = texts_of(json.at("dense"));
+    report.blocks = lists_of(json.at("blocks"));
     return report;
   });
 }
@@ -55,8 +57,7 @@ std::string text_of(const LoadOrder& order) {
   json["updates"] = order.updates;
   json["tables"] = json_of(order.tables);
   json["dense"] = json_of(order.dense);
-  json["blocks"] = Json::object();
-  for (const auto& [number, blocks] : order.blocks) json["blocks"][std::to_string(number)] = blocks;
+  json["blocks"] = json_of(order.blocks);
   return json.dump();
 }
 
@@ -67,10 +68,7 @@ LoadOrder load_order_of(const std::string& text) {
     order.updates = json.at("updates").get<std::uint64_t>();
     order.tables = texts_of(json.at("tables"));
     order.dense = texts_of(json.at("dense"));
-    for (const auto& [number, blocks] : json.at("blocks").items()) {
-      order.blocks[static_cast<std::uint32_t>(std::stoul(number))] =
-          blocks.get<std::vector<std::uint32_t>>();
-    }
+    order.blocks = lists_of(json.at("blocks"));
     return order;
   });
 }
@@ -88,6 +86,20 @@ LoadReport load_report_of(const std::string& text) {
     return LoadReport{json.at("rows").get<std::uint64_t>(), json.at("bytes").get<std::uint64_t>(),
                       checkpoint::unescaped(json.at("damage").get<std::string>())};
   });
+}
+
+std::vector<DenseBlockPlace> blocks_of(const std::map<std::uint32_t, std::string>& dense) {
+  std::vector<DenseBlockPlace> blocks;
+  for (const auto& [number, bytes] : dense) {
+    const Payload payload{bytes};
+    PayloadReader reader(payload);
+    const DenseDeclaration declaration = dense_declaration(reader);
+    for (const DenseBlockPlace& block :
+         cut_into_blocks(number, declaration.rows, declaration.columns)) {
+      blocks.push_back(block);
+    }
+  }
+  return blocks;
 }
 
 checkpoint::DenseRange range_of_block(std::uint32_t number, std::uint32_t block,

@@ -9,6 +9,7 @@
 
 #include "distributed/checkpoint/catalog.h"
 #include "distributed/server/protocol.h"
+#include "distributed/server/spread.h"
 
 namespace trireme::distributed {
 
@@ -19,6 +20,8 @@ struct SaveOrder {
 struct SaveReport {
   std::vector<checkpoint::Part> parts;
   std::map<std::uint32_t, std::string> tables, dense;  // declarations
+  std::map<std::uint32_t, std::vector<std::uint32_t>> blocks =
+      {};  // of dense parameters, that are there
 };
 
 // Take what a checkpoint has of the server's slots and of these blocks in place of all that is there. Checkpoint 0: nothing
@@ -44,6 +47,8 @@ LoadOrder load_order_of(const std::string& text);
 std::string text_of(const LoadReport& report);
 LoadReport load_report_of(const std::string& text);
 
+// All blocks of dense parameters with these declarations, as clients have them. Errors: data.
+std::vector<DenseBlockPlace> blocks_of(const std::map<std::uint32_t, std::string>& dense);
 // A block of a dense parameter as a checkpoint names it.
 checkpoint::DenseRange range_of_block(std::uint32_t number, std::uint32_t block, std::size_t bytes);
 

@@ -63,6 +63,16 @@ ServerKeeper::~ServerKeeper() {
 
 bool ServerKeeper::handle(const Frame& request, Answer& answer) {
   const auto op = static_cast<Op>(request.header.op);
+  if (op == Op::insert_slots || op == Op::drop_slots) forget(request);
+  if (op == Op::describe) {
+    const ShardContent content = shard_.content();
+    SaveReport report{{}, content.tables, content.dense};
+    for (const auto& [number, blocks] : content.blocks) {
+      for (const auto& [block, bytes] : blocks) report.blocks[number].push_back(block);
+    }
+    answer(answer_of(request, Code::ok, text_of(report)));
+    return true;
+  }
   if (op != Op::save && op != Op::load) return false;
   if (!shard_.obeys(request.header.sequence)) {
     answer(answer_of(request, Code::stale, ""));
@@ -79,6 +89,17 @@ bool ServerKeeper::handle(const Frame& request, Answer& answer) {
   }
   wake_.notify_all();
   return true;
+}
+
+// Slots come or go: the next checkpoint has them whole.
+void ServerKeeper::forget(const Frame& request) {
+  SparseTable* const table = shard_.table(request.header.table);
+  if (table == nullptr || request.payload.size() < 2 * sizeof(std::int32_t)) return;
+  PayloadReader reader(request.payload);
+  const auto first = reader.value<std::int32_t>(), last = reader.value<std::int32_t>();
+  if (first < 0 || last < first || last > kSlots) return;
+  const std::lock_guard lock(writer_mutex_);
+  writer_.forget(table->options().name, {first, last});
 }
 
 void ServerKeeper::run() {
@@ -122,11 +143,13 @@ SaveReport ServerKeeper::save(const SaveOrder& order) {
                        }});
     }
   }
+  const std::lock_guard lock(writer_mutex_);
   return {writer_.write(order.checkpoint, tables, dense), content.tables, content.dense};
 }
 
 LoadReport ServerKeeper::load(const LoadOrder& order) {
   for (const auto& [number, bytes] : shard_.content().tables) {
+    const std::lock_guard lock(writer_mutex_);
     writer_.forget(shard_.table(number)->options().name, {});
   }
   ShardContent content;

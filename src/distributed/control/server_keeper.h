@@ -41,12 +41,14 @@ class ServerKeeper {
   };
   void run();
   Frame obey(const Frame& request);
+  void forget(const Frame& request);
   SaveReport save(const SaveOrder& order);
   LoadReport load(const LoadOrder& order);
 
   Store& store_;
   Shard& shard_;
   const KeeperOptions options_;
+  std::mutex writer_mutex_;
   checkpoint::Writer writer_;
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -39,6 +39,20 @@ std::unique_ptr<Store> open_store(const RoleOptions& options);
 // Where parameter servers write checkpoints: beside the job's output.
 inline std::string checkpoint_folder(const std::string& output) { return output + "-checkpoints"; }
 
+// A parameter server that writes its checkpoints into this folder. Returns when it is told to stop.
+void serve(const RoleOptions& options, const std::string& checkpoints);
+// A master of tasks, and of servers if the job has any. Returns when it is told to stop.
+struct MasterWork {
+  std::int64_t epochs = 1;
+  std::function<std::vector<std::string>(std::int64_t epoch)> tasks;
+  std::string checkpoints = {};  // these as in JobControlOptions
+  bool synchronous = false;
+  double every = 60;
+  int keep = 2;
+  bool resume = false;
+};
+void lead(const RoleOptions& options, const MasterWork& work);
+
 // Each returns when the job is over, or when it is told to stop. Errors: as the parts.
 void run_trainer(const RoleOptions& options);
 void run_server(const RoleOptions& options);

@@ -18,10 +18,8 @@ constexpr Milliseconds kPlace{15000};  // in which a place becomes free
 
 class ServerProcess {
  public:
-  explicit ServerProcess(const RoleOptions& options)
+  ServerProcess(const RoleOptions& options, const std::string& checkpoints)
       : options_(options), store_(open_store(options)), members_(*store_, options.prefix) {
-    const std::string output =
-        Job::read(options.job, {.set = options.set, .output = options.output}).output_directory();
     lease_.emplace(*store_, LeaseOptions{.seconds = 5});
     place_ = claim();
     ParameterServerOptions server{
@@ -31,10 +29,10 @@ class ServerProcess {
       return keeper_ && keeper_->handle(request, answer);
     };
     running_.emplace(server);
-    keeper_.emplace(*store_, running_->shard(),
-                    KeeperOptions{.name = options.name,
-                                  .folder = checkpoint_folder(output),
-                                  .prefix = options.prefix + "checkpoint/"});
+    keeper_.emplace(
+        *store_, running_->shard(),
+        KeeperOptions{
+            .name = options.name, .folder = checkpoints, .prefix = options.prefix + "checkpoint/"});
     join();
   }
 
@@ -85,6 +83,13 @@ class ServerProcess {
 
 }  // namespace
 
-void run_server(const RoleOptions& options) { ServerProcess(options).run(); }
+void serve(const RoleOptions& options, const std::string& checkpoints) {
+  ServerProcess(options, checkpoints).run();
+}
+
+void run_server(const RoleOptions& options) {
+  const Job job = Job::read(options.job, {.set = options.set, .output = options.output});
+  serve(options, checkpoint_folder(job.output_directory()));
+}
 
 }  // namespace trireme::distributed

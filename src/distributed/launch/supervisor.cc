@@ -64,6 +64,14 @@ int Supervisor::running(const std::string& role) const {
                                         [&](const Child& child) { return child.role == role; }));
 }
 
+std::map<std::string, pid_t> Supervisor::processes(const std::string& role) const {
+  std::map<std::string, pid_t> result;
+  for (const Child& child : children_) {
+    if (child.role == role) result[child.name] = child.process->id();
+  }
+  return result;
+}
+
 void Supervisor::end() {
   for (const Child& child : children_) child.process->signal(SIGTERM);
   const auto until = Clock::now() + kGrace;

@@ -43,6 +43,8 @@ class Supervisor {
   // often.
   void look(std::chrono::milliseconds most);
   int running(const std::string& role) const;
+  // By name.
+  std::map<std::string, pid_t> processes(const std::string& role) const;
   // Asks all to end, and kills after five seconds those that do not.
   void end();
 

@@ -38,8 +38,8 @@ std::vector<std::string> tasks_of(std::int64_t batches, std::int64_t task_batche
 }
 
 void TaskReader::take() {
-  const Taken taken = client_.take(kAhead);
-  all_done_ = taken.all_done;
+  const Taken taken = client_.take(kAhead, through_);  // no others are left
+  all_done_ = taken.all_done && taken.tasks.empty();
   for (const Task& task : taken.tasks) {
     const BatchRange range = range_of(task.data);
     tasks_.push_back({task, taken.epoch, range, range.first, taken.rollbacks});

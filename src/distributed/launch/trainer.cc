@@ -19,6 +19,7 @@ namespace {
 constexpr Milliseconds kPause{20};
 // In which servers must be there again that were replaced, and have loaded what they held.
 constexpr Milliseconds kServers{300000};
+constexpr std::uint64_t kLargestModel = std::uint64_t{4} << 30;
 constexpr Milliseconds kAttempt{1000};  // after which it is asked where the servers are now
 
 // An input whose axis 0 is the batch.
@@ -34,7 +35,6 @@ class TrainerProcess {
   explicit TrainerProcess(const RoleOptions& options)
       : options_(options),
         store_(open_store(options)),
-        lease_(*store_, {.seconds = 5}),
         members_(*store_, options.prefix),
         job_(Job::read(options.job, {.set = options.set,
                                      .output = options.output,
@@ -42,7 +42,7 @@ class TrainerProcess {
                                      .extend = [this](Program& program, TrainerOptions& made) {
                                        extend(program, made);
                                      }})) {
-    members_.join("trainer", options.name, "", lease_);
+    stay_member();
     tasks_.emplace(
         *store_, network_,
         TaskClientOptions{
@@ -76,7 +76,7 @@ class TrainerProcess {
     }
     client_.emplace(network_, ClientOptions{.view = [this] { return newest_servers(); },
                                             .security = security_of(options_),
-                                            .sender = static_cast<std::uint32_t>(lease_.id()),
+                                            .sender = sender_,
                                             .deadline = kServers,
                                             .attempt = kAttempt});
     ServerTrainingOptions training;
@@ -111,6 +111,7 @@ class TrainerProcess {
     const Deadline end = in(kServers);
     for (;;) {
       if (stopped()) return;
+      stay_member();
       std::optional<JobView> view;
       try {
         view = read_job_view(*store_, options_.prefix);
@@ -153,7 +154,7 @@ class TrainerProcess {
       if (!read || read->last) reader.finish();
       if (parallel_->examples() == 0 && reader.all_done()) break;
     }
-    if (parallel_->rank() == 0) conclude(/*whole=*/true);
+    if (parallel_->rank() == 0) conclude();
   }
 
   // Each goes its own pace.
@@ -205,20 +206,33 @@ class TrainerProcess {
       if (reader.all_done()) break;
       std::this_thread::sleep_for(kPause);
     }
-    members_.leave("trainer", options_.name, lease_);
+    members_.leave("trainer", options_.name, *lease_);
     end_by_servers();
   }
 
   void end_by_servers() {
     if (stopped()) return;
     by_servers_->settle();
-    if (members_.claim_place("last", 1, lease_)) conclude(/*whole=*/false);
+    if (members_.claim_place("last", 1, *lease_)) conclude();
+  }
+
+  // Also after it was stopped or cut off for so long that its lease has ended.
+  void stay_member() {
+    if (lease_ && !lease_->lost()) return;
+    try {
+      lease_.emplace(*store_, LeaseOptions{.seconds = 5});
+      members_.join("trainer", options_.name, "", *lease_);
+      if (sender_ == 0) sender_ = static_cast<std::uint32_t>(lease_->id());
+    } catch (const Unavailable&) {
+      if (sender_ == 0) throw;
+    }
   }
 
   bool stopped() const { return options_.stop && options_.stop(); }
 
   // A line for the launcher, which adds up what all trainers have done.
   void report(double loss, std::int64_t examples) {
+    stay_member();
     steps_ += 1, examples_ += examples, losses_ += loss;
     const auto now = std::chrono::steady_clock::now();
     if (now - reported_ < std::chrono::milliseconds(500)) return;
@@ -234,24 +248,51 @@ class TrainerProcess {
     losses_ = 0;
   }
 
-  // One of the trainers tests, and saves what is all here.
-  void conclude(bool whole) {
+  // One of the trainers tests and saves.
+  void conclude() {
     if (const data::Batches* test = job_.test_data()) {
       const Metrics metrics = job_.trainer().evaluate(*test);
       for (const auto& [name, value] : metrics.numbers()) {
         std::printf("test %s: %.6g\n", name.c_str(), value);
       }
     }
-    if (whole) {
-      job_.trainer().save(job_.output_directory(), job_.save_options());
-      std::printf("saved to %s\n", job_.output_directory().c_str());
-    }
+    if (by_servers_) save_from_servers();
+    else save();
     std::fflush(stdout);
+  }
+
+  void save() {
+    job_.trainer().save(job_.output_directory(), job_.save_options());
+    std::printf("saved to %s\n", job_.output_directory().c_str());
+  }
+
+  // The model as one process would have it, its tables whole.
+  void save_from_servers() {
+    std::uint64_t bytes = 0;
+    for (const std::string& name : by_servers_->tables()) bytes += by_servers_->table_bytes(name);
+    if (bytes > kLargestModel) {
+      std::printf("the tables have %.1f GB, too much for a saved model: they are in %s\n",
+                  static_cast<double>(bytes) / 1e9,
+                  checkpoint_folder(job_.output_directory()).c_str());
+      return;
+    }
+    Job whole =
+        Job::read(options_.job, {.set = options_.set, .output = options_.output, .threads = 1});
+    Session& session = whole.trainer().session();
+    for (const std::string& name : by_servers_->tables()) {
+      session.set_parameter(name, by_servers_->read_table(name));
+    }
+    for (const std::string& name : by_servers_->dense()) {
+      session.set_parameter(name, job_.trainer().session().parameter(name));
+    }
+    whole.trainer().save(whole.output_directory(), whole.save_options());
+    std::printf("saved to %s\n", whole.output_directory().c_str());
   }
 
   const RoleOptions options_;
   const std::unique_ptr<Store> store_;
-  const LeaseKeeper lease_;
+  std::optional<LeaseKeeper> lease_;
+  std::uint32_t sender_ = 0;
   Membership members_;
   Network network_;
   std::optional<DataParallel> parallel_;

@@ -204,12 +204,18 @@ void Master::answer(Frame request, Answer& answer) {
 
 // At most its share of half of what is left, so that towards the end of an epoch nobody holds much.
 Frame Master::take(const Frame& request) {
-  Frame asked = request;
-  const std::int64_t wanted = std::min(asked.header.count, kMostTasks);
-  asked.header.count = 0;
-  Owned owned{owned_of(asked).owner, {}};
+  const Owned asked = owned_of(request);
+  const std::int64_t wanted = std::min(request.header.table, kMostTasks);
+  Owned owned{asked.owner, {}};
+  for (Task& task : queue_->pending_of(asked.owner)) {
+    const bool held = std::any_of(asked.tasks.begin(), asked.tasks.end(), [&](const Task& one) {
+      return one.id == task.id && one.attempt == task.attempt;
+    });
+    if (!held && owned.tasks.size() < kMostTasks) owned.tasks.push_back(std::move(task));
+  }
   const std::int64_t share = (queue_->counts().todo + 2 * members_ - 1) / (2 * members_);
-  for (std::int64_t i = 0; i < std::min(wanted, share) && !paused_; ++i) {
+  const auto more = std::min(wanted, share) - static_cast<std::int64_t>(owned.tasks.size());
+  for (std::int64_t i = 0; i < more && !paused_; ++i) {
     std::optional<Task> task = queue_->take(owned.owner, TaskQueue::Clock::now());
     if (!task) break;
     owned.tasks.push_back(std::move(*task));

@@ -89,8 +89,27 @@ TEST_F(Masters, NobodyHoldsMuchAtTheEnd) {
   const Master master(*store_, options(1, 8));
   Trainer a(*store_, network_, "a");
   std::vector<std::size_t> counts;
-  for (int i = 0; i < 6; ++i) counts.push_back(a.client->take(100).tasks.size());
+  std::vector<Task> held;
+  for (int i = 0; i < 6; ++i) {
+    const std::vector<Task> more = a.client->take(100, held).tasks;
+    counts.push_back(more.size());
+    held.insert(held.end(), more.begin(), more.end());
+  }
   EXPECT_THAT(counts, ::testing::ElementsAre(4, 2, 1, 1, 0, 0));
+}
+
+// As after an answer that was lost.
+TEST_F(Masters, WhatATrainerDoesNotKnowOfIsGivenAgain) {
+  const Master master(*store_, options(1, 8));
+  Trainer a(*store_, network_, "a");
+  const std::vector<Task> first = a.client->take(2).tasks;
+  ASSERT_EQ(first.size(), 2u);
+  const std::vector<Task> again = a.client->take(2, {first[0]}).tasks;
+  ASSERT_EQ(again.size(), 2u);
+  EXPECT_EQ(again[0].id, first[1].id);
+  EXPECT_EQ(again[0].attempt, first[1].attempt);
+  EXPECT_NE(again[1].id, first[0].id);
+  EXPECT_EQ(a.client->finish(first), 2);
 }
 
 TEST_F(Masters, WhatATrainerLeavesIsHandedOutAgain) {

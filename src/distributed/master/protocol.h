@@ -12,7 +12,9 @@
 namespace trireme::distributed {
 
 enum class MasterOp : std::uint8_t {
-  take = 1,   // the owner's name. The answer: tasks, `sequence` being the epoch
+  take =
+      1,  // the owner's name, tasks that it has, and in `table` how many it wants. The answer: tasks, `sequence` being the
+          // epoch, `generation` how often the job went back to a checkpoint
   finish,     // the owner's name and tasks. The answer: `count` of them were the owner's
   give_back,  // the same
 };

@@ -62,11 +62,11 @@ Frame TaskClient::ask(Frame request) {
                     std::to_string(options_.patience.count() / 1000) + " s: " + last);
 }
 
-Taken TaskClient::take(std::uint32_t most) {
+Taken TaskClient::take(std::uint32_t most, const std::vector<Task>& held) {
   Frame request;
   request.header.op = static_cast<std::uint8_t>(MasterOp::take);
-  put_owned(request, {options_.name, {}});
-  request.header.count = most;
+  put_owned(request, {options_.name, held});
+  request.header.table = most;
   const Frame answer = ask(std::move(request));
   return {static_cast<std::int64_t>(answer.header.sequence), owned_of(answer).tasks,
           (answer.header.flags & kAllDone) != 0, answer.header.generation};

@@ -35,8 +35,9 @@ class TaskClient {
   TaskClient(Store& store, Network& network, TaskClientOptions options);
   ~TaskClient();
 
-  // As many as `most`, or fewer.
-  Taken take(std::uint32_t most);
+  // As many as `most`, or fewer. `held`: what this trainer has already; whatever else the master thinks that it has, since an
+  // answer was lost, it is given again.
+  Taken take(std::uint32_t most, const std::vector<Task>& held = {});
   // How many of them were still this trainer's. Asked again after a lost answer, those that are done do not count.
   int finish(const std::vector<Task>& tasks);
   int give_back(const std::vector<Task>& tasks);  // they ended badly

@@ -284,6 +284,16 @@ std::set<std::string> TaskQueue::owners() const {
   return owners;
 }
 
+std::vector<Task> TaskQueue::pending_of(const std::string& owner) const {
+  std::vector<Task> tasks;
+  for (const auto& [id, item] : items_) {
+    if (item.state == State::pending && item.owner == owner) {
+      tasks.push_back({id, item.attempt, item.data});
+    }
+  }
+  return tasks;
+}
+
 TaskCounts TaskQueue::counts() const {
   TaskCounts counts;
   for (const auto& [id, item] : items_) {

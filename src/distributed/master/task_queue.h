@@ -78,6 +78,7 @@ class TaskQueue {
 
   bool finished() const;                 // an epoch has begun, and all is done or failed
   std::set<std::string> owners() const;  // of pending tasks
+  std::vector<Task> pending_of(const std::string& owner) const;
   TaskCounts counts() const;
   Milliseconds patience() const;  // after which a pending task expires now
 

@@ -39,6 +39,7 @@ enum class Op : std::uint8_t {
   // Of whoever leads, on everything that a server holds: control/server_keeper.h answers these
   save,
   load,
+  describe,
 };
 
 // Header::flags

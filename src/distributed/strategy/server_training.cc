@@ -87,6 +87,32 @@ std::vector<std::string> ServerTraining::tables() const {
   return names;
 }
 
+std::vector<std::string> ServerTraining::dense() const {
+  std::vector<std::string> names;
+  for (const auto& [name, dense] : dense_) names.push_back(name);
+  return names;
+}
+
+std::uint64_t ServerTraining::table_bytes(const std::string& name) const {
+  const Table& table = tables_.at(name);
+  return static_cast<std::uint64_t>(table.rows) * static_cast<std::uint64_t>(table.options.width) *
+         sizeof(float);
+}
+
+Tensor ServerTraining::read_table(const std::string& name) {
+  constexpr std::int64_t kAtOnce = 1 << 16;
+  const Table& table = tables_.at(name);
+  Tensor all(f32, {table.rows, table.options.width});
+  for (std::int64_t first = 0; first < table.rows; first += kAtOnce) {
+    std::vector<Id> ids;
+    for (std::int64_t id = first; id < std::min(first + kAtOnce, table.rows); ++id) {
+      ids.push_back(static_cast<Id>(id));
+    }
+    client_.lookup(table.number, ids, all.data<float>() + first * table.options.width, Create::no);
+  }
+  return all;
+}
+
 // --- The Program
 
 void ServerTraining::extend(TrainerOptions& options) {
@@ -144,7 +170,8 @@ void ServerTraining::make_table(const ParameterGradient& one) {
   if (one.parameter.rank() != 2) {
     fail_usage("a table has rows of one axis, and " + one.parameter.str() + " has others");
   }
-  Table table{static_cast<std::uint32_t>(tables_.size()), options_.table, {}, 0};
+  Table table{static_cast<std::uint32_t>(tables_.size()), options_.table,
+              one.parameter.dim(0).constant()};
   table.options.name = key;
   table.options.width = static_cast<int>(one.parameter.dim(1).constant());
   table.options.rule = options_.rule;

@@ -73,14 +73,19 @@ class ServerTraining {
   void settle();
 
   std::uint64_t steps() const { return steps_; }
-  // What was rewritten, by the parameters' names.
+  // What was rewritten, by the parameters' names; all others but what the Trainer has of its own are dense.
   std::vector<std::string> tables() const;
+  std::vector<std::string> dense() const;
+  // A table as the parameter that it was, of ids 0 to rows - 1: f32[rows, width]; ids without a row as they would begin.
+  std::uint64_t table_bytes(const std::string& name) const;
+  Tensor read_table(const std::string& name);
 
  private:
   struct Table {
     std::uint32_t number = 0;
     TableOptions options;
-    Value ids;  // all that are looked up in a step; computed from inputs alone
+    std::int64_t rows = 0;  // of the parameter that it was
+    Value ids;              // all that are looked up in a step; computed from inputs alone
     std::uint64_t pushes = 0;
     std::shared_ptr<LocalRows> local = {};  // geo
   };

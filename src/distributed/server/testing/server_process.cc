@@ -81,7 +81,11 @@ void ServerProcess::restart() {
   start();
 }
 
-void ServerProcess::pause() { ::kill(process_, SIGSTOP); }
+void ServerProcess::pause() {
+  ::kill(process_, SIGSTOP);
+  int status = 0;
+  ::waitpid(process_, &status, WUNTRACED);  // it runs on until it has noticed
+}
 void ServerProcess::go_on() { ::kill(process_, SIGCONT); }
 
 }  // namespace trireme::distributed::testing

@@ -1,0 +1,175 @@
+#pragma once
+
+// For tests: a trainer without a Program. Every record of its data adds one to a row of its own, and to a dense sum, so what
+// was lost or learned twice is seen exactly.
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "distributed/control/job_view.h"
+#include "distributed/coordination/membership.h"
+#include "distributed/master/task_client.h"
+#include "distributed/server/client.h"
+
+namespace trireme::distributed {
+
+struct CountWork {
+  std::string prefix, name;
+  Security security = {};
+  std::int64_t records = 0;
+  std::int64_t lease = 60;                                // seconds
+  std::function<void(std::int64_t tasks)> finished = {};  // told when tasks were ended
+  std::function<bool()> stop = {};
+  Milliseconds pause{2};  // after each task
+};
+
+class CountTrainer {
+ public:
+  static constexpr std::int64_t kTask = 40, kBatch = 10;  // records
+
+  CountTrainer(Store& store, Network& network, CountWork work)
+      : store_(store), network_(network), work_(std::move(work)) {}
+
+  static std::vector<std::string> tasks(std::int64_t records) {
+    std::vector<std::string> all;
+    for (std::int64_t first = 0; first < records; first += kTask) {
+      all.push_back(std::to_string(first));
+    }
+    return all;
+  }
+
+  // Until all tasks are done.
+  void run() {
+    stay_member();
+    TaskClient tasks(store_, network_,
+                     {.prefix = work_.prefix, .name = work_.name, .security = work_.security});
+    wait_for_view(0);
+    ParameterClient client(network_, client_options());
+    bool declared = false;
+    for (Taken taken; !taken.all_done && !stopped();) {
+      try {
+        stay_member();
+        if (!declared) declare(client);
+        declared = true;
+        if (taken.tasks.empty() || taken.rollbacks < view_.rollbacks) taken = tasks.take(2);
+        if (taken.rollbacks != view_.rollbacks) throw StaleGeneration("a later task");
+        for (const Task& task : taken.tasks) count(client, task, taken.epoch);
+        end(tasks, taken);
+        taken.tasks.clear();
+      } catch (const StaleGeneration&) {
+        wait_for_view(view_.generation);
+        declared = false;
+      }
+    }
+  }
+
+  // Of each record, when all is over; and the sum of all.
+  struct Counts {
+    std::vector<float> rows;
+    float all = 0;
+  };
+  Counts counts() {
+    wait_for_view(0);
+    ParameterClient client(network_, client_options());
+    declare(client);
+    std::vector<Id> ids(static_cast<std::size_t>(work_.records));
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
+    std::vector<float> rows(2 * ids.size());
+    client.lookup(0, ids, rows.data(), Create::no);
+    Counts counts;
+    for (std::size_t i = 0; i < ids.size(); ++i) counts.rows.push_back(rows[2 * i]);
+    float sums[2];
+    client.pull(0, sums);
+    counts.all = sums[0];
+    return counts;
+  }
+
+ private:
+  // Also after it was stopped for so long that its lease has ended.
+  void stay_member() {
+    if (lease_ && !lease_->lost()) return;
+    try {
+      lease_.emplace(store_, LeaseOptions{.seconds = work_.lease});
+      Membership(store_, work_.prefix).join("trainer", work_.name, "", *lease_);
+    } catch (const Unavailable&) {
+    }
+  }
+  bool stopped() const { return work_.stop && work_.stop(); }
+  std::optional<JobView> read_view() {
+    try {
+      return read_job_view(store_, work_.prefix);
+    } catch (const Unavailable&) {
+      return std::nullopt;
+    }
+  }
+  // Of a generation after that one.
+  void wait_for_view(std::uint32_t after) {
+    while (!stopped()) {
+      const std::optional<JobView> view = read_view();
+      if (view && view->generation > after) {
+        view_ = *view;
+        return;
+      }
+      std::this_thread::sleep_for(Milliseconds(5));
+    }
+  }
+  ClientOptions client_options() {
+    ClientOptions options;
+    options.view = [this] {
+      std::optional<JobView> newest = read_view();
+      if (!newest) return view_.servers;
+      if (newest->rollbacks != view_.rollbacks) throw StaleGeneration("back to a checkpoint");
+      return newest->servers;
+    };
+    options.security = work_.security;
+    options.sender = static_cast<std::uint32_t>(std::hash<std::string>{}(work_.name));
+    options.deadline = Milliseconds(60000);
+    options.attempt = Milliseconds(500);
+    return options;
+  }
+  void declare(ParameterClient& client) {
+    static const float zeros[2] = {0, 0};
+    TableDeclaration table;
+    table.options.name = "counts";
+    table.options.width = 2;
+    client.join(view_.generation, 0);
+    client.declare(0, table);
+    client.declare({{0, {.name = "sum", .rows = 1, .columns = 2, .rule = RowRule::sgd()}, zeros}});
+  }
+  // Gradients of -1 at a rate of 1.
+  void count(ParameterClient& client, const Task& task, std::int64_t epoch) {
+    const std::int64_t first = std::stoll(task.data);
+    for (std::int64_t batch = 0; batch < kTask / kBatch; ++batch) {
+      std::vector<Id> ids;
+      for (std::int64_t i = 0; i < kBatch; ++i) {
+        ids.push_back(static_cast<Id>(first + batch * kBatch + i));
+      }
+      const std::vector<float> down(2 * ids.size(), -1);
+      const PushId push =
+          PushId::of_task(static_cast<std::uint32_t>(task.id), static_cast<std::uint32_t>(epoch),
+                          static_cast<std::uint32_t>(batch));
+      client.push(0, ids, down.data(), {.rate = 1}, push);
+      const float all[2] = {-static_cast<float>(kBatch), 0};
+      client.push(0, all, {.rate = 1}, push);
+    }
+    std::this_thread::sleep_for(work_.pause);
+  }
+  void end(TaskClient& tasks, const Taken& taken) {
+    if (taken.tasks.empty()) {
+      std::this_thread::sleep_for(Milliseconds(5));
+      return;
+    }
+    const int finished = tasks.finish(taken.tasks);
+    if (work_.finished) work_.finished(finished);
+  }
+
+  Store& store_;
+  Network& network_;
+  const CountWork work_;
+  std::optional<LeaseKeeper> lease_;
+  JobView view_;
+};
+
+}  // namespace trireme::distributed

@@ -1,0 +1,116 @@
+// Jobs whose servers and masters die, and whose servers become fewer and more, lose nothing and learn nothing twice.
+
+#include "distributed/control/job_control_test.h"
+
+#include <gmock/gmock.h>
+
+#include "distributed/checkpoint/checkpoint_test.h"
+
+namespace trireme::distributed {
+namespace {
+
+using ::testing::Each;
+
+class JobControlOf : public ::testing::Test {
+ protected:
+  CountJobOptions options() { return {.folder = folder_.path() + "/checkpoints"}; }
+  void expect_exact(CountJob& job, const CountJobOptions& options) {
+    const CountTrainer::Counts counts = job.counts();
+    EXPECT_THAT(counts.rows, Each(static_cast<float>(options.epochs)));
+    EXPECT_EQ(counts.all, static_cast<float>(options.records * options.epochs));
+  }
+  checkpoint::MemoryDirectory folder_;
+};
+
+TEST_F(JobControlOf, CountsEachRecordOnceInEachEpoch) {
+  CountJob job(options());
+  job.join();
+  expect_exact(job, options());
+  EXPECT_TRUE(job.has_said("checkpoint 1: "));
+}
+
+TEST_F(JobControlOf, WithoutCheckpointsJobsEnd) {
+  CountJobOptions how;
+  how.records = 400;
+  CountJob job(how);
+  job.join();
+  expect_exact(job, how);
+}
+
+TEST_F(JobControlOf, ServersThatDieCostNothingButTime) {
+  CountJobOptions how = options();
+  how.epochs = 3;
+  CountJob job(how);
+  job.wait_for_tasks(5);
+  job.kill_server(0);  // most likely before the first checkpoint
+  job.wait_for_tasks(60);
+  job.kill_server(1);
+  job.wait_for_tasks(120);
+  job.kill_server(0);
+  job.join();
+  EXPECT_TRUE(job.has_said("2 servers went back to epoch"));
+  expect_exact(job, how);
+}
+
+TEST_F(JobControlOf, MastersThatDieToo) {
+  CountJobOptions how = options();
+  how.epochs = 3;
+  CountJob job(how);
+  job.wait_for_tasks(10);
+  job.replace_master();
+  job.wait_for_tasks(60);
+  job.kill_server(1);
+  job.replace_master();
+  job.join();
+  expect_exact(job, how);
+}
+
+// TRIREME_ROWS: of a table that lies there beside, so that pauses can be measured that mean something.
+TEST_F(JobControlOf, FourServersToThreeAndBack) {
+  const char* const asked = std::getenv("TRIREME_ROWS");
+  const std::int64_t rows = asked != nullptr ? std::atoll(asked) : 20000;
+  CountJobOptions how = options();
+  how.servers = 4;
+  how.records = 8000;
+  how.epochs = asked != nullptr ? 40 : 2;
+  how.every = asked != nullptr ? 1000 : 0.5;
+  if (asked != nullptr) how.move_bytes = JobControlOptions().move_bytes;
+  CountJob job(how);
+  job.wait_for_tasks(10);
+  job.add_rows(rows);
+  const std::uint64_t digest = job.digest_of_rows();
+  job.want_servers(3);
+  const auto until = [&](const std::string& text) {
+    for (int i = 0; i < 6000 && !job.has_said(text) && !job.over(); ++i) {
+      std::this_thread::sleep_for(Milliseconds(10));
+    }
+    EXPECT_TRUE(job.has_said(text));
+    std::printf("%s\n", job.line(text).c_str());
+    EXPECT_EQ(job.digest_of_rows(), digest);
+  };
+  until("3 servers: 4096 slots moved");
+  EXPECT_TRUE(job.store().get(drained_key(kJob, 3)).has_value());
+  job.want_servers(4);
+  until("4 servers: 4096 slots moved");
+  if (asked == nullptr) job.kill_server(2);
+  job.join();
+  expect_exact(job, how);
+}
+
+TEST_F(JobControlOf, GoesOnOnAnotherNumberOfServers) {
+  CountJobOptions how = options();
+  {
+    CountJob job(how);
+    job.join();
+  }
+  how.servers = 3;
+  how.epochs = 4;
+  how.resume = true;
+  CountJob job(how);
+  job.join();
+  EXPECT_TRUE(job.has_said("3 servers went back to epoch 2 with 50 tasks done"));
+  expect_exact(job, how);
+}
+
+}  // namespace
+}  // namespace trireme::distributed

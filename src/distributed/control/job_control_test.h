@@ -1,0 +1,226 @@
+#pragma once
+
+// For tests: a whole job in this process, but for the Program: its trainers count records.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "distributed/control/count_trainer_test.h"
+#include "distributed/control/job_control.h"
+#include "distributed/control/server_keeper.h"
+#include "distributed/coordination/membership.h"
+#include "distributed/coordination/memory_store.h"
+#include "distributed/server/cluster_test.h"
+#include "distributed/server/parameter_server.h"
+
+namespace trireme::distributed {
+
+inline const std::string kJob = "job/";
+
+// A server of the job; without its destructor's good manners when it is killed.
+class TestServer {
+ public:
+  TestServer(Store& store, const std::string& name, int places, const std::string& folder)
+      : store_(store), lease_(store, {.seconds = 60}), members_(store, kJob) {
+    const std::optional<int> place = members_.claim_place("server", places, lease_, name);
+    EXPECT_TRUE(place.has_value());
+    place_ = place.value_or(0);
+    ParameterServerOptions options{.transport = {.security = kTestSecurity}};
+    options.shard.place = place_;
+    options.other = [this](const Frame& request, Answer& answer) {
+      return keeper_ && keeper_->handle(request, answer);
+    };
+    server_.emplace(options);
+    keeper_.emplace(store_, server_->shard(),
+                    KeeperOptions{.name = name, .folder = folder, .prefix = kJob + "checkpoint/"});
+    members_.join("server", std::to_string(place_), "127.0.0.1:" + std::to_string(server_->port()),
+                  lease_);
+  }
+  int place() const { return place_; }
+  Shard& shard() { return server_->shard(); }
+
+ private:
+  Store& store_;
+  LeaseKeeper lease_;
+  Membership members_;
+  int place_ = 0;
+  std::optional<ServerKeeper> keeper_;
+  std::optional<ParameterServer> server_;
+};
+
+struct CountJobOptions {
+  int servers = 2, trainers = 2;
+  std::int64_t records = 2000, epochs = 2;
+  double every = 0.2;  // seconds between checkpoints
+  std::string folder = {};
+  bool resume = false;
+  std::uint64_t move_bytes = 16 << 10;
+};
+
+class CountJob {
+  using Clock = std::chrono::steady_clock;
+
+ public:
+  explicit CountJob(const CountJobOptions& options)
+      : options_(options), store_(make_memory_store()) {
+    for (int i = 0; i < options.servers; ++i) add_server(options.servers);
+    start_master();
+    for (int i = 0; i < options.trainers; ++i) {
+      trainers_.emplace_back([this, i] { train("trainer_" + std::to_string(i)); });
+    }
+  }
+  ~CountJob() {
+    join();
+    stop_master();
+  }
+
+  Store& store() { return *store_; }
+  void add_server(int places) {
+    servers_.push_back(std::make_unique<TestServer>(*store_, "server_" + std::to_string(started_++),
+                                                    places, options_.folder));
+  }
+  // With all that it held; another one takes its place.
+  void kill_server(std::size_t i) {
+    servers_.at(i).reset();
+    servers_.at(i) =
+        std::make_unique<TestServer>(*store_, "server_" + std::to_string(started_++),
+                                     static_cast<int>(servers_.size()), options_.folder);
+  }
+  void drop_server(std::size_t i) { servers_.erase(servers_.begin() + static_cast<long>(i)); }
+  // The leader dies, and another one leads.
+  void replace_master() {
+    stop_master();
+    start_master();
+  }
+  void want_servers(int servers) { store_->put(wanted_servers_key(kJob), std::to_string(servers)); }
+  // How many tasks of this epoch have been ended, by what trainers hear.
+  std::int64_t finished() const { return finished_; }
+  bool over() const { return over_; }
+  void wait_for_tasks(std::int64_t count) const {
+    for (int i = 0; i < 3000 && finished_ < count && !over_; ++i) {
+      std::this_thread::sleep_for(Milliseconds(10));
+    }
+  }
+  void join() {
+    for (std::thread& trainer : trainers_) trainer.join();
+    trainers_.clear();
+  }
+  std::vector<std::string> said() const {
+    const std::lock_guard lock(mutex_);
+    return said_;
+  }
+  // The first line with that; empty, if there is none.
+  std::string line(const std::string& text) const {
+    for (const std::string& line : said()) {
+      if (line.find(text) != std::string::npos) return line;
+    }
+    return "";
+  }
+  bool has_said(const std::string& text) const { return !line(text).empty(); }
+
+  // A table that no trainer uses, with so many rows of 16 floats; and the digest of all that servers have of it.
+  void add_rows(std::int64_t rows) {
+    declare_rows();
+    std::vector<Id> ids;
+    std::vector<float> values;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      ids.push_back(static_cast<Id>(row * 7919 + 1));
+      if (ids.size() < 8192 && row + 1 < rows) continue;
+      values.assign(16 * ids.size(), 0.5f);
+      rows_->push(1, ids, values.data(), {.rate = 0.1});
+      ids.clear();
+    }
+  }
+  std::uint64_t digest_of_rows() { return rows_->digest(1); }
+  CountTrainer::Counts counts() { return CountTrainer(*store_, network_, work("reader")).counts(); }
+
+ private:
+  CountWork work(const std::string& name) {
+    return {.prefix = kJob,
+            .name = name,
+            .security = kTestSecurity,
+            .records = options_.records,
+            .finished = [this](std::int64_t tasks) { finished_ += tasks; }};
+  }
+  void declare_rows() {
+    ClientOptions options;
+    options.view = [this] {
+      for (;;) {
+        if (const auto view = read_job_view(*store_, kJob)) return view->servers;
+        std::this_thread::sleep_for(Milliseconds(5));
+      }
+    };
+    options.security = kTestSecurity;
+    rows_ = std::make_unique<ParameterClient>(network_, options);
+    TableDeclaration table;
+    table.options.name = "rows";
+    table.options.width = 16;
+    table.options.rule = RowRule::adagrad();
+    rows_->declare(1, table);
+  }
+  void train(const std::string& name) {
+    CountTrainer(*store_, network_, work(name)).run();
+    over_ = true;
+  }
+
+  void start_master() {
+    MasterOptions options;
+    options.prefix = kJob;
+    options.server.security = kTestSecurity;
+    options.epochs = options_.epochs;
+    options.tasks = [this](std::int64_t) { return CountTrainer::tasks(options_.records); };
+    options.hold = true;
+    options.lease = 2;
+    master_ = std::make_unique<Master>(*store_, options);
+    JobControlOptions control;
+    control.prefix = kJob;
+    control.servers = options_.servers;
+    control.security = kTestSecurity;
+    control.folder = options_.folder;
+    control.every = options_.every;
+    control.resume = options_.resume;
+    control.move_bytes = options_.move_bytes;
+    control.say = [this](const std::string& text) {
+      const std::lock_guard lock(mutex_);
+      said_.push_back(text);
+      if (std::getenv("TRIREME_SAY") != nullptr) {
+        std::printf(
+            "%lld ms: %s\n",
+            static_cast<long long>(Clock::now().time_since_epoch() / Milliseconds(1) % 100000),
+            text.c_str());
+      }
+    };
+    leading_ = true;
+    control_ = std::thread([this, control] {
+      JobControl all(*store_, *master_, control);
+      while (leading_) {
+        all.look();
+        std::this_thread::sleep_for(Milliseconds(5));
+      }
+    });
+  }
+  void stop_master() {
+    leading_ = false;
+    control_.join();
+    master_.reset();
+  }
+
+  const CountJobOptions options_;
+  const std::unique_ptr<Store> store_;
+  Network network_;
+  std::unique_ptr<ParameterClient> rows_;
+  int started_ = 0;
+  std::vector<std::unique_ptr<TestServer>> servers_;
+  std::unique_ptr<Master> master_;
+  std::atomic<bool> leading_ = false, over_ = false;
+  std::atomic<std::int64_t> finished_ = 0;
+  std::thread control_;
+  std::vector<std::thread> trainers_;
+  mutable std::mutex mutex_;
+  std::vector<std::string> said_;
+};
+
+}  // namespace trireme::distributed

@@ -1,0 +1,163 @@
+#include "distributed/control/mover.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "base/error.h"
+#include "distributed/control/orders.h"
+#include "distributed/server/spread.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr Milliseconds kMove{20000};  // in which a server answers
+constexpr int kMostSlots = 512;       // of a move
+
+// As read_slots takes it.
+struct ReadAsked {
+  std::int32_t first, last, changed = -1, clear = -1;
+  std::uint64_t bytes = 0;
+};
+// As its answer begins.
+struct Range {
+  std::int32_t first, last;
+};
+
+Frame table_order(Op op, std::uint32_t table) {
+  Frame frame = order(op);
+  frame.header.table = table;
+  return frame;
+}
+
+}  // namespace
+
+std::string text_of(const SlotMove& move) {
+  std::ostringstream text;
+  text << move.first << ' ' << move.last << ' ' << move.from << ' ' << move.to;
+  return text.str();
+}
+
+SlotMove slot_move_of(const std::string& text) {
+  std::istringstream stream(text);
+  SlotMove move;
+  std::string more;
+  if (!(stream >> move.first >> move.last >> move.from >> move.to) || stream >> more ||
+      move.first < 0 || move.last < move.first || move.last > kSlots || move.from < 0 ||
+      move.to < 0) {
+    fail_data("\"" + text + "\" is no move of slots");
+  }
+  return move;
+}
+
+Frame Mover::ask(int server, Frame request) {
+  return fleet_.ask(static_cast<std::size_t>(server), std::move(request), kMove);
+}
+
+Declarations Mover::declarations() {
+  Declarations all;
+  std::set<std::size_t> counts;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> there;
+  for (const Frame& answer :
+       fleet_.ask_all([](std::size_t) { return order(Op::describe); }, kMove)) {
+    SaveReport report = save_report_of(answer.payload.text());
+    counts.insert(report.tables.size());
+    for (const auto& [number, blocks] : report.blocks) {
+      for (const std::uint32_t block : blocks) there.emplace(number, block);
+    }
+    all.tables.merge(report.tables);
+    all.dense.merge(report.dense);
+  }
+  all.whole = counts.size() == 1 && there.size() == blocks_of(all.dense).size();
+  return all;
+}
+
+std::optional<SlotMove> Mover::next(const SlotMap& map, int servers, std::uint64_t bytes) {
+  const SlotMap goal = map.moved_to(servers);
+  int first = 0;
+  while (first < kSlots && map.owner(first) == goal.owner(first)) ++first;
+  if (first == kSlots) return std::nullopt;
+  SlotMove move{first, first + 1, map.owner(first), goal.owner(first)};
+  int owned = 0;
+  for (int slot = 0; slot < kSlots; ++slot) owned += map.owner(slot) == move.from ? 1 : 0;
+  const std::string text = ask(move.from, order(Op::statistics)).payload.text();
+  const std::uint64_t of_slot =
+      number_of(text, "memory") / static_cast<std::uint64_t>(std::max(owned, 1)) + 1;
+  const int most = static_cast<int>(std::clamp<std::uint64_t>(bytes / of_slot, 1, kMostSlots));
+  while (move.last < kSlots && move.last - move.first < most && map.owner(move.last) == move.from &&
+         goal.owner(move.last) == move.to) {
+    ++move.last;
+  }
+  return move;
+}
+
+void Mover::make_room(const SlotMove& move, std::uint32_t table, const std::string& declaration) {
+  Frame declare = table_order(Op::declare_table, table);
+  declare.payload = Payload(declaration);
+  ask(move.to, std::move(declare));
+  Frame drop = table_order(Op::drop_slots, table);
+  *drop.payload.extend<Range>(1) = {move.first, move.last};
+  ask(move.to, std::move(drop));
+  prepared_.insert(table);
+}
+
+void Mover::prepare(const SlotMove& move) {
+  prepared_.clear();
+  for (const auto& [table, declaration] : declarations().tables) {
+    make_room(move, table, declaration);
+  }
+}
+
+void Mover::copy_table(const SlotMove& move, std::uint32_t table) {
+  for (int first = move.first; first < move.last;) {
+    Frame read = table_order(Op::read_slots, table);
+    *read.payload.extend<ReadAsked>(1) = {.first = first, .last = move.last};
+    const Frame rows = ask(move.from, std::move(read));
+    PayloadReader reader(rows.payload);
+    const auto range = reader.value<Range>();
+    if (range.first != first || range.last <= first) fail_data("a server that gives other slots");
+    first = range.last;
+    Frame insert = table_order(Op::insert_slots, table);
+    insert.payload = rows.payload;
+    ask(move.to, std::move(insert));
+  }
+}
+
+void Mover::copy(const SlotMove& move, const SlotMap& next) {
+  fleet_.set_map(static_cast<std::size_t>(move.from), next);
+  const Frame answer = ask(move.from, order(Op::describe));
+  for (const auto& [table, declaration] : save_report_of(answer.payload.text()).tables) {
+    if (!prepared_.contains(table)) make_room(move, table, declaration);  // declared meanwhile
+    copy_table(move, table);
+  }
+  fleet_.set_map(next);
+}
+
+void Mover::drop(const SlotMove& move) {
+  for (const auto& [table, declaration] : declarations().tables) {
+    Frame drop = table_order(Op::drop_slots, table);
+    *drop.payload.extend<Range>(1) = {move.first, move.last};
+    ask(move.from, std::move(drop));
+  }
+}
+
+void Mover::move_dense(int before, const SlotMap& next) {
+  const Declarations declared = declarations();
+  const std::vector<DenseBlockPlace> blocks = blocks_of(declared.dense);
+  const std::vector<int> from = spread_by_size(blocks, before);
+  const std::vector<int> to = spread_by_size(blocks, next.servers());
+  fleet_.set_map(next);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (from[i] == to[i]) continue;
+    Frame read = table_order(Op::dense_read, blocks[i].parameter);
+    read.header.count = blocks[i].block;
+    const Frame content = ask(from[i], std::move(read));
+    Frame insert = table_order(Op::dense_insert, blocks[i].parameter);
+    insert.header.count = blocks[i].block;
+    insert.payload = content.payload;
+    ask(to[i], std::move(insert));
+  }
+}
+
+}  // namespace trireme::distributed

@@ -1,0 +1,63 @@
+#pragma once
+
+// Moves slots of tables and blocks of dense parameters from one server to another, while trainers go on. What is on the way is
+// refused for that time, which is kept short by moving little at once; trainers ask again.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "distributed/control/fleet.h"
+
+namespace trireme::distributed {
+
+// Slots [first, last), all of one server, to another one.
+struct SlotMove {
+  int first = 0, last = 0, from = 0, to = 0;
+  bool operator==(const SlotMove&) const = default;
+};
+std::string text_of(const SlotMove& move);
+SlotMove slot_move_of(const std::string& text);  // Errors: data
+
+// What servers have declared, by number.
+struct Declarations {
+  std::map<std::uint32_t, std::string> tables, dense;
+  // All tables on all servers, and all blocks of dense parameters on one of them: not while trainers still declare them.
+  bool whole = true;
+};
+
+class Mover {
+ public:
+  // The fleet outlives the mover.
+  explicit Mover(Fleet& fleet) : fleet_(fleet) {}
+
+  Declarations declarations();
+  // The next slots on the way to a number of servers, nothing if all are where they should be; as many as have about
+  // `bytes`.
+  std::optional<SlotMove> next(const SlotMap& map, int servers, std::uint64_t bytes);
+
+  // Steps of a move, in this order; any may be done again, and all are, by the next leader, after one has died. First room is
+  // made: remains of a move that was not finished go.
+  void prepare(const SlotMove& move);
+  // The one that gives learns the new map: from then on nobody changes these slots. The rows go over with all that belongs to
+  // them, and the others learn the map.
+  void copy(const SlotMove& move, const SlotMap& next);
+  // After all know the map: the rows go where they came from.
+  void drop(const SlotMove& move);
+
+  // Blocks of dense parameters from where they are among `before` servers to where they are among the map's, which all servers
+  // learn first.
+  void move_dense(int before, const SlotMap& next);
+
+ private:
+  Frame ask(int server, Frame request);
+  void make_room(const SlotMove& move, std::uint32_t table, const std::string& declaration);
+  void copy_table(const SlotMove& move, std::uint32_t table);
+
+  Fleet& fleet_;
+  std::set<std::uint32_t> prepared_;  // tables
+};
+
+}  // namespace trireme::distributed
