@@ -28,7 +28,8 @@ void add_credentials(CLI::App& app) {
   command->callback([] {
     const std::int64_t now = dist::seconds_since_1970();
     if (!dist::write_credentials(folder, dist::make_credentials(days, now))) {
-      throw CLI::ValidationError(folder, "has certificates already; another folder, or remove them");
+      throw CLI::ValidationError(folder,
+                                 "has certificates already; another folder, or remove them");
     }
     std::printf("%s: ca.crt, tls.crt and tls.key, valid until %s\n", folder.c_str(),
                 dist::time_text(now + std::int64_t{days} * 24 * 3600).c_str());

@@ -66,7 +66,8 @@ void add_role(CLI::App& app) {
   CLI::Option* store = command->add_option("--store", role.store, "HOST:PORT of the launcher");
   command->add_option("--etcd", options.etcd, "HOST:PORT of etcd, instead")->excludes(store);
   command->add_option("--prefix", role.prefix, "of the job's keys");
-  command->add_option("--bind", role.host, "IP address to listen at, and be reached by (127.0.0.1)");
+  command->add_option("--bind", role.host,
+                      "IP address to listen at, and be reached by (127.0.0.1)");
   command->add_option("--credentials", options.credentials, "folder of the job's certificates");
   command->add_option("--etcd-credentials", options.etcd_credentials, "folder of those for etcd");
   command->add_option("--trainers", role.trainers, "that the job is to have");

@@ -49,17 +49,16 @@ std::string other_interface() {
   return name;
 }
 
-bool has_program(const std::string& name) {
-  return run("command -v " + name).code == 0;
-}
+bool has_program(const std::string& name) { return run("command -v " + name).code == 0; }
 
 class Placed : public Launch {
  protected:
   // Launcher `rank` of two, as somebody at a terminal starts it.
   std::future<Outcome> by_hand(int rank, const std::string& arguments) const {
-    const std::string command = "env RANK=" + std::to_string(rank) +
-                                " WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" +
-                                std::to_string(port_) + " " + kLaunch + arguments;
+    const std::string command =
+        "env RANK=" + std::to_string(rank) +
+        " WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(port_) + " " + kLaunch +
+        arguments;
     return std::async(std::launch::async, [this, command] { return run_here(command); });
   }
   // The launcher of a rank, waited for: the parent of one of its processes.
@@ -76,7 +75,9 @@ class Placed : public Launch {
   const int port_ = free_port();
 };
 
-void wait(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
+void wait(int milliseconds) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
 
 TEST_F(Placed, ByHandWithCertificates) {
   const std::string arguments =
@@ -119,7 +120,8 @@ TEST_F(Placed, ServersOfALauncherThatDiesAreStartedByTheFirst) {
       " -o model";
   auto first = by_hand(0, arguments), second = by_hand(1, arguments);
   const pid_t victim = launcher_of("server_1");
-  for (int i = 0; i < 800 && !std::filesystem::exists(path("model-checkpoints/000000000002")); ++i) {
+  for (int i = 0; i < 800 && !std::filesystem::exists(path("model-checkpoints/000000000002"));
+       ++i) {
     wait(25);
   }
   ASSERT_GT(victim, 1);
@@ -190,8 +192,9 @@ TEST_F(Placed, OnAnInterfaceThatOthersReach) {
       run_here(kLaunch + "--interface " + interface + " --trainers 1 --servers 1 " + file);
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.6);
-  const Outcome refused = run_here("env RANK=0 WORLD_SIZE=2 MASTER_ADDR=n1 " + kLaunch +
-                                   "--interface " + interface + " --trainers 2 --servers 1 " + file);
+  const Outcome refused =
+      run_here("env RANK=0 WORLD_SIZE=2 MASTER_ADDR=n1 " + kLaunch + "--interface " + interface +
+               " --trainers 2 --servers 1 " + file);
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.output, HasSubstr("so processes need certificates"));
 }

@@ -16,8 +16,8 @@ TEST(Address, Parts) {
   EXPECT_EQ(host_of("10.0.0.1:80"), "10.0.0.1");
   EXPECT_EQ(host_of("[::1]:80"), "[::1]");
   EXPECT_EQ(port_of("[::1]:80"), 80);
-  for (const char* wrong : {"", ":", "n1", "n1:", ":80", "n1:0", "n1:65536", "n1:8o", "a b:1", "::1:80",
-                            "a/b:1", "n1:80 "}) {
+  for (const char* wrong : {"", ":", "n1", "n1:", ":80", "n1:0", "n1:65536", "n1:8o", "a b:1",
+                            "::1:80", "a/b:1", "n1:80 "}) {
     EXPECT_THAT(error_of(ErrorKind::usage, [&] { check_address(wrong, "here"); }),
                 HasSubstr("here: HOST:PORT is expected"))
         << wrong;

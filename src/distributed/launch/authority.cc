@@ -27,10 +27,11 @@ void check_rights(const std::string& path) {
   if (::stat(path.c_str(), &status) != 0) return;
   const mode_t forbidden = status.st_uid == ::geteuid() ? 077 : 027;
   if ((status.st_mode & forbidden) != 0) {
-    fail_usage(fmt::format(
-        "{}: others may read this key (its mode is {:o})\n  hint   chmod 600 {}, if nobody has; else "
-        "make others: trireme credentials",
-        path, status.st_mode & 0777, path));
+    fail_usage(
+        fmt::format("{}: others may read this key (its mode is {:o})\n  hint   chmod 600 {}, if "
+                    "nobody has; else "
+                    "make others: trireme credentials",
+                    path, status.st_mode & 0777, path));
   }
 }
 
@@ -45,14 +46,16 @@ void check_certificates(const std::string& folder, const Security& found, std::i
   const CertificateFacts facts = facts_of(found, folder);
   if (!facts.signed_by_authority || !facts.key_fits) {
     fail_usage(fmt::format(
-        "{}: {}\n  hint   ca.crt, tls.crt and tls.key are made together: trireme credentials", folder,
+        "{}: {}\n  hint   ca.crt, tls.crt and tls.key are made together: trireme credentials",
+        folder,
         facts.key_fits ? "tls.crt is not signed by ca.crt" : "tls.key is not the key of tls.crt"));
   }
   if (now > facts.expires || now < facts.begins) {
-    fail_usage(fmt::format("{}: the certificates {} at {}\n  hint   remove the folder, and have others made: "
-                           "trireme credentials {}",
-                           folder, now > facts.expires ? "expired" : "are not valid before",
-                           time_text(now > facts.expires ? facts.expires : facts.begins), folder));
+    fail_usage(fmt::format(
+        "{}: the certificates {} at {}\n  hint   remove the folder, and have others made: "
+        "trireme credentials {}",
+        folder, now > facts.expires ? "expired" : "are not valid before",
+        time_text(now > facts.expires ? facts.expires : facts.begins), folder));
   }
 }
 
@@ -112,10 +115,11 @@ Security obtain_credentials(const std::string& folder, bool first, Milliseconds 
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::not_found) throw;
       if (std::chrono::steady_clock::now() >= until) {
-        fail_io(fmt::format(
-            "{}\n  hint   {} is to be a folder that all machines of the job see; the launcher of rank 0 makes "
-            "what is in it, or `trireme credentials {}` ahead",
-            error.what(), folder, folder));
+        fail_io(
+            fmt::format("{}\n  hint   {} is to be a folder that all machines of the job see; the "
+                        "launcher of rank 0 makes "
+                        "what is in it, or `trireme credentials {}` ahead",
+                        error.what(), folder, folder));
       }
     }
     std::this_thread::sleep_for(kPause);

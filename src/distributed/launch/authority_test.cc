@@ -14,8 +14,8 @@
 #include "distributed/coordination/etcd_store.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/launch/address.h"
+#include "distributed/launch/launch_test.h"
 #include "distributed/launch/small_file.h"
-#include "distributed/launch/testing/folder.h"
 #include "distributed/transport/connection.h"
 #include "distributed/transport/frame_server.h"
 
@@ -23,9 +23,9 @@ namespace trireme::distributed {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::InFolder;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using testing::InFolder;
 
 constexpr std::int64_t kDay = 24 * 3600;
 
@@ -69,14 +69,16 @@ TEST_F(Credentials, OpensslAgrees) {
   EXPECT_THAT(text, HasSubstr("CA:FALSE"));
   EXPECT_THAT(text, HasSubstr("DNS:trireme-job"));
   EXPECT_THAT(openssl("x509 -noout -text -in " + at + "ca.crt"), HasSubstr("CA:TRUE, pathlen:0"));
-  EXPECT_THAT(openssl("x509 -noout -checkend 2591000 -in " + at + "tls.crt"), HasSubstr("not expire"));
+  EXPECT_THAT(openssl("x509 -noout -checkend 2591000 -in " + at + "tls.crt"),
+              HasSubstr("not expire"));
   EXPECT_THAT(openssl("x509 -noout -checkend 2593000 -in " + at + "tls.crt"), HasSubstr("FAILED"));
 }
 
 TEST_F(Credentials, ForTheirOwnerAlone) {
   ASSERT_TRUE(write_credentials(keys(), make_credentials(30, now_)));
   EXPECT_EQ(mode_of(keys()), 0700);
-  for (const char* name : {"/ca.crt", "/tls.crt", "/tls.key"}) EXPECT_EQ(mode_of(keys() + name), 0600);
+  for (const char* name : {"/ca.crt", "/tls.crt", "/tls.key"})
+    EXPECT_EQ(mode_of(keys() + name), 0600);
   EXPECT_EQ(std::distance(fs::directory_iterator(keys()), fs::directory_iterator()), 3)
       << "not the authority's key, and nothing on the way";
   ::chmod((keys() + "/tls.key").c_str(), 0640);
@@ -129,8 +131,9 @@ TEST_F(Credentials, OneMakesThemAndAllHaveTheSame) {
 }
 
 TEST_F(Credentials, NobodyMakesThem) {
-  EXPECT_THAT(error_of(ErrorKind::io, [&] { obtain_credentials(keys(), false, Milliseconds(150)); }),
-              HasSubstr("is to be a folder that all machines of the job see"));
+  EXPECT_THAT(
+      error_of(ErrorKind::io, [&] { obtain_credentials(keys(), false, Milliseconds(150)); }),
+      HasSubstr("is to be a folder that all machines of the job see"));
   EXPECT_THAT(error_of([&] { obtain_credentials(path("no/keys"), true, Milliseconds(0)); }),
               HasSubstr("cannot be made"));
 }
@@ -150,12 +153,13 @@ std::pair<bool, bool> admitted(const Security& ours, const Security& theirs) {
     result.first = true;
   } catch (const Error&) {
   }
-  FrameServer frames({.security = ours},
-                     [](const Peer&, Frame request, Answer& answer) { answer(std::move(request)); });
+  FrameServer frames({.security = ours}, [](const Peer&, Frame request, Answer& answer) {
+    answer(std::move(request));
+  });
   Network network;
   try {
-    Connection connection(network, {.address = "127.0.0.1:" + std::to_string(frames.port()),
-                                    .security = theirs});
+    Connection connection(
+        network, {.address = "127.0.0.1:" + std::to_string(frames.port()), .security = theirs});
     connection.ask(Frame{}, in(Milliseconds(1500)));
     result.second = true;
   } catch (const Error&) {

@@ -66,13 +66,14 @@ Certificate blank(const std::string& name, EVP_PKEY* key, std::int64_t begins,
   BN_free(number);
   must(numbered);
   X509_NAME* const subject = X509_get_subject_name(made.get());
-  must(X509_set_version(made.get(), X509_VERSION_3) == 1 &&
-       ASN1_TIME_set(X509_getm_notBefore(made.get()), static_cast<std::time_t>(begins)) != nullptr &&
-       ASN1_TIME_set(X509_getm_notAfter(made.get()), static_cast<std::time_t>(expires)) != nullptr &&
-       X509_set_pubkey(made.get(), key) == 1 &&
-       X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
-                                  reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1,
-                                  0) == 1);
+  must(
+      X509_set_version(made.get(), X509_VERSION_3) == 1 &&
+      ASN1_TIME_set(X509_getm_notBefore(made.get()), static_cast<std::time_t>(begins)) != nullptr &&
+      ASN1_TIME_set(X509_getm_notAfter(made.get()), static_cast<std::time_t>(expires)) != nullptr &&
+      X509_set_pubkey(made.get(), key) == 1 &&
+      X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
+                                 reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1,
+                                 0) == 1);
   return made;
 }
 

@@ -34,8 +34,8 @@ class Reader {
     const char* const end = value.data() + value.size();
     const auto [at, failed] = std::from_chars(value.data(), end, result);
     if (failed != std::errc() || at != end || result < least || result > most) {
-      fail_usage(fmt::format("{}={}: a whole number from {} to {} is expected", name, value, least,
-                             most));
+      fail_usage(
+          fmt::format("{}={}: a whole number from {} to {} is expected", name, value, least, most));
     }
     return result;
   }
@@ -63,8 +63,8 @@ void read_rank(const Reader& reader, const std::string& rank, const std::string&
   placement.world = reader.number(world, 1, kMostLaunchers);
   placement.rank = reader.number(rank, 0, kMostLaunchers - 1);
   if (placement.rank >= placement.world) {
-    fail_usage(fmt::format("{}={} is not less than {}={}", rank, placement.rank, world,
-                           placement.world));
+    fail_usage(
+        fmt::format("{}={} is not less than {}={}", rank, placement.rank, world, placement.world));
   }
 }
 
@@ -126,14 +126,15 @@ void read_endpoints(const Reader& reader, Placement& placement) {
   const std::string own = reader.text("PADDLE_CURRENT_ENDPOINT");
   const std::string& listed = all[static_cast<std::size_t>(placement.rank)];
   if (!own.empty() && own != listed) {
-    fail_usage(fmt::format("PADDLE_CURRENT_ENDPOINT={} is not number {} of "
-                           "PADDLE_TRAINER_ENDPOINTS, {}",
-                           own, placement.rank, listed));
+    fail_usage(
+        fmt::format("PADDLE_CURRENT_ENDPOINT={} is not number {} of "
+                    "PADDLE_TRAINER_ENDPOINTS, {}",
+                    own, placement.rank, listed));
   }
   placement.master = all[0];
   const std::string host = host_of(all[0]);
-  placement.one_host = std::all_of(
-      all.begin(), all.end(), [&](const std::string& each) { return host_of(each) == host; });
+  placement.one_host = std::all_of(all.begin(), all.end(),
+                                   [&](const std::string& each) { return host_of(each) == host; });
 }
 
 std::optional<Placement> by_paddle(const Reader& reader) {
@@ -170,8 +171,8 @@ std::optional<Placement> by_openmpi(const Reader& reader) {
   placement.by = "Open MPI";
   read_rank(reader, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", placement);
   placement.local_rank = reader.number_or("OMPI_COMM_WORLD_LOCAL_RANK", 0, kMostLaunchers, 0);
-  placement.one_host = reader.number_or("OMPI_COMM_WORLD_LOCAL_SIZE", 1, kMostLaunchers, 0) ==
-                       placement.world;
+  placement.one_host =
+      reader.number_or("OMPI_COMM_WORLD_LOCAL_SIZE", 1, kMostLaunchers, 0) == placement.world;
   placement.master = master_of(reader, "");
   for (const char* name : {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}) {
     if (placement.job.empty() && reader.has(name)) {
@@ -188,8 +189,7 @@ std::optional<Placement> by_pmi(const Reader& reader) {
   placement.by = "MPI (PMI)";
   read_rank(reader, "PMI_RANK", "PMI_SIZE", placement);
   placement.local_rank = reader.number_or("MPI_LOCALRANKID", 0, kMostLaunchers, 0);
-  placement.one_host =
-      reader.number_or("MPI_LOCALNRANKS", 1, kMostLaunchers, 0) == placement.world;
+  placement.one_host = reader.number_or("MPI_LOCALNRANKS", 1, kMostLaunchers, 0) == placement.world;
   placement.master = master_of(reader, "");
   return placement;
 }
@@ -206,9 +206,9 @@ std::optional<Placement> by_slurm(const Reader& reader) {
   placement.local_rank = reader.number_or("SLURM_LOCALID", 0, kMostLaunchers, 0);
   placement.one_host = reader.number_or("SLURM_STEP_NUM_NODES", 1, kMostLaunchers * 64, 0) == 1;
   placement.master = master_of(reader, first_host(reader.text("SLURM_STEP_NODELIST")));
-  placement.job = safe_name(fmt::format("slurm-{}.{}.{}", reader.text("SLURM_JOB_ID"),
-                                        reader.text("SLURM_STEP_ID"),
-                                        reader.text("SLURM_RESTART_COUNT")));
+  placement.job =
+      safe_name(fmt::format("slurm-{}.{}.{}", reader.text("SLURM_JOB_ID"),
+                            reader.text("SLURM_STEP_ID"), reader.text("SLURM_RESTART_COUNT")));
   return placement;
 }
 
@@ -234,9 +234,10 @@ void check_halves(const Reader& reader) {
       {"PMI_RANK", "PMI_SIZE"}};
   for (const auto& [rank, world] : pairs) {
     if (reader.has(rank) == reader.has(world)) continue;
-    fail_usage(fmt::format("{0} is set and {1} is not\n  hint   set both; or --placement none, if this "
-                           "is the only launcher",
-                           reader.has(rank) ? rank : world, reader.has(rank) ? world : rank));
+    fail_usage(
+        fmt::format("{0} is set and {1} is not\n  hint   set both; or --placement none, if this "
+                    "is the only launcher",
+                    reader.has(rank) ? rank : world, reader.has(rank) ? world : rank));
   }
 }
 

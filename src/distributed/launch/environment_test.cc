@@ -61,16 +61,17 @@ TEST(Placement, HostLists) {
 }
 
 TEST(Placement, OpenMpi) {
-  const Environment variables = {{"OMPI_COMM_WORLD_RANK", "1"},
-                                 {"OMPI_COMM_WORLD_SIZE", "4"},
-                                 {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
-                                 {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
-                                 {"PMIX_NAMESPACE", "12@7/a"},
-                                 // Of the daemon that Slurm started on this machine, not of this process.
-                                 {"SLURM_JOB_ID", "71"},
-                                 {"SLURM_STEP_ID", "0"},
-                                 {"SLURM_PROCID", "0"},
-                                 {"SLURM_STEP_NUM_TASKS", "1"}};
+  const Environment variables = {
+      {"OMPI_COMM_WORLD_RANK", "1"},
+      {"OMPI_COMM_WORLD_SIZE", "4"},
+      {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+      {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+      {"PMIX_NAMESPACE", "12@7/a"},
+      // Of the daemon that Slurm started on this machine, not of this process.
+      {"SLURM_JOB_ID", "71"},
+      {"SLURM_STEP_ID", "0"},
+      {"SLURM_PROCID", "0"},
+      {"SLURM_STEP_NUM_TASKS", "1"}};
   const Placement found = placement_of(variables);
   EXPECT_EQ(found.by, "Open MPI");
   EXPECT_EQ(found.rank, 1);
@@ -117,9 +118,8 @@ TEST(Placement, ByHandAndByTorchrun) {
 }
 
 TEST(Placement, Paddle) {
-  Environment variables = {{"PADDLE_TRAINER_ID", "1"},
-                           {"PADDLE_TRAINERS_NUM", "2"},
-                           {"PADDLE_MASTER", "10.0.0.1:8000"}};
+  Environment variables = {
+      {"PADDLE_TRAINER_ID", "1"}, {"PADDLE_TRAINERS_NUM", "2"}, {"PADDLE_MASTER", "10.0.0.1:8000"}};
   EXPECT_EQ(placement_of(variables).master, "10.0.0.1:8000");
   variables["PADDLE_TRAINER_ENDPOINTS"] = "10.0.0.1:6170,10.0.0.2:6170";
   variables["PADDLE_CURRENT_ENDPOINT"] = "10.0.0.2:6170";
@@ -133,7 +133,8 @@ TEST(Placement, Paddle) {
   EXPECT_TRUE(placement_of(variables).one_host);
 
   variables["PADDLE_CURRENT_ENDPOINT"] = "10.0.0.3:6170";
-  EXPECT_THAT(refused(variables), HasSubstr("PADDLE_CURRENT_ENDPOINT=10.0.0.3:6170 is not number 1"));
+  EXPECT_THAT(refused(variables),
+              HasSubstr("PADDLE_CURRENT_ENDPOINT=10.0.0.3:6170 is not number 1"));
   variables["PADDLE_TRAINER_ENDPOINTS"] = "10.0.0.2:6170";
   EXPECT_THAT(refused(variables), HasSubstr("has 1 addresses and PADDLE_TRAINERS_NUM=2"));
   variables["PADDLE_TRAINER_ENDPOINTS"] = "10.0.0.2:6170,";
@@ -158,10 +159,9 @@ TEST(Placement, MalformedValues) {
   bad = good;
   bad["MASTER_ADDR"] = "http://n1";
   EXPECT_THAT(refused(bad), HasSubstr("MASTER_ADDR=http://n1: HOST:PORT is expected"));
-  EXPECT_THAT(refused({{"PADDLE_TRAINER_ID", "0"},
-                       {"PADDLE_TRAINERS_NUM", "2"},
-                       {"PADDLE_MASTER", "n1"}}),
-              HasSubstr("PADDLE_MASTER: HOST:PORT is expected, not \"n1\""));
+  EXPECT_THAT(
+      refused({{"PADDLE_TRAINER_ID", "0"}, {"PADDLE_TRAINERS_NUM", "2"}, {"PADDLE_MASTER", "n1"}}),
+      HasSubstr("PADDLE_MASTER: HOST:PORT is expected, not \"n1\""));
 }
 
 TEST(Placement, HalfOfAConvention) {
@@ -174,12 +174,9 @@ TEST(Placement, HalfOfAConvention) {
 
 TEST(Placement, Contradictions) {
   // RANK=$SLURM_PROCID in a batch script: evaluated once, so every task believes to be number 0.
-  Environment variables = {{"RANK", "0"},
-                           {"WORLD_SIZE", "3"},
-                           {"SLURM_JOB_ID", "7"},
-                           {"SLURM_STEP_ID", "0"},
-                           {"SLURM_PROCID", "2"},
-                           {"SLURM_STEP_NUM_TASKS", "3"}};
+  Environment variables = {{"RANK", "0"},         {"WORLD_SIZE", "3"},
+                           {"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "0"},
+                           {"SLURM_PROCID", "2"}, {"SLURM_STEP_NUM_TASKS", "3"}};
   EXPECT_THAT(refused(variables), HasSubstr("that this is launcher 0 of 3, and SLURM_STEP_ID"));
   EXPECT_EQ(placement_of(variables, "slurm").rank, 2);
   EXPECT_EQ(placement_of(variables, "torch").rank, 0);
@@ -192,7 +189,8 @@ TEST(Placement, Contradictions) {
 }
 
 TEST(Placement, WhomToBelieve) {
-  EXPECT_THAT(refused({}, "slurm"), HasSubstr("SLURM_STEP_ID, SLURM_PROCID and SLURM_STEP_NUM_TASKS are not set"));
+  EXPECT_THAT(refused({}, "slurm"),
+              HasSubstr("SLURM_STEP_ID, SLURM_PROCID and SLURM_STEP_NUM_TASKS are not set"));
   EXPECT_THAT(refused({}, "mpi"), HasSubstr("--placement mpi: auto, none, torch"));
 }
 

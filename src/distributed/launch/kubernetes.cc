@@ -23,13 +23,14 @@ constexpr int kGrace = 60;                            // seconds that a process 
 // As kubectl takes them: a DNS label, with room for what is put behind it.
 void check_name(const std::string& name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  bool good = !name.empty() && name.size() <= 40 && name[0] >= 'a' && name[0] <= 'z' &&
-              letter(name.back());
+  bool good =
+      !name.empty() && name.size() <= 40 && name[0] >= 'a' && name[0] <= 'z' && letter(name.back());
   for (const char c : name) good = good && (letter(c) || c == '-');
   if (!good) {
-    fail_usage(fmt::format("\"{}\" is no name that Kubernetes takes: a letter, then letters, digits and "
-                           "\"-\", in lower case, 40 at most\n  hint   --name",
-                           name));
+    fail_usage(
+        fmt::format("\"{}\" is no name that Kubernetes takes: a letter, then letters, digits and "
+                    "\"-\", in lower case, 40 at most\n  hint   --name",
+                    name));
   }
 }
 
@@ -56,7 +57,8 @@ class Manifests {
  private:
   std::string head() const {
     std::string text = fmt::format(
-        "# {0}: {1} trainers, {2} parameter servers, a master and etcd. Made by `trireme launch --kubernetes`.\n"
+        "# {0}: {1} trainers, {2} parameter servers, a master and etcd. Made by `trireme launch "
+        "--kubernetes`.\n"
         "#\n",
         name_, launch_.trainers, launch_.servers);
     if (launch_.credentials.empty()) {
@@ -68,10 +70,11 @@ class Manifests {
     } else {
       text += "# This file holds the private key of the job: keep it as you keep keys.\n#\n";
     }
-    return text + fmt::format("#   kubectl apply -f FILE\n"
-                              "#   kubectl wait --for=condition=complete --timeout=24h job/{0}-trainers\n"
-                              "#   kubectl delete -f FILE\n",
-                              name_);
+    return text + fmt::format(
+                      "#   kubectl apply -f FILE\n"
+                      "#   kubectl wait --for=condition=complete --timeout=24h job/{0}-trainers\n"
+                      "#   kubectl delete -f FILE\n",
+                      name_);
   }
 
   std::vector<Json> all() const {
@@ -80,7 +83,8 @@ class Manifests {
     parts.push_back(job_file());
     if (options_.claim.empty()) parts.push_back(claim());
     parts.push_back(policy());
-    parts.push_back(service("etcd", {{{"name", "client"}, {"port", 2379}, {"targetPort", "client"}}},
+    parts.push_back(service("etcd",
+                            {{{"name", "client"}, {"port", 2379}, {"targetPort", "client"}}},
                             /*headless=*/false));
     parts.push_back(etcd());
     if (launch_.servers > 0) {
@@ -219,36 +223,35 @@ class Manifests {
     add("--output", launch_.output);
     if (role == "master") words.push_back("--until-done");
     Json startup = probe("/healthz", "metrics", 2, 90);
-    return {{"name", role},
-            {"image", options_.image},
-            {"command", words},
-            {"workingDir", kWork},
-            {"env", Json::array({variable("POD_NAME", "metadata.name"),
-                                 variable("POD_IP", "status.podIP"),
-                                 {{"name", "HOME"}, {"value", "/tmp"}},
-                                 {{"name", "TRIREME_CACHE_DIR"}, {"value", "/tmp/cache"}}})},
-            {"ports", Json::array({{{"name", "metrics"}, {"containerPort", options_.metrics_port}}})},
-            {"startupProbe", startup},
-            {"livenessProbe", probe("/healthz", "metrics", 10, 6)},
-            {"readinessProbe", probe("/healthz", "metrics", 5, 2)},
-            {"resources", resources(options_.cpu, options_.memory)},
-            {"securityContext", locked()},
-            {"volumeMounts",
-             Json::array({{{"name", "files"}, {"mountPath", kWork}},
-                          {{"name", "job"},
-                           {"mountPath", std::string(kWork) + "/job.toml"},
-                           {"subPath", "job.toml"},
-                           {"readOnly", true}},
-                          keys_mount(),
-                          {{"name", "tmp"}, {"mountPath", "/tmp"}}})}};
+    return {
+        {"name", role},
+        {"image", options_.image},
+        {"command", words},
+        {"workingDir", kWork},
+        {"env", Json::array({variable("POD_NAME", "metadata.name"),
+                             variable("POD_IP", "status.podIP"),
+                             {{"name", "HOME"}, {"value", "/tmp"}},
+                             {{"name", "TRIREME_CACHE_DIR"}, {"value", "/tmp/cache"}}})},
+        {"ports", Json::array({{{"name", "metrics"}, {"containerPort", options_.metrics_port}}})},
+        {"startupProbe", startup},
+        {"livenessProbe", probe("/healthz", "metrics", 10, 6)},
+        {"readinessProbe", probe("/healthz", "metrics", 5, 2)},
+        {"resources", resources(options_.cpu, options_.memory)},
+        {"securityContext", locked()},
+        {"volumeMounts", Json::array({{{"name", "files"}, {"mountPath", kWork}},
+                                      {{"name", "job"},
+                                       {"mountPath", std::string(kWork) + "/job.toml"},
+                                       {"subPath", "job.toml"},
+                                       {"readOnly", true}},
+                                      keys_mount(),
+                                      {{"name", "tmp"}, {"mountPath", "/tmp"}}})}};
   }
   Json process_volumes() const {
     const std::string claim = options_.claim.empty() ? name_ + "-files" : options_.claim;
-    return Json::array(
-        {{{"name", "files"}, {"persistentVolumeClaim", {{"claimName", claim}}}},
-         {{"name", "job"}, {"configMap", {{"name", name_ + "-job"}}}},
-         keys_volume(),
-         {{"name", "tmp"}, {"emptyDir", {{"sizeLimit", "4Gi"}}}}});
+    return Json::array({{{"name", "files"}, {"persistentVolumeClaim", {{"claimName", claim}}}},
+                        {{"name", "job"}, {"configMap", {{"name", name_ + "-job"}}}},
+                        keys_volume(),
+                        {{"name", "tmp"}, {"emptyDir", {{"sizeLimit", "4Gi"}}}}});
   }
 
   // What pods of this set are, and what goes with the set.
@@ -285,14 +288,13 @@ class Manifests {
         {"readinessProbe", probe("/health", "health", 5, 2)},
         {"resources", resources("500m", "512Mi")},
         {"securityContext", locked()},
-        {"volumeMounts",
-         Json::array({keys_mount(), {{"name", "data"}, {"mountPath", "/data"}}})}};
+        {"volumeMounts", Json::array({keys_mount(), {{"name", "data"}, {"mountPath", "/data"}}})}};
     Json made = stateful_set("etcd", 1, pod("etcd", container, Json::array({keys_volume()})));
-    made["spec"]["volumeClaimTemplates"] = Json::array(
-        {{{"metadata", {{"name", "data"}}},
-          {"spec",
-           {{"accessModes", {"ReadWriteOnce"}},
-            {"resources", {{"requests", {{"storage", "2Gi"}}}}}}}}});
+    made["spec"]["volumeClaimTemplates"] =
+        Json::array({{{"metadata", {{"name", "data"}}},
+                      {"spec",
+                       {{"accessModes", {"ReadWriteOnce"}},
+                        {"resources", {{"requests", {{"storage", "2Gi"}}}}}}}}});
     made["spec"]["persistentVolumeClaimRetentionPolicy"] = {{"whenDeleted", "Delete"},
                                                             {"whenScaled", "Retain"}};
     return made;
@@ -308,12 +310,12 @@ class Manifests {
     const std::string role = component == "master" ? "master" : "trainer";
     Json made = head_of("batch/v1", "Job", component, component);
     Json rules = Json::array();
-    rules.push_back({{"action", "FailJob"},
-                     {"onExitCodes",
-                      {{"containerName", role}, {"operator", "In"}, {"values", {2, 3}}}}});
-    rules.push_back({{"action", "Ignore"},
-                     {"onPodConditions",
-                      Json::array({{{"type", "DisruptionTarget"}, {"status", "True"}}})}});
+    rules.push_back(
+        {{"action", "FailJob"},
+         {"onExitCodes", {{"containerName", role}, {"operator", "In"}, {"values", {2, 3}}}}});
+    rules.push_back(
+        {{"action", "Ignore"},
+         {"onPodConditions", Json::array({{{"type", "DisruptionTarget"}, {"status", "True"}}})}});
     Json template_ = pod(component, process(role), process_volumes());
     template_["spec"]["restartPolicy"] = "Never";
     made["spec"] = {{"completionMode", "Indexed"},

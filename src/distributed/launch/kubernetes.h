@@ -11,7 +11,8 @@ namespace trireme::distributed {
 struct KubernetesOptions {
   std::string image = "trireme:latest";  // has `trireme` on its path
   std::string etcd_image = "quay.io/coreos/etcd:v3.5.17";
-  std::string claim = {};   // of data and results, which there is already; empty: one is among the manifests
+  std::string claim =
+      {};  // of data and results, which there is already; empty: one is among the manifests
   std::string cpu = "1", memory = "2Gi";  // that each process asks for
   int metrics_port = 9464;
 };

@@ -175,7 +175,8 @@ class Launcher {
       totals.steps += state.totals.steps;
       totals.losses += state.totals.losses;
       totals.examples += state.totals.examples;
-      if (state.phase == Phase::well && share_of(other.rank, options_.trainers) > 0) any_done_ = true;
+      if (state.phase == Phase::well && share_of(other.rank, options_.trainers) > 0)
+        any_done_ = true;
       if (!other.alive) miss(other);
       other_trainers_ += other.alive ? state.trainers : 0;
       other_servers_ += other.alive ? state.servers : 0;
@@ -186,8 +187,7 @@ class Launcher {
   }
 
   static std::string named(const Roster::Other& other) {
-    return fmt::format("launcher {}{}", other.rank,
-                       other.machine.empty() ? "" : " on " + other.machine);
+    return fmt::format("launcher {} on {}", other.rank, other.state.machine);
   }
 
   void miss(const Roster::Other& other) {
@@ -220,8 +220,12 @@ class Launcher {
   }
 
   void tell(Phase phase, ErrorKind kind = ErrorKind::io, const std::string& reason = "") {
-    roster_.tell({children_.running("trainer"), children_.running("server"), progress_.own(), phase,
-                  kind, reason});
+    roster_.tell({.trainers = children_.running("trainer"),
+                  .servers = children_.running("server"),
+                  .totals = progress_.own(),
+                  .phase = phase,
+                  .kind = kind,
+                  .reason = reason});
   }
 
   // Tells others, and ends what runs here.
@@ -259,15 +263,15 @@ class Launcher {
   Clock::time_point talked_ = {}, heard_ = started_;
   // Of other launchers, by launcher 0.
   int other_trainers_ = 0, other_servers_ = 0;
-  bool any_done_ = false;     // one had trainers, and they ended well
+  bool any_done_ = false;  // one had trainers, and they ended well
   std::set<int> missed_;
 };
 
 }  // namespace
 
 std::string job_name(const LaunchOptions& options) {
-  std::string name = options.name.empty() ? std::filesystem::path(options.job).stem().string()
-                                          : options.name;
+  std::string name =
+      options.name.empty() ? std::filesystem::path(options.job).stem().string() : options.name;
   for (char& c : name) {
     const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                       c == '-' || c == '_' || c == '.';

@@ -42,7 +42,8 @@ std::string private_folder() {
   }
   if (::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
       status.st_uid != ::geteuid() || (status.st_mode & 077) != 0) {
-    fail_usage(path + " is not a folder of this user alone\n  hint   remove it, or say --credentials DIR");
+    fail_usage(path +
+               " is not a folder of this user alone\n  hint   remove it, or say --credentials DIR");
   }
   return path;
 }
@@ -76,9 +77,10 @@ Security etcd_security(const std::string& addresses, const std::string& folder) 
   if (parts.empty()) fail_usage("--etcd: HOST:PORT is expected");
   if (!folder.empty()) return read_etcd_credentials(folder, seconds_since_1970());
   if (!here) {
-    fail_usage("--etcd " + addresses +
-               " is on another machine, so both sides need certificates\n  hint   --etcd-credentials DIR "
-               "with ca.crt, tls.crt and tls.key, or --credentials DIR, if etcd has the job's");
+    fail_usage(
+        "--etcd " + addresses +
+        " is on another machine, so both sides need certificates\n  hint   --etcd-credentials DIR "
+        "with ca.crt, tls.crt and tls.key, or --credentials DIR, if etcd has the job's");
   }
   return {};
 }
@@ -121,20 +123,23 @@ void Meeting::check() const {
   if (!placement.one_host && options_.own.loopback && !options_.interface_chosen) {
     fail_usage(fmt::format(
         "{} launchers were placed by {}, maybe on several machines, and would be reached from none "
-        "but their own\n  hint   --interface NAME for the network that joins them, with --credentials DIR "
+        "but their own\n  hint   --interface NAME for the network that joins them, with "
+        "--credentials DIR "
         "in a folder that all see; --interface lo if they are all on this machine",
         placement.world, placement.by));
   }
   if (!options_.own.loopback && options_.credentials.empty()) {
-    fail_usage(fmt::format("{} can be reached from other machines, so processes need certificates\n  hint   "
-                           "--credentials DIR, a folder that all machines of the job see",
-                           options_.own.host));
+    fail_usage(fmt::format(
+        "{} can be reached from other machines, so processes need certificates\n  hint   "
+        "--credentials DIR, a folder that all machines of the job see",
+        options_.own.host));
   }
   if (first() && !placement.master.empty() && is_ip(host_of(placement.master)) &&
       host_of(placement.master) != options_.own.host && options_.etcd.empty()) {
-    fail_usage(fmt::format("launcher 0 is to be found at {}, but listens at {}\n  hint   --interface NAME "
-                           "of that address, or --bind {}",
-                           placement.master, options_.own.host, host_of(placement.master)));
+    fail_usage(
+        fmt::format("launcher 0 is to be found at {}, but listens at {}\n  hint   --interface NAME "
+                    "of that address, or --bind {}",
+                    placement.master, options_.own.host, host_of(placement.master)));
   }
 }
 
@@ -196,9 +201,10 @@ void Meeting::begin_in_etcd() {
   if (!store_->commit({.then = {Get{prefix_, true, "", 1}}}).got.at(0).empty()) {
     // What this one would not remove.
     const std::string taken = prefix_;
-    fail_usage(fmt::format("etcd has keys of a job below {} already\n  hint   another --id; or remove them, if no "
-                           "such job runs: etcdctl del --prefix {}",
-                           taken, taken));
+    fail_usage(fmt::format(
+        "etcd has keys of a job below {} already\n  hint   another --id; or remove them, if no "
+        "such job runs: etcdctl del --prefix {}",
+        taken, taken));
   }
 }
 
@@ -219,7 +225,8 @@ void Meeting::find() {
     if (options_.stop && options_.stop()) fail_io("stopped while waiting for launcher 0");
     if (std::chrono::steady_clock::now() >= until) {
       fail_io(fmt::format(
-          "launcher 0 of {} has not come within {} s: {}\n  hint   the folder of --credentials is to be one "
+          "launcher 0 of {} has not come within {} s: {}\n  hint   the folder of --credentials is "
+          "to be one "
           "that all machines see, or MASTER_ADDR and MASTER_PORT the address of launcher 0",
           options_.placement.world, options_.patience.count() / 1000, why));
     }

@@ -18,9 +18,10 @@ namespace trireme::distributed {
 struct MeetingOptions {
   Placement placement = {};
   OwnAddress own = {};
-  bool interface_chosen = false;      // `own` is not just the default
-  std::string name = "job";           // of the job, for people who look into etcd
-  std::string id = {};                // what no other job of that name has; empty: as the placement says, or random
+  bool interface_chosen = false;  // `own` is not just the default
+  std::string name = "job";       // of the job, for people who look into etcd
+  std::string id =
+      {};  // what no other job of that name has; empty: as the placement says, or random
   std::string credentials = {};       // folder: see authority.h
   std::string etcd = {};              // addresses
   std::string etcd_credentials = {};  // folder
@@ -40,9 +41,9 @@ class Meeting {
 
   Store& store() const { return *store_; }
   // For the processes of the job.
-  const std::string& address() const { return address_; }  // of the store
-  const std::string& prefix() const { return prefix_; }    // of the job's keys
-  const std::string& token() const { return token_; }      // empty with certificates
+  const std::string& address() const { return address_; }          // of the store
+  const std::string& prefix() const { return prefix_; }            // of the job's keys
+  const std::string& token() const { return token_; }              // empty with certificates
   const std::string& credentials() const { return credentials_; }  // a folder; empty: none
   const std::string& etcd_credentials() const { return etcd_credentials_; }
   bool etcd() const { return !options_.etcd.empty(); }
@@ -62,8 +63,8 @@ class Meeting {
 
   const MeetingOptions options_;
   std::string id_, address_, prefix_, token_, credentials_, etcd_credentials_;
-  std::string folder_, file_;     // where `file_` tells others of us
-  std::string own_credentials_;   // a folder that is ours alone
+  std::string folder_, file_;    // where `file_` tells others of us
+  std::string own_credentials_;  // a folder that is ours alone
   Security security_, etcd_security_;
   std::unique_ptr<Store> store_;
   std::optional<EtcdServer> server_;

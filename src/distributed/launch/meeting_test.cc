@@ -12,17 +12,17 @@
 #include "distributed/coordination/etcd_store.h"
 #include "distributed/coordination/testing/etcd_process.h"
 #include "distributed/launch/authority.h"
+#include "distributed/launch/launch_test.h"
 #include "distributed/launch/roster.h"
 #include "distributed/launch/small_file.h"
-#include "distributed/launch/testing/folder.h"
 
 namespace trireme::distributed {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::EtcdProcess;
-using testing::InFolder;
 using ::testing::HasSubstr;
+using testing::InFolder;
 using ::testing::StartsWith;
 
 class MeetingTest : public InFolder {
@@ -54,7 +54,8 @@ class MeetingTest : public InFolder {
       const Meeting meeting(of(0));
       meeting.store().put(meeting.prefix() + "told", "a word");
       Roster roster(meeting.store(), meeting.prefix(), 0);
-      for (int i = 0; i < 400 && roster.others().size() + 1 < static_cast<std::size_t>(world); ++i) {
+      for (int i = 0; i < 400 && roster.others().size() + 1 < static_cast<std::size_t>(world);
+           ++i) {
         std::this_thread::sleep_for(Milliseconds(50));
       }
       EXPECT_EQ(roster.others().size() + 1, static_cast<std::size_t>(world));
@@ -179,10 +180,13 @@ TEST(Roster, WhatLaunchersTell) {
   EXPECT_EQ(back.phase, state.phase);
   EXPECT_EQ(back.kind, state.kind);
   EXPECT_EQ(back.reason, state.reason);
+  EXPECT_EQ(back.machine, machine_name());
   state.totals.losses = std::nan("");
   EXPECT_TRUE(std::isnan(launcher_state_of(text_of(state)).totals.losses));
-  for (const char* wrong : {"", "1 2 3", "1 1 1 1 1 9 0 ", "a 1 1 1 1 1 0 "}) {
-    EXPECT_THAT(error_of(ErrorKind::data, [&] { launcher_state_of(wrong); }), HasSubstr("no state"));
+  for (const char* wrong :
+       {"", "1 2 3", "1 1 1 1 1 9 0 n1 ", "1 1 1 1 1 0 0", "a 1 1 1 1 1 0 n1 "}) {
+    EXPECT_THAT(error_of(ErrorKind::data, [&] { launcher_state_of(wrong); }),
+                HasSubstr("no state"));
   }
 }
 

@@ -14,18 +14,18 @@
 namespace trireme::distributed {
 
 struct RoleOptions {
-  std::string job;                  // the file
-  std::vector<std::string> set;     // "train.epochs=2"
-  std::string output;               // instead of [output] directory
-  int threads = 0;                  // 0: as in JobOptions
-  std::string store;                // address of etcd, or of the launcher
-  Security security;                // of the job's processes among themselves
-  Security store_security;          // of whoever asks the store
-  std::string prefix = "job/";      // of its keys
-  std::string host = "127.0.0.1";   // the IP address that this process listens at, and is reached by
-  std::string name;                 // of this process, which no other one has or had
-  int trainers = 1, servers = 0;    // as many as the job is to have
-  bool until_done = false;          // a master ends by itself when all trainers have
+  std::string job;                 // the file
+  std::vector<std::string> set;    // "train.epochs=2"
+  std::string output;              // instead of [output] directory
+  int threads = 0;                 // 0: as in JobOptions
+  std::string store;               // address of etcd, or of the launcher
+  Security security;               // of the job's processes among themselves
+  Security store_security;         // of whoever asks the store
+  std::string prefix = "job/";     // of its keys
+  std::string host = "127.0.0.1";  // the IP address that this process listens at, and is reached by
+  std::string name;                // of this process, which no other one has or had
+  int trainers = 1, servers = 0;   // as many as the job is to have
+  bool until_done = false;         // a master ends by itself when all trainers have
   std::function<bool()> stop = {};  // asked now and then: whether to end in good order
 };
 

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "base/error.h"
-#include "distributed/launch/address.h"
 
 namespace trireme::distributed {
 namespace {
@@ -30,9 +29,10 @@ int rank_in(const std::string& key) {
 }  // namespace
 
 std::string text_of(const LauncherState& state) {
-  return fmt::format("{} {} {} {} {} {} {} {}", state.trainers, state.servers, state.totals.steps,
-                     state.totals.losses, state.totals.examples, static_cast<int>(state.phase),
-                     static_cast<int>(state.kind), state.reason);
+  return fmt::format("{} {} {} {} {} {} {} {} {}", state.trainers, state.servers,
+                     state.totals.steps, state.totals.losses, state.totals.examples,
+                     static_cast<int>(state.phase), static_cast<int>(state.kind), state.machine,
+                     state.reason);
 }
 
 LauncherState launcher_state_of(const std::string& text) {
@@ -41,7 +41,7 @@ LauncherState launcher_state_of(const std::string& text) {
   std::string steps, losses;  // which may be NaN
   std::istringstream words(text);
   words >> state.trainers >> state.servers >> steps >> losses >> state.totals.examples >> phase >>
-      kind;
+      kind >> state.machine;
   if (!words || phase < 0 || phase > static_cast<int>(LauncherState::Phase::left) || kind < 0 ||
       kind > static_cast<int>(ErrorKind::internal)) {
     fail_data("\"" + text + "\" is no state of a launcher");
@@ -67,7 +67,7 @@ void Roster::take_place() {
   const std::string own = key("launcher", rank_);
   Transaction begin;
   begin.when = {absent(own)};
-  begin.then = {Put{own, machine_name(), lease_.id()}};
+  begin.then = {Put{own, "here", lease_.id()}};
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kLease + 2);
   while (!store_.commit(begin).succeeded) {
     if (std::chrono::steady_clock::now() >= until) {
@@ -96,7 +96,6 @@ std::vector<Roster::Other> Roster::others() {
     Other& other = found[rank_in(entry.key)];
     other.rank = rank_in(entry.key);
     other.alive = true;
-    other.machine = entry.value;
   }
   found.erase(rank_);
   std::vector<Other> all;

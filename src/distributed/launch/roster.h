@@ -2,8 +2,8 @@
 
 // What the launchers of a job tell each other, by keys of the store:
 //
-//   launcher/2         its machine, as long as it lives
-//   launcher_state/2   how far it is: "trainers servers steps losses examples phase kind reason"
+//   launcher/2         there as long as it lives
+//   launcher_state/2   how far it is: "trainers servers steps losses examples phase kind machine reason"
 //   over               written by launcher 0 when the job is over: "well", or why not
 
 #include <optional>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "distributed/coordination/lease_keeper.h"
+#include "distributed/launch/address.h"
 #include "distributed/launch/progress.h"
 
 namespace trireme::distributed {
@@ -27,6 +28,7 @@ struct LauncherState {
   Phase phase = Phase::working;
   ErrorKind kind = ErrorKind::io;  // of a failure
   std::string reason = {};
+  std::string machine = machine_name();
 };
 std::string text_of(const LauncherState& state);
 // Errors: data.
@@ -43,7 +45,6 @@ class Roster {
 
   struct Other {
     int rank = 0;
-    std::string machine;
     bool alive = false;
     LauncherState state;
   };

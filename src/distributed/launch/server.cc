@@ -59,8 +59,8 @@ class ServerProcess {
   }
   // By its place, so that whoever takes it over is the same member to others.
   void join() {
-    members_.join("server", std::to_string(place_), options_.host + ":" + std::to_string(running_->port()),
-                  *lease_);
+    members_.join("server", std::to_string(place_),
+                  options_.host + ":" + std::to_string(running_->port()), *lease_);
   }
   // After it was stopped or cut off for long: what it holds is still right if nobody has taken its place.
   void come_back() {

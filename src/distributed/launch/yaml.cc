@@ -18,8 +18,9 @@ bool is_plain(const std::string& text) {
     for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     if (lower == word) return false;
   }
-  return text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "-_./") == std::string::npos;
+  return text.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+             "-_./") == std::string::npos;
 }
 
 void emit(YAML::Emitter& out, const Json& value);
@@ -51,11 +52,12 @@ void emit(YAML::Emitter& out, const Json& value) {
   } else if (value.is_string()) {
     emit_text(out, value.get<std::string>());
   } else {
-    // As JSON writes it: numbers, truths, null, {} and [].
     out << YAML::Flow;
     if (value.is_object()) out << YAML::BeginMap << YAML::EndMap;
     else if (value.is_array()) out << YAML::BeginSeq << YAML::EndSeq;
-    else out << value.dump();
+    else if (value.is_null()) out << YAML::Null;
+    else if (value.is_boolean()) out << value.get<bool>();
+    else out << value.dump();  // a number
   }
 }
 

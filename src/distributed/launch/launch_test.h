@@ -1,5 +1,7 @@
 #pragma once
 
+// What tests of launchers share.
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>

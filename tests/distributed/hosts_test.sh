@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Two launchers on two network namespaces, which are as good as two machines: each has an address of its own, and a wire
+# between them that can be cut.
+#   tests/distributed/hosts_test.sh TRIREME
+# Exits with 77, saying why, where namespaces cannot be made.
+set -euo pipefail
+trireme=$(readlink -f "$1")
+exec </dev/null
+PATH=$PATH:/usr/sbin:/sbin
+first=trireme_a_$$ second=trireme_b_$$
+work=$(mktemp -d /tmp/trireme_hosts_XXXXXX)
+why=
+finish() {
+  status=$?
+  if [ $status -ne 0 ] && [ $status -ne 77 ]; then
+    tail -n 40 "$work"/*.out 2>/dev/null || true
+    echo "FAILED: ${why:-see above}"
+  fi
+  for space in $first $second; do
+    ip netns pids $space 2>/dev/null | xargs -r kill -KILL 2>/dev/null || true
+    ip netns del $space 2>/dev/null || true
+  done
+  rm -rf "$work"
+}
+trap finish EXIT
+fail() {
+  why=$*
+  exit 1
+}
+says() { grep -qF -- "$2" "$1" || fail "no \"$2\" in $1"; }
+until_says() {
+  local end=$((SECONDS + $1))
+  until grep -qF -- "$3" "$2" 2>/dev/null; do
+    [ $SECONDS -lt $end ] || fail "no \"$3\" in $2 within $1 s"
+    sleep 0.2
+  done
+}
+
+if ! { ip netns add $first && ip netns add $second; } 2>/dev/null; then
+  echo "skipped: no network namespaces here (ip netns add, as root)"
+  exit 77
+fi
+ip -n $first link add wire type veth peer name wire netns $second
+ip -n $first addr add 10.77.0.1/24 dev wire
+ip -n $second addr add 10.77.0.2/24 dev wire
+for space in $first $second; do
+  ip -n $space link set lo up
+  ip -n $space link set wire up
+done
+
+cd "$work"
+# job FILE MODE EPOCHS
+job() {
+  cat >"$1" <<JOB
+[data]
+train = { made_clicks = 30000, ids = 2000 }
+test = { made_clicks = 2000, first = 1000000, ids = 2000 }
+batch = 64
+[model]
+name = "deepfm"
+width = 4
+hidden = [16]
+sparse_gradient = true
+[train]
+loss = "binary_cross_entropy"
+metrics = ["auc"]
+optimizer = { adagrad = { learning_rate = 0.05 } }
+epochs = $3
+[distributed]
+mode = "$2"
+task_batches = 8
+JOB
+}
+# launch NAMESPACE RANK ARGUMENTS...
+launch() {
+  local space=$1 rank=$2
+  shift 2
+  ip netns exec "$space" env RANK="$rank" WORLD_SIZE=2 MASTER_ADDR=10.77.0.1 MASTER_PORT=29500 \
+    "$trireme" launch --interface wire --credentials keys "$@"
+}
+
+echo "== parameters on servers of both"
+job servers.toml asynchronous 1
+launch $second 1 --trainers 2 --servers 2 servers.toml >servers.1.out 2>&1 &
+launch $first 0 --trainers 2 --servers 2 servers.toml >servers.0.out 2>&1 || fail "launcher 0: $?"
+wait $! || fail "launcher 1: $?"
+says servers.0.out " 30000 examples"
+
+echo "== all_reduce, and a wire that is cut"
+job together.toml all_reduce 4
+launch $second 1 --trainers 2 together.toml -o model >together.1.out 2>&1 &
+other=$!
+launch $first 0 --trainers 2 together.toml -o model >together.0.out 2>&1 &
+leader=$!
+sleep 4
+# While both work: they listen at the wire, and nowhere else.
+ip netns exec $first ss -Hltn | awk '{ print $4 }' >listening.out
+grep -q '10\.77\.0\.1\]*:29500$' listening.out || fail "nobody listens at the wire"
+! grep -vF '10.77.0.1' listening.out || fail "somebody listens elsewhere"
+ip -n $second link set wire down
+until_says 60 together.0.out "is gone; the job goes on without it"
+wait $leader || fail "launcher 0: $?"
+says together.0.out "test auc: 0."
+test -s model/model.json || fail "no model was saved"
+code=0
+wait $other || code=$?
+[ $code -eq 4 ] || fail "launcher 1 ended with $code"
+says together.1.out "launcher 0 has not been heard of for 30 s"
+echo "passed"
