@@ -12,7 +12,7 @@
 namespace tr = trireme;
 
 int main(int argc, char** argv) {
-  tr::data::ClickOptions options{.examples = 200'000, .first = 1'000'000'000, .ids = 1000};
+  tr::data::ClickOptions options{.examples = 200'000, .first = 1'000'000'000, .ids = 300};
   if (argc > 1) options.ids = std::atoll(argv[1]);
   if (argc > 2) options.examples = std::atoll(argv[2]);
   if (argc > 3) options.first = std::atoll(argv[3]);
