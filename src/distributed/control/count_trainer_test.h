@@ -92,6 +92,7 @@ class CountTrainer {
     if (lease_ && !lease_->lost()) return;
     try {
       lease_.emplace(store_, LeaseOptions{.seconds = work_.lease});
+      Membership(store_, work_.prefix).forget("trainer", work_.name);
       Membership(store_, work_.prefix).join("trainer", work_.name, "", *lease_);
     } catch (const Unavailable&) {
     }

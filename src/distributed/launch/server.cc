@@ -66,6 +66,7 @@ class ServerProcess {
   void come_back() {
     try {
       lease_.emplace(*store_, LeaseOptions{.seconds = 5});
+      members_.forget("server", options_.name);  // an older lease of ours that lives on in the store
       if (claim() != place_) fail_io("another server has taken this one's place");
       join();
     } catch (const Unavailable&) {

@@ -221,6 +221,7 @@ class TrainerProcess {
     if (lease_ && !lease_->lost()) return;
     try {
       lease_.emplace(*store_, LeaseOptions{.seconds = 5});
+      members_.forget("trainer", options_.name);  // an older lease of ours that lives on in the store
       members_.join("trainer", options_.name, "", *lease_);
       if (sender_ == 0) sender_ = static_cast<std::uint32_t>(lease_->id());
     } catch (const Unavailable&) {
