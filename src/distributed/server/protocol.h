@@ -41,7 +41,7 @@ enum class Op : std::uint8_t {
   load,
   describe,
 };
-inline constexpr std::size_t kOps = 20;  // with 0, which is none
+inline constexpr std::size_t kOps = 23;  // with 0, which is none
 const char* name_of(Op op);              // "push"; "unknown" of what is none
 
 // Header::flags
