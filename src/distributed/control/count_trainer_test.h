@@ -71,7 +71,17 @@ class CountTrainer {
     float all = 0;
   };
   Counts counts() {
-    wait_for_view(0);
+    for (std::uint32_t generation = 0;; generation = view_.generation) {
+      wait_for_view(generation);
+      try {
+        return read_counts();
+      } catch (const StaleGeneration&) {  // a server has died at the very end
+      }
+    }
+  }
+
+ private:
+  Counts read_counts() {
     ParameterClient client(network_, client_options());
     declare(client);
     std::vector<Id> ids(static_cast<std::size_t>(work_.records));
@@ -85,8 +95,6 @@ class CountTrainer {
     counts.all = sums[0];
     return counts;
   }
-
- private:
   // Also after it was stopped for so long that its lease has ended.
   void stay_member() {
     if (lease_ && !lease_->lost()) return;

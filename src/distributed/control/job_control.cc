@@ -360,11 +360,13 @@ void JobControl::drain() {
     if (master_.all_over()) master_.conclude();
   } catch (const Unavailable& error) {
     say(std::string("no checkpoint: ") + error.what());
+    if (options_.not_saved) options_.not_saved();
   } catch (const Deposed&) {
     throw;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::io) throw;
     say(std::string("no checkpoint: ") + error.what());
+    if (options_.not_saved) options_.not_saved();
   }
   go_on();
 }
@@ -403,6 +405,7 @@ void JobControl::save(const QueueState& queue) {
   ++saved_;
   say(fmt::format("checkpoint {}: {:.1f} MB in {:.2f} s", begun.id,
                   static_cast<double>(bytes) / 1e6, seconds_since(start)));
+  if (options_.saved) options_.saved(begun.id, seconds_since(start), bytes);
 }
 
 }  // namespace trireme::distributed

@@ -46,6 +46,9 @@ struct JobControlOptions {
   bool resume = false;
   std::uint64_t move_bytes = 1u << 20;               // about so much moves at once
   std::function<void(const std::string&)> say = {};  // what happens, for people
+  // A checkpoint has been made; or has failed. For metrics.
+  std::function<void(std::int64_t checkpoint, double seconds, std::uint64_t bytes)> saved = {};
+  std::function<void()> not_saved = {};
 };
 
 // One thread calls look() again and again.
