@@ -318,45 +318,52 @@ void ParameterClient::declare(const std::vector<DenseParameter>& parameters) {
   }
 }
 
-void ParameterClient::pull(std::uint32_t number, float* weights) {
-  Call::Work work = state_->dense_work("pull", number);
-  work.build = [&](std::span<const std::uint32_t> units, std::uint32_t) {
+Underway ParameterClient::start_pull(std::uint32_t number, float* weights) {
+  State* const state = state_.get();
+  Call::Work work = state->dense_work("pull", number);
+  work.build = [=](std::span<const std::uint32_t> units, std::uint32_t) {
     Frame frame = request_of(Op::dense_pull, number);
-    frame.header.count = state_->block(number, units[0]).block;
+    frame.header.count = state->block(number, units[0]).block;
     return frame;
   };
-  work.take = [&](std::span<const std::uint32_t> units, const Frame& answer) {
-    const DenseBlockPlace& block = state_->block(number, units[0]);
-    const std::int64_t columns = state_->dense.at(number).declaration.columns;
+  work.take = [=](std::span<const std::uint32_t> units, const Frame& answer) {
+    const DenseBlockPlace& block = state->block(number, units[0]);
+    const std::int64_t columns = state->dense.at(number).declaration.columns;
     PayloadReader reader(answer.payload);
     reader.read_to(weights + block.first * columns,
                    static_cast<std::size_t>((block.last - block.first) * columns));
     reader.end();
   };
-  state_->run(std::move(work));
+  return Underway(std::make_unique<Underway::State>(*state_, std::move(work)));
 }
 
-void ParameterClient::push(std::uint32_t number, const float* gradient, const UpdateStep& step,
-                           const PushId& id) {
-  Call::Work work = state_->dense_work("push", number);
-  const DenseDeclaration& declaration = state_->dense.at(number).declaration;
+Underway ParameterClient::start_push(std::uint32_t number, const float* gradient,
+                                     const UpdateStep& step, const PushId& id) {
+  State* const state = state_.get();
+  Call::Work work = state->dense_work("push", number);
+  const DenseDeclaration& declaration = state->dense.at(number).declaration;
+  const std::int64_t columns = declaration.columns;
   Frame head = request_of(Op::dense_push, number);
-  state_->identify(head.header, declaration.mode, id);
+  state->identify(head.header, declaration.mode, id);
   work.fixed = declaration.mode == Mode::synchronous;
-  work.build = [&](std::span<const std::uint32_t> units, std::uint32_t) {
-    const DenseBlockPlace& block = state_->block(number, units[0]);
+  work.build = [=](std::span<const std::uint32_t> units, std::uint32_t) {
+    const DenseBlockPlace& block = state->block(number, units[0]);
     Frame frame = head;
     frame.header.count = block.block;
     std::string numbers;
     put(numbers, StepNumbers{step.rate, step.step});
     frame.payload.append(std::move(numbers));
-    const std::size_t n =
-        static_cast<std::size_t>((block.last - block.first) * declaration.columns);
-    std::memcpy(frame.payload.extend<float>(n), gradient + block.first * declaration.columns,
+    const std::size_t n = static_cast<std::size_t>((block.last - block.first) * columns);
+    std::memcpy(frame.payload.extend<float>(n), gradient + block.first * columns,
                 n * sizeof(float));
     return frame;
   };
-  state_->run(std::move(work));
+  auto underway = std::make_unique<Underway::State>(*state_, std::move(work));
+  if (declaration.mode != Mode::synchronous && !id.is_task) {
+    underway->sequence = head.header.sequence;
+    state->open.insert(head.header.sequence);
+  }
+  return Underway(std::move(underway));
 }
 
 // --- Steps

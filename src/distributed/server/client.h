@@ -125,9 +125,15 @@ class ParameterClient {
                                     const PushId& id = PushId::next());
 
   // Whole dense parameters.
-  void pull(std::uint32_t number, float* weights);
+  void pull(std::uint32_t number, float* weights) { start_pull(number, weights).wait(); }
   void push(std::uint32_t number, const float* gradient, const UpdateStep& step,
-            const PushId& id = PushId::next());
+            const PushId& id = PushId::next()) {
+    start_push(number, gradient, step, id).wait();
+  }
+  // The same, without waiting, as of rows; the floats are read and written until wait() has returned.
+  [[nodiscard]] Underway start_pull(std::uint32_t number, float* weights);
+  [[nodiscard]] Underway start_push(std::uint32_t number, const float* gradient,
+                                    const UpdateStep& step, const PushId& id = PushId::next());
 
   // Which member of which generation this client is. What it pushes is of that generation, and refused (StaleGeneration)
   // in others. Synchronous tables and bounded staleness need it; without, pushes are of any generation.

@@ -229,12 +229,18 @@ void ServerTraining::start(Trainer& trainer) {
   pull();
 }
 
+// All at once.
 void ServerTraining::pull() {
+  std::vector<std::pair<Dense*, Tensor>> values;
+  std::vector<Underway> underway;
   for (auto& [key, dense] : dense_) {
-    Tensor value = trainer_->session().parameter(key);
-    client_.pull(dense.number, value.data<float>());
-    trainer_->session().set_parameter(key, value);
-    if (options_.mode == Mode::geo) dense.base = value;
+    values.emplace_back(&dense, trainer_->session().parameter(key));
+    underway.push_back(client_.start_pull(dense.number, values.back().second.data<float>()));
+  }
+  for (Underway& each : underway) each.wait();
+  for (auto& [dense, value] : values) {
+    trainer_->session().set_parameter(key_of(dense->parameter), value);
+    if (options_.mode == Mode::geo) dense->base = value;
   }
 }
 
@@ -324,9 +330,12 @@ void ServerTraining::push_rows(const std::string& key, Operands operands) {
 
 void ServerTraining::push_dense(const std::string& key, Operands operands) {
   const std::span<const float> gradient = operands[0].elements<float>();
-  std::vector<float> values(gradient.begin(), gradient.end());
-  for (float& value : values) value *= share_;
-  client_.push(dense_.at(key).number, values.data(), update(), push_id());
+  auto push = std::make_unique<Push>();
+  push->values.assign(gradient.begin(), gradient.end());
+  for (float& value : push->values) value *= share_;
+  push->underway =
+      client_.start_push(dense_.at(key).number, push->values.data(), update(), push_id());
+  pushes_.back().push_back(std::move(push));
 }
 
 void ServerTraining::wait_for_pushes(std::size_t most) {
