@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "distributed/launch/authority.h"
+#include "distributed/launch/launcher.h"
 #include "distributed/launch/meeting.h"
 #include "distributed/launch/role.h"
 
@@ -47,6 +48,9 @@ void run(Options& options) {
   if (options.what == "trainer") dist::run_trainer(options.role);
   else if (options.what == "server") dist::run_server(options.role);
   else dist::run_master(options.role);
+  // To whoever starts it again, the end of a process that was asked to end is not that of its work.
+  if (options.role.until_done && stop_came())
+    throw dist::Stopped{"stopped before the job was over"};
 }
 
 }  // namespace
@@ -75,7 +79,8 @@ void add_role(CLI::App& app) {
   command->add_option("--threads", role.threads, "of a trainer");
   command->add_option("--set", role.set, "SECTION.KEY=VALUE instead of what the job says");
   command->add_option("--output", role.output, "folder of the saved model");
-  command->add_flag("--until-done", role.until_done, "a master ends when all trainers have");
+  command->add_flag("--until-done", role.until_done,
+                    "a master ends when all trainers have; exit code 6 if it is stopped before");
   command->callback([] {
     if (options.role.store.empty() && options.etcd.empty()) {
       throw CLI::RequiredError("--store or --etcd");

@@ -65,6 +65,18 @@ def free_port():
         return s.getsockname()[1]
 
 
+def wait_for_handler(pid):
+    """Until the process has something to do at SIGTERM."""
+    end = time.time() + 30
+    while time.time() < end:
+        with open(f"/proc/{pid}/status") as f:
+            caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", f.read(), re.M)
+        if caught and int(caught[1], 16) >> 14 & 1:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{pid} does not handle SIGTERM")
+
+
 def of_kind(parts, kind):
     return {part["metadata"]["name"]: part for part in parts if part["kind"] == kind}
 
@@ -207,7 +219,7 @@ class Cluster:
             word = word.replace(there, here)
         return re.sub(r"[a-z0-9-]+-etcd:2379", f"127.0.0.1:{self.client}", word)
 
-    def start(self, name, pod, number):
+    def start(self, name, pod, number, prefix=None):
         container = pod["spec"]["containers"][0]
         variables = {"POD_NAME": f"{name}-{number}", "POD_IP": "127.0.0.1"}
         words = [self.local(word, variables) for word in container["command"]]
@@ -217,6 +229,8 @@ class Cluster:
             words[at + 1] = str(free_port())
             if not HAS_METRICS:
                 del words[at:at + 2]
+        if prefix:
+            words[words.index("--prefix") + 1] = prefix
         log = open(os.path.join(self.folder, f"{name}-{number}.log"), "w+")
         environment = dict(os.environ)
         self.running[f"{name}-{number}"] = subprocess.Popen(
@@ -272,7 +286,14 @@ class AsProcesses(unittest.TestCase):
                     codes[name] = cluster.running[name][0].wait(120)
                 logs = {name: cluster.log(name) for name in cluster.running}
                 self.assertEqual(set(codes.values()), {0}, logs)
-                self.assertIn("test auc: 0.", logs["clicks-trainers-0"] + logs["clicks-trainers-1"])
+                # Those that are evicted before the work is done do not count as done.
+                for component, codes in (("master", [6]), ("trainers", [4, 6])):
+                    pod = of_kind(parts, "Job")["clicks-" + component]["spec"]["template"]
+                    cluster.start("clicks-" + component, pod, 7, prefix="trireme/another/")
+                    process = cluster.running[f"clicks-{component}-7"][0]
+                    wait_for_handler(process.pid)
+                    process.terminate()
+                    self.assertIn(process.wait(30), codes, component)
             finally:
                 ended = cluster.stop()
             self.assertEqual(ended["clicks-servers-0"], 0, "a server ends in good order when it is asked to")
