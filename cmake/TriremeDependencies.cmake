@@ -71,6 +71,8 @@ endif()
 pkg_check_modules(GRPC REQUIRED IMPORTED_TARGET grpc++)
 pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 pkg_check_modules(ROCKSDB REQUIRED IMPORTED_TARGET rocksdb)
+# With the flags that Debian built it with, which change its classes.
+pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
 # Its target lacks the include directory where that is a default one.
 find_package(Gloo REQUIRED CONFIG)
 add_library(trireme_gloo INTERFACE)

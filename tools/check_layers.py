@@ -80,6 +80,7 @@ THIRD_PARTY = [
     (r"xxhash\.h", ["src/base"]),
     (r"grpc(pp|\+\+)?/", ["src/distributed/coordination", "src/distributed/transport"]),
     (r"gloo/", ["src/distributed/collectives", "benchmarks"]),
+    (r"httplib\.h", ["src/distributed/monitor"]),
     (r"mpi\.h", ["benchmarks"]),
     (r"rocksdb/", ["src/distributed/table"]),
     (r"g(test|mock)/|rapidcheck", [TESTS]),

@@ -12,7 +12,7 @@ build=(
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   libturbojpeg0-dev libpng-dev zlib1g-dev libzstd-dev libxxhash-dev
   libarchive-dev libpugixml-dev libyaml-cpp-dev libsentencepiece-dev
-  libgrpc++-dev libssl-dev librocksdb-dev libgloo-dev
+  libgrpc++-dev libssl-dev librocksdb-dev libgloo-dev libcpp-httplib-dev
   dataset-fashion-mnist
 )
 tests=(
@@ -51,7 +51,7 @@ done
 # What Debian lacks. Without it a few tests are skipped, and say so.
 finish() {
   if [ "${1:-}" = --test ]; then
-    for package in safetensors sacrebleu seqeval kubernetes_validate; do
+    for package in safetensors sacrebleu seqeval prometheus_client kubernetes_validate; do
       "$(dirname "$0")/python-env.sh" "$package" || true
     done
   fi

@@ -4,6 +4,7 @@
 #   tools/python-env.sh safetensors   tests: an independent reader of our weights
 #   tools/python-env.sh sacrebleu     tests: the definition of BLEU
 #   tools/python-env.sh seqeval       tests: an independent F1 of chunks
+#   tools/python-env.sh prometheus_client   tests: an independent reader of our metrics
 #   tools/python-env.sh kubernetes_validate   tests: the published schemas of Kubernetes
 #   tools/python-env.sh tensorboard   acceptance/02-4: the reader of our event files
 # Exits with 1, saying why, where they cannot be had.
@@ -20,8 +21,9 @@ case "${1:-}" in
     tools=(setuptools==80.9.0 setuptools-scm==8.1.0 wheel==0.45.1)
     packages=(--no-build-isolation numpy==2.2.6 scikit-learn==1.6.1 seqeval==1.2.2) ;;
   kubernetes_validate) packages=(kubernetes-validate==1.34.1) ;;
+  prometheus_client) packages=(prometheus-client==0.22.1) ;;
   tensorboard) packages=(numpy==2.2.6 tensorboard==2.19.0 setuptools==80.9.0) ;;
-  *) echo "usage: $0 safetensors|sacrebleu|seqeval|kubernetes_validate|tensorboard" >&2; exit 2 ;;
+  *) echo "usage: $0 safetensors|sacrebleu|seqeval|prometheus_client|kubernetes_validate|tensorboard" >&2; exit 2 ;;
 esac
 
 done_for="$venv/$1.installed"

@@ -20,6 +20,7 @@ constexpr const char* kExamples = R"(examples:
   trireme train examples/jobs/fashion_conv.toml     train, test and save what a job describes
   trireme train job.toml --set train.epochs=2       the same with one key changed
   trireme launch --trainers 2 job.toml              the same by several processes
+  trireme job status                                what of these runs, and how far it is
   trireme eval fashion_conv --data fashion_mnist/test
   trireme predict fashion_conv shirt.png boot.jpg
   trireme predict fashion_conv --data fashion_mnist/test --rows 0:5 --json
@@ -52,7 +53,7 @@ int exit_code(trireme::ErrorKind kind) {
 int complain(const std::string& message, int code);
 
 bool is_distributed(const std::string& command) {
-  return command == "launch" || command == "role" || command == "credentials";
+  return command == "launch" || command == "job" || command == "role" || command == "credentials";
 }
 
 // Jobs of several processes are run by a program of their own, beside this one, so that this one need not load what

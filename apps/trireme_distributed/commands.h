@@ -8,9 +8,13 @@ namespace commands {
 
 void add_launch(CLI::App& app);
 void add_role(CLI::App& app);
+void add_job(CLI::App& app);
 void add_credentials(CLI::App& app);
 
 // Whether SIGTERM or SIGINT has come.
 bool stop_came();
+// Of a process of a job: SIGTERM gives it five seconds to end in good order; what is not done then is left to leases. A
+// terminal's SIGINT goes to all processes at once and is for the launcher, which asks the others in their order.
+void leave_in_time();
 
 }  // namespace commands

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdio>
 #include <string>
 
@@ -17,6 +18,7 @@ namespace dist = trireme::distributed;
 constexpr const char* kExamples = R"(examples:
   trireme launch --trainers 2 job.toml               two processes, kept in step by all-reduce
   trireme launch --trainers 2 --servers 2 job.toml   parameters on servers: [distributed] mode = "asynchronous"
+  trireme launch --trainers 2:4 job.toml             four, and it goes on while two are left
   trireme launch --trainers 2 --etcd 127.0.0.1:2379 job.toml
 on several machines, which see one folder with the job, its data and certificates:
   srun -N3 -n3 trireme launch --interface eth0 --credentials keys --trainers 6 --servers 3 job.toml
@@ -34,7 +36,7 @@ std::string own_path() {
 struct Options {
   dist::LaunchOptions launch;
   dist::KubernetesOptions kubernetes;
-  std::string placement = "auto";
+  std::string placement = "auto", trainers;
   bool print = false;
 };
 
@@ -70,7 +72,21 @@ void add_kubernetes(CLI::App& command, Options& options) {
   add("--claim", kubernetes.claim, "PersistentVolumeClaim of data and results; else one is made");
   add("--cpu", kubernetes.cpu, "of each process (1)");
   add("--memory", kubernetes.memory, "of each process (2Gi)");
-  add("--metrics-port", kubernetes.metrics_port, "where processes tell how they are (9464)");
+}
+
+// Of "3", or of "2:4".
+void set_trainers(dist::LaunchOptions& options, const std::string& text) {
+  if (text.empty()) return;
+  const char* const end = text.data() + text.size();
+  int first = 0, last = 0;
+  auto at = std::from_chars(text.data(), end, first);
+  const bool range = at.ec == std::errc() && at.ptr != end && *at.ptr == ':';
+  if (range) at = std::from_chars(at.ptr + 1, end, last);
+  if (at.ec != std::errc() || at.ptr != end || (range && (first < 1 || last < first))) {
+    throw CLI::ValidationError("--trainers", "a number is expected, or MIN:MAX, not " + text);
+  }
+  options.trainers = range ? last : first;
+  options.least = range ? first : 0;
 }
 
 void check(const Options& options) {
@@ -88,16 +104,29 @@ void add_launch(CLI::App& app) {
   CLI::App* command = app.add_subcommand("launch", "run a job by several processes");
   command->footer(kExamples);
   command->add_option("job", launch.job, "a job file")->required();
-  command->add_option("--trainers", launch.trainers, "processes that train (2)");
+  command->add_option("--trainers", options.trainers,
+                      "processes that train (2), or MIN:MAX of them");
   command->add_option("--servers", launch.servers, "parameter servers (0)");
   command->add_option("--threads", launch.threads, "of each trainer (1)");
+  command->add_option("--restarts", launch.restarts, "of processes that end badly, in all (10)")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--set", launch.set, "SECTION.KEY=VALUE instead of what the job says");
   command->add_option("-o,--output", launch.output, "folder of the saved model");
+  command
+      ->add_option("--metrics-port", launch.metrics_port,
+                   "where the launcher tells metrics and health (any); of pods 9464, each one's")
+      ->check(CLI::Range(0, 65535));
+  command->add_option("--metrics-host", launch.metrics_host,
+                      "address of these ports, of all processes (127.0.0.1)");
   add_places(*command, options);
   add_kubernetes(*command, options);
   command->callback([] {
     check(options);
+    set_trainers(options.launch, options.trainers);
     if (options.print) {
+      if (options.launch.metrics_port != 0) {
+        options.kubernetes.metrics_port = options.launch.metrics_port;
+      }
       dist::check_launch(options.launch);
       std::fputs(dist::kubernetes_manifests(options.launch, options.kubernetes).c_str(), stdout);
       return;

@@ -1,5 +1,7 @@
 // Jobs of several processes: what `trireme launch` and its like become.
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
@@ -18,6 +20,17 @@ constexpr int kStoppedCode = 6;
 std::atomic<bool> stopped = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 void on_stop(int) { stopped = true; }
+
+constexpr unsigned kGrace = 5;  // seconds in which a process of a job ends that is asked to
+void on_leave(int) {
+  stopped = true;
+  ::alarm(kGrace);
+}
+void on_late(int) {
+  constexpr char kText[] = "asked to end, it did not within 5 s\n";
+  [[maybe_unused]] const ssize_t written = ::write(2, kText, sizeof kText - 1);
+  ::_exit(4);
+}
 
 int complain(const std::string& message, int code) {
   std::fflush(stdout);
@@ -41,6 +54,12 @@ int exit_code(trireme::ErrorKind kind) {
 
 bool commands::stop_came() { return stopped.load(); }
 
+void commands::leave_in_time() {
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, on_leave);
+  std::signal(SIGALRM, on_late);
+}
+
 int main(int argc, char** argv) {
   std::signal(SIGTERM, on_stop);
   std::signal(SIGINT, on_stop);
@@ -49,6 +68,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   commands::add_launch(app);
   commands::add_role(app);
+  commands::add_job(app);
   commands::add_credentials(app);
   try {
     app.parse(argc, argv);
@@ -59,7 +79,9 @@ int main(int argc, char** argv) {
     const std::string command = argc > 1 ? std::string(argv[1]) + " " : "";
     return complain(std::string(error.what()) + "\n  hint   trireme " + command + "--help", 2);
   } catch (const trireme::distributed::Stopped& stop) {
-    return complain(stop.message, kStoppedCode);
+    std::fflush(stdout);
+    std::fprintf(stderr, "%s\n", stop.message.c_str());
+    return kStoppedCode;
   } catch (const trireme::Error& error) {
     return complain(error.what(), exit_code(error.kind()));
   } catch (const std::exception& error) {

@@ -45,6 +45,12 @@ void run(Options& options) {
   options.role.host = dist::own_address("", options.role.host).host;
   options.role.stop = stop_came;
   if (options.fresh_name) options.role.name += fmt::format(".{:08x}", std::random_device()());
+  leave_in_time();
+  // Whoever fixes the port wants to find it where the process is.
+  std::string& metrics_host = options.role.metrics_host;
+  if (metrics_host.empty()) {
+    metrics_host = options.role.metrics_port == 0 ? "127.0.0.1" : dist::own_ip(options.role);
+  }
   if (options.what == "trainer") dist::run_trainer(options.role);
   else if (options.what == "server") dist::run_server(options.role);
   else dist::run_master(options.role);
@@ -79,6 +85,12 @@ void add_role(CLI::App& app) {
   command->add_option("--threads", role.threads, "of a trainer");
   command->add_option("--set", role.set, "SECTION.KEY=VALUE instead of what the job says");
   command->add_option("--output", role.output, "folder of the saved model");
+  command->add_option("--job-name", role.job_name, "what the job is called");
+  role.metrics_host.clear();
+  command->add_option("--metrics-port", role.metrics_port, "of its metrics and health (any)")
+      ->check(CLI::Range(0, 65535));
+  command->add_option("--metrics-host", role.metrics_host,
+                      "where they are (127.0.0.1; with a port as --bind)");
   command->add_flag("--until-done", role.until_done,
                     "a master ends when all trainers have; exit code 6 if it is stopped before");
   command->callback([] {

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 TRIREME, SOURCES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 VENV = os.path.join(SOURCES, "build/venv/bin/python")
@@ -54,9 +55,6 @@ def trireme(*arguments, code=0):
     done = subprocess.run([TRIREME, *arguments], capture_output=True, text=True, timeout=60)
     assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
     return done.stdout if code == 0 else done.stderr
-
-
-HAS_METRICS = "--metrics-port" in trireme("role", "--help")
 
 
 def free_port():
@@ -207,7 +205,7 @@ class Cluster:
         self.folder, self.parts, self.keys = folder, parts, keys
         self.client, self.health = free_port(), free_port()
         self.peer = free_port()
-        self.running = {}
+        self.running, self.metrics = {}, {}
 
     def local(self, word, variables):
         word = re.sub(r"\$\((\w+)\)", lambda found: variables[found[1]], word)
@@ -227,8 +225,7 @@ class Cluster:
             words[0] = TRIREME
             at = words.index("--metrics-port")
             words[at + 1] = str(free_port())
-            if not HAS_METRICS:
-                del words[at:at + 2]
+            self.metrics[f"{name}-{number}"] = words[at + 1]
         if prefix:
             words[words.index("--prefix") + 1] = prefix
         log = open(os.path.join(self.folder, f"{name}-{number}.log"), "w+")
@@ -286,6 +283,10 @@ class AsProcesses(unittest.TestCase):
                     codes[name] = cluster.running[name][0].wait(120)
                 logs = {name: cluster.log(name) for name in cluster.running}
                 self.assertEqual(set(codes.values()), {0}, logs)
+                # What probes ask.
+                health = f"http://127.0.0.1:{cluster.metrics['clicks-servers-0']}/healthz"
+                with urllib.request.urlopen(health, timeout=10) as answer:
+                    self.assertEqual(answer.status, 200)
                 # Those that are evicted before the work is done do not count as done.
                 for component, codes in (("master", [6]), ("trainers", [4, 6])):
                     pod = of_kind(parts, "Job")["clicks-" + component]["spec"]["template"]

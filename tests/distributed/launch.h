@@ -38,6 +38,10 @@ inline std::vector<pid_t> processes_with(const std::vector<std::string>& words) 
 
 class Launch : public InFolder {
  protected:
+  // Records of jobs are this test's own.
+  Launch() { ::setenv("TRIREME_JOBS", path("jobs").c_str(), 1); }
+  ~Launch() override { ::unsetenv("TRIREME_JOBS"); }
+
   std::string job(const std::string& train, const std::string& distributed, int examples,
                   int epochs = 1) const {
     const std::string text =

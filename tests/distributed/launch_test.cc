@@ -60,10 +60,7 @@ TEST_F(Launch, AServerThatIsKilledIsReplacedWithWhatItHeld) {
   EXPECT_THAT(outcome.output, HasSubstr("server_1 was ended by signal 9; another one is started"));
   EXPECT_THAT(outcome.output, HasSubstr("2 servers went back to epoch "));
   EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
-  // The next job with this output says that there are checkpoints, and goes on with them on another number of servers if it is told so.
-  outcome = run_here(kLaunch + "--trainers 1 --servers 1 " + file + " -o model");
-  EXPECT_EQ(outcome.code, 2) << outcome.output;
-  EXPECT_THAT(outcome.output, HasSubstr("has checkpoints of an earlier run"));
+  // The next one may go on with these checkpoints, on another number of servers.
   outcome =
       run_here(kLaunch + "--trainers 1 --servers 3 " + file +
                " -o model --set distributed.resume=true --set distributed.checkpoint_seconds=60 "

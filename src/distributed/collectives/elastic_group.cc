@@ -30,6 +30,7 @@ struct ElasticGroup::State {
   std::int64_t agreed_number = 0;      // the last one that has agreed
   std::shared_ptr<Group> agreed = {};  // the group of that
   bool exchanged = false;
+  std::int64_t breaks = 0;
   Keeper keeper;
 
   State(Store& store, const ElasticOptions& o, ElasticState c, std::int64_t committed_steps)
@@ -48,6 +49,7 @@ ElasticGroup::ElasticGroup(Store& store, const ElasticOptions& options, ElasticS
 ElasticGroup::~ElasticGroup() = default;
 
 std::int64_t ElasticGroup::committed() const { return state_->committed; }
+std::int64_t ElasticGroup::breaks() const { return state_->breaks; }
 
 std::shared_ptr<Group> ElasticGroup::begin() {
   if (!state_->up_to_date()) state_->agree();
@@ -76,6 +78,7 @@ bool ElasticGroup::step(const std::function<void(const std::shared_ptr<Group>&)>
 Agreed ElasticGroup::State::agree() {
   const auto deadline = Keeper::Clock::now() + options.patience;
   agreed.reset();
+  if (agreed_number != 0) ++breaks;
   for (;;) {
     std::shared_ptr<Group> group = keeper.wait_after(tried_number, deadline);
     tried_number = group->generation();

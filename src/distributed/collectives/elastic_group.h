@@ -61,6 +61,7 @@ class ElasticGroup {
   bool step(const std::function<void(const std::shared_ptr<Group>&)>& exchange);
 
   std::int64_t committed() const;  // steps; fewer than before if begin() or step() had to restore
+  std::int64_t breaks() const;     // how often another group had to be formed after the first
 
  private:
   struct State;

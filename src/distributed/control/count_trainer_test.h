@@ -71,7 +71,17 @@ class CountTrainer {
     float all = 0;
   };
   Counts counts() {
-    wait_for_view(0);
+    for (std::uint32_t generation = 0;; generation = view_.generation) {
+      wait_for_view(generation);
+      try {
+        return read_counts();
+      } catch (const StaleGeneration&) {  // a server has died at the very end
+      }
+    }
+  }
+
+ private:
+  Counts read_counts() {
     ParameterClient client(network_, client_options());
     declare(client);
     std::vector<Id> ids(static_cast<std::size_t>(work_.records));
@@ -85,13 +95,12 @@ class CountTrainer {
     counts.all = sums[0];
     return counts;
   }
-
- private:
   // Also after it was stopped for so long that its lease has ended.
   void stay_member() {
     if (lease_ && !lease_->lost()) return;
     try {
       lease_.emplace(store_, LeaseOptions{.seconds = work_.lease});
+      Membership(store_, work_.prefix).forget("trainer", work_.name);
       Membership(store_, work_.prefix).join("trainer", work_.name, "", *lease_);
     } catch (const Unavailable&) {
     }

@@ -34,6 +34,7 @@ std::string text_of(const Cut& cut) {
   json["done"] = ranges_of(cut.queue.done);
   json["failed"] = ranges_of(cut.queue.failed);
   json["updates"] = cut.updates;
+  json["over"] = cut.over;
   json["tables"] = json_of(cut.tables);
   json["dense"] = json_of(cut.dense);
   return json.dump();
@@ -46,6 +47,7 @@ Cut cut_of(std::string_view text) {
     cut.queue.done = ids_of(json.at("done"));
     cut.queue.failed = ids_of(json.at("failed"));
     cut.updates = json.at("updates").get<std::uint64_t>();
+    cut.over = json.at("over").get<bool>();
     cut.tables = texts_of(json.at("tables"));
     cut.dense = texts_of(json.at("dense"));
     return cut;

@@ -14,6 +14,7 @@ namespace trireme::distributed {
 struct Cut {
   QueueState queue;
   std::uint64_t updates = 0;  // synchronous steps that changed something
+  bool over = false;          // all tasks of all epochs were done
   // By number: declarations as bytes, of server/protocol.h.
   std::map<std::uint32_t, std::string> tables, dense;
   bool operator==(const Cut&) const = default;

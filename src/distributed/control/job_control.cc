@@ -178,11 +178,16 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
 Cut JobControl::load_newest() {
   if (!options_.folder.empty()) {
     checkpoint::Catalog all = catalog();
-    const std::vector<checkpoint::Committed> list = all.list();
+    std::vector<checkpoint::Committed> list = all.list();
     if (!list.empty() && view_.rollbacks == 0 && !options_.resume) {
-      fail_usage(options_.folder +
-                 " has checkpoints of an earlier run\n  hint   [distributed] resume = true goes on "
-                 "with them; else remove the folder");
+      // Those of a job that came to its end are nobody's any more.
+      if (!cut_of(all.manifest(list.front()).cut).over) {
+        fail_usage(options_.folder +
+                   " has checkpoints of a run that was not finished\n  hint   [distributed] resume "
+                   "= true goes on with them; else remove the folder");
+      }
+      all.rewind(0);
+      list.clear();
     }
     std::string reasons;
     for (const checkpoint::Committed& one : list) {
@@ -355,11 +360,13 @@ void JobControl::drain() {
     if (master_.all_over()) master_.conclude();
   } catch (const Unavailable& error) {
     say(std::string("no checkpoint: ") + error.what());
+    if (options_.not_saved) options_.not_saved();
   } catch (const Deposed&) {
     throw;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::io) throw;
     say(std::string("no checkpoint: ") + error.what());
+    if (options_.not_saved) options_.not_saved();
   }
   go_on();
 }
@@ -384,7 +391,7 @@ void JobControl::save(const QueueState& queue) {
   manifest.previous = begun.previous;
   manifest.epoch = queue.epoch;
   manifest.map_version = view_.servers.map.version();
-  Cut cut{queue, options_.synchronous ? fleet_.progress().updates : 0, {}, {}};
+  Cut cut{queue, options_.synchronous ? fleet_.progress().updates : 0, master_.all_over()};
   std::uint64_t bytes = 0;
   for (const Frame& answer : answers) {
     SaveReport report = save_report_of(answer.payload.text());
@@ -398,6 +405,7 @@ void JobControl::save(const QueueState& queue) {
   ++saved_;
   say(fmt::format("checkpoint {}: {:.1f} MB in {:.2f} s", begun.id,
                   static_cast<double>(bytes) / 1e6, seconds_since(start)));
+  if (options_.saved) options_.saved(begun.id, seconds_since(start), bytes);
 }
 
 }  // namespace trireme::distributed

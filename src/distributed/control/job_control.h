@@ -42,9 +42,13 @@ struct JobControlOptions {
   double every = 60;        // seconds from one to the next
   int keep = 2;             // as CatalogOptions
   int deltas = 7;           // between two full ones
-  bool resume = false;      // goes on with what is in the folder; else nothing may be there
+  // Goes on with what is in the folder. Without, an unfinished run's checkpoints there are an error, a finished one's go.
+  bool resume = false;
   std::uint64_t move_bytes = 1u << 20;               // about so much moves at once
   std::function<void(const std::string&)> say = {};  // what happens, for people
+  // A checkpoint has been made; or has failed. For metrics.
+  std::function<void(std::int64_t checkpoint, double seconds, std::uint64_t bytes)> saved = {};
+  std::function<void()> not_saved = {};
 };
 
 // One thread calls look() again and again.

@@ -97,6 +97,17 @@ TEST_F(JobControlOf, FourServersToThreeAndBack) {
   expect_exact(job, how);
 }
 
+// Those of a run that was not finished are kept from one that does not know of them; those of a finished one go.
+TEST_F(JobControlOf, BeginsAnewAfterARunThatWasFinished) {
+  for (int run = 0; run < 2; ++run) {
+    CountJobOptions how = options();
+    how.records = 400;
+    CountJob job(how);
+    job.join();
+    expect_exact(job, how);
+  }
+}
+
 TEST_F(JobControlOf, GoesOnOnAnotherNumberOfServers) {
   CountJobOptions how = options();
   {

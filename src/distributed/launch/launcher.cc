@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "distributed/coordination/membership.h"
+#include "distributed/launch/job_desk.h"
 #include "distributed/launch/progress.h"
 #include "distributed/launch/roster.h"
 #include "distributed/launch/supervisor.h"
@@ -49,7 +50,9 @@ class Launcher {
         meeting_(meeting_options_),
         roster_(meeting_.store(), meeting_.prefix(), rank_),
         progress_(options.terminal),
-        children_(supervision()) {}
+        children_(supervision()) {
+    desk_.emplace(desk_options(), meeting_.store(), children_);
+  }
 
   void run() {
     try {
@@ -86,11 +89,43 @@ class Launcher {
       }
     };
     supervision.restarts = options_.restarts;
+    supervision.spare = [this] { return desk_->steering().enough(children_.staying("trainer")); };
+    supervision.over = [this] { return is_done(); };
     supervision.first = rank_;
     supervision.stride = world_;
     // Names that one before this has had are not used again.
     if (roster_.earlier() > 0) supervision.suffix = fmt::format("-{}", roster_.earlier());
     return supervision;
+  }
+
+  JobDeskOptions desk_options() {
+    JobDeskOptions desk;
+    desk.record = {.name = job_name(options_),
+                   .job = std::filesystem::absolute(options_.job).string(),
+                   .store = meeting_.address(),
+                   .etcd = meeting_.etcd(),
+                   .prefix = meeting_.prefix(),
+                   .token = meeting_.token(),
+                   .credentials = meeting_.credentials(),
+                   .etcd_credentials = meeting_.etcd_credentials()};
+    desk.steering = {.prefix = meeting_.prefix(),
+                     .wanted = {options_.trainers, options_.servers},
+                     .rank = rank_,
+                     .world = world_,
+                     .say = [this](const std::string& text) { progress_.say("[launch] " + text); }};
+    if (options_.least > 0) desk.steering.limits = Limits{options_.least, options_.trainers};
+    desk.metrics_host = options_.metrics_host;
+    desk.metrics_port = rank_ == 0 ? options_.metrics_port : 0;  // they may be on one machine
+    return desk;
+  }
+
+  // Whether all epochs are over, as far as the store says.
+  bool is_done() {
+    try {
+      return meeting_.store().get(meeting_.prefix() + "done").has_value();
+    } catch (const Unavailable&) {
+      return true;  // then nobody is started in vain
+    }
   }
 
   std::vector<std::string> command(const std::string& role, const std::string& name) const {
@@ -104,8 +139,10 @@ class Launcher {
     add("--bind", meeting_options_.own.host);
     add("--credentials", meeting_.credentials());
     add("--etcd-credentials", meeting_.etcd_credentials());
-    add("--trainers", std::to_string(options_.trainers));
-    add("--servers", std::to_string(options_.servers));
+    add("--trainers", std::to_string(desk_->steering().wanted().trainers));
+    add("--servers", std::to_string(desk_->steering().places()));
+    add("--job-name", desk_->name());
+    add("--metrics-host", options_.metrics_host);
     add("--threads", std::to_string(options_.threads));
     for (const std::string& setting : options_.set) add("--set", setting);
     add("--output", options_.output);
@@ -131,7 +168,9 @@ class Launcher {
   // What both kinds of launchers do all the time. Whether it is time to talk to others.
   bool look() {
     children_.look(kLook);
-    if (options_.stop && options_.stop()) {
+    desk_->look(progress_.all());
+    const bool asked = rank_ == 0 && desk_->steering().stop_asked();
+    if (asked || (options_.stop && options_.stop())) {
       throw Stopped{rank_ == 0 ? "the job was stopped" : "this launcher was stopped"};
     }
     if (world_ == 1 || Clock::now() - talked_ < kTalk) return false;
@@ -240,11 +279,13 @@ class Launcher {
       else tell(phase, kind, how);
     } catch (const Error&) {  // who cannot be told will find out
     }
-    children_.end();
-    const auto until = Clock::now() + kFarewell;
-    while (rank_ == 0 && world_ > 1 && any_alive() && Clock::now() < until) {
-      std::this_thread::sleep_for(kLook);
-    }
+    // Trainers of other launchers finish what they do by our master and servers.
+    desk_->end([this] {
+      const auto until = Clock::now() + kFarewell;
+      while (rank_ == 0 && world_ > 1 && any_alive() && Clock::now() < until) {
+        std::this_thread::sleep_for(kLook);
+      }
+    });
   }
 
   bool any_alive() {
@@ -264,6 +305,7 @@ class Launcher {
   Roster roster_;
   Progress progress_;
   Supervisor children_;
+  std::optional<JobDesk> desk_;
   const Clock::time_point started_ = Clock::now();
   Clock::time_point talked_ = {}, heard_ = started_;
   // Of other launchers, by launcher 0.
@@ -290,6 +332,9 @@ void check_launch(const LaunchOptions& options) {
   if (options.trainers < 1 || options.servers < 0 || options.trainers > 256 ||
       options.servers > 256) {
     fail_usage("launch: trainers must be 1 to 256 and servers 0 to 256");
+  }
+  if (options.least < 0 || options.least > options.trainers) {
+    fail_usage("launch: --trainers MIN:MAX, with 1 <= MIN <= MAX");
   }
   const Mode mode = Job::read(options.job, {.set = options.set}).distribution().mode;
   if (mode != Mode::all_reduce && options.servers < 1) {

@@ -17,10 +17,15 @@ struct LaunchOptions {
   std::vector<std::string> set = {};
   std::string output = {};
   int trainers = 2, servers = 0;
-  int threads = 1;                  // of a trainer
-  int restarts = 10;                // of processes that ended badly, by each launcher
-  bool terminal = false;            // one line that moves, instead of one every ten seconds
-  std::function<bool()> stop = {};  // asked now and then: whether to end
+  // Of a range of trainers, with which the job goes on when restarts are used up; `trainers` is then the most. 0: all
+  // that are wanted must live, and any number may be wanted.
+  int least = 0;
+  int threads = 1;                         // of a trainer
+  int restarts = 10;                       // of processes that ended badly, by each launcher
+  bool terminal = false;                   // one line that moves, instead of one every ten seconds
+  std::function<bool()> stop = {};         // asked now and then: whether to end
+  std::string metrics_host = "127.0.0.1";  // where the launcher tells how it is; its processes
+  int metrics_port = 0;                    // take any port, as this does if it is 0
 
   // Where launchers are, and by what they trust each other.
   Placement placement = {};

@@ -9,6 +9,7 @@
 #include "distributed/control/job_control.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/launch/role.h"
+#include "distributed/launch/role_metrics.h"
 #include "distributed/launch/task_reader.h"
 #include "trireme/job.h"
 
@@ -49,8 +50,22 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   master.tasks = work.tasks;
   master.hold = options.servers > 0;
   Master running(*store, master);
+  ProcessMonitor monitor(monitor_of(options, "master"));
+  watch_master(monitor.registry(), running);
+  monitor.publish(tasks_key(options.prefix),
+                  [&] { return text_of(task_state(running, work.epochs)); });
+  monitor.start(*store);
   std::optional<JobControl> control;
-  if (options.servers > 0) control.emplace(*store, running, control_of(options, work));
+  std::optional<CheckpointMetrics> checkpoints;
+  if (options.servers > 0) {
+    JobControlOptions how = control_of(options, work);
+    checkpoints.emplace(monitor.registry());
+    how.saved = [&](std::int64_t checkpoint, double seconds, std::uint64_t bytes) {
+      checkpoints->done(checkpoint, seconds, bytes);
+    };
+    how.not_saved = [&] { checkpoints->failed(); };
+    control.emplace(*store, running, how);
+  }
   Membership members(*store, options.prefix);
   while (!stopped(options)) {
     if (control) control->look();

@@ -18,10 +18,14 @@ bool Progress::take(const std::string& line) {
   return true;
 }
 
+Totals Progress::all() const {
+  return {own_.steps + others_.steps, own_.losses + others_.losses,
+          own_.examples + others_.examples};
+}
+
 std::string Progress::line(const std::string& who) {
   const auto now = Clock::now();
-  const Totals all{own_.steps + others_.steps, own_.losses + others_.losses,
-                   own_.examples + others_.examples};
+  const Totals all = this->all();
   const double steps = all.steps - before_.steps;
   const std::string loss =
       steps > 0 ? fmt::format("{:.4g}", (all.losses - before_.losses) / steps) : "-";

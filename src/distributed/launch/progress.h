@@ -23,6 +23,7 @@ class Progress {
   // What the trainers of other machines have done; replaces what was said before.
   void set_others(const Totals& others) { others_ = others; }
   const Totals& own() const { return own_; }  // by take()
+  Totals all() const;                         // with others
 
   void say(const std::string& text);
   // The next line of how far it is, when it is time for one.

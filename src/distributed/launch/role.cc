@@ -32,4 +32,13 @@ std::unique_ptr<Store> open_store(const RoleOptions& options) {
   }
 }
 
+ProcessMonitorOptions monitor_of(const RoleOptions& options, const std::string& role) {
+  return {.job = options.job_name.empty() ? options.prefix : options.job_name,
+          .prefix = options.prefix,
+          .role = role,
+          .name = options.name,
+          .host = options.metrics_host,
+          .port = options.metrics_port};
+}
+
 }  // namespace trireme::distributed

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "distributed/coordination/store.h"
+#include "distributed/launch/process_monitor.h"
 #include "distributed/transport/connection.h"
 
 namespace trireme::distributed {
@@ -27,6 +28,10 @@ struct RoleOptions {
   int trainers = 1, servers = 0;   // as many as the job is to have
   bool until_done = false;         // a master ends by itself when all trainers have
   std::function<bool()> stop = {};  // asked now and then: whether to end in good order
+  // What it tells of itself: monitor/http.h.
+  std::string job_name = {};               // what the job is called
+  std::string metrics_host = "127.0.0.1";  // where it listens
+  int metrics_port = 0;                    // 0: any that is free
 };
 
 inline const Security& security_of(const RoleOptions& options) { return options.security; }
@@ -36,6 +41,7 @@ inline std::string listening_address(const RoleOptions& options) { return option
 std::string own_ip(const RoleOptions& options);
 // Waits until it answers, two minutes at most. Errors: Unavailable.
 std::unique_ptr<Store> open_store(const RoleOptions& options);
+ProcessMonitorOptions monitor_of(const RoleOptions& options, const std::string& role);
 // Where parameter servers write checkpoints: beside the job's output.
 inline std::string checkpoint_folder(const std::string& output) { return output + "-checkpoints"; }
 

@@ -7,6 +7,7 @@
 #include "distributed/control/server_keeper.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/launch/role.h"
+#include "distributed/launch/role_metrics.h"
 #include "distributed/server/parameter_server.h"
 #include "trireme/job.h"
 
@@ -34,11 +35,18 @@ class ServerProcess {
         KeeperOptions{
             .name = options.name, .folder = checkpoints, .prefix = options.prefix + "checkpoint/"});
     join();
+    ProcessMonitorOptions watched = monitor_of(options, "server");
+    watched.place = place_;
+    monitor_.emplace(watched);
+    lease_sign_.emplace(monitor_->health());
+    watch_server(monitor_->registry(), *running_);
+    monitor_->start(*store_);
   }
 
   void run() {
     while (!options_.stop || !options_.stop()) {
       std::this_thread::sleep_for(kLook);
+      lease_sign_->tell(lease_->lost());
       if (lease_->lost()) come_back();
     }
     running_->stop(in(Milliseconds(1000)));
@@ -66,6 +74,8 @@ class ServerProcess {
   void come_back() {
     try {
       lease_.emplace(*store_, LeaseOptions{.seconds = 5});
+      members_.forget("server",
+                      options_.name);  // an older lease of ours that lives on in the store
       if (claim() != place_) fail_io("another server has taken this one's place");
       join();
     } catch (const Unavailable&) {
@@ -79,6 +89,8 @@ class ServerProcess {
   int place_ = 0;
   std::optional<ServerKeeper> keeper_;
   std::optional<ParameterServer> running_;
+  std::optional<ProcessMonitor> monitor_;
+  std::optional<LeaseSign> lease_sign_;
 };
 
 }  // namespace

@@ -10,9 +10,8 @@
 namespace trireme::distributed {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds kGrace{5};  // in which processes end that are asked to
+constexpr std::chrono::seconds kGrace{10};  // in which a process ends that is asked to leave
+constexpr std::chrono::seconds kLast{5};    // the same at the end of all
 constexpr std::chrono::milliseconds kPause{50};
 
 }  // namespace
@@ -34,6 +33,9 @@ void Supervisor::wait(std::chrono::milliseconds most) {
 
 void Supervisor::look(std::chrono::milliseconds most) {
   wait(most);
+  for (const Child& child : children_) {
+    if (child.leaves && Clock::now() > *child.leaves) child.process->signal(SIGKILL);
+  }
   for (auto child = children_.begin(); child != children_.end();) child = look_at(child);
 }
 
@@ -41,11 +43,22 @@ Supervisor::Place Supervisor::look_at(Place child) {
   const std::optional<int> code = child->process->ended();
   for (const std::string& line : child->process->lines()) options_.heard(child->name, line);
   if (!code) return std::next(child);
-  const Child gone{child->role, child->name, nullptr};
+  const Child gone{child->role, child->name, nullptr, child->leaves};
   const Place next = children_.erase(child);
   if (options_.gone) options_.gone(gone.role, gone.name);
-  if (*code != 0 || gone.role != "trainer") replace(gone, *code);
+  ended(gone, *code);
   return next;
+}
+
+void Supervisor::ended(const Child& gone, int code) {
+  if (gone.leaves) {
+    options_.heard("launch", gone.name + (code == 0 ? " has left" : " had to be ended to leave"));
+  } else if (code != 0 || gone.role != "trainer") {
+    replace(gone, code);
+  } else if (options_.over && !options_.over()) {
+    options_.heard("launch", gone.name + " was asked to end by somebody; another one is started");
+    start(gone.role);
+  }
 }
 
 void Supervisor::replace(const Child& gone, int code) {
@@ -54,7 +67,17 @@ void Supervisor::replace(const Child& gone, int code) {
                               : " ended with code " + std::to_string(code));
   // What is wrong with the job is wrong again.
   if (code == 2 || code == 3) fail_usage(why + ": see its lines above");
-  if (++restarts_ > options_.restarts) fail_io(why + "; that is once too often");
+  if (restarts_ >= options_.restarts) {
+    if (gone.role == "trainer" && options_.spare && options_.spare()) {
+      options_.heard("launch", why + "; restarts are used up, the job goes on without it");
+      return;
+    }
+    fail_io(why + "; that is once too often" +
+            (gone.role == "trainer"
+                 ? ": the " + std::to_string(staying("trainer")) + " trainers left are too few"
+                 : ""));
+  }
+  ++restarts_;
   options_.heard("launch", why + "; another one is started");
   start(gone.role);
 }
@@ -72,10 +95,41 @@ std::map<std::string, pid_t> Supervisor::processes(const std::string& role) cons
   return result;
 }
 
-void Supervisor::end() {
-  for (const Child& child : children_) child.process->signal(SIGTERM);
-  const auto until = Clock::now() + kGrace;
-  while (!children_.empty() && Clock::now() < until) {
+int Supervisor::staying(const std::string& role) const {
+  return static_cast<int>(
+      std::count_if(children_.begin(), children_.end(),
+                    [&](const Child& child) { return child.role == role && !child.leaves; }));
+}
+
+bool Supervisor::leave(const std::string& role, const std::string& name) {
+  const auto newest = std::find_if(children_.rbegin(), children_.rend(), [&](const Child& child) {
+    return child.role == role && !child.leaves && (name.empty() || child.name == name);
+  });
+  if (newest == children_.rend()) return false;
+  newest->leaves = Clock::now() + kGrace;
+  newest->process->signal(SIGTERM);
+  return true;
+}
+
+std::vector<std::string> Supervisor::end() {
+  std::vector<std::string> killed;
+  end(true, kLast, killed);
+  end(false, kLast, killed);
+  return killed;
+}
+
+void Supervisor::end_trainers(std::chrono::milliseconds most, std::vector<std::string>& killed) {
+  end(true, most, killed);
+}
+
+void Supervisor::end(bool trainers, std::chrono::milliseconds most,
+                     std::vector<std::string>& killed) {
+  const auto concerned = [&](const Child& child) { return (child.role == "trainer") == trainers; };
+  for (const Child& child : children_) {
+    if (concerned(child)) child.process->signal(SIGTERM);
+  }
+  const auto until = Clock::now() + most;
+  while (std::any_of(children_.begin(), children_.end(), concerned) && Clock::now() < until) {
     wait(kPause);
     std::erase_if(children_, [this](Child& child) {
       const bool ended = child.process->ended().has_value();
@@ -83,7 +137,10 @@ void Supervisor::end() {
       return ended;
     });
   }
-  children_.clear();
+  std::erase_if(children_, [&](const Child& child) {
+    if (concerned(child)) killed.push_back(child.name);
+    return concerned(child);
+  });
 }
 
 }  // namespace trireme::distributed

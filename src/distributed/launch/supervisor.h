@@ -8,6 +8,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,11 @@ struct SupervisorOptions {
   // A process has ended; called before another one takes its place.
   std::function<void(const std::string& role, const std::string& name)> gone = {};
   int restarts = 10;  // of processes that ended badly, in all
+  // Whether the job goes on without a trainer that ended badly when restarts are used up; if empty, it does not.
+  std::function<bool()> spare = {};
+  // Whether the job is over. A trainer that ends well before that was asked to by somebody else, and another one is
+  // started; if empty, it is done.
+  std::function<bool()> over = {};
   // Names are "trainer_1", "trainer_4", ...: the role and every `stride`th number from `first` on.
   int first = 0, stride = 1;
   std::string suffix = {};  // of names
@@ -45,18 +51,30 @@ class Supervisor {
   int running(const std::string& role) const;
   // By name.
   std::map<std::string, pid_t> processes(const std::string& role) const;
-  // Asks all to end, and kills after five seconds those that do not.
-  void end();
+  int staying(const std::string& role) const;  // of these, those that are not asked to leave
+  int restarts() const { return restarts_; }
+  // Asks the newest one of a role that stays to end in good order; or the one of that name. It is not replaced, and
+  // killed if it does not end in ten seconds. False: there is none.
+  bool leave(const std::string& role, const std::string& name = {});
+  // Asks all to end, trainers first, since what they finish needs the others; kills those that do not in five seconds,
+  // each time. Gives the names of these.
+  std::vector<std::string> end();
+  // The first half of it.
+  void end_trainers(std::chrono::milliseconds most, std::vector<std::string>& killed);
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Child {
     std::string role, name;
     std::unique_ptr<Process> process;
+    std::optional<Clock::time_point> leaves = {};  // asked to, until then
   };
   using Place = std::list<Child>::iterator;
 
   void wait(std::chrono::milliseconds most);
   Place look_at(Place child);
+  void ended(const Child& gone, int code);
+  void end(bool trainers, std::chrono::milliseconds most, std::vector<std::string>& killed);
   void replace(const Child& gone, int code);
 
   const SupervisorOptions options_;

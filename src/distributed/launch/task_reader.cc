@@ -87,4 +87,10 @@ void TaskReader::finish() {
   through_.clear();
 }
 
+void TaskReader::leave() {
+  client_.release();
+  tasks_.clear();
+  through_.clear();
+}
+
 }  // namespace trireme::distributed

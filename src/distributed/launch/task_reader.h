@@ -42,6 +42,8 @@ class TaskReader {
   void finish();
   // The job has gone back to a checkpoint so often: tasks of before are nobody's any more.
   void forget_before(std::uint32_t rollbacks);
+  // The trainer leaves: what is not finished is handed out again.
+  void leave();
   bool all_done() const { return all_done_; }
 
  private:

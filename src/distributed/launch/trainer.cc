@@ -8,6 +8,7 @@
 #include "distributed/control/job_view.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/launch/role.h"
+#include "distributed/launch/role_metrics.h"
 #include "distributed/launch/task_reader.h"
 #include "distributed/strategy/data_parallel.h"
 #include "distributed/strategy/server_training.h"
@@ -47,6 +48,7 @@ class TrainerProcess {
         *store_, network_,
         TaskClientOptions{
             .prefix = options.prefix, .name = options.name, .security = security_of(options)});
+    monitor_.start(*store_);
   }
 
   void run() {
@@ -105,6 +107,16 @@ class TrainerProcess {
     return std::move(view->servers);
   }
 
+  // In good order: what was begun is learned, what was taken is given back, and nobody waits for this one.
+  void leave(TaskReader& reader) {
+    try {
+      if (by_servers_ && view_) by_servers_->settle();
+    } catch (const StaleGeneration&) {  // others learn it again
+    }
+    reader.leave();
+    members_.leave("trainer", options_.name, *lease_);
+  }
+
   // Waits for a view of a later generation than ours, of which this trainer is a member if members are told.
   void rejoin(TaskReader& reader) {
     const bool together = job_.distribution().mode == Distribution::Mode::synchronous;
@@ -146,11 +158,14 @@ class TrainerProcess {
     parallel_->join(job_.trainer());
     const data::Batches& batches = job_.train_data();
     data::Batch last = batches.dataset().rows(0, 1);
-    while (!stopped()) {
+    for (;;) {
+      if (stopped()) return leave(reader);
       std::optional<TaskReader::Read> read = reader.next();
       if (read) last = std::move(read->batch);
+      metrics_.begin();
       const double loss = parallel_->step(last, read.has_value());
       if (read) report(loss, data::examples_in(last));
+      else metrics_.idle();
       if (!read || read->last) reader.finish();
       if (parallel_->examples() == 0 && reader.all_done()) break;
     }
@@ -160,14 +175,17 @@ class TrainerProcess {
   // Each goes its own pace.
   void train_by_servers(TaskReader& reader) {
     rejoin(reader);
-    while (!stopped() && !reader.all_done()) {
+    while (!reader.all_done()) {
+      if (stopped()) return leave(reader);
       try {
         const std::optional<TaskReader::Read> read = reader.next();
         if (!read) {
+          metrics_.waited();
           std::this_thread::sleep_for(kPause);
           continue;
         }
         if (read->rollbacks != view_->rollbacks) throw StaleGeneration("a task of a later time");
+        metrics_.begin();
         const double loss = by_servers_->step(
             read->batch,
             ServerTraining::TaskBatch{read->task, read->epoch, read->number, read->last});
@@ -177,6 +195,7 @@ class TrainerProcess {
           reader.finish();
         }
       } catch (const StaleGeneration&) {
+        metrics_.repeated();
         rejoin(reader);
       }
     }
@@ -187,14 +206,17 @@ class TrainerProcess {
   void train_by_servers_together(TaskReader& reader) {
     rejoin(reader);
     std::optional<TaskReader::Read> read;
-    while (!stopped()) {
+    for (;;) {
+      if (stopped()) return leave(reader);
       if (!read) read = reader.next();
+      metrics_.begin();
       const std::uint64_t step = by_servers_->steps() + 1;
       try {
         if (read && read->rollbacks > view_->rollbacks) throw StaleGeneration("a later task");
         if (read) report(by_servers_->step(read->batch), data::examples_in(read->batch));
-        else by_servers_->step_without_batch();
+        else by_servers_->step_without_batch(), metrics_.idle();
       } catch (const StaleGeneration&) {
+        metrics_.repeated();
         rejoin(reader);
         by_servers_->go_on(view_->step, view_->updates);
         if (read && read->rollbacks < view_->rollbacks) read.reset();
@@ -204,6 +226,7 @@ class TrainerProcess {
       read.reset();
       if (by_servers_->examples() > 0) continue;
       if (reader.all_done()) break;
+      metrics_.waited();
       std::this_thread::sleep_for(kPause);
     }
     members_.leave("trainer", options_.name, *lease_);
@@ -218,9 +241,12 @@ class TrainerProcess {
 
   // Also after it was stopped or cut off for so long that its lease has ended.
   void stay_member() {
+    lease_sign_.tell(lease_ && lease_->lost());
     if (lease_ && !lease_->lost()) return;
     try {
       lease_.emplace(*store_, LeaseOptions{.seconds = 5});
+      members_.forget("trainer",
+                      options_.name);  // an older lease of ours that lives on in the store
       members_.join("trainer", options_.name, "", *lease_);
       if (sender_ == 0) sender_ = static_cast<std::uint32_t>(lease_->id());
     } catch (const Unavailable&) {
@@ -234,12 +260,15 @@ class TrainerProcess {
   void report(double loss, std::int64_t examples) {
     stay_member();
     steps_ += 1, examples_ += examples, losses_ += loss;
+    metrics_.step(loss, examples);
     const auto now = std::chrono::steady_clock::now();
     if (now - reported_ < std::chrono::milliseconds(500)) return;
     reported_ = now;
     tell();
   }
   void tell() {
+    if (parallel_) metrics_.group(*parallel_);
+    if (client_) metrics_.client(client_->statistics());
     if (steps_ == 0) return;
     std::printf("progress %lld %lld %.6g\n", static_cast<long long>(steps_),
                 static_cast<long long>(examples_), losses_ / static_cast<double>(steps_));
@@ -291,6 +320,9 @@ class TrainerProcess {
 
   const RoleOptions options_;
   const std::unique_ptr<Store> store_;
+  ProcessMonitor monitor_{monitor_of(options_, "trainer")};  // reads nothing of what follows
+  LeaseSign lease_sign_{monitor_.health()};
+  TrainerMetrics metrics_{monitor_.registry(), monitor_.health()};
   std::optional<LeaseKeeper> lease_;
   std::uint32_t sender_ = 0;
   Membership members_;

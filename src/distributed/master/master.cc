@@ -109,6 +109,11 @@ void Master::conclude() {
   concluded_ = true;
 }
 
+std::int64_t Master::trainers() const {
+  const std::lock_guard lock(mutex_);
+  return members_;
+}
+
 bool Master::wait(Milliseconds most) {
   std::unique_lock lock(mutex_);
   return !wake_.wait_for(lock, most, [this] { return stop_; });
@@ -195,6 +200,7 @@ void Master::answer(Frame request, Answer& answer) {
       case MasterOp::take: return answer(take(request));
       case MasterOp::finish: return answer(end(request, true));
       case MasterOp::give_back: return answer(end(request, false));
+      case MasterOp::release: return answer(release(request));
     }
   } catch (const Unavailable&) {
     return answer(frame_of(Code::busy));
@@ -236,6 +242,12 @@ Frame Master::end(const Frame& request, bool well) {
                           : queue_->give_back(owned.owner, task);
     frame.header.count += own ? 1 : 0;
   }
+  return frame;
+}
+
+Frame Master::release(const Frame& request) {
+  Frame frame = frame_of(Code::ok);
+  frame.header.count = static_cast<std::uint32_t>(queue_->release(owned_of(request).owner));
   return frame;
 }
 

@@ -56,6 +56,8 @@ class Master {
   std::optional<TaskCounts> counts() const;  // of a leader
   std::int64_t epoch() const;                // of a leader; else 0
   std::optional<Leadership> leadership() const;
+  std::int64_t trainers() const;  // there are, as a leader saw last; 1 at least
+  TransportStatistics transport() const { return server_->statistics(); }
 
   // --- Of a leader; each does nothing, and returns nothing or false, where another one leads
   // Hands out no tasks until go_on(). With `hold` it begins like that.
@@ -77,6 +79,7 @@ class Master {
   void answer(Frame request, Answer& answer);
   Frame take(const Frame& request);
   Frame end(const Frame& request, bool well);
+  Frame release(const Frame& request);
   bool wait(Milliseconds most);  // whether to go on
 
   Store& store_;

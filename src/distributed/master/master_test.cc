@@ -127,6 +127,23 @@ TEST_F(Masters, WhatATrainerLeavesIsHandedOutAgain) {
   EXPECT_EQ(a.client->finish(held), 0) << "not a's";
 }
 
+// However often: it is not the tasks' fault.
+TEST_F(Masters, WhoLeavesGivesAllBackAtOnce) {
+  const Master master(*store_, options(1, 8));
+  Trainer a(*store_, network_, "a");
+  for (int i = 0; i < 5; ++i) {
+    const int taken = static_cast<int>(a.client->take(3).tasks.size());
+    ASSERT_GT(taken, 0);
+    EXPECT_EQ(a.client->release(), taken);
+    EXPECT_EQ(a.client->release(), 0);
+    const TaskCounts counts = master.counts().value();
+    EXPECT_EQ(counts.todo, 8);
+    EXPECT_EQ(counts.pending + counts.failed, 0);
+  }
+  EXPECT_GE(master.counts()->attempts, 10);
+  EXPECT_TRUE(master.leadership());
+}
+
 TEST_F(Masters, AStandbyGoesOn) {
   auto first = std::make_unique<Master>(*store_, options(2, 10));
   Trainer a(*store_, network_, "a");

@@ -17,6 +17,7 @@ enum class MasterOp : std::uint8_t {
           // epoch, `generation` how often the job went back to a checkpoint
   finish,     // the owner's name and tasks. The answer: `count` of them were the owner's
   give_back,  // the same
+  release,    // the owner's name, who leaves: all that it has is to do again. The answer: `count`
 };
 inline constexpr std::uint8_t kAllDone =
     1;  // a flag of answers to `take`: there are no tasks any more

@@ -86,4 +86,11 @@ int TaskClient::give_back(const std::vector<Task>& tasks) {
   return static_cast<int>(ask(std::move(request)).header.count);
 }
 
+int TaskClient::release() {
+  Frame request;
+  request.header.op = static_cast<std::uint8_t>(MasterOp::release);
+  put_owned(request, {options_.name, {}});
+  return static_cast<int>(ask(std::move(request)).header.count);
+}
+
 }  // namespace trireme::distributed

@@ -41,6 +41,8 @@ class TaskClient {
   // How many of them were still this trainer's. Asked again after a lost answer, those that are done do not count.
   int finish(const std::vector<Task>& tasks);
   int give_back(const std::vector<Task>& tasks);  // they ended badly
+  // This trainer leaves: all that it has is handed out again, and does not count as ended badly. Of how many tasks.
+  int release();
 
  private:
   Frame ask(Frame request);

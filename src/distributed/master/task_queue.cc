@@ -202,6 +202,7 @@ std::optional<Task> TaskQueue::take(const std::string& owner, Clock::time_point 
   item.since = now;
   item.timed = true;
   change(id, item);
+  ++attempts_;
   return Task{id, item.attempt, item.data};
 }
 
@@ -305,6 +306,7 @@ TaskCounts TaskQueue::counts() const {
     }
   }
   counts.refused = refused_;
+  counts.attempts = attempts_;
   return counts;
 }
 

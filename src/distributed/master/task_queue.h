@@ -37,7 +37,8 @@ struct Task {
 
 struct TaskCounts {
   std::int64_t todo = 0, pending = 0, done = 0, failed = 0;
-  std::int64_t refused = 0;  // ends by owners whose task is theirs no more
+  std::int64_t refused = 0;   // ends by owners whose task is theirs no more
+  std::int64_t attempts = 0;  // tasks handed out by this leader, again and again included
 };
 
 // What a checkpoint keeps of a queue of which nothing is pending: tasks that are neither done nor failed are to do.
@@ -111,7 +112,7 @@ class TaskQueue {
   bool unsure_ = false;  // what a change that was not answered has done
   std::map<std::int64_t, Item> items_;
   std::set<std::int64_t> todo_;
-  std::int64_t refused_ = 0;
+  std::int64_t refused_ = 0, attempts_ = 0;
   double average_ms_ = 0;  // of tasks that were done
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <array>
+
 #include "base/error.h"
 
 namespace trireme::distributed {
@@ -47,6 +49,16 @@ RowRule get_rule(PayloadReader& reader) {
 }
 
 }  // namespace
+
+const char* name_of(Op op) {
+  constexpr std::array<const char*, kOps> kNames = {
+      "unknown",      "set_map",    "set_members", "declare_table", "declare_dense", "lookup",
+      "push",         "count",      "dense_pull",  "dense_push",    "finish_step",   "read_slots",
+      "insert_slots", "drop_slots", "dense_read",  "dense_insert",  "dense_drop",    "digest",
+      "statistics",   "get_map",    "save",        "load",          "describe"};
+  const auto number = static_cast<std::size_t>(op);
+  return kNames[number < kOps ? number : 0];
+}
 
 const char* name_of(Mode mode) {
   switch (mode) {

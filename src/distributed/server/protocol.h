@@ -41,6 +41,8 @@ enum class Op : std::uint8_t {
   load,
   describe,
 };
+inline constexpr std::size_t kOps = 23;  // with 0, which is none
+const char* name_of(Op op);              // "push"; "unknown" of what is none
 
 // Header::flags
 inline constexpr std::uint8_t kCreate = 1;  // lookup: ids without a row are seen once more

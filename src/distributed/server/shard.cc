@@ -66,13 +66,30 @@ Frame Shard::answer_to(const Frame& request, Code code) const {
 }
 
 void Shard::handle(const Peer&, Frame request, Answer& answer) {
+  const std::uint8_t op = request.header.op;
+  try {
+    perform(std::move(request), answer);
+  } catch (const Error& error) {  // which the transport answers
+    const bool refused = error.kind() == ErrorKind::usage || error.kind() == ErrorKind::data ||
+                         error.kind() == ErrorKind::not_found;
+    counters_->count(op, refused ? Code::refused : Code::failed);
+    throw;
+  }
+}
+
+void Shard::give(Answer& answer, Frame frame) {
+  counters_->count(frame.header.op, frame.header.code);
+  answer(std::move(frame));
+}
+
+void Shard::perform(Frame request, Answer& answer) {
   switch (static_cast<Op>(request.header.op)) {
     case Op::set_map:
-    case Op::set_members: answer(control(request)); return;
-    case Op::declare_table: answer(declare_table(request)); return;
-    case Op::declare_dense: answer(declare_dense(request)); return;
-    case Op::dense_insert: answer(dense_insert(request)); return;
-    case Op::dense_drop: answer(dense_drop(request)); return;
+    case Op::set_members: give(answer, control(request)); return;
+    case Op::declare_table: give(answer, declare_table(request)); return;
+    case Op::declare_dense: give(answer, declare_dense(request)); return;
+    case Op::dense_insert: give(answer, dense_insert(request)); return;
+    case Op::dense_drop: give(answer, dense_drop(request)); return;
     case Op::finish_step: finish_step(request, answer); return;
     default: break;
   }
@@ -81,7 +98,7 @@ void Shard::handle(const Peer&, Frame request, Answer& answer) {
     const auto lock = shared();
     result = serve(request);
   }
-  answer(std::move(result));
+  give(answer, std::move(result));
 }
 
 Frame Shard::serve(const Frame& request) {
@@ -136,6 +153,18 @@ void Shard::drop_held() {
   held_bytes_ = 0;
 }
 
+namespace {
+
+// To those who have finished a step that will not be.
+Frame turned_away_frame() {
+  Frame frame;
+  frame.header.op = static_cast<std::uint8_t>(Op::finish_step);
+  frame.header.code = Code::stale;
+  return frame;
+}
+
+}  // namespace
+
 bool Shard::set_map(const SlotMap& map, std::uint64_t epoch) {
   std::vector<Answer> turned_away;
   {
@@ -150,7 +179,7 @@ bool Shard::set_map(const SlotMap& map, std::uint64_t epoch) {
     drop_held();
     turned_away = steps_.begin(steps_.generation(), 0);
   }
-  for (Answer& answer : turned_away) answer(Frame{.header = {.code = Code::stale}, .payload = {}});
+  for (Answer& answer : turned_away) give(answer, turned_away_frame());
   return true;
 }
 
@@ -166,7 +195,7 @@ bool Shard::set_members(std::uint32_t generation, int members, std::uint64_t epo
     drop_held();
     turned_away = steps_.begin(generation, members);
   }
-  for (Answer& answer : turned_away) answer(Frame{.header = {.code = Code::stale}, .payload = {}});
+  for (Answer& answer : turned_away) give(answer, turned_away_frame());
   return true;
 }
 
@@ -413,6 +442,26 @@ ShardStatistics Shard::statistics() const {
   const std::lock_guard steps_lock(steps_mutex_);
   result.held = held_bytes_;
   return result;
+}
+
+std::vector<RequestCount> Shard::requests() const {
+  std::vector<RequestCount> counts;
+  for (std::size_t op = 0; op < kOps; ++op) {
+    for (std::size_t code = 0; code < kCodes; ++code) {
+      const std::uint64_t count = counters_->requests[op][code];
+      if (count > 0) counts.push_back({static_cast<Op>(op), static_cast<Code>(code), count});
+    }
+  }
+  return counts;
+}
+
+std::vector<TableReport> Shard::tables() const {
+  const auto lock = shared();
+  std::vector<TableReport> reports;
+  for (const auto& [number, table] : tables_) {
+    reports.push_back({number, table->declaration.options.name, table->rows.statistics()});
+  }
+  return reports;
 }
 
 }  // namespace trireme::distributed

@@ -47,6 +47,19 @@ struct ShardContent {
   std::map<std::uint32_t, std::map<std::uint32_t, std::string>> blocks;
 };
 
+// How many requests of an operation were answered by a code.
+struct RequestCount {
+  Op op = Op::lookup;
+  Code code = Code::ok;
+  std::uint64_t requests = 0;
+};
+
+struct TableReport {
+  std::uint32_t number = 0;
+  std::string name;
+  TableStatistics statistics;
+};
+
 class Shard {
  public:
   explicit Shard(const ShardOptions& options);
@@ -65,6 +78,8 @@ class Shard {
   // nullptr if nobody has declared it. Lives as long as the shard.
   SparseTable* table(std::uint32_t number);
   ShardStatistics statistics() const;
+  std::vector<RequestCount> requests() const;  // those that there were
+  std::vector<TableReport> tables() const;
 
   // Declarations, and blocks with what is in them. Tables are read by table().
   ShardContent content() const;
@@ -115,6 +130,8 @@ class Shard {
   Frame declare_table(const Frame& request);
   Frame declare_dense(const Frame& request);
   Frame control(const Frame& request);
+  void perform(Frame request, Answer& answer);
+  void give(Answer& answer, Frame frame);
   Frame serve(const Frame& request);
   bool stale(const Header& header) const;
   bool outdated(const Header& header) const;

@@ -2,6 +2,7 @@
 
 // The inside of a Shard, for the files that make it up.
 
+#include <array>
 #include <tuple>
 
 #include "distributed/server/shard.h"
@@ -11,6 +12,11 @@ namespace trireme::distributed {
 struct Shard::Counters {
   std::atomic<std::uint64_t> lookups{0}, pushes{0}, rows_read{0}, rows_pushed{0}, duplicates{0},
       wrong_map{0}, stale{0}, steps{0};
+  std::array<std::array<std::atomic<std::uint64_t>, kCodes>, kOps> requests{};
+
+  void count(std::uint8_t op, Code code) {
+    ++requests[op < kOps ? op : 0][static_cast<std::size_t>(code)];
+  }
 };
 
 struct Shard::Table {

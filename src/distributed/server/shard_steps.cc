@@ -90,10 +90,11 @@ void Shard::finish_step(const Frame& request, Answer& answer) {
   reader.end();
   std::vector<Answer> ready;
   Frame told;
+  bool late = false;
   {
     const auto lock = shared();
     const std::lock_guard steps_lock(steps_mutex_);
-    const bool late = stale(request.header);
+    late = stale(request.header);
     told = answer_to(request, late ? Code::stale : Code::ok);
     if (!late) {
       answer.put_aside();
@@ -107,8 +108,8 @@ void Shard::finish_step(const Frame& request, Answer& answer) {
           std::min<std::uint64_t>(steps_.examples(told.header.sequence), UINT32_MAX));
     }
   }
-  for (Answer& each : ready) each(told);
-  answer(std::move(told));
+  for (Answer& each : ready) give(each, told);
+  if (late) give(answer, std::move(told));
 }
 
 void Shard::apply_steps() {

@@ -99,12 +99,18 @@ double DataParallel::step(const data::Batch& batch, bool share) {
       return trainer_->step(batch);
     } catch (const Error&) {
       if (!replaced_) throw;
+      ++repeated_;
     }
   }
 }
 
 std::int64_t DataParallel::steps() const { return group_ == nullptr ? 0 : group_->committed(); }
 int DataParallel::members() const { return members_ == nullptr ? 0 : members_->size(); }
+
+std::int64_t DataParallel::generation() const {
+  return members_ == nullptr ? 0 : members_->generation();
+}
+std::int64_t DataParallel::breaks() const { return group_ == nullptr ? 0 : group_->breaks(); }
 
 int DataParallel::rank() const { return members_ == nullptr ? 0 : members_->rank(); }
 

@@ -42,9 +42,12 @@ class DataParallel {
   double step(const data::Batch& batch, bool share = true);
   // The examples of all members in the last step: 0 if none had a batch.
   std::int64_t examples() const { return total_; }
-  std::int64_t steps() const;  // committed, by all generations
-  int members() const;         // in the last step
-  int rank() const;            // in the last step: 0 for one of them
+  std::int64_t steps() const;                          // committed, by all generations
+  int members() const;                                 // in the last step
+  int rank() const;                                    // in the last step: 0 for one of them
+  std::int64_t generation() const;                     // of the last step's group; 0 before
+  std::int64_t breaks() const;                         // as of ElasticGroup
+  std::int64_t repeated() const { return repeated_; }  // steps begun anew with another's state
 
  private:
   void exchange(std::vector<ParameterGradient>& gradients);
@@ -66,6 +69,7 @@ class DataParallel {
   bool share_ = true, counted_ = false, replaced_ = false;  // of this step
   float count_ = 0;                                         // of this member's examples
   std::int64_t total_ = 0;                                  // of all
+  std::int64_t repeated_ = 0;
 };
 
 }  // namespace trireme::distributed

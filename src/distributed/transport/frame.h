@@ -32,6 +32,7 @@ enum class Code : std::uint8_t {
   failed,      // the server failed; the payload says why
   undeclared,  // of a table that the server has not been told of
 };
+inline constexpr std::size_t kCodes = 10;
 const char* name_of(Code code);
 
 // The fields whose meaning is the operation's are the user's; transport sets `request`.

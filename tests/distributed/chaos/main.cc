@@ -68,13 +68,16 @@ int main(int argc, char** argv) {
   role_command->add_option("--name", role_options.name);
   role_command->add_option("--store", role_options.store);
   role_command->add_option("--servers", role_options.servers);
+  bool open = false;
+  role_command->add_flag("--open", open, "the store asks for no token");
   role_command->add_option("--folder", job.folder);
   role_command->add_option("--epochs", job.epochs);
   CLI11_PARSE(app, argc, argv);
   try {
     if (role_command->parsed()) {
       const char* token = std::getenv("TRIREME_JOB_TOKEN");
-      role_options.token = token != nullptr ? token : "";
+      role_options.security.token = token != nullptr ? token : "";
+      if (!open) role_options.store_security = role_options.security;
       role_options.prefix = trireme::chaos::kPrefix;
       role_options.stop = [] { return stop_came.load(); };
       trireme::chaos::run_role(role, role_options, job);

@@ -35,7 +35,7 @@ class Keys {
   Keys(bool real, const std::string& token) {
     if (real) {
       etcd_.emplace();
-      store_ = connect_etcd({.address = etcd_->address(), .security = {.token = token}});
+      store_ = connect_etcd({.address = etcd_->address()});
       address_ = etcd_->address();
       return;
     }
@@ -139,19 +139,15 @@ class Run {
 
  private:
   std::vector<std::string> command(const std::string& role, const std::string& name) const {
-    return {options_.program,
-            "role",
-            role,
-            "--name",
-            name,
-            "--store",
-            keys_.address(),
-            "--folder",
-            job_.folder,
-            "--epochs",
-            std::to_string(job_.epochs),
-            "--servers",
-            std::to_string(options_.servers)};
+    std::vector<std::string> words = {options_.program, "role", role, "--name", name};
+    const std::map<std::string, std::string> more = {
+        {"--store", keys_.address()},
+        {"--folder", job_.folder},
+        {"--epochs", std::to_string(job_.epochs)},
+        {"--servers", std::to_string(options_.servers)}};
+    for (const auto& [option, value] : more) words.insert(words.end(), {option, value});
+    if (options_.etcd) words.push_back("--open");
+    return words;
   }
 
   void hear(const std::string& name, const std::string& line) {

@@ -1,0 +1,202 @@
+// What a job's store says, and what is written there.
+
+#include "distributed/launch/job_commands.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/error_test.h"
+#include "distributed/coordination/memory_store.h"
+#include "distributed/launch/job_status.h"
+#include "distributed/launch/process_monitor.h"
+
+namespace trireme::distributed {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class JobCommands : public ::testing::Test {
+ protected:
+  JobCommands()
+      : job_{{.name = "clicks", .job = "/a/clicks.toml", .store = ""}, make_memory_store()} {}
+  void put(const std::string& key, const std::string& value) {
+    job_.store->put("job/" + key, value);
+  }
+  std::string wanted() { return job_.store->get("job/wanted")->value; }
+
+  OpenJob job_;
+};
+
+TEST_F(JobCommands, Scale) {
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { scale_job(job_, {.trainers = 2}); }),
+              HasSubstr("only just begun"));
+  put("limits", "2 4");
+  put("wanted", "3 2");
+  const Scaled scaled = scale_job(job_, {.trainers = 4});
+  EXPECT_EQ(scaled.before, (Wanted{3, 2}));
+  EXPECT_EQ(scaled.now, (Wanted{4, 2}));
+  EXPECT_EQ(wanted(), "4 2");
+  scale_job(job_, {.servers = 3});
+  EXPECT_EQ(wanted(), "4 3");
+  EXPECT_EQ(job_.store->get("job/wanted/servers")->value, "3") << "for the master";
+  for (const int trainers : {1, 5, 0, -1}) {
+    EXPECT_THAT(error_of(ErrorKind::usage, [&] { scale_job(job_, {.trainers = trainers}); }),
+                HasSubstr("the job may have 2 to 4 trainers, so not " + std::to_string(trainers)));
+  }
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { scale_job(job_, {.servers = 0}); }),
+              HasSubstr("1 to 256 parameter servers"));
+  EXPECT_EQ(wanted(), "4 3");
+  put("wanted", "4 0");
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { scale_job(job_, {.servers = 1}); }),
+              HasSubstr("keeps nothing on parameter servers"));
+  put("wanted", "4 0 1");
+  EXPECT_THAT(error_of(ErrorKind::data, [&] { scale_job(job_, {.servers = 1}); }),
+              HasSubstr("job/wanted"));
+}
+
+TEST_F(JobCommands, StatusOfAJobThatHasJustBegun) {
+  const JobStatus status = read_status(*job_.store, "job/");
+  EXPECT_THAT(text_of(job_.record, status, 0),
+              AllOf(HasSubstr("clicks, /a/clicks.toml"), HasSubstr("none has begun"),
+                    HasSubstr("no process has told of itself")));
+  EXPECT_EQ(nlohmann::json::parse(json_of(job_.record, status))["name"], "clicks");
+}
+
+TEST_F(JobCommands, Status) {
+  put("limits", "2 4");
+  put("wanted", "3 2");
+  put("tasks", text_of(TaskState{2, 5, 10, 3, 20, 1, 0}));
+  put("progress", text_of(JobProgress{100, 6400, 12, 533.4, 0.4321}));
+  put("group/generation", "7 3:trainer_0 7:trainer_10");
+  put("checkpoint/at/000000000003", "");
+  put("checkpoint/at/000000000012", "");
+  put("checkpoint/latest", "12");
+  for (const char* name : {"trainer_10", "trainer_9"}) {
+    put(std::string("process/") + name,
+        text_of(ProcessEntry{name, "trainer", "here", 5, 1000, "h:1"}));
+  }
+  put("process/server_0", text_of(ProcessEntry{"server_0", "server", "here", 6, 1000, "h:2", 1}));
+  put("process/master_0", text_of(ProcessEntry{"master_0", "master", "here", 7, 1000, "h:3"}));
+  const JobStatus status = read_status(*job_.store, "job/");
+  std::vector<std::string> names;
+  for (const ProcessEntry& process : status.processes) names.push_back(process.name);
+  EXPECT_THAT(names, ElementsAre("master_0", "server_0", "trainer_9", "trainer_10"));
+  EXPECT_THAT(text_of(job_.record, status, 1300),
+              AllOf(HasSubstr("epoch       2 of 5\n"),
+                    HasSubstr("tasks       10 to do, 3 pending, 20 done, 1 failed\n"),
+                    HasSubstr("trained     6400 examples, 533/s, loss 0.4321\n"),
+                    HasSubstr("generation 7 of 2 members: trainer_0 trainer_10\n"),
+                    HasSubstr("checkpoints 2, the last is number 12\n"),
+                    HasSubstr("wanted      3 trainers (2 to 4), 2 servers\n"),
+                    HasSubstr("server 1"), HasSubstr("5 min")));
+  const auto json = nlohmann::json::parse(json_of(job_.record, status));
+  EXPECT_EQ(json["tasks"]["pending"], 3);
+  EXPECT_EQ(json["progress"]["loss"], 0.4321);
+  EXPECT_EQ(json["group"]["members"].size(), 2u);
+  EXPECT_EQ(json["checkpoints"], (std::vector<int>{3, 12}));
+  EXPECT_EQ(json["processes"][1]["place"], 1);
+  EXPECT_EQ(json["limits"]["most"], 4);
+  EXPECT_FALSE(json.contains("token"));
+}
+
+TEST_F(JobCommands, WhatIsNotWhatItShouldBe) {
+  for (const char* key : {"tasks", "progress", "process/x", "limits"}) {
+    for (const char* text : {"", "{", "[]", "{\"name\":3}", "2", "9 1"}) {
+      put(key, text);
+      EXPECT_THAT(error_of(ErrorKind::data, [&] { read_status(*job_.store, "job/"); }),
+                  HasSubstr(std::string("job/") + key))
+          << text;
+      job_.store->erase(std::string("job/") + key);
+    }
+  }
+}
+
+TEST_F(JobCommands, StopTellsWhatBecameOfIt) {
+  const std::string folder =
+      (std::filesystem::temp_directory_path() / ("control_" + std::to_string(::getpid()))).string();
+  auto entry = std::make_unique<JobEntry>(folder, job_.record);
+  job_.record = entry->record();
+  // The launcher, whose process is this one and does not end.
+  std::thread launcher([&] {
+    while (!job_.store->get("job/stop")) std::this_thread::sleep_for(Milliseconds(5));
+    EXPECT_EQ(job_.store->get("job/stop")->value, "3");
+    put("stopped", text_of(StopReport{1.25, 4, {"trainer_1"}, {1, 2, 3, 0, 5, 0, 0}}));
+    while (job_.store->get("job/stop")) std::this_thread::sleep_for(Milliseconds(5));
+    entry.reset();
+  });
+  const std::optional<StopReport> report =
+      stop_job(job_, std::chrono::seconds(3), Milliseconds(50));
+  launcher.join();
+  EXPECT_EQ(text_of(report),
+            "stopped after 1.2 s: 4 processes ended, 1 of which had to be killed: trainer_1\n"
+            "epoch 1 of 2: 5 tasks done, 3 not, 0 failed\n");
+  job_.record.process = "another";
+  EXPECT_EQ(text_of(stop_job(job_, std::chrono::seconds(1))), "the job was over before\n");
+  std::filesystem::remove_all(folder);
+}
+
+// A store that answers or does not.
+class Flaky : public Store {
+ public:
+  explicit Flaky(Store& store) : store_(store) {}
+  Outcome commit(const Transaction& t) override { return ask().commit(t); }
+  std::int64_t grant(std::int64_t seconds) override { return ask().grant(seconds); }
+  bool keep_alive(std::int64_t lease) override { return ask().keep_alive(lease); }
+  void revoke(std::int64_t lease) override { ask().revoke(lease); }
+  std::unique_ptr<Watch> watch(const std::string& prefix, std::int64_t from) override {
+    return ask().watch(prefix, from);
+  }
+  std::atomic<bool> away = false;
+
+ private:
+  Store& ask() {
+    if (away) throw Unavailable("away");
+    return store_;
+  }
+  Store& store_;
+};
+
+template <class Done>
+bool wait_for(const Done& done) {
+  for (int i = 0; i < 1000 && !done(); ++i) std::this_thread::sleep_for(Milliseconds(5));
+  return done();
+}
+
+TEST(ProcessMonitor, IsSeenAsLongAsItRuns) {
+  const std::unique_ptr<Store> store = make_memory_store();
+  Flaky flaky(*store);
+  {
+    ProcessMonitor monitor(
+        {.job = "clicks", .prefix = "job/", .role = "server", .name = "server_3", .place = 2});
+    std::atomic<int> value = 1;
+    monitor.publish("job/number", [&] { return std::to_string(value); });
+    monitor.start(flaky);
+    ASSERT_TRUE(wait_for([&] { return processes(*store, "job/").size() == 1; }));
+    const ProcessEntry entry = processes(*store, "job/")[0];
+    EXPECT_EQ(entry.pid, ::getpid());
+    EXPECT_EQ(entry.place, 2);
+    EXPECT_EQ(entry.metrics, "127.0.0.1:" + std::to_string(monitor.port()));
+    ASSERT_TRUE(wait_for([&] { return store->get("job/number").has_value(); }));
+    flaky.away = true;
+    value = 2;
+    ASSERT_TRUE(wait_for([&] { return !monitor.entered(); }));
+    EXPECT_TRUE(monitor.health().report().well) << "it goes on";
+    flaky.away = false;
+    EXPECT_TRUE(wait_for([&] { return store->get("job/number")->value == "2"; }));
+    EXPECT_THAT(monitor.registry().text(),
+                AllOf(HasSubstr("\nprocess_cpu_seconds_total "), HasSubstr("trireme_build_info{"),
+                      HasSubstr("trireme_healthy{check=\"store\"} 1\n")));
+  }
+  EXPECT_TRUE(store->list("job/").entries.empty());
+}
+
+}  // namespace
+}  // namespace trireme::distributed

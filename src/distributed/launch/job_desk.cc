@@ -1,0 +1,76 @@
+#include "distributed/launch/job_desk.h"
+
+#include "base/error.h"
+#include "distributed/master/task_queue.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr std::chrono::seconds kGrace{5};  // in which processes end that are asked to
+
+// As the store has them, when no master changes them any more.
+TaskState tasks_left(Store& store, const std::string& prefix) {
+  TaskState left;
+  if (const std::optional<Entry> told = store.get(tasks_key(prefix))) {
+    left = task_state_of(told->key, told->value);
+  }
+  const TaskQueue queue(store, {.prefix = prefix + "task/"});
+  const TaskCounts counts = queue.counts();
+  left.epoch = queue.epoch();
+  left.todo = counts.todo;
+  left.pending = counts.pending;
+  left.done = counts.done;
+  left.failed = counts.failed;
+  return left;
+}
+
+}  // namespace
+
+JobDesk::JobDesk(const JobDeskOptions& options, Store& store, Supervisor& children)
+    : store_(store),
+      children_(children),
+      prefix_(options.steering.prefix),
+      name_(options.record.name) {
+  const int rank = options.steering.rank;
+  if (rank == 0) {
+    try {
+      entry_.emplace(jobs_folder(), options.record);
+      name_ = entry_->record().name;
+    } catch (const Error& error) {
+      if (options.steering.say) {
+        options.steering.say(std::string("trireme job will not find this job: ") + error.what());
+      }
+    }
+  }
+  steering_.emplace(store, options.steering, children);
+  monitor_.emplace(ProcessMonitorOptions{.job = name_,
+                                         .prefix = prefix_,
+                                         .role = "launcher",
+                                         .name = "launcher_" + std::to_string(rank),
+                                         .host = options.metrics_host,
+                                         .port = options.metrics_port},
+                   store, rank == 0);
+}
+
+void JobDesk::look(const Totals& all) {
+  steering_->look();
+  monitor_->look(children_, all);
+}
+
+void JobDesk::end(const std::function<void()>& then) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::optional<std::chrono::seconds> asked = steering_->stop_asked();
+  StopReport report;
+  for (const char* role : {"master", "server", "trainer"}) report.ended += children_.running(role);
+  children_.end_trainers(asked.value_or(kGrace), report.killed);
+  then();
+  try {
+    if (asked) report.tasks = tasks_left(store_, prefix_);
+  } catch (const Error&) {  // a store that is away says nothing
+  }
+  for (std::string& name : children_.end()) report.killed.push_back(std::move(name));
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (asked) steering_->stopped(report);
+}
+
+}  // namespace trireme::distributed

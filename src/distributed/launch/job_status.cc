@@ -1,0 +1,152 @@
+#include "distributed/launch/job_status.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace trireme::distributed {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// "3 min", "5 s", "2 h".
+std::string duration(std::int64_t seconds) {
+  if (seconds < 120) return fmt::format("{} s", std::max<std::int64_t>(seconds, 0));
+  if (seconds < 7200) return fmt::format("{} min", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{} h", seconds / 3600);
+  return fmt::format("{} days", seconds / 86400);
+}
+
+std::string line(const char* label, const std::string& text) {
+  return fmt::format("{:<12}{}\n", label, text);
+}
+
+std::vector<std::int64_t> checkpoints_of(Store& store, const std::string& prefix) {
+  std::vector<std::int64_t> ids;
+  const std::string at = prefix + "checkpoint/at/";
+  for (const Entry& entry : store.list(at).entries) {
+    std::int64_t id = 0;
+    const char* const end = entry.key.data() + entry.key.size();
+    const auto [rest, error] = std::from_chars(entry.key.data() + at.size(), end, id);
+    if (error == std::errc() && rest == end) ids.push_back(id);
+  }
+  return ids;
+}
+
+std::string names_of(const Generation& generation) {
+  std::string names;
+  for (const Seat& seat : generation.members) names += (names.empty() ? "" : " ") + seat.name;
+  return names;
+}
+
+std::string text_of_wanted(const JobStatus& status) {
+  std::string text = fmt::format("{} trainers", status.wanted->trainers);
+  if (status.limits && (status.limits->least > 1 || status.limits->most < kMostProcesses)) {
+    text += fmt::format(" ({} to {})", status.limits->least, status.limits->most);
+  }
+  if (status.wanted->servers > 0) text += fmt::format(", {} servers", status.wanted->servers);
+  return text;
+}
+
+std::string text_of(const std::vector<ProcessEntry>& processes, std::int64_t now) {
+  if (processes.empty()) return "no process has told of itself\n";
+  std::string text = fmt::format("{:<14}{:<10}{:>8}  {:<20}{:<10}{}\n", "process", "role", "pid",
+                                 "host", "since", "metrics");
+  for (const ProcessEntry& p : processes) {
+    const std::string role = p.role + (p.place ? fmt::format(" {}", *p.place) : "");
+    text += fmt::format("{:<14}{:<10}{:>8}  {:<20}{:<10}{}\n", p.name, role, p.pid, p.host,
+                        duration(now - p.since), p.metrics);
+  }
+  return text;
+}
+
+template <class T>
+std::optional<T> read(Store& store, const std::string& key,
+                      T (*parse)(const std::string&, const std::string&)) {
+  const std::optional<Entry> entry = store.get(key);
+  return entry ? std::optional(parse(entry->key, entry->value)) : std::nullopt;
+}
+
+}  // namespace
+
+JobStatus read_status(Store& store, const std::string& prefix) {
+  JobStatus status;
+  status.processes = processes(store, prefix);
+  status.tasks = read(store, tasks_key(prefix), task_state_of);
+  status.progress = read(store, progress_key(prefix), progress_of);
+  status.wanted = read(store, wanted_key(prefix), wanted_of);
+  status.limits = read(store, limits_key(prefix), limits_of);
+  status.group = read(store, prefix + "group/generation", generation_of);
+  status.view = read_job_view(store, prefix);
+  status.checkpoints = checkpoints_of(store, prefix);
+  status.done = store.get(prefix + "done").has_value();
+  return status;
+}
+
+std::string text_of(const JobRecord& record, const JobStatus& status, std::int64_t now) {
+  std::string text = line("job", fmt::format("{}, {}", record.name, record.job));
+  text += line("launcher", fmt::format("process {} on {}, for {}", record.pid, record.host,
+                                       duration(now - record.since)));
+  if (const auto& tasks = status.tasks) {
+    text += line("epoch", fmt::format("{} of {}{}", tasks->epoch, tasks->epochs,
+                                      status.done ? ", all are over" : ""));
+    text += line("tasks", fmt::format("{} to do, {} pending, {} done, {} failed", tasks->todo,
+                                      tasks->pending, tasks->done, tasks->failed));
+  } else {
+    text += line("epoch", "none has begun, or no master is there");
+  }
+  if (const auto& progress = status.progress) {
+    text += line("trained",
+                 fmt::format("{} examples, {:.0f}/s, loss {}", progress->examples, progress->rate,
+                             progress->loss ? fmt::format("{:.4g}", *progress->loss) : "-"));
+  }
+  if (const auto& group = status.group) {
+    text += line("group", fmt::format("generation {} of {} members: {}", group->number,
+                                      group->members.size(), names_of(*group)));
+  }
+  if (const auto& view = status.view) {
+    text += line("servers", fmt::format("{} by version {} of the slot map; generation {}, {} times "
+                                        "back to a checkpoint",
+                                        view->servers.map.servers(), view->servers.map.version(),
+                                        view->generation, view->rollbacks));
+  }
+  if (!status.checkpoints.empty()) {
+    text += line("checkpoints", fmt::format("{}, the last is number {}", status.checkpoints.size(),
+                                            status.checkpoints.back()));
+  }
+  if (status.wanted) text += line("wanted", text_of_wanted(status));
+  return text + "\n" + text_of(status.processes, now);
+}
+
+std::string json_of(const JobRecord& record, const JobStatus& status) {
+  Json json = {{"name", record.name}, {"job", record.job},     {"host", record.host},
+               {"pid", record.pid},   {"since", record.since}, {"done", status.done}};
+  if (status.tasks) json["tasks"] = Json::parse(text_of(*status.tasks));
+  if (status.progress) json["progress"] = Json::parse(text_of(*status.progress));
+  if (status.group) {
+    Json members = Json::array();
+    for (const Seat& seat : status.group->members) members.push_back(seat.name);
+    json["group"] = {{"generation", status.group->number}, {"members", members}};
+  }
+  if (const auto& view = status.view) {
+    json["servers"] = {{"map", view->servers.map.version()},
+                       {"servers", view->servers.map.servers()},
+                       {"generation", view->generation},
+                       {"rollbacks", view->rollbacks}};
+  }
+  json["checkpoints"] = status.checkpoints;
+  if (status.wanted) {
+    json["wanted"] = {{"trainers", status.wanted->trainers}, {"servers", status.wanted->servers}};
+  }
+  if (status.limits)
+    json["limits"] = {{"least", status.limits->least}, {"most", status.limits->most}};
+  json["processes"] = Json::array();
+  for (const ProcessEntry& process : status.processes) {
+    json["processes"].push_back(Json::parse(text_of(process)));
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace trireme::distributed

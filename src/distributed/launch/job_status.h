@@ -1,0 +1,35 @@
+#pragma once
+
+// What runs of a job and how far it is, as its store says.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "distributed/collectives/generations.h"
+#include "distributed/control/job_view.h"
+#include "distributed/launch/job_keys.h"
+#include "distributed/launch/job_record.h"
+
+namespace trireme::distributed {
+
+struct JobStatus {
+  std::vector<ProcessEntry> processes;
+  std::optional<TaskState> tasks;
+  std::optional<JobProgress> progress;
+  std::optional<Wanted> wanted;
+  std::optional<Limits> limits;
+  std::optional<Generation> group;        // of trainers that are kept in step
+  std::optional<JobView> view;            // of parameter servers
+  std::vector<std::int64_t> checkpoints;  // that can be restored, ascending
+  bool done = false;                      // all epochs are over
+};
+// Errors: Unavailable; data.
+JobStatus read_status(Store& store, const std::string& prefix);
+
+// For people: `now` in seconds of Unix time.
+std::string text_of(const JobRecord& record, const JobStatus& status, std::int64_t now);
+// One JSON object, in lines.
+std::string json_of(const JobRecord& record, const JobStatus& status);
+
+}  // namespace trireme::distributed

@@ -1,0 +1,226 @@
+#include "distributed/launch/role_metrics.h"
+
+#include <ctime>
+
+namespace trireme::distributed {
+namespace {
+
+using Samples = std::vector<Registry::Sample>;
+
+constexpr std::chrono::seconds kStep{120};  // after which a trainer without a step is not well
+
+template <class T>
+double number(T value) {
+  return static_cast<double>(value);
+}
+
+std::string without_spaces(std::string text) {
+  for (char& c : text) c = c == ' ' ? '_' : c;
+  return text;
+}
+
+void watch_tables(Registry& registry, Shard& shard) {
+  const auto of_tables = [&](const char* name, const char* help,
+                             std::uint64_t TableStatistics::* value) {
+    registry.collect(MetricKind::gauge, name, help, [&shard, value] {
+      Samples samples;
+      for (const TableReport& table : shard.tables()) {
+        samples.push_back({number(table.statistics.*value), {{"table", table.name}}});
+      }
+      return samples;
+    });
+  };
+  of_tables("trireme_server_rows", "Rows that the server holds, by table.", &TableStatistics::rows);
+  of_tables("trireme_server_disk_rows", "Of these, rows on disk.", &TableStatistics::on_disk);
+  of_tables("trireme_server_memory_bytes", "Memory of rows and index, by table.",
+            &TableStatistics::memory);
+}
+
+void watch_requests(Registry& registry, Shard& shard) {
+  registry.collect(MetricKind::counter, "trireme_server_requests_total",
+                   "Requests by operation and by the code of the answer.", [&shard] {
+                     Samples samples;
+                     for (const RequestCount& count : shard.requests()) {
+                       samples.push_back({number(count.requests),
+                                          {{"operation", name_of(count.op)},
+                                           {"code", without_spaces(name_of(count.code))}}});
+                     }
+                     return samples;
+                   });
+  const auto of_shard = [&](MetricKind kind, const char* name, const char* help,
+                            std::uint64_t ShardStatistics::* value) {
+    registry.collect(kind, name, help,
+                     [&shard, value] { return number(shard.statistics().*value); });
+  };
+  using enum MetricKind;
+  of_shard(counter, "trireme_server_read_rows_total", "Rows looked up.",
+           &ShardStatistics::rows_read);
+  of_shard(counter, "trireme_server_pushed_rows_total", "Rows of pushes that counted.",
+           &ShardStatistics::rows_pushed);
+  of_shard(counter, "trireme_server_duplicate_rows_total",
+           "Rows of pushes that had been applied before, and were not again.",
+           &ShardStatistics::duplicates);
+  of_shard(counter, "trireme_server_stale_requests_total",
+           "Requests of a generation or an epoch that is over.", &ShardStatistics::stale);
+  of_shard(counter, "trireme_server_wrong_map_requests_total",
+           "Requests that went by another slot map.", &ShardStatistics::wrong_map);
+  of_shard(counter, "trireme_server_steps_total", "Synchronous steps that were applied.",
+           &ShardStatistics::steps);
+  of_shard(gauge, "trireme_server_held_bytes",
+           "Gradients that wait for other members of their step.", &ShardStatistics::held);
+}
+
+void watch_transport(Registry& registry, const std::function<TransportStatistics()>& read) {
+  const auto add = [&](MetricKind kind, const char* name, const char* help,
+                       std::uint64_t TransportStatistics::* value) {
+    registry.collect(kind, name, help, [read, value] { return number(read().*value); });
+  };
+  using enum MetricKind;
+  add(gauge, "trireme_transport_streams", "Streams that are open.", &TransportStatistics::open);
+  add(counter, "trireme_transport_streams_total", "Streams that were opened.",
+      &TransportStatistics::streams);
+  add(counter, "trireme_transport_requests_total", "Frames that came.",
+      &TransportStatistics::requests);
+  add(counter, "trireme_transport_answers_total", "Frames that went.",
+      &TransportStatistics::answers);
+  add(counter, "trireme_transport_received_bytes_total", "Bytes of frames that came.",
+      &TransportStatistics::bytes_in);
+  add(counter, "trireme_transport_sent_bytes_total", "Bytes of frames that went.",
+      &TransportStatistics::bytes_out);
+  add(counter, "trireme_transport_strangers_total",
+      "Callers that were refused: without the token, or one too many.",
+      &TransportStatistics::strangers);
+  add(counter, "trireme_transport_malformed_total",
+      "Frames that were none or too large; their streams were ended.",
+      &TransportStatistics::malformed);
+  add(counter, "trireme_transport_replayed_total",
+      "Requests out of their order; their streams were ended.", &TransportStatistics::replayed);
+  add(counter, "trireme_transport_corrupt_total", "Frames whose checksum did not fit.",
+      &TransportStatistics::corrupt);
+  add(counter, "trireme_transport_broken_streams_total", "Streams that the other side cut off.",
+      &TransportStatistics::broken);
+  add(counter, "trireme_transport_full_streams_total",
+      "How often a stream had all under way that it may have.", &TransportStatistics::full);
+}
+
+}  // namespace
+
+TrainerMetrics::TrainerMetrics(Registry& registry, Health& health)
+    : registry_(registry), beat_(std::make_shared<Heartbeat>(kStep)) {
+  steps_ = &registry.counter("trireme_trainer_steps_total", "Steps with a batch of its own.");
+  examples_ = &registry.counter("trireme_trainer_examples_total", "Examples it has learned from.");
+  repeated_ = &registry.counter("trireme_trainer_repeated_steps_total",
+                                "Steps that were begun anew: with another member's state, or in "
+                                "another generation.");
+  waits_ = &registry.counter("trireme_trainer_waits_total",
+                             "How often it asked for a batch and there was none.");
+  loss_ = &registry.gauge("trireme_trainer_loss", "Of the last batch.");
+  seconds_ =
+      &registry.histogram("trireme_trainer_step_seconds",
+                          "Steps with a batch of its own, exchange included.", time_bounds());
+  health.add("step", [beat = beat_] { return beat->look("step"); });
+}
+
+void TrainerMetrics::step(double loss, std::int64_t examples) {
+  seconds_->observe(std::chrono::duration<double>(Clock::now() - began_).count());
+  steps_->add();
+  examples_->add(static_cast<std::uint64_t>(examples));
+  loss_->set(loss);
+  beat_->beat();
+}
+
+void TrainerMetrics::waited() {
+  waits_->add();
+  beat_->beat();
+}
+
+void TrainerMetrics::group(const DataParallel& parallel) {
+  repeated_->raise_to(static_cast<std::uint64_t>(parallel.repeated()));
+  registry_.gauge("trireme_group_generation", "Number of the group's generation.")
+      .set(number(parallel.generation()));
+  registry_.gauge("trireme_group_members", "Members of the group.").set(parallel.members());
+  registry_
+      .counter("trireme_group_breaks_total",
+               "How often the group ended and another formed: a member had died, left or joined.")
+      .raise_to(static_cast<std::uint64_t>(parallel.breaks()));
+}
+
+void TrainerMetrics::client(const ClientStatistics& statistics) {
+  registry_.counter("trireme_client_requests_total", "Requests to parameter servers.")
+      .raise_to(statistics.requests);
+  registry_
+      .counter("trireme_client_repeated_requests_total",
+               "Requests to parameter servers that were asked again.")
+      .raise_to(statistics.again);
+  registry_.counter("trireme_client_duplicates_total", "Answers that said it had been done before.")
+      .raise_to(statistics.duplicates);
+  registry_.counter("trireme_client_map_reads_total", "How often the slot map was read.")
+      .raise_to(statistics.maps);
+}
+
+CheckpointMetrics::CheckpointMetrics(Registry& registry) {
+  last_ = &registry.gauge("trireme_checkpoint_last", "Number of the last checkpoint; 0: none.");
+  seconds_ = &registry.gauge("trireme_checkpoint_last_seconds", "What the last one took.");
+  bytes_ = &registry.gauge("trireme_checkpoint_last_bytes", "How large the last one is.");
+  at_ = &registry.gauge("trireme_checkpoint_last_timestamp_seconds",
+                        "When the last one was done, in Unix time.");
+  made_ = &registry.counter("trireme_checkpoints_total", "Checkpoints that were made.");
+  failures_ = &registry.counter("trireme_checkpoint_failures_total", "Checkpoints that failed.");
+}
+
+void CheckpointMetrics::done(std::int64_t last, double seconds, std::uint64_t bytes) {
+  last_->set(number(last));
+  seconds_->set(seconds);
+  bytes_->set(number(bytes));
+  at_->set(number(std::time(nullptr)));
+  made_->add();
+}
+
+void CheckpointMetrics::failed() { failures_->add(); }
+
+void watch_server(Registry& registry, ParameterServer& server) {
+  watch_tables(registry, server.shard());
+  watch_requests(registry, server.shard());
+  watch_transport(registry, [&server] { return server.transport(); });
+}
+
+void watch_master(Registry& registry, const Master& master) {
+  using enum MetricKind;
+  registry.collect(gauge, "trireme_master_tasks", "Tasks of the epoch, by state.", [&master] {
+    const TaskCounts counts = master.counts().value_or(TaskCounts{});
+    return Samples{{number(counts.todo), {{"state", "todo"}}},
+                   {number(counts.pending), {{"state", "pending"}}},
+                   {number(counts.done), {{"state", "done"}}},
+                   {number(counts.failed), {{"state", "failed"}}}};
+  });
+  const auto of_tasks = [&](MetricKind kind, const char* name, const char* help,
+                            std::int64_t TaskCounts::* value) {
+    registry.collect(kind, name, help, [&master, value] {
+      return number(master.counts().value_or(TaskCounts{}).*value);
+    });
+  };
+  of_tasks(counter, "trireme_master_task_attempts_total",
+           "Tasks that this leader has handed out, again and again included.",
+           &TaskCounts::attempts);
+  of_tasks(counter, "trireme_master_refused_completions_total",
+           "Ends of tasks by trainers that had them no more.", &TaskCounts::refused);
+  of_tasks(gauge, "trireme_master_poison_tasks",
+           "Tasks of the epoch that ended badly too often, and were given up.",
+           &TaskCounts::failed);
+  registry.collect(gauge, "trireme_master_leader_epoch",
+                   "The epoch of its leadership; 0: another one leads.",
+                   [&master] { return number(master.leadership().value_or(Leadership{}).epoch); });
+  registry.collect(gauge, "trireme_master_epoch", "Which pass over the data, from 1.",
+                   [&master] { return number(master.epoch()); });
+  registry.collect(gauge, "trireme_master_trainers", "Trainers that are there.",
+                   [&master] { return number(master.leads() ? master.trainers() : 0); });
+  watch_transport(registry, [&master] { return master.transport(); });
+}
+
+TaskState task_state(const Master& master, std::int64_t epochs) {
+  const TaskCounts counts = master.counts().value_or(TaskCounts{});
+  return {master.epoch(), epochs,        counts.todo,   counts.pending,
+          counts.done,    counts.failed, counts.refused};
+}
+
+}  // namespace trireme::distributed

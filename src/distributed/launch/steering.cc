@@ -1,0 +1,162 @@
+#include "distributed/launch/steering.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.h"
+#include "distributed/control/job_control.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr Milliseconds kPause{200};      // between two looks into the store
+constexpr Milliseconds kFarewell{1000};  // for reading what became of a job
+
+}  // namespace
+
+Steering::Steering(Store& store, SteeringOptions options, Supervisor& children)
+    : store_(store),
+      options_(std::move(options)),
+      children_(children),
+      wanted_(options_.wanted),
+      places_(wanted_.servers) {
+  if (options_.rank == 0) {
+    const std::string& job = options_.prefix;
+    const Limits limits = options_.limits.value_or(Limits{1, kMostProcesses});
+    store_.commit(
+        {.then = {Put{limits_key(job), text_of(limits)}, Put{wanted_key(job), text_of(wanted_)},
+                  Erase{stop_key(job)}, Erase{stopped_key(job)}, Erase{wanted_servers_key(job)},
+                  Erase{drained_prefix(job), true}}});
+  }
+  thread_ = std::thread([this] { run(); });
+}
+
+Steering::~Steering() {
+  {
+    const std::lock_guard lock(mutex_);
+    end_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void Steering::run() {
+  for (;;) {
+    std::optional<Orders> orders;
+    try {
+      orders = read();
+    } catch (const Error&) {  // those that were known hold
+    }
+    std::unique_lock lock(mutex_);
+    if (orders) orders_ = std::move(*orders);
+    if (wake_.wait_for(lock, kPause, [this] { return end_; })) return;
+  }
+}
+
+Steering::Orders Steering::read() {
+  const std::string& job = options_.prefix;
+  const Outcome outcome = store_.commit(
+      {.then = {Get{wanted_key(job)}, Get{stop_key(job)}, Get{drained_prefix(job), true}}});
+  Orders orders;
+  if (!outcome.got.at(0).empty()) orders.wanted = outcome.got[0][0];
+  if (!outcome.got.at(1).empty()) orders.stop = outcome.got[1][0];
+  orders.drained = outcome.got.at(2);
+  if (!orders.drained.empty()) orders.servers = processes(store_, job);
+  return orders;
+}
+
+int Steering::share_of(int count) const {
+  return count / options_.world + (options_.rank < count % options_.world ? 1 : 0);
+}
+
+void Steering::look() {
+  Orders orders;
+  {
+    const std::lock_guard lock(mutex_);
+    orders = orders_;
+  }
+  if (orders.wanted && orders.wanted->modified != seen_) {
+    const bool first = seen_ == 0 && orders.wanted->version == 1;
+    seen_ = orders.wanted->modified;
+    try {
+      if (!first) scale(wanted_of(orders.wanted->key, orders.wanted->value));
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::data) throw;
+      say(error.what());
+    }
+  }
+  if (!orders.drained.empty()) end_drained(orders);
+}
+
+void Steering::say(const std::string& text) const {
+  if (options_.say) options_.say(text);
+}
+
+void Steering::scale(const Wanted& wanted) {
+  if (options_.rank == 0 && wanted != wanted_) {
+    say(fmt::format("{} trainers and {} servers are wanted, instead of {} and {}", wanted.trainers,
+                    wanted.servers, wanted_.trainers, wanted_.servers));
+  }
+  const int more_servers = share_of(wanted.servers) - share_of(wanted_.servers);
+  wanted_ = wanted;
+  places_ = std::max(places_, wanted.servers);
+  for (int i = 0; i < more_servers; ++i) children_.start("server");
+  scale_trainers(share_of(wanted.trainers));
+}
+
+void Steering::scale_trainers(int share) {
+  int there = children_.staying("trainer");
+  for (; there < share; ++there) children_.start("trainer");
+  for (; there > share; --there) children_.leave("trainer");
+}
+
+// The master has moved away what they held.
+void Steering::end_drained(const Orders& orders) {
+  for (const Entry& entry : orders.drained) {
+    const std::string text = entry.key.substr(drained_prefix(options_.prefix).size());
+    for (const ProcessEntry& server : orders.servers) {
+      if (server.place && std::to_string(*server.place) == text &&
+          children_.leave("server", server.name)) {
+        forget(entry);
+      }
+    }
+  }
+}
+
+// So that the next one in that place may stay.
+void Steering::forget(const Entry& order) {
+  try {
+    store_.commit({.when = {unchanged(order)}, .then = {Erase{order.key}}});
+  } catch (const Unavailable& error) {
+    say(error.what());
+  }
+}
+
+bool Steering::enough(int trainers) const {
+  return trainers >= share_of(options_.limits ? options_.limits->least : wanted_.trainers) &&
+         trainers > 0;
+}
+
+std::optional<std::chrono::seconds> Steering::stop_asked() const {
+  const std::lock_guard lock(mutex_);
+  if (!orders_.stop) return std::nullopt;
+  int seconds = 0;
+  const std::string& text = orders_.stop->value;
+  std::from_chars(text.data(), text.data() + text.size(), seconds);
+  return std::chrono::seconds(std::clamp(seconds, 1, 3600));
+}
+
+void Steering::stopped(const StopReport& report) {
+  try {
+    store_.put(stopped_key(options_.prefix), text_of(report));
+    const auto until = std::chrono::steady_clock::now() + kFarewell;
+    while (store_.get(stop_key(options_.prefix)) && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(Milliseconds(20));
+    }
+  } catch (const Error&) {  // nobody can be told
+  }
+}
+
+}  // namespace trireme::distributed

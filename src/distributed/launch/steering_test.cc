@@ -1,0 +1,196 @@
+// Orders to a launcher, and what its processes, which are shells here, make of them.
+
+#include "distributed/launch/steering.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <thread>
+
+#include "base/error_test.h"
+#include "distributed/coordination/memory_store.h"
+
+namespace trireme::distributed {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+
+class Orders : public ::testing::Test {
+ protected:
+  // `script`: what a trainer does; servers wait to be ended.
+  void begin(const SteeringOptions& options, const std::string& script = kWaits, int restarts = 0) {
+    SupervisorOptions supervision;
+    supervision.command = [script](const std::string& role, const std::string& name) {
+      const std::string& does = role == "trainer" ? script : kWaits;
+      return std::vector<std::string>{"/bin/sh", "-c", "name=" + name + "; " + does};
+    };
+    supervision.heard = [this](const std::string& name, const std::string& line) {
+      heard_.push_back(name + ": " + line);
+    };
+    supervision.restarts = restarts;
+    supervision.spare = [this] { return steering_->enough(children_->staying("trainer")); };
+    supervision.over = [this] { return store_->get("job/done").has_value(); };
+    children_.emplace(supervision);
+    SteeringOptions steering = options;
+    steering.prefix = "job/";
+    steering.say = [this](const std::string& text) { heard_.push_back(text); };
+    steering_.emplace(*store_, steering, *children_);
+    for (int i = 0; i < options.wanted.servers; ++i) children_->start("server");
+    for (int i = 0; i < options.wanted.trainers; ++i) children_->start("trainer");
+  }
+  // Until so many trainers run, for 5 s at most.
+  bool trainers(int count) {
+    return look_until([&] {
+      return children_->running("trainer") == count && children_->staying("trainer") == count;
+    });
+  }
+  template <class Done>
+  bool look_until(const Done& done) {
+    const auto until = Clock::now() + std::chrono::seconds(5);
+    while (!done() && Clock::now() < until) {
+      children_->look(Milliseconds(10));
+      steering_->look();
+    }
+    return done();
+  }
+
+  static inline const std::string kWaits =
+      "trap 'exit 0' TERM; echo ready; while :; do sleep 0.02; done";
+  const std::unique_ptr<Store> store_ = make_memory_store();
+  std::vector<std::string> heard_;
+  std::optional<Supervisor> children_;
+  std::optional<Steering> steering_;
+};
+
+TEST_F(Orders, Scale) {
+  begin({.wanted = {2, 0}, .limits = Limits{1, 4}});
+  EXPECT_EQ(store_->get("job/limits")->value, "1 4");
+  EXPECT_EQ(store_->get("job/wanted")->value, "2 0");
+  EXPECT_TRUE(trainers(2));
+  store_->put("job/wanted", "3 0");
+  EXPECT_TRUE(trainers(3));
+  look_until([&] { return std::count(heard_.begin(), heard_.end(), "trainer_2: ready") == 1; });
+  store_->put("job/wanted", "1 0");
+  EXPECT_TRUE(trainers(1));
+  EXPECT_THAT(heard_, Contains("launch: trainer_2 has left")) << "the newest first";
+  EXPECT_THAT(heard_, Contains("launch: trainer_1 has left"));
+  EXPECT_EQ(children_->restarts(), 0);
+  EXPECT_EQ(steering_->wanted(), (Wanted{1, 0}));
+}
+
+TEST_F(Orders, EachLauncherHasItsShare) {
+  begin({.wanted = {2, 0}, .rank = 1, .world = 3});  // of 6
+  EXPECT_EQ(store_->get("job/wanted"), std::nullopt) << "rank 0 writes it";
+  store_->put("job/wanted", "6 0");
+  store_->put("job/wanted", "11 0");
+  EXPECT_TRUE(trainers(4));
+  store_->put("job/wanted", "4 0");
+  EXPECT_TRUE(trainers(1));
+}
+
+TEST_F(Orders, WhatIsNoOrderIsToldAndPassedOver) {
+  begin({.wanted = {1, 0}});
+  store_->put("job/wanted", "many");
+  EXPECT_TRUE(look_until(
+      [&] { return !heard_.empty() && heard_.back().find("many") != std::string::npos; }));
+  EXPECT_TRUE(trainers(1));
+}
+
+TEST_F(Orders, ADrainedServerIsEnded) {
+  begin({.wanted = {1, 1}});
+  store_->put("job/wanted", "1 2");
+  EXPECT_TRUE(look_until([&] { return children_->running("server") == 2; }));
+  for (int place = 0; place < 2; ++place) {
+    const std::string name = "server_" + std::to_string(place);
+    store_->put("job/process/" + name,
+                text_of(ProcessEntry{.name = name, .role = "server", .place = 1 - place}));
+  }
+  look_until([&] { return std::count(heard_.begin(), heard_.end(), "server_0: ready") == 1; });
+  store_->put("job/wanted", "1 1");
+  store_->put("job/drained/1", "");
+  EXPECT_TRUE(look_until([&] { return children_->running("server") == 1; }));
+  EXPECT_THAT(heard_, Contains("launch: server_0 has left"));
+  EXPECT_FALSE(store_->get("job/drained/1")) << "the next one in that place may stay";
+}
+
+TEST_F(Orders, Stop) {
+  store_->put("job/stop", "7");  // of a job before
+  begin({.wanted = {1, 0}});
+  EXPECT_EQ(steering_->stop_asked(), std::nullopt);
+  store_->put("job/stop", "7");
+  EXPECT_TRUE(look_until([&] { return steering_->stop_asked().has_value(); }));
+  EXPECT_EQ(steering_->stop_asked(), std::chrono::seconds(7));
+  std::thread asker([&] {
+    while (!store_->get("job/stopped")) std::this_thread::sleep_for(Milliseconds(5));
+    EXPECT_EQ(stop_report_of("", store_->get("job/stopped")->value).killed,
+              std::vector<std::string>{"trainer_0"});
+    store_->erase("job/stop");
+  });
+  const auto start = Clock::now();
+  steering_->stopped({.seconds = 1, .ended = 2, .killed = {"trainer_0"}});
+  asker.join();
+  EXPECT_LT(Clock::now() - start, Milliseconds(800));
+}
+
+// Those that die are replaced twice, then missed, until too few are left.
+TEST_F(Orders, AsManyAsAreLeast) {
+  begin({.wanted = {4, 0}, .limits = Limits{2, 4}},
+        "case $name in trainer_1 | trainer_4 | trainer_5 | trainer_2) exit 9 ;; esac; " + kWaits,
+        2);
+  EXPECT_TRUE(trainers(2));
+  EXPECT_THAT(heard_, Contains(HasSubstr("restarts are used up, the job goes on without it")));
+  EXPECT_EQ(children_->restarts(), 2);
+  EXPECT_TRUE(steering_->enough(2));
+  EXPECT_FALSE(steering_->enough(1));
+}
+
+TEST_F(Orders, FewerThanTheLeastIsTheEnd) {
+  begin({.wanted = {2, 0}, .limits = Limits{2, 4}},
+        "case $name in trainer_1) exit 9 ;; esac; " + kWaits);
+  EXPECT_THAT(error_of(ErrorKind::io, [&] { trainers(0); }),
+              HasSubstr("trainer_1 ended with code 9; that is once too often: the 1 trainers left "
+                        "are too few"));
+}
+
+TEST_F(Orders, AllThatAreWantedMustLiveIfNothingElseIsSaid) {
+  begin({.wanted = {3, 0}});
+  EXPECT_TRUE(steering_->enough(3));
+  EXPECT_FALSE(steering_->enough(2));
+  store_->put("job/wanted", "2 0");
+  EXPECT_TRUE(trainers(2));
+  EXPECT_TRUE(steering_->enough(2));
+}
+
+// As kill does, or a machine that is to be emptied: it is no failure, but it is missing.
+TEST_F(Orders, ATrainerThatSomebodyEndsIsReplaced) {
+  begin({.wanted = {2, 0}}, "case $name in trainer_1) exit 0 ;; esac; " + kWaits);
+  EXPECT_TRUE(look_until(
+      [&] { return std::count(heard_.begin(), heard_.end(), "trainer_2: ready") == 1; }));
+  EXPECT_EQ(children_->restarts(), 0);
+  EXPECT_EQ(children_->running("trainer"), 2);
+  store_->put("job/done", "1");
+  children_->end();
+  EXPECT_EQ(children_->running("trainer"), 0);
+}
+
+TEST_F(Orders, WhoDoesNotEndIsKilled) {
+  begin({.wanted = {2, 1}},
+        "case $name in trainer_0) trap '' TERM ;; *) trap 'exit 0' TERM ;; "
+        "esac; echo ready; while :; do sleep 0.02; done");
+  look_until([&] {
+    return std::count(heard_.begin(), heard_.end(), "trainer_0: ready") == 1 &&
+           std::count(heard_.begin(), heard_.end(), "trainer_1: ready") == 1;
+  });
+  std::vector<std::string> killed;
+  children_->end_trainers(Milliseconds(200), killed);
+  EXPECT_EQ(killed, std::vector<std::string>{"trainer_0"});
+  EXPECT_EQ(children_->running("trainer"), 0);
+  EXPECT_EQ(children_->running("server"), 1);
+  EXPECT_TRUE(children_->end().empty());
+}
+
+}  // namespace
+}  // namespace trireme::distributed

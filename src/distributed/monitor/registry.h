@@ -1,0 +1,110 @@
+#pragma once
+
+// Numbers that a process counts about itself, and their text for Prometheus (exposition format 0.0.4).
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace trireme::distributed {
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+// Counter, Gauge and Histogram are for several threads at once, and take no lock.
+
+class Counter {
+ public:
+  void add(std::uint64_t more = 1) { value_.fetch_add(more, std::memory_order_relaxed); }
+  // Of something that is counted elsewhere: makes it that much, if it was less.
+  void raise_to(std::uint64_t value);
+  std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+class Gauge {
+ public:
+  void set(double value) { value_.store(value, std::memory_order_relaxed); }
+  void add(double more) { value_.fetch_add(more, std::memory_order_relaxed); }
+  double value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<double> value_{0};
+};
+
+class Histogram {
+ public:
+  // Upper bounds of the buckets, ascending; beyond the last there is one more. Errors: usage.
+  explicit Histogram(std::vector<double> bounds);
+
+  void observe(double value);
+  const std::vector<double>& bounds() const { return bounds_; }
+  std::vector<std::uint64_t> counts() const;  // of each bucket, by itself
+  double sum() const { return sum_.load(std::memory_order_relaxed); }
+
+ private:
+  const std::vector<double> bounds_;
+  std::vector<std::atomic<std::uint64_t>> counts_;
+  std::atomic<double> sum_{0};
+};
+
+// From half a millisecond to a minute, for what steps and requests take, in seconds.
+std::vector<double> time_bounds();
+
+enum class MetricKind : std::uint8_t { counter, gauge, histogram };
+
+// Safe for several threads at once. Names are as Prometheus wants them; those of counters, and no others, end in
+// "_total". Errors of all: usage, for names that are none, and for a name that has another kind or other label names.
+class Registry {
+ public:
+  Registry() = default;
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+  // The metric of that name with these labels, made if it is new. It lives as long as the registry.
+  Counter& counter(const std::string& name, const std::string& help, const Labels& labels = {});
+  Gauge& gauge(const std::string& name, const std::string& help, const Labels& labels = {});
+  Histogram& histogram(const std::string& name, const std::string& help,
+                       const std::vector<double>& bounds, const Labels& labels = {});
+
+  // Numbers that are kept elsewhere. `read` is called by text(), whichever thread calls that; it must not call the
+  // registry, and what it reads must be there as long as text() is called. If it throws, these numbers are left out.
+  struct Sample {
+    double value = 0;
+    Labels labels = {};
+  };
+  void collect(MetricKind kind, const std::string& name, const std::string& help,
+               std::function<std::vector<Sample>()> read);
+  void collect(MetricKind kind, const std::string& name, const std::string& help,
+               std::function<double()> read);
+
+  std::string text() const;
+
+ private:
+  struct Metric {
+    std::unique_ptr<Counter> counter;
+    std::unique_ptr<Gauge> gauge;
+    std::unique_ptr<Histogram> histogram;
+  };
+  struct Family {
+    MetricKind kind = MetricKind::counter;
+    std::string help;
+    std::vector<std::string> label_names;
+    std::map<std::string, Metric> metrics;  // by their labels as text
+    std::function<std::vector<Sample>()> read;
+  };
+  Family& family(MetricKind kind, const std::string& name, const std::string& help);
+  Metric& metric(MetricKind kind, const std::string& name, const std::string& help, Labels labels);
+
+  mutable std::mutex mutex_;
+  std::map<std::string, Family> families_;
+};
+
+}  // namespace trireme::distributed

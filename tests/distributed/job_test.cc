@@ -1,0 +1,212 @@
+// Jobs that run are watched, scaled and stopped, by the command line.
+
+#include <signal.h>
+
+#include <chrono>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "launch.h"
+
+namespace trireme::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+// A job in the background.
+class Jobs : public Launch {
+ protected:
+  ~Jobs() override {
+    if (running_.valid()) run_job("stop --within 1");
+  }
+  void begin(const std::string& options) {
+    running_ = std::async(std::launch::async, [this, options] {
+      return run_here(kLaunch + options + " " + path("job.toml"));
+    });
+  }
+  Outcome run_job(const std::string& words) const {
+    return run_here(std::string(TRIREME_CLI) + " job " + words);
+  }
+  Json status() const {
+    const Outcome outcome = run_job("status --json");
+    return outcome.code == 0 ? Json::parse(outcome.output) : Json::object();
+  }
+  static std::vector<std::string> names(const Json& status, const std::string& role) {
+    std::vector<std::string> found;
+    for (const Json& process : status.value("processes", Json::array())) {
+      if (process["role"] == role) found.push_back(process["name"]);
+    }
+    return found;
+  }
+  // Until `fits` holds of the status, for 20 s at most; the last one.
+  template <class Fits>
+  Json wait_for(const Fits& fits) const {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    Json now = status();
+    while (!fits(now) && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      now = status();
+    }
+    EXPECT_TRUE(fits(now)) << now.dump(2);
+    return now;
+  }
+  Json wait_for_trainers(const std::vector<std::string>& wanted) const {
+    return wait_for([&](const Json& now) {
+      return names(now, "trainer") == wanted && now.contains("group") &&
+             now["group"]["members"].size() == wanted.size();
+    });
+  }
+  Outcome end() { return running_.get(); }
+
+  std::future<Outcome> running_;
+};
+
+// The status and the body.
+std::string get(const std::string& address, const std::string& page) {
+  return run("/usr/bin/python3 -c 'import sys, urllib.request as u; a = u.urlopen(sys.argv[1], "
+             "timeout=5); "
+             "print(a.status); print(a.read().decode())' http://" +
+             address + page)
+      .output;
+}
+
+// Far more than a test has time for.
+constexpr int kEndless = 1000000;
+
+TEST_F(Jobs, StatusScaleAndStop) {
+  job(kAdagrad, "task_batches = 4\n", kEndless);
+  begin("--trainers 1:3 --name clicks");
+  const Json three = wait_for_trainers({"trainer_0", "trainer_1", "trainer_2"});
+  EXPECT_EQ(names(three, "master"), std::vector<std::string>{"master_0"});
+  EXPECT_EQ(three["name"], "clicks");
+  for (const Json& process : three["processes"]) {
+    EXPECT_EQ(::kill(process["pid"].get<pid_t>(), 0), 0) << process;
+  }
+  const Json training = wait_for([](const Json& now) {
+    return now.contains("progress") && now["progress"]["rate"] > 0 && now.contains("tasks") &&
+           now["tasks"]["done"] > 0;
+  });
+  EXPECT_EQ(training["tasks"]["epoch"], 1);
+  EXPECT_GT(training["tasks"]["todo"], 1000);
+
+  Outcome outcome = run_job("scale clicks --trainers 4");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("the job may have 1 to 3 trainers, so not 4"));
+  outcome = run_job("scale clicks --trainers 1");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  wait_for_trainers({"trainer_0"});
+  EXPECT_EQ(run_job("scale --trainers 2").code, 0);
+  wait_for_trainers({"trainer_0", "trainer_3"});
+
+  outcome = run_job("status");
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("clicks"), HasSubstr("epoch       1 of 1\n"),
+                                    HasSubstr("generation"), HasSubstr("trainer_3")));
+  outcome = run_job("stop clicks");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("3 processes ended\nepoch 1 of 1: "));
+  const Outcome launched = end();
+  EXPECT_EQ(launched.code, 6) << launched.output;
+  EXPECT_THAT(launched.output, AllOf(HasSubstr("trainer_2 has left"),
+                                     HasSubstr("trainer_1 has left"), HasSubstr("stopped")));
+  EXPECT_THAT(run_job("list").output, HasSubstr("no job runs"));
+  EXPECT_EQ(run_job("status").code, 4);
+}
+
+TEST_F(Jobs, AJobWithServersStopsInGoodOrder) {
+  job(kAdagrad, "mode = \"asynchronous\"\ntask_batches = 8\n", kEndless);
+  begin("--trainers 2 --servers 2");
+  wait_for([](const Json& now) {
+    return now.contains("tasks") && now["tasks"]["done"] > 0 && names(now, "server").size() == 2;
+  });
+  const Outcome outcome = run_job("stop --within 8");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("5 processes ended\nepoch 1 of 1: "));
+  const Outcome launched = end();
+  EXPECT_EQ(launched.code, 6);
+  EXPECT_THAT(launched.output, ::testing::Not(HasSubstr("error: server")));
+}
+
+// Nobody waits for one that leaves, nor is anything it had taken lost.
+TEST_F(Jobs, ATrainerThatIsToldToEndIsReplaced) {
+  job(kAdagrad, "task_batches = 4\n", 40000);
+  begin("--trainers 2");
+  wait_for_trainers({"trainer_0", "trainer_1"});
+  const std::vector<pid_t> victim = processes_with({path("job.toml"), "trainer_1"});
+  ASSERT_EQ(victim.size(), 1u);
+  ::kill(victim[0], SIGTERM);
+  const Outcome outcome = end();
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("trainer_1 was asked to end by somebody"));
+}
+
+TEST_F(Jobs, AsManyAsAreLeft) {
+  job(kAdagrad, "task_batches = 4\n", kEndless);
+  begin("--trainers 1:2 --restarts 0");
+  wait_for_trainers({"trainer_0", "trainer_1"});
+  const auto kill_one = [&](const std::string& name) {
+    const std::vector<pid_t> victim = processes_with({path("job.toml"), name});
+    ASSERT_EQ(victim.size(), 1u);
+    ::kill(victim[0], SIGKILL);
+  };
+  kill_one("trainer_0");
+  wait_for_trainers({"trainer_1"});
+  kill_one("trainer_1");
+  const Outcome outcome = end();
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("restarts are used up, the job goes on without it"),
+                    HasSubstr("trainer_1 was ended by signal 9; that is once too often")));
+}
+
+// The launcher is killed: its record stays, and is known for what it is; its processes end by themselves.
+TEST_F(Jobs, OfALauncherThatDied) {
+  job(kAdagrad, "task_batches = 4\n", kEndless);
+  begin("--trainers 1 --name gone");
+  const Json now = wait_for_trainers({"trainer_0"});
+  ::kill(now["pid"].get<pid_t>(), SIGKILL);
+  end();
+  const Outcome outcome = run_job("status gone");
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_THAT(outcome.output, HasSubstr("has gone without a word"));
+  for (int i = 0; i < 100 && !processes_with({path("job.toml")}).empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_TRUE(processes_with({path("job.toml")}).empty());
+}
+
+TEST_F(Jobs, MetricsOfEveryProcess) {
+  job(kAdagrad, "mode = \"asynchronous\"\ntask_batches = 8\n", kEndless);
+  begin("--trainers 1 --servers 1");
+  const Json now = wait_for([](const Json& status) {
+    return status.contains("tasks") && status["tasks"]["done"] > 0 &&
+           status["processes"].size() == 4;
+  });
+  const std::map<std::string, std::vector<std::string>> expected = {
+      {"trainer",
+       {"trireme_trainer_steps_total", "trireme_trainer_step_seconds_bucket{le=\"0.001\"}",
+        "trireme_client_requests_total"}},
+      {"server",
+       {"trireme_server_rows{table=",
+        "trireme_server_requests_total{code=\"ok\",operation=\"push\"}",
+        "trireme_transport_strangers_total 0"}},
+      {"master", {"trireme_master_tasks{state=\"done\"}", "trireme_master_leader_epoch"}},
+      {"launcher",
+       {"trireme_launcher_processes{role=\"trainer\"} 1", "trireme_job_examples_total"}}};
+  for (const Json& process : now["processes"]) {
+    const std::string address = process["metrics"];
+    const std::string metrics = get(address, "/metrics");
+    for (const std::string& line : expected.at(process["role"])) {
+      EXPECT_THAT(metrics, HasSubstr("\n" + line)) << process;
+    }
+    EXPECT_THAT(get(address, "/healthz"), ::testing::StartsWith("200\nwell\n")) << process;
+    if (process["role"] == "launcher") {
+      EXPECT_EQ(Json::parse(get(address, "/targets").substr(4)).size(), 4u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trireme::testing
