@@ -1,6 +1,6 @@
 # Thin wrappers over CMake, CTest and the scripts in tools/; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench fuzz clean
+.PHONY: help demo launch-demo test check format bench fuzz clean
 
 JOBS ?= $(shell nproc)
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
@@ -9,13 +9,19 @@ export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
 
 help:  ## what can be made
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo:  ## install packages, build, train a small network on Fashion-MNIST and show what it learned
 	tools/install-deps.sh
 	cmake --preset release -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF
 	cmake --build --preset release --target trireme_cli -j $(JOBS)
 	tools/demo.sh build/release/bin/trireme
+
+launch-demo:  ## train by three processes, one of which is killed while you watch
+	tools/install-deps.sh
+	cmake --preset release -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF
+	cmake --build --preset release --target trireme_cli trireme_distributed_cli -j $(JOBS)
+	tools/launch_demo.sh build/release/bin/trireme
 
 test:  ## install packages, build with debug information, run every test
 	tools/install-deps.sh --test

@@ -27,6 +27,8 @@ struct JobOptions {
   bool plan_memory = true;
   bool fuse = true;
   bool interpreter = false;
+  // That share the steps of an epoch, each taking its part: schedules then run over as many steps as one takes.
+  int processes = 1;
   // Called with the Program, the loss being there but no gradients, and what the Trainer will be made with.
   std::function<void(Program&, TrainerOptions&)> extend = {};
 };

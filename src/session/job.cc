@@ -28,6 +28,7 @@ struct Job::State {
   void build();
   const text::Encoder& written() const;
   data::Batches checked(data::Batches batches) const;
+  std::int64_t own_steps() const;  // of an epoch
   void make_trainer();
   SymbolSizes usual_sizes() const;
   void save_texts(SaveOptions& save) const;
@@ -166,13 +167,18 @@ data::Batches Job::State::checked(data::Batches batches) const {
   return batches.over(job::check_labels(batches.dataset(), columns->target.name, classes));
 }
 
+std::int64_t Job::State::own_steps() const {
+  const std::int64_t processes = std::max(options.processes, 1);
+  return (train->size() + processes - 1) / processes;
+}
+
 void Job::State::make_trainer() {
   if (trainer != nullptr) return;
   build();
   job::configure_parameters(program, settings);
   job::check_plateau(settings, network->metrics);
   TrainerOptions made{.loss = network->loss,
-                      .optimizer = job::read_optimizer(settings, train->size()),
+                      .optimizer = job::read_optimizer(settings, own_steps()),
                       .updates = job::read_updates(settings),
                       .metrics = network->metrics,
                       .threads = options.threads,
@@ -229,7 +235,7 @@ int Job::epochs() const { return state_->settings.epochs; }
 Distribution Job::distribution() const { return state_->settings.distribution; }
 Optimizer Job::optimizer() {
   state_->build();
-  return job::read_optimizer(state_->settings, state_->train->size());
+  return job::read_optimizer(state_->settings, state_->own_steps());
 }
 bool Job::averages() const { return state_->settings.average != nullptr; }
 std::int64_t Job::max_steps() const { return state_->settings.max_steps; }

@@ -40,6 +40,7 @@ class TrainerProcess {
         job_(Job::read(options.job, {.set = options.set,
                                      .output = options.output,
                                      .threads = options.threads,
+                                     .processes = options.trainers,
                                      .extend = [this](Program& program, TrainerOptions& made) {
                                        extend(program, made);
                                      }})) {
