@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "distributed/launch/authority.h"
+#include "distributed/launch/launcher.h"
 #include "distributed/launch/meeting.h"
 #include "distributed/launch/role.h"
 
@@ -53,6 +54,9 @@ void run(Options& options) {
   if (options.what == "trainer") dist::run_trainer(options.role);
   else if (options.what == "server") dist::run_server(options.role);
   else dist::run_master(options.role);
+  // To whoever starts it again, the end of a process that was asked to end is not that of its work.
+  if (options.role.until_done && stop_came())
+    throw dist::Stopped{"stopped before the job was over"};
 }
 
 }  // namespace
@@ -87,7 +91,8 @@ void add_role(CLI::App& app) {
       ->check(CLI::Range(0, 65535));
   command->add_option("--metrics-host", role.metrics_host,
                       "where they are (127.0.0.1; with a port as --bind)");
-  command->add_flag("--until-done", role.until_done, "a master ends when all trainers have");
+  command->add_flag("--until-done", role.until_done,
+                    "a master ends when all trainers have; exit code 6 if it is stopped before");
   command->callback([] {
     if (options.role.store.empty() && options.etcd.empty()) {
       throw CLI::RequiredError("--store or --etcd");

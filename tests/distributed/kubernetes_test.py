@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 TRIREME, SOURCES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 VENV = os.path.join(SOURCES, "build/venv/bin/python")
@@ -56,13 +57,22 @@ def trireme(*arguments, code=0):
     return done.stdout if code == 0 else done.stderr
 
 
-HAS_METRICS = "--metrics-port" in trireme("role", "--help")
-
-
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
+
+
+def wait_for_handler(pid):
+    """Until the process has something to do at SIGTERM."""
+    end = time.time() + 30
+    while time.time() < end:
+        with open(f"/proc/{pid}/status") as f:
+            caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", f.read(), re.M)
+        if caught and int(caught[1], 16) >> 14 & 1:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{pid} does not handle SIGTERM")
 
 
 def of_kind(parts, kind):
@@ -195,7 +205,7 @@ class Cluster:
         self.folder, self.parts, self.keys = folder, parts, keys
         self.client, self.health = free_port(), free_port()
         self.peer = free_port()
-        self.running = {}
+        self.running, self.metrics = {}, {}
 
     def local(self, word, variables):
         word = re.sub(r"\$\((\w+)\)", lambda found: variables[found[1]], word)
@@ -207,7 +217,7 @@ class Cluster:
             word = word.replace(there, here)
         return re.sub(r"[a-z0-9-]+-etcd:2379", f"127.0.0.1:{self.client}", word)
 
-    def start(self, name, pod, number):
+    def start(self, name, pod, number, prefix=None):
         container = pod["spec"]["containers"][0]
         variables = {"POD_NAME": f"{name}-{number}", "POD_IP": "127.0.0.1"}
         words = [self.local(word, variables) for word in container["command"]]
@@ -215,8 +225,9 @@ class Cluster:
             words[0] = TRIREME
             at = words.index("--metrics-port")
             words[at + 1] = str(free_port())
-            if not HAS_METRICS:
-                del words[at:at + 2]
+            self.metrics[f"{name}-{number}"] = words[at + 1]
+        if prefix:
+            words[words.index("--prefix") + 1] = prefix
         log = open(os.path.join(self.folder, f"{name}-{number}.log"), "w+")
         environment = dict(os.environ)
         self.running[f"{name}-{number}"] = subprocess.Popen(
@@ -236,14 +247,14 @@ class Cluster:
         return log.read()
 
     def stop(self):
-        for process, _ in self.running.values():
-            process.terminate()
-        end = time.time() + 20
+        """What those say that are asked to end, etcd after all others."""
         codes = {}
-        for name, (process, log) in self.running.items():
+        for name in sorted(self.running, key=lambda name: "-etcd-" in name):
+            process, log = self.running[name]
             log.close()
+            process.terminate()
             try:
-                codes[name] = process.wait(max(0.1, end - time.time()))
+                codes[name] = process.wait(20)
             except subprocess.TimeoutExpired:
                 process.kill()
                 codes[name] = process.wait()
@@ -272,7 +283,18 @@ class AsProcesses(unittest.TestCase):
                     codes[name] = cluster.running[name][0].wait(120)
                 logs = {name: cluster.log(name) for name in cluster.running}
                 self.assertEqual(set(codes.values()), {0}, logs)
-                self.assertIn("test auc: 0.", logs["clicks-trainers-0"] + logs["clicks-trainers-1"])
+                # What probes ask.
+                health = f"http://127.0.0.1:{cluster.metrics['clicks-servers-0']}/healthz"
+                with urllib.request.urlopen(health, timeout=10) as answer:
+                    self.assertEqual(answer.status, 200)
+                # Those that are evicted before the work is done do not count as done.
+                for component, codes in (("master", [6]), ("trainers", [4, 6])):
+                    pod = of_kind(parts, "Job")["clicks-" + component]["spec"]["template"]
+                    cluster.start("clicks-" + component, pod, 7, prefix="trireme/another/")
+                    process = cluster.running[f"clicks-{component}-7"][0]
+                    wait_for_handler(process.pid)
+                    process.terminate()
+                    self.assertIn(process.wait(30), codes, component)
             finally:
                 ended = cluster.stop()
             self.assertEqual(ended["clicks-servers-0"], 0, "a server ends in good order when it is asked to")

@@ -146,7 +146,7 @@ std::pair<bool, bool> admitted(const Security& ours, const Security& theirs) {
   const EtcdServer server(*store, {.security = ours});
   const std::string address = "127.0.0.1:" + std::to_string(server.port());
   const auto client =
-      connect_etcd({.address = address, .timeout = Milliseconds(1500), .security = theirs});
+      connect_etcd({.address = address, .timeout = Milliseconds(1000), .security = theirs});
   std::pair<bool, bool> result;
   try {
     client->put("a", "b");
@@ -160,7 +160,7 @@ std::pair<bool, bool> admitted(const Security& ours, const Security& theirs) {
   try {
     Connection connection(
         network, {.address = "127.0.0.1:" + std::to_string(frames.port()), .security = theirs});
-    connection.ask(Frame{}, in(Milliseconds(1500)));
+    connection.ask(Frame{}, in(Milliseconds(1000)));
     result.second = true;
   } catch (const Error&) {
   }

@@ -155,6 +155,11 @@ class Launcher {
   }
 
   void start() {
+    if (world_ > 1) {
+      progress_.say(fmt::format("[launch] launcher {} of {}, placed by {}, on {} ({})", rank_,
+                                world_, options_.placement.by, machine_name(),
+                                meeting_options_.own.host));
+    }
     if (rank_ == 0) children_.start("master");
     for (int i = 0; i < share_of(rank_, options_.servers); ++i) children_.start("server");
     for (int i = 0; i < share_of(rank_, options_.trainers); ++i) children_.start("trainer");
