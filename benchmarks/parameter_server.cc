@@ -1,9 +1,10 @@
-// A parameter server on one core under the load of a CTR job: steps of 512 samples with 26 ids each, rows of 16
+// Parameter servers, each on one core, under the load of a CTR job: steps of 512 samples with 26 ids each, rows of 16
 // floats; a lookup and an AdaGrad push a step, the next step's rows fetched meanwhile. One JSON line per case.
-//   parameter_server [ROWS] [SECONDS] [TRAINERS]
+//   parameter_server [ROWS] [SECONDS] [TRAINERS] [SERVERS]
 
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,14 +34,15 @@ void run_on(int core) {
   ::sched_setaffinity(0, sizeof cores, &cores);
 }
 
-[[noreturn]] void serve(int to) {
+[[noreturn]] void serve(int place, int servers, int to) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  run_on(0);
+  run_on(place % static_cast<int>(std::thread::hardware_concurrency()));
   ParameterServerOptions options;
   options.transport.security = kSecurity;
   options.transport.threads = 1;
+  options.shard.place = place;
   ParameterServer server(options);
-  server.shard().set_map(SlotMap::balanced(1), 1);
+  server.shard().set_map(SlotMap::balanced(servers), 1);
   const int port = server.port();
   if (::write(to, &port, sizeof port) != sizeof port) std::abort();
   while (true) ::pause();
@@ -58,6 +60,43 @@ double used_by(pid_t process) {
   return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
+double used_by_us() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+struct Server {
+  pid_t process;
+  int port;
+};
+
+// Before gRPC has threads here. Nothing if a server does not come up.
+std::vector<Server> start_servers(int servers) {
+  std::vector<Server> started;
+  for (int place = 0; place < servers; ++place) {
+    int pipe[2];
+    if (::pipe(pipe) != 0) return {};
+    Server server{::fork(), 0};
+    if (server.process == 0) serve(place, servers, pipe[1]);
+    if (server.process < 0 ||
+        ::read(pipe[0], &server.port, sizeof server.port) != sizeof server.port) {
+      return {};
+    }
+    started.push_back(server);
+  }
+  return started;
+}
+
+double used_by(const std::vector<Server>& servers) {
+  double seconds = 0;
+  for (const Server& server : servers) seconds += used_by(server.process);
+  return seconds;
+}
+
 // Batch number `batch` of a trainer: ids that are all as likely, or by a power law.
 std::vector<Id> batch_of(std::uint64_t trainer, std::uint64_t batch, std::uint64_t rows,
                          bool zipf) {
@@ -72,7 +111,7 @@ std::vector<Id> batch_of(std::uint64_t trainer, std::uint64_t batch, std::uint64
 }
 
 struct Load {
-  int port;
+  std::vector<Server> servers;
   std::uint64_t rows;
   bool zipf;
   double seconds;
@@ -81,7 +120,10 @@ struct Load {
 // How many steps there were in the time, after as much for warming up.
 std::uint64_t train(const Load& load, std::uint64_t trainer) {
   Network network;
-  const ServerView view = {SlotMap::balanced(1), {"127.0.0.1:" + std::to_string(load.port)}};
+  ServerView view = {SlotMap::balanced(static_cast<int>(load.servers.size())), {}};
+  for (const Server& server : load.servers) {
+    view.addresses.push_back("127.0.0.1:" + std::to_string(server.port));
+  }
   ParameterClient client(
       network, {.view = [&] { return view; },
                 .security = kSecurity,
@@ -115,22 +157,25 @@ std::uint64_t train(const Load& load, std::uint64_t trainer) {
   return counted;
 }
 
-void measure(const Load& load, pid_t server, int trainers) {
+void measure(const Load& load, int trainers) {
   std::vector<std::thread> threads;
   std::vector<std::uint64_t> steps(static_cast<std::size_t>(trainers));
   for (std::size_t i = 0; i < steps.size(); ++i)
     threads.emplace_back([&, i] { steps[i] = train(load, i); });
   ::usleep(static_cast<useconds_t>(load.seconds * 1e6));
-  const double before = used_by(server), start = bench::now();
+  const double before = used_by(load.servers), ours = used_by_us(), start = bench::now();
   for (std::thread& thread : threads) thread.join();
-  const double used = (used_by(server) - before) / (bench::now() - start);
+  const double seconds = bench::now() - start;
+  const double used = (used_by(load.servers) - before) / seconds;
   std::uint64_t all = 0;
   for (const std::uint64_t each : steps) all += each;
   const double rate = static_cast<double>(all * kSamples) / load.seconds;
   std::cout << "{\"case\": \"ctr\", \"ids\": \"" << (load.zipf ? "zipf" : "uniform")
             << "\", \"rows\": " << load.rows << ", \"trainers\": " << trainers
-            << ", \"samples_per_s\": " << rate << ", \"server_cores\": " << used
-            << ", \"samples_per_s_and_core\": " << rate / used << "}" << std::endl;
+            << ", \"servers\": " << load.servers.size() << ", \"samples_per_s\": " << rate
+            << ", \"trainer_cores\": " << (used_by_us() - ours) / seconds
+            << ", \"server_cores\": " << used << ", \"samples_per_s_and_core\": " << rate / used
+            << "}" << std::endl;
 }
 
 }  // namespace
@@ -139,17 +184,14 @@ int main(int argc, char** argv) {
   const std::uint64_t rows = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1'000'000;
   const double seconds = argc > 2 ? std::atof(argv[2]) : 5;
   const int trainers = argc > 3 ? std::atoi(argv[3]) : 2;
-  if (rows < 1 || !(seconds > 0) || trainers < 1 || argc > 4) {
-    std::cerr << "usage: parameter_server [ROWS] [SECONDS] [TRAINERS]\n";
+  const int servers = argc > 4 ? std::atoi(argv[4]) : 1;
+  if (rows < 1 || !(seconds > 0) || trainers < 1 || servers < 1 || argc > 5) {
+    std::cerr << "usage: parameter_server [ROWS] [SECONDS] [TRAINERS] [SERVERS]\n";
     return 2;
   }
-  int pipe[2];
-  if (::pipe(pipe) != 0) return 1;
-  const pid_t server = ::fork();  // before gRPC has threads
-  if (server == 0) serve(pipe[1]);
-  int port = 0;
-  if (server < 0 || ::read(pipe[0], &port, sizeof port) != sizeof port) return 1;
-  for (const bool zipf : {false, true}) measure({port, rows, zipf, seconds}, server, trainers);
-  ::kill(server, SIGKILL);
-  ::waitpid(server, nullptr, 0);
+  const std::vector<Server> started = start_servers(servers);
+  if (started.empty()) return 1;
+  for (const bool zipf : {false, true}) measure({started, rows, zipf, seconds}, trainers);
+  for (const Server& server : started) ::kill(server.process, SIGKILL);
+  for (const Server& server : started) ::waitpid(server.process, nullptr, 0);
 }

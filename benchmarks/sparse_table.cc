@@ -1,7 +1,7 @@
-// sparse_table [ROWS] [REPEATS]: a sparse table of ROWS (10,000,000) rows of 16 floats with AdaGrad on
+// sparse_table [ROWS] [REPEATS] [FOLDER]: a sparse table of ROWS (10,000,000) rows of 16 floats with AdaGrad on
 // one thread, through the class that servers use: rows made, looked up and updated a second, with
 // uniform ids and with Zipf's. One JSON line each: the best of the repeats, as other programs only
-// make it slower, and all of them.
+// make it slower, and all of them. With a FOLDER half of the rows lie there, on disk.
 
 #include <cmath>
 #include <cstdlib>
@@ -16,9 +16,13 @@ using trireme::distributed::Id;
 using trireme::distributed::SparseTable;
 
 constexpr std::size_t kWidth = 16;
-constexpr std::size_t kBatch = 13312;  // 512 examples of 26 ids
-constexpr std::size_t kBatches = 512;  // more rows than any cache holds
-constexpr double kExponent = 1.05;     // of Zipf's law
+constexpr std::size_t kBatch = 13312;     // 512 examples of 26 ids
+constexpr std::uint64_t kRowBytes = 167;  // of rows and index
+constexpr double kExponent = 1.05;        // of Zipf's law
+
+// Where rows lie, and how many batches a repeat has: in memory more rows than any cache holds.
+const char* store = "memory";
+std::size_t batches = 512;
 
 double random_unit(std::uint64_t i) {
   return static_cast<double>(trireme::distributed::hash_of(i ^ 0x5bd1e995) >> 11) * 0x1p-53;
@@ -28,7 +32,7 @@ double random_unit(std::uint64_t i) {
 Id id_of_rank(std::uint64_t rank) { return trireme::distributed::hash_of(rank + 77); }
 
 std::vector<Id> uniform_ids(std::uint64_t rows) {
-  std::vector<Id> ids(kBatch * kBatches);
+  std::vector<Id> ids(kBatch * batches);
   for (std::size_t i = 0; i < ids.size(); ++i) {
     ids[i] = id_of_rank(static_cast<std::uint64_t>(random_unit(i) * static_cast<double>(rows)));
   }
@@ -37,7 +41,7 @@ std::vector<Id> uniform_ids(std::uint64_t rows) {
 
 // The inverse of the continuous distribution function of x^-kExponent on [1, rows + 1).
 std::vector<Id> zipf_ids(std::uint64_t rows) {
-  std::vector<Id> ids(kBatch * kBatches);
+  std::vector<Id> ids(kBatch * batches);
   const double power = 1 - kExponent, span = std::pow(static_cast<double>(rows) + 1, power) - 1;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const double x = std::pow(1 + random_unit(i) * span, 1 / power);
@@ -49,8 +53,8 @@ std::vector<Id> zipf_ids(std::uint64_t rows) {
 
 void print(const std::string& what, const std::string& ids, std::uint64_t rows,
            std::vector<double> rates, double longest_call) {
-  std::cout << "{\"case\": \"" << what << "\", \"ids\": \"" << ids << "\", \"rows\": " << rows
-            << ", \"width\": " << kWidth << ", \"batch\": " << kBatch
+  std::cout << "{\"case\": \"" << what << "\", \"ids\": \"" << ids << "\", \"store\": \"" << store
+            << "\", \"rows\": " << rows << ", \"width\": " << kWidth << ", \"batch\": " << kBatch
             << ", \"million_rows_per_s\": " << *std::max_element(rates.begin(), rates.end())
             << ", \"all\": [";
   for (std::size_t i = 0; i < rates.size(); ++i) std::cout << (i == 0 ? "" : ", ") << rates[i];
@@ -65,13 +69,13 @@ void measure(const std::string& what, const std::string& ids, std::uint64_t rows
   for (int repeat = 0; repeat < repeats; ++repeat) {
     const double start = bench::now();
     double last = start;
-    for (std::size_t i = 0; i < kBatches; ++i) {
+    for (std::size_t i = 0; i < batches; ++i) {
       work(i);
       const double now = bench::now();
       longest = std::max(longest, now - last);
       last = now;
     }
-    rates.push_back(static_cast<double>(kBatch * kBatches) / (last - start) / 1e6);
+    rates.push_back(static_cast<double>(kBatch * batches) / (last - start) / 1e6);
   }
   print(what, ids, rows, rates, longest);
 }
@@ -98,8 +102,8 @@ void make_rows(SparseTable& table, std::uint64_t rows, float* out) {
 int main(int argc, char** argv) {
   const std::uint64_t rows = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 10'000'000;
   const int repeats = argc > 2 ? std::atoi(argv[2]) : 5;
-  if (rows < 1 || repeats < 1 || argc > 3) {
-    std::cerr << "usage: sparse_table [ROWS] [REPEATS]\n";
+  if (rows < 1 || repeats < 1 || argc > 4) {
+    std::cerr << "usage: sparse_table [ROWS] [REPEATS] [FOLDER]\n";
     return 2;
   }
   trireme::distributed::TableOptions options;
@@ -107,6 +111,12 @@ int main(int argc, char** argv) {
   options.width = static_cast<int>(kWidth);
   options.rule = trireme::distributed::RowRule::adagrad();
   options.initializer = trireme::distributed::RowInitializer::uniform(-0.01, 0.01);
+  if (argc > 3) {
+    store = "disk";
+    batches = 64;
+    options.disk.folder = std::string(argv[3]) + "/sparse-table-benchmark";
+    options.memory_limit = rows * kRowBytes / 2;
+  }
   SparseTable table(options);
   std::vector<float> out(kBatch * kWidth), gradients(kBatch * kWidth);
   for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = bench::uniform(1, i) - 0.5F;
@@ -122,8 +132,8 @@ int main(int argc, char** argv) {
     measure("update", name, rows, repeats,
             [&](std::size_t i) { table.update(batch(i), gradients.data(), {.rate = 0.01}); });
   }
-  std::cout << "{\"case\": \"memory\", \"table_mb\": "
-            << static_cast<double>(table.statistics().memory) / 1e6
+  std::cout << "{\"case\": \"memory\", \"store\": \"" << store
+            << "\", \"table_mb\": " << static_cast<double>(table.statistics().memory) / 1e6
             << ", \"peak_mb\": " << bench::peak_memory_mb() << "}\n";
   return 0;
 }
