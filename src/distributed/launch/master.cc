@@ -49,6 +49,7 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   master.epochs = work.epochs;
   master.tasks = work.tasks;
   master.hold = options.servers > 0;
+  master.least = work.patience;
   Master running(*store, master);
   ProcessMonitor monitor(monitor_of(options, "master"));
   watch_master(monitor.registry(), running);
@@ -83,6 +84,8 @@ void run_master(const RoleOptions& options) {
   work.tasks = [=](std::int64_t) { return tasks_of(count, how.task_batches); };
   if (how.checkpoint_seconds > 0) work.checkpoints = checkpoint_folder(job.output_directory());
   work.synchronous = how.mode == Distribution::Mode::synchronous;
+  // All take each step together, so nobody is behind.
+  if (work.synchronous || how.mode == Distribution::Mode::all_reduce) work.patience *= 60;
   work.every = how.checkpoint_seconds;
   work.keep = static_cast<int>(how.checkpoint_keep);
   work.resume = how.resume;

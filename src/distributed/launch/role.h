@@ -53,6 +53,9 @@ struct MasterWork {
   std::function<std::vector<std::string>(std::int64_t epoch)> tasks;
   std::string checkpoints = {};  // these as in JobControlOptions
   bool synchronous = false;
+  // What a task may take before it is given to somebody else, too, though its owner lives. Where batches are not known by their
+  // tasks, that would be learning them twice.
+  Milliseconds patience{10000};
   double every = 60;
   int keep = 2;
   bool resume = false;
