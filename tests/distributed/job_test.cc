@@ -129,6 +129,29 @@ TEST_F(Jobs, AJobWithServersStopsInGoodOrder) {
   EXPECT_THAT(launched.output, ::testing::Not(HasSubstr("error: server")));
 }
 
+// The master moves what they hold; the launcher starts and ends them.
+TEST_F(Jobs, ServersComeAndGo) {
+  job(kAdagrad, "mode = \"asynchronous\"\ntask_batches = 8\n", kEndless);
+  begin("--trainers 1 --servers 2");
+  const auto servers = [](const Json& now, std::size_t count) {
+    return names(now, "server").size() == count && now.contains("servers") &&
+           now["servers"]["servers"] == count;
+  };
+  wait_for([&](const Json& now) {
+    return servers(now, 2) && now.contains("tasks") && now["tasks"]["done"] > 0;
+  });
+  EXPECT_EQ(run_job("scale --servers 3").code, 0);
+  wait_for([&](const Json& now) { return servers(now, 3); });
+  EXPECT_EQ(run_job("scale --servers 1").code, 0);
+  const Json one = wait_for([&](const Json& now) { return servers(now, 1); });
+  wait_for([&](const Json& now) { return now["tasks"]["done"] > one["tasks"]["done"]; });
+  EXPECT_EQ(run_job("stop").code, 0);
+  const Outcome launched = end();
+  EXPECT_EQ(launched.code, 6) << launched.output;
+  EXPECT_THAT(launched.output,
+              AllOf(HasSubstr("server_2 has left"), HasSubstr("server_1 has left")));
+}
+
 // Nobody waits for one that leaves, nor is anything it had taken lost.
 TEST_F(Jobs, ATrainerThatIsToldToEndIsReplaced) {
   job(kAdagrad, "task_batches = 4\n", 40000);

@@ -298,6 +298,8 @@ void JobControl::change_servers(int servers) {
   const std::string what = fmt::format("servers {}", servers);
   intend(what);
   fleet_.aim(*addresses, leadership_->epoch);
+  // New ones take pushes of this generation, as the others do.
+  if (servers > before) fleet_.set_members(view_.generation, view_.members.size());
   const SlotMap next = after(view_.servers.map, what);
   const auto start = Clock::now();
   mover_.move_dense(before, next);

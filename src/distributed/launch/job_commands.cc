@@ -9,6 +9,7 @@
 #include "distributed/control/job_control.h"
 #include "distributed/coordination/etcd_store.h"
 #include "distributed/launch/authority.h"
+#include "distributed/launch/job_status.h"
 #include "distributed/launch/meeting.h"
 
 namespace trireme::distributed {
@@ -124,7 +125,7 @@ std::string text_of(const JobListing& listing, std::int64_t now) {
   const auto add = [&](const JobRecord& r, const std::string& since) {
     text += fmt::format("{:<20}{:>8}  {:<20}{:<12}{}\n", r.name, r.pid, r.host, since, r.job);
   };
-  for (const JobRecord& r : listing.running) add(r, fmt::format("{} s", now - r.since));
+  for (const JobRecord& r : listing.running) add(r, age(now - r.since));
   for (const JobRecord& r : listing.dead) add(r, "died");
   return text;
 }

@@ -11,14 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "3 min", "5 s", "2 h".
-std::string duration(std::int64_t seconds) {
-  if (seconds < 120) return fmt::format("{} s", std::max<std::int64_t>(seconds, 0));
-  if (seconds < 7200) return fmt::format("{} min", seconds / 60);
-  if (seconds < 48 * 3600) return fmt::format("{} h", seconds / 3600);
-  return fmt::format("{} days", seconds / 86400);
-}
-
 std::string line(const char* label, const std::string& text) {
   return fmt::format("{:<12}{}\n", label, text);
 }
@@ -57,7 +49,7 @@ std::string text_of(const std::vector<ProcessEntry>& processes, std::int64_t now
   for (const ProcessEntry& p : processes) {
     const std::string role = p.role + (p.place ? fmt::format(" {}", *p.place) : "");
     text += fmt::format("{:<14}{:<10}{:>8}  {:<20}{:<10}{}\n", p.name, role, p.pid, p.host,
-                        duration(now - p.since), p.metrics);
+                        age(now - p.since), p.metrics);
   }
   return text;
 }
@@ -70,6 +62,13 @@ std::optional<T> read(Store& store, const std::string& key,
 }
 
 }  // namespace
+
+std::string age(std::int64_t seconds) {
+  if (seconds < 120) return fmt::format("{} s", std::max<std::int64_t>(seconds, 0));
+  if (seconds < 7200) return fmt::format("{} min", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{} h", seconds / 3600);
+  return fmt::format("{} days", seconds / 86400);
+}
 
 JobStatus read_status(Store& store, const std::string& prefix) {
   JobStatus status;
@@ -88,7 +87,7 @@ JobStatus read_status(Store& store, const std::string& prefix) {
 std::string text_of(const JobRecord& record, const JobStatus& status, std::int64_t now) {
   std::string text = line("job", fmt::format("{}, {}", record.name, record.job));
   text += line("launcher", fmt::format("process {} on {}, for {}", record.pid, record.host,
-                                       duration(now - record.since)));
+                                       age(now - record.since)));
   if (const auto& tasks = status.tasks) {
     text += line("epoch", fmt::format("{} of {}{}", tasks->epoch, tasks->epochs,
                                       status.done ? ", all are over" : ""));

@@ -27,6 +27,8 @@ struct JobStatus {
 // Errors: Unavailable; data.
 JobStatus read_status(Store& store, const std::string& prefix);
 
+// "5 s", "3 min", "2 h".
+std::string age(std::int64_t seconds);
 // For people: `now` in seconds of Unix time.
 std::string text_of(const JobRecord& record, const JobStatus& status, std::int64_t now);
 // One JSON object, in lines.
