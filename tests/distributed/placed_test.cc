@@ -165,9 +165,9 @@ TEST_F(Placed, StoppingTheFirstStopsAll) {
   ::kill(launcher, SIGTERM);
   const Outcome outcome = first.get(), other = second.get();
   EXPECT_EQ(outcome.code, 6) << outcome.output;
-  EXPECT_THAT(outcome.output, HasSubstr("error: the job was stopped"));
+  EXPECT_THAT(outcome.output, HasSubstr("the job was stopped"));
   EXPECT_EQ(other.code, 6) << other.output;
-  EXPECT_THAT(other.output, HasSubstr("error: the job was stopped"));
+  EXPECT_THAT(other.output, HasSubstr("the job was stopped"));
   EXPECT_TRUE(processes_with({path("job.toml")}).empty());
 }
 
