@@ -166,11 +166,20 @@ class TrainerProcess {
       metrics_.begin();
       const double loss = parallel_->step(last, read.has_value());
       if (read) report(loss, data::examples_in(last));
-      else metrics_.idle();
+      else metrics_.idle(), ++idle_;
       if (!read || read->last) reader.finish();
       if (parallel_->examples() == 0 && reader.all_done()) break;
     }
-    if (parallel_->rank() == 0) conclude();
+    end_in_parallel();
+  }
+
+  // One that comes when all others have ended has nothing that could be saved.
+  void end_in_parallel() {
+    if (parallel_->rank() != 0 || store_->get(concluded_key())) return;
+    if (parallel_->steps() <= idle_) {
+      fail_io("no trainer is left that has learned: the job is to be started again");
+    }
+    conclude();
   }
 
   // Each goes its own pace.
@@ -237,7 +246,7 @@ class TrainerProcess {
   void end_by_servers() {
     if (stopped()) return;
     by_servers_->settle();
-    if (members_.claim_place("last", 1, *lease_)) conclude();
+    if (members_.claim_place("last", 1, *lease_) && !store_->get(concluded_key())) conclude();
   }
 
   // Also after it was stopped or cut off for so long that its lease has ended.
@@ -288,8 +297,10 @@ class TrainerProcess {
     }
     if (by_servers_) save_from_servers();
     else save();
+    store_->put(concluded_key(), options_.name);
     std::fflush(stdout);
   }
+  std::string concluded_key() const { return options_.prefix + "concluded"; }
 
   void save() {
     job_.trainer().save(job_.output_directory(), job_.save_options());
@@ -334,6 +345,7 @@ class TrainerProcess {
   std::optional<ServerTraining> by_servers_;
   Job job_;
   std::optional<TaskClient> tasks_;
+  std::int64_t idle_ = 0;  // steps of all-reduce without a batch of this trainer
   std::int64_t steps_ = 0, examples_ = 0;
   double losses_ = 0;
   std::chrono::steady_clock::time_point reported_ = {};
