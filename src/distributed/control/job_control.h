@@ -51,6 +51,14 @@ struct JobControlOptions {
   std::function<void()> not_saved = {};
 };
 
+// Of slots that are on their way to other servers.
+struct SlotsMoving {
+  using Clock = std::chrono::steady_clock;
+  int slots = 0, moves = 0;
+  double longest = 0, last = 0;  // seconds for which slots were refused
+  Clock::time_point since = Clock::now(), next = since;
+};
+
 // One thread calls look() again and again.
 class JobControl {
  public:
@@ -100,13 +108,7 @@ class JobControl {
   int saved_ = 0;  // checkpoints, by this leader
   Clock::time_point next_save_ = {};
   std::optional<Clock::time_point> draining_;  // since
-  // Of slots that are on their way to other servers.
-  struct Moving {
-    int slots = 0, moves = 0;
-    double longest = 0, last = 0;  // seconds for which slots were refused
-    Clock::time_point since = Clock::now(), next = since;
-  };
-  std::optional<Moving> moving_;
+  std::optional<SlotsMoving> moving_;
 };
 
 }  // namespace trireme::distributed

@@ -30,14 +30,21 @@ class TestServer {
     place_ = place.value_or(0);
     ParameterServerOptions options{.transport = {.security = kTestSecurity}};
     options.shard.place = place_;
-    options.other = [this](const Frame& request, Answer& answer) {
-      return keeper_ && keeper_->handle(request, answer);
+    options.other = [&](Shard& shard) {
+      keeper_.emplace(
+          store_, shard,
+          KeeperOptions{.name = name, .folder = folder, .prefix = kJob + "checkpoint/"});
+      return
+          [this](const Frame& request, Answer& answer) { return keeper_->handle(request, answer); };
     };
     server_.emplace(options);
-    keeper_.emplace(store_, server_->shard(),
-                    KeeperOptions{.name = name, .folder = folder, .prefix = kJob + "checkpoint/"});
     members_.join("server", std::to_string(place_), "127.0.0.1:" + std::to_string(server_->port()),
                   lease_);
+  }
+  // No more orders come, the keeper ends what it does, and only then goes what it works on.
+  ~TestServer() {
+    server_->stop(in(Milliseconds(0)));
+    keeper_.reset();
   }
   int place() const { return place_; }
   Shard& shard() { return server_->shard(); }

@@ -26,14 +26,15 @@ class ServerProcess {
     ParameterServerOptions server{
         .transport = {.address = listening_address(options), .security = security_of(options)}};
     server.shard.place = place_;
-    server.other = [this](const Frame& request, Answer& answer) {
-      return keeper_ && keeper_->handle(request, answer);
+    server.other = [&](Shard& shard) {
+      keeper_.emplace(*store_, shard,
+                      KeeperOptions{.name = options.name,
+                                    .folder = checkpoints,
+                                    .prefix = options.prefix + "checkpoint/"});
+      return
+          [this](const Frame& request, Answer& answer) { return keeper_->handle(request, answer); };
     };
     running_.emplace(server);
-    keeper_.emplace(
-        *store_, running_->shard(),
-        KeeperOptions{
-            .name = options.name, .folder = checkpoints, .prefix = options.prefix + "checkpoint/"});
     join();
     ProcessMonitorOptions watched = monitor_of(options, "server");
     watched.place = place_;
@@ -41,6 +42,12 @@ class ServerProcess {
     lease_sign_.emplace(monitor_->health());
     watch_server(monitor_->registry(), *running_);
     monitor_->start(*store_);
+  }
+
+  // No more orders come, the keeper ends what it does, and only then goes what it works on.
+  ~ServerProcess() {
+    if (running_) running_->stop(in(Milliseconds(0)));
+    keeper_.reset();
   }
 
   void run() {

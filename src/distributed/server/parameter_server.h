@@ -13,8 +13,9 @@ namespace trireme::distributed {
 struct ParameterServerOptions {
   FrameServerOptions transport = {};
   ShardOptions shard = {};
-  // Asked first: whether it has answered the frame, or will.
-  std::function<bool(const Frame& request, Answer& answer)> other = {};
+  // Makes, of the shard, who is asked first: whether it has answered the frame, or will. It is asked until stop() has returned.
+  using Other = std::function<bool(const Frame& request, Answer& answer)>;
+  std::function<Other(Shard& shard)> other = {};
 };
 
 class ParameterServer {
@@ -22,11 +23,11 @@ class ParameterServer {
   // It answers at once, but has no slots until it is given a map. Errors: as FrameServer.
   explicit ParameterServer(const ParameterServerOptions& options)
       : shard_(options.shard),
-        server_(options.transport,
-                [this, other = options.other](const Peer& peer, Frame request, Answer& answer) {
-                  if (other && other(request, answer)) return;
-                  shard_.handle(peer, std::move(request), answer);
-                }) {}
+        other_(options.other ? options.other(shard_) : nullptr),
+        server_(options.transport, [this](const Peer& peer, Frame request, Answer& answer) {
+          if (other_ && other_(request, answer)) return;
+          shard_.handle(peer, std::move(request), answer);
+        }) {}
 
   int port() const { return server_.port(); }
   Shard& shard() { return shard_; }
@@ -35,6 +36,7 @@ class ParameterServer {
 
  private:
   Shard shard_;
+  const ParameterServerOptions::Other other_;
   FrameServer server_;
 };
 
