@@ -358,8 +358,9 @@ void JobControl::drain() {
   }
   try {
     if (!mover_.declarations().whole) return;  // soon
-    save(*queue);
-    if (master_.all_over()) master_.conclude();
+    const bool over = master_.all_over();      // before: the last checkpoint says so
+    save(*queue, over);
+    if (over) master_.conclude();
   } catch (const Unavailable& error) {
     say(std::string("no checkpoint: ") + error.what());
     if (options_.not_saved) options_.not_saved();
@@ -379,7 +380,7 @@ void JobControl::go_on() {
   master_.go_on(view_.rollbacks);
 }
 
-void JobControl::save(const QueueState& queue) {
+void JobControl::save(const QueueState& queue, bool over) {
   const auto start = Clock::now();
   checkpoint::Catalog all = catalog();
   const checkpoint::Begun begun = all.begin(saved_ % (options_.deltas + 1) != 0);
@@ -393,7 +394,7 @@ void JobControl::save(const QueueState& queue) {
   manifest.previous = begun.previous;
   manifest.epoch = queue.epoch;
   manifest.map_version = view_.servers.map.version();
-  Cut cut{queue, options_.synchronous ? fleet_.progress().updates : 0, master_.all_over()};
+  Cut cut{queue, options_.synchronous ? fleet_.progress().updates : 0, over};
   std::uint64_t bytes = 0;
   for (const Frame& answer : answers) {
     SaveReport report = save_report_of(answer.payload.text());
