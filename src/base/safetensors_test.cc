@@ -8,6 +8,7 @@
 
 #include "base/error_test.h"
 #include "base/file.h"
+#include "base/python_test.h"
 
 namespace trireme {
 namespace {
@@ -116,17 +117,8 @@ TEST(Safetensors, ReplacesAFileOrLeavesIt) {
 
 // The independent reader: the safetensors package, by the interpreter that tools/python-env.sh made
 // or that TRIREME_SAFETENSORS_PYTHON names.
-std::string python_with_safetensors() {
-  if (const char* named = std::getenv("TRIREME_SAFETENSORS_PYTHON")) return named;
-  if (const char* source = std::getenv("TRIREME_SOURCE_DIR")) {
-    const std::string ours = std::string(source) + "/build/venv/bin/python";
-    if (std::filesystem::exists(ours)) return "'" + ours + "'";
-  }
-  return "python3";
-}
-
 TEST(Safetensors, PythonReadsOurFile) {
-  const std::string python = python_with_safetensors();
+  const std::string python = python_interpreter("TRIREME_SAFETENSORS_PYTHON");
   if (std::system((python + " -c 'import safetensors, numpy' 2>/dev/null").c_str()) != 0) {
     GTEST_SKIP() << python << " has no packages safetensors and numpy\n"
                  << "  hint   tools/python-env.sh safetensors gets them from PyPI; or let "

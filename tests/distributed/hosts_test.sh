@@ -5,6 +5,7 @@
 # Exits with 77, saying why, where namespaces cannot be made.
 set -euo pipefail
 trireme=$(readlink -f "$1")
+here=$(cd "$(dirname "$0")" && pwd)
 exec </dev/null
 PATH=$PATH:/usr/sbin:/sbin
 first=trireme_a_$$ second=trireme_b_$$
@@ -51,25 +52,7 @@ done
 cd "$work"
 # job FILE MODE EPOCHS
 job() {
-  cat >"$1" <<JOB
-[data]
-train = { made_clicks = 30000, ids = 2000 }
-test = { made_clicks = 2000, first = 1000000, ids = 2000 }
-batch = 64
-[model]
-name = "deepfm"
-width = 4
-hidden = [16]
-sparse_gradient = true
-[train]
-loss = "binary_cross_entropy"
-metrics = ["auc"]
-optimizer = { adagrad = { learning_rate = 0.05 } }
-epochs = $3
-[distributed]
-mode = "$2"
-task_batches = 8
-JOB
+  sed -e "s/@MODE@/$2/; s/@EXAMPLES@/30000/; s/@EPOCHS@/$3/" "$here/clicks.toml.in" >"$1"
 }
 # launch NAMESPACE RANK ARGUMENTS...
 launch() {

@@ -32,23 +32,10 @@ except ImportError:
     sys.exit(77)
 
 VERSIONS = ["1.31", "1.34"]  # of Kubernetes
-JOB = """\
-[data]
-train = { made_clicks = 8000, ids = 2000 }
-test = { made_clicks = 2000, first = 1000000, ids = 2000 }
-batch = 64
-[model]
-name = "deepfm"
-width = 4
-hidden = [16]
-sparse_gradient = true
-[train]
-loss = "binary_cross_entropy"
-metrics = ["auc"]
-optimizer = { adagrad = { learning_rate = 0.05 } }
-[distributed]
-task_batches = 8
-"""
+with open(os.path.join(SOURCES, "tests/distributed/clicks.toml.in"), encoding="utf-8") as template:
+    TEMPLATE = template.read().replace("@EXAMPLES@", "8000").replace("@EPOCHS@", "1")
+JOB = TEMPLATE.replace("@MODE@", "all_reduce")
+JOB_OF_SERVERS = TEMPLATE.replace("@MODE@", "asynchronous")
 
 
 def trireme(*arguments, code=0):
@@ -87,7 +74,7 @@ class Manifests(unittest.TestCase):
         with open(self.job, "w") as f:
             f.write(JOB)
         with open(self.servers, "w") as f:
-            f.write(JOB + 'mode = "asynchronous"\n')
+            f.write(JOB_OF_SERVERS)
 
     def tearDown(self):
         shutil.rmtree(self.folder)
@@ -271,7 +258,7 @@ class AsProcesses(unittest.TestCase):
             keys = os.path.join(folder, "keys")
             trireme("credentials", keys)
             with open(os.path.join(folder, "job.toml"), "w") as f:
-                f.write(JOB + 'mode = "asynchronous"\n')
+                f.write(JOB_OF_SERVERS)
             parts = list(yaml.safe_load_all(trireme(
                 "launch", "--kubernetes", "--name", "clicks", "--trainers", "2", "--servers", "1",
                 os.path.join(folder, "job.toml"))))

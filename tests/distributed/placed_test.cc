@@ -17,22 +17,11 @@ namespace {
 
 using distributed::connect_etcd;
 using distributed::testing::EtcdProcess;
+using distributed::testing::free_port;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr const char* kServers = "mode = \"asynchronous\"\ntask_batches = 8\n";
-
-int free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ::bind(socket, reinterpret_cast<sockaddr*>(&address), size);
-  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
-  ::close(socket);
-  return ntohs(address.sin_port);
-}
 
 // The name of an interface that is not loopback; empty if there is none.
 std::string other_interface() {
@@ -242,7 +231,7 @@ class Mpirun : public Placed, public ::testing::WithParamInterface<const char*> 
 
 TEST_P(Mpirun, TwoLaunchers) {
   const std::string program = GetParam();
-  if (!has_program(program)) GTEST_SKIP() << program << " is not installed";
+  ASSERT_TRUE(has_program(program)) << "tools/install-deps.sh --test installs " << program;
   const std::string more =
       program == "mpirun.openmpi" ? " --allow-run-as-root --oversubscribe" : "";
   const Outcome outcome = run_here(program + more + " -np 2 " + kLaunch + "--trainers 2 " +
@@ -258,7 +247,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Mpirun, ::testing::Values("mpirun.openmpi", "mpi
 
 TEST_F(Placed, Torchrun) {
   const std::string torchrun = "/usr/bin/python3 -m torch.distributed.run ";
-  if (run(torchrun + "--help").code != 0) GTEST_SKIP() << "there is no torchrun (python3-torch)";
+  ASSERT_EQ(run(torchrun + "--help").code, 0)
+      << "tools/install-deps.sh --test installs python3-torch";
   const Outcome outcome =
       // Output into files: Debian's torchrun fails otherwise, by a change of Python's enumerations.
       run_here(torchrun + "--redirects 1 --tee 2 --log_dir logs --no_python --nproc_per_node 2 " +

@@ -4,6 +4,7 @@
 # Exits with 77, saying why, where there is no Slurm.
 set -euo pipefail
 trireme=$(readlink -f "$1")
+here=$(cd "$(dirname "$0")" && pwd)
 exec </dev/null
 PATH=$PATH:/usr/sbin:/sbin
 for tool in munged slurmctld slurmd srun; do
@@ -102,25 +103,7 @@ until_true 60 three_idle
 cd "$work"
 # job FILE MODE EXAMPLES EPOCHS
 job() {
-  cat >"$1" <<JOB
-[data]
-train = { made_clicks = $3, ids = 2000 }
-test = { made_clicks = 2000, first = 1000000, ids = 2000 }
-batch = 64
-[model]
-name = "deepfm"
-width = 4
-hidden = [16]
-sparse_gradient = true
-[train]
-loss = "binary_cross_entropy"
-metrics = ["auc"]
-optimizer = { adagrad = { learning_rate = 0.05 } }
-epochs = $4
-[distributed]
-mode = "$2"
-task_batches = 8
-JOB
+  sed -e "s/@MODE@/$2/; s/@EXAMPLES@/$3/; s/@EPOCHS@/$4/" "$here/clicks.toml.in" >"$1"
 }
 launch() { srun -N3 -n3 "$trireme" launch --interface lo --credentials "$work/$1" "${@:2}"; }
 process_of() { pgrep -f "role $1 $2 --name $3( |\$)" | head -n 1; }

@@ -2,6 +2,7 @@
 
 #include "distributed/control/cut.h"
 #include "distributed/control/job_view.h"
+#include "distributed/control/mover.h"
 #include "distributed/control/orders.h"
 #include "distributed/launch/task_reader.h"
 #include "distributed/master/protocol.h"
@@ -29,6 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz(data, size, [](std::string_view input) { save_report_of(std::string(input)); });
   fuzz(data, size, [](std::string_view input) { load_order_of(std::string(input)); });
   fuzz(data, size, [](std::string_view input) { load_report_of(std::string(input)); });
+  fuzz(data, size, [](std::string_view input) { slot_move_of(std::string(input)); });
   return fuzz(data, size, [](std::string_view input) {
     const JobView view = job_view_of(std::string(input));
     if (!(job_view_of(text_of(view)) == view)) __builtin_trap();

@@ -34,7 +34,7 @@ def job_messages():  # the first byte counts tasks, see job_messages.cc
     yield bytes([2]) + text(b"trainer_1") + struct.pack("<2q", 3, 1) + text(b"0 16") + struct.pack("<2q", 4, 2) + text(b"16 20")
     yield b"12 28"
     yield b"127.0.0.1:4000 127.0.0.1:4001\n7 1 20 18\ntrainer_0 trainer_1\n" + b"map"
-    yield b'{"epoch": 2, "done": [[0, 3], [5, 6]], "failed": [], "updates": 4, "over": false, "tables": {"0": "%00a"}, "dense": {}}'
+    yield b'{"epoch": 2, "done": [[0, 3], [5, 6]], "failed": [], "updates": 4, "over": false, "declared": {"tables": {"0": "%00a"}, "dense": {}, "blocks": {}}}'
 def parameter_server():  # requests with operation, flags, count, sequence and length in a byte each, see parameter_server.cc
     def ask(op, payload, flags=0, count=0, sequence=0):
         return bytes([op, flags, count, sequence, len(payload)]) + payload

@@ -35,8 +35,7 @@ std::string text_of(const Cut& cut) {
   json["failed"] = ranges_of(cut.queue.failed);
   json["updates"] = cut.updates;
   json["over"] = cut.over;
-  json["tables"] = json_of(cut.tables);
-  json["dense"] = json_of(cut.dense);
+  json["declared"] = json_of(cut.declared);
   return json.dump();
 }
 
@@ -48,8 +47,7 @@ Cut cut_of(std::string_view text) {
     cut.queue.failed = ids_of(json.at("failed"));
     cut.updates = json.at("updates").get<std::uint64_t>();
     cut.over = json.at("over").get<bool>();
-    cut.tables = texts_of(json.at("tables"));
-    cut.dense = texts_of(json.at("dense"));
+    cut.declared = declared_in(json.at("declared"));
     return cut;
   });
 }

@@ -3,11 +3,11 @@
 // What the leader keeps in a checkpoint beside what servers hold: where the job was.
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 
 #include "distributed/master/task_queue.h"
+#include "distributed/server/protocol.h"
 
 namespace trireme::distributed {
 
@@ -15,8 +15,7 @@ struct Cut {
   QueueState queue;
   std::uint64_t updates = 0;  // synchronous steps that changed something
   bool over = false;          // all tasks of all epochs were done
-  // By number: declarations as bytes, of server/protocol.h.
-  std::map<std::uint32_t, std::string> tables, dense;
+  Declarations declared;      // of all servers together; its blocks are not kept
   bool operator==(const Cut&) const = default;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/error.h"
 #include "distributed/coordination/membership.h"
@@ -36,7 +37,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 // Which blocks of dense parameters each server has, as clients spread them.
 std::vector<std::map<std::uint32_t, std::vector<std::uint32_t>>> blocks_by_server(const Cut& cut,
                                                                                   int servers) {
-  const std::vector<DenseBlockPlace> blocks = blocks_of(cut.dense);
+  const std::vector<DenseBlockPlace> blocks = blocks_of(cut.declared.dense);
   std::vector<std::map<std::uint32_t, std::vector<std::uint32_t>>> result(
       static_cast<std::size_t>(servers));
   const std::vector<int> places = spread_by_size(blocks, servers);
@@ -89,6 +90,7 @@ void JobControl::begin(const Leadership& leadership) {
   placed_ = view.has_value() && !half_done;
   view_ = view.value_or(JobView{});
   draining_.reset();
+  moving_.reset();
   saved_ = 0;
   next_save_ = Clock::now() + every();
   leadership_ = leadership;
@@ -213,8 +215,8 @@ bool JobControl::load(std::int64_t checkpoint, const Cut& cut) {
   const auto blocks = blocks_by_server(cut, std::max(view_.servers.map.servers(), 1));
   const std::vector<Frame> answers = fleet_.ask_all(
       [&](std::size_t server) {
-        LoadOrder what{checkpoint, cut.updates, cut.tables, cut.dense, {}};
-        if (server < blocks.size()) what.blocks = blocks[server];
+        LoadOrder what{checkpoint, cut.updates, cut.declared};
+        if (server < blocks.size()) what.declared.blocks = blocks[server];
         return order(Op::load, text_of(what));
       },
       kLongest);
@@ -233,7 +235,12 @@ bool JobControl::load(std::int64_t checkpoint, const Cut& cut) {
 int JobControl::wanted_servers() {
   const std::optional<Entry> wanted = store_.get(wanted_servers_key(options_.prefix));
   const int now = view_.servers.map.servers();
-  return wanted ? std::clamp(std::atoi(wanted->value.c_str()), 1, kMostServers) : now;
+  int servers = 0;
+  if (wanted) {
+    const std::string& text = wanted->value;
+    std::from_chars(text.data(), text.data() + text.size(), servers);
+  }
+  return servers < 1 ? now : std::min(servers, kMostServers);
 }
 
 // One step on the way to the number of servers that is wanted. Whether there is one to make.
@@ -400,8 +407,8 @@ void JobControl::save(const QueueState& queue, bool over) {
     SaveReport report = save_report_of(answer.payload.text());
     for (const checkpoint::Part& part : report.parts) bytes += part.sum.bytes;
     std::move(report.parts.begin(), report.parts.end(), std::back_inserter(manifest.parts));
-    cut.tables.merge(report.tables);
-    cut.dense.merge(report.dense);
+    cut.declared.tables.merge(report.declared.tables);
+    cut.declared.dense.merge(report.declared.dense);
   }
   manifest.cut = text_of(cut);
   all.commit(manifest);

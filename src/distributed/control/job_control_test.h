@@ -46,8 +46,6 @@ class TestServer {
     server_->stop(in(Milliseconds(0)));
     keeper_.reset();
   }
-  int place() const { return place_; }
-  Shard& shard() { return server_->shard(); }
 
  private:
   Store& store_;
@@ -68,8 +66,6 @@ struct CountJobOptions {
 };
 
 class CountJob {
-  using Clock = std::chrono::steady_clock;
-
  public:
   explicit CountJob(const CountJobOptions& options)
       : options_(options), store_(make_memory_store()) {
@@ -96,7 +92,6 @@ class CountJob {
         std::make_unique<TestServer>(*store_, "server_" + std::to_string(started_++),
                                      static_cast<int>(servers_.size()), options_.folder);
   }
-  void drop_server(std::size_t i) { servers_.erase(servers_.begin() + static_cast<long>(i)); }
   // The leader dies, and another one leads.
   void replace_master() {
     stop_master();
@@ -193,12 +188,6 @@ class CountJob {
     control.say = [this](const std::string& text) {
       const std::lock_guard lock(mutex_);
       said_.push_back(text);
-      if (std::getenv("TRIREME_SAY") != nullptr) {
-        std::printf(
-            "%lld ms: %s\n",
-            static_cast<long long>(Clock::now().time_since_epoch() / Milliseconds(1) % 100000),
-            text.c_str());
-      }
     };
     leading_ = true;
     control_ = std::thread([this, control] {

@@ -9,42 +9,47 @@
 
 #include "base/error.h"
 #include "distributed/checkpoint/part_json.h"
+#include "distributed/server/protocol.h"
 
 namespace trireme::distributed {
 
 using checkpoint::Json;
 
-// By number, any bytes.
-inline Json json_of(const std::map<std::uint32_t, std::string>& texts) {
-  Json json = Json::object();
-  for (const auto& [number, bytes] : texts) {
-    json[std::to_string(number)] = checkpoint::escaped(bytes);
+// Numbers as keys; declarations as any bytes.
+inline Json json_of(const Declarations& declared) {
+  const auto texts = [](const std::map<std::uint32_t, std::string>& from) {
+    Json json = Json::object();
+    for (const auto& [number, bytes] : from) {
+      json[std::to_string(number)] = checkpoint::escaped(bytes);
+    }
+    return json;
+  };
+  Json json;
+  json["tables"] = texts(declared.tables);
+  json["dense"] = texts(declared.dense);
+  json["blocks"] = Json::object();
+  for (const auto& [number, blocks] : declared.blocks) {
+    json["blocks"][std::to_string(number)] = blocks;
   }
   return json;
 }
 
-inline std::map<std::uint32_t, std::string> texts_of(const Json& json) {
-  std::map<std::uint32_t, std::string> texts;
-  for (const auto& [number, text] : json.items()) {
-    texts[static_cast<std::uint32_t>(std::stoul(number))] =
-        checkpoint::unescaped(text.get<std::string>());
+inline Declarations declared_in(const Json& json) {
+  const auto number = [](const std::string& key) {
+    return static_cast<std::uint32_t>(std::stoul(key));
+  };
+  const auto texts = [&](const Json& from) {
+    std::map<std::uint32_t, std::string> result;
+    for (const auto& [key, text] : from.items()) {
+      result[number(key)] = checkpoint::unescaped(text.get<std::string>());
+    }
+    return result;
+  };
+  Declarations declared{texts(json.at("tables")), texts(json.at("dense")), {}};
+  for (const auto& [key, blocks] : json.at("blocks").items()) {
+    declared.blocks[number(key)] = blocks.get<std::vector<std::uint32_t>>();
   }
-  return texts;
-}
-
-// By number, numbers.
-inline Json json_of(const std::map<std::uint32_t, std::vector<std::uint32_t>>& lists) {
-  Json json = Json::object();
-  for (const auto& [number, list] : lists) json[std::to_string(number)] = list;
-  return json;
-}
-
-inline std::map<std::uint32_t, std::vector<std::uint32_t>> lists_of(const Json& json) {
-  std::map<std::uint32_t, std::vector<std::uint32_t>> lists;
-  for (const auto& [number, list] : json.items()) {
-    lists[static_cast<std::uint32_t>(std::stoul(number))] = list.get<std::vector<std::uint32_t>>();
-  }
-  return lists;
+  return declared;
 }
 
 // parse(json), where text that is no such JSON is an error of kind data.

@@ -55,19 +55,19 @@ Frame Mover::ask(int server, Frame request) {
   return fleet_.ask(static_cast<std::size_t>(server), std::move(request), kMove);
 }
 
-Declarations Mover::declarations() {
-  Declarations all;
+Declared Mover::declarations() {
+  Declared all;
   std::set<std::size_t> counts;
   std::set<std::pair<std::uint32_t, std::uint32_t>> there;
   for (const Frame& answer :
        fleet_.ask_all([](std::size_t) { return order(Op::describe); }, kMove)) {
-    SaveReport report = save_report_of(answer.payload.text());
-    counts.insert(report.tables.size());
-    for (const auto& [number, blocks] : report.blocks) {
+    Declarations declared = declarations_of(answer.payload.text());
+    counts.insert(declared.tables.size());
+    for (const auto& [number, blocks] : declared.blocks) {
       for (const std::uint32_t block : blocks) there.emplace(number, block);
     }
-    all.tables.merge(report.tables);
-    all.dense.merge(report.dense);
+    all.tables.merge(declared.tables);
+    all.dense.merge(declared.dense);
   }
   all.whole = counts.size() == 1 && there.size() == blocks_of(all.dense).size();
   return all;
@@ -127,7 +127,7 @@ void Mover::copy_table(const SlotMove& move, std::uint32_t table) {
 void Mover::copy(const SlotMove& move, const SlotMap& next) {
   fleet_.set_map(static_cast<std::size_t>(move.from), next);
   const Frame answer = ask(move.from, order(Op::describe));
-  for (const auto& [table, declaration] : save_report_of(answer.payload.text()).tables) {
+  for (const auto& [table, declaration] : declarations_of(answer.payload.text()).tables) {
     if (!prepared_.contains(table)) make_room(move, table, declaration);  // declared meanwhile
     copy_table(move, table);
   }
@@ -143,8 +143,7 @@ void Mover::drop(const SlotMove& move) {
 }
 
 void Mover::move_dense(int before, const SlotMap& next) {
-  const Declarations declared = declarations();
-  const std::vector<DenseBlockPlace> blocks = blocks_of(declared.dense);
+  const std::vector<DenseBlockPlace> blocks = blocks_of(declarations().dense);
   const std::vector<int> from = spread_by_size(blocks, before);
   const std::vector<int> to = spread_by_size(blocks, next.servers());
   fleet_.set_map(next);

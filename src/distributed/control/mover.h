@@ -21,9 +21,8 @@ struct SlotMove {
 std::string text_of(const SlotMove& move);
 SlotMove slot_move_of(const std::string& text);  // Errors: data
 
-// What servers have declared, by number.
-struct Declarations {
-  std::map<std::uint32_t, std::string> tables, dense;
+// What all servers have been told of, together.
+struct Declared : Declarations {
   // All tables on all servers, and all blocks of dense parameters on one of them: not while trainers still declare them.
   bool whole = true;
 };
@@ -33,7 +32,7 @@ class Mover {
   // The fleet outlives the mover.
   explicit Mover(Fleet& fleet) : fleet_(fleet) {}
 
-  Declarations declarations();
+  Declared declarations();
   // The next slots on the way to a number of servers, nothing if all are where they should be; as many as have about
   // `bytes`.
   std::optional<SlotMove> next(const SlotMap& map, int servers, std::uint64_t bytes);

@@ -34,9 +34,7 @@ std::string text_of(const SaveReport& report) {
   for (const checkpoint::Part& part : report.parts) {
     json["parts"].push_back(checkpoint::part_json(part));
   }
-  json["tables"] = json_of(report.tables);
-  json["dense"] = json_of(report.dense);
-  json["blocks"] = json_of(report.blocks);
+  json["declared"] = json_of(report.declared);
   return json.dump();
 }
 
@@ -44,9 +42,7 @@ SaveReport save_report_of(const std::string& text) {
   return parsed_json(text, "report of what was saved", [](const Json& json) {
     SaveReport report;
     for (const Json& part : json.at("parts")) report.parts.push_back(checkpoint::part_from(part));
-    report.tables = texts_of(json.at("tables"));
-    report.dense = texts_of(json.at("dense"));
-    report.blocks = lists_of(json.at("blocks"));
+    report.declared = declared_in(json.at("declared"));
     return report;
   });
 }
@@ -55,9 +51,7 @@ std::string text_of(const LoadOrder& order) {
   Json json;
   json["checkpoint"] = order.checkpoint;
   json["updates"] = order.updates;
-  json["tables"] = json_of(order.tables);
-  json["dense"] = json_of(order.dense);
-  json["blocks"] = json_of(order.blocks);
+  json["declared"] = json_of(order.declared);
   return json.dump();
 }
 
@@ -66,9 +60,7 @@ LoadOrder load_order_of(const std::string& text) {
     LoadOrder order;
     order.checkpoint = json.at("checkpoint").get<std::int64_t>();
     order.updates = json.at("updates").get<std::uint64_t>();
-    order.tables = texts_of(json.at("tables"));
-    order.dense = texts_of(json.at("dense"));
-    order.blocks = lists_of(json.at("blocks"));
+    order.declared = declared_in(json.at("declared"));
     return order;
   });
 }
@@ -88,12 +80,16 @@ LoadReport load_report_of(const std::string& text) {
   });
 }
 
+std::string text_of(const Declarations& declared) { return json_of(declared).dump(); }
+
+Declarations declarations_of(const std::string& text) {
+  return parsed_json(text, "list of declarations", declared_in);
+}
+
 std::vector<DenseBlockPlace> blocks_of(const std::map<std::uint32_t, std::string>& dense) {
   std::vector<DenseBlockPlace> blocks;
   for (const auto& [number, bytes] : dense) {
-    const Payload payload{bytes};
-    PayloadReader reader(payload);
-    const DenseDeclaration declaration = dense_declaration(reader);
+    const DenseDeclaration declaration = dense_declaration(bytes);
     for (const DenseBlockPlace& block :
          cut_into_blocks(number, declaration.rows, declaration.columns)) {
       blocks.push_back(block);

@@ -19,9 +19,7 @@ struct SaveOrder {
 };
 struct SaveReport {
   std::vector<checkpoint::Part> parts;
-  std::map<std::uint32_t, std::string> tables, dense;  // declarations
-  std::map<std::uint32_t, std::vector<std::uint32_t>> blocks =
-      {};  // of dense parameters, that are there
+  Declarations declared;
 };
 
 // Take what a checkpoint has of the server's slots and of these blocks in place of all that is there. Checkpoint 0: nothing
@@ -29,8 +27,7 @@ struct SaveReport {
 struct LoadOrder {
   std::int64_t checkpoint = 0;
   std::uint64_t updates = 0;
-  std::map<std::uint32_t, std::string> tables, dense;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> blocks;  // of dense parameters
+  Declarations declared;
 };
 struct LoadReport {
   std::uint64_t rows = 0, bytes = 0;
@@ -46,6 +43,8 @@ std::string text_of(const LoadOrder& order);
 LoadOrder load_order_of(const std::string& text);
 std::string text_of(const LoadReport& report);
 LoadReport load_report_of(const std::string& text);
+std::string text_of(const Declarations& declared);
+Declarations declarations_of(const std::string& text);
 
 // All blocks of dense parameters with these declarations, as clients have them. Errors: data.
 std::vector<DenseBlockPlace> blocks_of(const std::map<std::uint32_t, std::string>& dense);

@@ -1,6 +1,7 @@
 #include "distributed/control/server_keeper.h"
 
 #include <cstring>
+#include <memory>
 
 #include "base/error.h"
 #include "distributed/checkpoint/restore.h"
@@ -26,23 +27,6 @@ std::vector<checkpoint::SlotRange> ranges_of(const Shard& shard) {
   return ranges;
 }
 
-DenseDeclaration declaration_of(const std::string& bytes) {
-  const Payload payload{bytes};
-  PayloadReader reader(payload);
-  return dense_declaration(reader);
-}
-
-// The bytes that the content of a block has.
-std::size_t bytes_of_block(const DenseDeclaration& declaration, std::uint32_t number,
-                           std::uint32_t block) {
-  const std::vector<DenseBlockPlace> places =
-      cut_into_blocks(number, declaration.rows, declaration.columns);
-  if (block >= places.size()) fail_data("a block that its dense parameter does not have");
-  const auto rows = places[block].last - places[block].first;
-  return DenseBlock::content_bytes(declaration,
-                                   static_cast<std::size_t>(rows * declaration.columns));
-}
-
 }  // namespace
 
 ServerKeeper::ServerKeeper(Store& store, Shard& shard, const KeeperOptions& options)
@@ -65,12 +49,7 @@ bool ServerKeeper::handle(const Frame& request, Answer& answer) {
   const auto op = static_cast<Op>(request.header.op);
   if (op == Op::insert_slots || op == Op::drop_slots) forget(request);
   if (op == Op::describe) {
-    const ShardContent content = shard_.content();
-    SaveReport report{{}, content.tables, content.dense};
-    for (const auto& [number, blocks] : content.blocks) {
-      for (const auto& [block, bytes] : blocks) report.blocks[number].push_back(block);
-    }
-    answer(answer_of(request, Code::ok, text_of(report)));
+    answer(answer_of(request, Code::ok, text_of(shard_.declarations())));
     return true;
   }
   if (op != Op::save && op != Op::load) return false;
@@ -128,47 +107,46 @@ Frame ServerKeeper::obey(const Frame& request) {
 }
 
 SaveReport ServerKeeper::save(const SaveOrder& order) {
-  const ShardContent content = shard_.content();
+  const Declarations declared = shard_.declarations();
   const std::vector<checkpoint::SlotRange> slots = ranges_of(shard_);
   std::vector<checkpoint::TableSlots> tables;
-  for (const auto& [number, bytes] : content.tables)
+  for (const auto& [number, bytes] : declared.tables) {
     tables.push_back({*shard_.table(number), slots});
+  }
   std::vector<checkpoint::DenseRows> dense;
-  for (const auto& [number, blocks] : content.blocks) {
-    for (const auto& [block, bytes] : blocks) {
-      const std::string* const from = &bytes;
-      dense.push_back({range_of_block(number, block, bytes.size()),
-                       [from](std::uint64_t offset, char* to, std::size_t count) {
-                         std::memcpy(to, from->data() + offset, count);
+  for (const auto& [number, blocks] : declared.blocks) {
+    for (const std::uint32_t block : blocks) {
+      const auto content = std::make_shared<const std::string>(shard_.block(number, block));
+      dense.push_back({range_of_block(number, block, content->size()),
+                       [content](std::uint64_t offset, char* to, std::size_t count) {
+                         std::memcpy(to, content->data() + offset, count);
                        }});
     }
   }
   const std::lock_guard lock(writer_mutex_);
-  return {writer_.write(order.checkpoint, tables, dense), content.tables, content.dense};
+  return {writer_.write(order.checkpoint, tables, dense), declared};
 }
 
 LoadReport ServerKeeper::load(const LoadOrder& order) {
-  for (const auto& [number, bytes] : shard_.content().tables) {
+  for (const auto& [number, bytes] : shard_.declarations().tables) {
     const std::lock_guard lock(writer_mutex_);
     writer_.forget(shard_.table(number)->options().name, {});
   }
-  ShardContent content;
-  content.tables = order.tables;
-  content.dense = order.dense;
-  shard_.replace(content);
+  shard_.replace(order.declared);
   shard_.set_updates(order.updates);
   if (order.checkpoint == 0) return {};
   checkpoint::Share share;
   const std::vector<checkpoint::SlotRange> slots = ranges_of(shard_);
-  for (const auto& [number, bytes] : order.tables) {
+  for (const auto& [number, bytes] : order.declared.tables) {
     share.tables.push_back({*shard_.table(number), slots});
   }
   std::map<std::uint32_t, std::map<std::uint32_t, std::string>> blocks;
-  for (const auto& [number, wanted] : order.blocks) {
-    const DenseDeclaration declaration = declaration_of(order.dense.at(number));
+  for (const auto& [number, wanted] : order.declared.blocks) {
+    const DenseDeclaration declaration = dense_declaration(order.declared.dense.at(number));
     for (const std::uint32_t block : wanted) {
       std::string& bytes = blocks[number][block];
-      bytes.resize(bytes_of_block(declaration, number, block));
+      bytes.resize(DenseBlock::content_bytes(
+          declaration, floats_of_block(declaration.rows, declaration.columns, block)));
       share.dense.push_back({range_of_block(number, block, bytes.size()),
                              [&bytes](std::uint64_t offset, std::string_view piece) {
                                bytes.replace(offset, piece.size(), piece);

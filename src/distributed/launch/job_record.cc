@@ -1,14 +1,11 @@
 #include "distributed/launch/job_record.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -16,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "distributed/launch/address.h"
+#include "distributed/launch/small_file.h"
 
 namespace trireme::distributed {
 namespace {
@@ -87,40 +85,12 @@ std::optional<JobRecord> record_at(const std::string& path) {
 void make_private(const std::string& folder) {
   const fs::path path(folder);
   if (path.has_parent_path()) make_directories(path.parent_path().string());
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    fail_io(folder + " cannot be made: " + std::strerror(errno));
+  try {
+    make_private_folder(folder);
+  } catch (const Error& error) {
+    fail_io(std::string(error.what()) +
+            "\n  hint   chmod 700 it, or name another folder by TRIREME_JOBS");
   }
-  struct stat status{};
-  if (::stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
-    fail_io(folder + " is no folder, so there is no place for what the job's store is asked with");
-  }
-  if (status.st_uid != ::geteuid() || (status.st_mode & 077) != 0) {
-    fail_io(
-        fmt::format("{} is open to others, and a job's token lies there: chmod 700 it, or name "
-                    "another folder by TRIREME_JOBS",
-                    folder));
-  }
-}
-
-// Whether it was new.
-bool create(const std::string& path, const std::string& text) {
-  const std::string temporary = fmt::format("{}.{}", path, ::getpid());
-  ::unlink(temporary.c_str());
-  const int file =
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file < 0) fail_io(temporary + " cannot be written: " + std::strerror(errno));
-  const bool whole = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const int error = errno;
-  ::close(file);
-  // Under its own name when it is whole, and only if nobody has that.
-  const bool linked = whole && ::link(temporary.c_str(), path.c_str()) == 0;
-  const int link_error = errno;
-  ::unlink(temporary.c_str());
-  if (!whole) fail_io(temporary + " cannot be written: " + std::strerror(error));
-  if (!linked && link_error != EEXIST) {
-    fail_io(path + " cannot be written: " + std::strerror(link_error));
-  }
-  return linked;
 }
 
 // A name of a file that no shell minds.
@@ -162,11 +132,11 @@ JobEntry::JobEntry(const std::string& folder, JobRecord record)
   for (int number = 1;; ++number) {
     record_.name = number == 1 ? stem : fmt::format("{}-{}", stem, number);
     const std::string path = path_of(folder, record_.name);
-    if (create(path, text_of(record_))) return;
+    if (create_small_file(path, text_of(record_))) return;
     const std::optional<JobRecord> other = record_at(path);
     if (!other || lives(*other)) continue;
     forget(folder, *other);
-    if (create(path, text_of(record_))) return;
+    if (create_small_file(path, text_of(record_))) return;
   }
 }
 

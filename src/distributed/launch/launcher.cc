@@ -149,9 +149,8 @@ class Launcher {
     return words;
   }
 
-  // Of so many processes of a role, those that a launcher has.
   int share_of(int rank, int processes) const {
-    return processes / world_ + (rank < processes % world_ ? 1 : 0);
+    return distributed::share_of(rank, world_, processes);
   }
 
   void start() {

@@ -46,7 +46,7 @@ void check_launch(const LaunchOptions& options);
 std::string job_name(const LaunchOptions& options);
 
 // Returns when all trainers have ended well. A process that ends otherwise is started again, under another name. Throws
-// Stopped. Errors: usage; io, when processes end badly too often, or a parameter server, which takes with it what it held;
+// Stopped. Errors: usage; io, when processes end badly too often, or
 // when a launcher is gone that others need; when another one says that the job is wrong: its error.
 void launch(const LaunchOptions& options);
 

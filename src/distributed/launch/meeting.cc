@@ -2,11 +2,8 @@
 
 #include <arpa/inet.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <random>
 #include <sstream>
@@ -36,14 +33,10 @@ std::string temporary_folder() { return std::filesystem::temp_directory_path().s
 // A folder of this user on this machine, which others can neither read nor replace.
 std::string private_folder() {
   const std::string path = fmt::format("{}/trireme-{}", temporary_folder(), ::geteuid());
-  struct stat status{};
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    fail_io(path + " cannot be made: " + std::strerror(errno));
-  }
-  if (::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
-      status.st_uid != ::geteuid() || (status.st_mode & 077) != 0) {
-    fail_usage(path +
-               " is not a folder of this user alone\n  hint   remove it, or say --credentials DIR");
+  try {
+    make_private_folder(path);
+  } catch (const Error& error) {
+    fail_usage(std::string(error.what()) + "\n  hint   remove it, or say --credentials DIR");
   }
   return path;
 }

@@ -30,7 +30,7 @@ class MeetingTest : public InFolder {
   MeetingOptions options(int rank, int world, bool one_host = true) const {
     MeetingOptions made;
     made.placement = {.by = "this test", .rank = rank, .world = world, .one_host = one_host};
-    made.id = fs::path(folder_).filename();  // so that tests at the same time do not meet
+    made.id = fs::path(folder_.path()).filename();  // so that tests at the same time do not meet
     made.patience = Milliseconds(20000);
     return made;
   }

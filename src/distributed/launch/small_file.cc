@@ -1,6 +1,7 @@
 #include "distributed/launch/small_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -84,6 +85,17 @@ bool create_small_file(const std::string& path, const std::string& content) {
     fail_with(path, "cannot be written");
   }
   return failed == 0;
+}
+
+void make_private_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) fail_with(path, "cannot be made");
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+    fail_io(path + " is no folder");
+  }
+  if (status.st_uid != ::geteuid() || (status.st_mode & 077) != 0) {
+    fail_io(path + " is open to others, and secrets of a job lie there");
+  }
 }
 
 void replace_small_file(const std::string& path, const std::string& content) {

@@ -68,7 +68,7 @@ Steering::Orders Steering::read() {
 }
 
 int Steering::share_of(int count) const {
-  return count / options_.world + (options_.rank < count % options_.world ? 1 : 0);
+  return distributed::share_of(options_.rank, options_.world, count);
 }
 
 void Steering::look() {

@@ -16,6 +16,11 @@
 
 namespace trireme::distributed {
 
+// Of so many processes of a role, those that the launcher of that rank has.
+inline int share_of(int rank, int world, int processes) {
+  return processes / world + (rank < processes % world ? 1 : 0);
+}
+
 struct SteeringOptions {
   std::string prefix;  // of the job's keys
   Wanted wanted;       // at first, of the whole job

@@ -11,6 +11,7 @@
 
 #include "base/error_test.h"
 #include "base/file.h"
+#include "base/python_test.h"
 #include "distributed/monitor/health.h"
 
 namespace trireme::distributed {
@@ -119,17 +120,8 @@ TEST(Registry, ManyThreads) {
 
 // --- The independent reader: prometheus_client, by the interpreter that tools/python-env.sh made or that
 // TRIREME_PROMETHEUS_PYTHON names.
-std::string python_with_prometheus() {
-  if (const char* named = std::getenv("TRIREME_PROMETHEUS_PYTHON")) return named;
-  if (const char* source = std::getenv("TRIREME_SOURCE_DIR")) {
-    const std::string ours = std::string(source) + "/build/venv/bin/python";
-    if (std::filesystem::exists(ours)) return "'" + ours + "'";
-  }
-  return "python3";
-}
-
 TEST(Registry, PrometheusReadsIt) {
-  const std::string python = python_with_prometheus();
+  const std::string python = python_interpreter("TRIREME_PROMETHEUS_PYTHON");
   if (std::system((python + " -c 'import prometheus_client' 2>/dev/null").c_str()) != 0) {
     GTEST_SKIP() << python << " has no package prometheus_client\n"
                  << "  hint   tools/python-env.sh prometheus_client gets it from PyPI; or let "

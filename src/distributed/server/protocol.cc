@@ -135,4 +135,26 @@ DenseDeclaration dense_declaration(PayloadReader& reader) {
   return declaration;
 }
 
+namespace {
+
+// A parser of a declaration on its bytes, and nothing behind them.
+template <class Declaration>
+Declaration whole(const std::string& bytes, Declaration (*parse)(PayloadReader&)) {
+  const Payload payload{bytes};
+  PayloadReader reader(payload);
+  Declaration declaration = parse(reader);
+  reader.end();
+  return declaration;
+}
+
+}  // namespace
+
+TableDeclaration table_declaration(const std::string& bytes) {
+  return whole<TableDeclaration>(bytes, table_declaration);
+}
+
+DenseDeclaration dense_declaration(const std::string& bytes) {
+  return whole<DenseDeclaration>(bytes, dense_declaration);
+}
+
 }  // namespace trireme::distributed

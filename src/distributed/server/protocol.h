@@ -3,7 +3,9 @@
 // The operations of parameter servers as frames: docs/distributed.md has them in a table.
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "distributed/table/options.h"
 #include "distributed/transport/frame.h"
@@ -81,6 +83,15 @@ std::string to_bytes(const TableDeclaration& declaration);
 std::string to_bytes(const DenseDeclaration& declaration);
 TableDeclaration table_declaration(PayloadReader& reader);
 DenseDeclaration dense_declaration(PayloadReader& reader);
+TableDeclaration table_declaration(const std::string& bytes);
+DenseDeclaration dense_declaration(const std::string& bytes);
+
+// What a server has been told of, by number, as these bytes; and which blocks of dense parameters it has.
+struct Declarations {
+  std::map<std::uint32_t, std::string> tables, dense;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> blocks;
+  bool operator==(const Declarations&) const = default;
+};
 
 // Appends a value as it lies in memory.
 template <class T>

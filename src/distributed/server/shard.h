@@ -39,14 +39,6 @@ struct ShardStatistics {
   std::uint64_t forgotten = 0;             // sources, beyond those that are remembered
 };
 
-// All that a shard holds beside rows, to be written or taken as a whole: for checkpoints.
-struct ShardContent {
-  // By number: a declaration as bytes, of protocol.h.
-  std::map<std::uint32_t, std::string> tables, dense;
-  // Of each dense parameter its blocks that are here, as DenseBlock::content().
-  std::map<std::uint32_t, std::map<std::uint32_t, std::string>> blocks;
-};
-
 // How many requests of an operation were answered by a code.
 struct RequestCount {
   Op op = Op::lookup;
@@ -81,15 +73,15 @@ class Shard {
   std::vector<RequestCount> requests() const;  // those that there were
   std::vector<TableReport> tables() const;
 
-  // Declarations, and blocks with what is in them. Tables are read by table().
-  ShardContent content() const;
-  // Takes the place of all that was there: tables and parameters of these declarations, empty; blocks are to be put in. Whose pushes were applied is
-  // forgotten; steps go on after step 0. No pointer of table() is used any more. Errors: data, usage.
-  void replace(const ShardContent& content);
+  Declarations declarations() const;
+  // Takes the place of all that was there: tables and parameters of these declarations, empty; blocks are to be put in. Whose
+  // pushes were applied is forgotten; steps go on after step 0. No pointer of table() is used any more. Errors: data, usage.
+  void replace(const Declarations& declared);
   // The slots that are this server's by its map, as ranges [first, last).
   std::vector<std::pair<int, int>> slots() const;
   void set_updates(std::uint64_t updates);
-  // A block in place of what is there, as ShardContent has it. Errors: data.
+  // A block as DenseBlock::content(), empty if it is not here; and in place of what is there. Errors: data.
+  std::string block(std::uint32_t number, std::uint32_t block) const;
   void put_block(std::uint32_t number, std::uint32_t block, std::string_view content);
   // Whether orders of this leadership are to be obeyed: not if a later one has been seen.
   bool obeys(std::uint64_t epoch);

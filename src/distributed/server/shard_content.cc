@@ -5,54 +5,28 @@
 #include "distributed/server/spread.h"
 
 namespace trireme::distributed {
-namespace {
-
-// A parser of a declaration on its bytes.
-template <class Parse>
-auto parsed(const std::string& bytes, const Parse& parse) {
-  const Payload payload{bytes};
-  PayloadReader reader(payload);
-  auto declaration = parse(reader);
-  reader.end();
-  return declaration;
-}
-
-// How many floats a block has, as clients cut it.
-std::size_t floats_of(const DenseDeclaration& declaration, std::uint32_t number,
-                      std::uint32_t block) {
-  const std::vector<DenseBlockPlace> places =
-      cut_into_blocks(number, declaration.rows, declaration.columns);
-  if (block >= places.size()) fail_data("a block that its dense parameter does not have");
-  const DenseBlockPlace& place = places[block];
-  return static_cast<std::size_t>((place.last - place.first) * declaration.columns);
-}
-
-}  // namespace
-
-ShardContent Shard::content() const {
+Declarations Shard::declarations() const {
   const auto lock = shared();
-  ShardContent content;
-  for (const auto& [number, table] : tables_) content.tables[number] = table->bytes;
+  Declarations declared;
+  for (const auto& [number, table] : tables_) declared.tables[number] = table->bytes;
   for (const auto& [number, dense] : dense_) {
-    content.dense[number] = dense->bytes;
-    for (const auto& [block, values] : dense->blocks) {
-      content.blocks[number][block] = values->content();
-    }
+    declared.dense[number] = dense->bytes;
+    for (const auto& [block, values] : dense->blocks) declared.blocks[number].push_back(block);
   }
-  return content;
+  return declared;
 }
 
-void Shard::replace(const ShardContent& content) {
+void Shard::replace(const Declarations& declared) {
   std::map<std::uint32_t, std::unique_ptr<Dense>> dense;
-  for (const auto& [number, bytes] : content.dense) {
+  for (const auto& [number, bytes] : declared.dense) {
     check_number(number);
-    dense[number] = std::make_unique<Dense>(Dense{parsed(bytes, dense_declaration), bytes, {}});
+    dense[number] = std::make_unique<Dense>(Dense{dense_declaration(bytes), bytes, {}});
   }
   const auto lock = alone();
   tables_.clear();
-  for (const auto& [number, bytes] : content.tables) {
+  for (const auto& [number, bytes] : declared.tables) {
     check_number(number);
-    declare(number, parsed(bytes, table_declaration), bytes);
+    declare(number, table_declaration(bytes), bytes);
   }
   dense_ = std::move(dense);
   const std::lock_guard steps_lock(steps_mutex_);
@@ -61,12 +35,19 @@ void Shard::replace(const ShardContent& content) {
   drop_held();
 }
 
+std::string Shard::block(std::uint32_t number, std::uint32_t block) const {
+  const auto lock = shared();
+  const auto found = dense_.find(number);
+  if (found == dense_.end() || !found->second->blocks.contains(block)) return "";
+  return found->second->blocks.at(block)->content();
+}
+
 void Shard::put_block(std::uint32_t number, std::uint32_t block, std::string_view content) {
   const auto lock = alone();
   const auto found = dense_.find(number);
   if (found == dense_.end()) fail_data("a block of a dense parameter that is not declared");
   const DenseDeclaration& declaration = found->second->declaration;
-  const std::size_t floats = floats_of(declaration, number, block);
+  const std::size_t floats = floats_of_block(declaration.rows, declaration.columns, block);
   const auto made =
       std::make_shared<DenseBlock>(declaration, std::vector<float>(floats), options_.sources);
   made->set_content(content);

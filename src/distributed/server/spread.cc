@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/error.h"
 #include "distributed/table/slots.h"
 
 namespace trireme::distributed {
@@ -19,6 +20,12 @@ std::vector<DenseBlockPlace> cut_into_blocks(std::uint32_t parameter, std::int64
                       static_cast<std::uint64_t>((last - first) * row_bytes)});
   }
   return blocks;
+}
+
+std::size_t floats_of_block(std::int64_t rows, std::int64_t columns, std::uint32_t block) {
+  const std::vector<DenseBlockPlace> places = cut_into_blocks(0, rows, columns);
+  if (block >= places.size()) fail_data("a block that its dense parameter does not have");
+  return static_cast<std::size_t>((places[block].last - places[block].first) * columns);
 }
 
 std::vector<int> spread_by_size(const std::vector<DenseBlockPlace>& blocks, int servers) {

@@ -21,6 +21,8 @@ namespace {
 
 constexpr const char* kProgram = "/usr/bin/etcd";
 
+}  // namespace
+
 int free_port() {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -35,8 +37,6 @@ int free_port() {
   ::close(socket);
   return ntohs(address.sin_port);
 }
-
-}  // namespace
 
 EtcdProcess::EtcdProcess() : port_(free_port()), peer_port_(free_port()) {
   if (!std::filesystem::exists(kProgram)) {

@@ -8,6 +8,9 @@
 
 namespace trireme::distributed::testing {
 
+// A port of loopback that nobody has at the moment. Errors: io.
+int free_port();
+
 class EtcdProcess {
  public:
   // Waits until it answers. Errors: io, if it does not within 20 s; not_found, where there is no etcd.
