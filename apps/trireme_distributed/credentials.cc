@@ -4,8 +4,8 @@
 #include <string>
 
 #include "commands.h"
-#include "distributed/launch/authority.h"
-#include "distributed/launch/certificate.h"
+#include "distributed/placement/authority.h"
+#include "distributed/placement/certificate.h"
 
 namespace commands {
 

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "commands.h"
-#include "distributed/launch/job_commands.h"
-#include "distributed/launch/job_status.h"
+#include "distributed/job/job_commands.h"
+#include "distributed/job/job_status.h"
 
 namespace commands {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "commands.h"
-#include "distributed/launch/authority.h"
 #include "distributed/launch/launcher.h"
-#include "distributed/launch/meeting.h"
 #include "distributed/launch/role.h"
+#include "distributed/placement/authority.h"
+#include "distributed/placement/meeting.h"
 
 namespace commands {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "distributed/launch/job_record.h"
+#include "distributed/job/job_record.h"
 #include "distributed/launch/launch_monitor.h"
 #include "distributed/launch/steering.h"
 

@@ -6,9 +6,9 @@
 #include <random>
 
 #include "base/error.h"
-#include "distributed/launch/authority.h"
-#include "distributed/launch/small_file.h"
 #include "distributed/launch/yaml.h"
+#include "distributed/placement/authority.h"
+#include "distributed/placement/small_file.h"
 
 namespace trireme::distributed {
 namespace {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include "distributed/launch/process_monitor.h"
+#include "distributed/job/process_monitor.h"
 #include "distributed/launch/progress.h"
 #include "distributed/launch/supervisor.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "distributed/launch/meeting.h"
+#include "distributed/placement/meeting.h"
 
 namespace trireme::distributed {
 

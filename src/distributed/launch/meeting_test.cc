@@ -1,4 +1,4 @@
-#include "distributed/launch/meeting.h"
+#include "distributed/placement/meeting.h"
 
 #include <gmock/gmock.h>
 
@@ -11,10 +11,10 @@
 #include "base/error_test.h"
 #include "distributed/coordination/etcd_store.h"
 #include "distributed/coordination/testing/etcd_process.h"
-#include "distributed/launch/authority.h"
-#include "distributed/launch/launch_test.h"
 #include "distributed/launch/roster.h"
-#include "distributed/launch/small_file.h"
+#include "distributed/placement/authority.h"
+#include "distributed/placement/folder_test.h"
+#include "distributed/placement/small_file.h"
 
 namespace trireme::distributed {
 namespace {

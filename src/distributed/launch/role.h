@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "distributed/coordination/store.h"
-#include "distributed/launch/process_monitor.h"
+#include "distributed/job/process_monitor.h"
 #include "distributed/transport/connection.h"
 
 namespace trireme::distributed {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "distributed/launch/job_keys.h"
+#include "distributed/job/job_keys.h"
 #include "distributed/master/master.h"
 #include "distributed/monitor/health.h"
 #include "distributed/monitor/registry.h"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "distributed/coordination/lease_keeper.h"
-#include "distributed/launch/address.h"
 #include "distributed/launch/progress.h"
+#include "distributed/placement/address.h"
 
 namespace trireme::distributed {
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "distributed/launch/job_keys.h"
+#include "distributed/job/job_keys.h"
 #include "distributed/launch/supervisor.h"
 
 namespace trireme::distributed {

@@ -7,7 +7,7 @@
 
 #include "base/error_test.h"
 #include "distributed/launch/kubernetes.h"
-#include "distributed/launch/launch_test.h"
+#include "distributed/placement/folder_test.h"
 
 namespace trireme::distributed {
 namespace {

@@ -1,4 +1,4 @@
-#include "distributed/launch/job_keys.h"
+#include "distributed/job/job_keys.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "distributed/launch/authority.h"
+#include "distributed/placement/authority.h"
 
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "base/error.h"
-#include "distributed/launch/certificate.h"
-#include "distributed/launch/small_file.h"
+#include "distributed/placement/certificate.h"
+#include "distributed/placement/small_file.h"
 
 namespace trireme::distributed {
 namespace {

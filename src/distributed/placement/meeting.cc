@@ -1,4 +1,4 @@
-#include "distributed/launch/meeting.h"
+#include "distributed/placement/meeting.h"
 
 #include <arpa/inet.h>
 #include <fmt/core.h>
@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "distributed/coordination/etcd_store.h"
 #include "distributed/coordination/memory_store.h"
-#include "distributed/launch/authority.h"
-#include "distributed/launch/small_file.h"
+#include "distributed/placement/authority.h"
+#include "distributed/placement/small_file.h"
 
 namespace trireme::distributed {
 namespace {

@@ -1,6 +1,6 @@
 // What a job's store says, and what is written there.
 
-#include "distributed/launch/job_commands.h"
+#include "distributed/job/job_commands.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 
 #include "base/error_test.h"
 #include "distributed/coordination/memory_store.h"
-#include "distributed/launch/job_status.h"
-#include "distributed/launch/process_monitor.h"
+#include "distributed/job/job_status.h"
+#include "distributed/job/process_monitor.h"
 
 namespace trireme::distributed {
 namespace {

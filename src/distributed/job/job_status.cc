@@ -1,4 +1,4 @@
-#include "distributed/launch/job_status.h"
+#include "distributed/job/job_status.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "distributed/launch/certificate.h"
+#include "distributed/placement/certificate.h"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>

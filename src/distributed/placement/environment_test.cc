@@ -1,4 +1,4 @@
-#include "distributed/launch/environment.h"
+#include "distributed/placement/environment.h"
 
 #include <gmock/gmock.h>
 

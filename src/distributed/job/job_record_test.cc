@@ -1,4 +1,4 @@
-#include "distributed/launch/job_record.h"
+#include "distributed/job/job_record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Certificates: openssl's own program is the judge of what is made.
 
-#include "distributed/launch/authority.h"
+#include "distributed/placement/authority.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -13,9 +13,9 @@
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/etcd_store.h"
 #include "distributed/coordination/memory_store.h"
-#include "distributed/launch/address.h"
-#include "distributed/launch/launch_test.h"
-#include "distributed/launch/small_file.h"
+#include "distributed/placement/address.h"
+#include "distributed/placement/folder_test.h"
+#include "distributed/placement/small_file.h"
 #include "distributed/transport/connection.h"
 #include "distributed/transport/frame_server.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "distributed/coordination/store.h"
-#include "distributed/launch/job_keys.h"
-#include "distributed/launch/job_record.h"
+#include "distributed/job/job_keys.h"
+#include "distributed/job/job_record.h"
 
 namespace trireme::distributed {
 

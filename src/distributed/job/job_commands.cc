@@ -1,4 +1,4 @@
-#include "distributed/launch/job_commands.h"
+#include "distributed/job/job_commands.h"
 
 #include <fmt/core.h>
 
@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "distributed/control/job_control.h"
 #include "distributed/coordination/etcd_store.h"
-#include "distributed/launch/authority.h"
-#include "distributed/launch/job_status.h"
-#include "distributed/launch/meeting.h"
+#include "distributed/job/job_status.h"
+#include "distributed/placement/authority.h"
+#include "distributed/placement/meeting.h"
 
 namespace trireme::distributed {
 namespace {

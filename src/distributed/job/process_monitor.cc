@@ -1,4 +1,4 @@
-#include "distributed/launch/process_monitor.h"
+#include "distributed/job/process_monitor.h"
 
 #include <dirent.h>
 #include <fmt/core.h>
@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <ctime>
 
-#include "distributed/launch/address.h"
+#include "distributed/placement/address.h"
 
 namespace trireme::distributed {
 namespace {

@@ -1,4 +1,4 @@
-#include "distributed/launch/job_record.h"
+#include "distributed/job/job_record.h"
 
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "distributed/launch/address.h"
-#include "distributed/launch/small_file.h"
+#include "distributed/placement/address.h"
+#include "distributed/placement/small_file.h"
 
 namespace trireme::distributed {
 namespace {

@@ -1,4 +1,4 @@
-#include "distributed/launch/environment.h"
+#include "distributed/placement/environment.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "distributed/launch/address.h"
+#include "distributed/placement/address.h"
 
 namespace trireme::distributed {
 namespace {

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "distributed/coordination/lease_keeper.h"
-#include "distributed/launch/job_keys.h"
+#include "distributed/job/job_keys.h"
 #include "distributed/monitor/http.h"
 
 namespace trireme::distributed {

@@ -1,4 +1,4 @@
-#include "distributed/launch/address.h"
+#include "distributed/placement/address.h"
 
 #include <gmock/gmock.h>
 

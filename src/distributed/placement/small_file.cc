@@ -1,4 +1,4 @@
-#include "distributed/launch/small_file.h"
+#include "distributed/placement/small_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -10,8 +10,8 @@
 
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/store.h"
-#include "distributed/launch/address.h"
-#include "distributed/launch/environment.h"
+#include "distributed/placement/address.h"
+#include "distributed/placement/environment.h"
 
 namespace trireme::distributed {
 
