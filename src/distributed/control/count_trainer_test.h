@@ -22,7 +22,8 @@ struct CountWork {
   std::int64_t lease = 60;                                // seconds
   std::function<void(std::int64_t tasks)> finished = {};  // told when tasks were ended
   std::function<bool()> stop = {};
-  Milliseconds pause{2};  // after each task
+  std::function<bool()> die = {};  // asked when a task is learned, and not ended yet
+  Milliseconds pause{2};           // after each task
 };
 
 class CountTrainer {
@@ -56,6 +57,7 @@ class CountTrainer {
         if (taken.tasks.empty() || taken.rollbacks < view_.rollbacks) taken = tasks.take(2);
         if (taken.rollbacks != view_.rollbacks) throw StaleGeneration("a later task");
         for (const Task& task : taken.tasks) count(client, task, taken.epoch);
+        if (work_.die && !taken.tasks.empty() && work_.die()) return;
         end(tasks, taken);
         taken.tasks.clear();
       } catch (const StaleGeneration&) {

@@ -144,7 +144,7 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
   }
   placed_ = false;
   draining_.reset();
-  master_.pause(true);
+  master_.pause();
   const bool first = view_.servers.map.version() == 0;
   // What was on its way is loaded where it was to go; but dense parameters stay among as many servers as there are.
   if (const std::optional<Entry> half = store_.get(moving_key(options_.prefix))) {
@@ -350,12 +350,12 @@ bool JobControl::checkpoint_due() const {
   return !options_.folder.empty() && (draining_ || Clock::now() >= next_save_);
 }
 
-// Waits, look by look, until no task is pending.
+// Waits, look by look, until no task is pending, and none is left that somebody has begun and nobody has ended.
 void JobControl::drain() {
   if (options_.folder.empty()) return master_.conclude();
   if (!draining_) {
     draining_ = Clock::now();
-    master_.pause(true);
+    master_.drain();
   }
   const std::optional<QueueState> queue = master_.state_at_rest();
   if (!queue) {

@@ -71,21 +71,27 @@ std::optional<Leadership> Master::leadership() const {
   return queue_ ? std::optional(leadership_) : std::nullopt;
 }
 
-void Master::pause(bool paused) {
+void Master::pause() {
   const std::lock_guard lock(mutex_);
-  paused_ = paused;
+  hands_ = Hands::none;
+}
+
+void Master::drain() {
+  const std::lock_guard lock(mutex_);
+  hands_ = Hands::begun;
 }
 
 void Master::go_on(std::uint32_t rollbacks) {
   const std::lock_guard lock(mutex_);
-  paused_ = false;
+  hands_ = Hands::all;
   rollbacks_ = rollbacks;
 }
 
 std::optional<QueueState> Master::state_at_rest() const {
   const std::lock_guard lock(mutex_);
-  if (!queue_ || queue_->epoch() == 0 || queue_->counts().pending > 0) return std::nullopt;
-  return queue_->state();
+  if (!queue_ || queue_->epoch() == 0) return std::nullopt;
+  const TaskCounts counts = queue_->counts();
+  return counts.pending + counts.begun > 0 ? std::nullopt : std::optional(queue_->state());
 }
 
 bool Master::restore(const QueueState& state) {
@@ -143,7 +149,7 @@ void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
     const std::lock_guard lock(mutex_);
     const Condition guard = election_.guard(leader);
     leadership_ = {static_cast<std::uint64_t>(leader.epoch), guard};
-    paused_ = options_.hold;
+    hands_ = options_.hold ? Hands::none : Hands::all;
     over_ = concluded_ = false;
     queue_.emplace(store_, TaskQueueOptions{.prefix = options_.prefix + "task/",
                                             .guard = guard,
@@ -221,8 +227,9 @@ Frame Master::take(const Frame& request) {
   }
   const std::int64_t share = (queue_->counts().todo + 2 * members_ - 1) / (2 * members_);
   const auto more = std::min(wanted, share) - static_cast<std::int64_t>(owned.tasks.size());
-  for (std::int64_t i = 0; i < more && !paused_; ++i) {
-    std::optional<Task> task = queue_->take(owned.owner, TaskQueue::Clock::now());
+  const auto which = hands_ == Hands::begun ? TaskQueue::Which::begun : TaskQueue::Which::any;
+  for (std::int64_t i = 0; i < more && hands_ != Hands::none; ++i) {
+    std::optional<Task> task = queue_->take(owned.owner, TaskQueue::Clock::now(), which);
     if (!task) break;
     owned.tasks.push_back(std::move(*task));
   }
