@@ -53,7 +53,9 @@ JobControl::JobControl(Store& store, Master& master, const JobControlOptions& op
     : store_(store),
       master_(master),
       options_(options),
-      fleet_(network_, options.security),
+      fleet_(
+          network_, options.security,
+          [this](std::size_t place, const std::string& address) { return gone(place, address); }),
       mover_(fleet_) {}
 
 void JobControl::say(const std::string& text) const {
@@ -108,6 +110,17 @@ std::optional<std::vector<std::string>> JobControl::servers(int count) {
     if (address.empty()) return std::nullopt;
   }
   return addresses;
+}
+
+bool JobControl::gone(std::size_t place, const std::string& address) {
+  try {
+    for (const Member& server : Membership(store_, options_.prefix).members("server")) {
+      if (server.id == std::to_string(place)) return server.address != address;
+    }
+    return true;
+  } catch (const Unavailable&) {  // of the store, which then says nothing of the server
+    return false;
+  }
 }
 
 std::vector<std::string> JobControl::trainers() {

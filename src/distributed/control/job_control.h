@@ -75,6 +75,7 @@ class JobControl {
   // Addresses by place of so many; nothing if a place is empty.
   std::optional<std::vector<std::string>> servers(int count);
   int wanted_servers();
+  bool gone(std::size_t place, const std::string& address);
   std::vector<std::string> trainers();
   void roll_back(const std::vector<std::string>& addresses);
   Cut load_newest();
