@@ -8,8 +8,6 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr std::uint64_t kLargestModel = std::uint64_t{4} << 30;
-
 class TrainerProcess {
  public:
   explicit TrainerProcess(const RoleOptions& options)
@@ -43,14 +41,7 @@ class TrainerProcess {
 
   // The model as one process would have it, its tables whole.
   void save() {
-    const std::uint64_t bytes = member_.table_bytes();
-    if (bytes > kLargestModel) {
-      std::printf("the tables have %.1f GB, too much for a saved model: they are in %s\n",
-                  static_cast<double>(bytes) / 1e9,
-                  checkpoint_folder(job_.output_directory()).c_str());
-      return;
-    }
-    member_.bring_home();
+    if (!member_.bring_home(checkpoint_folder(job_.output_directory()))) return;
     job_.trainer().save(job_.output_directory(), job_.save_options());
     std::printf("saved to %s\n", job_.output_directory().c_str());
   }

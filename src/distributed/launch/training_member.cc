@@ -11,6 +11,7 @@ namespace {
 constexpr Milliseconds kPause{20};
 // In which servers must be there again that were replaced, and have loaded what they held.
 constexpr Milliseconds kServers{300000};
+constexpr std::uint64_t kLargestModel = std::uint64_t{4} << 30;
 constexpr Milliseconds kAttempt{1000};  // after which it is asked where the servers are now
 
 // An input whose axis 0 is the batch.
@@ -283,15 +284,17 @@ void TrainingMember::conclude() {
   store_->put(concluded_key(), options_.name);
 }
 
-std::uint64_t TrainingMember::table_bytes() const {
+bool TrainingMember::bring_home(const std::string& checkpoints) {
+  if (!by_servers_) return true;
   std::uint64_t bytes = 0;
-  if (!by_servers_) return bytes;
   for (const std::string& name : by_servers_->tables()) bytes += by_servers_->table_bytes(name);
-  return bytes;
-}
-
-void TrainingMember::bring_home() {
-  if (by_servers_) by_servers_->bring_home();
+  if (bytes > kLargestModel) {
+    std::printf("the tables have %.1f GB, too much for a saved model: they are in %s\n",
+                static_cast<double>(bytes) / 1e9, checkpoints.c_str());
+    return false;
+  }
+  by_servers_->bring_home();
+  return true;
 }
 
 }  // namespace trireme::distributed

@@ -41,10 +41,9 @@ class TrainingMember {
   bool is_chief() const { return chief_; }
   void conclude();
 
-  // Of tables on servers, together; 0 if there are none.
-  std::uint64_t table_bytes() const;
-  // As of ServerTraining; without servers nothing.
-  void bring_home();
+  // Tables on servers become parameters of the Trainer, as of ServerTraining. False, with a line that names the folder of
+  // the servers' checkpoints: they are too large for it.
+  bool bring_home(const std::string& checkpoints);
 
   Store& store() { return *store_; }
 
