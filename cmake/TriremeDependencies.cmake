@@ -68,6 +68,9 @@ if(TRIREME_BUILD_TESTS)
 endif()
 
 # Of the room `distributed` alone.
+if(NOT TRIREME_BUILD_DISTRIBUTED)
+  return()
+endif()
 pkg_check_modules(GRPC REQUIRED IMPORTED_TARGET grpc++)
 pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 pkg_check_modules(ROCKSDB REQUIRED IMPORTED_TARGET rocksdb)

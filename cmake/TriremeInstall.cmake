@@ -1,6 +1,6 @@
 # cmake --install: headers (the generated ones too), libraries, command line, and the two ways of
-# finding them: TriremeConfig.cmake with the components `trireme` and `inference`, and trireme.pc with
-# trireme-inference.pc. All are relocatable. tests/consumer tries them.
+# finding them: TriremeConfig.cmake with the components `trireme`, `distributed` and `inference`, and trireme.pc with
+# trireme-distributed.pc and trireme-inference.pc. All are relocatable. tests/consumer tries them.
 include(CMakePackageConfigHelpers)
 
 set(TRIREME_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Trireme)
@@ -41,6 +41,12 @@ install(TARGETS trireme EXPORT TriremeTargets
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/trireme ${TRIREME_GENERATED_DIR}/include/trireme
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT TriremeTargets NAMESPACE Trireme:: DESTINATION ${TRIREME_CMAKE_DIR})
+if(TRIREME_BUILD_DISTRIBUTED)
+  install(TARGETS trireme_distributed_library EXPORT TriremeDistributedTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT TriremeDistributedTargets NAMESPACE Trireme:: DESTINATION ${TRIREME_CMAKE_DIR})
+endif()
 
 # pkg-config. A shared library needs nothing more; a static one's users say `--static` and get the
 # libraries behind it from the private lines.
@@ -52,6 +58,18 @@ if(NOT BUILD_SHARED_LIBS)
   # By its name: libarchive's own file asks for the development files of all that it could be made with.
   set(TRIREME_PC_LIBS_PRIVATE
     "-larchive -ldnnl -lgomp -L${openblas_dir} -lopenblas -L${LLVM_LIBRARY_DIRS} -lLLVM-19 -pthread -lstdc++")
+endif()
+if(TRIREME_BUILD_DISTRIBUTED)
+  set(TRIREME_DISTRIBUTED_PC_REQUIRES_PRIVATE "")
+  set(TRIREME_DISTRIBUTED_PC_LIBS_PRIVATE "")
+  if(NOT BUILD_SHARED_LIBS)
+    set(TRIREME_DISTRIBUTED_PC_REQUIRES_PRIVATE "grpc++ rocksdb cpp-httplib libcrypto")
+    set(TRIREME_DISTRIBUTED_PC_LIBS_PRIVATE "-lgloo -lstdc++")
+  endif()
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/trireme-distributed.pc.in
+    ${PROJECT_BINARY_DIR}/trireme-distributed.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/trireme-distributed.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/trireme.pc.in ${PROJECT_BINARY_DIR}/trireme.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/trireme.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -20,6 +20,8 @@ constexpr const char* kExamples = R"(examples:
   trireme launch --trainers 2 --servers 2 job.toml   parameters on servers: [distributed] mode = "asynchronous"
   trireme launch --trainers 2:4 job.toml             four, and it goes on while two are left
   trireme launch --trainers 2 --etcd 127.0.0.1:2379 job.toml
+a program of your own (trireme/distributed.h), and what it is called with:
+  trireme launch --program ./mine --trainers 2 --servers 1 -- --epochs 3
 on several machines, which see one folder with the job, its data and certificates:
   srun -N3 -n3 trireme launch --interface eth0 --credentials keys --trainers 6 --servers 3 job.toml
   mpirun -np 3 trireme launch --interface eth0 --credentials keys --trainers 6 --servers 3 job.toml
@@ -36,7 +38,8 @@ std::string own_path() {
 struct Options {
   dist::LaunchOptions launch;
   dist::KubernetesOptions kubernetes;
-  std::string placement = "auto", trainers;
+  std::string placement = "auto", trainers, program;
+  std::vector<std::string> words;  // the job file, or the program's arguments
   bool print = false;
 };
 
@@ -89,6 +92,20 @@ void set_trainers(dist::LaunchOptions& options, const std::string& text) {
   options.least = range ? first : 0;
 }
 
+void set_job(Options& options) {
+  dist::LaunchOptions& launch = options.launch;
+  if (options.program.empty()) {
+    if (options.words.empty()) throw CLI::RequiredError("a job file, or --program");
+    if (options.words.size() > 1)
+      throw CLI::ExtrasError({options.words.begin() + 1, options.words.end()});
+    launch.job = options.words.front();
+    return;
+  }
+  launch.job = options.program;
+  launch.own_program = true;
+  launch.arguments = options.words;
+}
+
 void check(const Options& options) {
   const dist::LaunchOptions& launch = options.launch;
   if (launch.patience < 1 || launch.patience > 86400) {
@@ -103,7 +120,9 @@ void add_launch(CLI::App& app) {
   dist::LaunchOptions& launch = options.launch;
   CLI::App* command = app.add_subcommand("launch", "run a job by several processes");
   command->footer(kExamples);
-  command->add_option("job", launch.job, "a job file")->required();
+  command->add_option("job", options.words, "a job file; with --program, behind --, its arguments");
+  command->add_option("--program", options.program,
+                      "a program of yours that trains, instead of a job file");
   command->add_option("--trainers", options.trainers,
                       "processes that train (2), or MIN:MAX of them");
   command->add_option("--servers", launch.servers, "parameter servers (0)");
@@ -122,8 +141,12 @@ void add_launch(CLI::App& app) {
   add_kubernetes(*command, options);
   command->callback([] {
     check(options);
+    set_job(options);
     set_trainers(options.launch, options.trainers);
     if (options.print) {
+      if (options.launch.own_program) {
+        throw CLI::ValidationError("--kubernetes", "manifests are made of job files alone");
+      }
       if (options.launch.metrics_port != 0) {
         options.kubernetes.metrics_port = options.launch.metrics_port;
       }

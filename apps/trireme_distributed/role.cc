@@ -2,14 +2,12 @@
 
 #include <fmt/core.h>
 
-#include <cstdlib>
 #include <random>
 #include <string>
 
 #include "commands.h"
 #include "distributed/launch/launcher.h"
 #include "distributed/launch/role.h"
-#include "distributed/placement/authority.h"
 #include "distributed/placement/meeting.h"
 
 namespace commands {
@@ -19,29 +17,13 @@ namespace dist = trireme::distributed;
 
 struct Options {
   dist::RoleOptions role;
-  std::string what, etcd, credentials, etcd_credentials;
+  dist::RoleAccess access;
+  std::string what;
   bool fresh_name = false;
 };
 
-// Who this process is to others, and to the store.
-void secure(Options& options) {
-  dist::RoleOptions& role = options.role;
-  if (!options.credentials.empty()) {
-    role.security = dist::read_credentials(options.credentials, dist::seconds_since_1970());
-  } else if (const char* token = std::getenv("TRIREME_JOB_TOKEN")) {
-    // Not among the arguments, which all users of the machine see.
-    role.security.token = token;
-  }
-  if (options.etcd.empty()) {
-    role.store_security = role.security;
-  } else {
-    role.store = options.etcd;
-    role.store_security = dist::etcd_security(options.etcd, options.etcd_credentials);
-  }
-}
-
 void run(Options& options) {
-  secure(options);
+  dist::secure(options.role, options.access);
   options.role.host = dist::own_address("", options.role.host).host;
   options.role.stop = stop_came;
   if (options.fresh_name) options.role.name += fmt::format(".{:08x}", std::random_device()());
@@ -68,18 +50,23 @@ void add_role(CLI::App& app) {
   command->add_option("role", options.what, "trainer, server or master")
       ->required()
       ->check(CLI::IsMember({"trainer", "server", "master"}));
-  command->add_option("job", role.job, "a job file")->required();
+  command->add_option("job", role.job, "a job file; with --program, that program")->required();
+  command->add_flag("--program", role.program,
+                    "trainers are a program of the user's, and say what is to be done");
   command->add_option("--name", role.name, "that no other process of the job has or had")
       ->required();
   command->add_flag("--fresh-name", options.fresh_name,
                     "put something random behind the name, where one is started again under it");
-  CLI::Option* store = command->add_option("--store", role.store, "HOST:PORT of the launcher");
-  command->add_option("--etcd", options.etcd, "HOST:PORT of etcd, instead")->excludes(store);
+  CLI::Option* store =
+      command->add_option("--store", options.access.store, "HOST:PORT of the launcher");
+  command->add_option("--etcd", options.access.etcd, "HOST:PORT of etcd, instead")->excludes(store);
   command->add_option("--prefix", role.prefix, "of the job's keys");
   command->add_option("--bind", role.host,
                       "IP address to listen at, and be reached by (127.0.0.1)");
-  command->add_option("--credentials", options.credentials, "folder of the job's certificates");
-  command->add_option("--etcd-credentials", options.etcd_credentials, "folder of those for etcd");
+  command->add_option("--credentials", options.access.credentials,
+                      "folder of the job's certificates");
+  command->add_option("--etcd-credentials", options.access.etcd_credentials,
+                      "folder of those for etcd");
   command->add_option("--trainers", role.trainers, "that the job is to have");
   command->add_option("--servers", role.servers, "that the job is to have");
   command->add_option("--threads", role.threads, "of a trainer");
@@ -94,7 +81,7 @@ void add_role(CLI::App& app) {
   command->add_flag("--until-done", role.until_done,
                     "a master ends when all trainers have; exit code 6 if it is stopped before");
   command->callback([] {
-    if (options.role.store.empty() && options.etcd.empty()) {
+    if (options.access.store.empty() && options.access.etcd.empty()) {
       throw CLI::RequiredError("--store or --etcd");
     }
     run(options);

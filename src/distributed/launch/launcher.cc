@@ -1,14 +1,18 @@
 #include "distributed/launch/launcher.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "base/error.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/launch/job_desk.h"
+#include "distributed/launch/member_environment.h"
+#include "distributed/launch/program_work.h"
 #include "distributed/launch/progress.h"
 #include "distributed/launch/roster.h"
 #include "distributed/launch/supervisor.h"
@@ -79,6 +83,7 @@ class Launcher {
     if (!meeting_.token().empty()) {
       supervision.environment = {{"TRIREME_JOB_TOKEN", meeting_.token()}};
     }
+    if (options_.own_program) add_program(supervision);
     supervision.heard = [this](const std::string& name, const std::string& line) {
       if (!progress_.take(line)) progress_.say("[" + name + "] " + line);
     };
@@ -96,6 +101,38 @@ class Launcher {
     // Names that one before this has had are not used again.
     if (roster_.earlier() > 0) supervision.suffix = fmt::format("-{}", roster_.earlier());
     return supervision;
+  }
+
+  // Trainers are the user's program, and told by their environment what others are by arguments.
+  void add_program(SupervisorOptions& supervision) {
+    supervision.own_environment = [this](const std::string& role, const std::string& name) {
+      using Variables = std::map<std::string, std::string>;
+      return role == "trainer" ? trainer_environment(name) : Variables();
+    };
+    supervision.begun = [this] {
+      try {
+        return meeting_.store().get(work_key(meeting_.prefix())).has_value();
+      } catch (const Unavailable&) {
+        return true;
+      }
+    };
+  }
+
+  std::map<std::string, std::string> trainer_environment(const std::string& name) const {
+    RoleOptions role;
+    role.name = name;
+    role.prefix = meeting_.prefix();
+    role.host = meeting_options_.own.host;
+    role.trainers = desk_->steering().wanted().trainers;
+    role.servers = desk_->steering().places();
+    role.job_name = desk_->name();
+    role.metrics_host = options_.metrics_host;
+    RoleAccess access{.credentials = meeting_.credentials(),
+                      .etcd_credentials = meeting_.etcd_credentials()};
+    (meeting_.etcd() ? access.etcd : access.store) = meeting_.address();
+    std::map<std::string, std::string> variables = member_environment(role, access);
+    variables["TRIREME_NUM_THREADS"] = std::to_string(options_.threads);
+    return variables;
   }
 
   JobDeskOptions desk_options() {
@@ -129,7 +166,13 @@ class Launcher {
   }
 
   std::vector<std::string> command(const std::string& role, const std::string& name) const {
+    if (options_.own_program && role == "trainer") {
+      std::vector<std::string> words = {std::filesystem::absolute(options_.job).string()};
+      words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
+      return words;
+    }
     std::vector<std::string> words = {options_.program, "role", role, options_.job};
+    if (options_.own_program) words.emplace_back("--program");
     const auto add = [&words](const std::string& option, const std::string& value) {
       if (!value.empty()) words.insert(words.end(), {option, value});
     };
@@ -326,6 +369,20 @@ std::string job_name(const LaunchOptions& options) {
   return name.empty() ? "job" : name;
 }
 
+namespace {
+
+// How it trains, it says itself.
+void check_program(const LaunchOptions& options) {
+  if (!options.set.empty() || !options.output.empty()) {
+    fail_usage("--set and --output are for job files; what a program is to know stands behind --");
+  }
+  if (std::filesystem::is_directory(options.job) || ::access(options.job.c_str(), X_OK) != 0) {
+    fail_usage(options.job + " is no program: a file is expected that can be run, such as ./mine");
+  }
+}
+
+}  // namespace
+
 void check_launch(const LaunchOptions& options) {
   using Mode = Distribution::Mode;
   if (options.trainers < 1 || options.servers < 0 || options.trainers > 256 ||
@@ -335,6 +392,7 @@ void check_launch(const LaunchOptions& options) {
   if (options.least < 0 || options.least > options.trainers) {
     fail_usage("launch: --trainers MIN:MAX, with 1 <= MIN <= MAX");
   }
+  if (options.own_program) return check_program(options);
   const Mode mode = Job::read(options.job, {.set = options.set}).distribution().mode;
   if (mode != Mode::all_reduce && options.servers < 1) {
     fail_usage("with parameters on servers (see [distributed] mode) a job needs some: --servers 2");

@@ -13,7 +13,10 @@ namespace trireme::distributed {
 
 struct LaunchOptions {
   std::string program;  // that does a role when it is called with "role NAME"
-  std::string job;      // the file
+  std::string job;      // the file; or
+  // a program of the user's, which trains (trireme/distributed.h), and what it is called with.
+  bool own_program = false;
+  std::vector<std::string> arguments = {};
   std::vector<std::string> set = {};
   std::string output = {};
   int trainers = 2, servers = 0;

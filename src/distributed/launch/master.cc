@@ -8,6 +8,7 @@
 
 #include "distributed/control/job_control.h"
 #include "distributed/coordination/membership.h"
+#include "distributed/launch/program_work.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
 #include "distributed/launch/task_reader.h"
@@ -75,21 +76,40 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   }
 }
 
-void run_master(const RoleOptions& options) {
-  Job job = Job::read(options.job, {.set = options.set, .output = options.output, .threads = 1});
-  const Distribution how = job.distribution();
-  const std::int64_t count = job.train_data().size();
+namespace {
+
+MasterWork master_work(const ProgramWork& told) {
+  const Distribution& how = told.how;
   MasterWork work;
-  work.epochs = job.epochs();
-  work.tasks = [=](std::int64_t) { return tasks_of(count, how.task_batches); };
-  if (how.checkpoint_seconds > 0) work.checkpoints = checkpoint_folder(job.output_directory());
+  work.epochs = told.epochs;
+  work.tasks = [=, count = told.batches](std::int64_t) {
+    return tasks_of(count, how.task_batches);
+  };
+  if (how.checkpoint_seconds > 0) work.checkpoints = told.checkpoints;
   work.synchronous = how.mode == Distribution::Mode::synchronous;
   // All take each step together, so nobody is behind.
   if (work.synchronous || how.mode == Distribution::Mode::all_reduce) work.patience *= 60;
   work.every = how.checkpoint_seconds;
   work.keep = static_cast<int>(how.checkpoint_keep);
   work.resume = how.resume;
-  lead(options, work);
+  return work;
+}
+
+ProgramWork work_of_job(const RoleOptions& options) {
+  Job job = Job::read(options.job, {.set = options.set, .output = options.output, .threads = 1});
+  return {.batches = job.train_data().size(),
+          .epochs = job.epochs(),
+          .checkpoints = checkpoint_folder(job.output_directory()),
+          .how = job.distribution()};
+}
+
+}  // namespace
+
+void run_master(const RoleOptions& options) {
+  if (!options.program) return lead(options, master_work(work_of_job(options)));
+  const std::optional<ProgramWork> work =
+      await_work(*open_store(options), options.prefix, options.stop);
+  if (work) lead(options, master_work(*work));
 }
 
 }  // namespace trireme::distributed

@@ -1,8 +1,11 @@
 #include "distributed/launch/role.h"
 
+#include <cstdlib>
 #include <thread>
 
 #include "distributed/coordination/etcd_store.h"
+#include "distributed/placement/authority.h"
+#include "distributed/placement/meeting.h"
 
 namespace trireme::distributed {
 namespace {
@@ -11,6 +14,21 @@ constexpr Milliseconds kPatience{120000};
 constexpr Milliseconds kPause{200};
 
 }  // namespace
+
+void secure(RoleOptions& options, const RoleAccess& access) {
+  if (!access.credentials.empty()) {
+    options.security = read_credentials(access.credentials, seconds_since_1970());
+  } else if (const char* token = std::getenv("TRIREME_JOB_TOKEN")) {
+    options.security.token = token;
+  }
+  if (access.etcd.empty()) {
+    options.store = access.store;
+    options.store_security = options.security;
+  } else {
+    options.store = access.etcd;
+    options.store_security = etcd_security(access.etcd, access.etcd_credentials);
+  }
+}
 
 std::string own_ip(const RoleOptions& options) {
   const std::string& host = options.host;

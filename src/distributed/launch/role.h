@@ -15,7 +15,9 @@
 namespace trireme::distributed {
 
 struct RoleOptions {
-  std::string job;                 // the file
+  std::string job;  // the file; or
+  bool program =
+      false;  // a program of the user's, whose trainers say what is to be done: program_work.h
   std::vector<std::string> set;    // "train.epochs=2"
   std::string output;              // instead of [output] directory
   int threads = 0;                 // 0: as in JobOptions
@@ -33,6 +35,15 @@ struct RoleOptions {
   std::string metrics_host = "127.0.0.1";  // where it listens
   int metrics_port = 0;                    // 0: any that is free
 };
+
+// Where the job's store is, and the folders of certificates for it and for other processes.
+struct RoleAccess {
+  std::string store, etcd;  // one of both
+  std::string credentials, etcd_credentials;
+};
+// Sets who this process is to others and to the store: by certificates, or by $TRIREME_JOB_TOKEN, which is not among the
+// arguments, since all users of the machine see those. Errors: as read_credentials.
+void secure(RoleOptions& options, const RoleAccess& access);
 
 inline const Security& security_of(const RoleOptions& options) { return options.security; }
 // Where servers of this process listen: any free port.

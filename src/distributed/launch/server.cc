@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "distributed/control/server_keeper.h"
 #include "distributed/coordination/membership.h"
+#include "distributed/launch/program_work.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
 #include "distributed/server/parameter_server.h"
@@ -107,6 +108,12 @@ void serve(const RoleOptions& options, const std::string& checkpoints) {
 }
 
 void run_server(const RoleOptions& options) {
+  if (options.program) {
+    const std::optional<ProgramWork> work =
+        await_work(*open_store(options), options.prefix, options.stop);
+    if (work) serve(options, work->checkpoints);
+    return;
+  }
   const Job job = Job::read(options.job, {.set = options.set, .output = options.output});
   serve(options, checkpoint_folder(job.output_directory()));
 }

@@ -19,8 +19,10 @@ constexpr std::chrono::milliseconds kPause{50};
 void Supervisor::start(const std::string& role) {
   const int number = options_.first + options_.stride * counts_[role]++;
   const std::string name = role + "_" + std::to_string(number) + options_.suffix;
+  std::map<std::string, std::string> environment = options_.environment;
+  if (options_.own_environment) environment.merge(options_.own_environment(role, name));
   children_.push_back(
-      {role, name, std::make_unique<Process>(options_.command(role, name), options_.environment)});
+      {role, name, std::make_unique<Process>(options_.command(role, name), environment)});
 }
 
 void Supervisor::wait(std::chrono::milliseconds most) {
@@ -67,6 +69,10 @@ void Supervisor::replace(const Child& gone, int code) {
                               : " ended with code " + std::to_string(code));
   // What is wrong with the job is wrong again.
   if (code == 2 || code == 3) fail_usage(why + ": see its lines above");
+  const bool by_itself = code <= 128 || code == 128 + SIGABRT;
+  if (gone.role == "trainer" && by_itself && options_.begun && !options_.begun()) {
+    fail_usage(why + " before it trained: see its lines above");
+  }
   if (restarts_ >= options_.restarts) {
     if (gone.role == "trainer" && options_.spare && options_.spare()) {
       options_.heard("launch", why + "; restarts are used up, the job goes on without it");

@@ -20,11 +20,17 @@ struct SupervisorOptions {
   // What to run for a role, under a name that no other process of the job has or had.
   std::function<std::vector<std::string>(const std::string& role, const std::string& name)> command;
   std::map<std::string, std::string> environment = {};  // besides our own
+  // And for one process alone.
+  std::function<std::map<std::string, std::string>(const std::string& role,
+                                                   const std::string& name)>
+      own_environment = {};
   // A line of the process of that name; the supervisor's own have the name "launch".
   std::function<void(const std::string& name, const std::string& line)> heard;
   // A process has ended; called before another one takes its place.
   std::function<void(const std::string& role, const std::string& name)> gone = {};
   int restarts = 10;  // of processes that ended badly, in all
+  // Whether trainers have begun: before that, one that ends badly by itself would do so again. If empty, they have.
+  std::function<bool()> begun = {};
   // Whether the job goes on without a trainer that ended badly when restarts are used up; if empty, it does not.
   std::function<bool()> spare = {};
   // Whether the job is over. A trainer that ends well before that was asked to by somebody else, and another one is

@@ -1,354 +1,53 @@
 // A trainer of a job as a process.
 
 #include <cstdio>
-#include <functional>
-#include <thread>
 
-#include "base/error.h"
-#include "distributed/control/job_view.h"
-#include "distributed/coordination/membership.h"
-#include "distributed/launch/role.h"
-#include "distributed/launch/role_metrics.h"
-#include "distributed/launch/task_reader.h"
-#include "distributed/strategy/data_parallel.h"
-#include "distributed/strategy/server_training.h"
+#include "distributed/launch/training_member.h"
 #include "trireme/job.h"
 
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kPause{20};
-// In which servers must be there again that were replaced, and have loaded what they held.
-constexpr Milliseconds kServers{300000};
-constexpr std::uint64_t kLargestModel = std::uint64_t{4} << 30;
-constexpr Milliseconds kAttempt{1000};  // after which it is asked where the servers are now
-
-// An input whose axis 0 is the batch.
-Value batch_input(const Program& program) {
-  for (const Value& input : program.inputs()) {
-    if (input.rank() > 0 && input.dim(0) == Dim(batch)) return input;
-  }
-  fail_usage("no input of the job counts its examples along axis 0");
-}
-
 class TrainerProcess {
  public:
   explicit TrainerProcess(const RoleOptions& options)
-      : options_(options),
-        store_(open_store(options)),
-        members_(*store_, options.prefix),
+      : member_(options),
         job_(Job::read(options.job, {.set = options.set,
                                      .output = options.output,
                                      .threads = options.threads,
                                      .processes = options.trainers,
                                      .extend = [this](Program& program, TrainerOptions& made) {
-                                       extend(program, made);
-                                     }})) {
-    stay_member();
-    tasks_.emplace(
-        *store_, network_,
-        TaskClientOptions{
-            .prefix = options.prefix, .name = options.name, .security = security_of(options)});
-    monitor_.start(*store_);
-  }
+                                       member_.extend(program, made, job_.distribution());
+                                     }})) {}
 
   void run() {
-    using Mode = Distribution::Mode;
-    job_.trainer();
-    TaskReader reader(*tasks_, job_.train_data());
-    switch (job_.distribution().mode) {
-      case Mode::all_reduce: train_in_parallel(reader); break;
-      case Mode::synchronous: train_by_servers_together(reader); break;
-      case Mode::asynchronous:
-      case Mode::geo: train_by_servers(reader); break;
-    }
-    tell();
+    member_.train(job_.trainer(), job_.train_data());
+    if (!member_.is_chief()) return;
+    test();
+    save();
+    std::fflush(stdout);
+    member_.conclude();
   }
 
  private:
-  void extend(Program& program, TrainerOptions& made) {
-    const Distribution how = job_.distribution();
-    if (how.mode == Distribution::Mode::all_reduce) {
-      DataParallelOptions parallel;
-      parallel.group.prefix = options_.prefix + "group/";
-      parallel.group.name = options_.name;
-      parallel.group.group.address = own_ip(options_);
-      parallel_.emplace(*store_, parallel, program, batch_input(program));
-      parallel_->extend(made);
-      return;
-    }
-    client_.emplace(network_, ClientOptions{.view = [this] { return newest_servers(); },
-                                            .security = security_of(options_),
-                                            .sender = sender_,
-                                            .deadline = kServers,
-                                            .attempt = kAttempt});
-    ServerTrainingOptions training;
-    if (how.mode == Distribution::Mode::synchronous) training.mode = Mode::synchronous;
-    if (how.mode == Distribution::Mode::geo) training.mode = Mode::geo;
-    training.table.admission = static_cast<int>(how.admission);
-    training.table.memory_limit = static_cast<std::uint64_t>(how.memory_limit);
-    training.table.float16 = how.float16;
-    set_optimizer(training, made.optimizer);
-    by_servers_.emplace(*client_, training, program);
-    by_servers_->extend(made);
-  }
-
-  // For the client. When the job has gone back to a checkpoint, what it is asked for is asked no more.
-  ServerView newest_servers() {
-    std::optional<JobView> view = read_job_view(*store_, options_.prefix);
-    for (const Deadline end = in(kServers); !view; view = read_job_view(*store_, options_.prefix)) {
-      if (stopped() || std::chrono::steady_clock::now() > end) {
-        throw Unavailable("no master has said which parameter servers there are");
-      }
-      std::this_thread::sleep_for(kPause);
-    }
-    if (view_ && view->rollbacks != view_->rollbacks) {
-      throw StaleGeneration("the job has gone back to a checkpoint");
-    }
-    return std::move(view->servers);
-  }
-
-  // In good order: what was begun is learned, what was taken is given back, and nobody waits for this one.
-  void leave(TaskReader& reader) {
-    try {
-      if (by_servers_ && view_) by_servers_->settle();
-    } catch (const StaleGeneration&) {  // others learn it again
-    }
-    reader.leave();
-    members_.leave("trainer", options_.name, *lease_);
-  }
-
-  // Waits for a view of a later generation than ours, of which this trainer is a member if members are told.
-  void rejoin(TaskReader& reader) {
-    const bool together = job_.distribution().mode == Distribution::Mode::synchronous;
-    const Deadline end = in(kServers);
-    for (;;) {
-      if (stopped()) return;
-      stay_member();
-      std::optional<JobView> view;
-      try {
-        view = read_job_view(*store_, options_.prefix);
-      } catch (const Unavailable&) {
-      }
-      if (view && (!view_ || view->generation > view_->generation) &&
-          (!together || view->rank_of(options_.name))) {
-        try {
-          return enter(std::move(*view), reader);
-        } catch (const StaleGeneration&) {  // already another one
-        }
-      }
-      if (std::chrono::steady_clock::now() > end) {
-        throw Unavailable("no master has said what becomes of the parameter servers");
-      }
-      std::this_thread::sleep_for(kPause);
-    }
-  }
-  void enter(JobView view, TaskReader& reader) {
-    const bool back = !view_ || view.rollbacks != view_->rollbacks;
-    view_ = std::move(view);
-    client_->join(view_->generation, view_->rank_of(options_.name).value_or(0));
-    reader.forget_before(view_->rollbacks);
-    if (back) {
-      by_servers_->go_on(view_->step, view_->updates);
-      by_servers_->start(job_.trainer());
+  void test() {
+    const data::Batches* data = job_.test_data();
+    if (data == nullptr) return;
+    const Metrics metrics = job_.trainer().evaluate(*data);
+    for (const auto& [name, value] : metrics.numbers()) {
+      std::printf("test %s: %.6g\n", name.c_str(), value);
     }
   }
 
-  // Every step is one of all members, so those without a batch take part with any other one.
-  void train_in_parallel(TaskReader& reader) {
-    parallel_->join(job_.trainer());
-    const data::Batches& batches = job_.train_data();
-    data::Batch last = batches.dataset().rows(0, 1);
-    for (;;) {
-      if (stopped()) return leave(reader);
-      std::optional<TaskReader::Read> read = reader.next();
-      if (read) last = std::move(read->batch);
-      metrics_.begin();
-      const double loss = parallel_->step(last, read.has_value());
-      if (read) report(loss, data::examples_in(last));
-      else metrics_.idle(), ++idle_;
-      if (!read || read->last) reader.finish();
-      if (parallel_->examples() == 0 && reader.all_done()) break;
-    }
-    end_in_parallel();
-  }
-
-  // One that comes when all others have ended has nothing that could be saved.
-  void end_in_parallel() {
-    if (parallel_->rank() != 0 || store_->get(concluded_key())) return;
-    if (parallel_->steps() <= idle_) {
-      fail_io("no trainer is left that has learned: the job is to be started again");
-    }
-    conclude();
-  }
-
-  // Each goes its own pace.
-  void train_by_servers(TaskReader& reader) {
-    rejoin(reader);
-    while (!reader.all_done()) {
-      if (stopped()) return leave(reader);
-      try {
-        const std::optional<TaskReader::Read> read = reader.next();
-        if (!read) {
-          metrics_.waited();
-          std::this_thread::sleep_for(kPause);
-          continue;
-        }
-        if (read->rollbacks != view_->rollbacks) throw StaleGeneration("a task of a later time");
-        metrics_.begin();
-        const double loss = by_servers_->step(
-            read->batch,
-            ServerTraining::TaskBatch{read->task, read->epoch, read->number, read->last});
-        report(loss, data::examples_in(read->batch));
-        if (read->last) {
-          by_servers_->settle();
-          reader.finish();
-        }
-      } catch (const StaleGeneration&) {
-        metrics_.repeated();
-        rejoin(reader);
-      }
-    }
-    end_by_servers();
-  }
-
-  // Every step is one of all members; those without a batch take part, too.
-  void train_by_servers_together(TaskReader& reader) {
-    rejoin(reader);
-    std::optional<TaskReader::Read> read;
-    for (;;) {
-      if (stopped()) return leave(reader);
-      if (!read) read = reader.next();
-      metrics_.begin();
-      const std::uint64_t step = by_servers_->steps() + 1;
-      try {
-        if (read && read->rollbacks > view_->rollbacks) throw StaleGeneration("a later task");
-        if (read) report(by_servers_->step(read->batch), data::examples_in(read->batch));
-        else by_servers_->step_without_batch(), metrics_.idle();
-      } catch (const StaleGeneration&) {
-        metrics_.repeated();
-        rejoin(reader);
-        by_servers_->go_on(view_->step, view_->updates);
-        if (read && read->rollbacks < view_->rollbacks) read.reset();
-        if (view_->step < step) continue;  // else all have finished it, and we did not hear of it
-      }
-      if (read && read->last) reader.finish();
-      read.reset();
-      if (by_servers_->examples() > 0) continue;
-      if (reader.all_done()) break;
-      metrics_.waited();
-      std::this_thread::sleep_for(kPause);
-    }
-    members_.leave("trainer", options_.name, *lease_);
-    end_by_servers();
-  }
-
-  void end_by_servers() {
-    if (stopped()) return;
-    by_servers_->settle();
-    if (members_.claim_place("last", 1, *lease_) && !store_->get(concluded_key())) conclude();
-  }
-
-  // Also after it was stopped or cut off for so long that its lease has ended.
-  void stay_member() {
-    lease_sign_.tell(lease_ && lease_->lost());
-    if (lease_ && !lease_->lost()) return;
-    try {
-      lease_.emplace(*store_, LeaseOptions{.seconds = 5});
-      members_.forget("trainer",
-                      options_.name);  // an older lease of ours that lives on in the store
-      members_.join("trainer", options_.name, "", *lease_);
-      if (sender_ == 0) sender_ = static_cast<std::uint32_t>(lease_->id());
-    } catch (const Unavailable&) {
-      if (sender_ == 0) throw;
-    }
-  }
-
-  bool stopped() const { return options_.stop && options_.stop(); }
-
-  // A line for the launcher, which adds up what all trainers have done.
-  void report(double loss, std::int64_t examples) {
-    stay_member();
-    steps_ += 1, examples_ += examples, losses_ += loss;
-    metrics_.step(loss, examples);
-    const auto now = std::chrono::steady_clock::now();
-    if (now - reported_ < std::chrono::milliseconds(500)) return;
-    reported_ = now;
-    tell();
-  }
-  void tell() {
-    if (parallel_) metrics_.group(*parallel_);
-    if (client_) metrics_.client(client_->statistics());
-    if (steps_ == 0) return;
-    std::printf("progress %lld %lld %.6g\n", static_cast<long long>(steps_),
-                static_cast<long long>(examples_), losses_ / static_cast<double>(steps_));
-    std::fflush(stdout);
-    steps_ = examples_ = 0;
-    losses_ = 0;
-  }
-
-  // One of the trainers tests and saves.
-  void conclude() {
-    if (const data::Batches* test = job_.test_data()) {
-      const Metrics metrics = job_.trainer().evaluate(*test);
-      for (const auto& [name, value] : metrics.numbers()) {
-        std::printf("test %s: %.6g\n", name.c_str(), value);
-      }
-    }
-    if (by_servers_) save_from_servers();
-    else save();
-    store_->put(concluded_key(), options_.name);
-    std::fflush(stdout);
-  }
-  std::string concluded_key() const { return options_.prefix + "concluded"; }
-
+  // The model as one process would have it, its tables whole.
   void save() {
+    if (!member_.bring_home(checkpoint_folder(job_.output_directory()))) return;
     job_.trainer().save(job_.output_directory(), job_.save_options());
     std::printf("saved to %s\n", job_.output_directory().c_str());
   }
 
-  // The model as one process would have it, its tables whole.
-  void save_from_servers() {
-    std::uint64_t bytes = 0;
-    for (const std::string& name : by_servers_->tables()) bytes += by_servers_->table_bytes(name);
-    if (bytes > kLargestModel) {
-      std::printf("the tables have %.1f GB, too much for a saved model: they are in %s\n",
-                  static_cast<double>(bytes) / 1e9,
-                  checkpoint_folder(job_.output_directory()).c_str());
-      return;
-    }
-    Job whole =
-        Job::read(options_.job, {.set = options_.set, .output = options_.output, .threads = 1});
-    Session& session = whole.trainer().session();
-    for (const std::string& name : by_servers_->tables()) {
-      session.set_parameter(name, by_servers_->read_table(name));
-    }
-    for (const std::string& name : by_servers_->dense()) {
-      session.set_parameter(name, job_.trainer().session().parameter(name));
-    }
-    whole.trainer().save(whole.output_directory(), whole.save_options());
-    std::printf("saved to %s\n", whole.output_directory().c_str());
-  }
-
-  const RoleOptions options_;
-  const std::unique_ptr<Store> store_;
-  ProcessMonitor monitor_{monitor_of(options_, "trainer")};  // reads nothing of what follows
-  LeaseSign lease_sign_{monitor_.health()};
-  TrainerMetrics metrics_{monitor_.registry(), monitor_.health()};
-  std::optional<LeaseKeeper> lease_;
-  std::uint32_t sender_ = 0;
-  Membership members_;
-  Network network_;
-  std::optional<DataParallel> parallel_;
-  std::optional<JobView> view_;  // that we are in
-  std::optional<ParameterClient> client_;
-  std::optional<ServerTraining> by_servers_;
+  TrainingMember member_;
   Job job_;
-  std::optional<TaskClient> tasks_;
-  std::int64_t idle_ = 0;  // steps of all-reduce without a batch of this trainer
-  std::int64_t steps_ = 0, examples_ = 0;
-  double losses_ = 0;
-  std::chrono::steady_clock::time_point reported_ = {};
 };
 
 }  // namespace

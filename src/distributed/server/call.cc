@@ -17,7 +17,12 @@ constexpr Milliseconds kFirstPause{5}, kLongestPause{200};  // before asking aga
 }  // namespace
 
 Servers::Servers(Network& network, const ClientOptions& options)
-    : network_(network), options_(options), view_(options.view()) {}
+    : network_(network), options_(options) {}
+
+const ServerView& Servers::view() const {
+  if (!view_) view_ = options_.view();
+  return *view_;
+}
 
 void Servers::refresh() {
   try {
@@ -27,17 +32,17 @@ void Servers::refresh() {
     return;  // the old one may do for a while
   }
   std::erase_if(connections_, [this](const auto& each) {
-    return std::find(view_.addresses.begin(), view_.addresses.end(), each.first) ==
-           view_.addresses.end();
+    return std::find(view().addresses.begin(), view().addresses.end(), each.first) ==
+           view().addresses.end();
   });
 }
 
 std::shared_ptr<Connection> Servers::connection(int server) {
-  if (server < 0 || static_cast<std::size_t>(server) >= view_.addresses.size()) {
+  if (server < 0 || static_cast<std::size_t>(server) >= view().addresses.size()) {
     throw Unavailable(
-        fmt::format("no server has what is asked for by slot map {}", view_.map.version()));
+        fmt::format("no server has what is asked for by slot map {}", view().map.version()));
   }
-  const std::string& address = view_.addresses[static_cast<std::size_t>(server)];
+  const std::string& address = view().addresses[static_cast<std::size_t>(server)];
   std::shared_ptr<Connection>& connection = connections_[address];
   if (connection == nullptr) {
     connection = std::make_shared<Connection>(

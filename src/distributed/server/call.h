@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -22,7 +23,8 @@ class Servers {
   Servers(Network& network, const ClientOptions& options);
 
   const ClientOptions& options() const { return options_; }
-  const ServerView& view() const { return view_; }
+  // Read when it is first asked for. Errors: as of options().view.
+  const ServerView& view() const;
   // Reads the map again. Nothing changes if that fails.
   void refresh();
   std::shared_ptr<Connection> connection(int server);
@@ -35,7 +37,7 @@ class Servers {
  private:
   Network& network_;
   const ClientOptions options_;
-  ServerView view_;
+  mutable std::optional<ServerView> view_;
   std::map<std::string, std::shared_ptr<Connection>> connections_;
 };
 

@@ -90,7 +90,7 @@ class Underway {
 // One for each thread. Errors of all calls: Unavailable, by the deadline; usage, for what servers refuse; io.
 class ParameterClient {
  public:
-  // Reads the map. The network outlives the client.
+  // The map is read when it is first needed. The network outlives the client.
   ParameterClient(Network& network, const ClientOptions& options);
   ~ParameterClient();
 

@@ -32,6 +32,11 @@ bool is_gather_of(const ir::Op& op, const ir::Value* table) {
   return op.name() == "gather" && op.operands[0] == table;
 }
 
+bool is_lookup_of(const ir::Op& op, const std::string& key) {
+  return op.name() == "host_call" && ir::get<std::string>(op.attributes, "name") == kLookUp &&
+         ir::get<std::string>(op.attributes, "key") == key;
+}
+
 // Ids that name a row; negative ones name none.
 std::vector<Id> named(std::span<const std::int64_t> ids) {
   std::vector<Id> result;
@@ -113,6 +118,20 @@ Tensor ServerTraining::read_table(const std::string& name) {
   return all;
 }
 
+void ServerTraining::bring_home() {
+  for (const auto& [key, table] : tables_) {
+    const Tensor rows = read_table(key);
+    ir::Value* const parameter = program_.ir().add_parameter(
+        key, {f32, {table.rows, table.options.width}}, table.initializer, /*trainable=*/false, {});
+    transforms::rewrite(program_.ir(), [&](ir::Op& op) -> std::optional<std::vector<ir::Value*>> {
+      if (!is_lookup_of(op, key)) return std::nullopt;
+      return {{transforms::make(program_.ir(), op, "gather", {parameter, op.operands[0]},
+                                {{"sparse_gradient", true}})}};
+    });
+    trainer_->session().set_parameter(key, rows);
+  }
+}
+
 // --- The Program
 
 void ServerTraining::extend(TrainerOptions& options) {
@@ -175,6 +194,7 @@ void ServerTraining::make_table(const ParameterGradient& one) {
   table.options.name = key;
   table.options.width = static_cast<int>(one.parameter.dim(1).constant());
   table.options.rule = options_.rule;
+  table.initializer = program_.ir().parameter_of(parameter).initializer;
   table.options.initializer = initializer_of(program_.ir().parameter_of(parameter));
   transforms::rewrite(program_.ir(), [&](ir::Op& op) -> std::optional<std::vector<ir::Value*>> {
     if (!is_gather_of(op, parameter)) return std::nullopt;

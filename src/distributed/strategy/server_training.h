@@ -79,13 +79,17 @@ class ServerTraining {
   // A table as the parameter that it was, of ids 0 to rows - 1: f32[rows, width]; ids without a row as they would begin.
   std::uint64_t table_bytes(const std::string& name) const;
   Tensor read_table(const std::string& name);
+  // When training is over: tables are parameters of the Program and the Trainer again, with the rows that servers have, and
+  // lookups are gathers. So the model is saved as one process would. Trains no more. Errors: as of the client.
+  void bring_home();
 
  private:
   struct Table {
     std::uint32_t number = 0;
     TableOptions options;
-    std::int64_t rows = 0;  // of the parameter that it was
-    Value ids;              // all that are looked up in a step; computed from inputs alone
+    std::int64_t rows = 0;         // of the parameter that it was
+    Initializer initializer = {};  // of it
+    Value ids;                     // all that are looked up in a step; computed from inputs alone
     std::uint64_t pushes = 0;
     std::shared_ptr<LocalRows> local = {};  // geo
   };

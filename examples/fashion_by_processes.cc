@@ -1,0 +1,46 @@
+// Fashion-MNIST by processes that have the whole network each and add up their gradients: a step of two is that of one
+// process with batches twice as large.
+//   fashion_by_processes [--quick]
+//   trireme launch --program ./fashion_by_processes --trainers 2 [-- --quick]
+
+#include <cstring>
+#include <iostream>
+
+#include <trireme/distributed.h>
+#include <trireme/trireme.h>
+namespace tr = trireme;
+namespace nn = trireme::nn;
+
+int main(int argc, char** argv) {
+  const bool quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
+  const int epochs = quick ? 1 : 5;
+  try {
+    tr::Program program("fashion");
+    tr::Value image = program.input("image", tr::f32, {tr::batch, 1, 28, 28});
+    tr::Value label = program.input("label", tr::i64, {tr::batch});
+    tr::Value x = nn::linear(nn::flatten(image), {.units = 200, .activation = nn::relu});
+    tr::Value logits = nn::linear(nn::dropout(x, {.rate = 0.2}), {.units = 10});
+    tr::Value loss = mean(nn::cross_entropy(logits, label));
+
+    tr::Member member = tr::Member::join();  // all_reduce, unless it is told otherwise
+    const auto train =
+        tr::data::fashion_mnist("train").shuffle(7).take(quick ? 12'800 : 60'000).batch(64);
+    const std::int64_t steps = epochs * train.size() / member.trainers();  // of each process
+    const tr::TrainerOptions options = member.distribute(
+        program, {.loss = loss,
+                  .optimizer = tr::Adam{.learning_rate = tr::Schedule::cosine(2e-3, steps)},
+                  .metrics = {tr::accuracy(logits, label)}});
+    tr::Trainer trainer(program, options);
+    member.train(trainer, train, {.epochs = epochs});
+
+    if (member.is_chief()) {  // one of those that have trained
+      const auto test = tr::data::fashion_mnist("test").take(quick ? 2000 : 10'000).batch(256);
+      std::cout << "test accuracy: " << trainer.evaluate(test)["accuracy"] << '\n';
+      member.save(trainer, "fashion_by_processes",
+                  {.inputs = {image}, .outputs = {softmax(logits)}, .target = "label"});
+    }
+  } catch (const tr::Error& error) {
+    std::cerr << "error: " << error.what() << '\n';
+    return 1;
+  }
+}

@@ -1,0 +1,145 @@
+// The public interface of programs that train by many processes: trireme/distributed.h.
+
+#include <signal.h>
+
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <optional>
+
+#include "base/error.h"
+#include "distributed/launch/member_environment.h"
+#include "distributed/launch/program_work.h"
+#include "distributed/launch/training_member.h"
+#include "trireme/distributed.h"
+
+namespace trireme {
+namespace {
+
+using distributed::ProgramWork;
+using distributed::RoleOptions;
+using distributed::TrainingMember;
+
+std::atomic<bool> asked_to_leave = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// A terminal's SIGINT goes to all processes at once and is for the launcher, which asks the others in their order. A launcher
+// that is gone reads no lines.
+void leave_when_asked() {
+  ::signal(SIGTERM, [](int) { asked_to_leave = true; });
+  ::signal(SIGINT, SIG_IGN);
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+bool by_servers(const Distribution& how) { return how.mode != Distribution::Mode::all_reduce; }
+
+void check(const MemberOptions& options, const RoleOptions& role) {
+  if (options.distribution.task_batches < 1) fail_usage("a task has at least 1 batch");
+  if (by_servers(options.distribution) && role.servers < 1) {
+    fail_usage(
+        "with parameters on servers (MemberOptions::distribution.mode) a job needs some: trireme "
+        "launch --servers 1");
+  }
+  if (!by_servers(options.distribution) && role.servers > 0) {
+    fail_usage(
+        "mode all_reduce has no use for parameter servers: leave --servers out, or set "
+        "MemberOptions::distribution.mode");
+  }
+}
+
+// Tasks are numbers of batches that all have the same number of examples.
+void check(const data::Batches& batches) {
+  const std::int64_t size = batches.batch_size(), examples = batches.dataset().size();
+  if (batches.size() < 1) fail_usage("there are no batches to train by");
+  if (batches.size() != examples / size && batches.size() != (examples + size - 1) / size) {
+    fail_usage("processes share batches of so many examples each: make them by batch()");
+  }
+}
+
+}  // namespace
+
+struct Member::State {
+  MemberOptions options;
+  std::optional<RoleOptions> role = {};  // nothing: alone
+  std::unique_ptr<TrainingMember> member = {};
+  bool distributed = false, trained = false;
+  int exceptions = std::uncaught_exceptions();
+};
+
+Member Member::join(MemberOptions options) {
+  auto state = std::make_unique<State>(State{.options = std::move(options)});
+  state->role = distributed::launched_member();
+  if (state->role) {
+    check(state->options, *state->role);
+    leave_when_asked();
+    state->role->stop = [] { return asked_to_leave.load(); };
+    state->member = std::make_unique<TrainingMember>(*state->role);
+  }
+  return Member(std::move(state));
+}
+
+Member::Member(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Member::Member(Member&&) noexcept = default;
+
+Member::~Member() {
+  if (!state_ || !state_->member || std::uncaught_exceptions() > state_->exceptions) return;
+  try {
+    state_->member->conclude();
+  } catch (const std::exception& error) {
+    // Then another one may do it again, which does no harm.
+    std::fprintf(stderr, "the job was not told that this process is done: %s\n", error.what());
+  }
+}
+
+bool Member::is_launched() const { return state_->member != nullptr; }
+int Member::trainers() const { return state_->role ? state_->role->trainers : 1; }
+bool Member::is_chief() const {
+  return state_->member ? state_->member->is_chief() : state_->trained;
+}
+
+TrainerOptions Member::distribute(Program& program, TrainerOptions options) {
+  if (state_->distributed)
+    fail_usage("Member::distribute() is called once: a member trains one Program");
+  state_->distributed = true;
+  if (options.exchange) fail_usage("TrainerOptions::exchange is what Member::distribute() sets");
+  const Distribution& how = state_->options.distribution;
+  if (state_->options.checkpoints.empty()) {
+    state_->options.checkpoints = distributed::checkpoint_folder(program.name());
+  }
+  if (state_->member) {
+    state_->member->extend(program, options, how);
+  } else if (by_servers(how)) {
+    // What would not run by many does not run alone.
+    distributed::ServerTrainingOptions servers;
+    set_optimizer(servers, options.optimizer);
+  }
+  return options;
+}
+
+void Member::train(Trainer& trainer, const data::Batches& batches, const MemberTraining& training) {
+  if (!state_->distributed) {
+    fail_usage("Member::train() needs a Trainer made with what Member::distribute() gave");
+  }
+  if (training.epochs < 1) fail_usage("Member::train(): at least 1 epoch is expected");
+  check(batches);
+  if (state_->member) {
+    announce_work(state_->member->store(), state_->role->prefix,
+                  ProgramWork{.batches = batches.size(),
+                              .epochs = training.epochs,
+                              .checkpoints = state_->options.checkpoints,
+                              .how = state_->options.distribution});
+    state_->member->train(trainer, batches, training.after_step);
+  } else {
+    trainer.fit(batches, {.epochs = training.epochs, .after_step = training.after_step});
+  }
+  state_->trained = true;
+}
+
+bool Member::save(Trainer& trainer, const std::string& directory, const SaveOptions& options) {
+  if (!is_chief()) fail_usage("Member::save() is for the chief alone: if (member.is_chief())");
+  if (state_->member && !state_->member->bring_home(state_->options.checkpoints)) return false;
+  trainer.save(directory, options);
+  return true;
+}
+
+}  // namespace trireme

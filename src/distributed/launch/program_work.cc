@@ -1,0 +1,86 @@
+#include "distributed/launch/program_work.h"
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/error.h"
+
+namespace trireme::distributed {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr Milliseconds kPause{50};
+constexpr Milliseconds kPatience{600000};  // a program may have much to do before it trains
+
+}  // namespace
+
+std::string text_of(const ProgramWork& work) {
+  return Json{{"batches", work.batches},
+              {"epochs", work.epochs},
+              {"checkpoints", work.checkpoints},
+              {"mode", static_cast<int>(work.how.mode)},
+              {"task_batches", work.how.task_batches},
+              {"checkpoint_seconds", work.how.checkpoint_seconds},
+              {"checkpoint_keep", work.how.checkpoint_keep},
+              {"resume", work.how.resume}}
+      .dump();
+}
+
+ProgramWork program_work_of(const std::string& text) {
+  try {
+    const Json json = Json::parse(text);
+    ProgramWork work;
+    work.batches = json.at("batches").get<std::int64_t>();
+    work.epochs = json.at("epochs").get<std::int64_t>();
+    work.checkpoints = json.at("checkpoints").get<std::string>();
+    work.how.task_batches = json.at("task_batches").get<std::int64_t>();
+    work.how.checkpoint_seconds = json.at("checkpoint_seconds").get<double>();
+    work.how.checkpoint_keep = json.at("checkpoint_keep").get<std::int64_t>();
+    work.how.resume = json.at("resume").get<bool>();
+    const int mode = json.at("mode").get<int>();
+    if (mode < 0 || mode > static_cast<int>(Distribution::Mode::geo) || work.batches < 1 ||
+        work.epochs < 1 || work.how.task_batches < 1) {
+      fail_data("numbers that make no sense");
+    }
+    work.how.mode = static_cast<Distribution::Mode>(mode);
+    return work;
+  } catch (const std::exception& error) {
+    fail_data("the job's key \"work\" is \"" + text + "\": " + error.what());
+  }
+}
+
+void announce_work(Store& store, const std::string& prefix, const ProgramWork& work) {
+  const std::string key = work_key(prefix), text = text_of(work);
+  const Outcome outcome =
+      store.commit({.when = {absent(key)}, .then = {Put{key, text}}, .otherwise = {Get{key}}});
+  if (outcome.succeeded) return;
+  const std::string& first = outcome.got.at(0).at(0).value;
+  if (first == text) return;
+  fail_usage("the processes of this job say different things of what is to be trained: this one " +
+             text + ", another one " + first +
+             "\n  hint   data, epochs and options must not depend on the process");
+}
+
+std::optional<ProgramWork> await_work(Store& store, const std::string& prefix,
+                                      const std::function<bool()>& stop) {
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (!stop || !stop()) {
+    try {
+      if (const std::optional<Entry> entry = store.get(work_key(prefix))) {
+        return program_work_of(entry->value);
+      }
+    } catch (const Unavailable&) {  // it may come back
+    }
+    if (std::chrono::steady_clock::now() > until) {
+      fail_io(
+          "no trainer has said within ten minutes what is to be trained\n  hint   the program "
+          "calls "
+          "Member::train() (trireme/distributed.h)");
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return std::nullopt;
+}
+
+}  // namespace trireme::distributed

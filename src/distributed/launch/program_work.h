@@ -1,0 +1,32 @@
+#pragma once
+
+// What there is to be done, where no job file says it but the program of a user's that trains: the first trainer
+// writes it under the key "work", and the master and the parameter servers wait for it.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "distributed/coordination/store.h"
+#include "trireme/job.h"
+
+namespace trireme::distributed {
+
+struct ProgramWork {
+  std::int64_t batches = 0, epochs = 1;  // batches of an epoch
+  std::string checkpoints;               // folder
+  Distribution how;                      // without what concerns tables, which trainers declare
+};
+std::string text_of(const ProgramWork& work);
+// Errors: data.
+ProgramWork program_work_of(const std::string& text);
+
+inline std::string work_key(const std::string& prefix) { return prefix + "work"; }
+// Errors: usage, if another process has said something else; as Store.
+void announce_work(Store& store, const std::string& prefix, const ProgramWork& work);
+// Waits, until `stop` says so; then there is none. Errors: io, after ten minutes.
+std::optional<ProgramWork> await_work(Store& store, const std::string& prefix,
+                                      const std::function<bool()>& stop);
+
+}  // namespace trireme::distributed

@@ -1,0 +1,300 @@
+#include "distributed/launch/training_member.h"
+
+#include <cstdio>
+#include <thread>
+
+#include "base/error.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr Milliseconds kPause{20};
+// In which servers must be there again that were replaced, and have loaded what they held.
+constexpr Milliseconds kServers{300000};
+constexpr std::uint64_t kLargestModel = std::uint64_t{4} << 30;
+constexpr Milliseconds kAttempt{1000};  // after which it is asked where the servers are now
+
+// An input whose axis 0 is the batch.
+Value batch_input(const Program& program) {
+  for (const Value& input : program.inputs()) {
+    if (input.rank() > 0 && input.dim(0) == Dim(batch)) return input;
+  }
+  fail_usage("no input of the job counts its examples along axis 0");
+}
+
+}  // namespace
+
+TrainingMember::TrainingMember(const RoleOptions& options)
+    : options_(options),
+      store_(open_store(options)),
+      monitor_(monitor_of(options_, "trainer")),
+      lease_sign_(monitor_.health()),
+      metrics_(monitor_.registry(), monitor_.health()),
+      members_(*store_, options.prefix) {
+  stay_member();
+  tasks_.emplace(
+      *store_, network_,
+      TaskClientOptions{
+          .prefix = options.prefix, .name = options.name, .security = security_of(options)});
+  monitor_.start(*store_);
+}
+
+void TrainingMember::extend(Program& program, TrainerOptions& made, const Distribution& how) {
+  mode_ = how.mode;
+  if (how.mode == Distribution::Mode::all_reduce) join_parallel(program, made);
+  else join_servers(program, made, how);
+}
+
+void TrainingMember::join_parallel(Program& program, TrainerOptions& made) {
+  DataParallelOptions parallel;
+  parallel.group.prefix = options_.prefix + "group/";
+  parallel.group.name = options_.name;
+  parallel.group.group.address = own_ip(options_);
+  parallel_.emplace(*store_, parallel, program, batch_input(program));
+  parallel_->extend(made);
+}
+
+void TrainingMember::join_servers(Program& program, TrainerOptions& made, const Distribution& how) {
+  client_.emplace(network_, ClientOptions{.view = [this] { return newest_servers(); },
+                                          .security = security_of(options_),
+                                          .sender = sender_,
+                                          .deadline = kServers,
+                                          .attempt = kAttempt});
+  ServerTrainingOptions training;
+  if (how.mode == Distribution::Mode::synchronous) training.mode = Mode::synchronous;
+  if (how.mode == Distribution::Mode::geo) training.mode = Mode::geo;
+  training.table.admission = static_cast<int>(how.admission);
+  training.table.memory_limit = static_cast<std::uint64_t>(how.memory_limit);
+  training.table.float16 = how.float16;
+  set_optimizer(training, made.optimizer);
+  by_servers_.emplace(*client_, training, program);
+  by_servers_->extend(made);
+}
+
+void TrainingMember::train(Trainer& trainer, const data::Batches& batches,
+                           const AfterStep& after_step) {
+  using Mode = Distribution::Mode;
+  trainer_ = &trainer;
+  after_step_ = after_step;
+  TaskReader reader(*tasks_, batches);
+  switch (mode_) {
+    case Mode::all_reduce: train_in_parallel(reader, batches); break;
+    case Mode::synchronous: train_by_servers_together(reader); break;
+    case Mode::asynchronous:
+    case Mode::geo: train_by_servers(reader); break;
+  }
+  tell();
+}
+
+// For the client. When the job has gone back to a checkpoint, what it is asked for is asked no more.
+ServerView TrainingMember::newest_servers() {
+  std::optional<JobView> view = read_job_view(*store_, options_.prefix);
+  for (const Deadline end = in(kServers); !view; view = read_job_view(*store_, options_.prefix)) {
+    if (stopped() || std::chrono::steady_clock::now() > end) {
+      throw Unavailable("no master has said which parameter servers there are");
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  if (view_ && view->rollbacks != view_->rollbacks) {
+    throw StaleGeneration("the job has gone back to a checkpoint");
+  }
+  return std::move(view->servers);
+}
+
+// In good order: what was begun is learned, what was taken is given back, and nobody waits for this one.
+void TrainingMember::leave(TaskReader& reader) {
+  try {
+    if (by_servers_ && view_) by_servers_->settle();
+  } catch (const StaleGeneration&) {  // others learn it again
+  }
+  reader.leave();
+  members_.leave("trainer", options_.name, *lease_);
+}
+
+// Waits for a view of a later generation than ours, of which this trainer is a member if members are told.
+void TrainingMember::rejoin(TaskReader& reader) {
+  const bool together = mode_ == Distribution::Mode::synchronous;
+  const Deadline end = in(kServers);
+  for (;;) {
+    if (stopped()) return;
+    stay_member();
+    std::optional<JobView> view;
+    try {
+      view = read_job_view(*store_, options_.prefix);
+    } catch (const Unavailable&) {
+    }
+    if (view && (!view_ || view->generation > view_->generation) &&
+        (!together || view->rank_of(options_.name))) {
+      try {
+        return enter(std::move(*view), reader);
+      } catch (const StaleGeneration&) {  // already another one
+      }
+    }
+    if (std::chrono::steady_clock::now() > end) {
+      throw Unavailable("no master has said what becomes of the parameter servers");
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+void TrainingMember::enter(JobView view, TaskReader& reader) {
+  const bool back = !view_ || view.rollbacks != view_->rollbacks;
+  view_ = std::move(view);
+  client_->join(view_->generation, view_->rank_of(options_.name).value_or(0));
+  reader.forget_before(view_->rollbacks);
+  if (back) {
+    by_servers_->go_on(view_->step, view_->updates);
+    by_servers_->start(*trainer_);
+  }
+}
+
+// Every step is one of all members, so those without a batch take part with any other one.
+void TrainingMember::train_in_parallel(TaskReader& reader, const data::Batches& batches) {
+  parallel_->join(*trainer_);
+  data::Batch last = batches.dataset().rows(0, 1);
+  for (;;) {
+    if (stopped()) return leave(reader);
+    std::optional<TaskReader::Read> read = reader.next();
+    if (read) last = std::move(read->batch);
+    metrics_.begin();
+    const double loss = parallel_->step(last, read.has_value());
+    if (read) report(loss, data::examples_in(last));
+    else metrics_.idle(), ++idle_;
+    if (!read || read->last) reader.finish();
+    if (parallel_->examples() == 0 && reader.all_done()) break;
+  }
+  end_in_parallel();
+}
+
+// One that comes when all others have ended has nothing that could be saved.
+void TrainingMember::end_in_parallel() {
+  if (parallel_->rank() != 0 || is_concluded()) return;
+  if (parallel_->steps() <= idle_) {
+    fail_io("no trainer is left that has learned: the job is to be started again");
+  }
+  chief_ = true;
+}
+
+// Each goes its own pace.
+void TrainingMember::train_by_servers(TaskReader& reader) {
+  rejoin(reader);
+  while (!reader.all_done()) {
+    if (stopped()) return leave(reader);
+    try {
+      const std::optional<TaskReader::Read> read = reader.next();
+      if (!read) {
+        metrics_.waited();
+        std::this_thread::sleep_for(kPause);
+        continue;
+      }
+      if (read->rollbacks != view_->rollbacks) throw StaleGeneration("a task of a later time");
+      metrics_.begin();
+      const double loss = by_servers_->step(
+          read->batch,
+          ServerTraining::TaskBatch{read->task, read->epoch, read->number, read->last});
+      report(loss, data::examples_in(read->batch));
+      if (read->last) {
+        by_servers_->settle();
+        reader.finish();
+      }
+    } catch (const StaleGeneration&) {
+      metrics_.repeated();
+      rejoin(reader);
+    }
+  }
+  end_by_servers();
+}
+
+// Every step is one of all members; those without a batch take part, too.
+void TrainingMember::train_by_servers_together(TaskReader& reader) {
+  rejoin(reader);
+  std::optional<TaskReader::Read> read;
+  for (;;) {
+    if (stopped()) return leave(reader);
+    if (!read) read = reader.next();
+    metrics_.begin();
+    const std::uint64_t step = by_servers_->steps() + 1;
+    try {
+      if (read && read->rollbacks > view_->rollbacks) throw StaleGeneration("a later task");
+      if (read) report(by_servers_->step(read->batch), data::examples_in(read->batch));
+      else by_servers_->step_without_batch(), metrics_.idle();
+    } catch (const StaleGeneration&) {
+      metrics_.repeated();
+      rejoin(reader);
+      by_servers_->go_on(view_->step, view_->updates);
+      if (read && read->rollbacks < view_->rollbacks) read.reset();
+      if (view_->step < step) continue;  // else all have finished it, and we did not hear of it
+    }
+    if (read && read->last) reader.finish();
+    read.reset();
+    if (by_servers_->examples() > 0) continue;
+    if (reader.all_done()) break;
+    metrics_.waited();
+    std::this_thread::sleep_for(kPause);
+  }
+  members_.leave("trainer", options_.name, *lease_);
+  end_by_servers();
+}
+
+void TrainingMember::end_by_servers() {
+  if (stopped()) return;
+  by_servers_->settle();
+  chief_ = members_.claim_place("last", 1, *lease_) && !is_concluded();
+}
+
+// Also after it was stopped or cut off for so long that its lease has ended.
+void TrainingMember::stay_member() {
+  lease_sign_.tell(lease_ && lease_->lost());
+  if (lease_ && !lease_->lost()) return;
+  try {
+    lease_.emplace(*store_, LeaseOptions{.seconds = 5});
+    members_.forget("trainer",
+                    options_.name);  // an older lease of ours that lives on in the store
+    members_.join("trainer", options_.name, "", *lease_);
+    if (sender_ == 0) sender_ = static_cast<std::uint32_t>(lease_->id());
+  } catch (const Unavailable&) {
+    if (sender_ == 0) throw;
+  }
+}
+
+// A line for the launcher, which adds up what all trainers have done.
+void TrainingMember::report(double loss, std::int64_t examples) {
+  stay_member();
+  steps_ += 1, examples_ += examples, losses_ += loss;
+  metrics_.step(loss, examples);
+  if (after_step_) after_step_(++own_steps_, loss);
+  const auto now = std::chrono::steady_clock::now();
+  if (now - reported_ < std::chrono::milliseconds(500)) return;
+  reported_ = now;
+  tell();
+}
+void TrainingMember::tell() {
+  if (parallel_) metrics_.group(*parallel_);
+  if (client_) metrics_.client(client_->statistics());
+  if (steps_ == 0) return;
+  std::printf("progress %lld %lld %.6g\n", static_cast<long long>(steps_),
+              static_cast<long long>(examples_), losses_ / static_cast<double>(steps_));
+  std::fflush(stdout);
+  steps_ = examples_ = 0;
+  losses_ = 0;
+}
+
+void TrainingMember::conclude() {
+  if (!chief_) return;
+  tell();
+  store_->put(concluded_key(), options_.name);
+}
+
+bool TrainingMember::bring_home(const std::string& checkpoints) {
+  if (!by_servers_) return true;
+  std::uint64_t bytes = 0;
+  for (const std::string& name : by_servers_->tables()) bytes += by_servers_->table_bytes(name);
+  if (bytes > kLargestModel) {
+    std::printf("the tables have %.1f GB, too much for a saved model: they are in %s\n",
+                static_cast<double>(bytes) / 1e9, checkpoints.c_str());
+    return false;
+  }
+  by_servers_->bring_home();
+  return true;
+}
+
+}  // namespace trireme::distributed

@@ -1,0 +1,94 @@
+#pragma once
+
+// A process of a job that trains: it takes part, has a Program and its Trainer's options rewritten by the job's
+// strategy, and then trains by the tasks that it gets. What Program that is, is told by a job file (trainer.cc) or by a
+// program of the user's (member.cc).
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "distributed/control/job_view.h"
+#include "distributed/coordination/membership.h"
+#include "distributed/launch/role.h"
+#include "distributed/launch/role_metrics.h"
+#include "distributed/launch/task_reader.h"
+#include "distributed/strategy/data_parallel.h"
+#include "distributed/strategy/server_training.h"
+#include "trireme/job.h"
+
+namespace trireme::distributed {
+
+// One thread calls all functions.
+class TrainingMember {
+ public:
+  // Takes part in the job. Errors: as Store.
+  explicit TrainingMember(const RoleOptions& options);
+  TrainingMember(const TrainingMember&) = delete;
+  TrainingMember& operator=(const TrainingMember&) = delete;
+
+  // What the Trainer is to be made with. Making it rewrites the Program. Once; the Program outlives this. Errors: usage.
+  void extend(Program& program, TrainerOptions& made, const Distribution& how);
+  // Until all epochs are over, or it is told to stop. `after_step`: of steps of this process with a batch, from 1. The
+  // Trainer is used as long as this lives. Errors: as the parts.
+  using AfterStep = std::function<void(std::int64_t step, double loss)>;
+  void train(Trainer& trainer, const data::Batches& batches, const AfterStep& after_step = {});
+
+  // Of one process of those that have trained, when all have: it tests and saves, and then says so.
+  bool is_chief() const { return chief_; }
+  void conclude();
+
+  // Tables on servers become parameters of the Trainer, as of ServerTraining. False, with a line that names the folder of
+  // the servers' checkpoints: they are too large for it.
+  bool bring_home(const std::string& checkpoints);
+
+  Store& store() { return *store_; }
+
+ private:
+  void join_parallel(Program& program, TrainerOptions& made);
+  void join_servers(Program& program, TrainerOptions& made, const Distribution& how);
+  ServerView newest_servers();
+  void leave(TaskReader& reader);
+  void rejoin(TaskReader& reader);
+  void enter(JobView view, TaskReader& reader);
+  void train_in_parallel(TaskReader& reader, const data::Batches& batches);
+  void end_in_parallel();
+  void train_by_servers(TaskReader& reader);
+  void train_by_servers_together(TaskReader& reader);
+  void end_by_servers();
+  void stay_member();
+  bool stopped() const { return options_.stop && options_.stop(); }
+  void report(double loss, std::int64_t examples);
+  void tell();
+  bool is_concluded() { return store_->get(concluded_key()).has_value(); }
+  std::string concluded_key() const { return options_.prefix + "concluded"; }
+
+  const RoleOptions options_;
+  const std::unique_ptr<Store> store_;
+  ProcessMonitor monitor_;  // reads nothing of what follows
+  LeaseSign lease_sign_;
+  TrainerMetrics metrics_;
+  std::optional<LeaseKeeper> lease_;
+  std::uint32_t sender_ = 0;
+  Membership members_;
+  Network network_;
+  Distribution::Mode mode_ = Distribution::Mode::all_reduce;
+  Trainer* trainer_ = nullptr;
+  std::optional<DataParallel> parallel_;
+  std::optional<JobView> view_;  // that we are in
+  std::optional<ParameterClient> client_;
+  std::optional<ServerTraining> by_servers_;
+  std::optional<TaskClient> tasks_;
+  AfterStep after_step_;
+  bool chief_ = false;
+  std::int64_t idle_ = 0;                  // steps of all-reduce without a batch of this trainer
+  std::int64_t own_steps_ = 0;             // with one, in every mode
+  std::int64_t steps_ = 0, examples_ = 0;  // not yet told, as losses_
+  double losses_ = 0;
+  std::chrono::steady_clock::time_point reported_ = {};
+};
+
+}  // namespace trireme::distributed
