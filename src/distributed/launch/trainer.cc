@@ -1,5 +1,6 @@
 // A trainer of a job as a process.
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <thread>
@@ -10,6 +11,7 @@
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
 #include "distributed/launch/task_reader.h"
+#include "distributed/master/step_clock.h"
 #include "distributed/strategy/data_parallel.h"
 #include "distributed/strategy/server_training.h"
 #include "trireme/job.h"
@@ -49,6 +51,7 @@ class TrainerProcess {
         *store_, network_,
         TaskClientOptions{
             .prefix = options.prefix, .name = options.name, .security = security_of(options)});
+    keep_pace();
     monitor_.start(*store_);
   }
 
@@ -88,9 +91,27 @@ class TrainerProcess {
     training.table.admission = static_cast<int>(how.admission);
     training.table.memory_limit = static_cast<std::uint64_t>(how.memory_limit);
     training.table.float16 = how.float16;
+    if (how.staleness > 0) {
+      training.pushes = std::min(training.pushes, static_cast<std::size_t>(how.staleness - 1));
+    }
     set_optimizer(training, made.optimizer);
     by_servers_.emplace(*client_, training, program);
     by_servers_->extend(made);
+  }
+
+  // Asynchronous jobs in which nobody may be ahead by more than some steps.
+  void keep_pace() {
+    const std::int64_t staleness = job_.distribution().staleness;
+    if (staleness == 0) return;
+    clock_.emplace(*tasks_,
+                   StepClockOptions{.lead = static_cast<std::uint32_t>(staleness),
+                                    .unfinished = [this] { return by_servers_->unfinished(); },
+                                    .settle = [this] { by_servers_->wait_for_pushes(); },
+                                    .stopped =
+                                        [this] {
+                                          stay_member();
+                                          return stopped();
+                                        }});
   }
 
   // For the client. When the job has gone back to a checkpoint, what it is asked for is asked no more.
@@ -190,18 +211,22 @@ class TrainerProcess {
       try {
         const std::optional<TaskReader::Read> read = reader.next();
         if (!read) {
+          if (clock_) clock_->idle();
           metrics_.waited();
           std::this_thread::sleep_for(kPause);
           continue;
         }
         if (read->rollbacks != view_->rollbacks) throw StaleGeneration("a task of a later time");
+        if (clock_ && !clock_->begin()) return leave(reader);
         metrics_.begin();
+        look_ahead(*read, reader);
         const double loss = by_servers_->step(
             read->batch,
             ServerTraining::TaskBatch{read->task, read->epoch, read->number, read->last});
+        if (clock_) clock_->end();
         report(loss, data::examples_in(read->batch));
         if (read->last) {
-          by_servers_->settle();
+          by_servers_->wait_for_pushes();
           reader.finish();
         }
       } catch (const StaleGeneration&) {
@@ -210,6 +235,17 @@ class TrainerProcess {
       }
     }
     end_by_servers();
+  }
+
+  // What the step after this one reads is asked for now, unless it would be too old by then.
+  void look_ahead(const TaskReader::Read& read, TaskReader& reader) {
+    const Distribution how = job_.distribution();
+    if (!how.prefetch || (clock_ && !clock_->allows_a_look_ahead())) return;
+    if (how.mode == Distribution::Mode::geo && read.last) return;
+    const TaskReader::Read* const next = reader.peek();
+    if (next != nullptr && next->rollbacks == view_->rollbacks) {
+      by_servers_->prefetch(next->batch, 1);
+    }
   }
 
   // Every step is one of all members; those without a batch take part, too.
@@ -345,7 +381,8 @@ class TrainerProcess {
   std::optional<ServerTraining> by_servers_;
   Job job_;
   std::optional<TaskClient> tasks_;
-  std::int64_t idle_ = 0;  // steps of all-reduce without a batch of this trainer
+  std::optional<StepClock> clock_;  // of bounded staleness
+  std::int64_t idle_ = 0;           // steps of all-reduce without a batch of this trainer
   std::int64_t steps_ = 0, examples_ = 0;
   double losses_ = 0;
   std::chrono::steady_clock::time_point reported_ = {};
