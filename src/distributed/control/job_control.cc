@@ -377,9 +377,8 @@ void JobControl::drain() {
     return go_on();
   }
   try {
-    if (!mover_.declarations().whole) return;  // soon
-    const bool over = master_.all_over();      // before: the last checkpoint says so
-    save(*queue, over);
+    const bool over = master_.all_over();  // before: the last checkpoint says so
+    if (!save(*queue, over)) return;
     if (over) master_.conclude();
   } catch (const Unavailable& error) {
     say(std::string("no checkpoint: ") + error.what());
@@ -400,7 +399,9 @@ void JobControl::go_on() {
   master_.go_on(view_.rollbacks);
 }
 
-void JobControl::save(const QueueState& queue, bool over) {
+// Whether there is one: not while trainers declare what only some servers have yet. They may do so at any moment.
+bool JobControl::save(const QueueState& queue, bool over) {
+  if (!mover_.declarations().whole) return false;
   const auto start = Clock::now();
   checkpoint::Catalog all = catalog();
   const checkpoint::Begun begun = all.begin(saved_ % (options_.deltas + 1) != 0);
@@ -416,19 +417,23 @@ void JobControl::save(const QueueState& queue, bool over) {
   manifest.map_version = view_.servers.map.version();
   Cut cut{queue, options_.synchronous ? fleet_.progress().updates : 0, over};
   std::uint64_t bytes = 0;
+  std::vector<Declarations> declared;
   for (const Frame& answer : answers) {
     SaveReport report = save_report_of(answer.payload.text());
     for (const checkpoint::Part& part : report.parts) bytes += part.sum.bytes;
     std::move(report.parts.begin(), report.parts.end(), std::back_inserter(manifest.parts));
-    cut.declared.tables.merge(report.declared.tables);
-    cut.declared.dense.merge(report.declared.dense);
+    declared.push_back(std::move(report.declared));
   }
+  Declared all_declared = together(std::move(declared));
+  if (!all_declared.whole) return false;
+  cut.declared = std::move(all_declared);
   manifest.cut = text_of(cut);
   all.commit(manifest);
   ++saved_;
   say(fmt::format("checkpoint {}: {:.1f} MB in {:.2f} s", begun.id,
                   static_cast<double>(bytes) / 1e6, seconds_since(start)));
   if (options_.saved) options_.saved(begun.id, seconds_since(start), bytes);
+  return true;
 }
 
 }  // namespace trireme::distributed

@@ -89,7 +89,7 @@ class JobControl {
   void publish(std::vector<Action> more = {});
   bool checkpoint_due() const;
   void drain();
-  void save(const QueueState& queue, bool over);
+  bool save(const QueueState& queue, bool over);
   void go_on();
   checkpoint::Catalog catalog();
   void say(const std::string& text) const;

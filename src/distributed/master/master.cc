@@ -13,6 +13,7 @@ namespace {
 
 constexpr Milliseconds kLook{50};      // between two looks at what time has changed
 constexpr Milliseconds kMembers{500};  // between two looks at who is there
+constexpr Milliseconds kHeld{500};     // who waits for slower ones is told after that to ask again
 constexpr const char* kTrainers = "trainer";
 
 Frame frame_of(Code code) {
@@ -99,6 +100,7 @@ bool Master::restore(const QueueState& state) {
   if (!queue_) return false;
   const std::int64_t epoch = std::max<std::int64_t>(state.epoch, 1);
   queue_->restore({epoch, state.done, state.failed}, options_.tasks(epoch));
+  work_changed_ = true;
   over_ = concluded_ = false;
   if (finished_) store_.erase(options_.prefix + "done");
   finished_ = false;
@@ -138,7 +140,7 @@ void Master::run() {
       }
     } catch (const Error&) {
       const std::lock_guard lock(mutex_);
-      queue_.reset();
+      end_lead();
     }
     if (!wait(Milliseconds(200))) return;
   }
@@ -166,13 +168,22 @@ void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
     if (!wait(kLook)) break;
   }
   const std::lock_guard lock(mutex_);
+  end_lead();
+}
+
+void Master::end_lead() {
   queue_.reset();
+  pace_ = {};
+  for (Waiting& each : waiting_) each.answer(frame_of(Code::stale));
+  waiting_.clear();
 }
 
 void Master::look() {
   const auto now = TaskQueue::Clock::now();
   queue_->expire(now);
   if (now - looked_ >= kMembers) release_gone();
+  work_changed_ = true;
+  let_go();
   if (queue_->epoch() > 0 && !queue_->finished()) return;
   const std::int64_t next = queue_->epoch() + 1;
   if (next <= options_.epochs) {
@@ -202,11 +213,14 @@ void Master::answer(Frame request, Answer& answer) {
   const std::lock_guard lock(mutex_);
   if (!queue_) return answer(frame_of(Code::stale));
   try {
+    if (static_cast<MasterOp>(request.header.op) == MasterOp::pace) return pace(request, answer);
+    work_changed_ = true;
     switch (static_cast<MasterOp>(request.header.op)) {
       case MasterOp::take: return answer(take(request));
       case MasterOp::finish: return answer(end(request, true));
       case MasterOp::give_back: return answer(end(request, false));
       case MasterOp::release: return answer(release(request));
+      case MasterOp::pace: break;
     }
   } catch (const Unavailable&) {
     return answer(frame_of(Code::busy));
@@ -256,6 +270,31 @@ Frame Master::release(const Frame& request) {
   Frame frame = frame_of(Code::ok);
   frame.header.count = static_cast<std::uint32_t>(queue_->release(owned_of(request).owner));
   return frame;
+}
+
+// Whoever asks again no longer waits for the answer before.
+void Master::pace(const Frame& request, Answer& answer) {
+  PaceRequest asked = pace_request_of(request);
+  std::erase_if(waiting_, [&](const Waiting& each) { return each.request.name == asked.name; });
+  answer.put_aside();
+  waiting_.push_back({std::move(asked), TaskQueue::Clock::now() + kHeld, std::move(answer)});
+  let_go();
+}
+
+void Master::let_go() {
+  if (waiting_.empty()) return;
+  if (work_changed_) pace_.set_working(queue_->owners());
+  work_changed_ = false;
+  for (const Waiting& each : waiting_) pace_.ask(each.request);  // all are heard before one may go
+  const auto now = TaskQueue::Clock::now();
+  std::erase_if(waiting_, [&](Waiting& each) {
+    const PaceAnswer told = pace_.ask(each.request);
+    if (!told.go && now < each.until) return false;
+    Frame frame = frame_of(Code::ok);
+    put_pace(frame, told);
+    each.answer(std::move(frame));
+    return true;
+  });
 }
 
 }  // namespace trireme::distributed

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "distributed/coordination/election.h"
+#include "distributed/master/pace.h"
 #include "distributed/master/task_queue.h"
 #include "distributed/transport/frame_server.h"
 
@@ -82,6 +83,9 @@ class Master {
   Frame take(const Frame& request);
   Frame end(const Frame& request, bool well);
   Frame release(const Frame& request);
+  void pace(const Frame& request, Answer& answer);
+  void let_go();  // who waits for slower ones and need not any longer
+  void end_lead();
   bool wait(Milliseconds most);  // whether to go on
 
   Store& store_;
@@ -90,8 +94,16 @@ class Master {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false, finished_ = false, over_ = false, concluded_ = false;
-  std::optional<TaskQueue> queue_;                            // while it leads
-  Leadership leadership_;                                     // with it
+  std::optional<TaskQueue> queue_;  // while it leads
+  struct Waiting {
+    PaceRequest request;
+    TaskQueue::Clock::time_point until;
+    Answer answer;
+  };
+  Pace pace_;                     // with the queue
+  bool work_changed_ = true;      // since the pace was told who has work
+  std::vector<Waiting> waiting_;  // for slower ones; one for each name at most
+  Leadership leadership_;         // with it
   enum class Hands { all, begun, none } hands_ = Hands::all;  // out
   std::uint32_t rollbacks_ = 0;
   std::int64_t members_ = 1;                  // trainers there are
