@@ -1,9 +1,9 @@
 // Clicks that are made up, by DeepFM whose tables lie on parameter servers: an ordinary program but for the Member, as
 // which it is one process of a job, or the only one.
-//   clicks_by_processes [--quick]
-//   trireme launch --program ./clicks_by_processes --trainers 2 --servers 2 [-- --quick]
+//   clicks_by_processes [examples]
+//   trireme launch --program ./clicks_by_processes --trainers 2 --servers 2 [-- examples]
 
-#include <cstring>
+#include <cstdlib>
 #include <iostream>
 #include <vector>
 
@@ -13,9 +13,8 @@ namespace tr = trireme;
 namespace nn = trireme::nn;
 
 int main(int argc, char** argv) {
-  const bool quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
+  const std::int64_t examples = argc > 1 ? std::atoll(argv[1]) : 1'000'000;
   try {
-    const std::int64_t examples = quick ? 30'000 : 1'000'000;
     const auto clicks = tr::data::made_clicks({.examples = examples, .ids = 1000});
     const auto others =
         tr::data::made_clicks({.examples = 10'000, .first = 1'000'000'000, .ids = 1000});

@@ -1,9 +1,9 @@
 // Fashion-MNIST by processes that have the whole network each and add up their gradients: a step of two is that of one
 // process with batches twice as large.
-//   fashion_by_processes [--quick]
-//   trireme launch --program ./fashion_by_processes --trainers 2 [-- --quick]
+//   fashion_by_processes [epochs]
+//   trireme launch --program ./fashion_by_processes --trainers 2 [-- epochs]
 
-#include <cstring>
+#include <cstdlib>
 #include <iostream>
 
 #include <trireme/distributed.h>
@@ -12,8 +12,7 @@ namespace tr = trireme;
 namespace nn = trireme::nn;
 
 int main(int argc, char** argv) {
-  const bool quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
-  const int epochs = quick ? 1 : 5;
+  const int epochs = argc > 1 ? std::atoi(argv[1]) : 5;
   try {
     tr::Program program("fashion");
     tr::Value image = program.input("image", tr::f32, {tr::batch, 1, 28, 28});
@@ -23,8 +22,7 @@ int main(int argc, char** argv) {
     tr::Value loss = mean(nn::cross_entropy(logits, label));
 
     tr::Member member = tr::Member::join();  // all_reduce, unless it is told otherwise
-    const auto train =
-        tr::data::fashion_mnist("train").shuffle(7).take(quick ? 12'800 : 60'000).batch(64);
+    const auto train = tr::data::fashion_mnist("train").shuffle(7).batch(64);
     const std::int64_t steps = epochs * train.size() / member.trainers();  // of each process
     const tr::TrainerOptions options = member.distribute(
         program, {.loss = loss,
@@ -34,7 +32,7 @@ int main(int argc, char** argv) {
     member.train(trainer, train, {.epochs = epochs});
 
     if (member.is_chief()) {  // one of those that have trained
-      const auto test = tr::data::fashion_mnist("test").take(quick ? 2000 : 10'000).batch(256);
+      const auto test = tr::data::fashion_mnist("test").batch(256);
       std::cout << "test accuracy: " << trainer.evaluate(test)["accuracy"] << '\n';
       member.save(trainer, "fashion_by_processes",
                   {.inputs = {image}, .outputs = {softmax(logits)}, .target = "label"});

@@ -22,13 +22,14 @@ inline double number_behind(const std::string& text, const std::string& label) {
   return at == std::string::npos ? -1 : std::strtod(text.c_str() + at + label.size(), nullptr);
 }
 
-// Processes whose command line has all of these words.
-inline std::vector<pid_t> processes_with(const std::vector<std::string>& words) {
+// Processes whose command line, or `file`, has all of these words.
+inline std::vector<pid_t> processes_with(const std::vector<std::string>& words,
+                                         const std::string& file = "cmdline") {
   std::vector<pid_t> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string id = entry.path().filename();
     if (id.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string line = read(entry.path().string() + "/cmdline");
+    const std::string line = read(entry.path().string() + "/" + file);
     bool all = true;
     for (const std::string& word : words) all = all && line.find(word) != std::string::npos;
     if (all) found.push_back(std::stoi(id));

@@ -19,6 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::FloatNear;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pointwise;
 
 constexpr std::int64_t kIds = 40, kFields = 3, kBatch = 12;
@@ -321,6 +322,32 @@ TEST(ServerTrainingSteps, RefusesWhatCannotBe) {
               HasSubstr("cannot be made by \"orthogonal\""));
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { training.step(clicks(0, 1)); }),
               HasSubstr("start()"));
+}
+
+// The model then computes by itself what it computed by the servers.
+TEST(ServerTraining, BringsTablesHome) {
+  Cluster cluster(2);
+  Member member(cluster, 1, options_of(Mode::asynchronous));
+  Model& model = member.model;
+  member.training.start(*model.trainer);
+  for (int step = 0; step < 5; ++step) {
+    member.training.step(clicks(step * kBatch, (step + 1) * kBatch));
+  }
+  member.training.settle();
+  const data::Batch batch = clicks(0, 60);
+  const double by_servers = model.trainer->evaluate(data::from_tensors(batch).batch(60))["loss"];
+  EXPECT_THAT(model.program.str(), HasSubstr("servers.look_up"));
+
+  member.training.bring_home();
+  EXPECT_THAT(model.program.str(), Not(HasSubstr("servers.look_up")));
+  const Tensor rows = model.parameter(kTable);
+  const std::vector<float> theirs = rows_of(member.client);
+  EXPECT_EQ(std::vector<float>(rows.data<float>(), rows.data<float>() + rows.elements()), theirs);
+  Session alone(model.program);
+  for (const char* name : {kTable, kDense[0], kDense[1], kDense[2], kDense[3]}) {
+    alone.set_parameter(name, model.parameter(name));
+  }
+  EXPECT_NEAR(alone.run(batch, {model.loss})[0].data<float>()[0], by_servers, 1e-6);
 }
 
 }  // namespace

@@ -1,0 +1,60 @@
+// A program of a user's that trains a few clicks by many processes, and goes wrong as it is told.
+//   own_program synchronous|asynchronous|geo|all_reduce [optimizer | tokens | chief FILE]
+
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include "trireme/distributed.h"
+#include "trireme/trireme.h"
+
+namespace tr = trireme;
+namespace nn = trireme::nn;
+using Mode = tr::Distribution::Mode;
+
+static Mode mode_of(const std::string& name) {
+  if (name == "synchronous") return Mode::synchronous;
+  if (name == "asynchronous") return Mode::asynchronous;
+  return name == "geo" ? Mode::geo : Mode::all_reduce;
+}
+
+// The first chief that asks fails.
+static void fail_once(const std::string& file) {
+  if (std::ifstream(file)) return;
+  std::ofstream(file) << "failed";
+  throw std::runtime_error("the chief fails");
+}
+
+int main(int argc, char** argv) {
+  const std::string mode = argv[1], wrong = argc > 2 ? argv[2] : "";
+  try {
+    const auto clicks = tr::data::made_clicks({.examples = 6000, .ids = 200});
+    tr::Program program("own");
+    tr::Value id = program.input("C26", tr::i64, {tr::batch});
+    tr::Value clicked = program.input("target", tr::f32, {tr::batch, 1});
+    tr::Value x =
+        nn::embedding(id, {.rows = clicks.column("C26").ids, .width = 8, .sparse_gradient = true});
+    tr::Value score = nn::linear(nn::linear(x, {.units = 8, .activation = nn::relu}), {.units = 1});
+    tr::Value loss = mean(nn::binary_cross_entropy_with_logits(score, clicked));
+
+    const tr::Distribution how{.mode = mode_of(mode), .task_batches = 4, .checkpoint_seconds = 0};
+    tr::Member member = tr::Member::join({.distribution = how});
+    tr::Optimizer optimizer = tr::Adagrad{.learning_rate = 0.1};
+    if (wrong == "optimizer") optimizer = tr::RmsProp{};
+    tr::Trainer trainer(program,
+                        member.distribute(program, {.loss = loss, .optimizer = optimizer}));
+    std::int64_t steps = 0;
+    const auto count = [&](std::int64_t step, double) { steps = step; };
+    member.train(trainer, clicks.shuffle(1).batch(50), {.epochs = 2, .after_step = count});
+    std::cout << "own steps: " << steps << std::endl;
+
+    if (!member.is_chief()) return 0;
+    if (wrong == "chief") fail_once(argv[3]);
+    std::cout << "chief of " << member.trainers()
+              << ", loss: " << trainer.evaluate(clicks.batch(500))["loss"] << std::endl;
+    member.save(trainer, "own", {.outputs = {score}});
+  } catch (const std::exception& error) {
+    std::cerr << "error: " << error.what() << '\n';
+    return 1;
+  }
+}

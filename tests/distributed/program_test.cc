@@ -1,0 +1,163 @@
+// Programs of users' own, by one process and by several.
+
+#include <algorithm>
+#include <future>
+
+#include "data/needs_data_test.h"
+#include "launch.h"
+#include "trireme/trireme.h"
+
+namespace trireme::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Programs : public Launch {
+ protected:
+  static std::string program(const std::string& name) {
+    return std::string(TRIREME_PROGRAMS) + "/" + name;
+  }
+  static std::string launched(const std::string& processes, const std::string& name,
+                              const std::string& arguments) {
+    return kLaunch + "--program " + program(name) + " --name " + job_name() + " " + processes +
+           " -- " + arguments;
+  }
+  // That no other job of this machine has: its processes are found by it.
+  static std::string job_name() { return "programs-" + std::to_string(::getpid()); }
+  std::string succeeds(const std::string& command) {
+    const Outcome outcome = run_here(command);
+    EXPECT_EQ(outcome.code, 0) << command << "\n" << outcome.output;
+    return outcome.output;
+  }
+  // Kills a trainer that has trained for a while.
+  static void kill_trainer(const std::string& name) {
+    std::vector<pid_t> found;
+    for (int i = 0; i < 400 && found.empty(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(25));
+      found = processes_with({"TRIREME_JOB_NAME=" + job_name(), "TRIREME_JOB_PROCESS=" + name},
+                             "environ");
+    }
+    ASSERT_FALSE(found.empty()) << "there is no " << name;
+    std::this_thread::sleep_for(std::chrono::milliseconds(800));
+    EXPECT_EQ(::kill(found[0], SIGKILL), 0) << name << " had ended before";
+  }
+};
+
+int times(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+// How often a clicked row scores above another one: of the saved model, on the rows that the example tests by.
+double auc_of_saved_clicks(const std::string& folder) {
+  Model model = load_model(folder);
+  std::vector<std::pair<float, bool>> scored;
+  const auto rows = data::made_clicks({.examples = 10'000, .first = 1'000'000'000, .ids = 1000});
+  for (data::Batch& batch : rows.batch(1000).epoch(0)) {
+    const Tensor clicked = batch.at("target");
+    batch.erase("target");
+    const Tensor scores = model.predict(batch)[0];
+    for (std::int64_t i = 0; i < scores.elements(); ++i) {
+      scored.emplace_back(scores.data<float>()[i], clicked.data<float>()[i] > 0.5f);
+    }
+  }
+  std::sort(scored.begin(), scored.end());
+  double wins = 0, others = 0;
+  for (const auto& [score, clicked] : scored) clicked ? wins += others : ++others;
+  return wins / (others * (static_cast<double>(scored.size()) - others));
+}
+
+TEST_F(Programs, TheSameOneAloneAndWithParametersOnServers) {
+  const double alone =
+      number_behind(succeeds(program("clicks_by_processes") + " 30000"), "test auc: ");
+  EXPECT_GT(alone, 0.76);
+  EXPECT_NEAR(auc_of_saved_clicks(path("clicks_by_processes")), alone, 1e-4);
+  std::filesystem::remove_all(path("clicks_by_processes"));
+
+  const std::string said =
+      succeeds(launched("--trainers 2 --servers 2", "clicks_by_processes", "30000"));
+  const double together = number_behind(said, "test auc: ");
+  EXPECT_NEAR(together, alone, 0.03);
+  EXPECT_THAT(said, HasSubstr(" 30000 examples"));
+  EXPECT_EQ(times(said, "test auc"), 1) << said;
+  // Whole, tables and all.
+  EXPECT_NEAR(auc_of_saved_clicks(path("clicks_by_processes")), together, 1e-4);
+}
+
+TEST_F(Programs, ATrainerThatIsKilledIsReplacedBesideServers) {
+  auto running = std::async(std::launch::async, [&] {
+    return succeeds(launched("--trainers 2 --servers 2", "clicks_by_processes", "120000"));
+  });
+  kill_trainer("trainer_1");
+  const std::string said = running.get();
+  EXPECT_THAT(said, HasSubstr("trainer_1 was ended by signal 9; another one is started"));
+  EXPECT_GT(number_behind(said, "test auc: "), 0.79);
+  EXPECT_EQ(times(said, "test auc"), 1) << said;
+}
+
+TEST_F(Programs, ATrainerThatIsKilledIsReplacedAmongThoseThatAddUpGradients) {
+  NEEDS_DATA("fashion_mnist/train");
+  auto running = std::async(std::launch::async, [&] {
+    return succeeds(launched("--trainers 2", "fashion_by_processes", "1"));
+  });
+  kill_trainer("trainer_1");
+  const std::string said = running.get();
+  EXPECT_THAT(said, HasSubstr("trainer_1 was ended by signal 9; another one is started"));
+  EXPECT_GT(number_behind(said, "test accuracy: "), 0.8);
+  EXPECT_EQ(times(said, "test accuracy"), 1) << said;
+}
+
+// All batches of both epochs, by whichever process.
+TEST_F(Programs, EachModeLearnsEachBatchOnce) {
+  for (const std::string mode : {"synchronous", "asynchronous", "geo", "all_reduce"}) {
+    const std::string said = succeeds(launched(
+        mode == "all_reduce" ? "--trainers 2" : "--trainers 2 --servers 1", "own_program", mode));
+    EXPECT_THAT(said, HasSubstr(" 12000 examples")) << mode;
+    EXPECT_EQ(number_behind(said, "[trainer_0] own steps: ") +
+                  number_behind(said, "[trainer_1] own steps: "),
+              240)
+        << mode;
+    EXPECT_LT(number_behind(said, "chief of 2, loss: "), 0.66) << mode;
+    Model model = load_model(path("own"));
+    EXPECT_EQ(model.inputs().at(0).name, "C26") << mode;
+    EXPECT_FALSE(std::filesystem::exists(path("own-checkpoints")));
+  }
+}
+
+// Another process takes its place, with what the servers have.
+TEST_F(Programs, AChiefThatFailsIsNotTheLastOne) {
+  const std::string said =
+      succeeds(launched("--trainers 2 --servers 1", "own_program", "asynchronous chief failed"));
+  EXPECT_THAT(said, HasSubstr("error: the chief fails"));
+  EXPECT_EQ(times(said, "chief of 2, loss: "), 1) << said;
+  EXPECT_TRUE(std::filesystem::exists(path("own")));
+}
+
+TEST_F(Programs, MistakesEndTheJobAtOnce) {
+  const auto fails = [&](const std::string& processes, const std::string& arguments) {
+    const Outcome outcome = run_here(launched(processes, "own_program", arguments));
+    EXPECT_EQ(outcome.code, 2) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("ended with code 1 before it trained"));
+    EXPECT_THAT(outcome.output, Not(HasSubstr("another one is started")));
+    return outcome.output;
+  };
+  EXPECT_THAT(fails("--trainers 1 --servers 1", "asynchronous optimizer"),
+              HasSubstr("sgd, adagrad, adam and ftrl alone"));
+  EXPECT_THAT(fails("--trainers 2", "geo"), HasSubstr("launch --servers 1"));
+  EXPECT_THAT(fails("--trainers 1 --servers 1", "all_reduce"), HasSubstr("leave --servers out"));
+  // Alone, too, but for what depends on others.
+  EXPECT_THAT(run_here(program("own_program") + " asynchronous optimizer").output,
+              HasSubstr("sgd, adagrad, adam and ftrl alone"));
+  Outcome outcome = run_here("TRIREME_JOB_STORE=127.0.0.1:1 " + program("own_program") + " geo");
+  EXPECT_THAT(outcome.output, HasSubstr("unset TRIREME_JOB_STORE"));
+  outcome = run_here(kLaunch + "--program ./nothing --trainers 1");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("./nothing is no program"));
+}
+
+}  // namespace
+}  // namespace trireme::testing
