@@ -12,9 +12,10 @@ namespace trireme::chaos {
 inline constexpr const char* kPrefix = "chaos/";
 
 struct CountJob {
+  std::string mode = "asynchronous";
   std::int64_t records = 4000;
   std::int64_t epochs = 10;
-  std::string folder;  // of checkpoints
+  std::string folder = {};  // of checkpoints
 };
 
 // Runs a role until it is told to stop, or the job is over. Trainers print a line for tasks that they have ended.
@@ -25,6 +26,8 @@ void run_role(const std::string& role, const distributed::RoleOptions& options,
 struct Verdict {
   std::int64_t lost = 0, doubled = 0, sum_error = 0;
   bool exact() const { return lost == 0 && doubled == 0 && sum_error == 0; }
+  // What the mode promises.
+  bool kept() const { return exact(); }
 };
 Verdict check(distributed::Store& store, const distributed::Security& security,
               const CountJob& job);
