@@ -15,18 +15,18 @@ enum class Fault : std::uint8_t {
   stop_trainer,  // SIGSTOP, and after some time SIGCONT
   stop_server,
   stop_master,
-  slow_link,     // what passes between two processes, or between one and the store, is late,
-  narrow_link,   // or has a limit of bytes a second,
-  cut_link,      // or is reset,
-  silent_link,   // or does not come at all
-  flip,          // a byte of the newest checkpoint is changed, and then a server is killed
-  tear,          // a part of the newest checkpoint is cut in the middle, and then a server is killed
-  full_disk,     // checkpoints find no room
-  clock,         // the time of day of all processes is another one from now on
+  slow_link,    // what passes between two processes, or between one and the store, is late,
+  narrow_link,  // or has a limit of bytes a second,
+  cut_link,     // or is reset,
+  silent_link,  // or does not come at all
+  flip,         // a byte of the newest checkpoint is changed, and then a server is killed
+  tear,         // a part of the newest checkpoint is cut in the middle, and then a server is killed
+  full_disk,    // checkpoints find no room
+  clock,        // the time of day of all processes is another one from now on
   etcd_restart,  // with a real etcd
-  partition,     // between trainers and all others, who are in two network namespaces: nothing passes,
-  loss,          // or every twentieth packet gets lost,
-  narrow_wire,   // or all share a small rate
+  partition,  // between trainers and all others, who are in two network namespaces: nothing passes,
+  loss,       // or every twentieth packet gets lost,
+  narrow_wire,  // or all share a small rate
 };
 inline constexpr int kFaults = 18;
 const char* name_of(Fault fault);

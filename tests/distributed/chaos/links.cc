@@ -6,7 +6,7 @@ namespace trireme::chaos {
 
 namespace {
 
-constexpr const char* kProxies = "127.0.0.2", *kProcesses = "127.0.0.1";
+constexpr const char *kProxies = "127.0.0.2", *kProcesses = "127.0.0.1";
 
 }  // namespace
 
@@ -24,7 +24,8 @@ Links::Ends Links::open(const std::string& role, const std::string& name) {
     const std::string port = std::to_string(distributed::testing::free_port());
     ends.listens = std::string(kProcesses) + ":" + port;
     opened.address = std::string(kProxies) + ":" + port;
-    opened.links.push_back({"all and " + name, std::make_shared<Proxy>(opened.address, ends.listens)});
+    opened.links.push_back(
+        {"all and " + name, std::make_shared<Proxy>(opened.address, ends.listens)});
   }
   const auto store = std::make_shared<Proxy>(std::string(kProxies) + ":0", store_);
   opened.links.push_back({name + " and the store", store});

@@ -37,7 +37,8 @@ std::string own_path() {
 
 void print(std::uint64_t seed, const Outcome& outcome) {
   std::printf(
-      "seed %llu: %s; %.0f s, %d faults, %lld tasks, %d rollbacks, %d checkpoints not written, twice "
+      "seed %llu: %s; %.0f s, %d faults, %lld tasks, %d rollbacks, %d checkpoints not written, "
+      "twice "
       "led %d times; lost %lld, doubled %lld, sum %+lld\n",
       static_cast<unsigned long long>(seed),
       outcome.well() ? "exact"
@@ -142,7 +143,8 @@ int main(int argc, char** argv) {
       return 0;
     }
     options.program = own_path();
-    for (const std::string& fault : faults) options.faults.push_back(trireme::chaos::fault_of(fault));
+    for (const std::string& fault : faults)
+      options.faults.push_back(trireme::chaos::fault_of(fault));
     return run_all(options, seeds) ? 0 : 1;
   } catch (const trireme::Error& error) {
     std::fprintf(stderr, "error: %s\n", error.what());

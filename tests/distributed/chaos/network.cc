@@ -44,9 +44,10 @@ void Network::lose(bool on) const { on_both(fmt::format(kDrop, on ? "-A" : "-D",
 
 void Network::narrow(bool on, double rate) const {
   if (!on) return on_both("/usr/sbin/tc qdisc del dev wire root");
-  on_both(fmt::format("/usr/sbin/tc qdisc replace dev wire root tbf rate {:.0f}bit burst 16kb "
-                      "latency 200ms",
-                      8 * rate));
+  on_both(
+      fmt::format("/usr/sbin/tc qdisc replace dev wire root tbf rate {:.0f}bit burst 16kb "
+                  "latency 200ms",
+                  8 * rate));
 }
 
 }  // namespace trireme::chaos

@@ -19,8 +19,8 @@ class Network {
   std::vector<std::string> over_there(const std::vector<std::string>& command) const;
 
   // Each until it is called again with `false`.
-  void part(bool on) const;               // nothing passes
-  void lose(bool on) const;               // every twentieth packet is lost, both ways
+  void part(bool on) const;                 // nothing passes
+  void lose(bool on) const;                 // every twentieth packet is lost, both ways
   void narrow(bool on, double rate) const;  // bytes a second, both ways
 
  private:

@@ -68,8 +68,8 @@ class Run {
     job_.folder = disk_.checkpoints();
     job_.epochs = static_cast<std::int64_t>(options.seconds) + 1;
     std::vector<std::string> ignored;
-    events_ = events_of(options.seed, options.seconds, options.pause,
-                        possible_faults(options, ignored));
+    events_ =
+        events_of(options.seed, options.seconds, options.pause, possible_faults(options, ignored));
   }
 
   Outcome run() {
@@ -103,8 +103,7 @@ class Run {
     return {.command = [this](const std::string& role,
                               const std::string& name) { return command(role, name); },
             .environment = environment,
-            .heard = [this](const std::string& name,
-                            const std::string& line) { hear(name, line); },
+            .heard = [this](const std::string& name, const std::string& line) { hear(name, line); },
             .gone = [this](const std::string& role, const std::string& name) { gone(role, name); },
             .restarts = 100000};
   }
@@ -217,8 +216,8 @@ std::vector<Fault> possible_faults(const RunOptions& options, std::vector<std::s
   std::vector<Fault> faults;
   const auto add = [&](bool possible, const char* why, std::initializer_list<Fault> more) {
     for (const Fault fault : more) {
-      const bool wanted = options.faults.empty() || std::count(options.faults.begin(),
-                                                              options.faults.end(), fault) > 0;
+      const bool wanted = options.faults.empty() ||
+                          std::count(options.faults.begin(), options.faults.end(), fault) > 0;
       if (wanted && possible) faults.push_back(fault);
       if (wanted && !possible && *why != '\0') {
         left_out.push_back(std::string(name_of(fault)) + ": " + why);

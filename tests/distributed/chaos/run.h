@@ -18,9 +18,9 @@ struct RunOptions {
   double pause = 4;     // between them, on average
   CountJob job = {};    // its folder and epochs are the run's
   int trainers = 2, servers = 2, masters = 2;
-  bool etcd = false;            // a real one, which is restarted, too; else the launcher's
-  std::string host = {};        // see Links; certificates are asked for if it is not loopback
-  std::string namespace_ = {};  // see Network
+  bool etcd = false;               // a real one, which is restarted, too; else the launcher's
+  std::string host = {};           // see Links; certificates are asked for if it is not loopback
+  std::string namespace_ = {};     // see Network
   std::vector<Fault> faults = {};  // only these, as far as they are possible; none: all that are
   bool verbose = false;            // prints every line of every process
 };
