@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/placement/authority.h"
+#include "group_watch.h"
 #include "havoc.h"
 
 namespace trireme::chaos {
@@ -65,6 +66,7 @@ class Run {
                [this](const std::string& text) {
                  if (options_.verbose) say(text);
                }) {
+    if (job_.mode == "all_reduce") group_.emplace(options.trainers);
     job_.folder = disk_.checkpoints();
     job_.epochs = static_cast<std::int64_t>(options.seconds) + 1;
     std::vector<std::string> ignored;
@@ -85,11 +87,14 @@ class Run {
       outcome_.hung = seconds_since(progress_) > kWatchdog;
     }
     if (!outcome_.hung) {
-      outcome_.verdict = check(keys_.store(), security_, job_);
+      outcome_.verdict = check(keys_.store(), security_, job_, again_);
       children_.end();
     }
+    outcome_.well = !outcome_.hung && outcome_.verdict.kept(job_.mode);
+    for (const auto& [task, times] : again_) outcome_.again += times;
     outcome_.seconds = seconds_since(start_);
     outcome_.two_masters = havoc_.two_masters();
+    if (group_) outcome_.waits.merge(group_->waits());
     if (!havoc_.reconnections().empty()) {
       outcome_.waits["etcd is back: the store is reached"] = havoc_.reconnections();
     }
@@ -135,7 +140,11 @@ class Run {
 
   void hear(const std::string& name, const std::string& line) {
     long long tasks = 0;
-    if (std::sscanf(line.c_str(), "progress %lld", &tasks) == 1 && tasks > 0) {
+    if (group_ && group_->hear(name, line)) return;
+    if (std::sscanf(line.c_str(), "again %lld", &tasks) == 1) {
+      ++again_[tasks];
+    } else if (std::sscanf(line.c_str(), "progress %lld", &tasks) == 1) {
+      if (tasks == 0) return;
       outcome_.tasks += tasks;
       progress_ = Steady::now();
       if (!waiting_ || needs_rollback_ || led_by_) return;
@@ -157,10 +166,15 @@ class Run {
 
   // What it costs is measured if nothing else was the matter when it happened, nor until it was mended.
   void happen(const Event& event) {
+    const bool hits_group =
+        group_ && (event.fault == Fault::kill_trainer || event.fault == Fault::stop_trainer);
+    // What all-reduce has learned lives as long as one of its members does.
+    if (hits_group && (havoc_.lasts(Fault::stop_trainer) || !group_->whole())) return;
     const bool alone = !havoc_.lasts() && !waiting_;
     const std::int64_t epoch = leaders_.seen().epoch;
     if (!havoc_.happen(event)) return;
     ++outcome_.faults;
+    if (hits_group) group_->hit(event.fault == Fault::kill_trainer && alone);
     waiting_.reset();
     led_by_.reset();
     needs_rollback_ = false;
@@ -198,6 +212,8 @@ class Run {
   std::optional<std::string> waiting_;  // for progress, after this
   bool needs_rollback_ = false;         // before that progress counts
   std::optional<std::int64_t> led_by_;  // the same: another leader than the one of this epoch
+  Again again_;
+  std::optional<GroupWatch> group_;  // all-reduce
   Steady::time_point since_ = {};
   const Steady::time_point start_ = Steady::now();
   Steady::time_point progress_ = start_;

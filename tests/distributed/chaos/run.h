@@ -37,7 +37,8 @@ struct Outcome {
   // By what has happened, when nothing else was the matter: seconds to the next task that was ended, and of some faults to what
   // mends them.
   std::map<std::string, std::vector<double>> waits;
-  bool well() const { return !hung && verdict.kept(); }
+  std::int64_t again = 0;  // tasks that were handed out again
+  bool well = false;       // it has ended, and kept what its mode promises
 };
 
 // Which faults can happen in such a run. `left_out` is told in words what cannot, and why.
