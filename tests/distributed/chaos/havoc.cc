@@ -39,28 +39,30 @@ bool Havoc::happen(const Event& event) {
     case Fault::flip: return damage(Disk::Damage::flip, event);
     case Fault::tear: return damage(Disk::Damage::tear, event);
     case Fault::full_disk:
-      parts_.disk.fill();
       last(event, event.lasts, [this] { parts_.disk.empty(); });
+      parts_.disk.fill();
       return true;
     case Fault::clock: jump(event); return true;
     case Fault::etcd_restart: return restart_etcd(event);
     case Fault::partition:
-      parts_.network.part(true);
       last(event, event.lasts, [this] { parts_.network.part(false); });
+      parts_.network.part(true);
       return true;
     case Fault::loss:
-      parts_.network.lose(true);
       last(event, event.lasts, [this] { parts_.network.lose(false); });
+      parts_.network.lose(true);
       return true;
     case Fault::narrow_wire:
-      parts_.network.narrow(true, rate_of(event));
       last(event, event.lasts, [this] { parts_.network.narrow(false, 0); });
+      parts_.network.narrow(true, rate_of(event));
       return true;
   }
   return false;
 }
 
 void Havoc::last(const Event& event, double seconds, std::function<void()> undo) {
+  if (event.fault >= Fault::full_disk)
+    say_(fmt::format("! {} for {:.1f} s", name_of(event.fault), seconds));
   lasting_.push_back({event.fault, Time::now() + duration(seconds), std::move(undo)});
 }
 
@@ -80,11 +82,6 @@ void Havoc::look() {
   for (const Lasting& one : over) {
     say_(std::string(". ") + name_of(one.fault) + " is over");
     one.undo();
-  }
-  const auto answered = parts_.leaders.seen().answered;
-  if (etcd_back_ && answered > *etcd_back_) {
-    reconnections_.push_back(std::chrono::duration<double>(answered - *etcd_back_).count());
-    etcd_back_.reset();
   }
 }
 

@@ -44,8 +44,8 @@ class Havoc {
   bool lasts(Fault fault) const;
   // How often a master that led was stopped and went on when another one led already.
   int two_masters() const { return two_masters_; }
-  // Seconds from when etcd answered again to when the job's store was reached, of each restart.
-  const std::vector<double>& reconnections() const { return reconnections_; }
+  // When etcd was back the last time.
+  std::optional<Time::time_point> etcd_back() const { return etcd_back_; }
   // The process that was killed last led the job.
   bool killed_leader() const { return killed_leader_; }
 
@@ -74,7 +74,6 @@ class Havoc {
   int two_masters_ = 0;
   bool killed_leader_ = false;
   std::optional<Time::time_point> etcd_back_;
-  std::vector<double> reconnections_;
 };
 
 }  // namespace trireme::chaos

@@ -38,19 +38,15 @@ LeaderWatch::Seen LeaderWatch::seen() const {
 void LeaderWatch::run() {
   for (;;) {
     std::optional<Leader> leader;
-    bool answered = true;
     try {
       leader = election_.leader();
     } catch (const Unavailable&) {
-      answered = false;
     }
     {
       const std::lock_guard lock(mutex_);
       if (stop_) return;
-      const auto now = Clock::now();
-      if (answered) seen_.answered = now;
       if (leader && leader->epoch != seen_.epoch) {
-        seen_ = {leader->name, leader->epoch, now, now};
+        seen_ = {leader->name, leader->epoch, Clock::now()};
       }
     }
     std::this_thread::sleep_for(Milliseconds(20));

@@ -42,10 +42,9 @@ class LeaderWatch {
   ~LeaderWatch();
 
   struct Seen {
-    std::string address;              // of the last leader that there was
-    std::int64_t epoch = 0;           // of it; 0: there was none yet
-    Clock::time_point since = {};     // when it was seen first
-    Clock::time_point answered = {};  // when the store has answered last
+    std::string address;           // of the last leader that there was
+    std::int64_t epoch = 0;        // of it; 0: there was none yet
+    Clock::time_point since = {};  // when it was seen first
   };
   Seen seen() const;
 

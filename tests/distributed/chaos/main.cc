@@ -62,7 +62,7 @@ using Waits = std::map<std::string, std::vector<double>>;
 void print(Waits& waits) {
   for (auto& [what, all] : waits) {
     std::sort(all.begin(), all.end());
-    const bool told = what.find(':') != std::string::npos;
+    const bool told = what.find(':') != std::string::npos;  // what was waited for
     std::printf("%-34s %3zu times; %smedian %.2f s, most %.2f s\n", what.c_str(), all.size(),
                 told ? "" : "until the next task was ended: ", all[all.size() / 2], all.back());
   }

@@ -95,9 +95,6 @@ class Run {
     outcome_.seconds = seconds_since(start_);
     outcome_.two_masters = havoc_.two_masters();
     if (group_) outcome_.waits.merge(group_->waits());
-    if (!havoc_.reconnections().empty()) {
-      outcome_.waits["etcd is back: the store is reached"] = havoc_.reconnections();
-    }
     return outcome_;
   }
 
@@ -147,9 +144,7 @@ class Run {
       if (tasks == 0) return;
       outcome_.tasks += tasks;
       progress_ = Steady::now();
-      if (!waiting_ || needs_rollback_ || led_by_) return;
-      outcome_.waits[*waiting_].push_back(seconds_since(since_));
-      waiting_.reset();
+      mended();
     } else if (options_.verbose) {
       say("[" + name + "] " + line);
     }
@@ -158,6 +153,14 @@ class Run {
       needs_rollback_ = false;
     }
     if (line.find("no checkpoint: ") != std::string::npos) ++outcome_.no_checkpoints;
+  }
+  // A task was ended: if that shows that what has happened last is mended.
+  void mended() {
+    if (!waiting_ || needs_rollback_ || led_by_ || havoc_.lasts(Fault::etcd_restart)) return;
+    // What counts there is from when it could be reached again.
+    const bool etcd = *waiting_ == name_of(Fault::etcd_restart);
+    outcome_.waits[*waiting_].push_back(seconds_since(etcd ? *havoc_.etcd_back() : since_));
+    waiting_.reset();
   }
   void say(const std::string& text) const {
     std::printf("%7.2f %s\n", seconds_since(start_), text.c_str());
