@@ -24,6 +24,7 @@ struct CountWork {
   std::function<bool()> stop = {};
   std::function<bool()> die = {};  // asked when a task is learned, and not ended yet
   Milliseconds pause{2};           // after each task
+  Mode mode = Mode::asynchronous;  // by which counts were declared; only reading knows others
 };
 
 class CountTrainer {
@@ -145,9 +146,12 @@ class CountTrainer {
     TableDeclaration table;
     table.options.name = "counts";
     table.options.width = 2;
+    table.mode = work_.mode;
     client.join(view_.generation, 0);
     client.declare(0, table);
-    client.declare({{0, {.name = "sum", .rows = 1, .columns = 2, .rule = RowRule::sgd()}, zeros}});
+    DenseDeclaration sum{.name = "sum", .rows = 1, .columns = 2, .rule = RowRule::sgd()};
+    sum.mode = work_.mode;
+    client.declare({{0, sum, zeros}});
   }
   // Gradients of -1 at a rate of 1.
   void count(ParameterClient& client, const Task& task, std::int64_t epoch) {
