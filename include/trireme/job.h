@@ -46,7 +46,7 @@ struct Distribution {
   std::int64_t admission = 1;
   std::int64_t memory_limit = 0;  // bytes of a table at each server; 0: none
   bool float16 = false;
-  // Of what parameter servers hold: a checkpoint so many seconds after the one before, in the folder OUTPUT-checkpoints; 0: none.
+  // Of all that is learned: a checkpoint so many seconds after the one before, in the folder OUTPUT-checkpoints; 0: none.
   double checkpoint_seconds = 60;
   std::int64_t checkpoint_keep = 2;  // full ones, each with the changes since
   bool resume = false;               // goes on with the newest of them

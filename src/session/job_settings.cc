@@ -168,6 +168,16 @@ void read_pace(Table& table, Distribution& distribution) {
   }
 }
 
+void read_checkpoints(Table& table, Distribution& distribution) {
+  distribution.checkpoint_seconds =
+      table.number("checkpoint_seconds", distribution.checkpoint_seconds);
+  if (!(distribution.checkpoint_seconds >= 0 && distribution.checkpoint_seconds <= 1e6)) {
+    fail_at(*table.node("checkpoint_seconds"), "must be 0 to 1,000,000");
+  }
+  distribution.checkpoint_keep = table.integer("checkpoint_keep", distribution.checkpoint_keep, 1);
+  distribution.resume = table.boolean("resume", distribution.resume);
+}
+
 Distribution read_distribution(const Node& node) {
   using Mode = Distribution::Mode;
   Table table(node);
@@ -182,16 +192,9 @@ Distribution read_distribution(const Node& node) {
     distribution.admission = table.integer("admission", distribution.admission, 1);
     distribution.memory_limit = table.integer("memory_limit", distribution.memory_limit);
     distribution.float16 = table.boolean("float16", distribution.float16);
-    distribution.checkpoint_seconds =
-        table.number("checkpoint_seconds", distribution.checkpoint_seconds);
-    if (!(distribution.checkpoint_seconds >= 0 && distribution.checkpoint_seconds <= 1e6)) {
-      fail_at(*table.node("checkpoint_seconds"), "must be 0 to 1,000,000");
-    }
-    distribution.checkpoint_keep =
-        table.integer("checkpoint_keep", distribution.checkpoint_keep, 1);
-    distribution.resume = table.boolean("resume", distribution.resume);
     read_pace(table, distribution);
   }
+  read_checkpoints(table, distribution);
   table.done();
   return distribution;
 }

@@ -96,6 +96,31 @@ TEST_F(Launch, ATrainerThatIsKilledIsReplaced) {
   EXPECT_TRUE(std::filesystem::exists(path("model/model.json")));
 }
 
+// Nobody is left who has what was learned: it is in a checkpoint, as is which tasks were done by then.
+TEST_F(Launch, TrainersThatAreAllKilledGoBackToACheckpoint) {
+  const std::string file = job(kAdagrad, "task_batches = 4\ncheckpoint_seconds = 0.3\n", 30000, 3);
+  auto running = std::async(
+      std::launch::async, [&] { return run_here(kLaunch + "--trainers 2 " + file + " -o model"); });
+  const std::vector<pid_t> victims = {process("trainer_0"), process("trainer_1")};
+  for (int i = 0; i < 400 && !std::filesystem::exists(path("model-checkpoints/000000000003"));
+       ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+  }
+  for (const pid_t victim : victims) {
+    ASSERT_GT(victim, 0);
+    ::kill(victim, SIGKILL);
+  }
+  Outcome outcome = running.get();
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("the trainers went back to epoch "));
+  EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
+  outcome = run_here(kLaunch + "--trainers 3 " + file +
+                     " -o model --set distributed.resume=true --set train.epochs=4");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("the trainers went back to epoch 3 with 118 tasks done"));
+  EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
+}
+
 TEST_F(Launch, AMasterThatIsKilledIsReplaced) {
   const std::string file = job(kAdagrad, "task_batches = 2\n", 8000, 12);
   auto running = std::async(

@@ -1,6 +1,7 @@
 // What processes of a job tell each other beside parameters: owners and tasks, ranges of batches, the view of a job, orders.
 
 #include "distributed/control/cut.h"
+#include "distributed/control/group_keys.h"
 #include "distributed/control/job_view.h"
 #include "distributed/control/mover.h"
 #include "distributed/control/orders.h"
@@ -31,6 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz(data, size, [](std::string_view input) { load_order_of(std::string(input)); });
   fuzz(data, size, [](std::string_view input) { load_report_of(std::string(input)); });
   fuzz(data, size, [](std::string_view input) { slot_move_of(std::string(input)); });
+  fuzz(data, size, [](std::string_view input) { group_start_of(std::string(input)); });
+  fuzz(data, size, [](std::string_view input) { group_saved_of(std::string(input)); });
   return fuzz(data, size, [](std::string_view input) {
     const JobView view = job_view_of(std::string(input));
     if (!(job_view_of(text_of(view)) == view)) __builtin_trap();

@@ -35,6 +35,8 @@ def job_messages():  # the first byte counts tasks, see job_messages.cc
     yield b"12 28"
     yield b"127.0.0.1:4000 127.0.0.1:4001\n7 1 20 18\ntrainer_0 trainer_1\n" + b"map"
     yield b'{"epoch": 2, "done": [[0, 3], [5, 6]], "failed": [], "updates": 4, "over": false, "declared": {"tables": {"0": "%00a"}, "dense": {}, "blocks": {}}}'
+    yield b'{"generation": 3, "rollbacks": 1, "checkpoint": 7, "committed": 120}'
+    yield b'{"checkpoint": 7, "committed": 120, "problem": "no%20space", "parts": []}'
 def parameter_server():  # requests with operation, flags, count, sequence and length in a byte each, see parameter_server.cc
     def ask(op, payload, flags=0, count=0, sequence=0):
         return bytes([op, flags, count, sequence, len(payload)]) + payload

@@ -62,7 +62,7 @@ class Counter {
 
  private:
   std::int64_t found(std::int64_t generation) {
-    const GroupStart start = member_.found(generation);
+    const GroupStart start = member_.found(generation).value();
     std::fill(counts_.begin(), counts_.end(), 0.0f);
     if (start.checkpoint > 0) set_state(member_.load(start, counts_.size() * sizeof(float)));
     return start.committed;

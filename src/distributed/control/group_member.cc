@@ -25,11 +25,11 @@ GroupMember::GroupMember(Store& store, const GroupMemberOptions& options)
     : store_(store), options_(options), writer_({.server = options.name}) {}
 
 // All members of the group ask. A later group's question stands for that of one before, which is no more.
-GroupStart GroupMember::found(std::int64_t generation) {
+std::optional<GroupStart> GroupMember::found(std::int64_t generation) {
   const auto end = std::chrono::steady_clock::now() + options_.patience;
   const std::string key = founded_key(options_.prefix);
   for (;;) {
-    const GroupStart start = this->start();
+    GroupStart start = this->start();
     if (start.generation >= generation) return start;
     const std::optional<Entry> entry = store_.get(key);
     if (read_founded(store_, options_.prefix) < generation) {
@@ -37,7 +37,8 @@ GroupStart GroupMember::found(std::int64_t generation) {
           key, Condition::Of::modified, Condition::Is::equal, {}, entry ? entry->modified : 0};
       store_.commit({.when = {as_read}, .then = {Put{key, std::to_string(generation)}}});
     }
-    if ((options_.stop && options_.stop()) || std::chrono::steady_clock::now() > end) {
+    if (options_.stop && options_.stop()) return std::nullopt;
+    if (std::chrono::steady_clock::now() > end) {
       throw Unavailable("no master has said with what the trainers are to begin");
     }
     std::this_thread::sleep_for(kLook);

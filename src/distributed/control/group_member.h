@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,8 +29,9 @@ class GroupMember {
   // The store outlives the member.
   GroupMember(Store& store, const GroupMemberOptions& options);
 
-  // What the leader says a group of this generation, of which nobody has been in one before, begins with. Waits for it.
-  GroupStart found(std::int64_t generation);
+  // What the leader says a group of this generation, of which nobody has been in one before, begins with. Waits for it; nothing, if
+  // it is to wait no longer.
+  std::optional<GroupStart> found(std::int64_t generation);
   // What was said last.
   GroupStart start() { return read_start(store_, options_.prefix); }
   // The bytes of a start's checkpoint, so many. Errors: Damaged.

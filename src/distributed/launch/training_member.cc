@@ -15,8 +15,8 @@ constexpr Milliseconds kServers{300000};
 constexpr std::uint64_t kLargestModel = std::uint64_t{4} << 30;
 constexpr Milliseconds kAttempt{1000};  // after which it is asked where the servers are now
 
-// Others have brought the job to its end, before this trainer was there.
-class JobIsOver {};
+// This trainer is not to begin: others have brought the job to its end, or it is asked to leave.
+class EndsHere {};
 
 // An input whose axis 0 is the batch.
 Value batch_input(const Program& program) {
@@ -181,16 +181,17 @@ void TrainingMember::enter(JobView view, TaskReader& reader) {
 
 // Nobody of a group is left, or this is the first one: its members begin where the leader says.
 std::int64_t TrainingMember::found_group(std::int64_t generation) {
-  if (is_concluded()) throw JobIsOver();
-  const GroupStart start = group_->found(generation);
-  if (start.checkpoint > 0) {
-    parallel_->set_state(group_->load(start, parallel_->state_bytes()));
+  if (is_concluded()) throw EndsHere();
+  const std::optional<GroupStart> start = group_->found(generation);
+  if (!start) throw EndsHere();
+  if (start->checkpoint > 0) {
+    parallel_->set_state(group_->load(*start, parallel_->state_bytes()));
   } else if (parallel_->steps() > 0) {
     fail_io(
         "all other trainers have died, and there is no checkpoint: this one is to be started "
         "again");
   }
-  return start.committed;
+  return start->committed;
 }
 
 // Tasks of before the group went back are somebody else's.
@@ -226,7 +227,8 @@ void TrainingMember::train_in_parallel(TaskReader& reader, const data::Batches& 
     }
   }
   chief_ = parallel_->rank() == 0 && !is_concluded();
-} catch (const JobIsOver&) {
+} catch (const EndsHere&) {
+  if (stopped()) leave(reader);
 }
 
 // Each goes its own pace.
