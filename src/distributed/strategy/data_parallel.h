@@ -17,7 +17,8 @@ namespace trireme::distributed {
 
 struct DataParallelOptions {
   ElasticOptions group;
-  std::size_t bucket_bytes = 4 * 1024 * 1024;  // as in BucketOptions
+  std::size_t bucket_bytes = 4 * 1024 * 1024;  // these as in BucketOptions
+  bool overlap = true;
 };
 
 // One thread calls all functions.
