@@ -130,6 +130,29 @@ TEST(ExchangeGradients, StandsBeforeTheOptimizer) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_THAT(halves.calls[i], HasSubstr("begin"));
 }
 
+// So it is if they read something that the exchange makes for all of them, such as how many examples there are.
+TEST(ExchangeGradients, BeginsWhileOthersAreComputed) {
+  Program program("line");
+  const Value x = program.input("x", f32, {batch, 3});
+  const Value y = nn::linear(nn::linear(x, {.units = 4, .activation = nn::tanh}), {.units = 1});
+  const auto exchange = [&](std::vector<ParameterGradient>& all) {
+    const Value count = dim_size(x, {.axes = {0}});
+    for (ParameterGradient& one : all) {
+      Value& g = one.gradient.values;
+      const Value token =
+          host_call({cast(g, {.dtype = f32}), count},
+                    {.name = "begin", .key = one.parameter.name(), .dtype = i64, .early = true});
+      g = host_call({g, token}, {.name = "end", .dtype = f32, .shape = g.shape()});
+    }
+  };
+  const Trainer trainer(program, {.loss = mean(y), .optimizer = Sgd{}, .exchange = exchange});
+  const std::string text = program.str();
+  const std::size_t begun = text.find("host_call"), product = text.rfind("matmul(");
+  ASSERT_NE(begun, std::string::npos);
+  ASSERT_NE(product, std::string::npos);
+  EXPECT_GT(product, begun) << "the first layer's gradient comes later\n" << text;
+}
+
 TEST(ExchangeGradients, MayTakeParametersOut) {
   Program program("line");
   const Value x = program.input("x", f32, {batch, 3});

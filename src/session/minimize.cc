@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "ir/program.h"
@@ -11,11 +12,24 @@ namespace trireme {
 
 namespace {
 
+// Of the ops from `first` on, those that begin early, and what is made for them alone, such as a cast.
+std::set<const ir::Op*> early_ops(const ir::Block& block, std::size_t first) {
+  std::set<const ir::Op*> found;
+  for (std::size_t i = block.ops.size(); i-- > first;) {
+    const ir::Op* const op = block.ops[i].get();
+    if (op->name() == "host_call" && ir::get<bool>(op->attributes, "early")) found.insert(op);
+    if (!found.contains(op)) continue;
+    for (const ir::Value* operand : op->operands) found.insert(operand->producer);
+  }
+  return found;
+}
+
 // What begins early stands right behind what it reads.
 void move_early(ir::Block& block, std::size_t first) {
   auto& ops = block.ops;
+  const std::set<const ir::Op*> early = early_ops(block, first);
   for (std::size_t i = first; i < ops.size(); ++i) {
-    if (ops[i]->name() != "host_call" || !ir::get<bool>(ops[i]->attributes, "early")) continue;
+    if (!early.contains(ops[i].get())) continue;
     std::size_t to = 0;
     for (std::size_t j = 0; j < i; ++j) {
       for (const ir::Value* operand : ops[i]->operands) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "distributed/collectives/prompt.h"
 
 namespace trireme::distributed {
 
@@ -25,22 +26,21 @@ void BucketedAllReduce::begin(std::shared_ptr<Group> group) {
   settle();
   gradients_.clear();
   group_ = std::move(group);
-  begun_ = submitted_ = 0;
+  begun_ = filled_ = submitted_ = 0;
   failure_ = nullptr;
 }
 
 std::size_t BucketedAllReduce::add(std::span<const float> values, float factor) {
   if (group_ == nullptr) fail_usage("gradients are added before the step has begun");
-  const std::size_t first =
-      gradients_.empty() ? 0 : gradients_.back().first + gradients_.back().values.size();
-  gradients_.push_back({values, factor, first});
+  gradients_.push_back({values, factor});
   put(gradients_.back());
   return gradients_.size() - 1;
 }
 
-void BucketedAllReduce::put(const Gradient& added) {
+void BucketedAllReduce::put(Gradient& added) {
+  bool first = true;
   for (std::span<const float> gradient = added.values; !gradient.empty();) {
-    if (begun_ == submitted_) {
+    if (begun_ == filled_) {
       if (++begun_ > buckets_.size()) {
         buckets_.push_back(std::make_unique<Bucket>());
         buckets_.back()->values.resize(capacity_);
@@ -48,22 +48,30 @@ void BucketedAllReduce::put(const Gradient& added) {
       buckets_[begun_ - 1]->used = 0;
     }
     Bucket& bucket = *buckets_[begun_ - 1];
+    if (std::exchange(first, false)) added.bucket = begun_ - 1, added.first = bucket.used;
     const std::size_t count = std::min(gradient.size(), capacity_ - bucket.used);
     std::transform(gradient.begin(), gradient.begin() + static_cast<std::ptrdiff_t>(count),
                    bucket.values.data() + bucket.used,
                    [factor = added.factor](float value) { return value * factor; });
     bucket.used += count;
     gradient = gradient.subspan(count);
-    if (bucket.used == capacity_) submit();
+    if (bucket.used == capacity_) fill();
   }
+  if (begun_ > filled_ && buckets_[begun_ - 1]->used * 4 >= capacity_) fill();
 }
 
-// The bucket that was begun last, if it has not been.
+// Nothing more comes into the bucket that was begun last.
+void BucketedAllReduce::fill() {
+  filled_ = begun_;
+  if (options_.overlap) submit();
+}
+
+// All buckets that are filled and have not been.
 void BucketedAllReduce::submit() {
-  if (begun_ == submitted_) return;
+  if (filled_ == submitted_) return;
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back(buckets_[submitted_++].get());
+    while (submitted_ < filled_) queue_.push_back(buckets_[submitted_++].get());
   }
   changed_.notify_all();
 }
@@ -78,12 +86,13 @@ void BucketedAllReduce::again(const std::shared_ptr<Group>& group) {
   std::vector<Gradient> gradients = std::move(gradients_);
   begin(group);
   gradients_ = std::move(gradients);
-  for (const Gradient& gradient : gradients_) put(gradient);
+  for (Gradient& gradient : gradients_) put(gradient);
 }
 
 void BucketedAllReduce::wait(const std::shared_ptr<Group>& group) {
   if (group_ == nullptr) fail_usage("gradients are waited for before the step has begun");
   if (group != group_) again(group);
+  filled_ = begun_;  // also the last one
   submit();
   settle();
   if (failure_ != nullptr) std::rethrow_exception(failure_);
@@ -93,9 +102,10 @@ void BucketedAllReduce::take(std::size_t place, std::span<float> to, float facto
   const Gradient& gradient = gradients_.at(place);
   if (to.size() != gradient.values.size())
     fail_usage("a gradient is taken into other memory than it needs");
-  for (std::size_t done = 0; done < to.size();) {
-    const std::size_t from = gradient.first + done, inside = from % capacity_;
-    const Bucket& bucket = *buckets_[from / capacity_];
+  std::size_t inside = gradient.first;
+  const std::unique_ptr<Bucket>* next = buckets_.data() + gradient.bucket;
+  for (std::size_t done = 0; done < to.size(); inside = 0) {
+    const Bucket& bucket = **next++;
     const std::size_t count = std::min(to.size() - done, bucket.used - inside);
     std::transform(bucket.values.data() + inside, bucket.values.data() + inside + count,
                    to.data() + done, [factor](float value) { return value * factor; });
@@ -104,6 +114,7 @@ void BucketedAllReduce::take(std::size_t place, std::span<float> to, float facto
 }
 
 void BucketedAllReduce::run() {
+  const Prompt prompt;
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stop_ || !queue_.empty(); });

@@ -18,8 +18,11 @@
 namespace trireme::distributed {
 
 struct BucketOptions {
-  std::size_t bytes = 4 * 1024 * 1024;  // of a bucket: small ones begin early, large ones cost less
+  // Of a bucket, at most: small ones begin early, large ones cost less. One that has a quarter of it ends with the gradient
+  // that is added, so that a large gradient does not wait for small ones which come much later.
+  std::size_t bytes = 4 * 1024 * 1024;
   Reduction how = Reduction::mean;
+  bool overlap = true;  // false: nothing is reduced before wait(), for comparison
 };
 
 // All members hand over gradients of the same sizes in the same order, and have buckets of one size. One thread at a
@@ -49,9 +52,10 @@ class BucketedAllReduce {
   struct Gradient {
     std::span<const float> values;
     float factor;
-    std::size_t first;  // among all values of the step
+    std::size_t bucket = 0, first = 0;  // where its first value is
   };
-  void put(const Gradient& gradient);
+  void put(Gradient& gradient);
+  void fill();
   void submit();
   void settle();
   void again(const std::shared_ptr<Group>& group);
@@ -61,8 +65,8 @@ class BucketedAllReduce {
   const std::size_t capacity_;  // values of a bucket
   std::shared_ptr<Group> group_;
   std::vector<Gradient> gradients_;
-  std::vector<std::unique_ptr<Bucket>> buckets_;  // kept from step to step
-  std::size_t begun_ = 0, submitted_ = 0;         // of those, in this step
+  std::vector<std::unique_ptr<Bucket>> buckets_;        // kept from step to step
+  std::size_t begun_ = 0, filled_ = 0, submitted_ = 0;  // of those, in this step
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -46,7 +46,7 @@ TEST(BucketedAllReduce, GivesTheSameAsAllReduceOfEach) {
   for (const std::size_t bytes : {28U, 64U, 1000000U}) {
     for (const Reduction how : {Reduction::sum, Reduction::mean}) {
       run_ranks(3, [&](Group& group) {
-        BucketedAllReduce buckets({bytes, how});
+        BucketedAllReduce buckets({bytes, how, /*overlap=*/how == Reduction::mean});
         for (int step = 0; step < 2; ++step) {
           auto gradients = gradients_of(group.rank(), step, kSizes);
           buckets.begin(borrowed(group));

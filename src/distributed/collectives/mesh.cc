@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "distributed/collectives/life_sign.h"
+#include "distributed/collectives/prompt.h"
 
 namespace trireme::distributed {
 namespace {
@@ -101,6 +102,7 @@ std::shared_ptr<gloo::transport::Device> make_device(const MeshOptions& options)
     attributes.hostname = options.address;
   }
   try {
+    const Prompt prompt;  // of the thread that the device starts
     return gloo::transport::tcp::CreateDevice(attributes);
   } catch (const std::exception& error) {
     fail_usage(fmt::format("all-reduce cannot listen at {}{}: {}", options.interface,

@@ -92,7 +92,7 @@ class Paced : public ::testing::Test {
  protected:
   struct Trainer {
     Trainer(Paced& test, const std::string& name)
-        : lease(*test.store_, {.seconds = 2}), members(*test.store_, "job/") {
+        : lease(*test.store_, {.seconds = 20}), members(*test.store_, "job/") {
       members.join("trainer", name, "", lease);
       client.emplace(*test.store_, test.network_,
                      TaskClientOptions{.prefix = "job/", .name = name, .security = {.token = "t"}});
@@ -104,7 +104,7 @@ class Paced : public ::testing::Test {
   MasterOptions options(int tasks) const {
     MasterOptions options{.prefix = "job/"};
     options.server.security.token = "t";
-    options.lease = 2;
+    options.lease = 20;
     options.least = Milliseconds(60000);
     options.tasks = [tasks](std::int64_t) {
       return std::vector<std::string>(static_cast<std::size_t>(tasks), "x");

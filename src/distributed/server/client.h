@@ -29,9 +29,9 @@ struct ClientOptions {
   Security security = {};
   // Of this client alone, among all that ever were in the job: such as the revision at which it joined.
   std::uint32_t sender = 0;
-  Milliseconds deadline{30000};       // of a call, with all attempts
-  Milliseconds attempt{5000};         // of one request
-  int depth = 8;                      // requests under way at each server
+  Milliseconds deadline{30000};  // of a call, with all attempts
+  Milliseconds attempt{5000};    // of one request
+  int depth = 32;                // requests under way at each server: what waits for a long link
   std::size_t part_bytes = 1u << 20;  // larger requests are cut, if they can be
   Spread spread = spread_by_size;     // the same in all processes of the job
 };

@@ -31,7 +31,8 @@ DataParallel::DataParallel(Store& store, DataParallelOptions options, const Prog
       options_(std::move(options)),
       program_(program),
       batch_(batch),
-      buckets_({.bytes = options_.bucket_bytes, .how = Reduction::sum}) {
+      buckets_(
+          {.bytes = options_.bucket_bytes, .how = Reduction::sum, .overlap = options_.overlap}) {
   if (!batch_ || batch_.rank() == 0) {
     fail_usage("data parallelism needs a value whose axis 0 is the batch");
   }

@@ -17,7 +17,8 @@ namespace trireme::distributed {
 
 struct DataParallelOptions {
   ElasticOptions group;
-  std::size_t bucket_bytes = 4 * 1024 * 1024;  // as in BucketOptions
+  std::size_t bucket_bytes = 4 * 1024 * 1024;  // these as in BucketOptions
+  bool overlap = true;
   // As ElasticState::found; may call set_state().
   std::function<std::int64_t(std::int64_t generation)> found = {};
   // This member is in another group than before. Returns whether the step's batch still counts; if not, step() throws
