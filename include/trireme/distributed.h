@@ -73,7 +73,7 @@ class TRIREME_API Member {
   // Errors: usage, for an optimizer that servers do not have.
   TrainerOptions distribute(Program& program, TrainerOptions options);
 
-  // Trains until all processes have learned all epochs together: each batch is learned by one of them. Also ends, early,
+  // Once. Trains until all processes have learned all epochs together: each batch is learned by one of them. Also ends, early,
   // when this process is asked to leave. Batches are those of batch() (not of bucket_by_length() or batch_tokens()); they
   // are the same in all processes, as is `training`.
   // Errors: usage; io, when servers or master are gone for minutes; what Trainer::step throws.

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "distributed/launch/member_environment.h"
@@ -62,7 +63,8 @@ struct Member::State {
   MemberOptions options;
   std::optional<RoleOptions> role = {};  // nothing: alone
   std::unique_ptr<TrainingMember> member = {};
-  bool distributed = false, trained = false;
+  bool distributed = false, trained = false, ended = false;
+  bool made = false;  // a Trainer, with what distribute() gave
   int exceptions = std::uncaught_exceptions();
 };
 
@@ -94,7 +96,7 @@ Member::~Member() {
 bool Member::is_launched() const { return state_->member != nullptr; }
 int Member::trainers() const { return state_->role ? state_->role->trainers : 1; }
 bool Member::is_chief() const {
-  return state_->member ? state_->member->is_chief() : state_->trained;
+  return state_->member ? state_->member->is_chief() : state_->ended;
 }
 
 TrainerOptions Member::distribute(Program& program, TrainerOptions options) {
@@ -113,14 +115,20 @@ TrainerOptions Member::distribute(Program& program, TrainerOptions options) {
     distributed::ServerTrainingOptions servers;
     set_optimizer(servers, options.optimizer);
   }
+  options.exchange = [state = state_.get(),
+                      exchange = options.exchange](std::vector<ParameterGradient>& gradients) {
+    state->made = true;
+    if (exchange) exchange(gradients);
+  };
   return options;
 }
 
 void Member::train(Trainer& trainer, const data::Batches& batches, const MemberTraining& training) {
-  if (!state_->distributed) {
+  if (!state_->made) {
     fail_usage("Member::train() needs a Trainer made with what Member::distribute() gave");
   }
   if (training.epochs < 1) fail_usage("Member::train(): at least 1 epoch is expected");
+  if (std::exchange(state_->trained, true)) fail_usage("Member::train() is called once");
   check(batches);
   if (state_->member) {
     announce_work(state_->member->store(), state_->role->prefix,
@@ -132,7 +140,7 @@ void Member::train(Trainer& trainer, const data::Batches& batches, const MemberT
   } else {
     trainer.fit(batches, {.epochs = training.epochs, .after_step = training.after_step});
   }
-  state_->trained = true;
+  state_->ended = true;
 }
 
 bool Member::save(Trainer& trainer, const std::string& directory, const SaveOptions& options) {

@@ -1,5 +1,5 @@
 // A program of a user's that trains a few clicks by many processes, and goes wrong as it is told.
-//   own_program synchronous|asynchronous|geo|all_reduce [optimizer | tokens | chief FILE]
+//   own_program synchronous|asynchronous|geo|all_reduce [optimizer | options | chief FILE]
 
 #include <fstream>
 #include <iostream>
@@ -41,8 +41,9 @@ int main(int argc, char** argv) {
     tr::Member member = tr::Member::join({.distribution = how});
     tr::Optimizer optimizer = tr::Adagrad{.learning_rate = 0.1};
     if (wrong == "optimizer") optimizer = tr::RmsProp{};
-    tr::Trainer trainer(program,
-                        member.distribute(program, {.loss = loss, .optimizer = optimizer}));
+    tr::TrainerOptions options = member.distribute(program, {.loss = loss, .optimizer = optimizer});
+    if (wrong == "options") options = {.loss = loss, .optimizer = optimizer};
+    tr::Trainer trainer(program, options);
     std::int64_t steps = 0;
     const auto count = [&](std::int64_t step, double) { steps = step; };
     member.train(trainer, clicks.shuffle(1).batch(50), {.epochs = 2, .after_step = count});
