@@ -3,6 +3,8 @@
 .PHONY: help demo launch-demo test check format bench fuzz clean
 
 JOBS ?= $(shell nproc)
+# One more, since tests of jobs wait more than they compute.
+TEST_JOBS := $(shell expr $(JOBS) + 1)
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 # One ccache for every checkout and preset: paths relative to the checkout, directory not hashed.
 export CCACHE_BASEDIR ?= $(CURDIR)
@@ -27,7 +29,7 @@ test:  ## install packages, build with debug information, run every test
 	tools/install-deps.sh --test
 	cmake --preset dev
 	cmake --build --preset dev -j $(JOBS)
-	ctest --preset dev -j $(JOBS) --output-on-failure
+	ctest --preset dev -j $(TEST_JOBS) --output-on-failure
 
 check:  ## include rules, file sizes and formatting (no build needed)
 	$(PYTHON) tools/check_layers.py

@@ -38,6 +38,10 @@ struct Distribution {
   enum class Mode : std::uint8_t { all_reduce, synchronous, asynchronous, geo };
   Mode mode = Mode::all_reduce;
   std::int64_t task_batches = 16;  // batches of a task
+  // Asynchronous: by how many steps a process may be ahead of the slowest one that has work; 0: by any number.
+  std::int64_t staleness = 0;
+  // Asynchronous and geo: what the next step reads from servers is asked for while this one is computed.
+  bool prefetch = true;
   // Of tables on parameter servers:
   std::int64_t admission = 1;
   std::int64_t memory_limit = 0;  // bytes of a table at each server; 0: none

@@ -155,6 +155,19 @@ void read_train(const Node& node, Settings& settings) {
 
 namespace {
 
+// How old what a step reads may be.
+void read_pace(Table& table, Distribution& distribution) {
+  using Mode = Distribution::Mode;
+  distribution.staleness = table.integer("staleness", distribution.staleness);
+  distribution.prefetch = table.boolean("prefetch", distribution.prefetch);
+  if (distribution.staleness > 1'000'000)
+    fail_at(*table.node("staleness"), "must be 0 to 1,000,000");
+  if (distribution.staleness > 0 && distribution.mode != Mode::asynchronous) {
+    fail_at(*table.node("staleness"),
+            "is of mode = \"asynchronous\": in the others nobody is ahead by a step");
+  }
+}
+
 Distribution read_distribution(const Node& node) {
   using Mode = Distribution::Mode;
   Table table(node);
@@ -177,6 +190,7 @@ Distribution read_distribution(const Node& node) {
     distribution.checkpoint_keep =
         table.integer("checkpoint_keep", distribution.checkpoint_keep, 1);
     distribution.resume = table.boolean("resume", distribution.resume);
+    read_pace(table, distribution);
   }
   table.done();
   return distribution;

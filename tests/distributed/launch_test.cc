@@ -24,6 +24,17 @@ TEST_F(Launch, ParametersOnServers) {
   EXPECT_TRUE(processes_with({path("job.toml")}).empty()) << "all have ended";
 }
 
+TEST_F(Launch, NobodyIsFarAheadIfToldSo) {
+  for (const char* more : {"staleness = 1\n", "staleness = 3\nprefetch = false\n"}) {
+    const std::string file =
+        job(kAdagrad, std::string("mode = \"asynchronous\"\ntask_batches = 4\n") + more, 8000, 2);
+    const Outcome outcome = run_here(kLaunch + "--trainers 3 --servers 1 " + file);
+    EXPECT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
+    std::filesystem::remove_all(path("job-checkpoints"));
+  }
+}
+
 // A synchronous job of two trainers and two servers goes the way of one that has one of each.
 TEST_F(Launch, SynchronousJobsAreThoseOfOneProcess) {
   const std::string file =

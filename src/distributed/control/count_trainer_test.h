@@ -22,7 +22,9 @@ struct CountWork {
   std::int64_t lease = 60;                                // seconds
   std::function<void(std::int64_t tasks)> finished = {};  // told when tasks were ended
   std::function<bool()> stop = {};
-  Milliseconds pause{2};  // after each task
+  std::function<bool()> die = {};  // asked when a task is learned, and not ended yet
+  Milliseconds pause{2};           // after each task
+  Mode mode = Mode::asynchronous;  // by which counts were declared; only reading knows others
 };
 
 class CountTrainer {
@@ -56,6 +58,7 @@ class CountTrainer {
         if (taken.tasks.empty() || taken.rollbacks < view_.rollbacks) taken = tasks.take(2);
         if (taken.rollbacks != view_.rollbacks) throw StaleGeneration("a later task");
         for (const Task& task : taken.tasks) count(client, task, taken.epoch);
+        if (work_.die && !taken.tasks.empty() && work_.die()) return;
         end(tasks, taken);
         taken.tasks.clear();
       } catch (const StaleGeneration&) {
@@ -143,9 +146,12 @@ class CountTrainer {
     TableDeclaration table;
     table.options.name = "counts";
     table.options.width = 2;
+    table.mode = work_.mode;
     client.join(view_.generation, 0);
     client.declare(0, table);
-    client.declare({{0, {.name = "sum", .rows = 1, .columns = 2, .rule = RowRule::sgd()}, zeros}});
+    DenseDeclaration sum{.name = "sum", .rows = 1, .columns = 2, .rule = RowRule::sgd()};
+    sum.mode = work_.mode;
+    client.declare({{0, sum, zeros}});
   }
   // Gradients of -1 at a rate of 1.
   void count(ParameterClient& client, const Task& task, std::int64_t epoch) {

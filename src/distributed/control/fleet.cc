@@ -11,6 +11,7 @@ namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kAnswer{5000};  // to what takes no time
+constexpr Milliseconds kLook{100};     // between two looks at whether a server is gone
 
 }  // namespace
 
@@ -51,13 +52,20 @@ void Fleet::aim(const std::vector<std::string>& addresses, std::uint64_t epoch) 
   servers_ = std::move(next);
 }
 
-Frame Fleet::checked(std::size_t server, Frame answer) const {
+// A connection waits for its server to come back. One that is gone does not, or not at this address.
+Frame Fleet::answer(std::size_t server, Pending& pending) const {
+  const std::string& address = servers_[server]->address();
+  while (!pending.wait(in(kLook))) {
+    if (gone_(server, address)) {
+      throw Unavailable(fmt::format("server {} at {} is gone", server, address));
+    }
+  }
+  Frame answer = pending.get();
   const Code code = answer.header.code;
   if (code == Code::ok) return answer;
   if (code == Code::stale) throw Deposed();
   const std::string text =
-      fmt::format("server {} at {}: {} {}", server, servers_[server]->address(), name_of(code),
-                  answer.payload.text());
+      fmt::format("server {} at {}: {} {}", server, address, name_of(code), answer.payload.text());
   if (code == Code::busy || code == Code::corrupt) throw Unavailable(text);
   fail_io(text);
 }
@@ -72,13 +80,14 @@ std::vector<Frame> Fleet::ask_all(const std::function<Frame(std::size_t server)>
     pending.push_back(servers_[i]->send(std::move(frame), deadline));
   }
   std::vector<Frame> answers;
-  for (std::size_t i = 0; i < pending.size(); ++i) answers.push_back(checked(i, pending[i].get()));
+  for (std::size_t i = 0; i < pending.size(); ++i) answers.push_back(answer(i, pending[i]));
   return answers;
 }
 
 Frame Fleet::ask(std::size_t server, Frame request, Milliseconds most) {
   request.header.sequence = epoch_;
-  return checked(server, servers_.at(server)->ask(std::move(request), in(most)));
+  Pending pending = servers_.at(server)->send(std::move(request), in(most));
+  return answer(server, pending);
 }
 
 void Fleet::set_map(const SlotMap& map) {

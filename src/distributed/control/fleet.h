@@ -22,8 +22,11 @@ class Deposed : public Error {
 // Used by one thread.
 class Fleet {
  public:
+  // Whether the server of this place, at this address, is known to be gone. Asked while an answer is waited for.
+  using Gone = std::function<bool(std::size_t server, const std::string& address)>;
   // The network outlives the fleet.
-  Fleet(Network& network, Security security) : network_(network), security_(std::move(security)) {}
+  Fleet(Network& network, Security security, Gone gone)
+      : network_(network), security_(std::move(security)), gone_(std::move(gone)) {}
 
   // The servers by place; connections to those that were there stay. Orders carry the epoch.
   void aim(const std::vector<std::string>& addresses, std::uint64_t epoch);
@@ -44,10 +47,11 @@ class Fleet {
   Progress progress();
 
  private:
-  Frame checked(std::size_t server, Frame answer) const;
+  Frame answer(std::size_t server, Pending& pending) const;
 
   Network& network_;
   const Security security_;
+  const Gone gone_;
   std::uint64_t epoch_ = 0;
   std::vector<std::shared_ptr<Connection>> servers_;
 };

@@ -53,7 +53,9 @@ JobControl::JobControl(Store& store, Master& master, const JobControlOptions& op
     : store_(store),
       master_(master),
       options_(options),
-      fleet_(network_, options.security),
+      fleet_(
+          network_, options.security,
+          [this](std::size_t place, const std::string& address) { return gone(place, address); }),
       mover_(fleet_) {}
 
 void JobControl::say(const std::string& text) const {
@@ -110,6 +112,17 @@ std::optional<std::vector<std::string>> JobControl::servers(int count) {
   return addresses;
 }
 
+bool JobControl::gone(std::size_t place, const std::string& address) {
+  try {
+    for (const Member& server : Membership(store_, options_.prefix).members("server")) {
+      if (server.id == std::to_string(place)) return server.address != address;
+    }
+    return true;
+  } catch (const Unavailable&) {  // of the store, which then says nothing of the server
+    return false;
+  }
+}
+
 std::vector<std::string> JobControl::trainers() {
   std::vector<std::string> names;
   for (const Member& trainer : Membership(store_, options_.prefix).members("trainer")) {
@@ -144,7 +157,7 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
   }
   placed_ = false;
   draining_.reset();
-  master_.pause(true);
+  master_.pause();
   const bool first = view_.servers.map.version() == 0;
   // What was on its way is loaded where it was to go; but dense parameters stay among as many servers as there are.
   if (const std::optional<Entry> half = store_.get(moving_key(options_.prefix))) {
@@ -350,12 +363,12 @@ bool JobControl::checkpoint_due() const {
   return !options_.folder.empty() && (draining_ || Clock::now() >= next_save_);
 }
 
-// Waits, look by look, until no task is pending.
+// Waits, look by look, until no task is pending, and none is left that somebody has begun and nobody has ended.
 void JobControl::drain() {
   if (options_.folder.empty()) return master_.conclude();
   if (!draining_) {
     draining_ = Clock::now();
-    master_.pause(true);
+    master_.drain();
   }
   const std::optional<QueueState> queue = master_.state_at_rest();
   if (!queue) {
@@ -364,9 +377,8 @@ void JobControl::drain() {
     return go_on();
   }
   try {
-    if (!mover_.declarations().whole) return;  // soon
-    const bool over = master_.all_over();      // before: the last checkpoint says so
-    save(*queue, over);
+    const bool over = master_.all_over();  // before: the last checkpoint says so
+    if (!save(*queue, over)) return;
     if (over) master_.conclude();
   } catch (const Unavailable& error) {
     say(std::string("no checkpoint: ") + error.what());
@@ -387,7 +399,9 @@ void JobControl::go_on() {
   master_.go_on(view_.rollbacks);
 }
 
-void JobControl::save(const QueueState& queue, bool over) {
+// Whether there is one: not while trainers declare what only some servers have yet. They may do so at any moment.
+bool JobControl::save(const QueueState& queue, bool over) {
+  if (!mover_.declarations().whole) return false;
   const auto start = Clock::now();
   checkpoint::Catalog all = catalog();
   const checkpoint::Begun begun = all.begin(saved_ % (options_.deltas + 1) != 0);
@@ -403,19 +417,23 @@ void JobControl::save(const QueueState& queue, bool over) {
   manifest.map_version = view_.servers.map.version();
   Cut cut{queue, options_.synchronous ? fleet_.progress().updates : 0, over};
   std::uint64_t bytes = 0;
+  std::vector<Declarations> declared;
   for (const Frame& answer : answers) {
     SaveReport report = save_report_of(answer.payload.text());
     for (const checkpoint::Part& part : report.parts) bytes += part.sum.bytes;
     std::move(report.parts.begin(), report.parts.end(), std::back_inserter(manifest.parts));
-    cut.declared.tables.merge(report.declared.tables);
-    cut.declared.dense.merge(report.declared.dense);
+    declared.push_back(std::move(report.declared));
   }
+  Declared all_declared = together(std::move(declared));
+  if (!all_declared.whole) return false;
+  cut.declared = std::move(all_declared);
   manifest.cut = text_of(cut);
   all.commit(manifest);
   ++saved_;
   say(fmt::format("checkpoint {}: {:.1f} MB in {:.2f} s", begun.id,
                   static_cast<double>(bytes) / 1e6, seconds_since(start)));
   if (options_.saved) options_.saved(begun.id, seconds_since(start), bytes);
+  return true;
 }
 
 }  // namespace trireme::distributed

@@ -75,6 +75,7 @@ class JobControl {
   // Addresses by place of so many; nothing if a place is empty.
   std::optional<std::vector<std::string>> servers(int count);
   int wanted_servers();
+  bool gone(std::size_t place, const std::string& address);
   std::vector<std::string> trainers();
   void roll_back(const std::vector<std::string>& addresses);
   Cut load_newest();
@@ -88,7 +89,7 @@ class JobControl {
   void publish(std::vector<Action> more = {});
   bool checkpoint_due() const;
   void drain();
-  void save(const QueueState& queue, bool over);
+  bool save(const QueueState& queue, bool over);
   void go_on();
   checkpoint::Catalog catalog();
   void say(const std::string& text) const;

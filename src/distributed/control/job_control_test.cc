@@ -10,6 +10,7 @@ namespace trireme::distributed {
 namespace {
 
 using ::testing::Each;
+using ::testing::HasSubstr;
 
 class JobControlOf : public ::testing::Test {
  protected:
@@ -46,6 +47,23 @@ TEST_F(JobControlOf, ServersThatDieCostNothingButTime) {
   job.wait_for_tasks(60);
   job.kill_server(1);
   job.wait_for_tasks(120);
+  job.kill_server(0);
+  job.join();
+  EXPECT_TRUE(job.has_said("2 servers went back to epoch"));
+  expect_exact(job, how);
+}
+
+// Its tasks are learned again before there is a checkpoint: servers that go back do not know any more what they had learned of them.
+TEST_F(JobControlOf, ATrainerThatDiesBetweenLearningAndSayingSo) {
+  CountJobOptions how = options();
+  how.dies_after = 20;
+  CountJob job(how);
+  job.wait_for_tasks(20);
+  const std::size_t before = job.said().size();
+  for (int i = 0; i < 1000 && job.said().size() == before; ++i) {
+    std::this_thread::sleep_for(Milliseconds(5));
+  }
+  EXPECT_THAT(job.said().back(), HasSubstr("checkpoint"));
   job.kill_server(0);
   job.join();
   EXPECT_TRUE(job.has_said("2 servers went back to epoch"));

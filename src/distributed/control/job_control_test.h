@@ -63,6 +63,7 @@ struct CountJobOptions {
   std::string folder = {};
   bool resume = false;
   std::uint64_t move_bytes = 16 << 10;
+  std::int64_t dies_after = -1;  // so many tasks, trainer 0 leaves those that it has learned
 };
 
 class CountJob {
@@ -141,11 +142,15 @@ class CountJob {
 
  private:
   CountWork work(const std::string& name) {
-    return {.prefix = kJob,
-            .name = name,
-            .security = kTestSecurity,
-            .records = options_.records,
-            .finished = [this](std::int64_t tasks) { finished_ += tasks; }};
+    CountWork work{.prefix = kJob,
+                   .name = name,
+                   .security = kTestSecurity,
+                   .records = options_.records,
+                   .finished = [this](std::int64_t tasks) { finished_ += tasks; }};
+    if (options_.dies_after >= 0 && name == "trainer_0") {
+      work.die = [this] { return finished_ >= options_.dies_after; };
+    }
+    return work;
   }
   void declare_rows() {
     ClientOptions options;
@@ -164,8 +169,9 @@ class CountJob {
     rows_->declare(1, table);
   }
   void train(const std::string& name) {
-    CountTrainer(*store_, network_, work(name)).run();
-    over_ = true;
+    const CountWork what = work(name);
+    CountTrainer(*store_, network_, what).run();
+    if (!what.die) over_ = true;
   }
 
   void start_master() {

@@ -55,13 +55,11 @@ Frame Mover::ask(int server, Frame request) {
   return fleet_.ask(static_cast<std::size_t>(server), std::move(request), kMove);
 }
 
-Declared Mover::declarations() {
+Declared together(std::vector<Declarations> of_each_server) {
   Declared all;
   std::set<std::size_t> counts;
   std::set<std::pair<std::uint32_t, std::uint32_t>> there;
-  for (const Frame& answer :
-       fleet_.ask_all([](std::size_t) { return order(Op::describe); }, kMove)) {
-    Declarations declared = declarations_of(answer.payload.text());
+  for (Declarations& declared : of_each_server) {
     counts.insert(declared.tables.size());
     for (const auto& [number, blocks] : declared.blocks) {
       for (const std::uint32_t block : blocks) there.emplace(number, block);
@@ -69,8 +67,18 @@ Declared Mover::declarations() {
     all.tables.merge(declared.tables);
     all.dense.merge(declared.dense);
   }
-  all.whole = counts.size() == 1 && there.size() == blocks_of(all.dense).size();
+  all.whole = counts.size() == 1 && *counts.begin() == all.tables.size() &&
+              there.size() == blocks_of(all.dense).size();
   return all;
+}
+
+Declared Mover::declarations() {
+  std::vector<Declarations> all;
+  for (const Frame& answer :
+       fleet_.ask_all([](std::size_t) { return order(Op::describe); }, kMove)) {
+    all.push_back(declarations_of(answer.payload.text()));
+  }
+  return together(std::move(all));
 }
 
 std::optional<SlotMove> Mover::next(const SlotMap& map, int servers, std::uint64_t bytes) {

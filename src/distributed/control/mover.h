@@ -26,6 +26,7 @@ struct Declared : Declarations {
   // All tables on all servers, and all blocks of dense parameters on one of them: not while trainers still declare them.
   bool whole = true;
 };
+Declared together(std::vector<Declarations> of_each_server);
 
 class Mover {
  public:

@@ -88,7 +88,8 @@ MasterWork master_work(const ProgramWork& told) {
   if (how.checkpoint_seconds > 0) work.checkpoints = told.checkpoints;
   work.synchronous = how.mode == Distribution::Mode::synchronous;
   // All take each step together, so nobody is behind.
-  if (work.synchronous || how.mode == Distribution::Mode::all_reduce) work.patience *= 60;
+  const bool paced = how.mode == Distribution::Mode::all_reduce || how.staleness > 0;
+  if (work.synchronous || paced) work.patience *= 60;
   work.every = how.checkpoint_seconds;
   work.keep = static_cast<int>(how.checkpoint_keep);
   work.resume = how.resume;

@@ -25,10 +25,13 @@ struct RoleOptions {
   Security security;               // of the job's processes among themselves
   Security store_security;         // of whoever asks the store
   std::string prefix = "job/";     // of its keys
-  std::string host = "127.0.0.1";  // the IP address that this process listens at, and is reached by
-  std::string name;                // of this process, which no other one has or had
-  int trainers = 1, servers = 0;   // as many as the job is to have
-  bool until_done = false;         // a master ends by itself when all trainers have
+  std::string host = "127.0.0.1";  // the IP address that this process is reached by
+  // Where it listens, "IP:port", if not at any free port of `host`: there is something between. The port is that by which it
+  // is reached.
+  std::string listens = {};
+  std::string name;                 // of this process, which no other one has or had
+  int trainers = 1, servers = 0;    // as many as the job is to have
+  bool until_done = false;          // a master ends by itself when all trainers have
   std::function<bool()> stop = {};  // asked now and then: whether to end in good order
   // What it tells of itself: monitor/http.h.
   std::string job_name = {};               // what the job is called
@@ -46,8 +49,10 @@ struct RoleAccess {
 void secure(RoleOptions& options, const RoleAccess& access);
 
 inline const Security& security_of(const RoleOptions& options) { return options.security; }
-// Where servers of this process listen: any free port.
-inline std::string listening_address(const RoleOptions& options) { return options.host + ":0"; }
+// Where servers of this process listen.
+inline std::string listening_address(const RoleOptions& options) {
+  return options.listens.empty() ? options.host + ":0" : options.listens;
+}
 // The address as it stands alone, without the brackets of IPv6.
 std::string own_ip(const RoleOptions& options);
 // Waits until it answers, two minutes at most. Errors: Unavailable.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/error.h"
 
@@ -59,7 +60,8 @@ data::Batch TaskReader::batch(std::int64_t epoch, std::int64_t number) {
                         epoch);
 }
 
-std::optional<TaskReader::Read> TaskReader::next() {
+// Of the first task, which stays the first one.
+std::optional<TaskReader::Read> TaskReader::read() {
   if (tasks_.empty() && !all_done_) take();
   if (tasks_.empty()) return std::nullopt;
   Current& current = tasks_.front();
@@ -68,15 +70,26 @@ std::optional<TaskReader::Read> TaskReader::next() {
             static_cast<std::uint32_t>(current.at - current.range.first)};
   read.rollbacks = current.rollbacks;
   read.last = ++current.at >= current.range.last;
-  if (read.last) {
-    rollbacks_ = current.rollbacks;
-    through_.push_back(std::move(current.task));
-    tasks_.pop_front();
-  }
   return read;
 }
 
+const TaskReader::Read* TaskReader::peek() {
+  if (!peeked_) peeked_ = read();
+  return peeked_ ? &*peeked_ : nullptr;
+}
+
+std::optional<TaskReader::Read> TaskReader::next() {
+  std::optional<Read> next = peeked_ ? std::exchange(peeked_, std::nullopt) : read();
+  if (next && next->last) {
+    rollbacks_ = tasks_.front().rollbacks;
+    through_.push_back(std::move(tasks_.front().task));
+    tasks_.pop_front();
+  }
+  return next;
+}
+
 void TaskReader::forget_before(std::uint32_t rollbacks) {
+  if (peeked_ && peeked_->rollbacks < rollbacks) peeked_.reset();
   std::erase_if(tasks_, [&](const Current& each) { return each.rollbacks < rollbacks; });
   if (rollbacks_ < rollbacks) through_.clear();
 }
@@ -89,6 +102,7 @@ void TaskReader::finish() {
 
 void TaskReader::leave() {
   client_.release();
+  peeked_.reset();
   tasks_.clear();
   through_.clear();
 }

@@ -38,6 +38,9 @@ class TaskReader {
 
   // The next batch; nothing if there is none at the moment.
   std::optional<Read> next();
+  // The one after it, which next() will give; nullptr if there is none at the moment. It may be of the next task, and is taken
+  // from the master then. Until the next call.
+  const Read* peek();
   // All that was read has been learned: tells the master of the tasks that are through.
   void finish();
   // The job has gone back to a checkpoint so often: tasks of before are nobody's any more.
@@ -55,11 +58,13 @@ class TaskReader {
     std::uint32_t rollbacks = 0;
   };
   void take();
+  std::optional<Read> read();
   data::Batch batch(std::int64_t epoch, std::int64_t number);
 
   TaskClient& client_;
   const data::Batches& batches_;
   std::deque<Current> tasks_;
+  std::optional<Read> peeked_;  // of the first task
   std::vector<Task> through_;
   std::uint32_t rollbacks_ = 0;  // of those that are through
   std::int64_t ordered_ = -1;    // the epoch of order_

@@ -1,5 +1,6 @@
 #include "distributed/launch/training_member.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <thread>
 
@@ -41,6 +42,7 @@ TrainingMember::TrainingMember(const RoleOptions& options)
 
 void TrainingMember::extend(Program& program, TrainerOptions& made, const Distribution& how) {
   mode_ = how.mode;
+  prefetch_ = how.prefetch;
   if (how.mode == Distribution::Mode::all_reduce) join_parallel(program, made);
   else join_servers(program, made, how);
 }
@@ -66,9 +68,26 @@ void TrainingMember::join_servers(Program& program, TrainerOptions& made, const 
   training.table.admission = static_cast<int>(how.admission);
   training.table.memory_limit = static_cast<std::uint64_t>(how.memory_limit);
   training.table.float16 = how.float16;
+  if (how.staleness > 0) {
+    training.pushes = std::min(training.pushes, static_cast<std::size_t>(how.staleness - 1));
+  }
   set_optimizer(training, made.optimizer);
   by_servers_.emplace(*client_, training, program);
   by_servers_->extend(made);
+  if (how.staleness > 0) keep_pace(static_cast<std::uint32_t>(how.staleness));
+}
+
+// Nobody may be ahead by more steps than that.
+void TrainingMember::keep_pace(std::uint32_t lead) {
+  clock_.emplace(*tasks_,
+                 StepClockOptions{.lead = lead,
+                                  .unfinished = [this] { return by_servers_->unfinished(); },
+                                  .settle = [this] { by_servers_->wait_for_pushes(); },
+                                  .stopped =
+                                      [this] {
+                                        stay_member();
+                                        return stopped();
+                                      }});
 }
 
 void TrainingMember::train(Trainer& trainer, const data::Batches& batches,
@@ -182,18 +201,22 @@ void TrainingMember::train_by_servers(TaskReader& reader) {
     try {
       const std::optional<TaskReader::Read> read = reader.next();
       if (!read) {
+        if (clock_) clock_->idle();
         metrics_.waited();
         std::this_thread::sleep_for(kPause);
         continue;
       }
       if (read->rollbacks != view_->rollbacks) throw StaleGeneration("a task of a later time");
+      if (clock_ && !clock_->begin()) return leave(reader);
       metrics_.begin();
+      look_ahead(*read, reader);
       const double loss = by_servers_->step(
           read->batch,
           ServerTraining::TaskBatch{read->task, read->epoch, read->number, read->last});
+      if (clock_) clock_->end();
       report(loss, data::examples_in(read->batch));
       if (read->last) {
-        by_servers_->settle();
+        by_servers_->wait_for_pushes();
         reader.finish();
       }
     } catch (const StaleGeneration&) {
@@ -202,6 +225,14 @@ void TrainingMember::train_by_servers(TaskReader& reader) {
     }
   }
   end_by_servers();
+}
+
+// What the step after this one reads is asked for now, unless it would be too old by then.
+void TrainingMember::look_ahead(const TaskReader::Read& read, TaskReader& reader) {
+  if (!prefetch_ || (clock_ && !clock_->allows_a_look_ahead())) return;
+  if (mode_ == Distribution::Mode::geo && read.last) return;
+  const TaskReader::Read* const next = reader.peek();
+  if (next != nullptr && next->rollbacks == view_->rollbacks) by_servers_->prefetch(next->batch, 1);
 }
 
 // Every step is one of all members; those without a batch take part, too.

@@ -16,6 +16,7 @@
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
 #include "distributed/launch/task_reader.h"
+#include "distributed/master/step_clock.h"
 #include "distributed/strategy/data_parallel.h"
 #include "distributed/strategy/server_training.h"
 #include "trireme/job.h"
@@ -50,6 +51,7 @@ class TrainingMember {
  private:
   void join_parallel(Program& program, TrainerOptions& made);
   void join_servers(Program& program, TrainerOptions& made, const Distribution& how);
+  void keep_pace(std::uint32_t lead);
   ServerView newest_servers();
   void leave(TaskReader& reader);
   void rejoin(TaskReader& reader);
@@ -57,6 +59,7 @@ class TrainingMember {
   void train_in_parallel(TaskReader& reader, const data::Batches& batches);
   void end_in_parallel();
   void train_by_servers(TaskReader& reader);
+  void look_ahead(const TaskReader::Read& read, TaskReader& reader);
   void train_by_servers_together(TaskReader& reader);
   void end_by_servers();
   void stay_member();
@@ -76,12 +79,14 @@ class TrainingMember {
   Membership members_;
   Network network_;
   Distribution::Mode mode_ = Distribution::Mode::all_reduce;
+  bool prefetch_ = true;
   Trainer* trainer_ = nullptr;
   std::optional<DataParallel> parallel_;
   std::optional<JobView> view_;  // that we are in
   std::optional<ParameterClient> client_;
   std::optional<ServerTraining> by_servers_;
   std::optional<TaskClient> tasks_;
+  std::optional<StepClock> clock_;  // of bounded staleness
   AfterStep after_step_;
   bool chief_ = false;
   std::int64_t idle_ = 0;                  // steps of all-reduce without a batch of this trainer

@@ -13,6 +13,7 @@ namespace {
 
 constexpr Milliseconds kLook{50};      // between two looks at what time has changed
 constexpr Milliseconds kMembers{500};  // between two looks at who is there
+constexpr Milliseconds kHeld{500};     // who waits for slower ones is told after that to ask again
 constexpr const char* kTrainers = "trainer";
 
 Frame frame_of(Code code) {
@@ -71,21 +72,27 @@ std::optional<Leadership> Master::leadership() const {
   return queue_ ? std::optional(leadership_) : std::nullopt;
 }
 
-void Master::pause(bool paused) {
+void Master::pause() {
   const std::lock_guard lock(mutex_);
-  paused_ = paused;
+  hands_ = Hands::none;
+}
+
+void Master::drain() {
+  const std::lock_guard lock(mutex_);
+  hands_ = Hands::begun;
 }
 
 void Master::go_on(std::uint32_t rollbacks) {
   const std::lock_guard lock(mutex_);
-  paused_ = false;
+  hands_ = Hands::all;
   rollbacks_ = rollbacks;
 }
 
 std::optional<QueueState> Master::state_at_rest() const {
   const std::lock_guard lock(mutex_);
-  if (!queue_ || queue_->epoch() == 0 || queue_->counts().pending > 0) return std::nullopt;
-  return queue_->state();
+  if (!queue_ || queue_->epoch() == 0) return std::nullopt;
+  const TaskCounts counts = queue_->counts();
+  return counts.pending + counts.begun > 0 ? std::nullopt : std::optional(queue_->state());
 }
 
 bool Master::restore(const QueueState& state) {
@@ -93,6 +100,7 @@ bool Master::restore(const QueueState& state) {
   if (!queue_) return false;
   const std::int64_t epoch = std::max<std::int64_t>(state.epoch, 1);
   queue_->restore({epoch, state.done, state.failed}, options_.tasks(epoch));
+  work_changed_ = true;
   over_ = concluded_ = false;
   if (finished_) store_.erase(options_.prefix + "done");
   finished_ = false;
@@ -132,7 +140,7 @@ void Master::run() {
       }
     } catch (const Error&) {
       const std::lock_guard lock(mutex_);
-      queue_.reset();
+      end_lead();
     }
     if (!wait(Milliseconds(200))) return;
   }
@@ -143,7 +151,7 @@ void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
     const std::lock_guard lock(mutex_);
     const Condition guard = election_.guard(leader);
     leadership_ = {static_cast<std::uint64_t>(leader.epoch), guard};
-    paused_ = options_.hold;
+    hands_ = options_.hold ? Hands::none : Hands::all;
     over_ = concluded_ = false;
     queue_.emplace(store_, TaskQueueOptions{.prefix = options_.prefix + "task/",
                                             .guard = guard,
@@ -160,13 +168,22 @@ void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
     if (!wait(kLook)) break;
   }
   const std::lock_guard lock(mutex_);
+  end_lead();
+}
+
+void Master::end_lead() {
   queue_.reset();
+  pace_ = {};
+  for (Waiting& each : waiting_) each.answer(frame_of(Code::stale));
+  waiting_.clear();
 }
 
 void Master::look() {
   const auto now = TaskQueue::Clock::now();
   queue_->expire(now);
   if (now - looked_ >= kMembers) release_gone();
+  work_changed_ = true;
+  let_go();
   if (queue_->epoch() > 0 && !queue_->finished()) return;
   const std::int64_t next = queue_->epoch() + 1;
   if (next <= options_.epochs) {
@@ -196,11 +213,14 @@ void Master::answer(Frame request, Answer& answer) {
   const std::lock_guard lock(mutex_);
   if (!queue_) return answer(frame_of(Code::stale));
   try {
+    if (static_cast<MasterOp>(request.header.op) == MasterOp::pace) return pace(request, answer);
+    work_changed_ = true;
     switch (static_cast<MasterOp>(request.header.op)) {
       case MasterOp::take: return answer(take(request));
       case MasterOp::finish: return answer(end(request, true));
       case MasterOp::give_back: return answer(end(request, false));
       case MasterOp::release: return answer(release(request));
+      case MasterOp::pace: break;
     }
   } catch (const Unavailable&) {
     return answer(frame_of(Code::busy));
@@ -221,8 +241,9 @@ Frame Master::take(const Frame& request) {
   }
   const std::int64_t share = (queue_->counts().todo + 2 * members_ - 1) / (2 * members_);
   const auto more = std::min(wanted, share) - static_cast<std::int64_t>(owned.tasks.size());
-  for (std::int64_t i = 0; i < more && !paused_; ++i) {
-    std::optional<Task> task = queue_->take(owned.owner, TaskQueue::Clock::now());
+  const auto which = hands_ == Hands::begun ? TaskQueue::Which::begun : TaskQueue::Which::any;
+  for (std::int64_t i = 0; i < more && hands_ != Hands::none; ++i) {
+    std::optional<Task> task = queue_->take(owned.owner, TaskQueue::Clock::now(), which);
     if (!task) break;
     owned.tasks.push_back(std::move(*task));
   }
@@ -249,6 +270,31 @@ Frame Master::release(const Frame& request) {
   Frame frame = frame_of(Code::ok);
   frame.header.count = static_cast<std::uint32_t>(queue_->release(owned_of(request).owner));
   return frame;
+}
+
+// Whoever asks again no longer waits for the answer before.
+void Master::pace(const Frame& request, Answer& answer) {
+  PaceRequest asked = pace_request_of(request);
+  std::erase_if(waiting_, [&](const Waiting& each) { return each.request.name == asked.name; });
+  answer.put_aside();
+  waiting_.push_back({std::move(asked), TaskQueue::Clock::now() + kHeld, std::move(answer)});
+  let_go();
+}
+
+void Master::let_go() {
+  if (waiting_.empty()) return;
+  if (work_changed_) pace_.set_working(queue_->owners());
+  work_changed_ = false;
+  for (const Waiting& each : waiting_) pace_.ask(each.request);  // all are heard before one may go
+  const auto now = TaskQueue::Clock::now();
+  std::erase_if(waiting_, [&](Waiting& each) {
+    const PaceAnswer told = pace_.ask(each.request);
+    if (!told.go && now < each.until) return false;
+    Frame frame = frame_of(Code::ok);
+    put_pace(frame, told);
+    each.answer(std::move(frame));
+    return true;
+  });
 }
 
 }  // namespace trireme::distributed

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "distributed/coordination/election.h"
+#include "distributed/master/pace.h"
 #include "distributed/master/task_queue.h"
 #include "distributed/transport/frame_server.h"
 
@@ -60,11 +61,13 @@ class Master {
   TransportStatistics transport() const { return server_->statistics(); }
 
   // --- Of a leader; each does nothing, and returns nothing or false, where another one leads
-  // Hands out no tasks until go_on(). With `hold` it begins like that.
-  void pause(bool paused);
+  // Until go_on() it hands out no tasks: none at all, or none that are not begun, as a checkpoint wants it. With `hold` it
+  // begins with none.
+  void pause();
+  void drain();
   // `rollbacks` goes with all tasks: JobView.
   void go_on(std::uint32_t rollbacks);
-  // The queue, if nothing of it is pending.
+  // The queue, if nothing of it is pending or begun.
   std::optional<QueueState> state_at_rest() const;
   // Puts it back; epoch 0: to the beginning. Errors: as TaskQueue::restore.
   bool restore(const QueueState& state);
@@ -80,6 +83,9 @@ class Master {
   Frame take(const Frame& request);
   Frame end(const Frame& request, bool well);
   Frame release(const Frame& request);
+  void pace(const Frame& request, Answer& answer);
+  void let_go();  // who waits for slower ones and need not any longer
+  void end_lead();
   bool wait(Milliseconds most);  // whether to go on
 
   Store& store_;
@@ -87,9 +93,18 @@ class Master {
   Election election_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
-  bool stop_ = false, finished_ = false, paused_ = false, over_ = false, concluded_ = false;
+  bool stop_ = false, finished_ = false, over_ = false, concluded_ = false;
   std::optional<TaskQueue> queue_;  // while it leads
-  Leadership leadership_;           // with it
+  struct Waiting {
+    PaceRequest request;
+    TaskQueue::Clock::time_point until;
+    Answer answer;
+  };
+  Pace pace_;                     // with the queue
+  bool work_changed_ = true;      // since the pace was told who has work
+  std::vector<Waiting> waiting_;  // for slower ones; one for each name at most
+  Leadership leadership_;         // with it
+  enum class Hands { all, begun, none } hands_ = Hands::all;  // out
   std::uint32_t rollbacks_ = 0;
   std::int64_t members_ = 1;                  // trainers there are
   TaskQueue::Clock::time_point looked_ = {};  // for members

@@ -11,8 +11,15 @@ void put_text(std::string& to, const std::string& text) {
   to += text;
 }
 
-void put_number(std::string& to, std::int64_t number) {
+template <class T>
+void put_number(std::string& to, T number) {
   to.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+std::string owner_of(PayloadReader& reader) {
+  std::string owner = reader.text(reader.value<std::uint32_t>());
+  if (!is_owner(owner)) fail_data("\"" + owner + "\" is no name of an owner");
+  return owner;
 }
 
 }  // namespace
@@ -41,8 +48,7 @@ Owned owned_of(const Frame& frame) {
   }
   PayloadReader reader(frame.payload);
   Owned owned;
-  owned.owner = reader.text(reader.value<std::uint32_t>());
-  if (!is_owner(owned.owner)) fail_data("\"" + owned.owner + "\" is no name of an owner");
+  owned.owner = owner_of(reader);
   for (std::uint32_t i = 0; i < frame.header.count; ++i) {
     Task task;
     task.id = reader.value<std::int64_t>();
@@ -52,6 +58,49 @@ Owned owned_of(const Frame& frame) {
   }
   reader.end();
   return owned;
+}
+
+void put_pace(Frame& frame, const PaceRequest& request) {
+  std::string bytes;
+  put_text(bytes, request.name);
+  put_number(bytes, request.finished);
+  put_number(bytes, request.unfinished);
+  put_number(bytes, request.lead);
+  frame.header.flags = request.enters ? kEnters : 0;
+  frame.payload = Payload(std::move(bytes));
+}
+
+PaceRequest pace_request_of(const Frame& frame) {
+  PayloadReader reader(frame.payload);
+  PaceRequest request;
+  request.name = owner_of(reader);
+  request.finished = reader.value<std::uint64_t>();
+  request.unfinished = reader.value<std::uint32_t>();
+  request.lead = reader.value<std::uint32_t>();
+  request.enters = (frame.header.flags & kEnters) != 0;
+  reader.end();
+  if (request.lead == 0 || request.finished > UINT64_MAX / 2) {
+    fail_data("steps of " + request.name + " without a lead, or more than there can be");
+  }
+  return request;
+}
+
+void put_pace(Frame& frame, const PaceAnswer& answer) {
+  std::string bytes;
+  put_number(bytes, answer.finished);
+  put_number(bytes, answer.slowest);
+  frame.header.flags = answer.go ? kGo : 0;
+  frame.payload = Payload(std::move(bytes));
+}
+
+PaceAnswer pace_answer_of(const Frame& frame) {
+  PayloadReader reader(frame.payload);
+  PaceAnswer answer;
+  answer.go = (frame.header.flags & kGo) != 0;
+  answer.finished = reader.value<std::uint64_t>();
+  answer.slowest = reader.value<std::uint64_t>();
+  reader.end();
+  return answer;
 }
 
 }  // namespace trireme::distributed

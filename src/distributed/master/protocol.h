@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "distributed/master/pace.h"
 #include "distributed/master/task_queue.h"
 #include "distributed/transport/frame.h"
 
@@ -18,9 +19,12 @@ enum class MasterOp : std::uint8_t {
   finish,     // the owner's name and tasks. The answer: `count` of them were the owner's
   give_back,  // the same
   release,    // the owner's name, who leaves: all that it has is to do again. The answer: `count`
+  pace,  // a PaceRequest. The answer, as soon as the step may begin and after half a second at the latest: a PaceAnswer
 };
 inline constexpr std::uint8_t kAllDone =
     1;  // a flag of answers to `take`: there are no tasks any more
+inline constexpr std::uint8_t kEnters = 1;  // flags of `pace`, and of its answers
+inline constexpr std::uint8_t kGo = 1;
 inline constexpr std::uint32_t kMostTasks = 256;  // of a frame
 
 // Whether a member of the job could have that name: it is not empty, has no space and no '/', and 200 bytes at most.
@@ -33,5 +37,11 @@ struct Owned {
 };
 void put_owned(Frame& frame, const Owned& owned);
 Owned owned_of(const Frame& frame);
+
+// Errors of the parsers: data.
+void put_pace(Frame& frame, const PaceRequest& request);
+PaceRequest pace_request_of(const Frame& frame);
+void put_pace(Frame& frame, const PaceAnswer& answer);
+PaceAnswer pace_answer_of(const Frame& frame);
 
 }  // namespace trireme::distributed

@@ -93,4 +93,12 @@ int TaskClient::release() {
   return static_cast<int>(ask(std::move(request)).header.count);
 }
 
+PaceAnswer TaskClient::pace(PaceRequest request) {
+  request.name = options_.name;
+  Frame frame;
+  frame.header.op = static_cast<std::uint8_t>(MasterOp::pace);
+  put_pace(frame, request);
+  return pace_answer_of(ask(std::move(frame)));
+}
+
 }  // namespace trireme::distributed

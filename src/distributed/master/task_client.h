@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "distributed/coordination/election.h"
+#include "distributed/master/pace.h"
 #include "distributed/master/task_queue.h"
 #include "distributed/transport/connection.h"
 
@@ -43,6 +44,8 @@ class TaskClient {
   int give_back(const std::vector<Task>& tasks);  // they ended badly
   // This trainer leaves: all that it has is handed out again, and does not count as ended badly. Of how many tasks.
   int release();
+  // Whether the next step may begin: asked under this trainer's name. Answered within half a second or so.
+  PaceAnswer pace(PaceRequest request);
 
  private:
   Frame ask(Frame request);

@@ -55,7 +55,7 @@ TaskQueue::Item TaskQueue::item_of(const std::string& key, const std::string& te
   std::string_view rest = text;
   Item item;
   const std::string_view state = word(key, rest);
-  if (state.size() != 1 || std::string_view("tpdf").find(state[0]) == std::string_view::npos) {
+  if (state.size() != 1 || std::string_view("tbpdf").find(state[0]) == std::string_view::npos) {
     fail_data(fmt::format("the key {} holds no task: there is no state \"{}\"", key, state));
   }
   item.state = static_cast<State>(state[0]);
@@ -71,6 +71,7 @@ void TaskQueue::read() {
   std::map<std::int64_t, Item> before = std::move(items_);
   items_.clear();
   todo_.clear();
+  begun_.clear();
   epoch_ = 0;
   bool begun = true;
   for (const Entry& entry : store_.list(options_.prefix).entries) {
@@ -89,7 +90,7 @@ void TaskQueue::read() {
       item.since = known->second.since;
       item.timed = known->second.timed;
     }
-    if (item.state == State::todo) todo_.insert(id);
+    sort_in(id, item.state);
     items_.emplace(id, std::move(item));
   }
   // A leader died while it wrote the tasks of an epoch: it begins anew.
@@ -97,8 +98,16 @@ void TaskQueue::read() {
     --epoch_;
     items_.clear();
     todo_.clear();
+    begun_.clear();
   }
   unsure_ = false;
+}
+
+void TaskQueue::sort_in(std::int64_t id, State state) {
+  todo_.erase(id);
+  begun_.erase(id);
+  if (state == State::todo) todo_.insert(id);
+  if (state == State::begun) begun_.insert(id);
 }
 
 void TaskQueue::read_if_unsure() {
@@ -121,8 +130,7 @@ void TaskQueue::change(std::int64_t id, Item item) {
   const Condition as_read{
       key(id), Condition::Of::modified, Condition::Is::equal, {}, kept.modified};
   item.modified = commit({.when = {as_read}, .then = {Put{key(id), text_of(item)}}});
-  if (item.state == State::todo) todo_.insert(id);
-  else todo_.erase(id);
+  sort_in(id, item.state);
   kept = std::move(item);
 }
 
@@ -188,13 +196,15 @@ void TaskQueue::restore(const QueueState& state, const std::vector<std::string>&
   write(state.epoch, items);
 }
 
-std::optional<Task> TaskQueue::take(const std::string& owner, Clock::time_point now) {
+std::optional<Task> TaskQueue::take(const std::string& owner, Clock::time_point now, Which which) {
   if (owner.empty() || owner == "-" || owner.find(' ') != std::string::npos) {
     fail_usage("an owner has a name without spaces");
   }
   read_if_unsure();
-  if (todo_.empty()) return std::nullopt;
-  const std::int64_t id = *todo_.begin();
+  // What was begun comes first, so that a checkpoint does not wait for it.
+  const std::set<std::int64_t>& from = begun_.empty() && which == Which::any ? todo_ : begun_;
+  if (from.empty()) return std::nullopt;
+  const std::int64_t id = *from.begin();
   Item item = items_.at(id);
   item.state = State::pending;
   item.owner = owner;
@@ -237,7 +247,7 @@ bool TaskQueue::give_back(const std::string& owner, const Task& task) {
 void TaskQueue::end_badly(std::int64_t id) {
   Item item = items_.at(id);
   ++item.bad;
-  item.state = item.bad >= options_.poison ? State::failed : State::todo;
+  item.state = item.bad >= options_.poison ? State::failed : State::begun;
   item.owner.clear();
   change(id, item);
 }
@@ -250,7 +260,7 @@ int TaskQueue::release(const std::string& owner) {
   }
   for (const std::int64_t id : held) {
     Item item = items_.at(id);
-    item.state = State::todo;
+    item.state = State::begun;
     item.owner.clear();
     change(id, item);
   }
@@ -300,6 +310,7 @@ TaskCounts TaskQueue::counts() const {
   for (const auto& [id, item] : items_) {
     switch (item.state) {
       case State::todo: ++counts.todo; break;
+      case State::begun: ++counts.todo, ++counts.begun; break;
       case State::pending: ++counts.pending; break;
       case State::done: ++counts.done; break;
       case State::failed: ++counts.failed; break;

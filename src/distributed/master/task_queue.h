@@ -37,11 +37,14 @@ struct Task {
 
 struct TaskCounts {
   std::int64_t todo = 0, pending = 0, done = 0, failed = 0;
+  std::int64_t begun =
+      0;  // of those to do: handed out before, so that somebody may have learned of them
   std::int64_t refused = 0;   // ends by owners whose task is theirs no more
   std::int64_t attempts = 0;  // tasks handed out by this leader, again and again included
 };
 
-// What a checkpoint keeps of a queue of which nothing is pending: tasks that are neither done nor failed are to do.
+// What a checkpoint keeps of a queue of which nothing is pending or begun: tasks that are neither done nor failed are to do, and
+// nobody has learned anything of them.
 struct QueueState {
   std::int64_t epoch = 0;
   std::vector<std::int64_t> done, failed;  // rising
@@ -67,8 +70,10 @@ class TaskQueue {
   // Errors: usage, for a state with tasks that are not there.
   void restore(const QueueState& state, const std::vector<std::string>& tasks);
 
-  // A task for `owner`, the first that is to do; nothing if there is none at the moment.
-  std::optional<Task> take(const std::string& owner, Clock::time_point now);
+  // A task for `owner`, the first that is to do, or the first that is begun; nothing if there is none at the moment.
+  enum class Which { any, begun };
+  std::optional<Task> take(const std::string& owner, Clock::time_point now,
+                           Which which = Which::any);
   // Whether the task was the owner's, by its attempt; else nothing happens, and it is counted.
   bool finish(const std::string& owner, const Task& task, Clock::time_point now);
   bool give_back(const std::string& owner, const Task& task);  // it ended badly
@@ -84,7 +89,8 @@ class TaskQueue {
   Milliseconds patience() const;  // after which a pending task expires now
 
  private:
-  enum class State : char { todo = 't', pending = 'p', done = 'd', failed = 'f' };
+  // todo: nobody has had it since the epoch began, or since the queue was put back.
+  enum class State : char { todo = 't', begun = 'b', pending = 'p', done = 'd', failed = 'f' };
   struct Item {
     State state = State::todo;
     std::int64_t attempt = 0;
@@ -96,6 +102,7 @@ class TaskQueue {
   };
 
   void read();
+  void sort_in(std::int64_t id, State state);
   void write(std::int64_t epoch, const std::vector<Item>& items);
   void read_if_unsure();
   std::string key(std::int64_t id) const;
@@ -111,7 +118,7 @@ class TaskQueue {
   std::int64_t epoch_ = 0;
   bool unsure_ = false;  // what a change that was not answered has done
   std::map<std::int64_t, Item> items_;
-  std::set<std::int64_t> todo_;
+  std::set<std::int64_t> todo_, begun_;
   std::int64_t refused_ = 0, attempts_ = 0;
   double average_ms_ = 0;  // of tasks that were done
 };

@@ -99,6 +99,27 @@ TEST_F(TaskQueues, WhatOneWhoIsGoneHeldIsHandedOutAgain) {
   EXPECT_EQ(q.counts().pending, 2);
 }
 
+// Of what somebody has had, a part may have been learned: until it is done, no checkpoint can be without a part of it.
+TEST_F(TaskQueues, WhatIsBegunComesFirstAndIsKnown) {
+  TaskQueue q = queue();
+  q.begin(1, tasks(3));
+  q.take("a", start_);
+  const Task b = q.take("b", start_).value();
+  EXPECT_FALSE(q.take("c", start_, TaskQueue::Which::begun).has_value());
+  EXPECT_TRUE(q.give_back("b", b));
+  EXPECT_EQ(q.counts().begun, 1);
+  EXPECT_EQ(queue().counts().begun, 1) << "the next leader knows it, too";
+  q.release("a");
+  EXPECT_EQ(q.counts().begun, 2);
+  EXPECT_EQ(q.counts().todo, 3);
+  EXPECT_EQ(q.take("c", start_)->id, 0);
+  EXPECT_EQ(q.take("c", start_, TaskQueue::Which::begun)->id, 1);
+  EXPECT_FALSE(q.take("c", start_, TaskQueue::Which::begun).has_value());
+  EXPECT_EQ(q.take("c", start_)->id, 2);
+  q.restore({1, {2}, {}}, tasks(3));
+  EXPECT_EQ(q.counts().begun, 0) << "what was learned of it is forgotten";
+}
+
 TEST_F(TaskQueues, TheNextLeaderGoesOn) {
   store_->put("leader", "first");
   TaskQueue first = queue(is_value("leader", "first"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "ir/program.h"
@@ -250,15 +251,19 @@ void ServerTraining::start(Trainer& trainer) {
 }
 
 // All at once.
-void ServerTraining::pull() {
-  std::vector<std::pair<Dense*, Tensor>> values;
-  std::vector<Underway> underway;
+ServerTraining::Pulled ServerTraining::start_pull() {
+  Pulled pulled;
   for (auto& [key, dense] : dense_) {
-    values.emplace_back(&dense, trainer_->session().parameter(key));
-    underway.push_back(client_.start_pull(dense.number, values.back().second.data<float>()));
+    pulled.values.emplace_back(&dense, trainer_->session().parameter(key));
+    pulled.underway.push_back(
+        client_.start_pull(dense.number, pulled.values.back().second.data<float>()));
   }
-  for (Underway& each : underway) each.wait();
-  for (auto& [dense, value] : values) {
+  return pulled;
+}
+
+void ServerTraining::finish(Pulled pulled) {
+  for (Underway& each : pulled.underway) each.wait();
+  for (auto& [dense, value] : pulled.values) {
     trainer_->session().set_parameter(key_of(dense->parameter), value);
     if (options_.mode == Mode::geo) dense->base = value;
   }
@@ -273,59 +278,94 @@ UpdateStep ServerTraining::update() const {
   return {options_.rate.at(step), step + 1};
 }
 
-std::unique_ptr<ServerTraining::Fetched> ServerTraining::fetch(Table& table, std::vector<Id> ids) {
+// For a step of mode geo those that are not here yet.
+std::unique_ptr<ServerTraining::Fetched> ServerTraining::fetch(Table& table, std::vector<Id> wanted,
+                                                               Create create) {
   auto fetched = std::make_unique<Fetched>();
-  fetched->ids = std::move(ids);
+  fetched->wanted = std::move(wanted);
+  const bool here = table.local && create == Create::yes;
+  fetched->ids = here ? table.local->missing(fetched->wanted) : fetched->wanted;
   fetched->rows.resize(fetched->ids.size() * static_cast<std::size_t>(table.options.width));
-  fetched->underway = client_.prefetch(table.number, fetched->ids, fetched->rows.data(),
-                                       training_ ? Create::yes : Create::no);
+  fetched->underway = client_.prefetch(table.number, fetched->ids, fetched->rows.data(), create);
   return fetched;
 }
 
-void ServerTraining::prefetch(const data::Batch& batch) {
-  if (options_.mode != Mode::asynchronous) return;
+// Of each table, in their order. It is no step: random numbers stay as they would be.
+std::vector<Tensor> ServerTraining::ids_of(const data::Batch& batch) {
   Feeds feeds;
   for (const Value& input : program_.inputs()) {
     const auto column = batch.find(input.name().substr(1));
     if (column != batch.end()) feeds.insert(*column);
   }
-  training_ = true;
+  std::vector<Value> wanted;
+  for (const auto& [key, table] : tables_) wanted.push_back(table.ids);
+  if (wanted.empty()) return {};
+  Session& session = trainer_->session();
+  const std::uint64_t step = session.step();
+  std::vector<Tensor> ids = session.run(feeds, wanted);
+  session.set_step(step);
+  return ids;
+}
+
+void ServerTraining::prefetch(const data::Batch& batch, std::uint64_t later) {
+  if (options_.mode == Mode::synchronous) return;
+  if (trainer_ == nullptr) fail_usage("ServerTraining: start() comes before prefetch()");
+  const std::vector<Tensor> all = ids_of(batch);
+  Ahead& ahead = ahead_[steps_ + later];
+  auto ids = all.begin();
   for (auto& [key, table] : tables_) {
-    const Tensor ids = trainer_->session().run(feeds, {table.ids})[0];
-    ahead_[key].push_back(
-        fetch(table, named({ids.data<std::int64_t>(), static_cast<std::size_t>(ids.elements())})));
+    ahead.rows[key] =
+        fetch(table, named({ids->data<std::int64_t>(), static_cast<std::size_t>(ids->elements())}),
+              Create::yes);
+    ++ids;
   }
-  training_ = false;
+  if (options_.mode == Mode::asynchronous) ahead.dense = start_pull();
+}
+
+// What was asked for ahead of this step; nothing if it was not, or for another batch.
+std::unique_ptr<ServerTraining::Fetched> ServerTraining::take_ahead(const std::string& key,
+                                                                    const std::vector<Id>& wanted) {
+  const auto ahead = ahead_.find(steps_);
+  if (!training_ || ahead == ahead_.end()) return nullptr;
+  std::unique_ptr<Fetched> fetched = std::move(ahead->second.rows[key]);
+  if (fetched == nullptr || fetched->wanted != wanted) return nullptr;
+  return fetched;
 }
 
 void ServerTraining::look_up(const std::string& key, Operands operands, HostTensor& result) {
   Table& table = tables_.at(key);
   const std::span<const std::int64_t> ids = operands[0].elements<std::int64_t>();
-  if (training_ && table.local) return look_up_locally(table, ids, result);
+  if (training_ && table.local) return look_up_locally(key, ids, result);
   std::vector<Id> wanted = named(ids);
-  std::unique_ptr<Fetched> fetched;
-  auto& ahead = ahead_[key];
-  if (training_ && !ahead.empty()) {
-    fetched = std::move(ahead.front());
-    ahead.pop_front();
-    if (fetched->ids != wanted) fetched.reset();
+  std::unique_ptr<Fetched> fetched = take_ahead(key, wanted);
+  if (fetched == nullptr) {
+    fetched = fetch(table, std::move(wanted), training_ ? Create::yes : Create::no);
   }
-  if (fetched == nullptr) fetched = fetch(table, std::move(wanted));
   fetched->underway->wait();
   spread_rows(fetched->rows.data(), static_cast<std::size_t>(table.options.width), ids,
               result.elements<float>().data());
 }
 
-// What is missing is fetched.
-void ServerTraining::look_up_locally(Table& table, std::span<const std::int64_t> ids,
+// What is missing is fetched. Of what was fetched ahead, rows that have come here since are left: they may have changed.
+void ServerTraining::look_up_locally(const std::string& key, std::span<const std::int64_t> ids,
                                      HostTensor& result) {
-  const std::vector<Id> wanted = named(ids), missing = table.local->missing(wanted);
+  Table& table = tables_.at(key);
+  const std::vector<Id> wanted = named(ids);
   const auto width = static_cast<std::size_t>(table.options.width);
-  std::vector<float> rows(std::max(missing.size(), wanted.size()) * width);
-  if (!missing.empty()) {
-    client_.lookup(table.number, missing, rows.data());
-    table.local->put(missing, rows.data());
+  std::unique_ptr<Fetched> fetched = take_ahead(key, wanted);
+  if (fetched == nullptr) fetched = fetch(table, wanted, Create::yes);
+  fetched->underway->wait();
+  const std::vector<Id> missing = table.local->missing(fetched->ids);
+  std::vector<float> rows(wanted.size() * width);
+  auto from = fetched->rows.begin();
+  std::size_t at = 0;
+  for (const Id id : fetched->ids) {
+    if (at < missing.size() && missing[at] == id) {
+      std::copy_n(from, width, rows.begin() + static_cast<std::ptrdiff_t>(width * at++));
+    }
+    from += static_cast<std::ptrdiff_t>(width);
   }
+  if (!missing.empty()) table.local->put(missing, rows.data());
   if (!wanted.empty()) table.local->lookup(wanted, rows.data());
   spread_rows(rows.data(), width, ids, result.elements<float>().data());
 }
@@ -372,7 +412,11 @@ double ServerTraining::step(const data::Batch& batch, std::optional<TaskBatch> t
   task_ = task;
   share_ = together ? static_cast<float>(examples) : 1;
   if (together) client_.begin_step(steps_ + 1);
-  if (options_.mode != Mode::geo) pull();
+  if (const auto ahead = ahead_.find(steps_); ahead != ahead_.end() && ahead->second.dense) {
+    finish(*std::exchange(ahead->second.dense, std::nullopt));
+  } else if (options_.mode != Mode::geo) {
+    pull();
+  }
   pushes_.emplace_back();
   training_ = true;
   stale_ = false;
@@ -386,6 +430,7 @@ double ServerTraining::step(const data::Batch& batch, std::optional<TaskBatch> t
   }
   training_ = false;
   wait_for_pushes(together ? 0 : options_.pushes);
+  ahead_.erase(ahead_.begin(), ahead_.upper_bound(steps_));
   if (together) {
     finish_together(examples);
   } else {
@@ -403,6 +448,7 @@ void ServerTraining::push_deltas() {
     client_.push_deltas(table.number, deltas.ids, deltas.values.data(), push_id());
     table.local->reset();
   }
+  ahead_.clear();  // those rows would lack what was just pushed
   for (auto& [key, dense] : dense_) {
     const Tensor value = trainer_->session().parameter(key);
     std::vector<float> delta(static_cast<std::size_t>(value.elements()));

@@ -53,8 +53,10 @@ class ServerTraining {
   // number `step` + 1, and `updates` of these have changed something.
   void go_on(std::uint64_t step, std::uint64_t updates);
 
-  // Looks up what a later batch needs, meanwhile. Only asynchronous: in a synchronous step rows are those of the step.
-  void prefetch(const data::Batch& batch);
+  // Asks servers for what the coming step, or one `later`, will read, of which this is the batch: that step then waits for it less,
+  // or not at all. What is read is that old. Asynchronous: rows and dense parameters. Geo: rows that are not here yet, of a batch of
+  // the same task. Synchronous: nothing, since all that a step reads is of that step.
+  void prefetch(const data::Batch& batch, std::uint64_t later = 0);
   // One step; gives the loss. A synchronous one is that of one process with the batches of all members joined, the loss
   // being a mean over examples. `task` as of PushId::of_task, when the batch is part of one. Errors: as of the
   // client; StaleGeneration, when a synchronous step is to be repeated, after go_on().
@@ -69,6 +71,9 @@ class ServerTraining {
   std::uint64_t examples() const { return examples_; }
   // Geo: adds what has changed here to what servers have, and takes theirs. Done by step() at the end of a task.
   void push_deltas();
+  // Steps whose pushes may not have arrived; and waits until no more than so many are left.
+  std::size_t unfinished() const { return pushes_.size(); }
+  void wait_for_pushes(std::size_t most = 0);
   // Waits for all pushes, and brings the newest dense parameters here: before evaluating or saving.
   void settle();
 
@@ -100,9 +105,20 @@ class ServerTraining {
     Tensor base = {};  // geo: as the servers had it last
   };
   struct Fetched {
-    std::vector<Id> ids;  // those that are not negative
+    std::vector<Id> wanted;  // those that are not negative, of the batch
+    std::vector<Id> ids;     // of these, those that are asked for
     std::vector<float> rows;
     std::optional<Underway> underway;
+  };
+  // Dense parameters on their way here.
+  struct Pulled {
+    std::vector<std::pair<Dense*, Tensor>> values;
+    std::vector<Underway> underway;
+  };
+  // What a step needs, asked for ahead of it.
+  struct Ahead {
+    std::map<std::string, std::unique_ptr<Fetched>> rows;  // by table
+    std::optional<Pulled> dense;
   };
   using Operands = std::span<const HostTensor>;
 
@@ -113,13 +129,17 @@ class ServerTraining {
   void look_up(const std::string& key, Operands operands, HostTensor& result);
   void push_rows(const std::string& key, Operands operands);
   void push_dense(const std::string& key, Operands operands);
-  std::unique_ptr<Fetched> fetch(Table& table, std::vector<Id> ids);
+  std::unique_ptr<Fetched> fetch(Table& table, std::vector<Id> wanted, Create create);
+  std::vector<Tensor> ids_of(const data::Batch& batch);
   PushId push_id() const;
   UpdateStep update() const;
-  void pull();
-  void wait_for_pushes(std::size_t most);
+  void pull() { finish(start_pull()); }
+  Pulled start_pull();
+  void finish(Pulled pulled);
   void finish_together(std::uint64_t examples);
-  void look_up_locally(Table& table, std::span<const std::int64_t> ids, HostTensor& result);
+  std::unique_ptr<Fetched> take_ahead(const std::string& key, const std::vector<Id>& wanted);
+  void look_up_locally(const std::string& key, std::span<const std::int64_t> ids,
+                       HostTensor& result);
 
   ParameterClient& client_;
   const ServerTrainingOptions options_;
@@ -127,8 +147,7 @@ class ServerTraining {
   Trainer* trainer_ = nullptr;
   std::map<std::string, Table> tables_;  // by parameter
   std::map<std::string, Dense> dense_;
-  std::map<std::string, std::deque<std::unique_ptr<Fetched>>>
-      ahead_;  // by table, in the order of batches
+  std::map<std::uint64_t, Ahead> ahead_;  // by the number of the step, counted as steps_
   struct Push {
     std::vector<Id> ids;
     std::vector<float> values;

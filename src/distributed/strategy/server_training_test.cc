@@ -193,7 +193,7 @@ TEST(ServerTrainingSteps, MayLookAheadAndPushLater) {
   double first = 0, last = 0;
   member.training.prefetch(batch(0));
   for (int step = 0; step < 200; ++step) {
-    member.training.prefetch(batch(step + 1));
+    member.training.prefetch(batch(step + 1), 1);
     const double loss = member.training.step(batch(step));
     if (step < 8) first += loss / 8;
     if (step >= 192) last += loss / 8;
@@ -201,6 +201,88 @@ TEST(ServerTrainingSteps, MayLookAheadAndPushLater) {
   member.training.settle();
   EXPECT_LT(last, first / 2);
   EXPECT_EQ(member.training.steps(), 200u);
+}
+
+// Steps of a geo task with and without a look ahead, from the same values: rows that are here are not taken anew.
+TEST(ServerTrainingSteps, LookingAheadWithinAGeoTaskChangesNothing) {
+  std::vector<Course> courses;
+  for (const bool ahead : {false, true}) {
+    Cluster cluster(2);
+    Member member(cluster, 1, options_of(Mode::geo));
+    member.training.start(*member.model.trainer);
+    Course course;
+    const auto batch = [](int step) { return clicks(step * kBatch, (step + 1) * kBatch); };
+    for (std::uint32_t task = 0; task < 3; ++task) {
+      for (std::uint32_t i = 0; i < 4; ++i) {
+        const int step = static_cast<int>(4 * task + i);
+        if (ahead && i < 3) member.training.prefetch(batch(step + 1), 1);
+        course.losses.push_back(
+            member.training.step(batch(step), ServerTraining::TaskBatch{task, 1, i, i == 3}));
+      }
+    }
+    course.rows = rows_of(member.client);
+    courses.push_back(course);
+  }
+  EXPECT_EQ(courses[0].losses, courses[1].losses);
+  EXPECT_EQ(courses[0].rows, courses[1].rows);
+}
+
+// What a step reads was asked for one step earlier: so the first step's changes are seen by the third, not by the second, and
+// nothing is asked for twice.
+TEST(ServerTrainingSteps, ALookAheadIsOneStepOld) {
+  std::vector<std::vector<double>> losses;
+  std::vector<std::uint64_t> reads;
+  for (const bool ahead : {false, true}) {
+    Cluster cluster(1);
+    ServerTrainingOptions options = options_of(Mode::asynchronous);
+    options.pushes = 0;
+    Member member(cluster, 1, options);
+    member.training.start(*member.model.trainer);
+    const std::uint64_t before = cluster.shard(0).statistics().lookups;
+    std::vector<double> course;
+    for (int step = 0; step < 4; ++step) {
+      if (ahead && step < 3) member.training.prefetch(clicks(0, kBatch), 1);
+      course.push_back(member.training.step(clicks(0, kBatch)));
+    }
+    losses.push_back(course);
+    reads.push_back(cluster.shard(0).statistics().lookups - before);
+  }
+  EXPECT_EQ(reads[0], reads[1]);
+  EXPECT_LT(losses[0][1], losses[0][0]);
+  EXPECT_NEAR(losses[1][0], losses[0][0], 1e-6);
+  EXPECT_NEAR(losses[1][1], losses[0][0], 1e-6) << "as before the first step";
+  EXPECT_NEAR(losses[1][2], losses[0][1], 1e-6) << "as after the first step";
+}
+
+TEST(ServerTrainingSteps, ALookAheadForAnotherBatchDoesNoHarm) {
+  Cluster cluster(1);
+  Member member(cluster, 1, options_of(Mode::asynchronous));
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { member.training.prefetch(clicks(0, 4)); }),
+              HasSubstr("start()"));
+  member.training.start(*member.model.trainer);
+  const double loss =
+      member.model.trainer->evaluate(data::from_tensors(clicks(0, 8)).batch(8))["loss"];
+  member.training.prefetch(clicks(30, 36));
+  EXPECT_NEAR(member.training.step(clicks(0, 8)), loss, 1e-5);
+}
+
+// In mode geo, too, where a trainer has rows of its own.
+TEST(ServerTrainingSteps, EvaluationReadsWhatServersHave) {
+  Cluster cluster(1);
+  Member member(cluster, 1, options_of(Mode::geo));
+  member.training.start(*member.model.trainer);
+  member.training.step(clicks(0, 8), ServerTraining::TaskBatch{0, 1, 0, true});
+  member.training.step(clicks(0, 8), ServerTraining::TaskBatch{1, 1, 0, false});
+  Model model;
+  model.trainer.emplace(model.program, model.options());
+  model.trainer->session().set_parameter(kTable,
+                                         Tensor::from<float>({kIds, 4}, rows_of(member.client)));
+  for (const char* name : kDense) {
+    model.trainer->session().set_parameter(name, member.model.parameter(name));
+  }
+  const auto test = data::from_tensors(clicks(0, 8));
+  EXPECT_NEAR(member.model.trainer->evaluate(test.batch(8))["loss"],
+              model.trainer->evaluate(test.batch(8))["loss"], 1e-6);
 }
 
 TEST(ServerTrainingSteps, EvaluationMakesNoRowsAndPushesNothing) {

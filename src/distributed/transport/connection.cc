@@ -40,6 +40,11 @@ struct Pending::State {
     const std::lock_guard lock(mutex);
     return ended;
   }
+  bool wait(Deadline until) {
+    std::unique_lock lock(mutex);
+    return changed.wait_until(lock, std::min(until, deadline), [this] { return ended; }) ||
+           Clock::now() >= deadline;
+  }
   [[noreturn]] void throw_error() const {
     const std::string text = fmt::format("{}: {}", address, error);
     if (refused) fail_io(text);
@@ -68,6 +73,7 @@ struct Pending::State {
 };
 
 bool Pending::ready() const { return state_ == nullptr || state_->has_ended(); }
+bool Pending::wait(Deadline until) const { return state_ == nullptr || state_->wait(until); }
 
 Frame Pending::get() {
   if (state_ == nullptr) fail_internal("an answer is asked for twice");

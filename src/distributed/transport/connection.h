@@ -55,6 +55,8 @@ class Pending {
   explicit operator bool() const { return state_ != nullptr; }
   // Whether get() would not wait.
   bool ready() const;
+  // Waits until get() would not, or until then. Whether it would not.
+  bool wait(Deadline until) const;
   // Once. Errors: Unavailable, when the stream broke, by the deadline or before; io, where the server refuses us.
   Frame get();
 

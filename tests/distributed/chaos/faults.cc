@@ -2,6 +2,8 @@
 
 #include <random>
 
+#include "base/error.h"
+
 namespace trireme::chaos {
 
 const char* name_of(Fault fault) {
@@ -12,25 +14,47 @@ const char* name_of(Fault fault) {
     case Fault::stop_trainer: return "stop trainer";
     case Fault::stop_server: return "stop server";
     case Fault::stop_master: return "stop master";
-    case Fault::damage: return "damage checkpoint";
+    case Fault::slow_link: return "slow link";
+    case Fault::narrow_link: return "narrow link";
+    case Fault::cut_link: return "cut link";
+    case Fault::silent_link: return "silent link";
+    case Fault::flip: return "flip checkpoint";
+    case Fault::tear: return "tear checkpoint";
+    case Fault::full_disk: return "full disk";
+    case Fault::clock: return "clock jump";
     case Fault::etcd_restart: return "restart etcd";
+    case Fault::partition: return "partition";
+    case Fault::loss: return "lost packets";
+    case Fault::narrow_wire: return "narrow wire";
   }
   return "";
 }
 
-std::vector<Event> events_of(std::uint64_t seed, double seconds, double pause, bool etcd) {
+Fault fault_of(const std::string& name) {
+  std::string all;
+  for (int i = 0; i < kFaults; ++i) {
+    if (name == name_of(static_cast<Fault>(i))) return static_cast<Fault>(i);
+    all += std::string(i > 0 ? ", " : "") + name_of(static_cast<Fault>(i));
+  }
+  fail_usage("there is no fault \"" + name + "\"\n  hint   " + all);
+}
+
+std::vector<Event> events_of(std::uint64_t seed, double seconds, double pause,
+                             const std::vector<Fault>& faults) {
   std::mt19937_64 random(seed);
   // Standard distributions differ between libraries; these do not.
   const auto uniform = [&](double low, double high) {
     return low + (high - low) * static_cast<double>(random() >> 11) * 0x1p-53;
   };
   std::vector<Event> events;
+  if (faults.empty()) return events;
   for (double at = 2; at < seconds - 2; at += uniform(0.3 * pause, 1.7 * pause)) {
     Event event;
     event.at = at;
-    event.fault = static_cast<Fault>(random() % (etcd ? 8 : 7));
+    event.fault = faults[random() % faults.size()];
     event.which = static_cast<std::uint32_t>(random());
     event.lasts = uniform(0.2, 8);
+    event.amount = uniform(0, 1);
     events.push_back(event);
   }
   return events;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What happens to a job, and when: the same for the same seed.
+// What happens to a job, and when: the same for the same seed and the same choice of faults.
 
 #include <cstdint>
 #include <string>
@@ -15,19 +15,34 @@ enum class Fault : std::uint8_t {
   stop_trainer,  // SIGSTOP, and after some time SIGCONT
   stop_server,
   stop_master,
-  damage,        // a byte of the newest checkpoint is changed, and then a server is killed
+  slow_link,    // what passes between two processes, or between one and the store, is late,
+  narrow_link,  // or has a limit of bytes a second,
+  cut_link,     // or is reset,
+  silent_link,  // or does not come at all
+  flip,         // a byte of the newest checkpoint is changed, and then a server is killed
+  tear,         // a part of the newest checkpoint is cut in the middle, and then a server is killed
+  full_disk,    // checkpoints find no room
+  clock,        // the time of day of all processes is another one from now on
   etcd_restart,  // with a real etcd
+  partition,  // between trainers and all others, who are in two network namespaces: nothing passes,
+  loss,       // or every twentieth packet gets lost,
+  narrow_wire,  // or all share a small rate
 };
+inline constexpr int kFaults = 18;
 const char* name_of(Fault fault);
+// Errors: usage.
+Fault fault_of(const std::string& name);
 
 struct Event {
   double at = 0;  // seconds after the beginning
   Fault fault = Fault::kill_trainer;
-  std::uint32_t which = 0;  // of the processes there are then, modulo their number
-  double lasts = 0;         // seconds, of stops
+  std::uint32_t which = 0;  // of the processes or links there are then, modulo their number
+  double lasts = 0;         // seconds, of what passes
+  double amount = 0;        // from 0 to 1: how slow, how narrow, how far
 };
 
 // From second 2 to `seconds` - 2, on average `pause` seconds from one to the next.
-std::vector<Event> events_of(std::uint64_t seed, double seconds, double pause, bool etcd);
+std::vector<Event> events_of(std::uint64_t seed, double seconds, double pause,
+                             const std::vector<Fault>& faults);
 
 }  // namespace trireme::chaos

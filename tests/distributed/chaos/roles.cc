@@ -2,9 +2,12 @@
 
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <numeric>
 
 #include "base/error.h"
 #include "distributed/control/count_trainer_test.h"
+#include "together.h"
 
 namespace trireme::chaos {
 
@@ -33,7 +36,12 @@ void run_trainer_that_counts(const RoleOptions& options, const CountJob& job) {
 }  // namespace
 
 void run_role(const std::string& role, const RoleOptions& options, const CountJob& job) {
-  if (role == "trainer") return run_trainer_that_counts(options, job);
+  const bool together = job.mode != "asynchronous";
+  if (role == "trainer") {
+    if (job.mode == "synchronous") return count_synchronously(options, job);
+    if (job.mode == "all_reduce") return count_by_all_reduce(options, job);
+    return run_trainer_that_counts(options, job);
+  }
   if (role == "server") return serve(options, job.folder);
   if (role != "master") fail_usage("there is no role " + role);
   MasterWork work;
@@ -41,22 +49,60 @@ void run_role(const std::string& role, const RoleOptions& options, const CountJo
   work.tasks = [&](std::int64_t) { return CountTrainer::tasks(job.records); };
   work.checkpoints = job.folder;
   work.every = 1.5;
+  work.synchronous = job.mode == "synchronous";
+  if (together) work.patience *= 60;  // as run_master()
   lead(options, work);
 }
 
-Verdict check(Store& store, const Security& security, const CountJob& job) {
-  Network network;
-  CountTrainer reader(
-      store, network,
-      {.prefix = kPrefix, .name = "checker", .security = security, .records = job.records});
-  const CountTrainer::Counts counts = reader.counts();
-  Verdict verdict;
-  const auto epochs = static_cast<float>(job.epochs);
-  for (const float count : counts.rows) {
-    verdict.lost += count < epochs ? 1 : 0;
-    verdict.doubled += count > epochs ? 1 : 0;
+namespace {
+
+// Of members of an all-reduce: of the one that ended first; all others are to have the same.
+std::vector<double> counts_of_members(const CountJob& job, Verdict& verdict) {
+  std::vector<double> counts;
+  for (const auto& file : std::filesystem::directory_iterator(job.folder)) {
+    if (!file.path().filename().string().starts_with("counts.")) continue;
+    std::vector<double> own = counts_in(file.path(), job.records);
+    if (counts.empty()) counts = std::move(own);
+    else verdict.unequal += counts == own ? 0 : 1;
   }
-  verdict.sum_error = std::llround(counts.all) - job.records * job.epochs;
+  if (counts.empty()) fail_io("no member has left its counts in " + job.folder);
+  return counts;
+}
+
+std::vector<double> counts_of_servers(Store& store, const Security& security, const CountJob& job,
+                                      double& sum) {
+  Network network;
+  CountTrainer reader(store, network,
+                      {.prefix = kPrefix,
+                       .name = "checker",
+                       .security = security,
+                       .records = job.records,
+                       .mode = job.mode == "synchronous" ? Mode::synchronous : Mode::asynchronous});
+  const CountTrainer::Counts counts = reader.counts();
+  sum = static_cast<double>(counts.all);
+  return {counts.rows.begin(), counts.rows.end()};
+}
+
+}  // namespace
+
+Verdict check(Store& store, const Security& security, const CountJob& job, const Again& again) {
+  Verdict verdict;
+  double sum = 0;
+  std::vector<double> counts;
+  if (job.mode == "all_reduce") {
+    counts = counts_of_members(job, verdict);
+    sum = std::accumulate(counts.begin(), counts.end(), 0.0);
+  } else {
+    counts = counts_of_servers(store, security, job, sum);
+  }
+  for (std::size_t record = 0; record < counts.size(); ++record) {
+    const std::int64_t more = std::llround(counts[record]) - job.epochs;
+    const auto handed = again.find(static_cast<std::int64_t>(record) / CountTrainer::kTask);
+    verdict.lost += more < 0 ? 1 : 0;
+    verdict.doubled += more > 0 ? 1 : 0;
+    verdict.beyond += more > (handed == again.end() ? 0 : handed->second) ? 1 : 0;
+  }
+  verdict.sum_error = std::llround(sum) - job.records * job.epochs;
   return verdict;
 }
 

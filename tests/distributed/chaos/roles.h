@@ -3,6 +3,7 @@
 // The processes of the chaos runner's job: master and servers as jobs have them, and trainers that count records.
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "distributed/launch/role.h"
@@ -12,21 +13,35 @@ namespace trireme::chaos {
 inline constexpr const char* kPrefix = "chaos/";
 
 struct CountJob {
+  std::string mode = "asynchronous";  // or "synchronous", "all_reduce"
   std::int64_t records = 4000;
   std::int64_t epochs = 10;
-  std::string folder;  // of checkpoints
+  std::string folder = {};  // of checkpoints
 };
 
 // Runs a role until it is told to stop, or the job is over. Trainers print a line for tasks that they have ended.
 void run_role(const std::string& role, const distributed::RoleOptions& options,
               const CountJob& job);
 
-// What was counted when all is over: how many records were counted less and more often than once in each epoch, and by how much.
+// How often each task was handed out again, over all epochs.
+using Again = std::map<std::int64_t, std::int64_t>;
+
+// What was counted when all is over.
 struct Verdict {
-  std::int64_t lost = 0, doubled = 0, sum_error = 0;
-  bool exact() const { return lost == 0 && doubled == 0 && sum_error == 0; }
+  std::int64_t lost = 0,
+               doubled =
+                   0;  // records that were counted less and more often than once in each epoch
+  std::int64_t sum_error = 0;  // by how much in all
+  std::int64_t beyond =
+      0;            // of those that were doubled: more often than their task was handed out again
+  int unequal = 0;  // all-reduce: members whose counts are others
+  // What the mode promises. Tasks are handed out again in all modes; steps that all take together learn them again.
+  bool kept(const std::string& mode) const {
+    if (mode == "asynchronous") return lost == 0 && doubled == 0 && sum_error == 0;
+    return lost == 0 && beyond == 0 && unequal == 0;
+  }
 };
-Verdict check(distributed::Store& store, const distributed::Security& security,
-              const CountJob& job);
+Verdict check(distributed::Store& store, const distributed::Security& security, const CountJob& job,
+              const Again& again);
 
 }  // namespace trireme::chaos

@@ -1,20 +1,17 @@
 #include "run.h"
 
-#include <signal.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include "base/error.h"
-#include "distributed/coordination/etcd_server.h"
-#include "distributed/coordination/etcd_store.h"
 #include "distributed/coordination/membership.h"
-#include "distributed/coordination/memory_store.h"
-#include "distributed/coordination/testing/etcd_process.h"
-#include "distributed/launch/supervisor.h"
+#include "distributed/placement/authority.h"
+#include "group_watch.h"
+#include "havoc.h"
 
 namespace trireme::chaos {
 
@@ -22,220 +19,242 @@ using namespace distributed;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 constexpr double kWatchdog = 60;  // seconds without progress
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double seconds_since(Steady::time_point start) {
+  return std::chrono::duration<double>(Steady::now() - start).count();
 }
 
-// Where the job's keys are.
-class Keys {
+// The folder of a run, which goes with it.
+class Folder {
  public:
-  Keys(bool real, const std::string& token) {
-    if (real) {
-      etcd_.emplace();
-      store_ = connect_etcd({.address = etcd_->address()});
-      address_ = etcd_->address();
-      return;
-    }
-    store_ = make_memory_store();
-    EtcdServerOptions options;
-    options.security.token = token;
-    server_.emplace(*store_, options);
-    address_ = "127.0.0.1:" + std::to_string(server_->port());
+  Folder() : path_((std::filesystem::temp_directory_path() / "trireme-chaos-XXXXXX").string()) {
+    if (::mkdtemp(path_.data()) == nullptr) fail_io("no folder for a run of chaos");
+    std::filesystem::create_directory(path_ + "/disk");
   }
-  Store& store() { return *store_; }
-  const std::string& address() const { return address_; }
-  void kill() {
-    if (etcd_) etcd_->kill();
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
   }
-  void restart() {
-    if (etcd_) etcd_->restart();
-  }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
  private:
-  std::optional<testing::EtcdProcess> etcd_;
-  std::unique_ptr<Store> store_;
-  std::optional<EtcdServer> server_;
-  std::string address_;
+  std::string path_;
 };
 
-// Changes a byte in the middle of a part of the newest checkpoint that was committed.
-void damage_newest(const std::string& folder) {
-  namespace fs = std::filesystem;
-  std::vector<fs::path> parts;
-  std::error_code ignored;
-  for (const auto& checkpoint : fs::directory_iterator(folder, ignored)) {
-    if (!fs::exists(checkpoint.path() / "committed")) continue;
-    std::vector<fs::path> here;
-    for (const auto& file : fs::directory_iterator(checkpoint.path(), ignored)) {
-      if (file.path().extension() == ".part") here.push_back(file.path());
-    }
-    std::sort(here.begin(), here.end());
-    if (!here.empty() && (parts.empty() || here[0] > parts[0])) parts = here;
-  }
-  if (parts.empty()) return;
-  std::fstream file(parts[0], std::ios::in | std::ios::out | std::ios::binary);
-  const auto middle = static_cast<std::streamoff>(fs::file_size(parts[0], ignored) / 2);
-  file.seekg(middle);
-  const int byte = file.get();
-  file.seekp(middle);
-  file.put(static_cast<char>(byte ^ 0x10));
+Security security_of_run(const RunOptions& options, const std::string& folder) {
+  if (options.host.empty()) return {.token = "chaos-" + std::to_string(options.seed)};
+  write_credentials(folder, make_credentials(kCredentialDays, seconds_since_1970()));
+  return read_credentials(folder, seconds_since_1970());
 }
 
 class Run {
  public:
   explicit Run(const RunOptions& options)
       : options_(options),
-        token_("chaos-" + std::to_string(options.seed)),
-        keys_(options.etcd, token_),
-        folder_((std::filesystem::temp_directory_path() / "trireme-chaos-XXXXXX").string()),
-        events_(events_of(options.seed, options.seconds, options.pause, options.etcd)) {
-    if (::mkdtemp(folder_.data()) == nullptr) fail_io("no folder for a run of chaos");
-    job_.folder = folder_ + "/checkpoints";
+        job_(options.job),
+        security_(security_of_run(options, folder_ / "credentials")),
+        keys_(options.etcd, options.host.empty() ? "127.0.0.1" : options.host, security_),
+        leaders_(keys_.store(), std::string(kPrefix) + "master"),
+        disk_(folder_ / "disk"),
+        clock_(folder_ / "clock"),
+        network_(options.namespace_),
+        links_(keys_.address(), options.host),
+        children_(supervision()),
+        havoc_({children_, keys_, leaders_, links_, disk_, clock_, network_},
+               [this](const std::string& text) {
+                 if (options_.verbose) say(text);
+               }) {
+    if (job_.mode == "all_reduce") group_.emplace(options.trainers);
+    job_.folder = disk_.checkpoints();
     job_.epochs = static_cast<std::int64_t>(options.seconds) + 1;
-    children_.emplace(SupervisorOptions{
-        .command = [this](const std::string& role,
-                          const std::string& name) { return command(role, name); },
-        .environment = {{"TRIREME_JOB_TOKEN", token_}},
-        .heard = [this](const std::string& name, const std::string& line) { hear(name, line); },
-        .gone =
-            [this](const std::string& role, const std::string& name) {
-              try {
-                Membership(keys_.store(), kPrefix).forget(role, name);
-              } catch (const Unavailable&) {  // then its lease ends by itself
-              }
-            },
-        .restarts = 100000});
-  }
-  ~Run() {
-    children_.reset();
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
+    std::vector<std::string> ignored;
+    events_ =
+        events_of(options.seed, options.seconds, options.pause, possible_faults(options, ignored));
   }
 
   Outcome run() {
-    for (const char* role : {"master", "server", "trainer"}) {
-      const int count = std::string(role) == "master"   ? 1
-                        : std::string(role) == "server" ? options_.servers
-                                                        : options_.trainers;
-      for (int i = 0; i < count; ++i) children_->start(role);
-    }
+    for (int i = 0; i < options_.masters; ++i) children_.start("master");
+    for (int i = 0; i < options_.servers; ++i) children_.start("server");
+    for (int i = 0; i < options_.trainers; ++i) children_.start("trainer");
     auto event = events_.begin();
-    while (children_->running("trainer") > 0 && !outcome_.hung) {
-      children_->look(std::chrono::milliseconds(20));
+    while (children_.running("trainer") > 0 && !outcome_.hung) {
+      children_.look(std::chrono::milliseconds(10));
       while (event != events_.end() && event->at <= seconds_since(start_)) happen(*event++);
-      wake();
+      havoc_.look();
+      measure_leader();
       outcome_.hung = seconds_since(progress_) > kWatchdog;
     }
     if (!outcome_.hung) {
-      outcome_.verdict = check(keys_.store(), {.token = token_}, job_);
-      children_->end();
+      outcome_.verdict = check(keys_.store(), security_, job_, again_);
+      children_.end();
     }
+    outcome_.well = !outcome_.hung && outcome_.verdict.kept(job_.mode);
+    for (const auto& [task, times] : again_) outcome_.again += times;
     outcome_.seconds = seconds_since(start_);
+    outcome_.two_masters = havoc_.two_masters();
+    if (group_) outcome_.waits.merge(group_->waits());
     return outcome_;
   }
 
  private:
-  std::vector<std::string> command(const std::string& role, const std::string& name) const {
+  SupervisorOptions supervision() {
+    std::map<std::string, std::string> environment = clock_.environment();
+    environment["TRIREME_JOB_TOKEN"] = security_.token;
+    return {.command = [this](const std::string& role,
+                              const std::string& name) { return command(role, name); },
+            .environment = environment,
+            .heard = [this](const std::string& name, const std::string& line) { hear(name, line); },
+            .gone = [this](const std::string& role, const std::string& name) { gone(role, name); },
+            .restarts = 100000};
+  }
+  std::vector<std::string> command(const std::string& role, const std::string& name) {
+    const Links::Ends ends = links_.open(role, name);
     std::vector<std::string> words = {options_.program, "role", role, "--name", name};
     const std::map<std::string, std::string> more = {
-        {"--store", keys_.address()},
+        {"--store", ends.store},
+        {"--host", ends.host},
+        {"--listens", ends.listens},
+        {"--mode", job_.mode},
         {"--folder", job_.folder},
+        {"--credentials", options_.host.empty() ? "" : folder_ / "credentials"},
         {"--epochs", std::to_string(job_.epochs)},
         {"--servers", std::to_string(options_.servers)}};
-    for (const auto& [option, value] : more) words.insert(words.end(), {option, value});
+    for (const auto& [option, value] : more) {
+      if (!value.empty()) words.insert(words.end(), {option, value});
+    }
     if (options_.etcd) words.push_back("--open");
-    return words;
+    return role == "trainer" && network_.there() ? network_.over_there(words) : words;
+  }
+  void gone(const std::string& role, const std::string& name) {
+    links_.close(name);
+    try {
+      Membership(keys_.store(), kPrefix).forget(role, name);
+    } catch (const Unavailable&) {  // then its lease ends by itself
+    }
   }
 
   void hear(const std::string& name, const std::string& line) {
     long long tasks = 0;
-    if (std::sscanf(line.c_str(), "progress %lld", &tasks) == 1 && tasks > 0) {
+    if (group_ && group_->hear(name, line)) return;
+    if (std::sscanf(line.c_str(), "again %lld", &tasks) == 1) {
+      ++again_[tasks];
+    } else if (std::sscanf(line.c_str(), "progress %lld", &tasks) == 1) {
+      if (tasks == 0) return;
       outcome_.tasks += tasks;
-      progress_ = Clock::now();
-      if (waiting_) outcome_.waits[name_of(*waiting_)].push_back(seconds_since(since_));
-      waiting_.reset();
+      progress_ = Steady::now();
+      mended();
     } else if (options_.verbose) {
       say("[" + name + "] " + line);
     }
-    if (line.find("servers went back to") != std::string::npos) ++outcome_.rollbacks;
+    if (line.find("servers went back to") != std::string::npos) {
+      ++outcome_.rollbacks;
+      needs_rollback_ = false;
+    }
+    if (line.find("no checkpoint: ") != std::string::npos) ++outcome_.no_checkpoints;
+  }
+  // A task was ended: if that shows that what has happened last is mended.
+  void mended() {
+    if (!waiting_ || needs_rollback_ || led_by_ || havoc_.lasts(Fault::etcd_restart)) return;
+    // What counts there is from when it could be reached again.
+    const bool etcd = *waiting_ == name_of(Fault::etcd_restart);
+    outcome_.waits[*waiting_].push_back(seconds_since(etcd ? *havoc_.etcd_back() : since_));
+    waiting_.reset();
   }
   void say(const std::string& text) const {
     std::printf("%7.2f %s\n", seconds_since(start_), text.c_str());
     std::fflush(stdout);
   }
 
-  // One of the processes of a role, if there is any.
-  std::optional<pid_t> process(const std::string& role, std::uint32_t which) const {
-    const std::map<std::string, pid_t> all = children_->processes(role);
-    if (all.empty()) return std::nullopt;
-    return std::next(all.begin(), which % all.size())->second;
-  }
-  void kill(const char* role, const Event& event) {
-    if (const auto process = this->process(role, event.which)) ::kill(*process, SIGKILL);
-  }
-  void stop(const char* role, const Event& event) {
-    const auto process = this->process(role, event.which);
-    if (!process) return;
-    ::kill(*process, SIGSTOP);
-    stopped_.push_back({*process, seconds_since(start_) + event.lasts});
-  }
-
+  // What it costs is measured if nothing else was the matter when it happened, nor until it was mended.
   void happen(const Event& event) {
-    if (options_.verbose) say(std::string("! ") + name_of(event.fault));
-    waiting_ = event.fault;
-    since_ = Clock::now();
-    switch (event.fault) {
-      case Fault::kill_trainer: return kill("trainer", event);
-      case Fault::kill_server: return kill("server", event);
-      case Fault::kill_master: return kill("master", event);
-      case Fault::stop_trainer: return stop("trainer", event);
-      case Fault::stop_server: return stop("server", event);
-      case Fault::stop_master: return stop("master", event);
-      case Fault::damage: damage_newest(job_.folder); return kill("server", event);
-      case Fault::etcd_restart:
-        keys_.kill();
-        etcd_back_ = seconds_since(start_) + event.lasts / 2;
-        return;
-    }
+    const bool hits_group =
+        group_ && (event.fault == Fault::kill_trainer || event.fault == Fault::stop_trainer);
+    // What all-reduce has learned lives as long as one of its members does.
+    if (hits_group && (havoc_.lasts(Fault::stop_trainer) || !group_->whole())) return;
+    const bool alone = !havoc_.lasts() && !waiting_;
+    const std::int64_t epoch = leaders_.seen().epoch;
+    if (!havoc_.happen(event)) return;
+    ++outcome_.faults;
+    if (hits_group) group_->hit(event.fault == Fault::kill_trainer && alone);
+    waiting_.reset();
+    led_by_.reset();
+    needs_rollback_ = false;
+    if (!alone) return;
+    since_ = Steady::now();
+    waiting_ = name_of(event.fault);
+    needs_rollback_ = event.fault == Fault::kill_server || event.fault == Fault::flip ||
+                      event.fault == Fault::tear;
+    if (event.fault != Fault::kill_master) return;
+    waiting_ = havoc_.killed_leader() ? "kill master that leads" : "kill master that stands by";
+    if (havoc_.killed_leader()) led_by_ = epoch;
   }
-  // What was stopped goes on when its time has come.
-  void wake() {
-    const double now = seconds_since(start_);
-    std::erase_if(stopped_, [&](const Stopped& each) {
-      if (each.until > now) return false;
-      ::kill(each.process, SIGCONT);  // nothing happens if it is gone
-      return true;
-    });
-    if (etcd_back_ && *etcd_back_ <= now) {
-      keys_.restart();
-      etcd_back_.reset();
-    }
+  void measure_leader() {
+    if (!led_by_) return;
+    const LeaderWatch::Seen seen = leaders_.seen();
+    if (seen.epoch == *led_by_) return;
+    outcome_.waits["kill master: another one leads"].push_back(
+        std::chrono::duration<double>(seen.since - since_).count());
+    led_by_.reset();
   }
 
-  struct Stopped {
-    pid_t process;
-    double until;
-  };
   const RunOptions options_;
-  const std::string token_;
-  Keys keys_;
-  std::string folder_;
+  const Folder folder_;
   CountJob job_;
-  const std::vector<Event> events_;
-  std::optional<Supervisor> children_;
-  std::vector<Stopped> stopped_;
-  std::optional<double> etcd_back_;
-  std::optional<Fault> waiting_;  // for progress, after this
-  Clock::time_point since_ = {};
-  const Clock::time_point start_ = Clock::now();
-  Clock::time_point progress_ = start_;
+  const Security security_;
+  Keys keys_;
+  LeaderWatch leaders_;
+  Disk disk_;
+  Clock clock_;
+  Network network_;
+  Links links_;
+  Supervisor children_;
+  Havoc havoc_;
+  std::vector<Event> events_;
+  std::optional<std::string> waiting_;  // for progress, after this
+  bool needs_rollback_ = false;         // before that progress counts
+  std::optional<std::int64_t> led_by_;  // the same: another leader than the one of this epoch
+  Again again_;
+  std::optional<GroupWatch> group_;  // all-reduce
+  Steady::time_point since_ = {};
+  const Steady::time_point start_ = Steady::now();
+  Steady::time_point progress_ = start_;
   Outcome outcome_;
 };
 
+// Whether a file system of one's own can be mounted.
+bool can_mount() {
+  const Folder folder;
+  return Disk(folder / "disk").mounted();
+}
+
 }  // namespace
+
+std::vector<Fault> possible_faults(const RunOptions& options, std::vector<std::string>& left_out) {
+  std::vector<Fault> faults;
+  const auto add = [&](bool possible, const char* why, std::initializer_list<Fault> more) {
+    for (const Fault fault : more) {
+      const bool wanted = options.faults.empty() ||
+                          std::count(options.faults.begin(), options.faults.end(), fault) > 0;
+      if (wanted && possible) faults.push_back(fault);
+      if (wanted && !possible && *why != '\0') {
+        left_out.push_back(std::string(name_of(fault)) + ": " + why);
+      }
+    }
+  };
+  const bool servers = options.servers > 0;
+  add(true, "", {Fault::kill_trainer, Fault::kill_master, Fault::stop_trainer, Fault::stop_master});
+  add(servers, "", {Fault::kill_server, Fault::stop_server, Fault::flip, Fault::tear});
+  add(options.host.empty(), "",
+      {Fault::slow_link, Fault::narrow_link, Fault::cut_link, Fault::silent_link});
+  add(!servers || can_mount(), "no file system can be mounted here, by root alone",
+      servers ? std::initializer_list<Fault>{Fault::full_disk} : std::initializer_list<Fault>{});
+  add(Clock::has_shim(), "sanitizers and a changed clock do not go together", {Fault::clock});
+  add(options.etcd, "", {Fault::etcd_restart});
+  add(!options.namespace_.empty(), "", {Fault::partition, Fault::loss, Fault::narrow_wire});
+  return faults;
+}
 
 Outcome run(const RunOptions& options) { return Run(options).run(); }
 

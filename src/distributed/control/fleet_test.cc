@@ -1,0 +1,32 @@
+#include "distributed/control/fleet.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error_test.h"
+#include "distributed/server/cluster_test.h"
+
+namespace trireme::distributed {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Else nobody looks for the server that has taken its place until the deadline, which is long for what takes long.
+TEST(Fleet, DoesNotWaitForAServerThatIsGone) {
+  Network network;
+  int asked = 0;
+  Fleet fleet(network, kTestSecurity, [&](std::size_t server, const std::string& address) {
+    EXPECT_EQ(server, 1u);
+    EXPECT_EQ(address, "127.0.0.1:1");
+    return ++asked == 2;
+  });
+  fleet.aim({"127.0.0.1:2", "127.0.0.1:1"}, 1);
+  try {
+    fleet.ask(1, order(Op::describe), Milliseconds(600000));
+    FAIL() << "nobody listens there";
+  } catch (const Unavailable& error) {
+    EXPECT_THAT(error.what(), HasSubstr("server 1 at 127.0.0.1:1 is gone"));
+  }
+}
+
+}  // namespace
+}  // namespace trireme::distributed

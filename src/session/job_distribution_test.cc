@@ -1,0 +1,51 @@
+// [distributed]: what a job says of many processes.
+
+#include <gmock/gmock.h>
+
+#include "base/error_test.h"
+#include "trireme/job.h"
+
+namespace trireme {
+namespace {
+
+using ::testing::HasSubstr;
+
+Distribution distribution(const std::string& text) {
+  return Job::parse(
+             "[data]\ntrain = \"mnist/train\"\n[model]\nlayers = [{ linear = { units = 1 } }]\n"
+             "[train]\nloss = \"mse\"\n[distributed]\n" +
+                 text,
+             "job.toml")
+      .distribution();
+}
+
+std::string refused(const std::string& text) {
+  return error_of(ErrorKind::data, [&] { distribution(text); });
+}
+
+TEST(JobDistribution, HowOldWhatAStepReadsMayBe) {
+  Distribution how = distribution("mode = \"asynchronous\"\n");
+  EXPECT_EQ(how.staleness, 0);
+  EXPECT_TRUE(how.prefetch);
+  how = distribution("mode = \"asynchronous\"\nstaleness = 3\nprefetch = false\n");
+  EXPECT_EQ(how.staleness, 3);
+  EXPECT_FALSE(how.prefetch);
+  EXPECT_FALSE(distribution("mode = \"geo\"\nprefetch = false\nstaleness = 0\n").prefetch);
+}
+
+TEST(JobDistribution, MistakesAreNamed) {
+  EXPECT_THAT(refused("mode = \"asynchronous\"\nstaleness = -1\n"),
+              HasSubstr("staleness: must be at least 0, but is -1"));
+  EXPECT_THAT(refused("mode = \"asynchronous\"\nstaleness = 1000001\n"),
+              HasSubstr("staleness: must be 0 to 1,000,000"));
+  EXPECT_THAT(refused("mode = \"synchronous\"\nstaleness = 2\n"),
+              HasSubstr("staleness: is of mode = \"asynchronous\""));
+  EXPECT_THAT(refused("mode = \"geo\"\nstaleness = 2\n"),
+              HasSubstr("staleness: is of mode = \"asynchronous\""));
+  EXPECT_THAT(refused("staleness = 2\n"), HasSubstr("staleness"));
+  EXPECT_THAT(refused("prefetch = true\n"), HasSubstr("prefetch"));
+  EXPECT_THAT(refused("mode = \"asynchronous\"\nprefetch = 1\n"), HasSubstr("prefetch"));
+}
+
+}  // namespace
+}  // namespace trireme

@@ -1,0 +1,148 @@
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <thread>
+
+#include "base/error.h"
+#include "distributed/collectives/elastic_group.h"
+#include "distributed/control/count_trainer_test.h"
+#include "tasks.h"
+#include "together.h"
+
+namespace trireme::chaos {
+
+using namespace distributed;
+
+namespace {
+
+using Steady = std::chrono::steady_clock;
+constexpr Milliseconds kPause{5}, kWork{25}, kTold{250};
+
+long long now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Steady::now().time_since_epoch())
+      .count();
+}
+
+std::string concluded_key(const RoleOptions& options) { return options.prefix + "concluded"; }
+
+class Member {
+ public:
+  Member(Store& store, const RoleOptions& options, const CountJob& job)
+      : store_(store),
+        options_(options),
+        job_(job),
+        member_(store, options),
+        tasks_(store, network_, options, CountTrainer::kTask),
+        counts_(static_cast<std::size_t>(job.records)),
+        group_(store, group_options(),
+               {[this] { return save(); }, [this](auto b) { restore(b); }}) {}
+
+  void run() {
+    while (!options_.stop()) {
+      member_.stay();
+      tasks_.fill();
+      tell(*group_.begin());
+      if (!take_step()) continue;  // another member's counts were taken: the batch again
+      std::this_thread::sleep_for(tasks_.batch() ? kWork : kPause);
+      tasks_.next();
+      if (batches_ == 0 && tasks_.all_done()) return conclude();
+    }
+  }
+
+ private:
+  ElasticOptions group_options() const {
+    ElasticOptions options;
+    options.prefix = options_.prefix + "group/";
+    options.name = options_.name;
+    options.group.timeout = Milliseconds(3000);
+    options.group.form_timeout = Milliseconds(2000);
+    return options;
+  }
+  // Ones for the records of the batch, and how many members have one, added up over all members.
+  bool take_step() {
+    std::vector<double> sums;
+    const bool done = group_.step([&](const std::shared_ptr<Group>& group) {
+      sums.assign(counts_.size() + 1, 0);
+      if (const auto* records = tasks_.batch()) {
+        for (const std::uint64_t record : *records) sums[record] = 1;
+        sums.back() = 1;
+      }
+      try {
+        tell(*group);
+        group->all_reduce(std::span(sums));
+      } catch (const GroupBroken&) {
+        std::printf("broken %lld\n", now());
+        std::fflush(stdout);
+        throw;
+      }
+    });
+    if (!done) return false;
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += sums[i];
+    batches_ = sums.back();
+    return true;
+  }
+  // Who is in the group, when that changes and now and then.
+  void tell(const Group& group) {
+    if (group.generation() == told_ && Steady::now() < next_) return;
+    std::printf("group %lld %d %lld\n", static_cast<long long>(group.generation()), group.size(),
+                group.generation() == told_ ? 0 : now());
+    std::fflush(stdout);
+    told_ = group.generation();
+    next_ = Steady::now() + kTold;
+  }
+  // One that has counted nothing came when the others had ended.
+  void conclude() {
+    if (std::accumulate(counts_.begin(), counts_.end(), 0.0) == 0) return;
+    const std::string file = job_.folder + "/counts." + options_.name;
+    std::filesystem::create_directories(job_.folder);
+    std::ofstream(file, std::ios::binary)
+        .write(reinterpret_cast<const char*>(counts_.data()),
+               static_cast<std::streamsize>(counts_.size() * sizeof(double)));
+    store_.put(concluded_key(options_), options_.name);
+  }
+  std::vector<std::byte> save() const {
+    std::vector<std::byte> bytes(counts_.size() * sizeof(double));
+    std::memcpy(bytes.data(), counts_.data(), bytes.size());
+    return bytes;
+  }
+  void restore(std::span<const std::byte> bytes) {
+    if (bytes.size() != counts_.size() * sizeof(double)) fail_data("counts of another job");
+    std::memcpy(counts_.data(), bytes.data(), bytes.size());
+  }
+
+  Store& store_;
+  const RoleOptions& options_;
+  const CountJob& job_;
+  distributed::Network network_;
+  Attendance member_;
+  Batches tasks_;
+  std::vector<double> counts_;
+  double batches_ = 0;  // of the last step
+  std::int64_t told_ = 0;
+  Steady::time_point next_ = {};
+  ElasticGroup group_;
+};
+
+}  // namespace
+
+void count_by_all_reduce(const RoleOptions& options, const CountJob& job) {
+  const std::unique_ptr<Store> store = open_store(options);
+  if (store->get(concluded_key(options))) return;
+  Member(*store, options, job).run();
+}
+
+std::vector<double> counts_in(const std::string& file, std::int64_t records) {
+  std::vector<double> counts(static_cast<std::size_t>(records));
+  const auto bytes = static_cast<std::streamsize>(counts.size() * sizeof(double));
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(reinterpret_cast<char*>(counts.data()), bytes);
+  if (stream.gcount() != bytes) fail_data(file + " ends too early");
+  return counts;
+}
+
+}  // namespace trireme::chaos

@@ -1,0 +1,61 @@
+#pragma once
+
+// Where the job's keys are: in this process, or in a real etcd that is killed and started again; and who leads by them.
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "distributed/coordination/election.h"
+#include "distributed/coordination/etcd_server.h"
+#include "distributed/coordination/testing/etcd_process.h"
+
+namespace trireme::chaos {
+
+class Keys {
+ public:
+  // `host`: an address of this machine, where they are served, if they are not in a real etcd.
+  Keys(bool real, const std::string& host, const distributed::Security& security);
+
+  distributed::Store& store() { return *store_; }
+  const std::string& address() const { return address_; }
+  // Of a real one.
+  void kill() { etcd_->kill(); }
+  void restart() { etcd_->restart(); }
+
+ private:
+  std::optional<distributed::testing::EtcdProcess> etcd_;
+  std::unique_ptr<distributed::Store> store_;
+  std::optional<distributed::EtcdServer> server_;
+  std::string address_;
+};
+
+// Looks all the time at who leads, in a thread of its own since the store may be away.
+class LeaderWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // The store outlives the watch.
+  LeaderWatch(distributed::Store& store, const std::string& key);
+  ~LeaderWatch();
+
+  struct Seen {
+    std::string address;           // of the last leader that there was
+    std::int64_t epoch = 0;        // of it; 0: there was none yet
+    Clock::time_point since = {};  // when it was seen first
+  };
+  Seen seen() const;
+
+ private:
+  void run();
+
+  distributed::Election election_;
+  mutable std::mutex mutex_;
+  Seen seen_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace trireme::chaos

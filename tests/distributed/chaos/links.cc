@@ -1,0 +1,55 @@
+#include "links.h"
+
+#include "distributed/coordination/testing/etcd_process.h"
+
+namespace trireme::chaos {
+
+namespace {
+
+constexpr const char *kProxies = "127.0.0.2", *kProcesses = "127.0.0.1";
+
+}  // namespace
+
+Links::Ends Links::open(const std::string& role, const std::string& name) {
+  const bool listens = role != "trainer";
+  if (!host_.empty()) {
+    const std::string own = host_ + ":" + std::to_string(distributed::testing::free_port());
+    open_.push_back({name, own, {}});
+    return {host_, listens ? own : "", store_};
+  }
+  Open opened{name, "", {}};
+  Ends ends{kProxies, "", ""};
+  if (listens) {
+    // The same port on two addresses of loopback.
+    const std::string port = std::to_string(distributed::testing::free_port());
+    ends.listens = std::string(kProcesses) + ":" + port;
+    opened.address = std::string(kProxies) + ":" + port;
+    opened.links.push_back(
+        {"all and " + name, std::make_shared<Proxy>(opened.address, ends.listens)});
+  }
+  const auto store = std::make_shared<Proxy>(std::string(kProxies) + ":0", store_);
+  opened.links.push_back({name + " and the store", store});
+  ends.store = store->address();
+  open_.push_back(std::move(opened));
+  return ends;
+}
+
+void Links::close(const std::string& name) {
+  std::erase_if(open_, [&](const Open& open) { return open.name == name; });
+}
+
+std::string Links::at(const std::string& address) const {
+  for (const Open& open : open_) {
+    if (open.address == address) return open.name;
+  }
+  return "";
+}
+
+std::optional<Links::Link> Links::any(std::uint32_t which) const {
+  std::vector<Link> all;
+  for (const Open& open : open_) all.insert(all.end(), open.links.begin(), open.links.end());
+  if (all.empty()) return std::nullopt;
+  return all[which % all.size()];
+}
+
+}  // namespace trireme::chaos

@@ -1,0 +1,59 @@
+#pragma once
+
+// What trainers of steps that all take together share: being a member, and the batches of their tasks.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "distributed/coordination/membership.h"
+#include "distributed/launch/role.h"
+#include "distributed/master/task_client.h"
+
+namespace trireme::chaos {
+
+// A trainer among the members of its job, also after it was stopped for so long that its lease has ended.
+class Attendance {
+ public:
+  // Both outlive the object.
+  Attendance(distributed::Store& store, const distributed::RoleOptions& options)
+      : store_(store), options_(options) {}
+  void stay();  // no error if the store is away
+  void leave();
+
+ private:
+  distributed::Store& store_;
+  const distributed::RoleOptions& options_;
+  std::optional<distributed::LeaseKeeper> lease_;
+};
+
+// The batches of the tasks that a trainer has, one after the other. Prints "progress N" for tasks that were ended and "again TASK" for
+// those that somebody had before.
+class Batches {
+ public:
+  // All outlive the object.
+  Batches(distributed::Store& store, distributed::Network& network,
+          const distributed::RoleOptions& options, std::int64_t size);
+
+  // Takes a task if there is none; then there is a batch, unless all are taken.
+  void fill();
+  // The records of the batch that is to be counted now; none: null.
+  const std::vector<std::uint64_t>* batch() const { return batch_.empty() ? nullptr : &batch_; }
+  void next();  // it was counted
+  bool all_done() const { return taken_.all_done; }
+  // As of Taken, of the task that the batch is of.
+  std::uint32_t rollbacks() const { return taken_.rollbacks; }
+  void forget_before(std::uint32_t rollbacks);
+  void release();  // all are handed out again
+
+ private:
+  void cut();
+
+  const std::int64_t size_;
+  distributed::TaskClient client_;
+  distributed::Taken taken_;
+  std::int64_t at_ = 0;  // records of the task that were counted
+  std::vector<std::uint64_t> batch_;
+};
+
+}  // namespace trireme::chaos
