@@ -47,7 +47,7 @@ struct MemberTraining {
   std::function<void(std::int64_t step, double loss)> after_step = {};
 };
 
-// This process as one of those that train a Program together. Started by `trireme launch --program` it finds the
+// This process as one of those that train a Program together; one for a process. Started by `trireme launch --program` it finds the
 // others by its environment (TRIREME_JOB_*); started by hand it is a job of one process, without network, whose steps
 // are those of Trainer::fit().
 //

@@ -131,7 +131,7 @@ TEST_F(Programs, LeaveInGoodOrderWhenTheJobIsStopped) {
 
 // All batches of both epochs, by whichever process.
 TEST_F(Programs, EachModeLearnsEachBatchOnce) {
-  for (const std::string mode : {"synchronous", "asynchronous", "geo", "all_reduce"}) {
+  for (const std::string mode : {"synchronous", "asynchronous", "paced", "geo", "all_reduce"}) {
     const std::string said = succeeds(launched(
         mode == "all_reduce" ? "--trainers 2" : "--trainers 2 --servers 1", "own_program", mode));
     EXPECT_THAT(said, HasSubstr(" 12000 examples")) << mode;
@@ -169,6 +169,8 @@ TEST_F(Programs, MistakesEndTheJobAtOnce) {
   EXPECT_THAT(fails("--trainers 1 --servers 1", "all_reduce"), HasSubstr("leave --servers out"));
   EXPECT_THAT(fails("--trainers 1 --servers 1", "asynchronous options"),
               HasSubstr("what Member::distribute() gave"));
+  EXPECT_THAT(fails("--trainers 1 --servers 1", "geo pace"),
+              HasSubstr("staleness is of mode asynchronous"));
   // Alone, too, but for what depends on others.
   EXPECT_THAT(run_here(program("own_program") + " asynchronous optimizer").output,
               HasSubstr("sgd, adagrad, adam and ftrl alone"));

@@ -34,8 +34,26 @@ void leave_when_asked() {
 
 bool by_servers(const Distribution& how) { return how.mode != Distribution::Mode::all_reduce; }
 
+// What a job file says is checked where it is read.
+void check(const Distribution& how) {
+  const auto wrong = [](const std::string& what) { fail_usage("Distribution::" + what); };
+  constexpr std::int64_t kMany = 1'000'000;
+  if (how.task_batches < 1) wrong("task_batches must be at least 1");
+  if (how.staleness < 0 || how.staleness > kMany) wrong("staleness must be 0 to 1,000,000");
+  if (how.staleness > 0 && how.mode != Distribution::Mode::asynchronous) {
+    wrong("staleness is of mode asynchronous: in the others nobody is ahead by a step");
+  }
+  if (how.admission < 1 || how.admission > kMany) wrong("admission must be 1 to 1,000,000");
+  if (how.memory_limit < 0) wrong("memory_limit must not be negative");
+  if (!(how.checkpoint_seconds >= 0 && how.checkpoint_seconds <= kMany)) {
+    wrong("checkpoint_seconds must be 0 to 1,000,000");
+  }
+  if (how.checkpoint_keep < 1 || how.checkpoint_keep > kMany) {
+    wrong("checkpoint_keep must be 1 to 1,000,000");
+  }
+}
+
 void check(const MemberOptions& options, const RoleOptions& role) {
-  if (options.distribution.task_batches < 1) fail_usage("a task has at least 1 batch");
   if (by_servers(options.distribution) && role.servers < 1) {
     fail_usage(
         "with parameters on servers (MemberOptions::distribution.mode) a job needs some: trireme "
@@ -70,6 +88,7 @@ struct Member::State {
 
 Member Member::join(MemberOptions options) {
   auto state = std::make_unique<State>(State{.options = std::move(options)});
+  check(state->options.distribution);
   state->role = distributed::launched_member();
   if (state->role) {
     check(state->options, *state->role);
