@@ -7,17 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "distributed/control/cuts.h"
 #include "distributed/server/protocol.h"
 #include "distributed/server/slot_map.h"
 #include "distributed/transport/connection.h"
 
 namespace trireme::distributed {
-
-// Another leader has followed: what this one wanted is not done any more.
-class Deposed : public Error {
- public:
-  Deposed() : Error(ErrorKind::io, "another master leads by now") {}
-};
 
 // Used by one thread.
 class Fleet {

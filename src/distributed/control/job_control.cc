@@ -13,7 +13,6 @@ namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kLongest{600000};  // in which a server saves or loads all it has
-constexpr std::chrono::seconds kDrain{120};
 
 std::string rolling_key(const std::string& prefix) { return prefix + "rolling-back"; }
 
@@ -53,14 +52,11 @@ JobControl::JobControl(Store& store, Master& master, const JobControlOptions& op
     : store_(store),
       master_(master),
       options_(options),
+      cuts_(store, master, options),
       fleet_(
           network_, options.security,
           [this](std::size_t place, const std::string& address) { return gone(place, address); }),
       mover_(fleet_) {}
-
-void JobControl::say(const std::string& text) const {
-  if (options_.say) options_.say(text);
-}
 
 void JobControl::look() try {
   const std::optional<Leadership> leadership = master_.leadership();
@@ -77,10 +73,11 @@ void JobControl::look() try {
     const std::vector<std::string> members = trainers();
     if (members != view_.members) regroup(members);
   }
-  if (!draining_ && reshard()) return;
-  if (checkpoint_due()) drain();
+  if (!cuts_.draining() && reshard()) return;
+  cuts_.look(view_.rollbacks,
+             [this](const QueueState& queue, bool over) { return save(queue, over); });
 } catch (const Unavailable& error) {
-  say(std::string("tries again: ") + error.what());
+  cuts_.say(std::string("tries again: ") + error.what());
 } catch (const Deposed&) {
   leadership_.reset();
 }
@@ -91,10 +88,9 @@ void JobControl::begin(const Leadership& leadership) {
   const bool half_done = store_.get(rolling_key(options_.prefix)).has_value();
   placed_ = view.has_value() && !half_done;
   view_ = view.value_or(JobView{});
-  draining_.reset();
   moving_.reset();
   saved_ = 0;
-  next_save_ = Clock::now() + every();
+  cuts_.begin(leadership);
   leadership_ = leadership;
   fleet_.aim(view_.servers.addresses, leadership.epoch);
   if (placed_) master_.go_on(view_.rollbacks);
@@ -131,14 +127,6 @@ std::vector<std::string> JobControl::trainers() {
   return names;
 }
 
-checkpoint::Catalog JobControl::catalog() {
-  return {store_,
-          {.folder = options_.folder,
-           .prefix = options_.prefix + "checkpoint/",
-           .guard = leadership_->guard,
-           .keep = options_.keep}};
-}
-
 // The view for all to read, by this leader alone.
 void JobControl::publish(std::vector<Action> more) {
   more.push_back(Put{view_key(options_.prefix), text_of(view_)});
@@ -156,8 +144,7 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
     throw Deposed();
   }
   placed_ = false;
-  draining_.reset();
-  master_.pause();
+  cuts_.drop();
   const bool first = view_.servers.map.version() == 0;
   // What was on its way is loaded where it was to go; but dense parameters stay among as many servers as there are.
   if (const std::optional<Entry> half = store_.get(moving_key(options_.prefix))) {
@@ -172,7 +159,11 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
   fleet_.set_map(view_.servers.map);
   ++view_.generation;
   fleet_.set_members(view_.generation, 0);  // from here on nothing of before is taken
-  const Cut cut = load_newest();
+  const auto [id, cut] = cuts_.newest(
+      view_.rollbacks == 0, [this](checkpoint::Catalog&, std::int64_t checkpoint, const Cut& what) {
+        return load(checkpoint, what);
+      });
+  if (id == 0) load(0, {});
   ++view_.rollbacks;
   view_.step = 0;
   view_.updates = cut.updates;
@@ -183,44 +174,10 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
   placed_ = true;
   master_.go_on(view_.rollbacks);
   if (!first || cut.queue.epoch > 0) {
-    say(fmt::format("{} servers went back to epoch {} with {} tasks done, in {:.2f} s",
-                    addresses.size(), std::max<std::int64_t>(cut.queue.epoch, 1),
-                    cut.queue.done.size(), seconds_since(start)));
+    cuts_.say(fmt::format("{} servers went back to epoch {} with {} tasks done, in {:.2f} s",
+                          addresses.size(), std::max<std::int64_t>(cut.queue.epoch, 1),
+                          cut.queue.done.size(), seconds_since(start)));
   }
-}
-
-// Of the checkpoints, newest first, the first one that no server finds damaged; without any, the beginning.
-Cut JobControl::load_newest() {
-  if (!options_.folder.empty()) {
-    checkpoint::Catalog all = catalog();
-    std::vector<checkpoint::Committed> list = all.list();
-    if (!list.empty() && view_.rollbacks == 0 && !options_.resume) {
-      // Those of a job that came to its end are nobody's any more.
-      if (!cut_of(all.manifest(list.front()).cut).over) {
-        fail_usage(options_.folder +
-                   " has checkpoints of a run that was not finished\n  hint   [distributed] resume "
-                   "= true goes on with them; else remove the folder");
-      }
-      all.rewind(0);
-      list.clear();
-    }
-    std::string reasons;
-    for (const checkpoint::Committed& one : list) {
-      try {
-        const Cut cut = cut_of(all.manifest(one).cut);
-        if (load(one.id, cut)) {
-          if (one.id != list.front().id) all.rewind(one.id);
-          return cut;
-        }
-      } catch (const checkpoint::Damaged& error) {
-        say(error.what());
-      }
-      reasons += fmt::format(" {}", one.id);
-    }
-    if (!list.empty()) fail_data("all checkpoints are damaged:" + reasons);
-  }
-  load(0, {});
-  return {};
 }
 
 // Whether all servers could.
@@ -237,7 +194,7 @@ bool JobControl::load(std::int64_t checkpoint, const Cut& cut) {
   for (const Frame& answer : answers) {
     const LoadReport report = load_report_of(answer.payload.text());
     if (report.damage.empty()) continue;
-    say(fmt::format("checkpoint {}: {}", checkpoint, report.damage));
+    cuts_.say(fmt::format("checkpoint {}: {}", checkpoint, report.damage));
     whole = false;
   }
   return whole;
@@ -274,7 +231,7 @@ bool JobControl::reshard() {
     move(*next);
   } else {
     if (wanted < now) change_servers(wanted);
-    say(
+    cuts_.say(
         fmt::format("{} servers: {} slots moved in {} moves and {:.2f} s; none was refused for "
                     "more than {:.0f} ms",
                     wanted, moving_->slots, moving_->moves, seconds_since(moving_->since),
@@ -358,52 +315,11 @@ void JobControl::regroup(const std::vector<std::string>& members) {
 
 // --- Checkpoints
 
-bool JobControl::checkpoint_due() const {
-  if (master_.all_over()) return true;
-  return !options_.folder.empty() && (draining_ || Clock::now() >= next_save_);
-}
-
-// Waits, look by look, until no task is pending, and none is left that somebody has begun and nobody has ended.
-void JobControl::drain() {
-  if (options_.folder.empty()) return master_.conclude();
-  if (!draining_) {
-    draining_ = Clock::now();
-    master_.drain();
-  }
-  const std::optional<QueueState> queue = master_.state_at_rest();
-  if (!queue) {
-    if (Clock::now() - *draining_ < kDrain) return;
-    say("no checkpoint: tasks are pending for too long");
-    return go_on();
-  }
-  try {
-    const bool over = master_.all_over();  // before: the last checkpoint says so
-    if (!save(*queue, over)) return;
-    if (over) master_.conclude();
-  } catch (const Unavailable& error) {
-    say(std::string("no checkpoint: ") + error.what());
-    if (options_.not_saved) options_.not_saved();
-  } catch (const Deposed&) {
-    throw;
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::io) throw;
-    say(std::string("no checkpoint: ") + error.what());
-    if (options_.not_saved) options_.not_saved();
-  }
-  go_on();
-}
-
-void JobControl::go_on() {
-  draining_.reset();
-  next_save_ = Clock::now() + every();
-  master_.go_on(view_.rollbacks);
-}
-
 // Whether there is one: not while trainers declare what only some servers have yet. They may do so at any moment.
 bool JobControl::save(const QueueState& queue, bool over) {
   if (!mover_.declarations().whole) return false;
   const auto start = Clock::now();
-  checkpoint::Catalog all = catalog();
+  checkpoint::Catalog all = cuts_.catalog();
   const checkpoint::Begun begun = all.begin(saved_ % (options_.deltas + 1) != 0);
   const SaveOrder what{begun};
   const std::vector<Frame> answers =
@@ -430,9 +346,7 @@ bool JobControl::save(const QueueState& queue, bool over) {
   manifest.cut = text_of(cut);
   all.commit(manifest);
   ++saved_;
-  say(fmt::format("checkpoint {}: {:.1f} MB in {:.2f} s", begun.id,
-                  static_cast<double>(bytes) / 1e6, seconds_since(start)));
-  if (options_.saved) options_.saved(begun.id, seconds_since(start), bytes);
+  cuts_.done(begun.id, bytes, seconds_since(start));
   return true;
 }
 

@@ -5,8 +5,7 @@
 //
 // Slots move between servers, a few at a time, when another number of them is wanted: wanted_servers_key().
 //
-// A checkpoint is a cut through the whole job: no task is pending while it is written. So when servers go back to it,
-// and the queue of tasks with them, nothing that was learned is lost or learned twice.
+// Checkpoints are cuts through the whole job: cuts.h.
 
 #include <chrono>
 #include <functional>
@@ -14,8 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "distributed/checkpoint/catalog.h"
-#include "distributed/control/cut.h"
+#include "distributed/control/cuts.h"
 #include "distributed/control/fleet.h"
 #include "distributed/control/job_view.h"
 #include "distributed/control/mover.h"
@@ -33,22 +31,12 @@ inline std::string drained_key(const std::string& prefix, int place) {
   return prefix + "drained/" + std::to_string(place);
 }
 
-struct JobControlOptions {
-  std::string prefix;  // of the job's keys
+struct JobControlOptions : CutOptions {
   int servers = 1;
   bool synchronous = false;
   Security security = {};
-  std::string folder = {};  // of checkpoints; empty: there are none
-  double every = 60;        // seconds from one to the next
-  int keep = 2;             // as CatalogOptions
-  int deltas = 7;           // between two full ones
-  // Goes on with what is in the folder. Without, an unfinished run's checkpoints there are an error, a finished one's go.
-  bool resume = false;
-  std::uint64_t move_bytes = 1u << 20;               // about so much moves at once
-  std::function<void(const std::string&)> say = {};  // what happens, for people
-  // A checkpoint has been made; or has failed. For metrics.
-  std::function<void(std::int64_t checkpoint, double seconds, std::uint64_t bytes)> saved = {};
-  std::function<void()> not_saved = {};
+  int deltas = 7;                       // between two full checkpoints
+  std::uint64_t move_bytes = 1u << 20;  // about so much moves at once
 };
 
 // Of slots that are on their way to other servers.
@@ -78,7 +66,6 @@ class JobControl {
   bool gone(std::size_t place, const std::string& address);
   std::vector<std::string> trainers();
   void roll_back(const std::vector<std::string>& addresses);
-  Cut load_newest();
   bool load(std::int64_t checkpoint, const Cut& cut);
   void regroup(const std::vector<std::string>& members);
   bool reshard();
@@ -87,28 +74,19 @@ class JobControl {
   void move(const SlotMove& move);
   void tell_map(const SlotMap& map, std::vector<Action> more);
   void publish(std::vector<Action> more = {});
-  bool checkpoint_due() const;
-  void drain();
   bool save(const QueueState& queue, bool over);
-  void go_on();
-  checkpoint::Catalog catalog();
-  void say(const std::string& text) const;
-  std::chrono::milliseconds every() const {
-    return std::chrono::milliseconds(static_cast<std::int64_t>(options_.every * 1000));
-  }
 
   Store& store_;
   Master& master_;
   const JobControlOptions options_;
   Network network_;
+  Cuts cuts_;
   Fleet fleet_;
   Mover mover_;
   std::optional<Leadership> leadership_;
   JobView view_;
   bool placed_ = false;
   int saved_ = 0;  // checkpoints, by this leader
-  Clock::time_point next_save_ = {};
-  std::optional<Clock::time_point> draining_;  // since
   std::optional<SlotsMoving> moving_;
 };
 

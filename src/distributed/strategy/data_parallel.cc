@@ -93,11 +93,12 @@ double DataParallel::step(const data::Batch& batch, bool share) {
     members_ = group_->begin();
     buckets_.begin(members_);
     places_.clear();
-    counted_ = replaced_ = false;
+    counted_ = replaced_ = idle_ = false;
     share_ = share;
     try {
       return trainer_->step(batch);
     } catch (const Error&) {
+      if (idle_) return 0;
       if (!replaced_) throw;
       ++repeated_;
     }
@@ -135,12 +136,13 @@ void DataParallel::settle() {
   float total = 0;
   buckets_.take(count, {&total, 1}, 1);
   total_ = static_cast<std::int64_t>(total);
+  idle_ = total_ == 0;
+  // With gradients of zero an optimizer's state would still change, and parameters by it.
+  if (idle_) fail(ErrorKind::internal, "nobody has examples: the step ends before the optimizer");
 }
 
-// Nobody had examples: nothing is to be learned.
 void DataParallel::take(const std::string& key, HostTensor& result) {
-  const float share = total_ > 0 ? 1 / static_cast<float>(total_) : 0;
-  buckets_.take(places_.at(key), result.elements<float>(), share);
+  buckets_.take(places_.at(key), result.elements<float>(), 1 / static_cast<float>(total_));
 }
 
 // All parameters in their order, the optimizer's too.

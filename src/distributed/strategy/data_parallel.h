@@ -37,7 +37,7 @@ class DataParallel {
   // All members begin with one seed; random numbers differ by member. The trainer outlives this.
   void join(Trainer& trainer);
   // One step with the others; waits for them. `share` false: this member has no batch, takes part with any other
-  // one, which must not be empty, and gives nothing to the sum. Returns the loss of its own batch. Errors: as
+  // one, which must not be empty, and gives nothing to the sum. Where all have none nothing changes. Returns the loss of its own batch. Errors: as
   // ElasticGroup.
   double step(const data::Batch& batch, bool share = true);
   // The examples of all members in the last step: 0 if none had a batch.
@@ -65,10 +65,10 @@ class DataParallel {
   BucketedAllReduce buckets_;
   std::unique_ptr<ElasticGroup> group_;
   std::shared_ptr<Group> members_;
-  std::map<std::string, std::size_t> places_;               // of gradients among those of this step
-  bool share_ = true, counted_ = false, replaced_ = false;  // of this step
-  float count_ = 0;                                         // of this member's examples
-  std::int64_t total_ = 0;                                  // of all
+  std::map<std::string, std::size_t> places_;  // of gradients among those of this step
+  bool share_ = true, counted_ = false, replaced_ = false, idle_ = false;  // of this step
+  float count_ = 0;         // of this member's examples
+  std::int64_t total_ = 0;  // of all
   std::int64_t repeated_ = 0;
 };
 

@@ -154,5 +154,26 @@ TEST(DataParallelMembers, MayHaveNoBatchAndComeLate) {
   EXPECT_EQ(early, late);
 }
 
+// Members wait for tasks in steps that nobody has a batch for: momentum would go on without them.
+TEST(DataParallelMembers, LearnNothingWithoutExamples) {
+  const std::unique_ptr<Store> store = make_memory_store();
+  Member member(*store, "alone", 1);
+  member.parallel.join(*member.model.trainer);
+  for (int step = 0; step < 3; ++step) member.parallel.step(part_of(step, 0, 1));
+  const std::vector<float> before = member.model.parameters();
+  for (int step = 0; step < 5; ++step) {
+    member.parallel.step(part_of(3, 0, 1), /*share=*/false);
+    EXPECT_EQ(member.parallel.examples(), 0);
+  }
+  EXPECT_EQ(member.model.parameters(), before);
+  EXPECT_EQ(member.model.trainer->steps(), 3);
+  for (int step = 3; step < 6; ++step) member.parallel.step(part_of(step, 0, 1));
+  Model alone;
+  alone.trainer.emplace(alone.program, alone.options());
+  for (int step = 0; step < 6; ++step) alone.trainer->step(part_of(step, 0, 1));
+  EXPECT_THAT(member.model.parameters(),
+              ::testing::Pointwise(::testing::FloatNear(2e-5f), alone.parameters()));
+}
+
 }  // namespace
 }  // namespace trireme::distributed
