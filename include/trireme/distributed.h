@@ -69,8 +69,8 @@ class TRIREME_API Member {
 
   // What the Trainer is to be made with, instead of `options`. Making it rewrites the Program: all_reduce puts the exchange
   // of gradients before the optimizer; the other modes keep parameters on servers, where those that are looked up with
-  // a sparse gradient become tables, and servers do what the optimizer says; a Value that is looked-up rows itself is then replaced, and not to be used any more
-  // (what was made of it is). Once; the Program outlives the member.
+  // a sparse gradient become tables, and servers do what the optimizer says; a Value that is looked-up rows itself is then
+  // replaced and not to be used any more, other than what was made of it. Once; the Program outlives the member.
   // Errors: usage, for an optimizer that servers do not have.
   TrainerOptions distribute(Program& program, TrainerOptions options);
 
