@@ -92,9 +92,17 @@ Agreed ElasticGroup::State::agree() {
 }
 
 Agreed ElasticGroup::State::agree_in(Group& group) {
-  const bool in_step = agreed_number != 0 && keeper.in_all_since(agreed_number);
-  const Agreement agreement =
-      agree_on(standings_of_all(group, {committed, in_step ? 1 : 0, exchanged ? 1 : 0}));
+  const bool in_step_before = agreed_number != 0 && keeper.in_all_since(agreed_number);
+  const std::vector<Standing> standings =
+      standings_of_all(group, {committed, in_step_before ? 1 : 0, exchanged ? 1 : 0});
+  const auto in_step = [](const Standing& member) { return member.in_step != 0; };
+  if (callbacks.found && std::none_of(standings.begin(), standings.end(), in_step)) {
+    committed = callbacks.found(group.generation());
+    agreed_number = group.generation();
+    exchanged = false;
+    return Agreed::restored;
+  }
+  const Agreement agreement = agree_on(standings);
   const bool needed = agreement.needs[static_cast<std::size_t>(group.rank())];
   if (agreement.anyone_needs()) transfer(group, agreement.source, needed);
   const bool caught_up = committed != agreement.committed;

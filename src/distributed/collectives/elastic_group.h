@@ -35,6 +35,9 @@ struct ElasticOptions {
 struct ElasticState {
   std::function<std::vector<std::byte>()> save;  // as after committed() steps
   std::function<void(std::span<const std::byte>)> restore;
+  // Called instead by all members of a group of which nobody is left from one before, with its number; returns after how many
+  // committed steps the state is with which they all go on. Without it the state of the member that is farthest counts.
+  std::function<std::int64_t(std::int64_t generation)> found = {};
 };
 
 // One thread calls all functions. A thread of its own answers the other members, also while that one computes.

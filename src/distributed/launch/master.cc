@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include "distributed/control/group_control.h"
 #include "distributed/control/job_control.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/launch/program_work.h"
@@ -21,7 +22,8 @@ constexpr Milliseconds kPause{50};
 
 bool stopped(const RoleOptions& options) { return options.stop && options.stop(); }
 
-JobControlOptions control_of(const RoleOptions& options, const MasterWork& work) {
+JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
+                             CheckpointMetrics& metrics) {
   JobControlOptions control;
   control.prefix = options.prefix;
   control.servers = options.servers;
@@ -35,6 +37,10 @@ JobControlOptions control_of(const RoleOptions& options, const MasterWork& work)
     std::printf("%s\n", text.c_str());
     std::fflush(stdout);
   };
+  control.saved = [&metrics](std::int64_t checkpoint, double seconds, std::uint64_t bytes) {
+    metrics.done(checkpoint, seconds, bytes);
+  };
+  control.not_saved = [&metrics] { metrics.failed(); };
   return control;
 }
 
@@ -49,7 +55,7 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   master.host = options.host;
   master.epochs = work.epochs;
   master.tasks = work.tasks;
-  master.hold = options.servers > 0;
+  master.hold = options.servers > 0 || work.group;
   master.least = work.patience;
   Master running(*store, master);
   ProcessMonitor monitor(monitor_of(options, "master"));
@@ -57,20 +63,17 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   monitor.publish(tasks_key(options.prefix),
                   [&] { return text_of(task_state(running, work.epochs)); });
   monitor.start(*store);
-  std::optional<JobControl> control;
   std::optional<CheckpointMetrics> checkpoints;
-  if (options.servers > 0) {
-    JobControlOptions how = control_of(options, work);
-    checkpoints.emplace(monitor.registry());
-    how.saved = [&](std::int64_t checkpoint, double seconds, std::uint64_t bytes) {
-      checkpoints->done(checkpoint, seconds, bytes);
-    };
-    how.not_saved = [&] { checkpoints->failed(); };
-    control.emplace(*store, running, how);
-  }
+  if (master.hold) checkpoints.emplace(monitor.registry());
+  std::optional<JobControl> control;
+  std::optional<GroupControl> group;
+  if (options.servers > 0)
+    control.emplace(*store, running, control_of(options, work, *checkpoints));
+  else if (work.group) group.emplace(*store, running, control_of(options, work, *checkpoints));
   Membership members(*store, options.prefix);
   while (!stopped(options)) {
     if (control) control->look();
+    if (group) group->look();
     if (options.until_done && running.finished() && members.members("trainer").empty()) return;
     std::this_thread::sleep_for(kPause);
   }
@@ -87,9 +90,9 @@ MasterWork master_work(const ProgramWork& told) {
   };
   if (how.checkpoint_seconds > 0) work.checkpoints = told.checkpoints;
   work.synchronous = how.mode == Distribution::Mode::synchronous;
+  work.group = how.mode == Distribution::Mode::all_reduce;
   // All take each step together, so nobody is behind.
-  const bool paced = how.mode == Distribution::Mode::all_reduce || how.staleness > 0;
-  if (work.synchronous || paced) work.patience *= 60;
+  if (work.synchronous || work.group || how.staleness > 0) work.patience *= 60;
   work.every = how.checkpoint_seconds;
   work.keep = static_cast<int>(how.checkpoint_keep);
   work.resume = how.resume;

@@ -128,7 +128,7 @@ TrainerOptions Member::distribute(Program& program, TrainerOptions options) {
     state_->options.checkpoints = distributed::checkpoint_folder(program.name());
   }
   if (state_->member) {
-    state_->member->extend(program, options, how);
+    state_->member->extend(program, options, how, state_->options.checkpoints);
   } else if (by_servers(how)) {
     // What would not run by many does not run alone.
     distributed::ServerTrainingOptions servers;
@@ -164,7 +164,7 @@ void Member::train(Trainer& trainer, const data::Batches& batches, const MemberT
 
 bool Member::save(Trainer& trainer, const std::string& directory, const SaveOptions& options) {
   if (!is_chief()) fail_usage("Member::save() is for the chief alone: if (member.is_chief())");
-  if (state_->member && !state_->member->bring_home(state_->options.checkpoints)) return false;
+  if (state_->member && !state_->member->bring_home()) return false;
   trainer.save(directory, options);
   return true;
 }

@@ -69,6 +69,7 @@ struct MasterWork {
   std::function<std::vector<std::string>(std::int64_t epoch)> tasks;
   std::string checkpoints = {};  // these as in JobControlOptions
   bool synchronous = false;
+  bool group = false;  // trainers are a group that has all that is learned: GroupControl
   // What a task may take before it is given to somebody else, too, though its owner lives. Where batches are not known by their
   // tasks, that would be learning them twice.
   Milliseconds patience{10000};

@@ -17,7 +17,8 @@ class TrainerProcess {
                                      .threads = options.threads,
                                      .processes = options.trainers,
                                      .extend = [this](Program& program, TrainerOptions& made) {
-                                       member_.extend(program, made, job_.distribution());
+                                       member_.extend(program, made, job_.distribution(),
+                                                      checkpoint_folder(job_.output_directory()));
                                      }})) {}
 
   void run() {
@@ -41,7 +42,7 @@ class TrainerProcess {
 
   // The model as one process would have it, its tables whole.
   void save() {
-    if (!member_.bring_home(checkpoint_folder(job_.output_directory()))) return;
+    if (!member_.bring_home()) return;
     job_.trainer().save(job_.output_directory(), job_.save_options());
     std::printf("saved to %s\n", job_.output_directory().c_str());
   }

@@ -15,6 +15,9 @@ constexpr Milliseconds kServers{300000};
 constexpr std::uint64_t kLargestModel = std::uint64_t{4} << 30;
 constexpr Milliseconds kAttempt{1000};  // after which it is asked where the servers are now
 
+// Others have brought the job to its end, before this trainer was there.
+class JobIsOver {};
+
 // An input whose axis 0 is the batch.
 Value batch_input(const Program& program) {
   for (const Value& input : program.inputs()) {
@@ -40,18 +43,28 @@ TrainingMember::TrainingMember(const RoleOptions& options)
   monitor_.start(*store_);
 }
 
-void TrainingMember::extend(Program& program, TrainerOptions& made, const Distribution& how) {
+void TrainingMember::extend(Program& program, TrainerOptions& made, const Distribution& how,
+                            const std::string& checkpoints) {
   mode_ = how.mode;
+  checkpoints_ = checkpoints;
   prefetch_ = how.prefetch;
-  if (how.mode == Distribution::Mode::all_reduce) join_parallel(program, made);
+  if (how.mode == Distribution::Mode::all_reduce) join_parallel(program, made, how);
   else join_servers(program, made, how);
 }
 
-void TrainingMember::join_parallel(Program& program, TrainerOptions& made) {
+void TrainingMember::join_parallel(Program& program, TrainerOptions& made,
+                                   const Distribution& how) {
+  group_.emplace(*store_,
+                 GroupMemberOptions{.prefix = options_.prefix,
+                                    .name = options_.name,
+                                    .folder = how.checkpoint_seconds > 0 ? checkpoints_ : "",
+                                    .stop = options_.stop});
   DataParallelOptions parallel;
   parallel.group.prefix = options_.prefix + "group/";
   parallel.group.name = options_.name;
   parallel.group.group.address = own_ip(options_);
+  parallel.found = [this](std::int64_t generation) { return found_group(generation); };
+  parallel.entered = [this] { return enter_group(); };
   parallel_.emplace(*store_, parallel, program, batch_input(program));
   parallel_->extend(made);
 }
@@ -166,31 +179,54 @@ void TrainingMember::enter(JobView view, TaskReader& reader) {
   }
 }
 
+// Nobody of a group is left, or this is the first one: its members begin where the leader says.
+std::int64_t TrainingMember::found_group(std::int64_t generation) {
+  if (is_concluded()) throw JobIsOver();
+  const GroupStart start = group_->found(generation);
+  if (start.checkpoint > 0) {
+    parallel_->set_state(group_->load(start, parallel_->state_bytes()));
+  } else if (parallel_->steps() > 0) {
+    fail_io(
+        "all other trainers have died, and there is no checkpoint: this one is to be started "
+        "again");
+  }
+  return start.committed;
+}
+
+// Tasks of before the group went back are somebody else's.
+bool TrainingMember::enter_group() {
+  const std::uint32_t rollbacks = group_->start().rollbacks;
+  reader_->forget_before(rollbacks);
+  return !read_ || read_->rollbacks >= rollbacks;
+}
+
 // Every step is one of all members, so those without a batch take part with any other one.
-void TrainingMember::train_in_parallel(TaskReader& reader, const data::Batches& batches) {
+void TrainingMember::train_in_parallel(TaskReader& reader, const data::Batches& batches) try {
+  reader_ = &reader;
   parallel_->join(*trainer_);
   data::Batch last = batches.dataset().rows(0, 1);
   for (;;) {
     if (stopped()) return leave(reader);
-    std::optional<TaskReader::Read> read = reader.next();
-    if (read) last = std::move(read->batch);
+    read_ = reader.next();
+    if (read_) last = std::move(read_->batch);
     metrics_.begin();
-    const double loss = parallel_->step(last, read.has_value());
-    if (read) report(loss, data::examples_in(last));
-    else metrics_.idle(), ++idle_;
-    if (!read || read->last) reader.finish();
-    if (parallel_->examples() == 0 && reader.all_done()) break;
+    try {
+      const double loss = parallel_->step(last, read_.has_value());
+      if (read_) report(loss, data::examples_in(last));
+      else metrics_.idle();
+    } catch (const StaleGeneration&) {
+      metrics_.repeated();
+      continue;
+    }
+    if (!read_ || read_->last) reader.finish();
+    if (parallel_->examples() > 0) continue;
+    if (reader.all_done()) break;
+    if (parallel_->rank() == 0) {
+      group_->save_if_asked(parallel_->steps(), [this] { return parallel_->state(); });
+    }
   }
-  end_in_parallel();
-}
-
-// One that comes when all others have ended has nothing that could be saved.
-void TrainingMember::end_in_parallel() {
-  if (parallel_->rank() != 0 || is_concluded()) return;
-  if (parallel_->steps() <= idle_) {
-    fail_io("no trainer is left that has learned: the job is to be started again");
-  }
-  chief_ = true;
+  chief_ = parallel_->rank() == 0 && !is_concluded();
+} catch (const JobIsOver&) {
 }
 
 // Each goes its own pace.
@@ -315,13 +351,13 @@ void TrainingMember::conclude() {
   store_->put(concluded_key(), options_.name);
 }
 
-bool TrainingMember::bring_home(const std::string& checkpoints) {
+bool TrainingMember::bring_home() {
   if (!by_servers_) return true;
   std::uint64_t bytes = 0;
   for (const std::string& name : by_servers_->tables()) bytes += by_servers_->table_bytes(name);
   if (bytes > kLargestModel) {
     std::printf("the tables have %.1f GB, too much for a saved model: they are in %s\n",
-                static_cast<double>(bytes) / 1e9, checkpoints.c_str());
+                static_cast<double>(bytes) / 1e9, checkpoints_.c_str());
     return false;
   }
   by_servers_->bring_home();

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "distributed/control/group_member.h"
 #include "distributed/control/job_view.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/launch/role.h"
@@ -31,8 +32,10 @@ class TrainingMember {
   TrainingMember(const TrainingMember&) = delete;
   TrainingMember& operator=(const TrainingMember&) = delete;
 
-  // What the Trainer is to be made with. Making it rewrites the Program. Once; the Program outlives this. Errors: usage.
-  void extend(Program& program, TrainerOptions& made, const Distribution& how);
+  // What the Trainer is to be made with. Making it rewrites the Program. Once; the Program outlives this. `checkpoints`:
+  // the job's folder of them. Errors: usage.
+  void extend(Program& program, TrainerOptions& made, const Distribution& how,
+              const std::string& checkpoints);
   // Until all epochs are over, or it is told to stop. `after_step`: of steps of this process with a batch, from 1. The
   // Trainer is used as long as this lives. Errors: as the parts.
   using AfterStep = std::function<void(std::int64_t step, double loss)>;
@@ -44,20 +47,21 @@ class TrainingMember {
 
   // Tables on servers become parameters of the Trainer, as of ServerTraining. False, with a line that names the folder of
   // the servers' checkpoints: they are too large for it.
-  bool bring_home(const std::string& checkpoints);
+  bool bring_home();
 
   Store& store() { return *store_; }
 
  private:
-  void join_parallel(Program& program, TrainerOptions& made);
+  void join_parallel(Program& program, TrainerOptions& made, const Distribution& how);
   void join_servers(Program& program, TrainerOptions& made, const Distribution& how);
   void keep_pace(std::uint32_t lead);
   ServerView newest_servers();
   void leave(TaskReader& reader);
   void rejoin(TaskReader& reader);
   void enter(JobView view, TaskReader& reader);
+  std::int64_t found_group(std::int64_t generation);
+  bool enter_group();
   void train_in_parallel(TaskReader& reader, const data::Batches& batches);
-  void end_in_parallel();
   void train_by_servers(TaskReader& reader);
   void look_ahead(const TaskReader::Read& read, TaskReader& reader);
   void train_by_servers_together(TaskReader& reader);
@@ -80,16 +84,19 @@ class TrainingMember {
   Network network_;
   Distribution::Mode mode_ = Distribution::Mode::all_reduce;
   bool prefetch_ = true;
+  std::string checkpoints_;
   Trainer* trainer_ = nullptr;
+  std::optional<GroupMember> group_;
   std::optional<DataParallel> parallel_;
-  std::optional<JobView> view_;  // that we are in
+  TaskReader* reader_ = nullptr;               // while it trains
+  std::optional<TaskReader::Read> read_ = {};  // of all-reduce: what the step learns
+  std::optional<JobView> view_;                // that we are in
   std::optional<ParameterClient> client_;
   std::optional<ServerTraining> by_servers_;
   std::optional<TaskClient> tasks_;
   std::optional<StepClock> clock_;  // of bounded staleness
   AfterStep after_step_;
   bool chief_ = false;
-  std::int64_t idle_ = 0;                  // steps of all-reduce without a batch of this trainer
   std::int64_t own_steps_ = 0;             // with one, in every mode
   std::int64_t steps_ = 0, examples_ = 0;  // not yet told, as losses_
   double losses_ = 0;

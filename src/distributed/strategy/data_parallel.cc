@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "distributed/server/client.h"
 #include "trireme/functions.h"
 #include "trireme/ops.h"
 
@@ -81,8 +82,9 @@ void DataParallel::join(Trainer& trainer) {
   trainer_ = &trainer;
   group_ = std::make_unique<ElasticGroup>(
       store_, options_.group,
-      ElasticState{.save = [this] { return save(); },
-                   .restore = [this](std::span<const std::byte> bytes) { restore(bytes); }},
+      ElasticState{.save = [this] { return state(); },
+                   .restore = [this](std::span<const std::byte> bytes) { set_state(bytes); },
+                   .found = options_.found},
       trainer.steps());
   const std::uint64_t own = std::hash<std::string>{}(options_.group.name);
   trainer.session().set_step(own >> 1);
@@ -91,6 +93,10 @@ void DataParallel::join(Trainer& trainer) {
 double DataParallel::step(const data::Batch& batch, bool share) {
   for (;;) {
     members_ = group_->begin();
+    if (std::exchange(entered_, members_->generation()) != members_->generation() &&
+        options_.entered && !options_.entered()) {
+      throw StaleGeneration("the group has begun anew, and the batch is of before");
+    }
     buckets_.begin(members_);
     places_.clear();
     counted_ = replaced_ = idle_ = false;
@@ -146,7 +152,7 @@ void DataParallel::take(const std::string& key, HostTensor& result) {
 }
 
 // All parameters in their order, the optimizer's too.
-std::vector<std::byte> DataParallel::save() {
+std::vector<std::byte> DataParallel::state() {
   std::vector<std::byte> bytes;
   for (const Value& parameter : program_.parameters()) {
     const Tensor value = trainer_->session().parameter(key_of(parameter));
@@ -155,7 +161,15 @@ std::vector<std::byte> DataParallel::save() {
   return bytes;
 }
 
-void DataParallel::restore(std::span<const std::byte> bytes) {
+std::size_t DataParallel::state_bytes() {
+  std::size_t bytes = 0;
+  for (const Value& parameter : program_.parameters()) {
+    bytes += trainer_->session().parameter(key_of(parameter)).size_bytes();
+  }
+  return bytes;
+}
+
+void DataParallel::set_state(std::span<const std::byte> bytes) {
   for (const Value& parameter : program_.parameters()) {
     Tensor value = trainer_->session().parameter(key_of(parameter));
     if (bytes.size() < value.size_bytes()) {

@@ -18,6 +18,11 @@ namespace trireme::distributed {
 struct DataParallelOptions {
   ElasticOptions group;
   std::size_t bucket_bytes = 4 * 1024 * 1024;  // as in BucketOptions
+  // As ElasticState::found; may call set_state().
+  std::function<std::int64_t(std::int64_t generation)> found = {};
+  // This member is in another group than before. Returns whether the step's batch still counts; if not, step() throws
+  // StaleGeneration.
+  std::function<bool()> entered = {};
 };
 
 // One thread calls all functions.
@@ -42,6 +47,10 @@ class DataParallel {
   double step(const data::Batch& batch, bool share = true);
   // The examples of all members in the last step: 0 if none had a batch.
   std::int64_t examples() const { return total_; }
+  // All that members have in common: parameters, the optimizer's too, as bytes. Errors: data, for those of another model.
+  std::vector<std::byte> state();
+  void set_state(std::span<const std::byte> bytes);
+  std::size_t state_bytes();
   std::int64_t steps() const;                          // committed, by all generations
   int members() const;                                 // in the last step
   int rank() const;                                    // in the last step: 0 for one of them
@@ -54,8 +63,6 @@ class DataParallel {
   void add(const std::string& key, std::span<const HostTensor> operands);
   void settle();
   void take(const std::string& key, HostTensor& result);
-  std::vector<std::byte> save();
-  void restore(std::span<const std::byte> bytes);
 
   Store& store_;
   const DataParallelOptions options_;
@@ -65,6 +72,7 @@ class DataParallel {
   BucketedAllReduce buckets_;
   std::unique_ptr<ElasticGroup> group_;
   std::shared_ptr<Group> members_;
+  std::int64_t entered_ = 0;                   // the generation of which `entered` knows
   std::map<std::string, std::size_t> places_;  // of gradients among those of this step
   bool share_ = true, counted_ = false, replaced_ = false, idle_ = false;  // of this step
   float count_ = 0;         // of this member's examples

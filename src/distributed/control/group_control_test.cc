@@ -1,0 +1,236 @@
+// Groups of which nobody is left go back to a checkpoint, the queue of tasks with them. Their members count records, so what
+// was lost or learned twice is seen exactly.
+
+#include "distributed/control/group_control.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include "base/error_test.h"
+#include "distributed/checkpoint/checkpoint_test.h"
+#include "distributed/collectives/elastic_group.h"
+#include "distributed/control/group_member.h"
+#include "distributed/coordination/lease_keeper.h"
+#include "distributed/coordination/membership.h"
+#include "distributed/coordination/memory_store.h"
+#include "distributed/master/task_client.h"
+#include "distributed/server/cluster_test.h"
+
+namespace trireme::distributed {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+const std::string kPrefix = "job/";
+constexpr std::int64_t kTasks = 60, kEpochs = 2;
+
+// A task is one step, which adds one to its place in the counts of all.
+class Counter {
+ public:
+  Counter(Store& store, const std::string& name, const std::string& folder)
+      : lease_(store, {.seconds = 60}),
+        members_(store, kPrefix),
+        member_(store, {.prefix = kPrefix, .name = name, .folder = folder}),
+        tasks_(store, network_, {.prefix = kPrefix, .name = name, .security = kTestSecurity}),
+        counts_(kTasks) {
+    members_.join("trainer", name, "", lease_);
+    group_.emplace(store, ElasticOptions{.prefix = kPrefix + "group/", .name = name},
+                   ElasticState{.save = [this] { return state(); },
+                                .restore = [this](auto bytes) { set_state(bytes); },
+                                .found = [this](std::int64_t group) { return found(group); }});
+  }
+  // Until all is done; or, as one that dies does, without a word when `dies` says so.
+  void run(std::atomic<std::int64_t>& finished, const std::function<bool()>& dies) {
+    for (;;) {
+      if (taken_.tasks.empty()) taken_ = tasks_.take(1);
+      if (!step()) continue;
+      if (dies()) return;
+      if (!taken_.tasks.empty()) finished += tasks_.finish(taken_.tasks);
+      taken_.tasks.clear();
+      if (busy_ > 0) continue;
+      if (taken_.all_done) return;
+      member_.save_if_asked(group_->committed(), [this] { return state(); });
+    }
+  }
+  std::vector<float> counts() const { return counts_; }
+
+ private:
+  std::int64_t found(std::int64_t generation) {
+    const GroupStart start = member_.found(generation);
+    std::fill(counts_.begin(), counts_.end(), 0.0f);
+    if (start.checkpoint > 0) set_state(member_.load(start, counts_.size() * sizeof(float)));
+    return start.committed;
+  }
+  // Whether it was one of all, and this member's task still counts.
+  bool step() {
+    const std::int64_t generation = group_->begin()->generation();
+    if (std::exchange(generation_, generation) != generation) {
+      if (taken_.rollbacks < member_.start().rollbacks) taken_.tasks.clear();
+    }
+    std::vector<float> sums;
+    const bool all = group_->step([&](const std::shared_ptr<Group>& group) {
+      sums.assign(kTasks + 1, 0);
+      for (const Task& task : taken_.tasks)
+        sums[static_cast<std::size_t>(task.id)] = sums.back() = 1;
+      group->all_reduce(std::span(sums));
+    });
+    if (!all) return false;
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += sums[i];
+    busy_ = sums.back();
+    return true;
+  }
+  std::vector<std::byte> state() const {
+    const auto bytes = std::as_bytes(std::span(counts_));
+    return {bytes.begin(), bytes.end()};
+  }
+  void set_state(std::span<const std::byte> bytes) {
+    std::memcpy(counts_.data(), bytes.data(), bytes.size());
+  }
+
+  Network network_;
+  LeaseKeeper lease_;
+  Membership members_;
+  GroupMember member_;
+  TaskClient tasks_;
+  Taken taken_;
+  std::vector<float> counts_;
+  float busy_ = 0;
+  std::int64_t generation_ = 0;
+  std::optional<ElasticGroup> group_;
+};
+
+class Groups : public ::testing::Test {
+ protected:
+  void start_master(bool resume = false) {
+    MasterOptions options;
+    options.prefix = kPrefix;
+    options.server.security = kTestSecurity;
+    options.epochs = kEpochs;
+    options.tasks = [](std::int64_t) { return std::vector<std::string>(kTasks, "x"); };
+    options.hold = true;
+    options.lease = 2;
+    options.least = Milliseconds(60000);
+    master_ = std::make_unique<Master>(*store_, options);
+    CutOptions cuts{.prefix = kPrefix, .folder = folder(), .every = 0.05, .resume = resume};
+    cuts.say = [this](const std::string& text) {
+      const std::lock_guard lock(mutex_);
+      said_ += text + "\n";
+    };
+    leading_ = true;
+    control_ = std::thread([this, cuts] {
+      GroupControl control(*store_, *master_, cuts);
+      while (leading_) {
+        control.look();
+        std::this_thread::sleep_for(Milliseconds(2));
+      }
+    });
+  }
+  void stop_master() {
+    if (!control_.joinable()) return;
+    leading_ = false;
+    control_.join();
+    master_.reset();
+  }
+  ~Groups() override { stop_master(); }
+  std::string folder() const { return folder_.path() + "/checkpoints"; }
+  std::string said() {
+    const std::lock_guard lock(mutex_);
+    return said_;
+  }
+  // Two members, until all is done or so many tasks are; what they have then, which is the same for both.
+  std::vector<float> run(const std::string& name, std::int64_t until) {
+    std::vector<float> counts[2];
+    std::atomic<std::int64_t> finished = 0;
+    const auto member = [&](int i) {
+      Counter counter(*store_, name + std::to_string(i), folder());
+      counter.run(finished, [&] { return finished >= until; });
+      counts[i] = counter.counts();
+    };
+    std::thread other(member, 1);
+    member(0);
+    other.join();
+    return counts[0];
+  }
+  void wait_for(const std::string& text) {
+    for (int i = 0; i < 3000 && said().find(text) == std::string::npos; ++i) {
+      std::this_thread::sleep_for(Milliseconds(5));
+    }
+    EXPECT_THAT(said(), HasSubstr(text));
+  }
+
+  checkpoint::MemoryDirectory folder_;
+  std::unique_ptr<Store> store_ = make_memory_store();
+  std::unique_ptr<Master> master_;
+  std::atomic<bool> leading_ = false;
+  std::thread control_;
+  std::mutex mutex_;
+  std::string said_;
+};
+
+constexpr std::int64_t kNever = INT64_MAX;
+
+TEST_F(Groups, CountEachTaskOnceInEachEpoch) {
+  start_master();
+  EXPECT_THAT(run("a", kNever), Each(static_cast<float>(kEpochs)));
+  EXPECT_THAT(said(), HasSubstr("checkpoint 1: "));
+}
+
+TEST_F(Groups, OfWhichNobodyIsLeftGoBackToACheckpoint) {
+  start_master();
+  run("a", 40);
+  wait_for("checkpoint 1: ");
+  run("b", 30);
+  EXPECT_THAT(run("c", kNever), Each(static_cast<float>(kEpochs)));
+  EXPECT_THAT(said(), HasSubstr("the trainers went back to epoch 1 with "));
+}
+
+TEST_F(Groups, DamagedCheckpointsArePassedOver) {
+  start_master();
+  run("a", 50);
+  stop_master();
+  checkpoint::Catalog catalog(*store_, {.folder = folder(), .prefix = kPrefix + "checkpoint/"});
+  const std::vector<checkpoint::Committed> list = catalog.list();
+  ASSERT_GE(list.size(), 2u);
+  const std::string file =
+      catalog.folder(list[0].id) + "/" + catalog.manifest(list[0]).parts[0].file;
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekp(-20, std::ios::end);
+  stream.put('\x55').put('\x55').put('\x55');
+  stream.close();
+  start_master();
+  EXPECT_THAT(run("b", kNever), Each(static_cast<float>(kEpochs)));
+  EXPECT_THAT(said(), HasSubstr("is damaged"));
+}
+
+// A job that is started again: nothing is left but the folder.
+TEST_F(Groups, ResumeWhatIsInTheFolder) {
+  start_master();
+  run("a", 70);
+  stop_master();
+  store_ = make_memory_store();
+  start_master(/*resume=*/true);
+  EXPECT_THAT(run("b", kNever), Each(static_cast<float>(kEpochs)));
+  EXPECT_THAT(said(), HasSubstr("the trainers went back to epoch "));
+}
+
+TEST(GroupKeys, AreReadAsWritten) {
+  const GroupStart start{3, 2, 7, 1234567890123};
+  EXPECT_EQ(group_start_of(text_of(start)), start);
+  const GroupSaved saved = group_saved_of(text_of(GroupSaved{7, 12, {}, "no space\nleft"}));
+  EXPECT_EQ(saved.checkpoint, 7);
+  EXPECT_EQ(saved.committed, 12);
+  EXPECT_EQ(saved.problem, "no space\nleft");
+  for (const char* wrong : {"", "{}", "[1]", "{\"generation\": -}"}) {
+    EXPECT_NE(error_of(ErrorKind::data, [&] { group_start_of(wrong); }), "");
+    EXPECT_NE(error_of(ErrorKind::data, [&] { group_saved_of(wrong); }), "");
+  }
+}
+
+}  // namespace
+}  // namespace trireme::distributed

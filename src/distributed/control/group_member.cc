@@ -1,0 +1,88 @@
+#include "distributed/control/group_member.h"
+
+#include <fmt/core.h>
+
+#include <cstring>
+#include <thread>
+
+#include "base/error.h"
+#include "distributed/checkpoint/restore.h"
+#include "distributed/control/orders.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr Milliseconds kLook{20};  // between two looks at what the leader wants
+
+checkpoint::DenseRange range_of(std::size_t bytes) {
+  const auto size = static_cast<std::int64_t>(bytes);
+  return {"state of the group", u8, {size}, 0, size};
+}
+
+}  // namespace
+
+GroupMember::GroupMember(Store& store, const GroupMemberOptions& options)
+    : store_(store), options_(options), writer_({.server = options.name}) {}
+
+// All members of the group ask. A later group's question stands for that of one before, which is no more.
+GroupStart GroupMember::found(std::int64_t generation) {
+  const auto end = std::chrono::steady_clock::now() + options_.patience;
+  const std::string key = founded_key(options_.prefix);
+  for (;;) {
+    const GroupStart start = this->start();
+    if (start.generation >= generation) return start;
+    const std::optional<Entry> entry = store_.get(key);
+    if (read_founded(store_, options_.prefix) < generation) {
+      const Condition as_read{
+          key, Condition::Of::modified, Condition::Is::equal, {}, entry ? entry->modified : 0};
+      store_.commit({.when = {as_read}, .then = {Put{key, std::to_string(generation)}}});
+    }
+    if ((options_.stop && options_.stop()) || std::chrono::steady_clock::now() > end) {
+      throw Unavailable("no master has said with what the trainers are to begin");
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+std::vector<std::byte> GroupMember::load(const GroupStart& start, std::size_t bytes) {
+  std::vector<std::byte> state(bytes);
+  checkpoint::Catalog catalog(
+      store_, {.folder = options_.folder, .prefix = options_.prefix + "checkpoint/"});
+  checkpoint::Share share;
+  share.dense.push_back({range_of(bytes), [&](std::uint64_t offset, std::string_view piece) {
+                           std::memcpy(state.data() + offset, piece.data(), piece.size());
+                         }});
+  checkpoint::load(catalog, catalog.list(), start.checkpoint, share);
+  return state;
+}
+
+void GroupMember::save_if_asked(std::int64_t committed,
+                                const std::function<std::vector<std::byte>()>& state) {
+  const auto now = std::chrono::steady_clock::now();
+  if (options_.folder.empty() || now < next_look_) return;
+  next_look_ = now + kLook;
+  const std::optional<Entry> entry = store_.get(save_key(options_.prefix));
+  if (!entry) return;
+  const checkpoint::Begun begun = save_order_of(entry->value).checkpoint;
+  if (begun.id <= written_) return;
+  const GroupSaved saved = write(begun, committed, state());
+  store_.put(saved_key(options_.prefix), text_of(saved));
+  written_ = begun.id;
+}
+
+GroupSaved GroupMember::write(const checkpoint::Begun& begun, std::int64_t committed,
+                              std::span<const std::byte> state) {
+  GroupSaved saved{begun.id, committed, {}, ""};
+  const checkpoint::DenseRows rows{range_of(state.size()),
+                                   [&](std::uint64_t offset, char* to, std::size_t count) {
+                                     std::memcpy(to, state.data() + offset, count);
+                                   }};
+  try {
+    saved.parts = writer_.write(begun, {}, {rows});
+  } catch (const Error& error) {
+    saved.problem = error.what();
+  }
+  return saved;
+}
+
+}  // namespace trireme::distributed
