@@ -1,5 +1,5 @@
 // A program of a user's that trains a few clicks by many processes, and goes wrong as it is told.
-//   own_program synchronous|asynchronous|paced|geo|all_reduce [optimizer | options | pace | chief FILE]
+//   own_program synchronous|asynchronous|paced|geo|all_reduce|saved [optimizer | options | pace | chief FILE]
 
 #include <fstream>
 #include <iostream>
@@ -37,7 +37,9 @@ int main(int argc, char** argv) {
     tr::Value score = nn::linear(nn::linear(x, {.units = 8, .activation = nn::relu}), {.units = 1});
     tr::Value loss = mean(nn::binary_cross_entropy_with_logits(score, clicked));
 
-    tr::Distribution how{.mode = mode_of(mode), .task_batches = 4, .checkpoint_seconds = 0};
+    tr::Distribution how{.mode = mode_of(mode),
+                         .task_batches = 4,
+                         .checkpoint_seconds = mode == "saved" ? 60.0 : 0.0};
     if (mode == "paced" || wrong == "pace") how.staleness = 2;
     tr::Member member = tr::Member::join({.distribution = how});
     tr::Optimizer optimizer = tr::Adagrad{.learning_rate = 0.1};
