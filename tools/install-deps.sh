@@ -2,6 +2,7 @@
 # Installs what Trireme needs from Debian packages; does nothing, quickly, when all is there.
 #   tools/install-deps.sh          to build and to run the demo
 #   tools/install-deps.sh --test   also what only the tests and checks need, some things of it from PyPI
+#   tools/install-deps.sh --alone  without what training by many processes stands on: -DTRIREME_BUILD_DISTRIBUTED=OFF
 #   tools/install-deps.sh --bench  also what our own speed is compared with
 # docs/dependencies.md says what each package is for.
 set -euo pipefail
@@ -12,9 +13,9 @@ build=(
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   libturbojpeg0-dev libpng-dev zlib1g-dev libzstd-dev libxxhash-dev
   libarchive-dev libpugixml-dev libyaml-cpp-dev libsentencepiece-dev
-  libgrpc++-dev libssl-dev librocksdb-dev libgloo-dev libcpp-httplib-dev
   dataset-fashion-mnist
 )
+distributed=(libgrpc++-dev libssl-dev librocksdb-dev libgloo-dev libcpp-httplib-dev)
 tests=(
   libgtest-dev libgmock-dev librapidcheck-dev
   clang-19 libclang-rt-19-dev llvm-19 clang-format-19
@@ -25,12 +26,13 @@ tests=(
 
 bench=(libopenmpi-dev openmpi-bin)
 
-wanted=("${build[@]}")
+wanted=("${build[@]}" "${distributed[@]}")
 case "${1:-}" in
   "") ;;
   --test) wanted+=("${tests[@]}") ;;
+  --alone) wanted=("${build[@]}") ;;
   --bench) wanted+=("${bench[@]}") ;;
-  *) echo "usage: $0 [--test | --bench]" >&2; exit 2 ;;
+  *) echo "usage: $0 [--test | --alone | --bench]" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then

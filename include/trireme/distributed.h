@@ -47,7 +47,7 @@ struct MemberTraining {
   std::function<void(std::int64_t step, double loss)> after_step = {};
 };
 
-// This process as one of those that train a Program together. Started by `trireme launch --program` it finds the
+// This process as one of those that train a Program together; one for a process. Started by `trireme launch --program` it finds the
 // others by its environment (TRIREME_JOB_*); started by hand it is a job of one process, without network, whose steps
 // are those of Trainer::fit().
 //
@@ -69,11 +69,12 @@ class TRIREME_API Member {
 
   // What the Trainer is to be made with, instead of `options`. Making it rewrites the Program: all_reduce puts the exchange
   // of gradients before the optimizer; the other modes keep parameters on servers, where those that are looked up with
-  // a sparse gradient become tables, and servers do what the optimizer says. Once; the Program outlives the member.
+  // a sparse gradient become tables, and servers do what the optimizer says; a Value that is looked-up rows itself is then
+  // replaced and not to be used any more, other than what was made of it. Once; the Program outlives the member.
   // Errors: usage, for an optimizer that servers do not have.
   TrainerOptions distribute(Program& program, TrainerOptions options);
 
-  // Trains until all processes have learned all epochs together: each batch is learned by one of them. Also ends, early,
+  // Once. Trains until all processes have learned all epochs together: each batch is learned by one of them. Also ends, early,
   // when this process is asked to leave. Batches are those of batch() (not of bucket_by_length() or batch_tokens()); they
   // are the same in all processes, as is `training`.
   // Errors: usage; io, when servers or master are gone for minutes; what Trainer::step throws.

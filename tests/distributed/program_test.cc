@@ -30,17 +30,22 @@ class Programs : public Launch {
     EXPECT_EQ(outcome.code, 0) << command << "\n" << outcome.output;
     return outcome.output;
   }
+  static pid_t find_trainer(const std::string& name) {
+    for (int i = 0; i < 400; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(25));
+      const std::vector<pid_t> found = processes_with(
+          {"TRIREME_JOB_NAME=" + job_name(), "TRIREME_JOB_PROCESS=" + name}, "environ");
+      if (!found.empty()) return found[0];
+    }
+    ADD_FAILURE() << "there is no " << name;
+    return 0;
+  }
   // Kills a trainer that has trained for a while.
   static void kill_trainer(const std::string& name) {
-    std::vector<pid_t> found;
-    for (int i = 0; i < 400 && found.empty(); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(25));
-      found = processes_with({"TRIREME_JOB_NAME=" + job_name(), "TRIREME_JOB_PROCESS=" + name},
-                             "environ");
-    }
-    ASSERT_FALSE(found.empty()) << "there is no " << name;
+    const pid_t found = find_trainer(name);
+    ASSERT_GT(found, 0);
     std::this_thread::sleep_for(std::chrono::milliseconds(800));
-    EXPECT_EQ(::kill(found[0], SIGKILL), 0) << name << " had ended before";
+    EXPECT_EQ(::kill(found, SIGKILL), 0) << name << " had ended before";
   }
 };
 
@@ -111,9 +116,22 @@ TEST_F(Programs, ATrainerThatIsKilledIsReplacedAmongThoseThatAddUpGradients) {
   EXPECT_EQ(times(said, "test accuracy"), 1) << said;
 }
 
+TEST_F(Programs, LeaveInGoodOrderWhenTheJobIsStopped) {
+  auto running = std::async(std::launch::async, [&] {
+    return run_here(launched("--trainers 2 --servers 1", "clicks_by_processes", "1000000"));
+  });
+  find_trainer("trainer_1");
+  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  const std::string report = succeeds(std::string(TRIREME_CLI) + " job stop " + job_name());
+  EXPECT_THAT(report, HasSubstr("4 processes ended\nepoch 1 of 1: "));
+  const Outcome outcome = running.get();
+  EXPECT_EQ(outcome.code, 6) << outcome.output;
+  EXPECT_THAT(outcome.output, Not(HasSubstr("test auc"))) << "nobody is chief";
+}
+
 // All batches of both epochs, by whichever process.
 TEST_F(Programs, EachModeLearnsEachBatchOnce) {
-  for (const std::string mode : {"synchronous", "asynchronous", "geo", "all_reduce"}) {
+  for (const std::string mode : {"synchronous", "asynchronous", "paced", "geo", "all_reduce"}) {
     const std::string said = succeeds(launched(
         mode == "all_reduce" ? "--trainers 2" : "--trainers 2 --servers 1", "own_program", mode));
     EXPECT_THAT(said, HasSubstr(" 12000 examples")) << mode;
@@ -128,13 +146,17 @@ TEST_F(Programs, EachModeLearnsEachBatchOnce) {
   }
 }
 
-// Another process takes its place, with what the servers have.
+// Another process takes its place, with what the servers have, or the other members, or the newest checkpoint.
 TEST_F(Programs, AChiefThatFailsIsNotTheLastOne) {
-  const std::string said =
-      succeeds(launched("--trainers 2 --servers 1", "own_program", "asynchronous chief failed"));
-  EXPECT_THAT(said, HasSubstr("error: the chief fails"));
-  EXPECT_EQ(times(said, "chief of 2, loss: "), 1) << said;
-  EXPECT_TRUE(std::filesystem::exists(path("own")));
+  for (const std::string mode : {"asynchronous", "saved"}) {
+    const std::string said =
+        succeeds(launched(mode == "saved" ? "--trainers 2" : "--trainers 2 --servers 1",
+                          "own_program", mode + " chief failed-" + mode));
+    EXPECT_THAT(said, HasSubstr("error: the chief fails")) << mode;
+    EXPECT_LT(number_behind(said, "chief of 2, loss: "), 0.66) << mode;
+    EXPECT_EQ(times(said, "chief of 2, loss: "), 1) << said;
+    EXPECT_TRUE(std::filesystem::remove_all(path("own")) > 0) << mode;
+  }
 }
 
 TEST_F(Programs, MistakesEndTheJobAtOnce) {
@@ -149,6 +171,10 @@ TEST_F(Programs, MistakesEndTheJobAtOnce) {
               HasSubstr("sgd, adagrad, adam and ftrl alone"));
   EXPECT_THAT(fails("--trainers 2", "geo"), HasSubstr("launch --servers 1"));
   EXPECT_THAT(fails("--trainers 1 --servers 1", "all_reduce"), HasSubstr("leave --servers out"));
+  EXPECT_THAT(fails("--trainers 1 --servers 1", "asynchronous options"),
+              HasSubstr("what Member::distribute() gave"));
+  EXPECT_THAT(fails("--trainers 1 --servers 1", "geo pace"),
+              HasSubstr("staleness is of mode asynchronous"));
   // Alone, too, but for what depends on others.
   EXPECT_THAT(run_here(program("own_program") + " asynchronous optimizer").output,
               HasSubstr("sgd, adagrad, adam and ftrl alone"));

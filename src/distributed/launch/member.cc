@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "distributed/launch/member_environment.h"
@@ -33,8 +34,26 @@ void leave_when_asked() {
 
 bool by_servers(const Distribution& how) { return how.mode != Distribution::Mode::all_reduce; }
 
+// What a job file says is checked where it is read.
+void check(const Distribution& how) {
+  const auto wrong = [](const std::string& what) { fail_usage("Distribution::" + what); };
+  constexpr std::int64_t kMany = 1'000'000;
+  if (how.task_batches < 1) wrong("task_batches must be at least 1");
+  if (how.staleness < 0 || how.staleness > kMany) wrong("staleness must be 0 to 1,000,000");
+  if (how.staleness > 0 && how.mode != Distribution::Mode::asynchronous) {
+    wrong("staleness is of mode asynchronous: in the others nobody is ahead by a step");
+  }
+  if (how.admission < 1 || how.admission > kMany) wrong("admission must be 1 to 1,000,000");
+  if (how.memory_limit < 0) wrong("memory_limit must not be negative");
+  if (!(how.checkpoint_seconds >= 0 && how.checkpoint_seconds <= kMany)) {
+    wrong("checkpoint_seconds must be 0 to 1,000,000");
+  }
+  if (how.checkpoint_keep < 1 || how.checkpoint_keep > kMany) {
+    wrong("checkpoint_keep must be 1 to 1,000,000");
+  }
+}
+
 void check(const MemberOptions& options, const RoleOptions& role) {
-  if (options.distribution.task_batches < 1) fail_usage("a task has at least 1 batch");
   if (by_servers(options.distribution) && role.servers < 1) {
     fail_usage(
         "with parameters on servers (MemberOptions::distribution.mode) a job needs some: trireme "
@@ -62,12 +81,14 @@ struct Member::State {
   MemberOptions options;
   std::optional<RoleOptions> role = {};  // nothing: alone
   std::unique_ptr<TrainingMember> member = {};
-  bool distributed = false, trained = false;
+  bool distributed = false, trained = false, ended = false;
+  bool made = false;  // a Trainer, with what distribute() gave
   int exceptions = std::uncaught_exceptions();
 };
 
 Member Member::join(MemberOptions options) {
   auto state = std::make_unique<State>(State{.options = std::move(options)});
+  check(state->options.distribution);
   state->role = distributed::launched_member();
   if (state->role) {
     check(state->options, *state->role);
@@ -94,7 +115,7 @@ Member::~Member() {
 bool Member::is_launched() const { return state_->member != nullptr; }
 int Member::trainers() const { return state_->role ? state_->role->trainers : 1; }
 bool Member::is_chief() const {
-  return state_->member ? state_->member->is_chief() : state_->trained;
+  return state_->member ? state_->member->is_chief() : state_->ended;
 }
 
 TrainerOptions Member::distribute(Program& program, TrainerOptions options) {
@@ -113,14 +134,20 @@ TrainerOptions Member::distribute(Program& program, TrainerOptions options) {
     distributed::ServerTrainingOptions servers;
     set_optimizer(servers, options.optimizer);
   }
+  options.exchange = [state = state_.get(),
+                      exchange = options.exchange](std::vector<ParameterGradient>& gradients) {
+    state->made = true;
+    if (exchange) exchange(gradients);
+  };
   return options;
 }
 
 void Member::train(Trainer& trainer, const data::Batches& batches, const MemberTraining& training) {
-  if (!state_->distributed) {
+  if (!state_->made) {
     fail_usage("Member::train() needs a Trainer made with what Member::distribute() gave");
   }
   if (training.epochs < 1) fail_usage("Member::train(): at least 1 epoch is expected");
+  if (std::exchange(state_->trained, true)) fail_usage("Member::train() is called once");
   check(batches);
   if (state_->member) {
     announce_work(state_->member->store(), state_->role->prefix,
@@ -132,7 +159,7 @@ void Member::train(Trainer& trainer, const data::Batches& batches, const MemberT
   } else {
     trainer.fit(batches, {.epochs = training.epochs, .after_step = training.after_step});
   }
-  state_->trained = true;
+  state_->ended = true;
 }
 
 bool Member::save(Trainer& trainer, const std::string& directory, const SaveOptions& options) {

@@ -21,6 +21,7 @@ std::string text_of(const ProgramWork& work) {
               {"checkpoints", work.checkpoints},
               {"mode", static_cast<int>(work.how.mode)},
               {"task_batches", work.how.task_batches},
+              {"staleness", work.how.staleness},
               {"checkpoint_seconds", work.how.checkpoint_seconds},
               {"checkpoint_keep", work.how.checkpoint_keep},
               {"resume", work.how.resume}}
@@ -35,6 +36,7 @@ ProgramWork program_work_of(const std::string& text) {
     work.epochs = json.at("epochs").get<std::int64_t>();
     work.checkpoints = json.at("checkpoints").get<std::string>();
     work.how.task_batches = json.at("task_batches").get<std::int64_t>();
+    work.how.staleness = json.at("staleness").get<std::int64_t>();
     work.how.checkpoint_seconds = json.at("checkpoint_seconds").get<double>();
     work.how.checkpoint_keep = json.at("checkpoint_keep").get<std::int64_t>();
     work.how.resume = json.at("resume").get<bool>();

@@ -18,6 +18,7 @@ ProgramWork some_work() {
   ProgramWork work{.batches = 12, .epochs = 3, .checkpoints = "mine-checkpoints"};
   work.how.mode = Distribution::Mode::geo;
   work.how.task_batches = 5;
+  work.how.staleness = 7;
   work.how.checkpoint_seconds = 0.25;
   work.how.checkpoint_keep = 4;
   work.how.resume = true;
@@ -31,6 +32,7 @@ TEST(ProgramWork, ComesBackFromItsText) {
   EXPECT_EQ(work.checkpoints, "mine-checkpoints");
   EXPECT_EQ(work.how.mode, Distribution::Mode::geo);
   EXPECT_EQ(work.how.task_batches, 5);
+  EXPECT_EQ(work.how.staleness, 7);
   EXPECT_EQ(work.how.checkpoint_seconds, 0.25);
   EXPECT_EQ(work.how.checkpoint_keep, 4);
   EXPECT_TRUE(work.how.resume);

@@ -1,5 +1,5 @@
 // A program of a user's that trains a few clicks by many processes, and goes wrong as it is told.
-//   own_program synchronous|asynchronous|geo|all_reduce [optimizer | tokens | chief FILE]
+//   own_program synchronous|asynchronous|paced|geo|all_reduce|saved [optimizer | options | pace | chief FILE]
 
 #include <fstream>
 #include <iostream>
@@ -14,7 +14,7 @@ using Mode = tr::Distribution::Mode;
 
 static Mode mode_of(const std::string& name) {
   if (name == "synchronous") return Mode::synchronous;
-  if (name == "asynchronous") return Mode::asynchronous;
+  if (name == "asynchronous" || name == "paced") return Mode::asynchronous;
   return name == "geo" ? Mode::geo : Mode::all_reduce;
 }
 
@@ -37,12 +37,16 @@ int main(int argc, char** argv) {
     tr::Value score = nn::linear(nn::linear(x, {.units = 8, .activation = nn::relu}), {.units = 1});
     tr::Value loss = mean(nn::binary_cross_entropy_with_logits(score, clicked));
 
-    const tr::Distribution how{.mode = mode_of(mode), .task_batches = 4, .checkpoint_seconds = 0};
+    tr::Distribution how{.mode = mode_of(mode),
+                         .task_batches = 4,
+                         .checkpoint_seconds = mode == "saved" ? 60.0 : 0.0};
+    if (mode == "paced" || wrong == "pace") how.staleness = 2;
     tr::Member member = tr::Member::join({.distribution = how});
     tr::Optimizer optimizer = tr::Adagrad{.learning_rate = 0.1};
     if (wrong == "optimizer") optimizer = tr::RmsProp{};
-    tr::Trainer trainer(program,
-                        member.distribute(program, {.loss = loss, .optimizer = optimizer}));
+    tr::TrainerOptions options = member.distribute(program, {.loss = loss, .optimizer = optimizer});
+    if (wrong == "options") options = {.loss = loss, .optimizer = optimizer};
+    tr::Trainer trainer(program, options);
     std::int64_t steps = 0;
     const auto count = [&](std::int64_t step, double) { steps = step; };
     member.train(trainer, clicks.shuffle(1).batch(50), {.epochs = 2, .after_step = count});
