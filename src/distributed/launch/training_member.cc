@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 
@@ -252,6 +253,12 @@ void TrainingMember::train_by_servers_together(TaskReader& reader) {
       metrics_.repeated();
       rejoin(reader);
       by_servers_->go_on(view_->step, view_->updates);
+      if (std::exchange(away_, false)) {
+        // The others may have taken this step and more alone, and the master not have noticed that this one was away.
+        reader.leave();
+        read.reset();
+        continue;
+      }
       if (read && read->rollbacks < view_->rollbacks) read.reset();
       if (view_->step < step) continue;  // else all have finished it, and we did not hear of it
     }
@@ -276,6 +283,7 @@ void TrainingMember::end_by_servers() {
 void TrainingMember::stay_member() {
   lease_sign_.tell(lease_ && lease_->lost());
   if (lease_ && !lease_->lost()) return;
+  if (lease_) away_ = true;
   try {
     lease_.emplace(*store_, LeaseOptions{.seconds = 5});
     members_.forget("trainer",

@@ -75,6 +75,7 @@ class TrainingMember {
   LeaseSign lease_sign_;
   TrainerMetrics metrics_;
   std::optional<LeaseKeeper> lease_;
+  bool away_ = false;  // the lease has ended since the last step that was taken together
   std::uint32_t sender_ = 0;
   Membership members_;
   Network network_;

@@ -12,7 +12,7 @@ using namespace distributed;
 
 namespace {
 
-constexpr Milliseconds kPause{5};
+constexpr Milliseconds kPause{5}, kWork{7};
 
 class SynchronousTrainer {
  public:
@@ -38,7 +38,7 @@ class SynchronousTrainer {
       } catch (const StaleGeneration&) {
         if (!was_done(step)) continue;
       }
-      if (!tasks_.batch()) std::this_thread::sleep_for(kPause);
+      std::this_thread::sleep_for(tasks_.batch() ? kWork : kPause);
       tasks_.next();
     }
     member_.leave();
@@ -47,14 +47,14 @@ class SynchronousTrainer {
  private:
   bool stopped() const { return options_.stop && options_.stop(); }
 
-  // After a generation has ended: whether the step was done nevertheless, all having finished it. If there was a generation that
-  // this trainer has not seen, others may have done it alone: then its tasks are whoever's.
+  // After a generation has ended: whether the step was done nevertheless, all having finished it. If this trainer was away, others
+  // may have done it alone, and its tasks are whoever's.
   bool was_done(std::uint64_t step) {
-    const std::uint32_t before = view_.generation;
     rejoin();
-    if (view_.generation > before + 1) tasks_.release();
+    const bool away = member_.was_away();
+    if (away) tasks_.release();
     enter();
-    return view_.generation == before + 1 && view_.step >= step;
+    return !away && view_.step >= step;
   }
   // Waits for a view of a later generation than ours, in which this trainer is a member.
   void rejoin() {

@@ -10,6 +10,7 @@ using namespace distributed;
 
 void Attendance::stay() {
   if (lease_ && !lease_->lost()) return;
+  if (lease_) away_ = true;
   try {
     lease_.emplace(store_, LeaseOptions{.seconds = 5});
     Membership members(store_, options_.prefix);

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "distributed/coordination/membership.h"
@@ -20,11 +21,14 @@ class Attendance {
       : store_(store), options_(options) {}
   void stay();  // no error if the store is away
   void leave();
+  // Whether it was away since this was asked last: others may have gone on without it.
+  bool was_away() { return std::exchange(away_, false); }
 
  private:
   distributed::Store& store_;
   const distributed::RoleOptions& options_;
   std::optional<distributed::LeaseKeeper> lease_;
+  bool away_ = false;
 };
 
 // The batches of the tasks that a trainer has, one after the other. Prints "progress N" for tasks that were ended and "again TASK" for
