@@ -61,6 +61,7 @@ class TrainingMember {
   void train_by_servers(TaskReader& reader);
   void look_ahead(const TaskReader::Read& read, TaskReader& reader);
   void train_by_servers_together(TaskReader& reader);
+  bool was_done(std::uint64_t step, TaskReader& reader, std::optional<TaskReader::Read>& read);
   void end_by_servers();
   void stay_member();
   bool stopped() const { return options_.stop && options_.stop(); }

@@ -28,10 +28,10 @@ Batches::Batches(Store& store, distributed::Network& network, const RoleOptions&
       client_(store, network,
               {.prefix = options.prefix, .name = options.name, .security = security_of(options)}) {}
 
-void Batches::fill() {
-  if (!batch_.empty()) return;
+bool Batches::fill() {
+  if (!batch_.empty()) return false;
   taken_ = client_.take(1);
-  if (taken_.tasks.empty()) return;
+  if (taken_.tasks.empty()) return false;
   const Task& task = taken_.tasks.front();
   if (task.attempt > 1) {
     std::printf("again %lld\n", static_cast<long long>(task.id));
@@ -39,6 +39,7 @@ void Batches::fill() {
   }
   at_ = 0;
   cut();
+  return true;
 }
 
 void Batches::cut() {

@@ -39,8 +39,8 @@ class Batches {
   Batches(distributed::Store& store, distributed::Network& network,
           const distributed::RoleOptions& options, std::int64_t size);
 
-  // Takes a task if there is none; then there is a batch, unless all are taken.
-  void fill();
+  // Takes a task if there is none; then there is a batch, unless all are taken. Whether it did.
+  bool fill();
   // The records of the batch that is to be counted now; none: null.
   const std::vector<std::uint64_t>* batch() const { return batch_.empty() ? nullptr : &batch_; }
   void next();  // it was counted
