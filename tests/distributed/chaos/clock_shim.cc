@@ -66,6 +66,8 @@ long wait(long word, long operation, long value, const timespec& until, long mas
 
 }  // namespace
 
+// Whatever the build hides otherwise.
+#pragma GCC visibility push(default)
 extern "C" {
 
 int clock_gettime(clockid_t clock, timespec* time) noexcept {
@@ -105,3 +107,4 @@ long syscall(long number, ...) noexcept {
 }
 
 }  // extern "C"
+#pragma GCC visibility pop
