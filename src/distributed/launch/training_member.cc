@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 
@@ -273,35 +274,54 @@ void TrainingMember::look_ahead(const TaskReader::Read& read, TaskReader& reader
   if (next != nullptr && next->rollbacks == view_->rollbacks) by_servers_->prefetch(next->batch, 1);
 }
 
-// Every step is one of all members; those without a batch take part, too.
+// Every step is one of all members; those without a batch take part, too. Of the first step of a generation some servers may have
+// applied what members of the one before have pushed, and take nothing more: in it a batch takes part that was begun in this very
+// step, and no other.
 void TrainingMember::train_by_servers_together(TaskReader& reader) {
   rejoin(reader);
   std::optional<TaskReader::Read> read;
-  for (;;) {
+  std::uint64_t begun = 0;  // the step in which `read` was begun
+  for (bool first = true;;) {
     if (stopped()) return leave(reader);
-    if (!read) read = reader.next();
+    if (!read && !first) read = reader.next(), begun = 0;
     metrics_.begin();
     const std::uint64_t step = by_servers_->steps() + 1;
+    const bool with_batch = read && (!first || begun == step);
     try {
       if (read && read->rollbacks > view_->rollbacks) throw StaleGeneration("a later task");
-      if (read) report(by_servers_->step(read->batch), data::examples_in(read->batch));
+      if (with_batch)
+        begun = step, report(by_servers_->step(read->batch), data::examples_in(read->batch));
       else by_servers_->step_without_batch(), metrics_.idle();
+      first = false;
     } catch (const StaleGeneration&) {
-      metrics_.repeated();
-      rejoin(reader);
-      by_servers_->go_on(view_->step, view_->updates);
-      if (read && read->rollbacks < view_->rollbacks) read.reset();
-      if (view_->step < step) continue;  // else all have finished it, and we did not hear of it
+      first = true;
+      if (!was_done(step, reader, read)) continue;
     }
-    if (read && read->last) reader.finish();
-    read.reset();
-    if (by_servers_->examples() > 0) continue;
+    if (with_batch && read->last) reader.finish();
+    if (with_batch) read.reset();
+    if (by_servers_->examples() > 0 || read) continue;
     if (reader.all_done()) break;
     metrics_.waited();
     std::this_thread::sleep_for(kPause);
   }
   members_.leave("trainer", options_.name, *lease_);
   end_by_servers();
+}
+
+// Enters the next generation. Whether all have finished the step of the one before, and this member did not hear of it.
+bool TrainingMember::was_done(std::uint64_t step, TaskReader& reader,
+                              std::optional<TaskReader::Read>& read) {
+  metrics_.repeated();
+  rejoin(reader);
+  by_servers_->go_on(view_->step, view_->updates);
+  if (std::exchange(away_, false)) {
+    // The others may have taken this step and more alone, and the master not have noticed that this one was away.
+    reader.leave();
+    read.reset();
+    return false;
+  }
+  if (read && read->rollbacks < view_->rollbacks) read.reset();
+  return view_->step >= step && read;
 }
 
 void TrainingMember::end_by_servers() {
@@ -314,6 +334,7 @@ void TrainingMember::end_by_servers() {
 void TrainingMember::stay_member() {
   lease_sign_.tell(lease_ && lease_->lost());
   if (lease_ && !lease_->lost()) return;
+  if (lease_) away_ = true;
   try {
     lease_.emplace(*store_, LeaseOptions{.seconds = 5});
     members_.forget("trainer",

@@ -65,6 +65,7 @@ class TrainingMember {
   void train_by_servers(TaskReader& reader);
   void look_ahead(const TaskReader::Read& read, TaskReader& reader);
   void train_by_servers_together(TaskReader& reader);
+  bool was_done(std::uint64_t step, TaskReader& reader, std::optional<TaskReader::Read>& read);
   void end_by_servers();
   void stay_member();
   bool stopped() const { return options_.stop && options_.stop(); }
@@ -79,6 +80,7 @@ class TrainingMember {
   LeaseSign lease_sign_;
   TrainerMetrics metrics_;
   std::optional<LeaseKeeper> lease_;
+  bool away_ = false;  // the lease has ended since the last step that was taken together
   std::uint32_t sender_ = 0;
   Membership members_;
   Network network_;

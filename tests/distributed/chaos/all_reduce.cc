@@ -21,7 +21,7 @@ using namespace distributed;
 namespace {
 
 using Steady = std::chrono::steady_clock;
-constexpr Milliseconds kPause{5}, kWork{25}, kTold{250};
+constexpr Milliseconds kPause{5}, kWork{45}, kTold{250};
 
 long long now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Steady::now().time_since_epoch())

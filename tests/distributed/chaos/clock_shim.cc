@@ -32,6 +32,13 @@ SystemCall real_syscall() {
   return found;
 }
 
+// Of the C library, which mostly needs no system call: processes ask for the time all the time.
+using GetTime = int (*)(clockid_t, timespec*);
+GetTime real_gettime() {
+  static const auto found = reinterpret_cast<GetTime>(::dlsym(RTLD_NEXT, "clock_gettime"));
+  return found;
+}
+
 __attribute__((constructor)) void open_clock() {
   const char* const name = std::getenv("TRIREME_CHAOS_CLOCK");
   const int file = name != nullptr ? ::open(name, O_RDONLY | O_CLOEXEC) : -1;
@@ -49,7 +56,7 @@ timespec time_of(std::int64_t nanoseconds) {
 // Until a time of the shifted clock, which may be shifted again meanwhile: so in pieces, after which the caller asks again.
 long wait(long word, long operation, long value, const timespec& until, long mask) {
   timespec now{};
-  real_syscall()(SYS_clock_gettime, CLOCK_REALTIME, &now);
+  real_gettime()(CLOCK_REALTIME, &now);
   const std::int64_t end = nanoseconds(until) - shift(), piece = nanoseconds(now) + kPiece;
   const timespec first = time_of(end < piece ? (end > 0 ? end : 0) : piece);
   const long result = real_syscall()(SYS_futex, word, operation, value, &first, nullptr, mask);
@@ -59,14 +66,16 @@ long wait(long word, long operation, long value, const timespec& until, long mas
 
 }  // namespace
 
+// Whatever the build hides otherwise.
+#pragma GCC visibility push(default)
 extern "C" {
 
 int clock_gettime(clockid_t clock, timespec* time) noexcept {
-  const long result = real_syscall()(SYS_clock_gettime, clock, time);
+  const int result = real_gettime()(clock, time);
   if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
     *time = time_of(nanoseconds(*time) + shift());
   }
-  return static_cast<int>(result);
+  return result;
 }
 
 int gettimeofday(timeval* time, void*) noexcept {
@@ -98,3 +107,4 @@ long syscall(long number, ...) noexcept {
 }
 
 }  // extern "C"
+#pragma GCC visibility pop

@@ -27,7 +27,7 @@ bool GroupWatch::hear(const std::string& name, const std::string& line) {
   if (std::sscanf(line.c_str(), "group %lld %d %lld", &generation, &size, &time) != 3) return false;
   if (time != 0 && !formed_ && since_hit() > 0) {
     waits_["kill member: the others are a group"].push_back(since_hit());
-    formed_ = true;
+    broken_ = formed_ = true;  // some know by the new group alone
   }
   if (Steady::now() > hit_ + kSettled) said_[name] = {generation, size};
   return true;

@@ -71,6 +71,11 @@ bool Havoc::lasts(Fault fault) const {
                      [&](const Lasting& one) { return one.fault == fault; });
 }
 
+bool Havoc::stopped(pid_t process) const {
+  return std::any_of(lasting_.begin(), lasting_.end(),
+                     [&](const Lasting& one) { return one.stopped == process; });
+}
+
 void Havoc::look() {
   const auto now = Time::now();
   std::vector<Lasting> over;
@@ -113,8 +118,9 @@ bool Havoc::stop(const char* role, const Event& event) {
     const bool lives = all.contains(chosen.name) && all.at(chosen.name) == chosen.process;
     if (led && lives && parts_.leaders.seen().epoch != before.epoch) ++two_masters_;
     // By its number: nothing happens if it is gone, as long as nobody else has the number.
-    ::kill(chosen.process, SIGCONT);
+    if (!stopped(chosen.process)) ::kill(chosen.process, SIGCONT);
   });
+  lasting_.back().stopped = chosen->process;
   return true;
 }
 

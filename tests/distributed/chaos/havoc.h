@@ -54,6 +54,7 @@ class Havoc {
     Fault fault;
     Time::time_point until;
     std::function<void()> undo;
+    pid_t stopped = 0;
   };
   struct Chosen {
     std::string name;
@@ -62,6 +63,7 @@ class Havoc {
   std::optional<Chosen> one(const char* role, std::uint32_t which) const;
   bool kill(const char* role, const Event& event);
   bool stop(const char* role, const Event& event);
+  bool stopped(pid_t process) const;  // by another event, too
   bool strain(const Event& event);
   bool damage(Disk::Damage how, const Event& event);
   bool restart_etcd(const Event& event);

@@ -29,7 +29,7 @@ void run_trainer_that_counts(const RoleOptions& options, const CountJob& job) {
                        std::fflush(stdout);
                      },
                  .stop = options.stop,
-                 .pause = Milliseconds(20)};
+                 .pause = Milliseconds(30)};
   CountTrainer(*store, network, work).run();
 }
 

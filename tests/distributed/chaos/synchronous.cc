@@ -12,7 +12,7 @@ using namespace distributed;
 
 namespace {
 
-constexpr Milliseconds kPause{5};
+constexpr Milliseconds kPause{5}, kWork{7};
 
 class SynchronousTrainer {
  public:
@@ -27,19 +27,26 @@ class SynchronousTrainer {
     if (stopped()) return;
     client_.emplace(network_, client_options());
     enter();
-    while (!stopped() && !tasks_.all_done()) {
+    for (bool first = true; !stopped() && !tasks_.all_done();) {
       const std::uint64_t step = step_ + 1;
+      bool with_batch = false;
       try {
         member_.stay();
-        tasks_.fill();
-        if (tasks_.rollbacks() > view_.rollbacks) throw StaleGeneration("a later task");
-        take_step(step);
+        if (!first && tasks_.fill()) begun_ = 0;
+        if (tasks_.batch() && tasks_.rollbacks() > view_.rollbacks) {
+          throw StaleGeneration("a later task");
+        }
+        // Some servers may have applied the first step of a generation in the one before, and take nothing more of it.
+        with_batch = tasks_.batch() && (!first || begun_ == step);
+        take_step(step, with_batch);
         step_ = step;
+        first = false;
       } catch (const StaleGeneration&) {
+        first = true;
         if (!was_done(step)) continue;
       }
-      if (!tasks_.batch()) std::this_thread::sleep_for(kPause);
-      tasks_.next();
+      std::this_thread::sleep_for(with_batch ? kWork : kPause);
+      if (with_batch) tasks_.next(), begun_ = 0;
     }
     member_.leave();
   }
@@ -47,14 +54,14 @@ class SynchronousTrainer {
  private:
   bool stopped() const { return options_.stop && options_.stop(); }
 
-  // After a generation has ended: whether the step was done nevertheless, all having finished it. If there was a generation that
-  // this trainer has not seen, others may have done it alone: then its tasks are whoever's.
+  // After a generation has ended: whether the step was done nevertheless, all having finished it. If this trainer was away, others
+  // may have done it alone, and its tasks are whoever's.
   bool was_done(std::uint64_t step) {
-    const std::uint32_t before = view_.generation;
     rejoin();
-    if (view_.generation > before + 1) tasks_.release();
+    const bool away = member_.was_away();
+    if (away) tasks_.release();
     enter();
-    return view_.generation == before + 1 && view_.step >= step;
+    return !away && view_.step >= step && tasks_.batch();
   }
   // Waits for a view of a later generation than ours, in which this trainer is a member.
   void rejoin() {
@@ -98,9 +105,11 @@ class SynchronousTrainer {
                        zeros}});
   }
   // Gradients of -1 at a rate of 1; without a batch this trainer takes part with nothing.
-  void take_step(std::uint64_t step) {
+  void take_step(std::uint64_t step, bool with_batch) {
     client_->begin_step(step);
-    if (const std::vector<std::uint64_t>* const records = tasks_.batch()) {
+    if (with_batch) {
+      begun_ = step;
+      const std::vector<std::uint64_t>* const records = tasks_.batch();
       const std::vector<float> down(2 * records->size(), -1);
       client_->push(0, *records, down.data(), {.rate = 1});
       const float all[2] = {-static_cast<float>(records->size()), 0};
@@ -134,6 +143,7 @@ class SynchronousTrainer {
   Batches tasks_;
   JobView view_;
   std::uint64_t step_ = 0;
+  std::uint64_t begun_ = 0;                // the step in which the batch was pushed first
   std::optional<std::uint32_t> declared_;  // after so many rollbacks
   std::optional<ParameterClient> client_;
 };

@@ -10,6 +10,7 @@ using namespace distributed;
 
 void Attendance::stay() {
   if (lease_ && !lease_->lost()) return;
+  if (lease_) away_ = true;
   try {
     lease_.emplace(store_, LeaseOptions{.seconds = 5});
     Membership members(store_, options_.prefix);
@@ -27,10 +28,10 @@ Batches::Batches(Store& store, distributed::Network& network, const RoleOptions&
       client_(store, network,
               {.prefix = options.prefix, .name = options.name, .security = security_of(options)}) {}
 
-void Batches::fill() {
-  if (!batch_.empty()) return;
+bool Batches::fill() {
+  if (!batch_.empty()) return false;
   taken_ = client_.take(1);
-  if (taken_.tasks.empty()) return;
+  if (taken_.tasks.empty()) return false;
   const Task& task = taken_.tasks.front();
   if (task.attempt > 1) {
     std::printf("again %lld\n", static_cast<long long>(task.id));
@@ -38,6 +39,7 @@ void Batches::fill() {
   }
   at_ = 0;
   cut();
+  return true;
 }
 
 void Batches::cut() {

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "distributed/coordination/membership.h"
@@ -20,11 +21,14 @@ class Attendance {
       : store_(store), options_(options) {}
   void stay();  // no error if the store is away
   void leave();
+  // Whether it was away since this was asked last: others may have gone on without it.
+  bool was_away() { return std::exchange(away_, false); }
 
  private:
   distributed::Store& store_;
   const distributed::RoleOptions& options_;
   std::optional<distributed::LeaseKeeper> lease_;
+  bool away_ = false;
 };
 
 // The batches of the tasks that a trainer has, one after the other. Prints "progress N" for tasks that were ended and "again TASK" for
@@ -35,8 +39,8 @@ class Batches {
   Batches(distributed::Store& store, distributed::Network& network,
           const distributed::RoleOptions& options, std::int64_t size);
 
-  // Takes a task if there is none; then there is a batch, unless all are taken.
-  void fill();
+  // Takes a task if there is none; then there is a batch, unless all are taken. Whether it did.
+  bool fill();
   // The records of the batch that is to be counted now; none: null.
   const std::vector<std::uint64_t>* batch() const { return batch_.empty() ? nullptr : &batch_; }
   void next();  // it was counted
