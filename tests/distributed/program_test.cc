@@ -156,6 +156,15 @@ TEST_F(Programs, AChiefThatFailsIsNotTheLastOne) {
   EXPECT_TRUE(std::filesystem::exists(path("own")));
 }
 
+// By all-reduce with the last checkpoint, if no other has what was learned; and the job ends.
+TEST_F(Programs, AChiefOfAllReduceThatFailsIsNotTheLastOne) {
+  const std::string said = succeeds(launched("--trainers 2", "own_program", "saved chief failed"));
+  EXPECT_THAT(said, HasSubstr("error: the chief fails"));
+  EXPECT_LT(number_behind(said, "chief of 2, loss: "), 0.66);
+  EXPECT_EQ(times(said, "chief of 2, loss: "), 1) << said;
+  EXPECT_TRUE(std::filesystem::exists(path("own")));
+}
+
 TEST_F(Programs, MistakesEndTheJobAtOnce) {
   const auto fails = [&](const std::string& processes, const std::string& arguments) {
     const Outcome outcome = run_here(launched(processes, "own_program", arguments));

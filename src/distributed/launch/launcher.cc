@@ -157,9 +157,11 @@ class Launcher {
   }
 
   // Whether all epochs are over, as far as the store says.
+  // Concluded is what counts in the end: "done" goes when trainers go back to a checkpoint.
   bool is_done() {
     try {
-      return meeting_.store().get(meeting_.prefix() + "done").has_value();
+      Store& store = meeting_.store();
+      return store.get(meeting_.prefix() + "done") || store.get(meeting_.prefix() + "concluded");
     } catch (const Unavailable&) {
       return true;  // then nobody is started in vain
     }
