@@ -24,25 +24,45 @@ checkpoint::DenseRange range_of(std::size_t bytes) {
 GroupMember::GroupMember(Store& store, const GroupMemberOptions& options)
     : store_(store), options_(options), writer_({.server = options.name}) {}
 
-// All members of the group ask. A later group's question stands for that of one before, which is no more.
-std::optional<GroupStart> GroupMember::found(std::int64_t generation) {
+// What `ask` returns, as soon as it is something; nothing, if it is to wait no longer.
+template <class Ask>
+auto GroupMember::patiently(const Ask& ask) {
   const auto end = std::chrono::steady_clock::now() + options_.patience;
-  const std::string key = founded_key(options_.prefix);
   for (;;) {
-    GroupStart start = this->start();
-    if (start.generation >= generation) return start;
-    const std::optional<Entry> entry = store_.get(key);
-    if (read_founded(store_, options_.prefix) < generation) {
-      const Condition as_read{
-          key, Condition::Of::modified, Condition::Is::equal, {}, entry ? entry->modified : 0};
-      store_.commit({.when = {as_read}, .then = {Put{key, std::to_string(generation)}}});
+    std::string reason = "no master has said with what the trainers are to begin";
+    try {
+      if (auto answer = ask()) return answer;
+    } catch (const Unavailable& error) {
+      reason = error.what();
     }
-    if (options_.stop && options_.stop()) return std::nullopt;
-    if (std::chrono::steady_clock::now() > end) {
-      throw Unavailable("no master has said with what the trainers are to begin");
-    }
+    if (options_.stop && options_.stop()) return decltype(ask())();
+    if (std::chrono::steady_clock::now() > end) throw Unavailable(reason);
     std::this_thread::sleep_for(kLook);
   }
+}
+
+// All members of the group ask. A later group's question stands for that of one before, which is no more.
+void GroupMember::ask_for_start(std::int64_t generation) {
+  const std::string key = founded_key(options_.prefix);
+  const std::optional<Entry> entry = store_.get(key);
+  if (read_founded(store_, options_.prefix) >= generation) return;
+  const Condition as_read{
+      key, Condition::Of::modified, Condition::Is::equal, {}, entry ? entry->modified : 0};
+  store_.commit({.when = {as_read}, .then = {Put{key, std::to_string(generation)}}});
+}
+
+std::optional<GroupStart> GroupMember::found(std::int64_t generation) {
+  return patiently([&]() -> std::optional<GroupStart> {
+    const GroupStart start = read_start(store_, options_.prefix);
+    if (start.generation >= generation) return start;
+    ask_for_start(generation);
+    return std::nullopt;
+  });
+}
+
+GroupStart GroupMember::start() {
+  return patiently([&] { return std::optional(read_start(store_, options_.prefix)); })
+      .value_or(GroupStart());
 }
 
 std::vector<std::byte> GroupMember::load(const GroupStart& start, std::size_t bytes) {
@@ -62,12 +82,20 @@ void GroupMember::save_if_asked(std::int64_t committed,
   const auto now = std::chrono::steady_clock::now();
   if (options_.folder.empty() || now < next_look_) return;
   next_look_ = now + kLook;
+  try {
+    save(committed, state);
+  } catch (const Unavailable&) {  // at the next look
+  }
+}
+
+void GroupMember::save(std::int64_t committed,
+                       const std::function<std::vector<std::byte>()>& state) {
   const std::optional<Entry> entry = store_.get(save_key(options_.prefix));
   if (!entry) return;
   const checkpoint::Begun begun = save_order_of(entry->value).checkpoint;
   if (begun.id <= written_) return;
-  const GroupSaved saved = write(begun, committed, state());
-  store_.put(saved_key(options_.prefix), text_of(saved));
+  if (saved_.checkpoint != begun.id) saved_ = write(begun, committed, state());
+  store_.put(saved_key(options_.prefix), text_of(saved_));
   written_ = begun.id;
 }
 

@@ -23,7 +23,8 @@ struct GroupMemberOptions {
   std::function<bool()> stop = {};  // asked now and then: whether to wait no longer
 };
 
-// One thread calls all functions. Errors of all: Unavailable; data.
+// One thread calls all functions. While the store is away those that ask the leader wait, at most for the patience. Errors
+// of all: Unavailable; data.
 class GroupMember {
  public:
   // The store outlives the member.
@@ -33,22 +34,27 @@ class GroupMember {
   // it is to wait no longer.
   std::optional<GroupStart> found(std::int64_t generation);
   // What was said last.
-  GroupStart start() { return read_start(store_, options_.prefix); }
+  GroupStart start();
   // The bytes of a start's checkpoint, so many. Errors: Damaged.
   std::vector<std::byte> load(const GroupStart& start, std::size_t bytes);
 
   // Writes a checkpoint if one is wanted and this member has not written it yet: to be called by one of the members, now and then
-  // while none has a task. `state`: what is to be in it, after `committed` steps.
+  // while none has a task. Does nothing while the store is away. `state`: what is to be in it, after `committed` steps.
   void save_if_asked(std::int64_t committed, const std::function<std::vector<std::byte>()>& state);
 
  private:
+  template <class Ask>
+  auto patiently(const Ask& ask);
+  void ask_for_start(std::int64_t generation);
+  void save(std::int64_t committed, const std::function<std::vector<std::byte>()>& state);
   GroupSaved write(const checkpoint::Begun& begun, std::int64_t committed,
                    std::span<const std::byte> state);
 
   Store& store_;
   const GroupMemberOptions options_;
   checkpoint::Writer writer_;
-  std::int64_t written_ = 0;  // the last checkpoint
+  GroupSaved saved_;          // that was written last
+  std::int64_t written_ = 0;  // the last checkpoint of which the leader was told
   std::chrono::steady_clock::time_point next_look_ = {};
 };
 

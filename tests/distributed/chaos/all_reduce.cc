@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "distributed/collectives/elastic_group.h"
 #include "distributed/control/count_trainer_test.h"
+#include "distributed/control/group_member.h"
 #include "tasks.h"
 #include "together.h"
 
@@ -30,6 +31,9 @@ long long now() {
 
 std::string concluded_key(const RoleOptions& options) { return options.prefix + "concluded"; }
 
+// The job is over, or this process is asked to leave, before its group has begun.
+class EndsHere {};
+
 class Member {
  public:
   Member(Store& store, const RoleOptions& options, const CountJob& job)
@@ -38,20 +42,28 @@ class Member {
         job_(job),
         member_(store, options),
         tasks_(store, network_, options, CountTrainer::kTask),
+        keeper_(store, {.prefix = options.prefix,
+                        .name = options.name,
+                        .folder = job.folder,
+                        .stop = options.stop}),
         counts_(static_cast<std::size_t>(job.records)),
         group_(store, group_options(),
-               {[this] { return save(); }, [this](auto b) { restore(b); }}) {}
+               {[this] { return save(); }, [this](auto b) { restore(b); },
+                [this](std::int64_t generation) { return found(generation); }}) {}
 
-  void run() {
+  void run() try {
     while (!options_.stop()) {
       member_.stay();
       tasks_.fill();
-      tell(*group_.begin());
+      enter(*group_.begin());
       if (!take_step()) continue;  // another member's counts were taken: the batch again
       std::this_thread::sleep_for(tasks_.batch() ? kWork : kPause);
       tasks_.next();
-      if (batches_ == 0 && tasks_.all_done()) return conclude();
+      if (batches_ > 0) continue;
+      if (tasks_.all_done()) return conclude();
+      if (rank_ == 0) keeper_.save_if_asked(group_.committed(), [this] { return save(); });
     }
+  } catch (const EndsHere&) {
   }
 
  private:
@@ -62,6 +74,20 @@ class Member {
     options.group.timeout = Milliseconds(3000);
     options.group.form_timeout = Milliseconds(2000);
     return options;
+  }
+  // Nobody is left who has counted, or nobody has yet.
+  std::int64_t found(std::int64_t generation) {
+    if (store_.get(concluded_key(options_))) throw EndsHere();
+    const std::optional<GroupStart> start = keeper_.found(generation);
+    if (!start) throw EndsHere();
+    std::fill(counts_.begin(), counts_.end(), 0.0);
+    if (start->checkpoint > 0) restore(keeper_.load(*start, counts_.size() * sizeof(double)));
+    return start->committed;
+  }
+  void enter(const Group& group) {
+    if (group.generation() != told_) tasks_.forget_before(keeper_.start().rollbacks);
+    rank_ = group.rank();
+    tell(group);
   }
   // Ones for the records of the batch, and how many members have one, added up over all members.
   bool take_step() {
@@ -121,6 +147,8 @@ class Member {
   distributed::Network network_;
   Attendance member_;
   Batches tasks_;
+  GroupMember keeper_;
+  int rank_ = 0;
   std::vector<double> counts_;
   double batches_ = 0;  // of the last step
   std::int64_t told_ = 0;

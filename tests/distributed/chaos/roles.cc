@@ -50,6 +50,7 @@ void run_role(const std::string& role, const RoleOptions& options, const CountJo
   work.checkpoints = job.folder;
   work.every = 1.5;
   work.synchronous = job.mode == "synchronous";
+  work.group = job.mode == "all_reduce";
   if (together) work.patience *= 60;  // as run_master()
   lead(options, work);
 }
