@@ -5,32 +5,20 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec </dev/null
-PATH=$PATH:/usr/sbin:/sbin
+source tools/two_namespaces.sh
 program=${OVERLAP:-build/release/bin/overlap}
 export TRIREME_DATA=${TRIREME_DATA:-$PWD/../shared/data}
-first=trireme_c_$$ second=trireme_d_$$
 work=$(mktemp -d /tmp/trireme_overlap_XXXXXX)
 finish() {
-  for space in $first $second; do
-    ip netns pids $space 2>/dev/null | xargs -r kill -KILL 2>/dev/null || true
-    ip netns del $space 2>/dev/null || true
-  done
+  remove_namespaces
   rm -rf "$work"
 }
 trap finish EXIT
-if ! { ip netns add $first && ip netns add $second; } 2>/dev/null; then
-  echo "skipped: no network namespaces here (ip netns add, as root)" >&2
-  exit 77
-fi
-ip -n $first link add wire type veth peer name wire netns $second
-ip -n $first addr add 10.78.0.1/24 dev wire
-ip -n $second addr add 10.78.0.2/24 dev wire
+join_namespaces
 for space in $first $second; do
-  ip -n $space link set lo up
-  ip -n $space link set wire up
   ip netns exec $space tc qdisc add dev wire root tbf rate "${RATE:-1gbit}" burst 256kb latency 20ms
 done
-ip netns exec $second "$program" 1 10.78.0.2 "$work" "$@" &
+ip netns exec $second "$program" 1 10.77.0.2 "$work" "$@" &
 other=$!
-ip netns exec $first "$program" 0 10.78.0.1 "$work" "$@"
+ip netns exec $first "$program" 0 10.77.0.1 "$work" "$@"
 wait $other

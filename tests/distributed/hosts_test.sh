@@ -7,8 +7,7 @@ set -euo pipefail
 trireme=$(readlink -f "$1")
 here=$(cd "$(dirname "$0")" && pwd)
 exec </dev/null
-PATH=$PATH:/usr/sbin:/sbin
-first=trireme_a_$$ second=trireme_b_$$
+source "$here/../../tools/two_namespaces.sh"
 work=$(mktemp -d /tmp/trireme_hosts_XXXXXX)
 why=
 finish() {
@@ -17,10 +16,7 @@ finish() {
     tail -n 40 "$work"/*.out 2>/dev/null || true
     echo "FAILED: ${why:-see above}"
   fi
-  for space in $first $second; do
-    ip netns pids $space 2>/dev/null | xargs -r kill -KILL 2>/dev/null || true
-    ip netns del $space 2>/dev/null || true
-  done
+  remove_namespaces
   rm -rf "$work"
 }
 trap finish EXIT
@@ -37,17 +33,7 @@ until_says() {
   done
 }
 
-if ! { ip netns add $first && ip netns add $second; } 2>/dev/null; then
-  echo "skipped: no network namespaces here (ip netns add, as root)"
-  exit 77
-fi
-ip -n $first link add wire type veth peer name wire netns $second
-ip -n $first addr add 10.77.0.1/24 dev wire
-ip -n $second addr add 10.77.0.2/24 dev wire
-for space in $first $second; do
-  ip -n $space link set lo up
-  ip -n $space link set wire up
-done
+join_namespaces
 
 cd "$work"
 # job FILE MODE EPOCHS

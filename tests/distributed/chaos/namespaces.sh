@@ -7,31 +7,14 @@ set -euo pipefail
 chaos=$(readlink -f "$1")
 shift
 exec </dev/null
-PATH=$PATH:/usr/sbin:/sbin
-first=trireme_chaos_a_$$ second=trireme_chaos_b_$$
-finish() {
-  for space in $first $second; do
-    ip netns pids $space 2>/dev/null | xargs -r kill -KILL 2>/dev/null || true
-    ip netns del $space 2>/dev/null || true
-  done
-}
-trap finish EXIT
-skip() {
-  echo "skipped: $*"
-  exit 77
-}
+source "$(dirname "$0")/../../../tools/two_namespaces.sh"
+trap remove_namespaces EXIT
 
-for tool in ip iptables tc; do
+for tool in iptables tc; do
   command -v $tool >/dev/null || skip "no $tool here (packages iproute2 and iptables)"
 done
-{ ip netns add $first && ip netns add $second; } 2>/dev/null ||
-  skip "no network namespaces here (ip netns add, as root)"
-ip -n $first link add wire type veth peer name wire netns $second
-ip -n $first addr add 10.78.0.1/24 dev wire
-ip -n $second addr add 10.78.0.2/24 dev wire
+join_namespaces
 for space in $first $second; do
-  ip -n $space link set lo up
-  ip -n $space link set wire up
   # What the faults need of the kernel.
   ip netns exec $space iptables -w -A INPUT -i wire -m statistic --mode random --probability 0.05 -j DROP 2>/dev/null ||
     skip "iptables cannot drop packets at random here"
@@ -40,4 +23,4 @@ for space in $first $second; do
     skip "tc has no token buckets here"
   ip netns exec $space tc qdisc del dev wire root
 done
-ip netns exec $first "$chaos" --host 10.78.0.1 --trainers-in $second "$@"
+ip netns exec $first "$chaos" --host 10.77.0.1 --trainers-in $second "$@"

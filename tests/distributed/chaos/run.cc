@@ -149,7 +149,7 @@ class Run {
     } else if (options_.verbose) {
       say("[" + name + "] " + line);
     }
-    if (line.find("servers went back to") != std::string::npos) {
+    if (line.find(" went back to epoch ") != std::string::npos) {
       ++outcome_.rollbacks;
       needs_rollback_ = false;
     }
