@@ -40,8 +40,8 @@ struct Distribution {
   std::int64_t task_batches = 16;  // batches of a task
   // Asynchronous: by how many steps a process may be ahead of the slowest one that has work; 0: by any number.
   std::int64_t staleness = 0;
-  // Asynchronous and geo: what the next step reads from servers is asked for while this one is computed.
-  bool prefetch = true;
+  // Asynchronous and geo: rows that the next step reads are asked for while this one is computed, and are one step older then.
+  bool prefetch = false;
   // Of tables on parameter servers:
   std::int64_t admission = 1;
   std::int64_t memory_limit = 0;  // bytes of a table at each server; 0: none

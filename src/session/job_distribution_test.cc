@@ -26,11 +26,11 @@ std::string refused(const std::string& text) {
 TEST(JobDistribution, HowOldWhatAStepReadsMayBe) {
   Distribution how = distribution("mode = \"asynchronous\"\n");
   EXPECT_EQ(how.staleness, 0);
-  EXPECT_TRUE(how.prefetch);
-  how = distribution("mode = \"asynchronous\"\nstaleness = 3\nprefetch = false\n");
-  EXPECT_EQ(how.staleness, 3);
   EXPECT_FALSE(how.prefetch);
-  EXPECT_FALSE(distribution("mode = \"geo\"\nprefetch = false\nstaleness = 0\n").prefetch);
+  how = distribution("mode = \"asynchronous\"\nstaleness = 3\nprefetch = true\n");
+  EXPECT_EQ(how.staleness, 3);
+  EXPECT_TRUE(how.prefetch);
+  EXPECT_TRUE(distribution("mode = \"geo\"\nprefetch = true\nstaleness = 0\n").prefetch);
 }
 
 TEST(JobDistribution, MistakesAreNamed) {

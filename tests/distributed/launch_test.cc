@@ -25,7 +25,7 @@ TEST_F(Launch, ParametersOnServers) {
 }
 
 TEST_F(Launch, NobodyIsFarAheadIfToldSo) {
-  for (const char* more : {"staleness = 1\n", "staleness = 3\nprefetch = false\n"}) {
+  for (const char* more : {"staleness = 1\n", "staleness = 3\nprefetch = true\n"}) {
     const std::string file =
         job(kAdagrad, std::string("mode = \"asynchronous\"\ntask_batches = 4\n") + more, 8000, 2);
     const Outcome outcome = run_here(kLaunch + "--trainers 3 --servers 1 " + file);

@@ -51,6 +51,7 @@ class Counter {
       if (taken_.tasks.empty()) taken_ = tasks_.take(1);
       if (!step()) continue;
       if (dies()) return;
+      if (!taken_.tasks.empty()) std::this_thread::sleep_for(Milliseconds(3));
       if (!taken_.tasks.empty()) finished += tasks_.finish(taken_.tasks);
       taken_.tasks.clear();
       if (busy_ > 0) continue;
@@ -143,13 +144,15 @@ class Groups : public ::testing::Test {
     const std::lock_guard lock(mutex_);
     return said_;
   }
-  // Two members, until all is done or so many tasks are; what they have then, which is the same for both.
-  std::vector<float> run(const std::string& name, std::int64_t until) {
+  // Two members, until all is done, or so many tasks are and this was said; what they have then, which is the same for both.
+  std::vector<float> run(const std::string& name, std::int64_t until,
+                         const std::string& text = "") {
     std::vector<float> counts[2];
     std::atomic<std::int64_t> finished = 0;
     const auto member = [&](int i) {
       Counter counter(*store_, name + std::to_string(i), folder());
-      counter.run(finished, [&] { return finished >= until; });
+      counter.run(finished,
+                  [&] { return finished >= until && said().find(text) != std::string::npos; });
       counts[i] = counter.counts();
     };
     std::thread other(member, 1);
@@ -157,13 +160,6 @@ class Groups : public ::testing::Test {
     other.join();
     return counts[0];
   }
-  void wait_for(const std::string& text) {
-    for (int i = 0; i < 3000 && said().find(text) == std::string::npos; ++i) {
-      std::this_thread::sleep_for(Milliseconds(5));
-    }
-    EXPECT_THAT(said(), HasSubstr(text));
-  }
-
   checkpoint::MemoryDirectory folder_;
   std::unique_ptr<Store> store_ = make_memory_store();
   std::unique_ptr<Master> master_;
@@ -183,16 +179,15 @@ TEST_F(Groups, CountEachTaskOnceInEachEpoch) {
 
 TEST_F(Groups, OfWhichNobodyIsLeftGoBackToACheckpoint) {
   start_master();
-  run("a", 40);
-  wait_for("checkpoint 1: ");
-  run("b", 30);
+  run("a", 20, "checkpoint 1: ");
+  run("b", 20);
   EXPECT_THAT(run("c", kNever), Each(static_cast<float>(kEpochs)));
   EXPECT_THAT(said(), HasSubstr("the trainers went back to epoch 1 with "));
 }
 
 TEST_F(Groups, DamagedCheckpointsArePassedOver) {
   start_master();
-  run("a", 50);
+  run("a", 20, "checkpoint 2: ");
   stop_master();
   checkpoint::Catalog catalog(*store_, {.folder = folder(), .prefix = kPrefix + "checkpoint/"});
   const std::vector<checkpoint::Committed> list = catalog.list();
@@ -211,7 +206,7 @@ TEST_F(Groups, DamagedCheckpointsArePassedOver) {
 // A job that is started again: nothing is left but the folder.
 TEST_F(Groups, ResumeWhatIsInTheFolder) {
   start_master();
-  run("a", 70);
+  run("a", 20, "checkpoint 1: ");
   stop_master();
   store_ = make_memory_store();
   start_master(/*resume=*/true);

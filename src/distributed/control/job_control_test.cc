@@ -90,10 +90,11 @@ TEST_F(JobControlOf, FourServersToThreeAndBack) {
   CountJobOptions how = options();
   how.servers = 4;
   how.records = 8000;
-  how.epochs = asked != nullptr ? 40 : 2;
+  how.epochs = asked != nullptr ? 40 : 4;
   how.every = asked != nullptr ? 1000 : 0.5;
   if (asked != nullptr) how.move_bytes = JobControlOptions().move_bytes;
   CountJob job(how);
+  job.slow_down(asked == nullptr);
   job.wait_for_tasks(10);
   job.add_rows(rows);
   const std::uint64_t digest = job.digest_of_rows();
@@ -110,6 +111,7 @@ TEST_F(JobControlOf, FourServersToThreeAndBack) {
   EXPECT_TRUE(job.store().get(drained_key(kJob, 3)).has_value());
   job.want_servers(4);
   until("4 servers: 4096 slots moved");
+  job.slow_down(false);
   if (asked == nullptr) job.kill_server(2);
   job.join();
   expect_exact(job, how);

@@ -98,6 +98,8 @@ class CountJob {
     stop_master();
     start_master();
   }
+  // Trainers take their time, so that the job does not end before what a test waits for.
+  void slow_down(bool slow) { slow_ = slow; }
   void want_servers(int servers) { store_->put(wanted_servers_key(kJob), std::to_string(servers)); }
   // How many tasks of this epoch have been ended, by what trainers hear.
   std::int64_t finished() const { return finished_; }
@@ -146,11 +148,15 @@ class CountJob {
                    .name = name,
                    .security = kTestSecurity,
                    .records = options_.records,
-                   .finished = [this](std::int64_t tasks) { finished_ += tasks; }};
+                   .finished = [this](std::int64_t tasks) { finish(tasks); }};
     if (options_.dies_after >= 0 && name == "trainer_0") {
       work.die = [this] { return finished_ >= options_.dies_after; };
     }
     return work;
+  }
+  void finish(std::int64_t tasks) {
+    finished_ += tasks;
+    if (slow_) std::this_thread::sleep_for(Milliseconds(20) * tasks);
   }
   void declare_rows() {
     ClientOptions options;
@@ -214,6 +220,7 @@ class CountJob {
   const std::unique_ptr<Store> store_;
   Network network_;
   std::unique_ptr<ParameterClient> rows_;
+  std::atomic<bool> slow_ = false;
   int started_ = 0;
   std::vector<std::unique_ptr<TestServer>> servers_;
   std::unique_ptr<Master> master_;

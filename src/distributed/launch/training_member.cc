@@ -266,7 +266,7 @@ void TrainingMember::train_by_servers(TaskReader& reader) {
   end_by_servers();
 }
 
-// What the step after this one reads is asked for now, unless it would be too old by then.
+// Rows that the step after this one reads are asked for now, unless it would be too old by then.
 void TrainingMember::look_ahead(const TaskReader::Read& read, TaskReader& reader) {
   if (!prefetch_ || (clock_ && !clock_->allows_a_look_ahead())) return;
   if (mode_ == Distribution::Mode::geo && read.last) return;

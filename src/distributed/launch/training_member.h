@@ -85,7 +85,7 @@ class TrainingMember {
   Membership members_;
   Network network_;
   Distribution::Mode mode_ = Distribution::Mode::all_reduce;
-  bool prefetch_ = true;
+  bool prefetch_ = false;
   std::string checkpoints_;
   Trainer* trainer_ = nullptr;
   std::optional<GroupMember> group_;

@@ -250,20 +250,16 @@ void ServerTraining::start(Trainer& trainer) {
   pull();
 }
 
-// All at once.
-ServerTraining::Pulled ServerTraining::start_pull() {
-  Pulled pulled;
+// All dense parameters at once.
+void ServerTraining::pull() {
+  std::vector<std::pair<Dense*, Tensor>> values;
+  std::vector<Underway> underway;
   for (auto& [key, dense] : dense_) {
-    pulled.values.emplace_back(&dense, trainer_->session().parameter(key));
-    pulled.underway.push_back(
-        client_.start_pull(dense.number, pulled.values.back().second.data<float>()));
+    values.emplace_back(&dense, trainer_->session().parameter(key));
+    underway.push_back(client_.start_pull(dense.number, values.back().second.data<float>()));
   }
-  return pulled;
-}
-
-void ServerTraining::finish(Pulled pulled) {
-  for (Underway& each : pulled.underway) each.wait();
-  for (auto& [dense, value] : pulled.values) {
+  for (Underway& each : underway) each.wait();
+  for (auto& [dense, value] : values) {
     trainer_->session().set_parameter(key_of(dense->parameter), value);
     if (options_.mode == Mode::geo) dense->base = value;
   }
@@ -314,12 +310,11 @@ void ServerTraining::prefetch(const data::Batch& batch, std::uint64_t later) {
   Ahead& ahead = ahead_[steps_ + later];
   auto ids = all.begin();
   for (auto& [key, table] : tables_) {
-    ahead.rows[key] =
+    ahead[key] =
         fetch(table, named({ids->data<std::int64_t>(), static_cast<std::size_t>(ids->elements())}),
               Create::yes);
     ++ids;
   }
-  if (options_.mode == Mode::asynchronous) ahead.dense = start_pull();
 }
 
 // What was asked for ahead of this step; nothing if it was not, or for another batch.
@@ -327,7 +322,7 @@ std::unique_ptr<ServerTraining::Fetched> ServerTraining::take_ahead(const std::s
                                                                     const std::vector<Id>& wanted) {
   const auto ahead = ahead_.find(steps_);
   if (!training_ || ahead == ahead_.end()) return nullptr;
-  std::unique_ptr<Fetched> fetched = std::move(ahead->second.rows[key]);
+  std::unique_ptr<Fetched> fetched = std::move(ahead->second[key]);
   if (fetched == nullptr || fetched->wanted != wanted) return nullptr;
   return fetched;
 }
@@ -412,11 +407,7 @@ double ServerTraining::step(const data::Batch& batch, std::optional<TaskBatch> t
   task_ = task;
   share_ = together ? static_cast<float>(examples) : 1;
   if (together) client_.begin_step(steps_ + 1);
-  if (const auto ahead = ahead_.find(steps_); ahead != ahead_.end() && ahead->second.dense) {
-    finish(*std::exchange(ahead->second.dense, std::nullopt));
-  } else if (options_.mode != Mode::geo) {
-    pull();
-  }
+  if (options_.mode != Mode::geo) pull();
   pushes_.emplace_back();
   training_ = true;
   stale_ = false;

@@ -53,9 +53,9 @@ class ServerTraining {
   // number `step` + 1, and `updates` of these have changed something.
   void go_on(std::uint64_t step, std::uint64_t updates);
 
-  // Asks servers for what the coming step, or one `later`, will read, of which this is the batch: that step then waits for it less,
-  // or not at all. What is read is that old. Asynchronous: rows and dense parameters. Geo: rows that are not here yet, of a batch of
-  // the same task. Synchronous: nothing, since all that a step reads is of that step.
+  // Asks servers for rows that the coming step, or one `later`, will read, of which this is the batch: that step then waits for them
+  // less, or not at all. They are that old; dense parameters, of which all steps change all, are not asked for ahead. Geo: rows that
+  // are not here yet, of a batch of the same task. Synchronous: nothing, since all that a step reads is of that step.
   void prefetch(const data::Batch& batch, std::uint64_t later = 0);
   // One step; gives the loss. A synchronous one is that of one process with the batches of all members joined, the loss
   // being a mean over examples. `task` as of PushId::of_task, when the batch is part of one. Errors: as of the
@@ -110,16 +110,8 @@ class ServerTraining {
     std::vector<float> rows;
     std::optional<Underway> underway;
   };
-  // Dense parameters on their way here.
-  struct Pulled {
-    std::vector<std::pair<Dense*, Tensor>> values;
-    std::vector<Underway> underway;
-  };
-  // What a step needs, asked for ahead of it.
-  struct Ahead {
-    std::map<std::string, std::unique_ptr<Fetched>> rows;  // by table
-    std::optional<Pulled> dense;
-  };
+  // Rows that a step needs, asked for ahead of it; by table.
+  using Ahead = std::map<std::string, std::unique_ptr<Fetched>>;
   using Operands = std::span<const HostTensor>;
 
   void exchange(std::vector<ParameterGradient>& gradients);
@@ -133,9 +125,7 @@ class ServerTraining {
   std::vector<Tensor> ids_of(const data::Batch& batch);
   PushId push_id() const;
   UpdateStep update() const;
-  void pull() { finish(start_pull()); }
-  Pulled start_pull();
-  void finish(Pulled pulled);
+  void pull();
   void finish_together(std::uint64_t examples);
   std::unique_ptr<Fetched> take_ahead(const std::string& key, const std::vector<Id>& wanted);
   void look_up_locally(const std::string& key, std::span<const std::int64_t> ids,

@@ -227,9 +227,9 @@ TEST(ServerTrainingSteps, LookingAheadWithinAGeoTaskChangesNothing) {
   EXPECT_EQ(courses[0].rows, courses[1].rows);
 }
 
-// What a step reads was asked for one step earlier: so the first step's changes are seen by the third, not by the second, and
-// nothing is asked for twice.
-TEST(ServerTrainingSteps, ALookAheadIsOneStepOld) {
+// Rows were asked for one step earlier: so the first step's changes of them are not seen by the second one, those of dense
+// parameters are; and nothing is asked for twice.
+TEST(ServerTrainingSteps, RowsLookedUpAheadAreOneStepOld) {
   std::vector<std::vector<double>> losses;
   std::vector<std::uint64_t> reads;
   for (const bool ahead : {false, true}) {
@@ -250,8 +250,8 @@ TEST(ServerTrainingSteps, ALookAheadIsOneStepOld) {
   EXPECT_EQ(reads[0], reads[1]);
   EXPECT_LT(losses[0][1], losses[0][0]);
   EXPECT_NEAR(losses[1][0], losses[0][0], 1e-6);
-  EXPECT_NEAR(losses[1][1], losses[0][0], 1e-6) << "as before the first step";
-  EXPECT_NEAR(losses[1][2], losses[0][1], 1e-6) << "as after the first step";
+  EXPECT_LT(losses[1][1], losses[0][0] - 1e-6) << "dense parameters are those after the first step";
+  EXPECT_GT(losses[1][1], losses[0][1] + 1e-6) << "rows are those before it";
 }
 
 TEST(ServerTrainingSteps, ALookAheadForAnotherBatchDoesNoHarm) {
