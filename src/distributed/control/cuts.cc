@@ -21,6 +21,12 @@ void Cuts::begin(const Leadership& leadership) {
   next_ = Clock::now() + every();
 }
 
+void Cuts::put(std::vector<Action> actions) {
+  if (!store_.commit({.when = {leadership_->guard}, .then = std::move(actions)}).succeeded) {
+    throw Deposed();
+  }
+}
+
 checkpoint::Catalog Cuts::catalog() {
   return {store_,
           {.folder = options_.folder,

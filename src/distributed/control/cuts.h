@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "distributed/checkpoint/catalog.h"
 #include "distributed/control/cut.h"
@@ -43,8 +44,10 @@ class Cuts {
   Cuts(Store& store, Master& master, const CutOptions& options)
       : store_(store), master_(master), options_(options) {}
 
-  // A leadership of this master begins; `rollbacks`, as of Master::go_on, is told by lead_on().
+  // A leadership of this master begins.
   void begin(const Leadership& leadership);
+  // Changes of the store by this leader alone. Errors: Deposed.
+  void put(std::vector<Action> actions);
   checkpoint::Catalog catalog();
 
   // The newest checkpoint that `whole` accepts, and its id; 0 and an empty cut for the beginning, if there are none. Newer
@@ -54,7 +57,7 @@ class Cuts {
 
   // One look at whether a checkpoint is to be made, and at how far it is. When nothing is pending `save` is called, again and
   // again until it returns true, since it has said done(), or throws: Unavailable or io, then there is no checkpoint this
-  // time. When all tasks are over there is a last one, and the master may conclude. Errors: Deposed; others of `save`.
+  // time. When all tasks are over there is a last one, and the master may conclude. `rollbacks`: as of Master::go_on. Errors: Deposed; others of `save`.
   using Save = std::function<bool(const QueueState& queue, bool over)>;
   void look(std::uint32_t rollbacks, const Save& save);
   bool draining() const { return draining_.has_value(); }

@@ -36,7 +36,7 @@ void GroupControl::look() try {
     return;
   }
   if (!leadership_ || leadership_->epoch != leadership->epoch) begin(*leadership);
-  const std::int64_t founded = read_founded(store_, options_.prefix);
+  const std::int64_t founded = founded_in(store_.get(founded_key(options_.prefix)));
   if (founded > start_.generation) return start(founded);
   if (start_.generation == 0) return;  // nobody is there yet
   if (!cuts_.draining()) asked_.reset();
@@ -56,13 +56,6 @@ void GroupControl::begin(const Leadership& leadership) {
   if (start_.generation > 0) master_.go_on(start_.rollbacks);
 }
 
-// By this leader alone.
-void GroupControl::put(std::vector<Action> actions) {
-  if (!store_.commit({.when = {leadership_->guard}, .then = std::move(actions)}).succeeded) {
-    throw Deposed();
-  }
-}
-
 // Those who ask wait until they are told; a leader that dies before leaves that to the next one.
 void GroupControl::start(std::int64_t generation) {
   cuts_.drop();
@@ -72,7 +65,7 @@ void GroupControl::start(std::int64_t generation) {
   if (!master_.restore(cut.queue)) throw Deposed();
   const bool first = start_.generation == 0;
   start_ = {generation, start_.rollbacks + 1, id, static_cast<std::int64_t>(cut.updates)};
-  put({Put{start_key(options_.prefix), text_of(start_)}, Erase{save_key(options_.prefix)}});
+  cuts_.put({Put{start_key(options_.prefix), text_of(start_)}, Erase{save_key(options_.prefix)}});
   master_.go_on(start_.rollbacks);
   if (!first || id > 0) {
     cuts_.say(fmt::format("the trainers went back to epoch {} with {} tasks done",
@@ -85,7 +78,7 @@ bool GroupControl::save(const QueueState& queue, bool over) {
   if (!asked_) {
     asked_ = cuts_.catalog().begin(/*delta=*/false);
     asked_at_ = Clock::now();
-    put({Put{save_key(options_.prefix), text_of(SaveOrder{*asked_})}});
+    cuts_.put({Put{save_key(options_.prefix), text_of(SaveOrder{*asked_})}});
     return false;
   }
   const std::optional<Entry> entry = store_.get(saved_key(options_.prefix));
@@ -96,7 +89,7 @@ bool GroupControl::save(const QueueState& queue, bool over) {
 }
 
 bool GroupControl::commit(const GroupSaved& saved, const QueueState& queue, bool over) {
-  put({Erase{save_key(options_.prefix)}});
+  cuts_.put({Erase{save_key(options_.prefix)}});
   if (!saved.problem.empty()) throw Unavailable(saved.problem);
   checkpoint::Manifest manifest;
   manifest.id = asked_->id;

@@ -29,7 +29,6 @@ class GroupControl {
   void start(std::int64_t generation);
   bool save(const QueueState& queue, bool over);
   bool commit(const GroupSaved& saved, const QueueState& queue, bool over);
-  void put(std::vector<Action> actions);
 
   Store& store_;
   Master& master_;

@@ -44,8 +44,7 @@ GroupSaved group_saved_of(const std::string& text) {
   });
 }
 
-std::int64_t read_founded(Store& store, const std::string& prefix) {
-  const std::optional<Entry> entry = store.get(founded_key(prefix));
+std::int64_t founded_in(const std::optional<Entry>& entry) {
   std::int64_t generation = 0;
   if (!entry) return generation;
   const std::string& text = entry->value;

@@ -42,8 +42,9 @@ inline std::string start_key(const std::string& prefix) { return prefix + "start
 inline std::string save_key(const std::string& prefix) { return prefix + "save"; }
 inline std::string saved_key(const std::string& prefix) { return prefix + "saved"; }
 
-// The generation that asks, 0 if none has; with a start that was said, if any. Errors: as Store; data.
-std::int64_t read_founded(Store& store, const std::string& prefix);
+// The generation that asks, by the value of its key; 0 if there is none. Errors: data.
+std::int64_t founded_in(const std::optional<Entry>& entry);
+// What was said last; generation 0 if nothing was. Errors: as Store; data.
 GroupStart read_start(Store& store, const std::string& prefix);
 
 }  // namespace trireme::distributed

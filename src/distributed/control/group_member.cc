@@ -45,7 +45,7 @@ auto GroupMember::patiently(const Ask& ask) {
 void GroupMember::ask_for_start(std::int64_t generation) {
   const std::string key = founded_key(options_.prefix);
   const std::optional<Entry> entry = store_.get(key);
-  if (read_founded(store_, options_.prefix) >= generation) return;
+  if (founded_in(entry) >= generation) return;
   const Condition as_read{
       key, Condition::Of::modified, Condition::Is::equal, {}, entry ? entry->modified : 0};
   store_.commit({.when = {as_read}, .then = {Put{key, std::to_string(generation)}}});

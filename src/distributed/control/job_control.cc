@@ -130,9 +130,7 @@ std::vector<std::string> JobControl::trainers() {
 // The view for all to read, by this leader alone.
 void JobControl::publish(std::vector<Action> more) {
   more.push_back(Put{view_key(options_.prefix), text_of(view_)});
-  if (!store_.commit({.when = {leadership_->guard}, .then = std::move(more)}).succeeded) {
-    throw Deposed();
-  }
+  cuts_.put(std::move(more));
 }
 
 // --- Going back
@@ -140,9 +138,7 @@ void JobControl::publish(std::vector<Action> more) {
 void JobControl::roll_back(const std::vector<std::string>& addresses) {
   const auto start = Clock::now();
   const std::string rolling = rolling_key(options_.prefix);
-  if (!store_.commit({.when = {leadership_->guard}, .then = {Put{rolling, "1"}}}).succeeded) {
-    throw Deposed();
-  }
+  cuts_.put({Put{rolling, "1"}});
   placed_ = false;
   cuts_.drop();
   const bool first = view_.servers.map.version() == 0;
@@ -246,8 +242,7 @@ bool JobControl::reshard() {
 }
 
 void JobControl::intend(const std::string& what) {
-  const Put put{moving_key(options_.prefix), what};
-  if (!store_.commit({.when = {leadership_->guard}, .then = {put}}).succeeded) throw Deposed();
+  cuts_.put({Put{moving_key(options_.prefix), what}});
 }
 
 void JobControl::move(const SlotMove& move) {

@@ -15,9 +15,9 @@
 namespace trireme::distributed {
 
 struct RoleOptions {
-  std::string job;  // the file; or
-  bool program =
-      false;  // a program of the user's, whose trainers say what is to be done: program_work.h
+  std::string job;  // the file
+  // Instead, a program of the user's, whose trainers say what is to be done: program_work.h
+  bool program = false;
   std::vector<std::string> set;    // "train.epochs=2"
   std::string output;              // instead of [output] directory
   int threads = 0;                 // 0: as in JobOptions
