@@ -1,4 +1,4 @@
-// mpirun -n PROCESSES ... all_reduce [MEGABYTES] [ROUNDS]: the sum of float32 over all processes by Trireme's group, by
+// mpirun -n PROCESSES ... all_reduce [MEGABYTES] [ROUNDS] [ENGINE]: the sum of float32 over all processes by Trireme's group, by
 // Gloo's own all-reduce and by MPI, in turn, over and over again in the same processes, so that whatever else the
 // machine does hits all three. Rank 0 prints one JSON line for each: the median and the best time of one
 // all-reduce, and the medians of how often faster than the two others Trireme's was in the same round.
@@ -136,7 +136,7 @@ void report(const std::vector<Engine>& engines, std::size_t bytes) {
   }
 }
 
-void run(std::size_t count, int rounds) {
+void run(std::size_t count, int rounds, const std::string& only) {
   const auto memory = trireme::distributed::make_memory_store();
   const trireme::distributed::EtcdServer server(*memory, {});
   const auto store = trireme::distributed::connect_etcd(
@@ -154,6 +154,9 @@ void run(std::size_t count, int rounds) {
                        MPI_SUM, MPI_COMM_WORLD);
        },
        [] { MPI_Barrier(MPI_COMM_WORLD); }}};
+  if (!only.empty()) {  // to be looked at by a profiler
+    std::erase_if(engines, [&](const Engine& engine) { return engine.name != only; });
+  }
   std::vector<float> values(count);
   for (int round = -1; round < rounds; ++round) {  // one to warm up
     for (std::size_t i = 0; i < engines.size(); ++i) {
@@ -176,11 +179,11 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const double megabytes = argc > 1 ? std::atof(argv[1]) : 16;
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 15;
-  if (megabytes <= 0 || rounds < 1 || argc > 3) {
-    std::cerr << "usage: mpirun -n PROCESSES all_reduce [MEGABYTES] [ROUNDS]\n";
+  if (megabytes <= 0 || rounds < 1 || argc > 4) {
+    std::cerr << "usage: mpirun -n PROCESSES all_reduce [MEGABYTES] [ROUNDS] [trireme|gloo|mpi]\n";
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  run(static_cast<std::size_t>(megabytes * 1e6 / sizeof(float)), rounds);
+  run(static_cast<std::size_t>(megabytes * 1e6 / sizeof(float)), rounds, argc > 3 ? argv[3] : "");
   MPI_Finalize();
   return 0;
 }

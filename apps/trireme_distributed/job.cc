@@ -25,13 +25,15 @@ constexpr const char* kExamples = R"(examples:
   trireme job status clicks --watch       again every second, until the job is over
   trireme job status clicks --json        for programs
   trireme job scale clicks --trainers 3   start or end trainers, so that there are three
-  trireme job stop clicks                 end it in good order
+  trireme job stop clicks                 end it in good order, after a last checkpoint
+  trireme job stop clicks --now           without: what was learned since the checkpoint before is lost
 )";
 
 struct Options {
   std::string name;
   bool json = false, watch = false;
-  int within = 10;
+  int within = 10, checkpoint_within = 120;
+  bool now = false;
   dist::Scale scale;
 };
 
@@ -64,8 +66,9 @@ void status(const Options& options) {
 
 void stop(const Options& options) {
   const dist::OpenJob job = dist::open_job(dist::jobs_folder(), options.name);
-  std::printf("%s",
-              dist::text_of(dist::stop_job(job, std::chrono::seconds(options.within))).c_str());
+  const dist::StopOrder order{std::chrono::seconds(options.within),
+                              std::chrono::seconds(options.now ? 0 : options.checkpoint_within)};
+  std::printf("%s", dist::text_of(dist::stop_job(job, order)).c_str());
 }
 
 void scale(const Options& options) {
@@ -110,8 +113,14 @@ void add_job(CLI::App& app) {
   CLI::App* show = add_named("status", "processes, tasks, examples per second, loss", status);
   show->add_flag("--json", options.json, "print JSON");
   show->add_flag("--watch", options.watch, "again every second, until the job is over");
-  CLI::App* end =
-      add_named("stop", "end a job in good order: nothing is lost that was learned", stop);
+  CLI::App* end = add_named(
+      "stop", "end a job in good order, after a last checkpoint: nothing is lost that was learned",
+      stop);
+  CLI::Option* checkpoint =
+      end->add_option("--checkpoint-within", options.checkpoint_within,
+                      "seconds for the last checkpoint, after which the job ends without (120)")
+          ->check(CLI::Range(1, 3600));
+  end->add_flag("--now", options.now, "without a last checkpoint")->excludes(checkpoint);
   end->add_option("--within", options.within, "seconds, after which what still runs is killed (10)")
       ->check(CLI::Range(1, 3600));
   CLI::App* more = add_named("scale", "other numbers of processes, while the job runs", scale);

@@ -27,6 +27,7 @@ on several machines, which see one folder with the job, its data and certificate
   mpirun -np 3 trireme launch --interface eth0 --credentials keys --trainers 6 --servers 3 job.toml
   MASTER_ADDR=10.0.0.1 MASTER_PORT=29500 WORLD_SIZE=3 RANK=0 trireme launch --interface eth0 ...   and so on
   trireme launch --kubernetes --image registry/trireme:1 --trainers 4 --servers 2 job.toml > job.yaml
+  trireme launch --kubernetes --image registry/mine:1 --program /usr/local/bin/mine --trainers 4 -- --epochs 3 > mine.yaml
 )";
 
 std::string own_path() {
@@ -70,7 +71,7 @@ void add_kubernetes(CLI::App& command, Options& options) {
   const auto add = [&](const char* name, auto& value, const char* help) {
     command.add_option(name, value, help)->group(group);
   };
-  add("--image", kubernetes.image, "that has `trireme` (trireme:latest)");
+  add("--image", kubernetes.image, "that has `trireme`, and with --program that (trireme:latest)");
   add("--etcd-image", kubernetes.etcd_image, "(quay.io/coreos/etcd:v3.5.17)");
   add("--claim", kubernetes.claim, "PersistentVolumeClaim of data and results; else one is made");
   add("--cpu", kubernetes.cpu, "of each process (1)");
@@ -121,15 +122,18 @@ void add_launch(CLI::App& app) {
   CLI::App* command = app.add_subcommand("launch", "run a job by several processes");
   command->footer(kExamples);
   command->add_option("job", options.words, "a job file; with --program, behind --, its arguments");
-  command->add_option("--program", options.program,
-                      "a program of yours that trains, instead of a job file");
+  command->add_option(
+      "--program", options.program,
+      "a program of yours that trains, instead of a job file; for Kubernetes its path in "
+      "the image");
   command->add_option("--trainers", options.trainers,
                       "processes that train (2), or MIN:MAX of them");
   command->add_option("--servers", launch.servers, "parameter servers (0)");
   command->add_option("--threads", launch.threads, "of each trainer (1)");
   command->add_option("--restarts", launch.restarts, "of processes that end badly, in all (10)")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--set", launch.set, "SECTION.KEY=VALUE instead of what the job says");
+  command->add_option("--set", launch.set, "SECTION.KEY=VALUE instead of what the job says")
+      ->allow_extra_args(false);  // what follows is the job
   command->add_option("-o,--output", launch.output, "folder of the saved model");
   command
       ->add_option("--metrics-port", launch.metrics_port,
@@ -144,9 +148,6 @@ void add_launch(CLI::App& app) {
     set_job(options);
     set_trainers(options.launch, options.trainers);
     if (options.print) {
-      if (options.launch.own_program) {
-        throw CLI::ValidationError("--kubernetes", "manifests are made of job files alone");
-      }
       if (options.launch.metrics_port != 0) {
         options.kubernetes.metrics_port = options.launch.metrics_port;
       }

@@ -58,6 +58,7 @@ void commands::leave_in_time() {
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, on_leave);
   std::signal(SIGALRM, on_late);
+  if (stop_came()) ::alarm(kGrace);
 }
 
 int main(int argc, char** argv) {
@@ -75,6 +76,8 @@ int main(int argc, char** argv) {
     return 0;
   } catch (const CLI::Success& help) {
     return app.exit(help);
+  } catch (const CLI::RuntimeError& error) {
+    return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
     const std::string command = argc > 1 ? std::string(argv[1]) + " " : "";
     return complain(std::string(error.what()) + "\n  hint   trireme " + command + "--help", 2);

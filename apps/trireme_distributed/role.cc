@@ -19,23 +19,34 @@ struct Options {
   dist::RoleOptions role;
   dist::RoleAccess access;
   std::string what;
+  std::vector<std::string> arguments;  // of a program
   bool fresh_name = false;
 };
+
+// Returns when the role is done. A program of the user's takes the time that it needs to leave.
+void run_role(Options& options) {
+  if (options.what == "trainer" && options.role.program) {
+    const int code = dist::run_program(options.role, options.access, options.arguments);
+    if (code != 0) throw CLI::RuntimeError(code);
+    return;
+  }
+  leave_in_time();
+  if (options.what == "trainer") dist::run_trainer(options.role);
+  else if (options.what == "server") dist::run_server(options.role);
+  else dist::run_master(options.role);
+}
 
 void run(Options& options) {
   dist::secure(options.role, options.access);
   options.role.host = dist::own_address("", options.role.host).host;
   options.role.stop = stop_came;
   if (options.fresh_name) options.role.name += fmt::format(".{:08x}", std::random_device()());
-  leave_in_time();
   // Whoever fixes the port wants to find it where the process is.
   std::string& metrics_host = options.role.metrics_host;
   if (metrics_host.empty()) {
     metrics_host = options.role.metrics_port == 0 ? "127.0.0.1" : dist::own_ip(options.role);
   }
-  if (options.what == "trainer") dist::run_trainer(options.role);
-  else if (options.what == "server") dist::run_server(options.role);
-  else dist::run_master(options.role);
+  run_role(options);
   // To whoever starts it again, the end of a process that was asked to end is not that of its work.
   if (options.role.until_done && stop_came())
     throw dist::Stopped{"stopped before the job was over"};
@@ -51,6 +62,8 @@ void add_role(CLI::App& app) {
       ->required()
       ->check(CLI::IsMember({"trainer", "server", "master"}));
   command->add_option("job", role.job, "a job file; with --program, that program")->required();
+  command->add_option("arguments", options.arguments,
+                      "of a trainer with --program, behind --: the program's");
   command->add_flag("--program", role.program,
                     "trainers are a program of the user's, and say what is to be done");
   command->add_option("--name", role.name, "that no other process of the job has or had")
@@ -70,7 +83,8 @@ void add_role(CLI::App& app) {
   command->add_option("--trainers", role.trainers, "that the job is to have");
   command->add_option("--servers", role.servers, "that the job is to have");
   command->add_option("--threads", role.threads, "of a trainer");
-  command->add_option("--set", role.set, "SECTION.KEY=VALUE instead of what the job says");
+  command->add_option("--set", role.set, "SECTION.KEY=VALUE instead of what the job says")
+      ->allow_extra_args(false);
   command->add_option("--output", role.output, "folder of the saved model");
   command->add_option("--job-name", role.job_name, "what the job is called");
   role.metrics_host.clear();

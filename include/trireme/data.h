@@ -77,6 +77,7 @@ struct BucketOptions {
 
 class Batches;
 class BatchCut;
+struct EpochPlan;
 
 // A set of examples and the order to read them in: a cheap handle, and every step gives a new one.
 //   fashion_mnist("train").shuffle(7).batch(64)
@@ -199,6 +200,22 @@ class TRIREME_API BatchStream {
   std::unique_ptr<Reader> reader_;
 };
 
+// The batches of one epoch by their numbers, each made when it is asked for: for those who share an epoch among them. A cheap
+// handle, for several threads at once.
+class TRIREME_API NumberedBatches {
+ public:
+  std::int64_t size() const;
+  // Errors: usage, if there is no batch of that number; whatever the data's reader throws.
+  Batch at(std::int64_t number) const;
+
+ private:
+  friend class Batches;
+  NumberedBatches(Dataset dataset, std::shared_ptr<const EpochPlan> plan, std::int64_t epoch);
+  Dataset dataset_;
+  std::shared_ptr<const EpochPlan> plan_;
+  std::int64_t epoch_;
+};
+
 // A Dataset cut into batches: what a Trainer eats.
 class TRIREME_API Batches {
  public:
@@ -214,6 +231,8 @@ class TRIREME_API Batches {
   // The batches of one epoch from batch `first` on: the same as after reading over those before it.
   // Errors: usage, if there are fewer.
   BatchStream epoch(std::int64_t number, std::int64_t first = 0) const;
+  // The same batches one by one. How the epoch is cut is found out here, which takes a moment.
+  NumberedBatches numbered(std::int64_t epoch) const;
 
  private:
   friend class Dataset;

@@ -75,8 +75,7 @@ class TRIREME_API Member {
   TrainerOptions distribute(Program& program, TrainerOptions options);
 
   // Once. Trains until all processes have learned all epochs together: each batch is learned by one of them. Also ends, early,
-  // when this process is asked to leave. Batches are those of batch() (not of bucket_by_length() or batch_tokens()); they
-  // are the same in all processes, as is `training`.
+  // when this process is asked to leave. Batches are the same in all processes, as is `training`.
   // Errors: usage; io, when servers or master are gone for minutes; what Trainer::step throws.
   void train(Trainer& trainer, const data::Batches& batches, const MemberTraining& training = {});
 

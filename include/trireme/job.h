@@ -44,7 +44,10 @@ struct Distribution {
   bool prefetch = false;
   // Of tables on parameter servers:
   std::int64_t admission = 1;
-  std::int64_t memory_limit = 0;  // bytes of a table at each server; 0: none
+  std::int64_t memory_limit =
+      0;  // bytes of a table in memory at each server; 0: none. The other rows are on disk:
+  std::string cold_rows =
+      {};  // in folders below this one, best on a disk of the server's own; empty: OUTPUT-cold-rows
   bool float16 = false;
   // Of all that is learned: a checkpoint so many seconds after the one before, in the folder OUTPUT-checkpoints; 0: none.
   double checkpoint_seconds = 60;

@@ -17,18 +17,16 @@ namespace trireme::data {
 // After an error nothing more is taken; the batches before it are given out first.
 class BatchStream::Reader {
  public:
-  Reader(Dataset dataset, std::shared_ptr<const BatchCut> cut, std::int64_t epoch,
-         std::int64_t first, BatchOptions options)
-      : dataset_(std::move(dataset)),
-        cut_(std::move(cut)),
+  Reader(const Batches& batches, std::int64_t epoch, std::int64_t first)
+      : batches_(batches),
         epoch_(epoch),
-        end_(cut_->batches()),
-        ahead_(kDepth * std::int64_t{options.threads} + 1),
+        end_(batches.size()),
+        ahead_(kDepth * std::int64_t{batches.options().threads} + 1),
         taken_(first),
         next_(first) {
-    if (!options.prefetch) return;
+    if (!batches.options().prefetch) return;
     try {
-      for (int i = 0; i < options.threads; ++i) threads_.emplace_back([this] { run(); });
+      for (int i = 0; i < batches.options().threads; ++i) threads_.emplace_back([this] { run(); });
     } catch (const std::system_error& error) {
       stop();
       fail_io(std::string("batch: cannot start a thread to read ahead: ") + error.what());
@@ -60,8 +58,8 @@ class BatchStream::Reader {
   };
 
   Batch make(std::int64_t number) {
-    std::call_once(planned_, [this] { plan_ = cut_->plan(dataset_, epoch_); });
-    return dataset_.gather(plan_.batch(number), epoch_);
+    std::call_once(planned_, [this] { numbered_.emplace(batches_.numbered(epoch_)); });
+    return numbered_->at(number);
   }
 
   void run() {
@@ -94,14 +92,13 @@ class BatchStream::Reader {
     threads_.clear();
   }
 
-  const Dataset dataset_;
-  const std::shared_ptr<const BatchCut> cut_;
+  const Batches batches_;
   const std::int64_t epoch_;
   const std::int64_t end_;    // number of batches
   const std::int64_t ahead_;  // how many may be taken and not fetched
 
   std::once_flag planned_;
-  EpochPlan plan_;  // written once, by the first who makes a batch
+  std::optional<NumberedBatches> numbered_;  // written once, by the first who makes a batch
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
@@ -175,8 +172,25 @@ BatchStream Batches::epoch(std::int64_t number, std::int64_t first) const {
     fail_usage("epoch: cannot begin at batch " + std::to_string(first) + " of " +
                std::to_string(size()));
   }
-  return BatchStream(
-      std::make_unique<BatchStream::Reader>(dataset_, cut_, number, first, options_));
+  return BatchStream(std::make_unique<BatchStream::Reader>(*this, number, first));
+}
+
+NumberedBatches Batches::numbered(std::int64_t epoch) const {
+  return {dataset_, std::make_shared<const EpochPlan>(cut_->plan(dataset_, epoch)), epoch};
+}
+
+NumberedBatches::NumberedBatches(Dataset dataset, std::shared_ptr<const EpochPlan> plan,
+                                 std::int64_t epoch)
+    : dataset_(std::move(dataset)), plan_(std::move(plan)), epoch_(epoch) {}
+
+std::int64_t NumberedBatches::size() const { return plan_->batches(); }
+
+Batch NumberedBatches::at(std::int64_t number) const {
+  if (number < 0 || number >= size()) {
+    fail_usage("there is no batch " + std::to_string(number) + " among the " +
+               std::to_string(size()) + " of the epoch");
+  }
+  return dataset_.gather(plan_->batch(number), epoch_);
 }
 
 }  // namespace trireme::data

@@ -38,12 +38,11 @@ std::string ragged_column(const char* who, const Dataset& dataset, const std::st
 }
 
 EpochPlan in_random_order(const EpochPlan& plan, std::uint64_t seed, std::int64_t epoch) {
-  const auto batches = static_cast<std::int64_t>(plan.begins.size()) - 1;
   EpochPlan result;
   result.rows.reserve(plan.rows.size());
   result.begins.push_back(0);
   for (const std::int64_t b :
-       permutation(batches, seed ^ kOrderOfBatches, static_cast<std::uint64_t>(epoch))) {
+       permutation(plan.batches(), seed ^ kOrderOfBatches, static_cast<std::uint64_t>(epoch))) {
     const std::span<const std::int64_t> rows = plan.batch(b);
     result.rows.insert(result.rows.end(), rows.begin(), rows.end());
     result.begins.push_back(static_cast<std::int64_t>(result.rows.size()));
@@ -73,7 +72,7 @@ BatchCut::BatchCut(const Dataset& dataset, Options options) : options_(std::move
   }
   const std::int64_t n = dataset.size();
   examples_ = options_.drop_last ? n / options_.size * options_.size : n;
-  batches_ = tokens ? static_cast<std::int64_t>(plan(dataset, 0).begins.size()) - 1
+  batches_ = tokens ? plan(dataset, 0).batches()
                     : examples_ / options_.size + (examples_ % options_.size != 0 ? 1 : 0);
 }
 

@@ -15,6 +15,7 @@ struct EpochPlan {
   std::vector<std::int64_t> rows;  // of the source
   std::vector<std::int64_t> begins;
 
+  std::int64_t batches() const { return static_cast<std::int64_t>(begins.size()) - 1; }
   std::span<const std::int64_t> batch(std::int64_t number) const {
     const auto b = static_cast<std::size_t>(number);
     return {rows.data() + begins[b], static_cast<std::size_t>(begins[b + 1] - begins[b])};

@@ -378,6 +378,26 @@ TEST(BatchTokens, GoOnInTheMiddleOfAnEpoch) {
   }
 }
 
+TEST(BatchTokens, AreTheSameOneByOne) {
+  constexpr std::int64_t n = 90;
+  const Dataset data = sequences(n).shuffle(2);
+  for (const Batches& batches :
+       {data.batch_tokens(30, "words"), data.bucket_by_length(8, {.column = "words"}),
+        data.batch(8), data.batch(8, {.drop_last = true})}) {
+    const std::vector<Ids> all = read(batches, n, 3);
+    const NumberedBatches numbered = batches.numbered(3);
+    EXPECT_EQ(numbered.size(), batches.size());
+    for (std::int64_t b = numbered.size(); b-- > 0;) {  // in any order
+      expect_whole(numbered.at(b), n);
+      EXPECT_EQ(ids(numbered.at(b)), all[static_cast<std::size_t>(b)]);
+    }
+    for (const std::int64_t wrong : {std::int64_t{-1}, batches.size()}) {
+      EXPECT_THAT(error_of(ErrorKind::usage, [&] { numbered.at(wrong); }),
+                  HasSubstr("there is no batch " + std::to_string(wrong)));
+    }
+  }
+}
+
 TEST(BatchTokens, AreTheSameOnAnyThreadsAndForAnySeed) {
   constexpr std::int64_t n = 150;
   const auto with = [&](std::uint64_t seed, BatchOptions options) {

@@ -190,7 +190,8 @@ Distribution read_distribution(const Node& node) {
   distribution.task_batches = table.size("task_batches", distribution.task_batches);
   if (distribution.mode != Mode::all_reduce) {
     distribution.admission = table.integer("admission", distribution.admission, 1);
-    distribution.memory_limit = table.integer("memory_limit", distribution.memory_limit);
+    distribution.memory_limit = table.integer("memory_limit", distribution.memory_limit, 0);
+    distribution.cold_rows = table.text("cold_rows", "");
     distribution.float16 = table.boolean("float16", distribution.float16);
     read_pace(table, distribution);
   }

@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 class Jobs : public Launch {
  protected:
   ~Jobs() override {
-    if (running_.valid()) run_job("stop --within 1");
+    if (running_.valid()) run_job("stop --now --within 1");
   }
   void begin(const std::string& options) {
     running_ = std::async(std::launch::async, [this, options] {
@@ -127,6 +127,89 @@ TEST_F(Jobs, AJobWithServersStopsInGoodOrder) {
   const Outcome launched = end();
   EXPECT_EQ(launched.code, 6);
   EXPECT_THAT(launched.output, ::testing::Not(HasSubstr("error: server")));
+}
+
+// --- Jobs that are stopped in the middle, and go on
+
+constexpr int kTaskExamples = 4 * 64;
+const std::string kFourBatches = "task_batches = 4\ncheckpoint_seconds = 3600\n";
+
+class StoppedJobs : public Jobs {
+ protected:
+  // Until this many tasks are done. What `job stop` says, and the launcher.
+  std::pair<std::string, std::string> run_until(const std::string& options, double tasks) {
+    begin(options);
+    wait_for(
+        [&](const Json& now) { return now.contains("tasks") && now["tasks"]["done"] >= tasks; });
+    const Outcome stop = run_job("stop");
+    EXPECT_EQ(stop.code, 0) << stop.output;
+    const Outcome launched = end();
+    EXPECT_EQ(launched.code, 6) << launched.output;
+    return {stop.output, launched.output};
+  }
+  static double done(const std::string& stop) { return number_behind(stop, "epoch 1 of 1: "); }
+  // Of the launcher's last line: all examples that trainers have learned since it began.
+  static double examples(const std::string& launched) {
+    const std::size_t last = launched.rfind(" s  ");
+    return last == std::string::npos ? -1 : number_behind(launched.substr(last), " s  ");
+  }
+  // What was learned before is there after it, and nothing is learned twice: the tasks that are done are all the examples that
+  // trainers of both runs have learned.
+  void expect_nothing_lost(const std::string& options, const std::string& distributed) {
+    job(kAdagrad, distributed + kFourBatches, kEndless);
+    const auto [stop, launched] = run_until(options, 1);
+    const double first = done(stop);
+    const std::string tasks = std::to_string(static_cast<int>(first)) + " tasks done";
+    EXPECT_THAT(stop, AllOf(HasSubstr("checkpoint 1 was written: epoch 1 with " + tasks),
+                            HasSubstr("go on by the same command, with --set "
+                                      "distributed.resume=true\n")));
+    EXPECT_THAT(launched, HasSubstr("the job was stopped\ncheckpoint 1 was written"));
+    EXPECT_EQ(examples(launched), first * kTaskExamples);
+
+    const auto [again, resumed] = run_until(options + " --set distributed.resume=true", first + 1);
+    EXPECT_THAT(resumed, HasSubstr("went back to epoch 1 with " + tasks));
+    EXPECT_GT(done(again), first);
+    EXPECT_EQ(examples(launched) + examples(resumed), done(again) * kTaskExamples);
+  }
+};
+
+TEST_F(StoppedJobs, WithServersLoseNothing) {
+  expect_nothing_lost("--trainers 2 --servers 2", "mode = \"asynchronous\"\n");
+}
+
+TEST_F(StoppedJobs, OfSynchronousStepsLoseNothing) {
+  expect_nothing_lost("--trainers 2 --servers 2", "mode = \"synchronous\"\n");
+}
+
+TEST_F(StoppedJobs, ByAllReduceLoseNothing) { expect_nothing_lost("--trainers 2", ""); }
+
+TEST_F(StoppedJobs, WhoseServersDoNotAnswerStopWithout) {
+  job(kAdagrad, "mode = \"asynchronous\"\n" + kFourBatches, kEndless);
+  begin("--trainers 2 --servers 1");
+  wait_for([](const Json& now) {
+    return now.contains("tasks") && now["tasks"]["done"] > 0 && names(now, "server").size() == 1;
+  });
+  ::kill(process("server_0"), SIGSTOP);
+  const Outcome outcome = run_job("stop --checkpoint-within 1 --within 2");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("had to be killed: "), HasSubstr("server_0"),
+                    HasSubstr("no last checkpoint: it was not there after "),
+                    HasSubstr("what was learned since the checkpoint before is lost")));
+  EXPECT_EQ(end().code, 6);
+}
+
+TEST_F(StoppedJobs, NowDoNotWaitForACheckpoint) {
+  job(kAdagrad, "mode = \"asynchronous\"\n" + kFourBatches, kEndless);
+  begin("--trainers 1 --servers 1");
+  wait_for([](const Json& now) { return now.contains("tasks") && now["tasks"]["done"] > 0; });
+  const Outcome outcome = run_job("stop --now");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, ::testing::Not(HasSubstr("checkpoint")));
+  const Outcome launched = end();
+  EXPECT_EQ(launched.code, 6);
+  EXPECT_THAT(launched.output, ::testing::Not(HasSubstr("checkpoint 1")));
+  EXPECT_EQ(run_job("stop --now --checkpoint-within 3").code, 2);
 }
 
 // The master moves what they hold; the launcher starts and ends them.

@@ -2,9 +2,9 @@
 """`trireme launch --kubernetes`: manifests against the schemas that Kubernetes publishes, what belongs together in
 them, and their commands as processes of this machine, with a real etcd.
 
-    tests/distributed/kubernetes_test.py TRIREME SOURCES
+    tests/distributed/kubernetes_test.py TRIREME SOURCES [PROGRAM]
 
-Exits with 77 where the package kubernetes-validate (tools/python-env.sh kubernetes_validate) or etcd is missing.
+PROGRAM: tests/distributed/program as it was built; without it, it is not run as a pod. Exits with 77 where the package kubernetes-validate (tools/python-env.sh kubernetes_validate) or etcd is missing.
 """
 
 import copy
@@ -20,6 +20,7 @@ import unittest
 import urllib.request
 
 TRIREME, SOURCES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+PROGRAM = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else None
 VENV = os.path.join(SOURCES, "build/venv/bin/python")
 try:
     import kubernetes_validate
@@ -83,13 +84,15 @@ class Manifests(unittest.TestCase):
         text = trireme("launch", "--kubernetes", *arguments)
         return text, list(yaml.safe_load_all(text))
 
-    def both(self):
+    def forms(self):
         yield self.print_job("--trainers", "4", "--servers", "2", self.servers)
+        yield self.print_job("--trainers", "3", "--servers", "1", "--image", "r.example/mine:1",
+                             "--program", "/opt/mine/clicks", "--", "--rows", "5000", "", "$(POD_IP)")
         yield self.print_job("--trainers", "3", "--claim", "shared", "--image", "r.example/t:1",
                              "--set", "train.epochs=2", "-o", "on", self.job)
 
     def test_schemas(self):
-        for _, parts in self.both():
+        for _, parts in self.forms():
             for part in parts:
                 for version in VERSIONS:
                     kubernetes_validate.validate(part, version, strict=True)
@@ -109,7 +112,7 @@ class Manifests(unittest.TestCase):
                 yield part, part["spec"]["template"]
 
     def test_what_belongs_together(self):
-        for _, parts in self.both():
+        for _, parts in self.forms():
             services = of_kind(parts, "Service")
             claims = set(of_kind(parts, "PersistentVolumeClaim")) | {"shared"}
             pods = list(self.pods(parts))
@@ -164,6 +167,21 @@ class Manifests(unittest.TestCase):
         _, parts = self.print_job("--trainers", "3", self.job)
         self.assertNotIn("clicks-servers", of_kind(parts, "StatefulSet"))
 
+    def test_program(self):
+        text, parts = self.print_job("--trainers", "2", "--image", "r.example/mine:1", "--program",
+                                     "./clicks", "--", "--name", "$(HOME)")
+        self.assertIn("# The image r.example/mine:1 has the program ./clicks, and `trireme`", text)
+        self.assertFalse(of_kind(parts, "ConfigMap"))
+        jobs = of_kind(parts, "Job")
+        for name, pod in ((name, job["spec"]["template"]["spec"]) for name, job in jobs.items()):
+            container = pod["containers"][0]
+            self.assertEqual(container["image"], "r.example/mine:1")
+            self.assertEqual(container["command"][:2], ["trireme", "role"])
+            self.assertEqual(container["command"][3:5], ["./clicks", "--program"])
+            arguments = ["--", "--name", "$$(HOME)"] if name == "clicks-trainers" else []
+            self.assertEqual(container["command"][container["command"].index("--until-done") + 1:],
+                             arguments)
+
     def test_secret(self):
         keys = os.path.join(self.folder, "keys")
         trireme("credentials", keys)
@@ -183,6 +201,9 @@ class Manifests(unittest.TestCase):
                       trireme("launch", "--kubernetes", self.servers, code=2))
         self.assertIn("1024 to 65535", trireme("launch", "--kubernetes", "--metrics-port", "80",
                                                self.job, code=2))
+        self.assertIn("behind --", trireme("launch", "--kubernetes", "--set", "train.epochs=2",
+                                           "--program", "/opt/clicks", code=2))
+        self.assertIn("--name", trireme("launch", "--kubernetes", "--program", "/opt/a_b", code=2))
 
 
 class Cluster:
@@ -195,12 +216,15 @@ class Cluster:
         self.running, self.metrics = {}, {}
 
     def local(self, word, variables):
-        word = re.sub(r"\$\((\w+)\)", lambda found: variables[found[1]], word)
+        # Kubernetes leaves alone what it does not know; $$ is $.
+        word = re.sub(r"\$(\$|\((\w+)\))", lambda found: "$" if found[1] == "$"
+                      else variables.get(found[2], found[0]), word)
         for there, here in (("/usr/local/bin/etcd", "/usr/bin/etcd"), ("/credentials", self.keys),
                             ("/data/", self.folder + "/"), ("/work/", self.folder + "/"),
                             ("0.0.0.0:2379", f"127.0.0.1:{self.client}"),
                             ("0.0.0.0:2381", f"127.0.0.1:{self.health}"),
-                            ("127.0.0.1:2380", f"127.0.0.1:{self.peer}")):
+                            ("127.0.0.1:2380", f"127.0.0.1:{self.peer}"),
+                            ("/opt/mine/own_program", PROGRAM or "")):
             word = word.replace(there, here)
         return re.sub(r"[a-z0-9-]+-etcd:2379", f"127.0.0.1:{self.client}", word)
 
@@ -248,12 +272,85 @@ class Cluster:
         return codes
 
 
+def child_of(pid):
+    end = time.time() + 30
+    while time.time() < end:
+        with open(f"/proc/{pid}/task/{pid}/children") as f:
+            children = f.read().split()
+        if children:
+            return int(children[0])
+        time.sleep(0.05)
+    raise AssertionError(f"{pid} has started nothing")
+
+
+@unittest.skipUnless(os.path.exists("/usr/bin/etcd"),
+                     "etcd is not installed (tools/install-deps.sh --test)")
 class AsProcesses(unittest.TestCase):
     """The manifests' commands do the job, with mutual TLS to a real etcd and among themselves."""
 
+    def finish(self, cluster):
+        """What each has said when trainers and master have ended well."""
+        codes = {}
+        for name in ("clicks-trainers-0", "clicks-trainers-1", "clicks-master-0"):
+            codes[name] = cluster.running[name][0].wait(120)
+        logs = {name: cluster.log(name) for name in cluster.running}
+        self.assertEqual(set(codes.values()), {0}, logs)
+        return logs
+
+    def check_health(self, cluster, name):
+        """What probes ask."""
+        health = f"http://127.0.0.1:{cluster.metrics[name]}/healthz"
+        with urllib.request.urlopen(health, timeout=10) as answer:
+            self.assertEqual(answer.status, 200)
+
+    def wait_for_health(self, cluster, name):
+        end = time.time() + 60
+        while True:
+            try:
+                return self.check_health(cluster, name)
+            except OSError:
+                if time.time() > end:
+                    raise AssertionError(cluster.log(name))
+                time.sleep(0.05)
+
+    @unittest.skipUnless(PROGRAM, "no PROGRAM was given")
+    def test_program(self):
+        with tempfile.TemporaryDirectory(prefix="trireme_k8s_") as folder:
+            keys = os.path.join(folder, "keys")
+            trireme("credentials", keys)
+            parts = list(yaml.safe_load_all(trireme(
+                "launch", "--kubernetes", "--name", "clicks", "--trainers", "2", "--servers", "1",
+                "--program", "/opt/mine/own_program", "--", "asynchronous", "$(POD_NAME)")))
+            cluster = Cluster(folder, parts, keys)
+            cluster.start_all()
+            try:
+                logs = self.finish(cluster)
+                said = [line for log in logs.values() for line in log.splitlines()]
+                steps = [int(line.split()[-1]) for line in said if line.startswith("own steps: ")]
+                self.assertEqual((len(steps), sum(steps)), (2, 240), logs)
+                self.assertEqual(sum("chief of 2, loss: " in line for line in said), 1, logs)
+                self.assertTrue(os.path.exists(os.path.join(folder, "own", "program.txt")))
+                self.check_health(cluster, "clicks-servers-0")
+                # One that is evicted before the work is done has not done it, though it leaves in good order.
+                pod = of_kind(parts, "Job")["clicks-trainers"]["spec"]["template"]
+                cluster.start("clicks-trainers", pod, 7, prefix="trireme/another/")
+                process = cluster.running["clicks-trainers-7"][0]
+                wait_for_handler(child_of(process.pid))
+                self.wait_for_health(cluster, "clicks-trainers-7")
+                process.terminate()
+                self.assertEqual(process.wait(60), 6, cluster.log("clicks-trainers-7"))
+                # And one that cannot begin is wrong for all.
+                wrong = copy.deepcopy(pod)
+                command = wrong["spec"]["containers"][0]["command"]
+                command[command.index("asynchronous")] = "all_reduce"
+                cluster.start("clicks-trainers", wrong, 8, prefix="trireme/wrong/")
+                self.assertEqual(cluster.running["clicks-trainers-8"][0].wait(60), 2)
+                self.assertIn("leave --servers out", cluster.log("clicks-trainers-8"))
+                self.assertIn("before it trained", cluster.log("clicks-trainers-8"))
+            finally:
+                cluster.stop()
+
     def test_run(self):
-        if not os.path.exists("/usr/bin/etcd"):
-            self.skipTest("etcd is not installed (tools/install-deps.sh --test)")
         with tempfile.TemporaryDirectory(prefix="trireme_k8s_") as folder:
             keys = os.path.join(folder, "keys")
             trireme("credentials", keys)
@@ -265,15 +362,8 @@ class AsProcesses(unittest.TestCase):
             cluster = Cluster(folder, parts, keys)
             cluster.start_all()
             try:
-                codes = {}
-                for name in ("clicks-trainers-0", "clicks-trainers-1", "clicks-master-0"):
-                    codes[name] = cluster.running[name][0].wait(120)
-                logs = {name: cluster.log(name) for name in cluster.running}
-                self.assertEqual(set(codes.values()), {0}, logs)
-                # What probes ask.
-                health = f"http://127.0.0.1:{cluster.metrics['clicks-servers-0']}/healthz"
-                with urllib.request.urlopen(health, timeout=10) as answer:
-                    self.assertEqual(answer.status, 200)
+                self.finish(cluster)
+                self.check_health(cluster, "clicks-servers-0")
                 # Those that are evicted before the work is done do not count as done.
                 for component, codes in (("master", [6]), ("trainers", [4, 6])):
                     pod = of_kind(parts, "Job")["clicks-" + component]["spec"]["template"]

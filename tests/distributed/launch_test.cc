@@ -45,6 +45,23 @@ TEST_F(Launch, SynchronousJobsAreThoseOfOneProcess) {
   EXPECT_FALSE(std::filesystem::exists(path("job-checkpoints")));
 }
 
+// Of the table of vectors, 1.8 MB, at most 0.8 are in memory.
+TEST_F(Launch, RowsThatDoNotFitIntoMemoryAreOnDisk) {
+  const std::string file =
+      job(kAdagrad, "mode = \"synchronous\"\ntask_batches = 8\ncheckpoint_seconds = 0\n", 4000);
+  const std::string command =
+      kLaunch + "--trainers 1 --servers 1 " + file + " --set model.width=32 --output ";
+  const Outcome whole = run_here(command + path("whole"));
+  const Outcome limited = run_here(
+      command + path("limited") +
+      " --set distributed.memory_limit=800000 --set distributed.cold_rows=" + path("cold"));
+  ASSERT_EQ(whole.code, 0) << whole.output;
+  ASSERT_EQ(limited.code, 0) << limited.output;
+  EXPECT_EQ(number_behind(limited.output, "test loss: "),
+            number_behind(whole.output, "test loss: "));
+  EXPECT_FALSE(std::filesystem::exists(path("cold")));
+}
+
 TEST_F(Launch, TrainersOfGeoJobsGoTheirOwnWayForATask) {
   const std::string file = job(kAdagrad, "mode = \"geo\"\ntask_batches = 4\n", 16000);
   const Outcome outcome = run_here(kLaunch + "--trainers 2 --servers 2 " + file);
@@ -133,6 +150,94 @@ TEST_F(Launch, AMasterThatIsKilledIsReplaced) {
   const Outcome outcome = running.get();
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("master_0 was ended by signal 9"));
+}
+
+// Reviews of 1 to 30 words, a few of which say what the reviewer thinks.
+std::string reviews(int count) {
+  std::string text;
+  std::uint32_t state = 7;
+  const auto draw = [&](std::uint32_t most) {
+    return (state = state * 1664525u + 1013904223u) / 65536 % most;
+  };
+  for (int i = 0; i < count; ++i) {
+    const bool good = draw(2) == 1;
+    for (std::uint32_t left = draw(30), k = 0; k <= left; ++k) {
+      const bool tells = k == left || draw(4) == 0;
+      text += (tells ? (good ? "fine" : "dull") : "word") + std::to_string(draw(20)) + " ";
+    }
+    text += std::string("\t") + (good ? "pos" : "neg") + "\n";
+  }
+  return text;
+}
+
+class LaunchTexts : public Launch {
+ protected:
+  LaunchTexts() { write(path("reviews.tsv"), reviews(kReviews)); }
+  std::string texts(const std::string& cut, const std::string& distributed) const {
+    write(
+        path("job.toml"),
+        "[data]\ntrain = \"reviews.tsv\"\ntest = \"reviews.tsv\"\ntext = { tokens = \"split\" }\n" +
+            cut +
+            "[model]\nlayers = [{ embedding = { width = 8, sparse_gradient = true } }, "
+            "\"sequence_mean\", { linear = { units = 2 } }]\n[train]\nloss = \"cross_entropy\"\n" +
+            kAdagrad + "epochs = 3\n[distributed]\ntask_batches = 3\n" + distributed);
+    return path("job.toml");
+  }
+  static constexpr int kReviews = 1500;
+};
+
+// The batches of one process, however they are cut: a trainer that is alone goes its way.
+TEST_F(LaunchTexts, ATrainerAloneIsOneProcess) {
+  Feeds reviews;
+  RaggedTensor::from(std::vector<std::vector<std::int64_t>>{{2, 3, 4, 5}, {}, {40}, {9, 9, 30}})
+      .add_to(reviews, "text");
+  for (const std::string cut : {"bucket = true\nbatch = 32\n", "batch_tokens = 300\n"}) {
+    Outcome outcome = run_here(std::string(TRIREME_CLI) + " train -o alone " + texts(cut, ""));
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    outcome = run_here(kLaunch + "--trainers 1 -o launched " + texts(cut, ""));
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    const auto scores = [&](const char* model) {
+      return load_model(path(model)).predict(reviews)[0].to_vector<float>();
+    };
+    EXPECT_THAT(scores("launched"),
+                ::testing::Pointwise(::testing::FloatNear(1e-4f), scores("alone")))
+        << cut;
+  }
+}
+
+TEST_F(LaunchTexts, EachIsLearnedOnce) {
+  const std::string tokens = "batch_tokens = 300\n", bucket = "bucket = true\nbatch = 32\n";
+  for (const auto& [cut, mode] : {std::pair(bucket, "all_reduce"), std::pair(bucket, "synchronous"),
+                                  std::pair(tokens, "asynchronous"), std::pair(tokens, "geo")}) {
+    const std::string servers = mode == std::string("all_reduce") ? "" : " --servers 1";
+    const Outcome outcome =
+        run_here(kLaunch + "--trainers 2" + servers + " " +
+                 texts(cut, std::string("mode = \"") + mode + "\"\ncheckpoint_seconds = 0\n"));
+    EXPECT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(" 4500 examples")) << cut << mode;
+    EXPECT_GT(number_behind(outcome.output, "test accuracy: "), 0.95) << cut << mode;
+  }
+}
+
+// Where all is sequences, no input counts examples: gradients are averaged by the words that the loss is a mean of.
+TEST_F(LaunchTexts, ThatAreWritten) {
+  std::string pairs;
+  for (int i = 0; i < 400; ++i) {
+    const std::string a = std::to_string(i % 7), b = std::to_string(i % 5);
+    pairs += (i % 3 == 0 ? "x" + a : "x" + a + " x" + b) + "\t" +
+             (i % 3 == 0 ? "y" + a : "y" + b + " y" + a) + "\n";
+  }
+  write(path("pairs.tsv"), pairs);
+  write(path("job.toml"),
+        "[data]\ntrain = { texts = \"pairs.tsv\", fields = [\"source\", \"target\"] }\n"
+        "text = { tokens = \"split\" }\nbatch_tokens = 40\n"
+        "[model]\nname = \"translator\"\nwidth = 8\nunits = 8\n[train]\nloss = \"cross_entropy\"\n"
+        "optimizer = { adam = { learning_rate = 0.01 } }\nepochs = 2\n[distributed]\ntask_batches "
+        "= 2\n");
+  const Outcome outcome = run_here(kLaunch + "--trainers 2 " + path("job.toml"));
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr(" 800 examples"));
+  EXPECT_TRUE(std::filesystem::exists(path("job/model.json")));
 }
 
 TEST_F(Launch, MistakesEndIt) {

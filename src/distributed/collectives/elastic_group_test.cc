@@ -190,7 +190,7 @@ struct Counter {
                .name = name,
                .least = least,
                .settle = Milliseconds(1000),
-               .patience = Milliseconds(20000)},
+               .patience = Milliseconds(60000)},
               {[this] {
                  std::vector<std::byte> bytes(sizeof value);
                  std::memcpy(bytes.data(), &value, sizeof value);

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <optional>
@@ -76,11 +75,11 @@ void Group::perform(const char* operation, std::size_t bytes, int detail, const 
 template <class T>
 void Group::reduce(std::span<T> values, Reduction how, int type) {
   std::vector<std::byte>& scratch = state_->scratch;
-  scratch.resize(std::max(scratch.size(), Ring<T>::room(values.size(), size_)));
+  if (size_ > 1) scratch.resize(kSegment);
   perform("all-reduce", values.size_bytes(), type * 2 + static_cast<int>(how),
           [&](std::uint64_t slot, Mesh::Clock::time_point deadline) {
-            if (values.empty()) return;
-            Ring<T>(*state_->mesh, values.data(), values.size(), scratch.data(), slot, deadline)
+            state_->mesh->begin_ring(slot, deadline);
+            Ring<T>(*state_->mesh, values.data(), values.size(), scratch.data(), deadline)
                 .run(how == Reduction::mean);
           });
 }

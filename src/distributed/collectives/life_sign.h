@@ -5,22 +5,21 @@
 
 #include <string>
 
+#include "distributed/collectives/endpoint.h"
+
 namespace trireme::distributed {
 
 class LifeSign {
  public:
   // At the interface, by its name, or else the IP address. If it cannot listen there, nobody can tell: no error.
-  LifeSign(const std::string& interface, const std::string& address);
-  ~LifeSign();
-  LifeSign(const LifeSign&) = delete;
-  LifeSign& operator=(const LifeSign&) = delete;
+  LifeSign(const std::string& interface, const std::string& address)
+      : listener_(interface, address) {}
 
-  std::string address() const { return address_; }  // "127.0.0.1:4242"; "-" if it does not listen
-  void answer();                                    // lets go of those who have asked
+  const std::string& address() const { return listener_.address(); }
+  void answer();  // lets go of those who have asked
 
  private:
-  int socket_ = -1;
-  std::string address_ = "-";
+  Listener listener_;
 };
 
 // Whether nobody listens at the address of a life sign any more, by word of its machine. Asks for 50 ms at most; what

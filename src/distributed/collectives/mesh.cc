@@ -16,8 +16,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "distributed/collectives/life_sign.h"
+#include "distributed/collectives/endpoint.h"
 #include "distributed/collectives/prompt.h"
+#include "distributed/collectives/ring_link.h"
 
 namespace trireme::distributed {
 namespace {
@@ -28,8 +29,10 @@ using gloo::transport::UnboundBuffer;
 constexpr std::uint64_t kGoodbye = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kHello = kGoodbye - 1;
 constexpr std::uint64_t kProbe = kGoodbye - 2;
+constexpr std::uint64_t kAddress = kGoodbye - 3;
 constexpr auto kForever = std::chrono::hours(24 * 365);
 constexpr Milliseconds kGoodbyeTime{200};
+constexpr std::size_t kLongestAddress = 64;  // bytes of one with its port, and a zero
 
 // Gloo writes to connections whose other end is gone, which would end the process: while this lives, no SIGPIPE comes
 // to this thread, nor ever to threads that it starts.
@@ -83,9 +86,15 @@ Milliseconds left_until(Mesh::Clock::time_point deadline) {
   return std::max(left, Milliseconds(1));
 }
 
+[[noreturn]] void fail_late() {
+  fail_io(
+      "no answer in time: a member is stopped or too slow, or calls another operation or another "
+      "size");
+}
+
 // What Gloo would not bear, or leak memory for: a name that does not resolve, an address of another machine.
 void check_address(const std::string& address) {
-  if (LifeSign("", address).address() == "-") {
+  if (Listener("", address).address() == "-") {
     fail_usage(fmt::format("\"{}\" is no IP address of this machine", address));
   }
 }
@@ -113,8 +122,13 @@ std::shared_ptr<gloo::transport::Device> make_device(const MeshOptions& options)
 }  // namespace
 
 struct Mesh::State {
+  // What each member says when it leaves: how many operations it has done. Outlives the device, whose thread writes it.
+  std::vector<std::uint64_t> heard;
+
   std::shared_ptr<gloo::transport::Device> device;
   std::shared_ptr<gloo::rendezvous::Context> context;
+  std::optional<RingLink> link;
+  std::uint64_t ring_told = 0, ring_heard = 0;  // the operation that was begun on it
 
   mutable std::mutex mutex;
   std::set<UnboundBuffer*> buffers;  // that somebody may wait for
@@ -123,9 +137,7 @@ struct Mesh::State {
   int departed = -1;             // who has left after the fewest operations, if anyone has,
   std::uint64_t last = 0;        // and after how many
 
-  // What each member says when it leaves: how many operations it has done.
-  std::vector<std::uint64_t> heard;
-  std::unique_ptr<UnboundBuffer> goodbyes;  // waits for that as long as the mesh lives
+  std::unique_ptr<UnboundBuffer> goodbyes;  // waits for what is heard as long as the mesh lives
   std::thread listener;
 };
 
@@ -165,9 +177,7 @@ void Mesh::wait(Clock::time_point deadline, const Work& work) {
     through = work(left_until(deadline));
   } catch (const std::exception& error) {
     if (Clock::now() < deadline) fail_io(fmt::format("{}: {}", lost(), error.what()));
-    fail_io(
-        "no answer in time: a member is stopped or too slow, or calls another operation or another "
-        "size");
+    fail_late();
   }
   if (!through) fail_io(failure());
 }
@@ -207,6 +217,7 @@ Mesh::Mesh(Rendezvous& rendezvous, int rank, int size, const MeshOptions& option
       state_->goodbyes->recv(other, kGoodbye, static_cast<std::size_t>(other) * kBytes, kBytes);
     }
     greet(rendezvous);
+    link(options, rendezvous);
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
@@ -233,6 +244,55 @@ void Mesh::greet(Rendezvous& rendezvous) {
   for (int i = 0; i + 1 < size_; ++i) in.wait_received(rendezvous.deadline());
   for (int i = 0; i + 1 < size_; ++i) out.wait_sent(rendezvous.deadline());
   if (heard != told) fail_io("a stranger has answered at the address of a member");
+}
+
+// Everybody tells the one before where it listens.
+void Mesh::link(const MeshOptions& options, Rendezvous& rendezvous) {
+  state_->link.emplace(options.interface, options.address);
+  char own[kLongestAddress] = {}, next[kLongestAddress] = {};
+  state_->link->address().copy(own, kLongestAddress - 1);
+  Buffer out(*this, own, sizeof own), in(*this, next, sizeof next);
+  in.receive((rank_ + 1) % size_, kAddress, 0, sizeof next);
+  out.send((rank_ + size_ - 1) % size_, kAddress, 0, sizeof own);
+  in.wait_received(rendezvous.deadline());
+  out.wait_sent(rendezvous.deadline());
+  next[kLongestAddress - 1] = '\0';
+  state_->link->connect(next, rendezvous.token(), rendezvous.deadline());
+}
+
+// As wait(); a connection of the ring that has ended may have been ended by one who has lost somebody else.
+template <class Work>
+void Mesh::on_link(Clock::time_point deadline, const Work& work) {
+  try {
+    work(*state_->link);
+  } catch (const Error& error) {
+    const std::string known = failure();
+    if (!known.empty()) fail_io(known);
+    if (Clock::now() >= deadline) fail_late();
+    fail_io(fmt::format("{}: {}", lost(), error.what()));
+  }
+}
+
+void Mesh::begin_ring(std::uint64_t operation, Clock::time_point deadline) {
+  on_link(deadline, [&](RingLink& link) {
+    state_->ring_told = operation;
+    link.send(&state_->ring_told, sizeof operation);
+    link.receive(&state_->ring_heard, sizeof operation, deadline);
+  });
+  if (state_->ring_heard != operation) {
+    fail_io(fmt::format("rank {} calls another operation or another size",
+                        (rank_ + size_ - 1) % size_));
+  }
+}
+
+void Mesh::send_on(const void* data, std::size_t bytes) { state_->link->send(data, bytes); }
+
+void Mesh::receive_behind(void* data, std::size_t bytes, Clock::time_point deadline) {
+  on_link(deadline, [&](RingLink& link) { link.receive(data, bytes, deadline); });
+}
+
+void Mesh::flush(Clock::time_point deadline) {
+  on_link(deadline, [&](RingLink& link) { link.flush(deadline); });
 }
 
 Mesh::~Mesh() {
@@ -309,6 +369,7 @@ std::string Mesh::lost() const {
       ++count;
     }
   }
+  if (count == 0) return "a member is gone";
   return count == 1 ? fmt::format("rank {} is gone", ranks)
                     : fmt::format("ranks {} are gone", ranks);
 }
@@ -323,6 +384,7 @@ void Mesh::fail(const std::string& reason) {
       buffer->abortWaitSend();
     }
   }
+  if (state_->link) state_->link->close();
   state_->context->closeConnections();
   if (on_broken_) on_broken_();
 }

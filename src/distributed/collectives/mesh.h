@@ -1,8 +1,8 @@
 #pragma once
 
-// Connections between all members of a group, by Gloo's TCP transport, and messages over them. Whoever waits for a
-// message is woken when any member's connection ends, not only that of the one waited for: Gloo alone would let it
-// wait for its whole timeout if the connection ends in the middle of a message.
+// Connections between all members of a group, by Gloo's TCP transport, and messages over them; and a ring of connections for
+// much data. Whoever waits is woken when any member's connection ends, not only that of the one waited for: Gloo alone
+// would let it wait for its whole timeout if the connection ends in the middle of a message.
 
 #include <chrono>
 #include <cstddef>
@@ -46,6 +46,15 @@ class Mesh {
   // someone has left before that operation.
   std::uint64_t begin_operation();
 
+  // Around the ring. All errors: io.
+  // Begins an operation: the member before must begin the same one.
+  void begin_ring(std::uint64_t operation, Clock::time_point deadline);
+  // To the next rank, behind what was sent before. The memory stays until flush() has returned, but for what has arrived back.
+  void send_on(const void* data, std::size_t bytes);
+  // The next bytes of the rank before.
+  void receive_behind(void* data, std::size_t bytes, Clock::time_point deadline);
+  void flush(Clock::time_point deadline);
+
   // Memory that messages are sent from and received into. Those between two members on one slot arrive in the order
   // in which they were sent. All errors: io. Ends before the memory and the mesh do.
   class Buffer {
@@ -71,6 +80,7 @@ class Mesh {
  private:
   struct State;
   void greet(Rendezvous& rendezvous);
+  void link(const MeshOptions& options, Rendezvous& rendezvous);
   void say_goodbye();
   void listen();
   void hear_goodbye(int from);
@@ -79,6 +89,8 @@ class Mesh {
   void explained(const Work& work);
   template <class Work>
   void wait(Clock::time_point deadline, const Work& work);
+  template <class Work>
+  void on_link(Clock::time_point deadline, const Work& work);
 
   const int rank_, size_;
   const std::function<void()> on_broken_;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
+#include "distributed/control/last_checkpoint.h"
 
 namespace trireme::distributed {
 namespace {
@@ -15,10 +16,23 @@ void Cuts::say(const std::string& text) const {
   if (options_.say) options_.say(text);
 }
 
-void Cuts::begin(const Leadership& leadership) {
-  leadership_ = leadership;
-  draining_.reset();
-  next_ = Clock::now() + every();
+void Cuts::lead(const std::function<void(const Leadership&)>& begin,
+                const std::function<void()>& look) try {
+  const std::optional<Leadership> now = master_.leadership();
+  if (!now) return leadership_.reset();
+  if (!leadership_ || leadership_->epoch != now->epoch) {
+    leadership_.reset();
+    draining_.reset();
+    next_ = Clock::now() + every();
+    begin(*now);
+    leadership_ = now;
+  }
+  last_ = read_last();
+  look();
+} catch (const Unavailable& error) {
+  say(std::string("tries again: ") + error.what());
+} catch (const Deposed&) {
+  leadership_.reset();
 }
 
 void Cuts::put(std::vector<Action> actions) {
@@ -67,37 +81,81 @@ std::pair<std::int64_t, Cut> Cuts::newest(bool fresh, const Whole& whole) {
 }
 
 bool Cuts::due() const {
-  if (master_.all_over()) return true;
-  return !options_.folder.empty() && (draining_ || Clock::now() >= next_);
+  if (master_.all_over() || last_ == Last::wanted) return true;
+  // Behind the one that says that the job is over none may come: it would say that it is not.
+  if (options_.folder.empty() || master_.concluded()) return false;
+  return draining_ || Clock::now() >= next_;
 }
 
 void Cuts::look(std::uint32_t rollbacks, const Save& save) {
+  if (last_ == Last::told) return master_.pause();
   if (!due()) return;
-  if (options_.folder.empty()) return master_.conclude();
+  const bool last = last_ == Last::wanted;
+  if (options_.folder.empty()) {
+    return last ? tell_last("the job keeps none (checkpoint_seconds = 0)") : master_.conclude();
+  }
+  if (last && master_.finished()) return tell_last();
   if (!draining_) {
     draining_ = Clock::now();
     master_.drain();
   }
-  const bool over = master_.all_over();  // before: the last checkpoint says so
+  const std::optional<std::string> problem = try_to_save(save);
+  if (!problem) return;
+  if (last) tell_last(problem->empty() ? "" : lost_since(*problem));
+  else go_on(rollbacks);
+}
+
+// Why there is no checkpoint this time, empty if there is one; nothing, if that is not known yet.
+std::optional<std::string> Cuts::try_to_save(const Save& save) try {
+  // Asked before, so that the last checkpoint of a job that is done says so. Who goes on after any other one is to end the job.
+  const bool over = master_.all_over() && last_ == Last::none;
   const std::optional<QueueState> queue = master_.state_at_rest();
-  try {
-    if (queue && save(*queue, over)) {
-      if (over) master_.conclude();
-      return go_on(rollbacks);
-    }
-    if (Clock::now() - *draining_ < kDrain) return;
-    throw Unavailable(queue
-                          ? "not all who hold what was learned have said that they have written it"
-                          : "tasks are pending for too long");
-  } catch (const Unavailable& error) {
-    fail(error);
-  } catch (const Deposed&) {
-    throw;
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::io) throw;
-    fail(error);
+  if (queue && save(*queue, over)) {
+    if (over) master_.conclude();
+    return "";
   }
-  go_on(rollbacks);
+  if (Clock::now() - *draining_ < kDrain) return std::nullopt;
+  throw Unavailable(queue ? "not all who hold what was learned have said that they have written it"
+                          : "tasks are pending for too long");
+} catch (const Deposed&) {
+  throw;
+} catch (const Unavailable& error) {
+  fail(error);
+  if (last_ == Last::none) return error.what();
+  draining_ = Clock::now();
+  return std::nullopt;
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::io) throw;
+  fail(error);
+  return error.what();
+}
+
+// --- A job that is to end
+
+Cuts::Last Cuts::read_last() {
+  const Outcome outcome = store_.commit(
+      {.then = {Get{last_wanted_key(options_.prefix)}, Get{last_checkpoint_key(options_.prefix)}}});
+  if (!outcome.got.at(1).empty()) return Last::told;
+  return outcome.got.at(0).empty() ? Last::none : Last::wanted;
+}
+
+// What the newest checkpoint holds; or why there is none.
+void Cuts::tell_last(const std::string& why) {
+  LastCheckpoint last{.why = why};
+  if (why.empty()) {
+    checkpoint::Catalog all = catalog();
+    const checkpoint::Committed newest = all.list().at(0);
+    const Cut cut = cut_of(all.manifest(newest).cut);
+    last = {newest.id, "", cut.queue.epoch, static_cast<std::int64_t>(cut.queue.done.size()),
+            cut.updates};
+  }
+  put({Put{last_checkpoint_key(options_.prefix), text_of(last)}});
+  last_ = Last::told;
+  master_.pause();
+}
+
+void Cuts::look_before_it_begins() {
+  if (last_ == Last::wanted) tell_last("nothing has been learned yet");
 }
 
 void Cuts::fail(const Error& error) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// Checkpoints of a whole job, as its leader makes them and goes back to them, whoever holds what is learned.
+// Checkpoints of a whole job, as its leader makes them and goes back to them, whoever holds what is learned; and whether this master
+// is the leader.
 //
 // A checkpoint is a cut: while it is written no task is pending, and none is begun and left. So whoever goes back to it, and
 // the queue of tasks with it, loses nothing that was learned before and learns nothing twice.
@@ -44,8 +45,12 @@ class Cuts {
   Cuts(Store& store, Master& master, const CutOptions& options)
       : store_(store), master_(master), options_(options) {}
 
-  // A leadership of this master begins.
-  void begin(const Leadership& leadership);
+  // To be called again and again: if this master leads, `look`, and when a leadership of it begins, `begin` before that. What could
+  // not be reached is said, and tried again at the next call. Errors: what no later call would mend.
+  void lead(const std::function<void(const Leadership&)>& begin, const std::function<void()>& look);
+
+  // --- For `look`
+  std::uint64_t epoch() const { return leadership_->epoch; }
   // Changes of the store by this leader alone. Errors: Deposed.
   void put(std::vector<Action> actions);
   checkpoint::Catalog catalog();
@@ -60,6 +65,10 @@ class Cuts {
   // time. When all tasks are over there is a last one, and the master may conclude. `rollbacks`: as of Master::go_on. Errors: Deposed; others of `save`.
   using Save = std::function<bool(const QueueState& queue, bool over)>;
   void look(std::uint32_t rollbacks, const Save& save);
+  // The job is to end before it is done: last_checkpoint.h. What Unavailable hinders is then tried again until it is there.
+  bool ending() const { return last_ != Last::none; }
+  // Instead of look() for a job in which nobody can have learned anything yet.
+  void look_before_it_begins();
   bool draining() const { return draining_.has_value(); }
   // What was begun is not to be, as when the job goes back. The master hands out nothing.
   void drop();
@@ -70,7 +79,11 @@ class Cuts {
 
  private:
   using Clock = std::chrono::steady_clock;
+  enum class Last { none, wanted, told };
+  Last read_last();
+  void tell_last(const std::string& why = "");
   bool due() const;
+  std::optional<std::string> try_to_save(const Save& save);
   void fail(const Error& error);
   void go_on(std::uint32_t rollbacks);
   std::chrono::milliseconds every() const {
@@ -80,9 +93,10 @@ class Cuts {
   Store& store_;
   Master& master_;
   const CutOptions options_;
-  std::optional<Leadership> leadership_;
+  std::optional<Leadership> leadership_;  // that has begun
   Clock::time_point next_ = {};
   std::optional<Clock::time_point> draining_;  // since
+  Last last_ = Last::none;                     // as of this look
 };
 
 }  // namespace trireme::distributed

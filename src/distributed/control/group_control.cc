@@ -29,30 +29,24 @@ bool is_whole(checkpoint::Catalog& catalog, std::int64_t id, const Cuts& cuts) {
 GroupControl::GroupControl(Store& store, Master& master, const CutOptions& options)
     : store_(store), master_(master), options_(options), cuts_(store, master, options) {}
 
-void GroupControl::look() try {
-  const std::optional<Leadership> leadership = master_.leadership();
-  if (!leadership) {
-    leadership_.reset();
-    return;
-  }
-  if (!leadership_ || leadership_->epoch != leadership->epoch) begin(*leadership);
+void GroupControl::look() {
+  cuts_.lead([this](const Leadership&) { begin(); }, [this] { look_as_leader(); });
+}
+
+void GroupControl::look_as_leader() {
+  if (start_.generation == 0 && cuts_.ending()) return cuts_.look_before_it_begins();
   const std::int64_t founded = founded_in(store_.get(founded_key(options_.prefix)));
   if (founded > start_.generation) return start(founded);
   if (start_.generation == 0) return;  // nobody is there yet
   if (!cuts_.draining()) asked_.reset();
   cuts_.look(start_.rollbacks,
              [this](const QueueState& queue, bool over) { return save(queue, over); });
-} catch (const Unavailable& error) {
-  cuts_.say(std::string("tries again: ") + error.what());
-} catch (const Deposed&) {
-  leadership_.reset();
 }
 
-void GroupControl::begin(const Leadership& leadership) {
+// What the leader before has left.
+void GroupControl::begin() {
   start_ = read_start(store_, options_.prefix);
   asked_.reset();
-  cuts_.begin(leadership);
-  leadership_ = leadership;
   if (start_.generation > 0) master_.go_on(start_.rollbacks);
 }
 
@@ -90,7 +84,7 @@ bool GroupControl::save(const QueueState& queue, bool over) {
 
 bool GroupControl::commit(const GroupSaved& saved, const QueueState& queue, bool over) {
   cuts_.put({Erase{save_key(options_.prefix)}});
-  if (!saved.problem.empty()) throw Unavailable(saved.problem);
+  if (!saved.problem.empty()) fail_io(saved.problem);
   checkpoint::Manifest manifest;
   manifest.id = asked_->id;
   manifest.base = asked_->base;

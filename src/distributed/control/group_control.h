@@ -25,7 +25,8 @@ class GroupControl {
 
  private:
   using Clock = std::chrono::steady_clock;
-  void begin(const Leadership& leadership);
+  void begin();
+  void look_as_leader();
   void start(std::int64_t generation);
   bool save(const QueueState& queue, bool over);
   bool commit(const GroupSaved& saved, const QueueState& queue, bool over);
@@ -34,7 +35,6 @@ class GroupControl {
   Master& master_;
   const CutOptions options_;
   Cuts cuts_;
-  std::optional<Leadership> leadership_;
   GroupStart start_;  // the last one
   std::optional<checkpoint::Begun> asked_;
   Clock::time_point asked_at_ = {};

@@ -9,12 +9,14 @@
 #include <cstring>
 #include <fstream>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "base/error_test.h"
 #include "distributed/checkpoint/checkpoint_test.h"
 #include "distributed/collectives/elastic_group.h"
 #include "distributed/control/group_member.h"
+#include "distributed/control/last_checkpoint.h"
 #include "distributed/coordination/lease_keeper.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
@@ -108,7 +110,7 @@ class Counter {
 
 class Groups : public ::testing::Test {
  protected:
-  void start_master(bool resume = false) {
+  void start_master(bool resume = false, double every = 0.05) {
     MasterOptions options;
     options.prefix = kPrefix;
     options.server.security = kTestSecurity;
@@ -118,7 +120,7 @@ class Groups : public ::testing::Test {
     options.lease = 2;
     options.least = Milliseconds(60000);
     master_ = std::make_unique<Master>(*store_, options);
-    CutOptions cuts{.prefix = kPrefix, .folder = folder(), .every = 0.05, .resume = resume};
+    CutOptions cuts{.prefix = kPrefix, .folder = folder(), .every = every, .resume = resume};
     cuts.say = [this](const std::string& text) {
       const std::lock_guard lock(mutex_);
       said_ += text + "\n";
@@ -212,6 +214,41 @@ TEST_F(Groups, ResumeWhatIsInTheFolder) {
   start_master(/*resume=*/true);
   EXPECT_THAT(run("b", kNever), Each(static_cast<float>(kEpochs)));
   EXPECT_THAT(said(), HasSubstr("the trainers went back to epoch "));
+}
+
+// A job that ends before it is done, and is started again.
+TEST_F(Groups, EndWithALastCheckpoint) {
+  start_master(/*resume=*/false, /*every=*/3600);
+  std::thread asker([this] {
+    for (std::optional<TaskCounts> counts; !counts || counts->done < 20;) {
+      std::this_thread::sleep_for(Milliseconds(2));
+      counts = master_->counts();
+    }
+    store_->put(last_wanted_key(kPrefix), "1");
+  });
+  const std::vector<float> counts = run("a", 20, "checkpoint 1: ");
+  asker.join();
+  while (!store_->get(last_checkpoint_key(kPrefix))) std::this_thread::sleep_for(Milliseconds(2));
+  const LastCheckpoint last = last_checkpoint_of(store_->get(last_checkpoint_key(kPrefix))->value);
+  EXPECT_EQ(last.checkpoint, 1) << last.why;
+  EXPECT_GT(last.steps, 0u);
+  ASSERT_EQ(last.epoch, 1);
+  EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), 0.0), static_cast<double>(last.done))
+      << "nothing was learned after it";
+  stop_master();
+  store_ = make_memory_store();
+  start_master(/*resume=*/true);
+  EXPECT_THAT(run("b", kNever), Each(static_cast<float>(kEpochs)));
+  EXPECT_THAT(said(), HasSubstr("the trainers went back to epoch 1 with " +
+                                std::to_string(last.done) + " tasks done"));
+}
+
+TEST_F(Groups, HaveNoLastCheckpointBeforeTheyBegin) {
+  start_master();
+  store_->put(last_wanted_key(kPrefix), "1");
+  while (!store_->get(last_checkpoint_key(kPrefix))) std::this_thread::sleep_for(Milliseconds(2));
+  EXPECT_EQ(last_checkpoint_of(store_->get(last_checkpoint_key(kPrefix))->value),
+            (LastCheckpoint{.why = "nothing has been learned yet"}));
 }
 
 TEST(GroupKeys, AreReadAsWritten) {

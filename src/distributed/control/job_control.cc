@@ -58,13 +58,13 @@ JobControl::JobControl(Store& store, Master& master, const JobControlOptions& op
           [this](std::size_t place, const std::string& address) { return gone(place, address); }),
       mover_(fleet_) {}
 
-void JobControl::look() try {
-  const std::optional<Leadership> leadership = master_.leadership();
-  if (!leadership) {
-    leadership_.reset();
-    return;
-  }
-  if (!leadership_ || leadership_->epoch != leadership->epoch) begin(*leadership);
+void JobControl::look() {
+  cuts_.lead([this](const Leadership& leadership) { begin(leadership); },
+             [this] { look_as_leader(); });
+}
+
+void JobControl::look_as_leader() {
+  if (view_.rollbacks == 0 && cuts_.ending()) return cuts_.look_before_it_begins();
   const int now = view_.servers.map.version() == 0 ? options_.servers : view_.servers.map.servers();
   const auto addresses = servers(now);
   if (!addresses) return;
@@ -76,10 +76,6 @@ void JobControl::look() try {
   if (!cuts_.draining() && reshard()) return;
   cuts_.look(view_.rollbacks,
              [this](const QueueState& queue, bool over) { return save(queue, over); });
-} catch (const Unavailable& error) {
-  cuts_.say(std::string("tries again: ") + error.what());
-} catch (const Deposed&) {
-  leadership_.reset();
 }
 
 // What the leader before has left.
@@ -90,8 +86,6 @@ void JobControl::begin(const Leadership& leadership) {
   view_ = view.value_or(JobView{});
   moving_.reset();
   saved_ = 0;
-  cuts_.begin(leadership);
-  leadership_ = leadership;
   fleet_.aim(view_.servers.addresses, leadership.epoch);
   if (placed_) master_.go_on(view_.rollbacks);
 }
@@ -151,7 +145,7 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
   moving_.reset();
   view_.servers.addresses = addresses;
   if (first) view_.servers.map = SlotMap::balanced(options_.servers);
-  fleet_.aim(addresses, leadership_->epoch);
+  fleet_.aim(addresses, cuts_.epoch());
   fleet_.set_map(view_.servers.map);
   ++view_.generation;
   fleet_.set_members(view_.generation, 0);  // from here on nothing of before is taken
@@ -216,6 +210,8 @@ bool JobControl::reshard() {
     else move(slot_move_of(half->value));
     return true;
   }
+  if (cuts_.ending())
+    return false;  // the next servers take up what there is, however many they are
   const int wanted = wanted_servers(), now = view_.servers.map.servers();
   if (wanted == now && !moving_) return false;
   if (wanted > now && !servers(wanted)) return false;  // the new ones are not there yet
@@ -269,7 +265,7 @@ void JobControl::change_servers(int servers) {
   if (!addresses) throw Unavailable("a parameter server is gone");
   const std::string what = fmt::format("servers {}", servers);
   intend(what);
-  fleet_.aim(*addresses, leadership_->epoch);
+  fleet_.aim(*addresses, cuts_.epoch());
   // New ones take pushes of this generation, as the others do.
   if (servers > before) fleet_.set_members(view_.generation, view_.members.size());
   const SlotMap next = after(view_.servers.map, what);
@@ -284,7 +280,7 @@ void JobControl::change_servers(int servers) {
     more.push_back(Erase{drained_key(options_.prefix, place)});
   }
   tell_map(next, std::move(more));
-  fleet_.aim(view_.servers.addresses, leadership_->epoch);
+  fleet_.aim(view_.servers.addresses, cuts_.epoch());
   if (moving_) moving_->longest = std::max(moving_->longest, moving_->last = seconds_since(start));
 }
 

@@ -60,6 +60,7 @@ class JobControl {
  private:
   using Clock = std::chrono::steady_clock;
   void begin(const Leadership& leadership);
+  void look_as_leader();
   // Addresses by place of so many; nothing if a place is empty.
   std::optional<std::vector<std::string>> servers(int count);
   int wanted_servers();
@@ -83,7 +84,6 @@ class JobControl {
   Cuts cuts_;
   Fleet fleet_;
   Mover mover_;
-  std::optional<Leadership> leadership_;
   JobView view_;
   bool placed_ = false;
   int saved_ = 0;  // checkpoints, by this leader

@@ -2,13 +2,18 @@
 
 #include "distributed/control/job_control_test.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 
+#include <fstream>
+
+#include "base/error_test.h"
 #include "distributed/checkpoint/checkpoint_test.h"
 
 namespace trireme::distributed {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
@@ -122,9 +127,11 @@ TEST_F(JobControlOf, BeginsAnewAfterARunThatWasFinished) {
   for (int run = 0; run < 2; ++run) {
     CountJobOptions how = options();
     how.records = 400;
+    how.every = 0.02;
     CountJob job(how);
     job.join();
     expect_exact(job, how);
+    std::this_thread::sleep_for(Milliseconds(200));  // another checkpoint would be due
   }
 }
 
@@ -141,6 +148,89 @@ TEST_F(JobControlOf, GoesOnOnAnotherNumberOfServers) {
   job.join();
   EXPECT_TRUE(job.has_said("3 servers went back to epoch 2 with 50 tasks done"));
   expect_exact(job, how);
+}
+
+// --- Jobs that end before they are done
+
+class LastCheckpointOf : public JobControlOf {
+ protected:
+  LastCheckpointOf() {
+    how_ = options();
+    how_.every = 3600;
+  }
+  // What a job that was asked for it when so many tasks were done has told of it. `meanwhile`: once it is asked.
+  LastCheckpoint end(std::int64_t tasks, const std::function<void(CountJob&)>& meanwhile) {
+    CountJob job(how_);
+    job.slow_down(true);
+    job.wait_for_tasks(tasks);
+    job.want_last_checkpoint();
+    meanwhile(job);
+    const LastCheckpoint last = job.last_checkpoint();
+    job.slow_down(false);
+    job.stop_trainers();
+    const std::int64_t before = (last.epoch - 1) * how_.records / CountTrainer::kTask;
+    if (last.checkpoint == 1) {
+      EXPECT_EQ(job.finished(), before + last.done) << "it has all that was learned";
+    }
+    return last;
+  }
+  void expect_that_nothing_is_lost(const LastCheckpoint& last) {
+    how_.resume = true;
+    CountJob job(how_);
+    job.join();
+    EXPECT_TRUE(job.has_said(
+        fmt::format("2 servers went back to epoch {} with {} tasks done", last.epoch, last.done)));
+    expect_exact(job, how_);
+  }
+  CountJobOptions how_;
+};
+
+TEST_F(LastCheckpointOf, HasAllThatWasLearned) {
+  const LastCheckpoint last = end(20, [](CountJob&) {});
+  EXPECT_EQ(last.checkpoint, 1) << last.why;
+  EXPECT_GE(last.done, 20);
+  expect_that_nothing_is_lost(last);
+}
+
+TEST_F(LastCheckpointOf, IsMadeByWhoeverLeadsNext) {
+  const LastCheckpoint last = end(10, [](CountJob& job) { job.replace_master(); });
+  EXPECT_GT(last.checkpoint, 0) << last.why;
+  expect_that_nothing_is_lost(last);
+}
+
+TEST_F(LastCheckpointOf, IsMadeAlsoIfAServerDiesMeanwhile) {
+  how_.every = 0.1;
+  const LastCheckpoint last = end(20, [](CountJob& job) { job.kill_server(0); });
+  EXPECT_GT(last.checkpoint, 0) << last.why;
+  expect_that_nothing_is_lost(last);
+}
+
+TEST_F(LastCheckpointOf, IsNoneInAJobWithoutCheckpoints) {
+  how_.folder = "";
+  const LastCheckpoint last = end(10, [](CountJob&) {});
+  EXPECT_EQ(last, (LastCheckpoint{.why = "the job keeps none (checkpoint_seconds = 0)"}));
+}
+
+TEST_F(LastCheckpointOf, IsNoneIfItCannotBeWritten) {
+  CountJob job(how_);
+  job.slow_down(true);
+  job.wait_for_tasks(10);
+  std::filesystem::remove_all(how_.folder);
+  std::ofstream(how_.folder) << "a file, no folder";
+  job.want_last_checkpoint();
+  const LastCheckpoint last = job.last_checkpoint();
+  job.stop_trainers();
+  EXPECT_EQ(last.checkpoint, 0);
+  EXPECT_THAT(last.why, AllOf(HasSubstr(how_.folder), HasSubstr("is lost")));
+  EXPECT_TRUE(job.has_said("no checkpoint: "));
+}
+
+TEST(LastCheckpoint, IsReadAsWritten) {
+  const LastCheckpoint last{7, "no space\nleft", 3, 12, 1234567890123};
+  EXPECT_EQ(last_checkpoint_of(text_of(last)), last);
+  for (const char* wrong : {"", "{}", "[1]", "{\"checkpoint\": -}"}) {
+    EXPECT_NE(error_of(ErrorKind::data, [&] { last_checkpoint_of(wrong); }), "no error");
+  }
 }
 
 }  // namespace

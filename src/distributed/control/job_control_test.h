@@ -10,6 +10,7 @@
 
 #include "distributed/control/count_trainer_test.h"
 #include "distributed/control/job_control.h"
+#include "distributed/control/last_checkpoint.h"
 #include "distributed/control/server_keeper.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
@@ -100,6 +101,22 @@ class CountJob {
   }
   // Trainers take their time, so that the job does not end before what a test waits for.
   void slow_down(bool slow) { slow_ = slow; }
+  void stop_trainers() {
+    stop_ = true;
+    join();
+  }
+  void want_last_checkpoint() { store_->put(last_wanted_key(kJob), "1"); }
+  // What became of it.
+  LastCheckpoint last_checkpoint() const {
+    for (int i = 0; i < 3000; ++i) {
+      if (const auto told = store_->get(last_checkpoint_key(kJob))) {
+        return last_checkpoint_of(told->value);
+      }
+      std::this_thread::sleep_for(Milliseconds(10));
+    }
+    ADD_FAILURE() << "nobody has said what became of the last checkpoint";
+    return {};
+  }
   void want_servers(int servers) { store_->put(wanted_servers_key(kJob), std::to_string(servers)); }
   // How many tasks of this epoch have been ended, by what trainers hear.
   std::int64_t finished() const { return finished_; }
@@ -148,7 +165,8 @@ class CountJob {
                    .name = name,
                    .security = kTestSecurity,
                    .records = options_.records,
-                   .finished = [this](std::int64_t tasks) { finish(tasks); }};
+                   .finished = [this](std::int64_t tasks) { finish(tasks); },
+                   .stop = [this] { return stop_.load(); }};
     if (options_.dies_after >= 0 && name == "trainer_0") {
       work.die = [this] { return finished_ >= options_.dies_after; };
     }
@@ -177,7 +195,7 @@ class CountJob {
   void train(const std::string& name) {
     const CountWork what = work(name);
     CountTrainer(*store_, network_, what).run();
-    if (!what.die) over_ = true;
+    if (!what.die && !stop_) over_ = true;
   }
 
   void start_master() {
@@ -220,7 +238,7 @@ class CountJob {
   const std::unique_ptr<Store> store_;
   Network network_;
   std::unique_ptr<ParameterClient> rows_;
-  std::atomic<bool> slow_ = false;
+  std::atomic<bool> slow_ = false, stop_ = false;
   int started_ = 0;
   std::vector<std::unique_ptr<TestServer>> servers_;
   std::unique_ptr<Master> master_;

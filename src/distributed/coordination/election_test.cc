@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/error_test.h"
 #include "distributed/coordination/memory_store.h"
 
 namespace trireme::distributed {
@@ -70,11 +71,31 @@ TEST(LeaseKeeper, KnowsThatItIsLostBeforeTheStoreForgetsIt) {
 TEST(LeaseKeeper, HearsThatItsLeaseHasEnded) {
   const auto store = make_memory_store();
   std::atomic<int> told{0};
-  const LeaseKeeper keeper(*store, {.seconds = 1, .on_lost = [&] { ++told; }});
+  const LeaseKeeper keeper(*store, {.seconds = kLeastLease, .on_lost = [&] { ++told; }});
   store->revoke(keeper.id());
   const auto until = Clock::now() + std::chrono::seconds(5);
   while (told == 0 && Clock::now() < until) std::this_thread::sleep_for(Milliseconds(5));
   EXPECT_EQ(told, 1);
+}
+
+TEST(LeaseKeeper, TheShortestLeaseIsKept) {
+  const auto store = make_memory_store();
+  const LeaseKeeper keeper(*store, {.seconds = kLeastLease});
+  const auto until = Clock::now() + std::chrono::seconds(kLeastLease) * 3 / 2;
+  while (Clock::now() < until) {
+    ASSERT_FALSE(keeper.lost());
+    std::this_thread::sleep_for(Milliseconds(5));
+  }
+}
+
+TEST(LeaseKeeper, ShorterOnesAreRefused) {
+  const auto store = make_memory_store();
+  for (const std::int64_t seconds : {1, 0, -5}) {
+    EXPECT_THAT(
+        error_of(ErrorKind::usage, [&] { LeaseKeeper(*store, {.seconds = seconds}); }),
+        ::testing::AllOf(::testing::HasSubstr("a lease of " + std::to_string(seconds) + " s"),
+                         ::testing::HasSubstr("take 2 s or more")));
+  }
 }
 
 TEST(Election, OneLeadsAndTheNextTakesOver) {

@@ -1,13 +1,33 @@
 #include "distributed/coordination/lease_keeper.h"
 
+#include <fmt/core.h>
+
+#include "base/error.h"
+
 namespace trireme::distributed {
+namespace {
+
+LeaseOptions checked(const LeaseOptions& options) {
+  check_lease_time(options.seconds);
+  return options;
+}
+
+}  // namespace
+
+void check_lease_time(std::int64_t seconds) {
+  if (seconds >= kLeastLease) return;
+  fail_usage(
+      fmt::format("a lease of {} s is too short to be kept alive\n  hint   take {} s or more; 5 s "
+                  "is what the processes of a job have",
+                  seconds, kLeastLease));
+}
 
 LeaseKeeper::LeaseKeeper(Store& store, const LeaseOptions& options)
     : store_(store),
-      options_(options),
+      options_(checked(options)),
       id_(store.grant(options.seconds)),
       // Granted a moment ago at most: a part of it is given up for that.
-      safe_until_(Clock::now() + std::chrono::seconds(options.seconds) * 3 / 4),
+      safe_until_(Clock::now() + Milliseconds(std::chrono::seconds(options.seconds)) * 3 / 4),
       thread_([this] { run(); }) {}
 
 LeaseKeeper::~LeaseKeeper() {

@@ -11,15 +11,20 @@
 
 namespace trireme::distributed {
 
+// No store grants less: etcd makes 2 s of 1 s. And whoever is asked three times in that time may be late once.
+inline constexpr std::int64_t kLeastLease = 2;
+// Errors: usage, for a lease of fewer seconds.
+void check_lease_time(std::int64_t seconds);
+
 struct LeaseOptions {
-  std::int64_t seconds = 5;  // 2 at least, which is the least that etcd grants
+  std::int64_t seconds = 5;  // kLeastLease at least
   // Called once, by a thread of the keeper, when the lease may have ended: see lost().
   std::function<void()> on_lost = {};
 };
 
 class LeaseKeeper {
  public:
-  // Grants the lease; keeps it alive three times in its time. The store outlives the keeper. Errors: as
+  // Grants the lease; keeps it alive three times in its time. The store outlives the keeper. Errors: usage; as
   // Store::grant.
   LeaseKeeper(Store& store, const LeaseOptions& options);
   // Revokes it, if the store answers in time.

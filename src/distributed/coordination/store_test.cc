@@ -290,7 +290,7 @@ TEST(EtcdStore, SaysThatNobodyAnswers) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_THROW(store->put("a", "1"), Unavailable);
   EXPECT_THROW(store->keep_alive(1), Unavailable);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
 // What was acknowledged is there after a crash, watches go on where they were, leases hold.
@@ -308,7 +308,7 @@ TEST(EtcdStore, FindsAServerThatComesBack) {
     const auto healthy = std::chrono::steady_clock::now();
     EXPECT_EQ(store->get("a")->lease, lease);
     EXPECT_TRUE(store->keep_alive(lease));
-    EXPECT_LT(std::chrono::steady_clock::now() - healthy, std::chrono::seconds(3));
+    EXPECT_LT(std::chrono::steady_clock::now() - healthy, std::chrono::seconds(8));
     const std::string value = "after " + std::to_string(round);
     store->put("a", value, lease);
     EXPECT_THAT(next(*watch, 1), ElementsAre("a=" + value));

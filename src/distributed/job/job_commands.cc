@@ -61,14 +61,19 @@ OpenJob open_job(const std::string& folder, const std::string& name) {
   return job;
 }
 
-std::optional<StopReport> stop_job(const OpenJob& job, std::chrono::seconds within,
+std::optional<StopReport> stop_job(const OpenJob& job, const StopOrder& order,
                                    Milliseconds farewell) {
   const std::string answer = stopped_key(job.record.prefix), ask = stop_key(job.record.prefix);
-  const auto until = Clock::now() + within + kMore;
+  const std::chrono::seconds most = order.checkpoint + order.within + kMore;
+  const auto until = Clock::now() + most;
+  Transaction orders{.then = {Put{ask, text_of(order)}}};
+  if (order.checkpoint.count() > 0) {  // for the master
+    orders.then.push_back(Put{last_wanted_key(job.record.prefix), "1"});
+  }
   bool asked = false;
   while (Clock::now() < until && lives(job.record)) {
     try {
-      if (!asked) job.store->put(ask, std::to_string(within.count()));
+      if (!asked) job.store->commit(orders);
       asked = true;
       if (const std::optional<Entry> entry = job.store->get(answer)) {
         StopReport report = stop_report_of(entry->key, entry->value);
@@ -81,10 +86,10 @@ std::optional<StopReport> stop_job(const OpenJob& job, std::chrono::seconds with
     std::this_thread::sleep_for(kPause);
   }
   if (!lives(job.record)) return std::nullopt;
-  throw Unavailable(fmt::format(
-      "the launcher of {}, process {} on {}, has not answered within {} "
-      "s\n  hint   kill {}",
-      job.record.name, job.record.pid, job.record.host, (within + kMore).count(), job.record.pid));
+  throw Unavailable(
+      fmt::format("the launcher of {}, process {} on {}, has not answered within {} "
+                  "s\n  hint   kill {}",
+                  job.record.name, job.record.pid, job.record.host, most.count(), job.record.pid));
 }
 
 Scaled scale_job(const OpenJob& job, const Scale& scale) {
@@ -113,9 +118,21 @@ std::string text_of(const std::optional<StopReport>& report) {
     for (const std::string& name : report->killed) text += " " + name;
   }
   const TaskState& tasks = report->tasks;
-  if (tasks.epoch == 0) return text + "; no epoch had begun\n";
-  return text + fmt::format("\nepoch {} of {}: {} tasks done, {} not, {} failed\n", tasks.epoch,
-                            tasks.epochs, tasks.done, tasks.todo + tasks.pending, tasks.failed);
+  if (tasks.epoch == 0) {
+    text += "; no epoch had begun\n";
+  } else {
+    text += fmt::format("\nepoch {} of {}: {} tasks done, {} not, {} failed\n", tasks.epoch,
+                        tasks.epochs, tasks.done, tasks.todo + tasks.pending, tasks.failed);
+  }
+  return report->last ? text + text_of(*report->last, report->go_on) + "\n" : text;
+}
+
+std::string text_of(const LastCheckpoint& last, const std::string& go_on) {
+  if (last.checkpoint == 0) return "no last checkpoint: " + last.why;
+  std::string text = fmt::format("checkpoint {} was written: epoch {} with {} tasks done",
+                                 last.checkpoint, last.epoch, last.done);
+  if (last.steps > 0) text += fmt::format(", step {}", last.steps);
+  return text + "\ngo on by " + go_on;
 }
 
 std::string text_of(const JobListing& listing, std::int64_t now) {

@@ -127,20 +127,47 @@ TEST_F(JobCommands, StopTellsWhatBecameOfIt) {
   // The launcher, whose process is this one and does not end.
   std::thread launcher([&] {
     while (!job_.store->get("job/stop")) std::this_thread::sleep_for(Milliseconds(5));
-    EXPECT_EQ(job_.store->get("job/stop")->value, "3");
-    put("stopped", text_of(StopReport{1.25, 4, {"trainer_1"}, {1, 2, 3, 0, 5, 0, 0}}));
+    EXPECT_EQ(job_.store->get("job/stop")->value, "3 60");
+    EXPECT_TRUE(job_.store->get("job/wanted/checkpoint")) << "for the master";
+    put("stopped", text_of(StopReport{1.25,
+                                      4,
+                                      {"trainer_1"},
+                                      {1, 2, 3, 0, 5, 0, 0},
+                                      LastCheckpoint{7, "", 1, 5, 1200},
+                                      "the same command"}));
     while (job_.store->get("job/stop")) std::this_thread::sleep_for(Milliseconds(5));
     entry.reset();
   });
   const std::optional<StopReport> report =
-      stop_job(job_, std::chrono::seconds(3), Milliseconds(50));
+      stop_job(job_, {std::chrono::seconds(3), std::chrono::seconds(60)}, Milliseconds(50));
   launcher.join();
   EXPECT_EQ(text_of(report),
             "stopped after 1.2 s: 4 processes ended, 1 of which had to be killed: trainer_1\n"
-            "epoch 1 of 2: 5 tasks done, 3 not, 0 failed\n");
+            "epoch 1 of 2: 5 tasks done, 3 not, 0 failed\n"
+            "checkpoint 7 was written: epoch 1 with 5 tasks done, step 1200\n"
+            "go on by the same command\n");
   job_.record.process = "another";
-  EXPECT_EQ(text_of(stop_job(job_, std::chrono::seconds(1))), "the job was over before\n");
+  EXPECT_EQ(text_of(stop_job(job_, {})), "the job was over before\n");
   std::filesystem::remove_all(folder);
+}
+
+TEST_F(JobCommands, WhatAStopSays) {
+  std::optional<StopReport> report =
+      StopReport{.seconds = 2, .ended = 3, .go_on = "the same command"};
+  EXPECT_EQ(text_of(report), "stopped after 2.0 s: 3 processes ended; no epoch had begun\n");
+  report->last = LastCheckpoint{.why = "the job keeps none"};
+  EXPECT_EQ(text_of(std::optional(stop_report_of("", text_of(*report)))),
+            "stopped after 2.0 s: 3 processes ended; no epoch had begun\n"
+            "no last checkpoint: the job keeps none\n");
+}
+
+TEST_F(JobCommands, OrdersToStop) {
+  using std::chrono::seconds;
+  const StopOrder order{seconds(30), seconds(120)};
+  EXPECT_EQ(stop_order_of(text_of(order)), order);
+  EXPECT_EQ(stop_order_of("7"), (StopOrder{seconds(7), seconds(0)}));
+  EXPECT_EQ(stop_order_of("at once"), (StopOrder{seconds(1), seconds(0)}));
+  EXPECT_EQ(stop_order_of("-2 9999999"), (StopOrder{seconds(1), seconds(3600)}));
 }
 
 // A store that answers or does not.

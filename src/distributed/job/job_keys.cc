@@ -154,12 +154,27 @@ Limits limits_of(const std::string& key, const std::string& text) {
   return {least, most};
 }
 
+std::string text_of(const StopOrder& order) {
+  return fmt::format("{} {}", order.within.count(), order.checkpoint.count());
+}
+
+StopOrder stop_order_of(const std::string& text) {
+  int within = 0, checkpoint = 0;
+  const char* const end = text.data() + text.size();
+  const char* const rest = std::from_chars(text.data(), end, within).ptr;
+  if (rest != end) std::from_chars(rest + 1, end, checkpoint);
+  return {std::chrono::seconds(std::clamp(within, 1, 3600)),
+          std::chrono::seconds(std::clamp(checkpoint, 0, 3600))};
+}
+
 std::string text_of(const StopReport& report) {
-  return Json{{"seconds", report.seconds},
-              {"ended", report.ended},
-              {"killed", report.killed},
-              {"tasks", json_of(report.tasks)}}
-      .dump();
+  Json json = {{"seconds", report.seconds},
+               {"ended", report.ended},
+               {"killed", report.killed},
+               {"tasks", json_of(report.tasks)},
+               {"go_on", report.go_on}};
+  if (report.last) json["last"] = text_of(*report.last);
+  return json.dump();
 }
 
 StopReport stop_report_of(const std::string& key, const std::string& text) {
@@ -169,6 +184,8 @@ StopReport stop_report_of(const std::string& key, const std::string& text) {
     json.at("ended").get_to(report.ended);
     json.at("killed").get_to(report.killed);
     report.tasks = tasks_in(json.at("tasks"));
+    json.at("go_on").get_to(report.go_on);
+    if (json.contains("last")) report.last = last_checkpoint_of(json.at("last"));
   });
   return report;
 }

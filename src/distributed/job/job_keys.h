@@ -11,16 +11,21 @@
 //                   end trainers
 //   wanted/servers, drained/PLACE   what the master is asked for, and that it has been done: control/job_control.h. The
 //                   launcher ends a server that is drained
-//   stop            "10": the job is to end in good order, within so many seconds
+//   wanted/checkpoint, last-checkpoint   the master is asked for a last checkpoint, and what became of it:
+//                   control/last_checkpoint.h
+//   stop            "10 120": the job is to end in good order: processes within 10 s, after a last checkpoint, for which there are
+//                   120 s; 0: none
 //   stopped         what became of that
 //
 // Errors of all that parse: data, naming the key.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "distributed/control/last_checkpoint.h"
 #include "distributed/coordination/store.h"
 
 namespace trireme::distributed {
@@ -76,12 +81,25 @@ struct Limits {
 std::string text_of(const Limits& limits);
 Limits limits_of(const std::string& key, const std::string& text);
 
+// How a job is to stop.
+struct StopOrder {
+  std::chrono::seconds within{
+      10};  // in which processes end that are asked to; then they are killed
+  std::chrono::seconds checkpoint{0};  // in which a last checkpoint is made before that; 0: none is
+  friend bool operator==(const StopOrder&, const StopOrder&) = default;
+};
+std::string text_of(const StopOrder& order);
+// Whatever stands there is an order to stop: numbers that make no sense are put right.
+StopOrder stop_order_of(const std::string& text);
+
 // What became of a job that was asked to stop.
 struct StopReport {
-  double seconds = 0;                    // that it took
-  int ended = 0;                         // processes, of which
-  std::vector<std::string> killed = {};  // these did not end in time
-  TaskState tasks = {};                  // as they are left
+  double seconds = 0;                       // that it took
+  int ended = 0;                            // processes, of which
+  std::vector<std::string> killed = {};     // these did not end in time
+  TaskState tasks = {};                     // as they are left
+  std::optional<LastCheckpoint> last = {};  // if one was asked for
+  std::string go_on = {};                   // how the job is resumed
 };
 std::string text_of(const StopReport& report);
 StopReport stop_report_of(const std::string& key, const std::string& text);

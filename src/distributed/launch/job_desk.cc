@@ -30,6 +30,7 @@ JobDesk::JobDesk(const JobDeskOptions& options, Store& store, Supervisor& childr
     : store_(store),
       children_(children),
       prefix_(options.steering.prefix),
+      go_on_(options.go_on),
       name_(options.record.name) {
   const int rank = options.steering.rank;
   if (rank == 0) {
@@ -57,20 +58,27 @@ void JobDesk::look(const Totals& all) {
   monitor_->look(children_, all);
 }
 
-void JobDesk::end(const std::function<void()>& then) {
-  const auto start = std::chrono::steady_clock::now();
-  const std::optional<std::chrono::seconds> asked = steering_->stop_asked();
-  StopReport report;
+std::optional<StopReport> JobDesk::end(const std::function<void()>& then) {
+  const std::optional<Steering::Stop> asked = steering_->stop_asked();
+  StopReport report{.go_on = go_on_};
   for (const char* role : {"master", "server", "trainer"}) report.ended += children_.running(role);
-  children_.end_trainers(asked.value_or(kGrace), report.killed);
+  children_.end_trainers(asked ? asked->order.within : kGrace, report.killed);
   then();
   try {
     if (asked) report.tasks = tasks_left(store_, prefix_);
   } catch (const Error&) {  // a store that is away says nothing
   }
   for (std::string& name : children_.end()) report.killed.push_back(std::move(name));
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (asked) steering_->stopped(report);
+  if (!asked) return std::nullopt;
+  try {
+    report.last = steering_->last_checkpoint();
+  } catch (const Error& error) {
+    report.last = LastCheckpoint{.why = error.what()};
+  }
+  report.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - asked->since).count();
+  steering_->stopped(report);
+  return report;
 }
 
 }  // namespace trireme::distributed

@@ -15,6 +15,7 @@ namespace trireme::distributed {
 struct JobDeskOptions {
   JobRecord record;  // written by rank 0; its name is the job's
   SteeringOptions steering;
+  std::string go_on = {};  // how the job is resumed, for people
   std::string metrics_host = "127.0.0.1";
   int metrics_port = 0;
 };
@@ -32,13 +33,14 @@ class JobDesk {
   // All the time. `all`: what all trainers have done.
   void look(const Totals& all);
   const Steering& steering() const { return *steering_; }
-  // Ends what runs here in good order, and tells who asked for it. `then`: called when the trainers have ended.
-  void end(const std::function<void()>& then);
+  // Ends what runs here in good order, and tells who asked for it. `then`: called when the trainers have ended. What became of a job
+  // that was asked to stop.
+  std::optional<StopReport> end(const std::function<void()>& then);
 
  private:
   Store& store_;
   Supervisor& children_;
-  const std::string prefix_;
+  const std::string prefix_, go_on_;
   std::string name_;
   std::optional<JobEntry> entry_;
   std::optional<Steering> steering_;

@@ -19,6 +19,8 @@ constexpr const char* kWork = "/work";                // the claim: data, result
 constexpr const char* kCredentials = "/credentials";  // the Secret
 constexpr int kUser = 65532;                          // not root; any
 constexpr int kGrace = 60;                            // seconds that a process has after SIGTERM
+// Seconds within which a process tells how it is. With a program the others wait for its first word, await_work().
+constexpr int kStart = 180, kStartOfProgram = 660;
 
 // As kubectl takes them: a DNS label, with room for what is put behind it.
 void check_name(const std::string& name) {
@@ -61,6 +63,10 @@ class Manifests {
         "--kubernetes`.\n"
         "#\n",
         name_, launch_.trainers, launch_.servers);
+    if (launch_.own_program) {
+      text += fmt::format("# The image {} has the program {}, and `trireme` on its path.\n#\n",
+                          options_.image, launch_.job);
+    }
     if (launch_.credentials.empty()) {
       text += fmt::format(
           "# Certificates first, by which its processes know each other:\n"
@@ -80,7 +86,7 @@ class Manifests {
   std::vector<Json> all() const {
     std::vector<Json> parts;
     if (!launch_.credentials.empty()) parts.push_back(secret());
-    parts.push_back(job_file());
+    if (!launch_.own_program) parts.push_back(job_file());
     if (options_.claim.empty()) parts.push_back(claim());
     parts.push_back(policy());
     parts.push_back(service("etcd",
@@ -202,9 +208,18 @@ class Manifests {
     return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", field}}}}}};
   }
 
-  // A process of the job.
-  Json process(const std::string& role) const {
-    std::vector<std::string> words = {"trireme", "role", role, std::string(kWork) + "/job.toml"};
+  // What users say, which Kubernetes would look for $(VARIABLES) in.
+  static std::string literal(const std::string& text) {
+    std::string result;
+    for (const char c : text) result.append(c == '$' ? 2 : 1, c);
+    return result;
+  }
+
+  std::vector<std::string> command(const std::string& role) const {
+    const bool program = launch_.own_program;
+    std::vector<std::string> words = {
+        "trireme", "role", role, program ? literal(launch_.job) : std::string(kWork) + "/job.toml"};
+    if (program) words.emplace_back("--program");
     const auto add = [&words](const std::string& option, const std::string& value) {
       if (!value.empty()) words.insert(words.end(), {option, value});
     };
@@ -219,40 +234,57 @@ class Manifests {
     add("--trainers", std::to_string(launch_.trainers));
     add("--servers", std::to_string(launch_.servers));
     add("--threads", std::to_string(launch_.threads));
-    for (const std::string& setting : launch_.set) add("--set", setting);
-    add("--output", launch_.output);
+    for (const std::string& setting : launch_.set) add("--set", literal(setting));
+    add("--output", literal(launch_.output));
     // A pod that is evicted ends in good order, which is no success of the Job.
-    if (role != "server") words.push_back("--until-done");
-    Json startup = probe("/healthz", "metrics", 2, 90);
+    if (role != "server") words.emplace_back("--until-done");
+    if (program && role == "trainer") {
+      words.emplace_back("--");
+      for (const std::string& word : launch_.arguments) words.push_back(literal(word));
+    }
+    return words;
+  }
+
+  // A process of the job.
+  Json process(const std::string& role) const {
+    constexpr int kPeriod = 2;
+    Json mounts = Json::array({{{"name", "files"}, {"mountPath", kWork}},
+                               keys_mount(),
+                               {{"name", "tmp"}, {"mountPath", "/tmp"}}});
+    if (!launch_.own_program) {
+      mounts.push_back({{"name", "job"},
+                        {"mountPath", std::string(kWork) + "/job.toml"},
+                        {"subPath", "job.toml"},
+                        {"readOnly", true}});
+    }
     return {
         {"name", role},
         {"image", options_.image},
-        {"command", words},
+        {"command", command(role)},
         {"workingDir", kWork},
         {"env", Json::array({variable("POD_NAME", "metadata.name"),
                              variable("POD_IP", "status.podIP"),
                              {{"name", "HOME"}, {"value", "/tmp"}},
                              {{"name", "TRIREME_CACHE_DIR"}, {"value", "/tmp/cache"}}})},
         {"ports", Json::array({{{"name", "metrics"}, {"containerPort", options_.metrics_port}}})},
-        {"startupProbe", startup},
+        {"startupProbe", probe("/healthz", "metrics", kPeriod,
+                               (launch_.own_program ? kStartOfProgram : kStart) / kPeriod)},
         {"livenessProbe", probe("/healthz", "metrics", 10, 6)},
         {"readinessProbe", probe("/healthz", "metrics", 5, 2)},
         {"resources", resources(options_.cpu, options_.memory)},
         {"securityContext", locked()},
-        {"volumeMounts", Json::array({{{"name", "files"}, {"mountPath", kWork}},
-                                      {{"name", "job"},
-                                       {"mountPath", std::string(kWork) + "/job.toml"},
-                                       {"subPath", "job.toml"},
-                                       {"readOnly", true}},
-                                      keys_mount(),
-                                      {{"name", "tmp"}, {"mountPath", "/tmp"}}})}};
+        {"volumeMounts", mounts}};
   }
   Json process_volumes() const {
     const std::string claim = options_.claim.empty() ? name_ + "-files" : options_.claim;
-    return Json::array({{{"name", "files"}, {"persistentVolumeClaim", {{"claimName", claim}}}},
-                        {{"name", "job"}, {"configMap", {{"name", name_ + "-job"}}}},
-                        keys_volume(),
-                        {{"name", "tmp"}, {"emptyDir", {{"sizeLimit", "4Gi"}}}}});
+    Json volumes =
+        Json::array({{{"name", "files"}, {"persistentVolumeClaim", {{"claimName", claim}}}},
+                     keys_volume(),
+                     {{"name", "tmp"}, {"emptyDir", {{"sizeLimit", "4Gi"}}}}});
+    if (!launch_.own_program) {
+      volumes.push_back({{"name", "job"}, {"configMap", {{"name", name_ + "-job"}}}});
+    }
+    return volumes;
   }
 
   // What pods of this set are, and what goes with the set.

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "distributed/coordination/membership.h"
+#include "distributed/job/job_commands.h"
 #include "distributed/launch/job_desk.h"
 #include "distributed/launch/member_environment.h"
 #include "distributed/launch/program_work.h"
@@ -63,15 +64,19 @@ class Launcher {
       start();
       if (rank_ == 0) lead();
       else follow();
-    } catch (const Stopped&) {
-      end(Phase::left, ErrorKind::io, "stopped");
+    } catch (Stopped& stopped) {
+      const std::optional<StopReport> report = end(Phase::left, ErrorKind::io, "stopped");
+      if (rank_ == 0) progress_.finish("stopped");
+      if (report && report->last) {
+        stopped.message += "\n" + text_of(*report->last, report->go_on);
+      }
       throw;
     } catch (const Error& error) {
       end(Phase::failed, error.kind(), error.what());
       throw;
     }
     end(Phase::well, ErrorKind::io, "well");
-    if (rank_ == 0) progress_.finish();
+    if (rank_ == 0) progress_.finish("done");
   }
 
  private:
@@ -127,12 +132,11 @@ class Launcher {
     role.servers = desk_->steering().places();
     role.job_name = desk_->name();
     role.metrics_host = options_.metrics_host;
+    role.threads = options_.threads;
     RoleAccess access{.credentials = meeting_.credentials(),
                       .etcd_credentials = meeting_.etcd_credentials()};
     (meeting_.etcd() ? access.etcd : access.store) = meeting_.address();
-    std::map<std::string, std::string> variables = member_environment(role, access);
-    variables["TRIREME_NUM_THREADS"] = std::to_string(options_.threads);
-    return variables;
+    return member_environment(role, access);
   }
 
   JobDeskOptions desk_options() {
@@ -151,6 +155,9 @@ class Launcher {
                      .world = world_,
                      .say = [this](const std::string& text) { progress_.say("[launch] " + text); }};
     if (options_.least > 0) desk.steering.limits = Limits{options_.least, options_.trainers};
+    desk.go_on = options_.own_program
+                     ? "the same command, with resume = true in the program's Distribution"
+                     : "the same command, with --set distributed.resume=true";
     desk.metrics_host = options_.metrics_host;
     desk.metrics_port = rank_ == 0 ? options_.metrics_port : 0;  // they may be on one machine
     return desk;
@@ -213,8 +220,8 @@ class Launcher {
   bool look() {
     children_.look(kLook);
     desk_->look(progress_.all());
-    const bool asked = rank_ == 0 && desk_->steering().stop_asked();
-    if (asked || (options_.stop && options_.stop())) {
+    const bool ends = rank_ == 0 && desk_->steering().ends();
+    if (ends || (options_.stop && options_.stop())) {
       throw Stopped{rank_ == 0 ? "the job was stopped" : "this launcher was stopped"};
     }
     if (world_ == 1 || Clock::now() - talked_ < kTalk) return false;
@@ -317,14 +324,14 @@ class Launcher {
   }
 
   // Tells others, and ends what runs here.
-  void end(Phase phase, ErrorKind kind, const std::string& how) {
+  std::optional<StopReport> end(Phase phase, ErrorKind kind, const std::string& how) {
     try {
       if (rank_ == 0) roster_.set_over(how);
       else tell(phase, kind, how);
     } catch (const Error&) {  // who cannot be told will find out
     }
     // Trainers of other launchers finish what they do by our master and servers.
-    desk_->end([this] {
+    return desk_->end([this] {
       const auto until = Clock::now() + kFarewell;
       while (rank_ == 0 && world_ > 1 && any_alive() && Clock::now() < until) {
         std::this_thread::sleep_for(kLook);
@@ -373,11 +380,8 @@ std::string job_name(const LaunchOptions& options) {
 
 namespace {
 
-// How it trains, it says itself.
+// Where it is to run.
 void check_program(const LaunchOptions& options) {
-  if (!options.set.empty() || !options.output.empty()) {
-    fail_usage("--set and --output are for job files; what a program is to know stands behind --");
-  }
   if (std::filesystem::is_directory(options.job) || ::access(options.job.c_str(), X_OK) != 0) {
     fail_usage(options.job + " is no program: a file is expected that can be run, such as ./mine");
   }
@@ -394,7 +398,10 @@ void check_launch(const LaunchOptions& options) {
   if (options.least < 0 || options.least > options.trainers) {
     fail_usage("launch: --trainers MIN:MAX, with 1 <= MIN <= MAX");
   }
-  if (options.own_program) return check_program(options);
+  if (options.own_program) {  // how it trains, it says itself
+    if (options.set.empty() && options.output.empty()) return;
+    fail_usage("--set and --output are for job files; what a program is to know stands behind --");
+  }
   const Mode mode = Job::read(options.job, {.set = options.set}).distribution().mode;
   if (mode != Mode::all_reduce && options.servers < 1) {
     fail_usage("with parameters on servers (see [distributed] mode) a job needs some: --servers 2");
@@ -408,6 +415,7 @@ void check_launch(const LaunchOptions& options) {
 
 void launch(const LaunchOptions& options) {
   check_launch(options);
+  if (options.own_program) check_program(options);
   Launcher(options).run();
 }
 

@@ -14,7 +14,8 @@ namespace trireme::distributed {
 struct LaunchOptions {
   std::string program;  // that does a role when it is called with "role NAME"
   std::string job;      // the file; or
-  // a program of the user's, which trains (trireme/distributed.h), and what it is called with.
+  // a program of the user's, which trains (trireme/distributed.h), and what it is called with. Of manifests its path in
+  // the image.
   bool own_program = false;
   std::vector<std::string> arguments = {};
   std::vector<std::string> set = {};

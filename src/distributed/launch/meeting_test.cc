@@ -31,7 +31,7 @@ class MeetingTest : public InFolder {
     MeetingOptions made;
     made.placement = {.by = "this test", .rank = rank, .world = world, .one_host = one_host};
     made.id = fs::path(folder_.path()).filename();  // so that tests at the same time do not meet
-    made.patience = Milliseconds(20000);
+    made.patience = Milliseconds(60000);
     return made;
   }
   // All ranks at once; rank 0 comes last. The value that each reads.
@@ -54,7 +54,7 @@ class MeetingTest : public InFolder {
       const Meeting meeting(of(0));
       meeting.store().put(meeting.prefix() + "told", "a word");
       Roster roster(meeting.store(), meeting.prefix(), 0);
-      for (int i = 0; i < 400 && roster.others().size() + 1 < static_cast<std::size_t>(world);
+      for (int i = 0; i < 1200 && roster.others().size() + 1 < static_cast<std::size_t>(world);
            ++i) {
         std::this_thread::sleep_for(Milliseconds(50));
       }

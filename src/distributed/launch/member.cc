@@ -66,21 +66,13 @@ void check(const MemberOptions& options, const RoleOptions& role) {
   }
 }
 
-// Tasks are numbers of batches that all have the same number of examples.
-void check(const data::Batches& batches) {
-  const std::int64_t size = batches.batch_size(), examples = batches.dataset().size();
-  if (batches.size() < 1) fail_usage("there are no batches to train by");
-  if (batches.size() != examples / size && batches.size() != (examples + size - 1) / size) {
-    fail_usage("processes share batches of so many examples each: make them by batch()");
-  }
-}
-
 }  // namespace
 
 struct Member::State {
   MemberOptions options;
   std::optional<RoleOptions> role = {};  // nothing: alone
   std::unique_ptr<TrainingMember> member = {};
+  std::string cold_rows = {};  // as of ServerFolders
   bool distributed = false, trained = false, ended = false;
   bool made = false;  // a Trainer, with what distribute() gave
   int exceptions = std::uncaught_exceptions();
@@ -127,6 +119,7 @@ TrainerOptions Member::distribute(Program& program, TrainerOptions options) {
   if (state_->options.checkpoints.empty()) {
     state_->options.checkpoints = distributed::checkpoint_folder(program.name());
   }
+  state_->cold_rows = distributed::cold_rows_folder(how, program.name());
   if (state_->member) {
     state_->member->extend(program, options, how, state_->options.checkpoints);
   } else if (by_servers(how)) {
@@ -148,12 +141,13 @@ void Member::train(Trainer& trainer, const data::Batches& batches, const MemberT
   }
   if (training.epochs < 1) fail_usage("Member::train(): at least 1 epoch is expected");
   if (std::exchange(state_->trained, true)) fail_usage("Member::train() is called once");
-  check(batches);
+  if (batches.size() < 1) fail_usage("there are no batches to train by");
   if (state_->member) {
     announce_work(state_->member->store(), state_->role->prefix,
                   ProgramWork{.batches = batches.size(),
                               .epochs = training.epochs,
                               .checkpoints = state_->options.checkpoints,
+                              .cold_rows = state_->cold_rows,
                               .how = state_->options.distribution});
     state_->member->train(trainer, batches, training.after_step);
   } else {

@@ -13,13 +13,13 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-int number(const char* name) {
-  const std::string text = variable(name);
+int number(const char* name, const std::string& unset = "") {
+  const std::string found = variable(name), text = found.empty() ? unset : found;
   int value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0) {
     fail_usage(std::string(name) + " is \"" + text +
-               "\", and a number of processes is expected\n  hint   trireme launch sets it; unset "
+               "\", and a number is expected\n  hint   trireme launch sets it; unset "
                "TRIREME_JOB_STORE and TRIREME_JOB_ETCD to run alone");
   }
   return value;
@@ -29,17 +29,21 @@ int number(const char* name) {
 
 std::map<std::string, std::string> member_environment(const RoleOptions& options,
                                                       const RoleAccess& access) {
-  return {{"TRIREME_JOB_STORE", access.store},
-          {"TRIREME_JOB_ETCD", access.etcd},
-          {"TRIREME_JOB_CREDENTIALS", access.credentials},
-          {"TRIREME_JOB_ETCD_CREDENTIALS", access.etcd_credentials},
-          {"TRIREME_JOB_PREFIX", options.prefix},
-          {"TRIREME_JOB_NAME", options.job_name},
-          {"TRIREME_JOB_TRAINERS", std::to_string(options.trainers)},
-          {"TRIREME_JOB_SERVERS", std::to_string(options.servers)},
-          {"TRIREME_JOB_PROCESS", options.name},
-          {"TRIREME_JOB_HOST", options.host},
-          {"TRIREME_JOB_METRICS_HOST", options.metrics_host}};
+  std::map<std::string, std::string> variables = {
+      {"TRIREME_JOB_STORE", access.store},
+      {"TRIREME_JOB_ETCD", access.etcd},
+      {"TRIREME_JOB_CREDENTIALS", access.credentials},
+      {"TRIREME_JOB_ETCD_CREDENTIALS", access.etcd_credentials},
+      {"TRIREME_JOB_PREFIX", options.prefix},
+      {"TRIREME_JOB_NAME", options.job_name},
+      {"TRIREME_JOB_TRAINERS", std::to_string(options.trainers)},
+      {"TRIREME_JOB_SERVERS", std::to_string(options.servers)},
+      {"TRIREME_JOB_PROCESS", options.name},
+      {"TRIREME_JOB_HOST", options.host},
+      {"TRIREME_JOB_METRICS_HOST", options.metrics_host},
+      {"TRIREME_JOB_METRICS_PORT", std::to_string(options.metrics_port)}};
+  if (options.threads > 0) variables["TRIREME_NUM_THREADS"] = std::to_string(options.threads);
+  return variables;
 }
 
 std::optional<RoleOptions> launched_member() {
@@ -58,6 +62,7 @@ std::optional<RoleOptions> launched_member() {
   if (const std::string host = variable("TRIREME_JOB_METRICS_HOST"); !host.empty()) {
     options.metrics_host = host;
   }
+  options.metrics_port = number("TRIREME_JOB_METRICS_PORT", "0");
   if (options.prefix.empty() || options.name.empty()) {
     fail_usage(
         "TRIREME_JOB_PREFIX and TRIREME_JOB_PROCESS are missing beside TRIREME_JOB_STORE\n"

@@ -10,7 +10,7 @@
 
 namespace trireme::distributed {
 
-// TRIREME_JOB_STORE and so on; without the job's token, which all its processes get.
+// TRIREME_JOB_STORE and so on, and TRIREME_NUM_THREADS; without the job's token, which all its processes get.
 std::map<std::string, std::string> member_environment(const RoleOptions& options,
                                                       const RoleAccess& access);
 // The same from this process's environment; nothing, if no launcher has started it. Errors: usage, for what no launcher

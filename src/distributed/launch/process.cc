@@ -33,6 +33,8 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
 
 }  // namespace
 
+bool ended_by_itself(int code) { return code <= 128 || code == 128 + SIGABRT; }
+
 Process::Process(const std::vector<std::string>& command,
                  const std::map<std::string, std::string>& environment) {
   int ends[2];

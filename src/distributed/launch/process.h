@@ -11,6 +11,9 @@
 
 namespace trireme::distributed {
 
+// Whether a process with this exit code, as of Process::ended(), ended so by itself, and would again: nobody has killed it.
+bool ended_by_itself(int code);
+
 class Process {
  public:
   // Errors: io, if it cannot be started.

@@ -19,6 +19,7 @@ std::string text_of(const ProgramWork& work) {
   return Json{{"batches", work.batches},
               {"epochs", work.epochs},
               {"checkpoints", work.checkpoints},
+              {"cold_rows", work.cold_rows},
               {"mode", static_cast<int>(work.how.mode)},
               {"task_batches", work.how.task_batches},
               {"staleness", work.how.staleness},
@@ -35,6 +36,7 @@ ProgramWork program_work_of(const std::string& text) {
     work.batches = json.at("batches").get<std::int64_t>();
     work.epochs = json.at("epochs").get<std::int64_t>();
     work.checkpoints = json.at("checkpoints").get<std::string>();
+    work.cold_rows = json.at("cold_rows").get<std::string>();
     work.how.task_batches = json.at("task_batches").get<std::int64_t>();
     work.how.staleness = json.at("staleness").get<std::int64_t>();
     work.how.checkpoint_seconds = json.at("checkpoint_seconds").get<double>();

@@ -15,7 +15,8 @@ namespace {
 using ::testing::HasSubstr;
 
 ProgramWork some_work() {
-  ProgramWork work{.batches = 12, .epochs = 3, .checkpoints = "mine-checkpoints"};
+  ProgramWork work{
+      .batches = 12, .epochs = 3, .checkpoints = "mine-checkpoints", .cold_rows = "fast"};
   work.how.mode = Distribution::Mode::geo;
   work.how.task_batches = 5;
   work.how.staleness = 7;
@@ -30,6 +31,7 @@ TEST(ProgramWork, ComesBackFromItsText) {
   EXPECT_EQ(work.batches, 12);
   EXPECT_EQ(work.epochs, 3);
   EXPECT_EQ(work.checkpoints, "mine-checkpoints");
+  EXPECT_EQ(work.cold_rows, "fast");
   EXPECT_EQ(work.how.mode, Distribution::Mode::geo);
   EXPECT_EQ(work.how.task_batches, 5);
   EXPECT_EQ(work.how.staleness, 7);

@@ -53,6 +53,6 @@ void Progress::show(const std::string& who) {
   std::fflush(stdout);
 }
 
-void Progress::finish() { say(line("done")); }
+void Progress::finish(const std::string& how) { say(line(how)); }
 
 }  // namespace trireme::distributed

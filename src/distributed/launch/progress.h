@@ -28,7 +28,7 @@ class Progress {
   void say(const std::string& text);
   // The next line of how far it is, when it is time for one.
   void show(const std::string& who);
-  void finish();
+  void finish(const std::string& how);  // the last line: "done"
 
  private:
   using Clock = std::chrono::steady_clock;

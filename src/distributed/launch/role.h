@@ -11,12 +11,13 @@
 #include "distributed/coordination/store.h"
 #include "distributed/job/process_monitor.h"
 #include "distributed/transport/connection.h"
+#include "trireme/job.h"
 
 namespace trireme::distributed {
 
 struct RoleOptions {
   std::string job;  // the file
-  // Instead, a program of the user's, whose trainers say what is to be done: program_work.h
+  // Instead `job` is a program of the user's, whose trainers say what is to be done: program_work.h
   bool program = false;
   std::vector<std::string> set;    // "train.epochs=2"
   std::string output;              // instead of [output] directory
@@ -61,8 +62,18 @@ ProcessMonitorOptions monitor_of(const RoleOptions& options, const std::string& 
 // Where parameter servers write checkpoints: beside the job's output.
 inline std::string checkpoint_folder(const std::string& output) { return output + "-checkpoints"; }
 
-// A parameter server that writes its checkpoints into this folder. Returns when it is told to stop.
-void serve(const RoleOptions& options, const std::string& checkpoints);
+// Where parameter servers keep rows that do not fit into memory; empty where there is no limit.
+inline std::string cold_rows_folder(const Distribution& how, const std::string& output) {
+  if (how.memory_limit == 0) return {};
+  return how.cold_rows.empty() ? output + "-cold-rows" : how.cold_rows;
+}
+
+struct ServerFolders {
+  std::string checkpoints;
+  std::string cold_rows = {};  // below it each server makes one of its own
+};
+// A parameter server. Returns when it is told to stop.
+void serve(const RoleOptions& options, const ServerFolders& folders);
 // A master of tasks, and of servers if the job has any. Returns when it is told to stop.
 struct MasterWork {
   std::int64_t epochs = 1;
@@ -83,5 +94,11 @@ void lead(const RoleOptions& options, const MasterWork& work);
 void run_trainer(const RoleOptions& options);
 void run_server(const RoleOptions& options);
 void run_master(const RoleOptions& options);
+// A trainer that is a program of the user's, options.job: a path, or a name that is looked for in PATH. It runs as a
+// child with the environment of member_environment.h; its lines become this process's, and it is asked to leave when
+// `stop` says so. Its exit code, 128 and the number of the signal that ended it. Errors: usage, if there is no such
+// program, or if it fails by itself before any trainer has said what is to be done, since it would do so again; io.
+int run_program(const RoleOptions& options, const RoleAccess& access,
+                const std::vector<std::string>& arguments);
 
 }  // namespace trireme::distributed

@@ -24,6 +24,7 @@ class TrainerMetrics {
   void begin() { began_ = Clock::now(); }
   void step(double loss, std::int64_t examples);
   void idle() { beat_->beat(); }         // took part in a step, or found no task
+  void rest() { beat_->rest(); }         // has trained: what it does now may take any time
   void waited();                         // found no task: one look more
   void repeated() { repeated_->add(); }  // has to do a step again
   // What others count.

@@ -9,6 +9,7 @@
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
+#include "distributed/launch/scratch_folder.h"
 #include "distributed/server/parameter_server.h"
 #include "trireme/job.h"
 
@@ -20,17 +21,19 @@ constexpr Milliseconds kPlace{15000};  // in which a place becomes free
 
 class ServerProcess {
  public:
-  ServerProcess(const RoleOptions& options, const std::string& checkpoints)
+  ServerProcess(const RoleOptions& options, const ServerFolders& folders)
       : options_(options), store_(open_store(options)), members_(*store_, options.prefix) {
+    if (!folders.cold_rows.empty()) cold_rows_.emplace(folders.cold_rows);
     lease_.emplace(*store_, LeaseOptions{.seconds = 5});
     place_ = claim();
     ParameterServerOptions server{
         .transport = {.address = listening_address(options), .security = security_of(options)}};
     server.shard.place = place_;
+    if (cold_rows_) server.shard.folder = cold_rows_->path();
     server.other = [&](Shard& shard) {
       keeper_.emplace(*store_, shard,
                       KeeperOptions{.name = options.name,
-                                    .folder = checkpoints,
+                                    .folder = folders.checkpoints,
                                     .prefix = options.prefix + "checkpoint/"});
       return
           [this](const Frame& request, Answer& answer) { return keeper_->handle(request, answer); };
@@ -54,6 +57,7 @@ class ServerProcess {
   void run() {
     while (!options_.stop || !options_.stop()) {
       std::this_thread::sleep_for(kLook);
+      running_->shard().check();
       lease_sign_->tell(lease_->lost());
       if (lease_->lost()) come_back();
     }
@@ -95,6 +99,7 @@ class ServerProcess {
   Membership members_;
   std::optional<LeaseKeeper> lease_;
   int place_ = 0;
+  std::optional<ScratchFolder> cold_rows_;
   std::optional<ServerKeeper> keeper_;
   std::optional<ParameterServer> running_;
   std::optional<ProcessMonitor> monitor_;
@@ -103,19 +108,20 @@ class ServerProcess {
 
 }  // namespace
 
-void serve(const RoleOptions& options, const std::string& checkpoints) {
-  ServerProcess(options, checkpoints).run();
+void serve(const RoleOptions& options, const ServerFolders& folders) {
+  ServerProcess(options, folders).run();
 }
 
 void run_server(const RoleOptions& options) {
   if (options.program) {
     const std::optional<ProgramWork> work =
         await_work(*open_store(options), options.prefix, options.stop);
-    if (work) serve(options, work->checkpoints);
+    if (work) serve(options, {work->checkpoints, work->cold_rows});
     return;
   }
   const Job job = Job::read(options.job, {.set = options.set, .output = options.output});
-  serve(options, checkpoint_folder(job.output_directory()));
+  const std::string& output = job.output_directory();
+  serve(options, {checkpoint_folder(output), cold_rows_folder(job.distribution(), output)});
 }
 
 }  // namespace trireme::distributed

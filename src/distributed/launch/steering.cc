@@ -3,16 +3,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.h"
 #include "distributed/control/job_control.h"
+#include "distributed/master/task_queue.h"
 
 namespace trireme::distributed {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr Milliseconds kPause{200};      // between two looks into the store
-constexpr Milliseconds kFarewell{1000};  // for reading what became of a job
+constexpr Milliseconds kFarewell{3000};  // for reading what became of a job
 
 }  // namespace
 
@@ -27,7 +29,8 @@ Steering::Steering(Store& store, SteeringOptions options, Supervisor& children)
     const Limits limits = options_.limits.value_or(Limits{1, kMostProcesses});
     store_.commit(
         {.then = {Put{limits_key(job), text_of(limits)}, Put{wanted_key(job), text_of(wanted_)},
-                  Erase{stop_key(job)}, Erase{stopped_key(job)}, Erase{wanted_servers_key(job)},
+                  Erase{stop_key(job)}, Erase{stopped_key(job)}, Erase{last_wanted_key(job)},
+                  Erase{last_checkpoint_key(job)}, Erase{wanted_servers_key(job)},
                   Erase{drained_prefix(job), true}}});
   }
   thread_ = std::thread([this] { run(); });
@@ -58,11 +61,14 @@ void Steering::run() {
 Steering::Orders Steering::read() {
   const std::string& job = options_.prefix;
   const Outcome outcome = store_.commit(
-      {.then = {Get{wanted_key(job)}, Get{stop_key(job)}, Get{drained_prefix(job), true}}});
-  Orders orders;
-  if (!outcome.got.at(0).empty()) orders.wanted = outcome.got[0][0];
-  if (!outcome.got.at(1).empty()) orders.stop = outcome.got[1][0];
-  orders.drained = outcome.got.at(2);
+      {.then = {Get{wanted_key(job)}, Get{stop_key(job)}, Get{last_checkpoint_key(job)},
+                Get{TaskQueue::epoch_key(job + "task/")}, Get{drained_prefix(job), true}}});
+  const auto got = [&](std::size_t i) {
+    const std::vector<Entry>& entries = outcome.got.at(i);
+    return entries.empty() ? std::nullopt : std::optional(entries[0]);
+  };
+  Orders orders{.wanted = got(0), .stop = got(1), .last = got(2), .begun = got(3).has_value()};
+  orders.drained = outcome.got.at(4);
   if (!orders.drained.empty()) orders.servers = processes(store_, job);
   return orders;
 }
@@ -88,6 +94,33 @@ void Steering::look() {
     }
   }
   if (!orders.drained.empty()) end_drained(orders);
+  if (orders.stop) look_at_stop(orders);
+}
+
+void Steering::look_at_stop(const Orders& orders) {
+  const bool first = !stop_;
+  if (first) stop_ = Stop{Clock::now(), {}};
+  stop_->order = stop_order_of(orders.stop->value);
+  waits_ = stop_->order.checkpoint.count() > 0 && orders.begun && !orders.last;
+  if (first && waits_ && options_.rank == 0) {
+    say(fmt::format("the job is to stop: it has {} s for a last checkpoint",
+                    stop_->order.checkpoint.count()));
+  }
+}
+
+bool Steering::ends() const {
+  return stop_ && (!waits_ || Clock::now() >= stop_->since + stop_->order.checkpoint);
+}
+
+std::optional<LastCheckpoint> Steering::last_checkpoint() const {
+  if (!stop_ || stop_->order.checkpoint.count() == 0) return std::nullopt;
+  if (const auto told = store_.get(last_checkpoint_key(options_.prefix))) {
+    return last_checkpoint_of(told->value);
+  }
+  if (!waits_) return LastCheckpoint{.why = "nothing has been learned yet"};
+  const std::chrono::duration<double> waited = Clock::now() - stop_->since;
+  return LastCheckpoint{
+      .why = lost_since(fmt::format("it was not there after {:.1f} s", waited.count()))};
 }
 
 void Steering::say(const std::string& text) const {
@@ -139,20 +172,12 @@ bool Steering::enough(int trainers) const {
          trainers > 0;
 }
 
-std::optional<std::chrono::seconds> Steering::stop_asked() const {
-  const std::lock_guard lock(mutex_);
-  if (!orders_.stop) return std::nullopt;
-  int seconds = 0;
-  const std::string& text = orders_.stop->value;
-  std::from_chars(text.data(), text.data() + text.size(), seconds);
-  return std::chrono::seconds(std::clamp(seconds, 1, 3600));
-}
-
 void Steering::stopped(const StopReport& report) {
+  if (options_.rank != 0) return;
   try {
     store_.put(stopped_key(options_.prefix), text_of(report));
-    const auto until = std::chrono::steady_clock::now() + kFarewell;
-    while (store_.get(stop_key(options_.prefix)) && std::chrono::steady_clock::now() < until) {
+    const auto until = Clock::now() + kFarewell;
+    while (store_.get(stop_key(options_.prefix)) && Clock::now() < until) {
       std::this_thread::sleep_for(Milliseconds(20));
     }
   } catch (const Error&) {  // nobody can be told

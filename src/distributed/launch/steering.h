@@ -47,15 +47,24 @@ class Steering {
   int places() const { return places_; }
   // Whether the job goes on with so many trainers when no other ones can be started.
   bool enough(int trainers) const;
-  // Whether the job is to end in good order, and in which time.
-  std::optional<std::chrono::seconds> stop_asked() const;
-  // Tells who asked what became of it, and gives them a moment to read it.
+  // Whether the job is to end in good order, since when it is asked to, and how.
+  struct Stop {
+    std::chrono::steady_clock::time_point since;
+    StopOrder order;
+  };
+  std::optional<Stop> stop_asked() const { return stop_; }
+  // Whether it is to end now: no last checkpoint is waited for, or not any longer.
+  bool ends() const;
+  // What has become of the last checkpoint by now; nothing if none was asked for. Errors: as Store.
+  std::optional<LastCheckpoint> last_checkpoint() const;
+  // Of rank 0: tells who asked what became of it, and gives them a moment to read it.
   void stopped(const StopReport& report);
 
  private:
   // What the store says.
   struct Orders {
-    std::optional<Entry> wanted, stop;
+    std::optional<Entry> wanted, stop, last;
+    bool begun = false;  // a master has cut an epoch, without which nothing can have been learned
     std::vector<Entry> drained;
     std::vector<ProcessEntry> servers;  // if some are drained
   };
@@ -65,6 +74,7 @@ class Steering {
   void scale_trainers(int share);
   int share_of(int processes) const;
   void end_drained(const Orders& orders);
+  void look_at_stop(const Orders& orders);
   void forget(const Entry& order);
   void say(const std::string& text) const;
 
@@ -74,6 +84,8 @@ class Steering {
   Wanted wanted_;
   int places_;
   std::int64_t seen_ = 0;  // the revision of what was wanted last
+  std::optional<Stop> stop_;
+  bool waits_ = false;  // for a last checkpoint
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   Orders orders_;  // with the mutex

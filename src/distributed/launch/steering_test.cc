@@ -122,7 +122,9 @@ TEST_F(Orders, Stop) {
   EXPECT_EQ(steering_->stop_asked(), std::nullopt);
   store_->put("job/stop", "7");
   EXPECT_TRUE(look_until([&] { return steering_->stop_asked().has_value(); }));
-  EXPECT_EQ(steering_->stop_asked(), std::chrono::seconds(7));
+  EXPECT_EQ(steering_->stop_asked()->order.within, std::chrono::seconds(7));
+  EXPECT_TRUE(steering_->ends());
+  EXPECT_EQ(steering_->last_checkpoint(), std::nullopt) << "none was asked for";
   std::thread asker([&] {
     while (!store_->get("job/stopped")) std::this_thread::sleep_for(Milliseconds(5));
     EXPECT_EQ(stop_report_of("", store_->get("job/stopped")->value).killed,
@@ -132,7 +134,50 @@ TEST_F(Orders, Stop) {
   const auto start = Clock::now();
   steering_->stopped({.seconds = 1, .ended = 2, .killed = {"trainer_0"}});
   asker.join();
-  EXPECT_LT(Clock::now() - start, Milliseconds(800));
+  EXPECT_LT(Clock::now() - start, Milliseconds(2500));
+}
+
+TEST_F(Orders, AJobThatIsToStopHasTimeForALastCheckpoint) {
+  const LastCheckpoint before{.checkpoint = 5};
+  store_->put("job/last-checkpoint", text_of(before));  // of a job before
+  begin({.wanted = {1, 0}});
+  store_->put("job/task/epoch", "1 begun");
+  store_->put("job/stop", "7 60");
+  EXPECT_TRUE(look_until([&] { return steering_->stop_asked().has_value(); }));
+  EXPECT_FALSE(steering_->ends());
+  EXPECT_THAT(heard_, Contains("the job is to stop: it has 60 s for a last checkpoint"));
+  const LastCheckpoint last{.checkpoint = 3, .epoch = 1, .done = 12, .steps = 40};
+  store_->put("job/last-checkpoint", text_of(last));
+  EXPECT_TRUE(look_until([&] { return steering_->ends(); }));
+  EXPECT_EQ(steering_->last_checkpoint(), last);
+}
+
+TEST_F(Orders, AJobThatIsToStopDoesNotWaitForEver) {
+  begin({.wanted = {1, 0}});
+  store_->put("job/task/epoch", "1 begun");
+  store_->put("job/stop", "7 1");
+  const auto start = Clock::now();
+  EXPECT_TRUE(look_until([&] { return steering_->ends(); }));
+  EXPECT_GE(Clock::now() - start, std::chrono::seconds(1));
+  EXPECT_THAT(steering_->last_checkpoint()->why,
+              HasSubstr(" s; what was learned since the checkpoint before is lost"));
+}
+
+TEST_F(Orders, AJobThatIsToStopNowDoesNotWaitAnyLonger) {
+  begin({.wanted = {1, 0}});
+  store_->put("job/task/epoch", "1 begun");
+  store_->put("job/stop", "7 60");
+  EXPECT_TRUE(look_until([&] { return steering_->stop_asked().has_value(); }));
+  EXPECT_FALSE(steering_->ends());
+  store_->put("job/stop", "7 0");
+  EXPECT_TRUE(look_until([&] { return steering_->ends(); }));
+}
+
+TEST_F(Orders, AJobThatHasNotBegunStopsAtOnce) {
+  begin({.wanted = {1, 0}});
+  store_->put("job/stop", "7 60");
+  EXPECT_TRUE(look_until([&] { return steering_->ends(); }));
+  EXPECT_EQ(steering_->last_checkpoint()->why, "nothing has been learned yet");
 }
 
 // Those that die are replaced twice, then missed, until too few are left.

@@ -69,8 +69,7 @@ void Supervisor::replace(const Child& gone, int code) {
                               : " ended with code " + std::to_string(code));
   // What is wrong with the job is wrong again.
   if (code == 2 || code == 3) fail_usage(why + ": see its lines above");
-  const bool by_itself = code <= 128 || code == 128 + SIGABRT;
-  if (gone.role == "trainer" && by_itself && options_.begun && !options_.begun()) {
+  if (gone.role == "trainer" && ended_by_itself(code) && options_.begun && !options_.begun()) {
     fail_usage(why + " before it trained: see its lines above");
   }
   if (restarts_ >= options_.restarts) {

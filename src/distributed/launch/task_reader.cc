@@ -47,25 +47,16 @@ void TaskReader::take() {
   }
 }
 
-data::Batch TaskReader::batch(std::int64_t epoch, std::int64_t number) {
-  const data::Dataset& dataset = batches_.dataset();
-  if (ordered_ != epoch) {
-    order_ = dataset.order(epoch);
-    ordered_ = epoch;
-  }
-  const std::int64_t size = batches_.batch_size(), count = static_cast<std::int64_t>(order_.size());
-  const std::int64_t begin = std::min(number * size, count), end = std::min(begin + size, count);
-  return dataset.gather(std::span(order_).subspan(static_cast<std::size_t>(begin),
-                                                  static_cast<std::size_t>(end - begin)),
-                        epoch);
-}
-
 // Of the first task, which stays the first one.
 std::optional<TaskReader::Read> TaskReader::read() {
   if (tasks_.empty() && !all_done_) take();
   if (tasks_.empty()) return std::nullopt;
   Current& current = tasks_.front();
-  Read read{batch(current.epoch - 1, current.at), static_cast<std::uint32_t>(current.task.id),
+  if (numbered_ != current.epoch) {
+    epoch_.emplace(batches_.numbered(current.epoch - 1));
+    numbered_ = current.epoch;
+  }
+  Read read{epoch_->at(current.at), static_cast<std::uint32_t>(current.task.id),
             static_cast<std::uint32_t>(current.epoch),
             static_cast<std::uint32_t>(current.at - current.range.first)};
   read.rollbacks = current.rollbacks;

@@ -13,7 +13,7 @@
 
 namespace trireme::distributed {
 
-// Batches [first, last) of an epoch's order, cut from its beginning.
+// Batches [first, last) of an epoch.
 struct BatchRange {
   std::int64_t first = 0, last = 0;
 };
@@ -23,6 +23,8 @@ BatchRange range_of(const std::string& task);
 // The tasks of an epoch over so many batches.
 std::vector<std::string> tasks_of(std::int64_t batches, std::int64_t task_batches);
 
+// A task's batches are those of the epoch that a single process would have, whatever cuts them: the same for every reader of
+// the same data, and each time.
 class TaskReader {
  public:
   struct Read {
@@ -59,7 +61,6 @@ class TaskReader {
   };
   void take();
   std::optional<Read> read();
-  data::Batch batch(std::int64_t epoch, std::int64_t number);
 
   TaskClient& client_;
   const data::Batches& batches_;
@@ -67,8 +68,8 @@ class TaskReader {
   std::optional<Read> peeked_;  // of the first task
   std::vector<Task> through_;
   std::uint32_t rollbacks_ = 0;  // of those that are through
-  std::int64_t ordered_ = -1;    // the epoch of order_
-  std::vector<std::int64_t> order_;
+  std::int64_t numbered_ = -1;   // the epoch of epoch_
+  std::optional<data::NumberedBatches> epoch_;
   bool all_done_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "ir/program.h"
 
 namespace trireme::distributed {
 namespace {
@@ -19,12 +20,25 @@ constexpr Milliseconds kAttempt{1000};  // after which it is asked where the ser
 // This trainer is not to begin: others have brought the job to its end, or it is asked to leave.
 class EndsHere {};
 
-// An input whose axis 0 is the batch.
-Value batch_input(const Program& program) {
+// What the loss is a mean of, such as rows of sequences; nothing, if it does not say.
+Value averaged(const Value& loss) {
+  const ir::Op* const op = loss ? loss.get()->producer : nullptr;
+  if (op == nullptr || op->name() != "mean") return {};
+  const Value all(op->operands[0]);
+  return all.rank() > 0 && !all.dim(0).is_constant() ? all : Value();
+}
+
+// A value whose axis 0 counts what the loss is a mean of, or else the batch; an input, if one does.
+Value counted(const Program& program, const Value& loss) {
+  const Value all = averaged(loss);
+  const Dim count = all ? all.dim(0) : Dim(batch);
   for (const Value& input : program.inputs()) {
-    if (input.rank() > 0 && input.dim(0) == Dim(batch)) return input;
+    if (input.rank() > 0 && input.dim(0) == count) return input;
   }
-  fail_usage("no input of the job counts its examples along axis 0");
+  if (!all) {
+    fail_usage("neither is the loss a mean, nor does any input count examples along its axis 0");
+  }
+  return all;
 }
 
 }  // namespace
@@ -37,10 +51,11 @@ TrainingMember::TrainingMember(const RoleOptions& options)
       metrics_(monitor_.registry(), monitor_.health()),
       members_(*store_, options.prefix) {
   stay_member();
-  tasks_.emplace(
-      *store_, network_,
-      TaskClientOptions{
-          .prefix = options.prefix, .name = options.name, .security = security_of(options)});
+  tasks_.emplace(*store_, network_,
+                 TaskClientOptions{.prefix = options.prefix,
+                                   .name = options.name,
+                                   .security = security_of(options),
+                                   .stop = options.stop});
   monitor_.start(*store_);
 }
 
@@ -66,7 +81,7 @@ void TrainingMember::join_parallel(Program& program, TrainerOptions& made,
   parallel.group.group.address = own_ip(options_);
   parallel.found = [this](std::int64_t generation) { return found_group(generation); };
   parallel.entered = [this] { return enter_group(); };
-  parallel_.emplace(*store_, parallel, program, batch_input(program));
+  parallel_.emplace(*store_, parallel, program, counted(program, made.loss));
   parallel_->extend(made);
 }
 
@@ -81,6 +96,7 @@ void TrainingMember::join_servers(Program& program, TrainerOptions& made, const 
   if (how.mode == Distribution::Mode::geo) training.mode = Mode::geo;
   training.table.admission = static_cast<int>(how.admission);
   training.table.memory_limit = static_cast<std::uint64_t>(how.memory_limit);
+  training.spill = how.memory_limit > 0;
   training.table.float16 = how.float16;
   if (how.staleness > 0) {
     training.pushes = std::min(training.pushes, static_cast<std::size_t>(how.staleness - 1));
@@ -105,7 +121,7 @@ void TrainingMember::keep_pace(std::uint32_t lead) {
 }
 
 void TrainingMember::train(Trainer& trainer, const data::Batches& batches,
-                           const AfterStep& after_step) {
+                           const AfterStep& after_step) try {
   using Mode = Distribution::Mode;
   trainer_ = &trainer;
   after_step_ = after_step;
@@ -116,7 +132,10 @@ void TrainingMember::train(Trainer& trainer, const data::Batches& batches,
     case Mode::asynchronous:
     case Mode::geo: train_by_servers(reader); break;
   }
+  metrics_.rest();
   tell();
+} catch (const Unavailable&) {
+  if (!stopped()) throw;  // who leaves can do without those who are gone
 }
 
 // For the client. When the job has gone back to a checkpoint, what it is asked for is asked no more.
@@ -174,10 +193,8 @@ void TrainingMember::enter(JobView view, TaskReader& reader) {
   view_ = std::move(view);
   client_->join(view_->generation, view_->rank_of(options_.name).value_or(0));
   reader.forget_before(view_->rollbacks);
-  if (back) {
-    by_servers_->go_on(view_->step, view_->updates);
-    by_servers_->start(*trainer_);
-  }
+  by_servers_->go_on(view_->step, view_->updates);
+  if (back) by_servers_->start(*trainer_);
 }
 
 // Nobody of a group is left, or this is the first one: its members begin where the leader says.
@@ -274,32 +291,28 @@ void TrainingMember::look_ahead(const TaskReader::Read& read, TaskReader& reader
   if (next != nullptr && next->rollbacks == view_->rollbacks) by_servers_->prefetch(next->batch, 1);
 }
 
-// Every step is one of all members; those without a batch take part, too. Of the first step of a generation some servers may have
-// applied what members of the one before have pushed, and take nothing more: in it a batch takes part that was begun in this very
-// step, and no other.
+// Every step is one of all members; those without a batch take part, too.
 void TrainingMember::train_by_servers_together(TaskReader& reader) {
-  rejoin(reader);
-  std::optional<TaskReader::Read> read;
-  std::uint64_t begun = 0;  // the step in which `read` was begun
-  for (bool first = true;;) {
+  SynchronousTurn turn;
+  enter_turn(turn, reader);
+  for (;;) {
     if (stopped()) return leave(reader);
-    if (!read && !first) read = reader.next(), begun = 0;
+    if (turn.wants_batch() && (read_ = reader.next())) turn.take(read_->rollbacks);
     metrics_.begin();
-    const std::uint64_t step = by_servers_->steps() + 1;
-    const bool with_batch = read && (!first || begun == step);
+    bool learned = false;
     try {
-      if (read && read->rollbacks > view_->rollbacks) throw StaleGeneration("a later task");
-      if (with_batch)
-        begun = step, report(by_servers_->step(read->batch), data::examples_in(read->batch));
+      if (turn.begin(by_servers_->steps() + 1))
+        report(by_servers_->step(read_->batch), data::examples_in(read_->batch));
       else by_servers_->step_without_batch(), metrics_.idle();
-      first = false;
+      learned = turn.finish();
     } catch (const StaleGeneration&) {
-      first = true;
-      if (!was_done(step, reader, read)) continue;
+      metrics_.repeated();
+      learned = enter_turn(turn, reader);
+      if (!learned) continue;
     }
-    if (with_batch && read->last) reader.finish();
-    if (with_batch) read.reset();
-    if (by_servers_->examples() > 0 || read) continue;
+    if (learned && read_->last) reader.finish();
+    if (learned) read_.reset();
+    if (by_servers_->examples() > 0 || read_) continue;
     if (reader.all_done()) break;
     metrics_.waited();
     std::this_thread::sleep_for(kPause);
@@ -308,20 +321,15 @@ void TrainingMember::train_by_servers_together(TaskReader& reader) {
   end_by_servers();
 }
 
-// Enters the next generation. Whether all have finished the step of the one before, and this member did not hear of it.
-bool TrainingMember::was_done(std::uint64_t step, TaskReader& reader,
-                              std::optional<TaskReader::Read>& read) {
-  metrics_.repeated();
+// Waits for the next generation. Whether what was read has been learned in the one before.
+bool TrainingMember::enter_turn(SynchronousTurn& turn, TaskReader& reader) {
   rejoin(reader);
-  by_servers_->go_on(view_->step, view_->updates);
-  if (std::exchange(away_, false)) {
-    // The others may have taken this step and more alone, and the master not have noticed that this one was away.
-    reader.leave();
-    read.reset();
-    return false;
-  }
-  if (read && read->rollbacks < view_->rollbacks) read.reset();
-  return view_->step >= step && read;
+  if (!view_) return false;  // told to stop before there was one
+  using Fate = SynchronousTurn::Fate;
+  const Fate fate = turn.enter(*view_, std::exchange(away_, false));
+  if (fate == Fate::released) reader.leave();
+  if (fate == Fate::released || fate == Fate::forgotten) read_.reset();
+  return fate == Fate::done;
 }
 
 void TrainingMember::end_by_servers() {

@@ -13,6 +13,7 @@
 
 #include "distributed/control/group_member.h"
 #include "distributed/control/job_view.h"
+#include "distributed/control/synchronous_turn.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
@@ -65,7 +66,7 @@ class TrainingMember {
   void train_by_servers(TaskReader& reader);
   void look_ahead(const TaskReader::Read& read, TaskReader& reader);
   void train_by_servers_together(TaskReader& reader);
-  bool was_done(std::uint64_t step, TaskReader& reader, std::optional<TaskReader::Read>& read);
+  bool enter_turn(SynchronousTurn& turn, TaskReader& reader);
   void end_by_servers();
   void stay_member();
   bool stopped() const { return options_.stop && options_.stop(); }
@@ -80,7 +81,7 @@ class TrainingMember {
   LeaseSign lease_sign_;
   TrainerMetrics metrics_;
   std::optional<LeaseKeeper> lease_;
-  bool away_ = false;  // the lease has ended since the last step that was taken together
+  bool away_ = false;  // the lease has ended since the last generation was entered
   std::uint32_t sender_ = 0;
   Membership members_;
   Network network_;
@@ -90,9 +91,10 @@ class TrainingMember {
   Trainer* trainer_ = nullptr;
   std::optional<GroupMember> group_;
   std::optional<DataParallel> parallel_;
-  TaskReader* reader_ = nullptr;               // while it trains
-  std::optional<TaskReader::Read> read_ = {};  // of all-reduce: what the step learns
-  std::optional<JobView> view_;                // that we are in
+  TaskReader* reader_ = nullptr;  // while it trains
+  std::optional<TaskReader::Read> read_ =
+      {};                        // of steps that all take together: what this one learns
+  std::optional<JobView> view_;  // that we are in
   std::optional<ParameterClient> client_;
   std::optional<ServerTraining> by_servers_;
   std::optional<TaskClient> tasks_;

@@ -27,6 +27,7 @@ Frame frame_of(Code code) {
 Master::Master(Store& store, MasterOptions options)
     : store_(store), options_(std::move(options)), election_(store, options_.prefix + "master") {
   if (!options_.tasks || options_.epochs < 1) fail_usage("a master needs tasks and epochs");
+  check_lease_time(options_.lease);
   server_.emplace(options_.server, [this](const Peer&, Frame request, Answer& reply) {
     answer(std::move(request), reply);
   });
@@ -115,6 +116,11 @@ bool Master::all_over() const {
 void Master::conclude() {
   const std::lock_guard lock(mutex_);
   concluded_ = true;
+}
+
+bool Master::concluded() const {
+  const std::lock_guard lock(mutex_);
+  return concluded_;
 }
 
 std::int64_t Master::trainers() const {

@@ -73,6 +73,7 @@ class Master {
   bool restore(const QueueState& state);
   bool all_over() const;  // all tasks of the last epoch, and conclude() is waited for
   void conclude();        // see MasterOptions::hold
+  bool concluded() const;
 
  private:
   void run();

@@ -49,7 +49,7 @@ class Masters : public ::testing::Test {
                      TaskClientOptions{.prefix = "job/",
                                        .name = name,
                                        .security = {.token = kToken},
-                                       .patience = Milliseconds(20000)});
+                                       .patience = Milliseconds(60000)});
     }
     LeaseKeeper lease;
     Membership members;
@@ -69,6 +69,13 @@ class Masters : public ::testing::Test {
   std::unique_ptr<Store> store_ = make_memory_store();
   Network network_;
 };
+
+TEST_F(Masters, ALeaseThatIsTooShortIsRefused) {
+  MasterOptions short_lease = options(1, 1);
+  short_lease.lease = 1;
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { Master(*store_, short_lease); }),
+              HasSubstr("a lease of 1 s is too short"));
+}
 
 TEST_F(Masters, HandOutAllEpochs) {
   const Master master(*store_, options(3, 20));
@@ -125,6 +132,17 @@ TEST_F(Masters, WhatATrainerLeavesIsHandedOutAgain) {
   train(*a.client, done);
   EXPECT_EQ(done.size(), 6u);
   EXPECT_EQ(a.client->finish(held), 0) << "not a's";
+}
+
+TEST_F(Masters, WhoLeavesDoesNotWaitForAMaster) {
+  std::atomic<bool> stop = false;
+  TaskClient client(*store_, network_,
+                    {.prefix = "job/", .name = "a", .stop = [&] { return stop.load(); }});
+  std::thread leaves([&] { stop = true; });
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_THAT(error_of(ErrorKind::io, [&] { client.take(1); }), HasSubstr("there is no master"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(30)) << "of 60";
+  leaves.join();
 }
 
 // However often: it is not the tasks' fault.
@@ -190,7 +208,7 @@ TEST_F(Masters, StrangersAndNonsenseAreRefused) {
     frame.header.op = static_cast<std::uint8_t>(op);
     frame.header.count = 3;
     frame.payload = Payload(std::string("nonsense"));
-    const Code code = connection.ask(std::move(frame), in(Milliseconds(5000))).header.code;
+    const Code code = connection.ask(std::move(frame), in(Milliseconds(60000))).header.code;
     EXPECT_EQ(code, Code::refused) << op;
   }
   EXPECT_THAT(error_of(ErrorKind::usage,

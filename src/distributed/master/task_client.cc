@@ -1,5 +1,6 @@
 #include "distributed/master/task_client.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "base/error.h"
@@ -10,6 +11,7 @@ namespace {
 
 constexpr Milliseconds kPause{50};     // before the next attempt
 constexpr Milliseconds kAnswer{2000};  // in which a master answers
+constexpr Milliseconds kLeaving{2000};
 
 }  // namespace
 
@@ -40,9 +42,13 @@ bool TaskClient::connect() {
 }
 
 Frame TaskClient::ask(Frame request) {
-  const Deadline end = in(options_.patience);
+  Deadline end = in(options_.patience);
   std::string last = "there is no master";
-  while (std::chrono::steady_clock::now() < end) {
+  for (bool leaves = false; std::chrono::steady_clock::now() < end;) {
+    if (!leaves && options_.stop && options_.stop()) {
+      leaves = true;
+      end = std::min(end, in(kLeaving));
+    }
     if (connection_ != nullptr || connect()) {
       try {
         Frame answer = connection_->ask(request, std::min(end, in(kAnswer)));
@@ -58,8 +64,7 @@ Frame TaskClient::ask(Frame request) {
     }
     std::this_thread::sleep_for(kPause);
   }
-  throw Unavailable("no master has answered for " +
-                    std::to_string(options_.patience.count() / 1000) + " s: " + last);
+  throw Unavailable("no master has answered in time: " + last);
 }
 
 Taken TaskClient::take(std::uint32_t most, const std::vector<Task>& held) {

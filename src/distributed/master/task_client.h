@@ -2,6 +2,7 @@
 
 // What a trainer asks of the master that leads, whoever that is at the moment.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct TaskClientOptions {
   std::string name;    // of this trainer among the members
   Security security = {};
   Milliseconds patience{60000};  // with which it looks for a master that answers
+  // Asked now and then: whether the trainer is to leave. Then it has two seconds more of that.
+  std::function<bool()> stop = {};
 };
 
 struct Taken {

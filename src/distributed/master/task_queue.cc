@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNew = 0.2;  // what the latest task counts in the moving average
 
-// The key beside the tasks: "3 begun", or something else while the tasks of epoch 3 are being written.
+// The key beside the tasks holds "3 begun", or something else while the tasks of epoch 3 are being written.
 constexpr const char* kEpoch = "epoch";
 constexpr const char* kBegun = "begun";
 
@@ -40,6 +40,8 @@ TaskQueue::TaskQueue(Store& store, const TaskQueueOptions& options)
     : store_(store), options_(options) {
   read();
 }
+
+std::string TaskQueue::epoch_key(const std::string& prefix) { return prefix + kEpoch; }
 
 std::string TaskQueue::key(std::int64_t id) const {
   return fmt::format("{}{:010}", options_.prefix, id);
@@ -147,7 +149,7 @@ void TaskQueue::begin(std::int64_t epoch, const std::vector<std::string>& tasks)
 
 // All tasks of an epoch in place of those that are there.
 void TaskQueue::write(std::int64_t epoch, const std::vector<Item>& items) {
-  const std::string of_epoch = options_.prefix + kEpoch;
+  const std::string of_epoch = epoch_key(options_.prefix);
   commit({.then = {Put{of_epoch, std::to_string(epoch) + " beginning"},
                    Erase{options_.prefix + "0", true}}});
   constexpr std::size_t kAtOnce = 100;

@@ -59,6 +59,8 @@ class TaskQueue {
 
   // Reads what is there.
   TaskQueue(Store& store, const TaskQueueOptions& options);
+  // Says which epoch has begun; not there before the first one. `prefix`: as in the options.
+  static std::string epoch_key(const std::string& prefix);
 
   std::int64_t epoch() const { return epoch_; }  // 0: none has begun
   // Begins an epoch, the next one after epoch(); its tasks replace those of the one before. Does nothing if it has

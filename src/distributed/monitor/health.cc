@@ -53,7 +53,7 @@ void Heartbeat::beat(Clock::time_point now) {
 
 Finding Heartbeat::look(const std::string& what, Clock::time_point now) const {
   const std::int64_t last = last_.load();
-  if (last == kNever) return {true, fmt::format("no {} yet", what)};
+  if (last == kNever) return {true, fmt::format("no {} is expected", what)};
   const std::int64_t since = std::max<std::int64_t>(milliseconds(now) - last, 0);
   const std::int64_t most = std::max<std::int64_t>(patience_.count(), 10 * longest_.load());
   return {since <= most, fmt::format("last {} {} s ago", what, since / 1000)};

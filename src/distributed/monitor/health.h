@@ -47,7 +47,8 @@ class Heartbeat {
   explicit Heartbeat(std::chrono::seconds patience) : patience_(patience) {}
 
   void beat(Clock::time_point now = Clock::now());
-  // "last step 3 s ago", `what` being "step". Before the first beat nothing is bad.
+  void rest() { last_ = kNever; }  // it is not expected any more, until the next beat
+  // "last step 3 s ago", `what` being "step". Where none is expected yet, or any more, nothing is bad.
   Finding look(const std::string& what, Clock::time_point now = Clock::now()) const;
 
  private:

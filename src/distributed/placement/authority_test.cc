@@ -123,7 +123,7 @@ TEST_F(Credentials, OneMakesThemAndAllHaveTheSame) {
   std::vector<std::future<Security>> all;
   for (int i = 0; i < 6; ++i) {
     all.push_back(std::async(std::launch::async, [&, i] {
-      return obtain_credentials(keys(), i < 4, Milliseconds(20000));
+      return obtain_credentials(keys(), i < 4, Milliseconds(60000));
     }));
   }
   const std::string key = all[0].get().key;
@@ -141,12 +141,13 @@ TEST_F(Credentials, NobodyMakesThem) {
 // --- In use
 
 // Whether somebody with `theirs` gets an answer from a server with `ours`: of the store, of frames.
-std::pair<bool, bool> admitted(const Security& ours, const Security& theirs) {
+// Who is refused is told so when `patience` ends.
+std::pair<bool, bool> admitted(const Security& ours, const Security& theirs,
+                               Milliseconds patience = Milliseconds(1000)) {
   const auto store = make_memory_store();
   const EtcdServer server(*store, {.security = ours});
   const std::string address = "127.0.0.1:" + std::to_string(server.port());
-  const auto client =
-      connect_etcd({.address = address, .timeout = Milliseconds(1000), .security = theirs});
+  const auto client = connect_etcd({.address = address, .timeout = patience, .security = theirs});
   std::pair<bool, bool> result;
   try {
     client->put("a", "b");
@@ -160,7 +161,7 @@ std::pair<bool, bool> admitted(const Security& ours, const Security& theirs) {
   try {
     Connection connection(
         network, {.address = "127.0.0.1:" + std::to_string(frames.port()), .security = theirs});
-    connection.ask(Frame{}, in(Milliseconds(1000)));
+    connection.ask(Frame{}, in(patience));
     result.second = true;
   } catch (const Error&) {
   }
@@ -171,7 +172,7 @@ constexpr std::pair<bool, bool> kBoth{true, true}, kNeither{false, false};
 
 TEST_F(Credentials, OthersAreRefused) {
   const Security ours = make_credentials(30, now_);
-  EXPECT_EQ(admitted(ours, ours), kBoth);
+  EXPECT_EQ(admitted(ours, ours, Milliseconds(60000)), kBoth);
   EXPECT_EQ(admitted(ours, make_credentials(30, now_)), kNeither) << "another authority";
   Security mixed = make_credentials(30, now_);
   mixed.authority = ours.authority;

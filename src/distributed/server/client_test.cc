@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "base/error_test.h"
@@ -134,10 +135,38 @@ TEST(ParameterClient, StrangersGetNothing) {
   Cluster cluster(1);
   ClientOptions options = cluster.client();
   options.security.token = "wrong";
+  options.deadline = Milliseconds(2000);
   ParameterClient stranger(cluster.network(), options);
   EXPECT_THAT(error_of(ErrorKind::io, [&] { stranger.declare(0, count_table()); }),
               HasSubstr("token"));
   EXPECT_EQ(cluster.server(0).statistics().requests, 0u);
+}
+
+// Its port may be somebody else's before its place is taken by another one.
+TEST(ParameterClient, GoesOnWhereItsServerIsNowWhoeverHasTheOldPort) {
+  Cluster cluster(2);
+  ParameterClient client(cluster.network(), cluster.client());
+  client.declare(0, count_table());
+  const std::string old = cluster.view().addresses[1];
+  cluster.cut_network(1);
+  const auto other = testing::at_old_port([&] {
+    return std::make_unique<FrameServer>(
+        FrameServerOptions{.address = old, .security = {.token = "another job's"}},
+        [](const Peer&, const Frame&, const Answer&) {});
+  });
+  std::thread leader([&] {
+    for (int i = 0; i < 2000 && other->statistics().strangers == 0; ++i) {
+      std::this_thread::sleep_for(Milliseconds(5));
+    }
+    cluster.open_network(1, "127.0.0.1:0");
+  });
+  std::vector<float> rows(200);
+  std::vector<Id> ids(100);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
+  client.lookup(0, ids, rows.data());
+  leader.join();
+  EXPECT_GT(other->statistics().strangers, 0u);
+  EXPECT_NE(cluster.view().addresses[1], old);
 }
 
 TEST(ParameterClient, PrefetchedRowsComeWhileOtherThingsAreDone) {
@@ -202,14 +231,8 @@ TEST(ParameterClient, PushesCountOnceThroughBrokenStreams) {
   Cluster cluster(3);
   ClientOptions options = cluster.client();
   options.attempt = Milliseconds(300);
-  std::atomic<bool> stop{false};
-  std::thread breaker([&] {
-    for (std::size_t i = 0; !stop; ++i) {
-      cluster.cut_network(i % 3);
-      cluster.open_network(i % 3);
-      std::this_thread::sleep_for(Milliseconds(150));  // longer than a stream takes to open again
-    }
-  });
+  std::atomic<int> done{0};
+  std::optional<CutStreams> cuts(std::in_place, cluster, done);
   std::vector<std::thread> trainers;
   std::vector<std::map<Id, float>> counts(2);
   for (std::uint32_t t = 0; t < 2; ++t) {
@@ -223,12 +246,12 @@ TEST(ParameterClient, PushesCountOnceThroughBrokenStreams) {
         const std::vector<Id> ids = batches.ids(60, 100);
         client.push(0, ids, std::vector<float>(120, -1).data(), {.rate = 1});
         for (const Id id : ids) ++counts[t][id];
+        ++done;
       }
     });
   }
   for (std::thread& trainer : trainers) trainer.join();
-  stop = true;
-  breaker.join();
+  cuts.reset();
   ParameterClient client(cluster.network(), cluster.client(9));
   client.declare(0, count_table());
   for (const auto& [id, count] : counts[1]) counts[0][id] += count;

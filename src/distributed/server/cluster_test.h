@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,6 +16,7 @@
 #include "distributed/server/shard.h"
 #include "distributed/table/table_test.h"
 #include "distributed/transport/frame_server.h"
+#include "distributed/transport/testing/old_port.h"
 
 namespace trireme::distributed {
 
@@ -38,8 +41,9 @@ class Cluster {
     open(shards_.size() - 1);
   }
   void cut_network(std::size_t i) { servers_.at(i).reset(); }
-  void open_network(std::size_t i) {
+  void open_network(std::size_t i, const std::string& address = "") {
     const std::lock_guard lock(mutex_);
+    if (!address.empty()) view_.addresses[i] = address;
     open(i);
   }
   // All that it held is gone.
@@ -69,7 +73,10 @@ class Cluster {
   std::size_t size() const { return shards_.size(); }
   Network& network() { return network_; }
   ClientOptions client(std::uint32_t sender = 1) {
-    return {.view = [this] { return view(); }, .security = kTestSecurity, .sender = sender};
+    return {.view = [this] { return view(); },
+            .security = kTestSecurity,
+            .sender = sender,
+            .deadline = Milliseconds(120000)};
   }
 
  private:
@@ -79,15 +86,8 @@ class Cluster {
     const Handler handler = [shard](const Peer& peer, Frame request, Answer& answer) {
       shard->handle(peer, std::move(request), answer);
     };
-    // Its old port may be somebody's for a moment, such as that of a connection to it.
-    for (int attempt = 0; servers_[i] == nullptr; ++attempt) {
-      try {
-        servers_[i] = std::make_unique<FrameServer>(options, handler);
-      } catch (const Error&) {
-        if (attempt == 100) throw;
-        std::this_thread::sleep_for(Milliseconds(20));
-      }
-    }
+    servers_[i] =
+        testing::at_old_port([&] { return std::make_unique<FrameServer>(options, handler); });
     view_.addresses[i] = "127.0.0.1:" + std::to_string(servers_[i]->port());
   }
 
@@ -97,6 +97,30 @@ class Cluster {
   std::vector<std::unique_ptr<FrameServer>> servers_;
   mutable std::mutex mutex_;
   ServerView view_;
+};
+
+// Cuts one server's streams after another while it lives; between two cuts, `done` grows, however slow the machine is.
+class CutStreams {
+ public:
+  CutStreams(Cluster& cluster, const std::atomic<int>& done)
+      : thread_([this, &cluster, &done] {
+          for (std::size_t i = 0; !stop_; i = (i + 1) % cluster.size()) {
+            cluster.cut_network(i);
+            cluster.open_network(i);
+            const int before = done;
+            do {  // longer than a stream takes to open again
+              std::this_thread::sleep_for(std::chrono::milliseconds(150));
+            } while (!stop_ && done == before);
+          }
+        }) {}
+  ~CutStreams() {
+    stop_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
 };
 
 // A table in which every push of a gradient of -1 at rate 1 counts one.

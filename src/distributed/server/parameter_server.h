@@ -25,7 +25,7 @@ class ParameterServer {
       : shard_(options.shard),
         other_(options.other ? options.other(shard_) : nullptr),
         server_(options.transport, [this](const Peer& peer, Frame request, Answer& answer) {
-          if (other_ && other_(request, answer)) return;
+          if (other_ && !shard_.is_broken() && other_(request, answer)) return;
           shard_.handle(peer, std::move(request), answer);
         }) {}
 

@@ -25,6 +25,7 @@ class ServerProcesses : public ::testing::Test {
     return {.view = [this] { return view_; },
             .security = kTestSecurity,
             .sender = 1,
+            .deadline = Milliseconds(120000),
             .attempt = Milliseconds(500)};
   }
   void push_to_all(ParameterClient& client) {
@@ -58,7 +59,7 @@ TEST_F(ServerProcesses, AKilledServerComesBackWithinSecondsAndTheOtherHasLostNot
   std::thread restart([&] { servers_[1]->restart(); });
   const auto begin = std::chrono::steady_clock::now();
   push.wait();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
   restart.join();
   EXPECT_EQ(counts(client), (std::vector<float>{3, 1}));  // the second one had nothing on disk
 }

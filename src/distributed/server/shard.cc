@@ -67,6 +67,14 @@ Frame Shard::answer_to(const Frame& request, Code code) const {
 
 void Shard::handle(const Peer&, Frame request, Answer& answer) {
   const std::uint8_t op = request.header.op;
+  if (broken_) {
+    Frame busy;
+    {
+      const auto lock = shared();
+      busy = answer_to(request, Code::busy);
+    }
+    return give(answer, std::move(busy));
+  }
   try {
     perform(std::move(request), answer);
   } catch (const Error& error) {  // which the transport answers

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "distributed/server/slot_map.h"
 #include "distributed/server/steps.h"
 #include "distributed/table/table.h"
+#include "trireme/error.h"
 
 namespace trireme::distributed {
 
@@ -59,6 +61,11 @@ class Shard {
 
   // Does what a frame asks for: a Handler. Errors: usage and data, for what cannot be; io.
   void handle(const Peer& peer, Frame request, Answer& answer);
+
+  // Errors: what a step could not be applied for. Some of its rows have been and others not, so the shard answers
+  // nothing but `busy` from then on: its process is to end, and the job to go back to a checkpoint.
+  void check() const;
+  bool is_broken() const { return broken_; }
 
   // By whoever leads, with the epoch of its leadership: a lower one than was seen is not obeyed (false), nor is an older
   // map or generation. When the map has changed, nothing of the old one is under way any more, and gradients that
@@ -107,6 +114,7 @@ class Shard {
   Frame hold_dense(const Frame& request, std::span<const float> gradient,
                    const StepNumbers& numbers);
   void finish_step(const Frame& request, Answer& answer);
+  bool try_to_apply_steps();
   void apply_steps();
   void apply_held(std::uint64_t step);
   Frame read_slots(const Frame& request);
@@ -153,6 +161,8 @@ class Shard {
   std::vector<std::uint64_t> slot_steps_;    // what was applied to each slot last
   std::map<std::uint64_t, Held> held_;       // by step
   std::uint64_t held_bytes_ = 0;
+  std::optional<Error> failure_;  // as of check()
+  std::atomic<bool> broken_ = false;
 };
 
 }  // namespace trireme::distributed

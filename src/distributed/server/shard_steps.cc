@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <new>
 
 #include "base/error.h"
 #include "distributed/server/shard_parts.h"
@@ -101,7 +102,7 @@ void Shard::finish_step(const Frame& request, Answer& answer) {
       steps_.finish(request.header.sender, request.header.sequence, lead,
                     static_cast<std::uint32_t>(std::min<std::uint64_t>(examples, UINT32_MAX)),
                     std::move(answer));
-      apply_steps();
+      if (!try_to_apply_steps()) told.header.code = Code::busy;
       ready = steps_.take_ready();
       told.header.sequence = steps_.finished_by_all();
       told.header.count = static_cast<std::uint32_t>(
@@ -110,6 +111,24 @@ void Shard::finish_step(const Frame& request, Answer& answer) {
   }
   for (Answer& each : ready) give(each, told);
   if (late) give(answer, std::move(told));
+}
+
+void Shard::check() const {
+  const std::lock_guard lock(steps_mutex_);
+  if (failure_) throw Error(*failure_);
+}
+
+bool Shard::try_to_apply_steps() {
+  try {
+    apply_steps();
+    return true;
+  } catch (const Error& error) {
+    failure_.emplace(error);
+  } catch (const std::bad_alloc&) {
+    failure_.emplace(ErrorKind::io, "there is no memory left to apply a step");
+  }
+  broken_ = true;
+  return false;
 }
 
 void Shard::apply_steps() {

@@ -27,7 +27,7 @@ class Asker {
     frame.header.table = table;
     frame.header.count = count;
     frame.header.map_version = cluster_.view().map.version();
-    return connection.ask(std::move(frame), in(Milliseconds(20000)));
+    return connection.ask(std::move(frame), in(Milliseconds(60000)));
   }
 
  private:

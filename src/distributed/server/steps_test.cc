@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <barrier>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -59,6 +60,33 @@ ClientOptions impatient(Cluster& cluster, std::uint32_t sender) {
   ClientOptions options = cluster.client(sender);
   options.attempt = Milliseconds(500);
   return options;
+}
+
+// Two tables, the second of which has no room for the step's rows when the first has them already: nobody is told that the step
+// is done, nor can it be applied once more.
+TEST(Steps, AServerThatCannotApplyOneAnswersNothingMore) {
+  Cluster cluster(1);
+  cluster.set_members(1, 1);
+  ClientOptions options = impatient(cluster, 1);
+  options.deadline = Milliseconds(300);
+  ParameterClient client(cluster.network(), options);
+  TableDeclaration small = synchronous_table();
+  small.options.memory_limit = 4000;
+  client.declare(0, synchronous_table());
+  client.declare(1, small);
+  client.join(1, 0);
+  client.begin_step(1);
+  std::vector<Id> ids(500);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
+  const std::vector<float> ones(ids.size() * kWidth, 1);
+  client.push(0, ids, ones.data(), {.rate = 1});
+  client.push(1, ids, ones.data(), {.rate = 1});
+  EXPECT_THROW(client.finish_step(), Unavailable);
+  EXPECT_TRUE(cluster.shard(0).is_broken());
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { cluster.shard(0).check(); }),
+              ::testing::HasSubstr("do not fit into its memory limit of 4000 bytes"));
+  std::vector<float> rows(ids.size() * kWidth);
+  EXPECT_THROW(client.lookup(0, ids, rows.data()), Unavailable);
 }
 
 TEST(Steps, SynchronousTrainingGivesTheBitsOfOneProcess) {
@@ -146,14 +174,8 @@ TEST(Steps, BrokenStreamsChangeNothing) {
   constexpr int kMembers = 2, kSteps = 12;
   Cluster cluster(2);
   cluster.set_members(1, kMembers);
-  std::atomic<bool> stop{false};
-  std::thread breaker([&] {
-    for (std::size_t i = 0; !stop; ++i) {
-      cluster.cut_network(i % 2);
-      cluster.open_network(i % 2);
-      std::this_thread::sleep_for(Milliseconds(150));  // longer than a stream takes to open again
-    }
-  });
+  std::atomic<int> done{0};
+  std::optional<CutStreams> cuts(std::in_place, cluster, done);
   std::vector<std::thread> members;
   for (int rank = 0; rank < kMembers; ++rank) {
     members.emplace_back([&, rank] {
@@ -166,12 +188,12 @@ TEST(Steps, BrokenStreamsChangeNothing) {
         client.begin_step(static_cast<std::uint64_t>(step));
         client.push(0, gradients.ids, gradients.values.data(), {0.1, step});
         client.finish_step();
+        ++done;
       }
     });
   }
   for (std::thread& member : members) member.join();
-  stop = true;
-  breaker.join();
+  cuts.reset();
   SparseTable one(synchronous_table().options);
   for (int step = 1; step <= kSteps; ++step) take_step(one, kMembers, step);
   ParameterClient client(cluster.network(), cluster.client(9));

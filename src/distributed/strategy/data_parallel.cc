@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "distributed/server/client.h"
+#include "ir/program.h"
+#include "transforms/take_assigns.h"
 #include "trireme/functions.h"
 #include "trireme/ops.h"
 
@@ -14,6 +16,7 @@ namespace {
 constexpr const char* kAdd = "data_parallel.add";
 constexpr const char* kSettle = "data_parallel.settle";
 constexpr const char* kTake = "data_parallel.take";
+constexpr const char* kAverage = "data_parallel.average";
 
 // Where rows are missing, zeros.
 Value dense(const ParameterGradient& one) {
@@ -25,8 +28,7 @@ std::string key_of(const Value& parameter) { return parameter.name().substr(1); 
 
 }  // namespace
 
-DataParallel::DataParallel(Store& store, DataParallelOptions options, const Program& program,
-                           Value batch)
+DataParallel::DataParallel(Store& store, DataParallelOptions options, Program& program, Value batch)
     : store_(store),
       options_(std::move(options)),
       program_(program),
@@ -40,10 +42,16 @@ DataParallel::DataParallel(Store& store, DataParallelOptions options, const Prog
 
 DataParallel::~DataParallel() = default;
 
-// Each gradient is added to a bucket as soon as it is there; when all are, they are settled; then each is taken.
+// Each gradient is added to a bucket as soon as it is there; when all are, they are settled; then each is taken. Statistics go
+// the same way, and are assigned at the end: not in a step that nobody has examples for.
 void DataParallel::exchange(std::vector<ParameterGradient>& gradients) {
   const Value count = dim_size(batch_, {.axes = {0}});
   std::vector<Value> added;
+  const auto send = [&](const Value& value, const Value& parameter) {
+    added.push_back(host_call(
+        {value, count}, {.name = kAdd, .key = key_of(parameter), .dtype = i64, .early = true}));
+  };
+  for (const Statistic& one : statistics_) send(one.next, one.parameter);
   for (ParameterGradient& one : gradients) {
     Value& g = one.gradient.values;
     if (g.dtype() != f32) {
@@ -52,8 +60,7 @@ void DataParallel::exchange(std::vector<ParameterGradient>& gradients) {
     }
     g = dense(one);
     one.gradient.rows = {};
-    added.push_back(host_call(
-        {g, count}, {.name = kAdd, .key = key_of(one.parameter), .dtype = i64, .early = true}));
+    send(g, one.parameter);
   }
   const Value settled = host_call(added, {.name = kSettle, .dtype = i64});
   for (ParameterGradient& one : gradients) {
@@ -61,9 +68,21 @@ void DataParallel::exchange(std::vector<ParameterGradient>& gradients) {
     g = host_call({g, settled},
                   {.name = kTake, .key = key_of(one.parameter), .dtype = f32, .shape = g.shape()});
   }
+  for (const Statistic& one : statistics_) {
+    assign(one.parameter, host_call({one.next, settled}, {.name = kAverage,
+                                                          .key = key_of(one.parameter),
+                                                          .dtype = f32,
+                                                          .shape = one.next.shape()}));
+  }
 }
 
 void DataParallel::extend(TrainerOptions& options) {
+  for (const transforms::TakenAssign& one :
+       transforms::take_assigns(program_.ir(), [](const ir::Parameter& parameter) {
+         return !parameter.trainable && parameter.value->type.dtype == f32;
+       })) {
+    statistics_.push_back({Value(one.parameter), Value(one.value)});
+  }
   options.exchange = [this](std::vector<ParameterGradient>& all) { exchange(all); };
   options.host[kAdd] = [this](const std::string& key, std::span<const HostTensor> operands,
                               HostTensor& result) {
@@ -77,6 +96,8 @@ void DataParallel::extend(TrainerOptions& options) {
   };
   options.host[kTake] = [this](const std::string& key, std::span<const HostTensor>,
                                HostTensor& result) { take(key, result); };
+  options.host[kAverage] = [this](const std::string& key, std::span<const HostTensor>,
+                                  HostTensor& result) { average(key, result); };
 }
 
 void DataParallel::join(Trainer& trainer) {
@@ -150,6 +171,13 @@ void DataParallel::settle() {
 
 void DataParallel::take(const std::string& key, HostTensor& result) {
   buckets_.take(places_.at(key), result.elements<float>(), 1 / static_cast<float>(total_));
+}
+
+// Divided, so that whole numbers that all members have stay what they are.
+void DataParallel::average(const std::string& key, HostTensor& result) {
+  const std::span<float> values = result.elements<float>();
+  buckets_.take(places_.at(key), values, 1);
+  for (float& value : values) value /= static_cast<float>(total_);
 }
 
 // All parameters in their order, the optimizer's too.

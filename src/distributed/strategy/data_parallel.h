@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "distributed/collectives/bucketed_all_reduce.h"
 #include "distributed/collectives/elastic_group.h"
@@ -31,12 +32,13 @@ class DataParallel {
  public:
   // `batch`: a value of the Program, such as an input, whose axis 0 counts the examples of a batch. Store and Program
   // outlive the object.
-  DataParallel(Store& store, DataParallelOptions options, const Program& program, Value batch);
+  DataParallel(Store& store, DataParallelOptions options, Program& program, Value batch);
   ~DataParallel();
   DataParallel(const DataParallel&) = delete;
   DataParallel& operator=(const DataParallel&) = delete;
 
-  // What the Trainer of this member is to be made with: its gradients become those of all.
+  // What the Trainer of this member is to be made with: its gradients become those of all. So does what the Program assigns to
+  // f32 parameters that are not trained, such as running statistics: the mean by examples. Once, before the Trainer.
   void extend(TrainerOptions& options);
 
   // Takes part, with the Trainer's parameters and all that goes with them; those of a group that there is replace them.
@@ -60,21 +62,28 @@ class DataParallel {
   std::int64_t repeated() const { return repeated_; }  // steps begun anew with another's state
 
  private:
+  // What the Program makes of a parameter that is not trained.
+  struct Statistic {
+    Value parameter, next;
+  };
   void exchange(std::vector<ParameterGradient>& gradients);
   void add(const std::string& key, std::span<const HostTensor> operands);
   void settle();
   void take(const std::string& key, HostTensor& result);
+  void average(const std::string& key, HostTensor& result);
 
   Store& store_;
   const DataParallelOptions options_;
-  const Program& program_;
+  Program& program_;
   const Value batch_;
+  std::vector<Statistic> statistics_;
   Trainer* trainer_ = nullptr;
   BucketedAllReduce buckets_;
   std::unique_ptr<ElasticGroup> group_;
   std::shared_ptr<Group> members_;
-  std::int64_t entered_ = 0;                   // the generation of which `entered` knows
-  std::map<std::string, std::size_t> places_;  // of gradients among those of this step
+  std::int64_t entered_ = 0;  // the generation of which `entered` knows
+  std::map<std::string, std::size_t>
+      places_;  // of gradients and statistics among those of this step
   bool share_ = true, counted_ = false, replaced_ = false, idle_ = false;  // of this step
   float count_ = 0;         // of this member's examples
   std::int64_t total_ = 0;  // of all

@@ -16,6 +16,7 @@ namespace trireme::distributed {
 namespace {
 
 constexpr std::int64_t kWidth = 5;
+constexpr double kMomentum = 0.2;
 
 // Examples [begin, end) of a set that has no end.
 data::Batch batch_of(std::int64_t begin, std::int64_t end) {
@@ -45,7 +46,13 @@ struct Model {
   Value loss;
   std::optional<Trainer> trainer;
 
-  Model() {
+  // `normalised`: x by its batch, and a number that grows by one in every step.
+  explicit Model(bool normalised = false) {
+    if (normalised) {
+      x = nn::batch_norm(x, {.momentum = kMomentum});
+      const Value steps = program.parameter("steps", f32, {}, {.trainable = false});
+      assign(steps, steps + 1.0);
+    }
     const Value row = nn::embedding(id, {.rows = 9, .width = 3, .sparse_gradient = true});
     const Value h = nn::linear(concat({x, row}, {.axis = 1}), {.units = 8, .activation = nn::tanh});
     loss = mean(nn::mse(nn::linear(h, {.units = 1}), y));
@@ -53,11 +60,13 @@ struct Model {
   TrainerOptions options() const {
     return {.loss = loss, .optimizer = Momentum{.learning_rate = 0.05}, .threads = 1};
   }
+  std::vector<float> parameter(const std::string& name) {
+    return trainer->session().parameter(name).cast(f32).to_vector<float>();
+  }
   std::vector<float> parameters() {
     std::vector<float> all;
     for (const Value& parameter : program.parameters()) {
-      const auto values =
-          trainer->session().parameter(parameter.name().substr(1)).cast(f32).to_vector<float>();
+      const auto values = this->parameter(parameter.name().substr(1));
       all.insert(all.end(), values.begin(), values.end());
     }
     return all;
@@ -65,8 +74,9 @@ struct Model {
 };
 
 struct Member {
-  Member(Store& store, const std::string& name, std::size_t least)
-      : parallel(
+  Member(Store& store, const std::string& name, std::size_t least, bool normalised = false)
+      : model(normalised),
+        parallel(
             store,
             {.group = {.prefix = "job/ring/", .name = name, .least = least}, .bucket_bytes = 200},
             model.program, model.x) {
@@ -114,6 +124,71 @@ TEST_P(DataParallelOf, IsTrainingOnAllBatchesTogether) {
   const std::vector<float> expected = alone.parameters();
   EXPECT_THAT(parameters[0], ::testing::Pointwise(::testing::FloatNear(2e-5f), expected));
   for (const std::vector<float>& other : parameters) EXPECT_EQ(other, parameters[0]);
+}
+
+// What batch_norm's running statistics become: of parts of batches, by their examples.
+struct Running {
+  std::vector<double> mean = std::vector<double>(kWidth, 0), var = std::vector<double>(kWidth, 1);
+
+  void learn(const std::vector<data::Batch>& parts) {
+    for (std::size_t j = 0; j < static_cast<std::size_t>(kWidth); ++j) {
+      double means = 0, vars = 0, all = 0;
+      for (const data::Batch& part : parts) {
+        const std::vector<float> x = part.at("x").to_vector<float>();
+        const auto count = static_cast<double>(x.size()) / kWidth;
+        double sum = 0, squares = 0;
+        for (std::size_t i = j; i < x.size(); i += kWidth) sum += x[i];
+        for (std::size_t i = j; i < x.size(); i += kWidth) {
+          squares += (x[i] - sum / count) * (x[i] - sum / count);
+        }
+        means += sum;
+        vars += count * squares / (count - 1);
+        all += count;
+      }
+      mean[j] += kMomentum * (means / all - mean[j]);
+      var[j] += kMomentum * (vars / all - var[j]);
+    }
+  }
+};
+
+// Each member has its own batches, and one of them none; all have the same bits, whoever saves them.
+TEST_P(DataParallelOf, RunningStatisticsAreThoseOfAll) {
+  const int count = GetParam();
+  constexpr int kSteps = 7;
+  const std::unique_ptr<Store> store = make_memory_store();
+  std::vector<std::vector<float>> parameters(static_cast<std::size_t>(count) + 1);
+  std::vector<float> mean, var, steps;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank <= count; ++rank) {
+    threads.emplace_back([&, rank] {
+      Member member(*store, "member_" + std::to_string(rank), static_cast<std::size_t>(count) + 1,
+                    /*normalised=*/true);
+      member.parallel.join(*member.model.trainer);
+      for (int step = 0; step < kSteps; ++step) {
+        const bool share = rank < count;
+        member.parallel.step(share ? part_of(step, rank, count) : batch_of(700, 705), share);
+        EXPECT_EQ(member.parallel.examples(), kStep);
+        member.parallel.step(batch_of(900 + rank, 905), /*share=*/false);
+        EXPECT_EQ(member.parallel.examples(), 0) << "nothing changes";
+      }
+      parameters[static_cast<std::size_t>(rank)] = member.model.parameters();
+      if (rank > 0) return;
+      mean = member.model.parameter("batch_norm_0.running_mean");
+      var = member.model.parameter("batch_norm_0.running_var");
+      steps = member.model.parameter("steps");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<float>& other : parameters) EXPECT_EQ(other, parameters[0]);
+  Running expected;
+  for (int step = 0; step < kSteps; ++step) {
+    std::vector<data::Batch> parts;
+    for (int rank = 0; rank < count; ++rank) parts.push_back(part_of(step, rank, count));
+    expected.learn(parts);
+  }
+  EXPECT_THAT(mean, ::testing::Pointwise(::testing::DoubleNear(1e-5), expected.mean));
+  EXPECT_THAT(var, ::testing::Pointwise(::testing::DoubleNear(1e-5), expected.var));
+  EXPECT_EQ(steps, std::vector<float>{kSteps});
 }
 
 // Steps until this many were made by two.

@@ -88,17 +88,19 @@ void SparseTable::State::make_room(std::size_t rows) {
                : 0;
   };
   if (excess() == 0) return;
-  const auto refuse = [&](const char* advice) {
-    fail_io(fmt::format(
-        "sparse table '{}': {} rows more do not fit into its memory limit of {} bytes, of which {} "
-        "are in use, {} by the index of all rows; nothing was changed. {}",
-        options.name, rows, options.memory_limit, memory(), index_memory.taken(), advice));
-  };
   if (disk == nullptr) {
-    refuse("Name a folder for cold rows, raise the limit, use more servers or evict rows");
+    fail_usage(fmt::format(
+        "sparse table '{}': {} rows more do not fit into its memory limit of {} bytes, of which {} "
+        "are in use, {} by the index of all rows; nothing was changed. Name a folder for cold "
+        "rows, raise the limit, use more servers or evict rows",
+        options.name, rows, options.memory_limit, memory(), index_memory.taken()));
   }
   if (index_memory.taken() > options.memory_limit) {
-    refuse("The index cannot move to disk: raise the limit, use more servers or evict rows");
+    fail_usage(fmt::format(
+        "sparse table '{}': the index of its rows takes {} bytes, more than its memory limit of "
+        "{}, and cannot move to disk; nothing was changed. Raise the limit, use more servers or "
+        "evict rows",
+        options.name, index_memory.taken(), options.memory_limit));
   }
   const std::lock_guard one(spilling);
   // Some more than asked for, so that not every call has to.

@@ -168,10 +168,11 @@ TEST(ColdRows, TooSmallALimitIsSaid) {
   SparseTable table(options);
   std::string text;
   for (Id id = 0; id < 200 && text.empty(); ++id) {
-    const std::string error = error_of(ErrorKind::io, [&] { look_up(table, {id}, Create::yes); });
+    const std::string error =
+        error_of(ErrorKind::usage, [&] { look_up(table, {id}, Create::yes); });
     if (error != "no error") text = error;
   }
-  EXPECT_THAT(text, HasSubstr("The index cannot move to disk: raise the limit"));
+  EXPECT_THAT(text, HasSubstr("and cannot move to disk; nothing was changed. Raise the limit"));
 }
 
 // Rows of 4 KB, so that a small disk is soon full.

@@ -286,7 +286,7 @@ TEST(SparseTable, RefusesWhatDoesNotFitIntoMemoryAlone) {
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
   const std::vector<float> rows = look_up(table, ids, Create::yes);
   const std::vector<Id> more = {1, 1000, 1001, 1000, 1002, 1003};
-  const std::string text = error_of(ErrorKind::io, [&] { look_up(table, more, Create::yes); });
+  const std::string text = error_of(ErrorKind::usage, [&] { look_up(table, more, Create::yes); });
   EXPECT_THAT(text, HasSubstr("4 rows more do not fit into its memory limit of 14000 bytes"));
   EXPECT_THAT(text, HasSubstr("nothing was changed"));
   EXPECT_EQ(table.statistics().rows, 100u);

@@ -22,6 +22,18 @@ using Clock = std::chrono::steady_clock;
 constexpr Milliseconds kTick{20};  // how soon what has expired is put away, and streams are opened
 constexpr Milliseconds kAgain{100}, kRefusedAgain{1000};  // from the end of a stream to the next
 
+bool is_refusal(const grpc::Status& status) {
+  const grpc::StatusCode code = status.error_code();
+  return code == grpc::StatusCode::UNAUTHENTICATED || code == grpc::StatusCode::PERMISSION_DENIED ||
+         code == grpc::StatusCode::UNIMPLEMENTED;
+}
+
+std::string reason_of(const grpc::Status& status) {
+  if (!status.error_message().empty()) return status.error_message();
+  return status.error_code() == grpc::StatusCode::UNIMPLEMENTED ? "another service listens there"
+                                                                : "the stream has ended";
+}
+
 }  // namespace
 
 struct Pending::State {
@@ -30,11 +42,8 @@ struct Pending::State {
   void complete(Frame frame) {
     end([&] { answer = std::move(frame); });
   }
-  void fail(bool refused, const std::string& text) {
-    end([&] {
-      this->refused = refused;
-      error = text;
-    });
+  void fail(const std::string& text) {
+    end([&] { error = text; });
   }
   bool has_ended() {
     const std::lock_guard lock(mutex);
@@ -45,17 +54,12 @@ struct Pending::State {
     return changed.wait_until(lock, std::min(until, deadline), [this] { return ended; }) ||
            Clock::now() >= deadline;
   }
-  [[noreturn]] void throw_error() const {
-    const std::string text = fmt::format("{}: {}", address, error);
-    if (refused) fail_io(text);
-    throw Unavailable(text);
-  }
 
   const Deadline deadline;
   const std::string address;
   std::mutex mutex;
   std::condition_variable changed;
-  bool ended = false, refused = false;
+  bool ended = false;
   Frame answer;
   std::string error;
 
@@ -82,7 +86,9 @@ Frame Pending::get() {
   if (!state->changed.wait_until(lock, state->deadline, [&] { return state->ended; })) {
     throw Unavailable(fmt::format("{}: no answer in time", state->address));
   }
-  if (!state->error.empty()) state->throw_error();
+  if (!state->error.empty()) {
+    throw Unavailable(fmt::format("{}: {}", state->address, state->error));
+  }
   return std::move(state->answer);
 }
 
@@ -143,7 +149,8 @@ struct Connection::State {
   std::mutex mutex;
   std::condition_variable space;   // for another request
   std::condition_variable closed;  // the last attempt is gone
-  bool closing = false, refused = false;
+  bool closing = false;
+  bool refused = false;  // the last attempt was: until the next, requests fail without waiting
   std::string last_error;
   std::unique_ptr<Attempt> attempt;
   Clock::time_point next_attempt;
@@ -251,8 +258,7 @@ void Connection::State::close() {
   }
   network.remove(this);
   const std::lock_guard lock(mutex);
-  for (const Waiting& each : waiting)
-    each.request.pending->fail(false, "the connection was closed");
+  for (const Waiting& each : waiting) each.request.pending->fail("the connection was closed");
 }
 
 void Connection::State::open_stream() {
@@ -370,21 +376,17 @@ void Connection::State::finished() {
 // When nothing of the stream is under way any more, it is over.
 void Connection::State::settle(Clock::time_point now) {
   if (!attempt->ended || attempt->operations > 0) return;
-  const grpc::StatusCode code = attempt->status.error_code();
-  refused = code == grpc::StatusCode::UNAUTHENTICATED ||
-            code == grpc::StatusCode::PERMISSION_DENIED || code == grpc::StatusCode::UNIMPLEMENTED;
-  last_error = !attempt->why.empty()                      ? attempt->why
-               : !attempt->status.error_message().empty() ? attempt->status.error_message()
-                                                          : "the stream has ended";
+  refused = is_refusal(attempt->status);
+  last_error = !attempt->why.empty() ? attempt->why : reason_of(attempt->status);
   for (const auto& [number, request] : sent) {
     ++statistics.broken;
-    request.pending->fail(refused, last_error);
+    request.pending->fail(last_error);
     drop(request);
   }
   sent.clear();
   if (refused) {
     for (const Waiting& each : waiting) {
-      each.request.pending->fail(true, last_error);
+      each.request.pending->fail(last_error);
       drop(each.request);
     }
     waiting.clear();
@@ -399,7 +401,7 @@ void Connection::State::tick(Clock::time_point now) {
   const auto expired = [&](const Request& request) {
     if (request.pending->deadline > now) return false;
     ++statistics.expired;
-    request.pending->fail(false, "no answer in time");
+    request.pending->fail("no answer in time");
     drop(request);
     return true;
   };
@@ -422,7 +424,7 @@ Pending Connection::State::send(Frame frame, Deadline deadline) {
                                   waiting.size() + sent.size()));
   }
   if (refused && attempt == nullptr) {
-    pending->fail(true, last_error);
+    pending->fail(last_error);
     return Pending(std::move(pending));
   }
   bytes_under_way += bytes;

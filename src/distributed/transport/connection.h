@@ -57,7 +57,8 @@ class Pending {
   bool ready() const;
   // Waits until get() would not, or until then. Whether it would not.
   bool wait(Deadline until) const;
-  // Once. Errors: Unavailable, when the stream broke, by the deadline or before; io, where the server refuses us.
+  // Once. Errors: Unavailable, when the stream broke, by the deadline or before. A server that refuses us is one more that is
+  // not available: the port of one that died may be another job's by now, and the one that is asked for is elsewhere.
   Frame get();
 
  private:

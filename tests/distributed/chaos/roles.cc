@@ -42,7 +42,7 @@ void run_role(const std::string& role, const RoleOptions& options, const CountJo
     if (job.mode == "all_reduce") return count_by_all_reduce(options, job);
     return run_trainer_that_counts(options, job);
   }
-  if (role == "server") return serve(options, job.folder);
+  if (role == "server") return serve(options, {.checkpoints = job.folder});
   if (role != "master") fail_usage("there is no role " + role);
   MasterWork work;
   work.epochs = job.epochs;

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "distributed/control/count_trainer_test.h"
+#include "distributed/control/synchronous_turn.h"
 #include "tasks.h"
 #include "together.h"
 
@@ -27,26 +28,20 @@ class SynchronousTrainer {
     if (stopped()) return;
     client_.emplace(network_, client_options());
     enter();
-    for (bool first = true; !stopped() && !tasks_.all_done();) {
-      const std::uint64_t step = step_ + 1;
-      bool with_batch = false;
+    while (!stopped() && !tasks_.all_done()) {
+      bool learned = false;
       try {
         member_.stay();
-        if (!first && tasks_.fill()) begun_ = 0;
-        if (tasks_.batch() && tasks_.rollbacks() > view_.rollbacks) {
-          throw StaleGeneration("a later task");
-        }
-        // Some servers may have applied the first step of a generation in the one before, and take nothing more of it.
-        with_batch = tasks_.batch() && (!first || begun_ == step);
-        take_step(step, with_batch);
-        step_ = step;
-        first = false;
+        if (turn_.wants_batch() && tasks_.fill()) turn_.take(tasks_.rollbacks());
+        take_step();
+        learned = turn_.finish();
       } catch (const StaleGeneration&) {
-        first = true;
-        if (!was_done(step)) continue;
+        rejoin();
+        learned = enter();
+        if (!learned) continue;
       }
-      std::this_thread::sleep_for(with_batch ? kWork : kPause);
-      if (with_batch) tasks_.next(), begun_ = 0;
+      std::this_thread::sleep_for(learned ? kWork : kPause);
+      if (learned) tasks_.next();
     }
     member_.leave();
   }
@@ -54,15 +49,6 @@ class SynchronousTrainer {
  private:
   bool stopped() const { return options_.stop && options_.stop(); }
 
-  // After a generation has ended: whether the step was done nevertheless, all having finished it. If this trainer was away, others
-  // may have done it alone, and its tasks are whoever's.
-  bool was_done(std::uint64_t step) {
-    rejoin();
-    const bool away = member_.was_away();
-    if (away) tasks_.release();
-    enter();
-    return !away && view_.step >= step && tasks_.batch();
-  }
   // Waits for a view of a later generation than ours, in which this trainer is a member.
   void rejoin() {
     while (!stopped()) {
@@ -78,16 +64,21 @@ class SynchronousTrainer {
       std::this_thread::sleep_for(kPause);
     }
   }
-  void enter() {
+  // The generation of the view. Whether the batch was counted in the one before.
+  bool enter() {
     client_->join(view_.generation, view_.rank_of(options_.name).value_or(0));
     step_ = view_.step;
+    using Fate = SynchronousTurn::Fate;
+    const Fate fate = turn_.enter(view_, member_.was_away());
+    if (fate == Fate::released) tasks_.release();
     tasks_.forget_before(view_.rollbacks);
-    if (declared_ == view_.rollbacks) return;
+    if (declared_ == view_.rollbacks) return fate == Fate::done;
     try {
       declare();
       declared_ = view_.rollbacks;
     } catch (const StaleGeneration&) {  // which the next step says, too
     }
+    return fate == Fate::done;
   }
   void declare() {
     static const float zeros[2] = {0, 0};
@@ -105,10 +96,10 @@ class SynchronousTrainer {
                        zeros}});
   }
   // Gradients of -1 at a rate of 1; without a batch this trainer takes part with nothing.
-  void take_step(std::uint64_t step, bool with_batch) {
-    client_->begin_step(step);
+  void take_step() {
+    const bool with_batch = turn_.begin(step_ + 1);
+    client_->begin_step(step_ + 1);
     if (with_batch) {
-      begun_ = step;
       const std::vector<std::uint64_t>* const records = tasks_.batch();
       const std::vector<float> down(2 * records->size(), -1);
       client_->push(0, *records, down.data(), {.rate = 1});
@@ -116,6 +107,7 @@ class SynchronousTrainer {
       client_->push(0, all, {.rate = 1});
     }
     client_->finish_step();
+    ++step_;
   }
   ClientOptions client_options() {
     ClientOptions options;
@@ -142,8 +134,8 @@ class SynchronousTrainer {
   Attendance member_;
   Batches tasks_;
   JobView view_;
-  std::uint64_t step_ = 0;
-  std::uint64_t begun_ = 0;                // the step in which the batch was pushed first
+  SynchronousTurn turn_;
+  std::uint64_t step_ = 0;                 // that all have finished
   std::optional<std::uint32_t> declared_;  // after so many rollbacks
   std::optional<ParameterClient> client_;
 };

@@ -26,10 +26,17 @@ Batches::Batches(Store& store, distributed::Network& network, const RoleOptions&
                  std::int64_t size)
     : size_(size),
       client_(store, network,
-              {.prefix = options.prefix, .name = options.name, .security = security_of(options)}) {}
+              {.prefix = options.prefix, .name = options.name, .security = security_of(options)}),
+      at_(CountTrainer::kTask) {}
 
 bool Batches::fill() {
-  if (!batch_.empty()) return false;
+  if (!batch_.empty() || (at_ == CountTrainer::kTask && !take())) return false;
+  const std::int64_t first = std::stoll(taken_.tasks.front().data) + at_;
+  for (std::int64_t i = 0; i < size_; ++i) batch_.push_back(static_cast<std::uint64_t>(first + i));
+  return true;
+}
+
+bool Batches::take() {
   taken_ = client_.take(1);
   if (taken_.tasks.empty()) return false;
   const Task& task = taken_.tasks.front();
@@ -38,33 +45,30 @@ bool Batches::fill() {
     std::fflush(stdout);
   }
   at_ = 0;
-  cut();
   return true;
-}
-
-void Batches::cut() {
-  batch_.clear();
-  const std::int64_t first = std::stoll(taken_.tasks.front().data) + at_;
-  for (std::int64_t i = 0; i < size_; ++i) batch_.push_back(static_cast<std::uint64_t>(first + i));
 }
 
 void Batches::next() {
   if (batch_.empty()) return;
   at_ += size_;
-  if (at_ < CountTrainer::kTask) return cut();
-  const int finished = client_.finish(taken_.tasks);
   batch_.clear();
-  std::printf("progress %d\n", finished);
+  if (at_ < CountTrainer::kTask) return;
+  std::printf("progress %d\n", client_.finish(taken_.tasks));
   std::fflush(stdout);
+}
+
+void Batches::drop() {
+  batch_.clear();
+  at_ = CountTrainer::kTask;
 }
 
 void Batches::release() {
   client_.release();
-  batch_.clear();
+  drop();
 }
 
 void Batches::forget_before(std::uint32_t rollbacks) {
-  if (taken_.rollbacks < rollbacks) batch_.clear();
+  if (taken_.rollbacks < rollbacks) drop();
 }
 
 }  // namespace trireme::chaos

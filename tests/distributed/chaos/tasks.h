@@ -39,11 +39,11 @@ class Batches {
   Batches(distributed::Store& store, distributed::Network& network,
           const distributed::RoleOptions& options, std::int64_t size);
 
-  // Takes a task if there is none; then there is a batch, unless all are taken. Whether it did.
+  // If there is no batch: the next one of the task, or, if that is through, of another one. Whether there is one now, and was none.
   bool fill();
   // The records of the batch that is to be counted now; none: null.
   const std::vector<std::uint64_t>* batch() const { return batch_.empty() ? nullptr : &batch_; }
-  void next();  // it was counted
+  void next();  // it was counted; and the task is ended, if that was its last one
   bool all_done() const { return taken_.all_done; }
   // As of Taken, of the task that the batch is of.
   std::uint32_t rollbacks() const { return taken_.rollbacks; }
@@ -51,12 +51,13 @@ class Batches {
   void release();  // all are handed out again
 
  private:
-  void cut();
+  bool take();
+  void drop();
 
   const std::int64_t size_;
   distributed::TaskClient client_;
   distributed::Taken taken_;
-  std::int64_t at_ = 0;  // records of the task that were counted
+  std::int64_t at_;  // records of the task that were counted; all of them if there is none
   std::vector<std::uint64_t> batch_;
 };
 

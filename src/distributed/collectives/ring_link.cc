@@ -1,0 +1,198 @@
+#include "distributed/collectives/ring_link.h"
+
+#include <fmt/core.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "base/error.h"
+
+namespace trireme::distributed {
+namespace {
+
+using Clock = RingLink::Clock;
+
+// How long the next bytes are asked for again and again before the thread sleeps: to be woken takes longer than that.
+constexpr std::chrono::microseconds kSpin{50};
+// Bytes that are worth waking for, if more are wanted.
+constexpr std::size_t kLargestWake = 128 * 1024;
+// Who have connected and not said anything yet.
+constexpr std::size_t kMostStrangers = 16;
+
+int milliseconds_until(Clock::time_point deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000));
+}
+
+[[noreturn]] void fail_ended(const char* which, int error) {
+  fail_io(fmt::format("the connection {} has ended{}{}", which, error == 0 ? "" : ": ",
+                      error == 0 ? "" : std::strerror(error)));
+}
+
+void prepare(int socket) {
+  const int yes = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+}
+
+// Somebody who has connected, and how much of the token they have sent.
+struct Caller {
+  int socket;
+  std::string sent = {};
+};
+
+// Whether all of the token is there; none: this is nobody we wait for.
+std::optional<bool> hear(Caller& caller, const std::string& token) {
+  std::string bytes(token.size() - caller.sent.size(), '\0');
+  const ssize_t got = ::recv(caller.socket, bytes.data(), bytes.size(), 0);
+  if (got < 0 && errno == EAGAIN) return false;
+  if (got <= 0) return std::nullopt;
+  caller.sent.append(bytes, 0, static_cast<std::size_t>(got));
+  if (!token.starts_with(caller.sent)) return std::nullopt;
+  return caller.sent == token;
+}
+
+}  // namespace
+
+RingLink::RingLink(const std::string& interface, const std::string& address)
+    : listener_(interface, address) {
+  if (listener_.socket() < 0 || listener_.address() == "-") {
+    fail_io(fmt::format("all-reduce cannot listen at {}", interface.empty() ? address : interface));
+  }
+}
+
+RingLink::~RingLink() {
+  for (const int socket : {next_, previous_}) {
+    if (socket >= 0) ::close(socket);
+  }
+}
+
+void RingLink::connect(const std::string& next, const std::string& token,
+                       Clock::time_point deadline) {
+  call(next, token, deadline);
+  answer(token, deadline);
+}
+
+void RingLink::call(const std::string& next, const std::string& token, Clock::time_point deadline) {
+  const std::optional<Endpoint> endpoint = parse_endpoint(next);
+  if (!endpoint) fail_io(fmt::format("the next member says that it listens at \"{}\"", next));
+  next_ = ::socket(endpoint->any.sa_family, kSocketKind, 0);
+  if (next_ < 0) fail_ended("to the next member", errno);
+  int error = ::connect(next_, &endpoint->any, endpoint->size) == 0 ? 0 : errno;
+  while (error == EINPROGRESS) {
+    pollfd descriptor{next_, POLLOUT, 0};
+    if (::poll(&descriptor, 1, milliseconds_until(deadline)) == 1) {
+      socklen_t size = sizeof error;
+      ::getsockopt(next_, SOL_SOCKET, SO_ERROR, &error, &size);
+    } else if (Clock::now() >= deadline) {
+      error = ETIMEDOUT;
+    }
+  }
+  if (error != 0) fail_ended("to the next member", error);
+  prepare(next_);
+  send(token.data(), token.size());
+  flush(deadline);
+}
+
+void RingLink::answer(const std::string& token, Clock::time_point deadline) {
+  std::vector<Caller> callers;
+  while (previous_ < 0 && Clock::now() < deadline) {
+    std::vector<pollfd> descriptors = {{listener_.socket(), POLLIN, 0}};
+    for (const Caller& caller : callers) descriptors.push_back({caller.socket, POLLIN, 0});
+    ::poll(descriptors.data(), descriptors.size(), milliseconds_until(deadline));
+    const int caller = listener_.accept();
+    if (caller >= 0) callers.push_back({caller});
+    std::erase_if(callers, [&](Caller& one) {
+      const std::optional<bool> right = hear(one, token);
+      if (right == true && previous_ < 0) previous_ = one.socket;
+      else if (right != false) ::close(one.socket);
+      return right != false;
+    });
+    if (callers.size() > kMostStrangers) {
+      ::close(callers.front().socket);
+      callers.erase(callers.begin());
+    }
+  }
+  for (const Caller& caller : callers) ::close(caller.socket);
+  if (previous_ < 0) fail_io("the member before has not connected in time");
+  prepare(previous_);
+}
+
+// Hands to the system what it takes now. Whether it took any.
+bool RingLink::push() {
+  bool any = false;
+  while (!waiting_.empty()) {
+    std::span<const std::byte>& first = waiting_.front();
+    const ssize_t sent = ::send(next_, first.data(), first.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno == EAGAIN) return any;
+    if (sent < 0) fail_ended("to the next member", errno);
+    any = true;
+    first = first.subspan(static_cast<std::size_t>(sent));
+    if (!first.empty()) return any;
+    waiting_.pop_front();
+  }
+  return any;
+}
+
+// Takes what is there of the rest. Whether there was any.
+bool RingLink::pull(std::span<std::byte>& rest) {
+  const ssize_t got = ::recv(previous_, rest.data(), rest.size(), 0);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (got <= 0) fail_ended("from the member before", got < 0 ? errno : 0);
+  rest = rest.subspan(static_cast<std::size_t>(got));
+  return true;
+}
+
+void RingLink::send(const void* data, std::size_t bytes) {
+  if (bytes > 0) waiting_.emplace_back(static_cast<const std::byte*>(data), bytes);
+}
+
+void RingLink::receive(void* data, std::size_t bytes, Clock::time_point deadline) {
+  std::span<std::byte> rest(static_cast<std::byte*>(data), bytes);
+  push();
+  for (Clock::time_point since{}; !rest.empty();) {
+    const bool pulled = pull(rest);
+    if (pulled || push()) since = {};
+    else if (since == Clock::time_point{}) since = Clock::now();
+    else wait(rest.size(), since, deadline);
+  }
+}
+
+void RingLink::flush(Clock::time_point deadline) {
+  while (!waiting_.empty()) {
+    if (!push()) sleep(0, deadline);
+  }
+}
+
+// Nothing has happened since then.
+void RingLink::wait(std::size_t wanted, Clock::time_point since, Clock::time_point deadline) {
+  if (Clock::now() - since < kSpin) ::sched_yield();
+  else sleep(wanted, deadline);
+}
+
+// Until so many bytes have arrived (0: none are waited for), or some of those that wait can be sent.
+void RingLink::sleep(std::size_t wanted, Clock::time_point deadline) {
+  const std::size_t least = std::clamp<std::size_t>(wanted, 1, kLargestWake);
+  if (wanted > 0 && least != least_) {
+    const int value = static_cast<int>(least);
+    ::setsockopt(previous_, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value);
+    least_ = least;
+  }
+  pollfd descriptors[] = {{wanted > 0 ? previous_ : -1, POLLIN, 0},
+                          {waiting_.empty() ? -1 : next_, POLLOUT, 0}};
+  const int ready = ::poll(descriptors, 2, milliseconds_until(deadline));
+  if (ready == 0 && Clock::now() >= deadline) fail_io("no answer in time");
+}
+
+void RingLink::close() {
+  for (const int socket : {next_, previous_}) {
+    if (socket >= 0) ::shutdown(socket, SHUT_RDWR);
+  }
+}
+
+}  // namespace trireme::distributed

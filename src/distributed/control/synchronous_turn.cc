@@ -1,0 +1,43 @@
+#include "distributed/control/synchronous_turn.h"
+
+#include <utility>
+
+#include "base/error.h"
+
+namespace trireme::distributed {
+
+SynchronousTurn::Fate SynchronousTurn::enter(const JobView& view, bool away) {
+  const Fate fate = fate_in(view, away);
+  if (fate != Fate::again) batch_.reset();
+  rollbacks_ = view.rollbacks;
+  first_ = true;
+  taking_part_ = false;
+  return fate;
+}
+
+SynchronousTurn::Fate SynchronousTurn::fate_in(const JobView& view, bool away) const {
+  if (away) return Fate::released;
+  if (!batch_) return Fate::again;
+  if (batch_->rollbacks < view.rollbacks) return Fate::forgotten;
+  return batch_->begun > 0 && batch_->begun <= view.step ? Fate::done : Fate::again;
+}
+
+void SynchronousTurn::take(std::uint32_t rollbacks) {
+  if (batch_) fail_usage("SynchronousTurn: there is a batch already");
+  batch_ = Batch{rollbacks};
+}
+
+bool SynchronousTurn::begin(std::uint64_t step) {
+  if (batch_ && batch_->rollbacks > rollbacks_) throw StaleGeneration("a task of a later time");
+  taking_part_ = batch_ && (!first_ || batch_->begun == step);
+  if (taking_part_) batch_->begun = step;
+  return taking_part_;
+}
+
+bool SynchronousTurn::finish() {
+  first_ = false;
+  if (taking_part_) batch_.reset();
+  return std::exchange(taking_part_, false);
+}
+
+}  // namespace trireme::distributed

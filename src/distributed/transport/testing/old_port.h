@@ -1,0 +1,23 @@
+#pragma once
+
+#include <thread>
+
+#include "base/error.h"
+#include "distributed/transport/frame.h"
+
+namespace trireme::distributed::testing {
+
+// Of make(), which listens at a port that somebody had: it may be somebody's for a moment, such as that of a connection to it.
+template <class Make>
+auto at_old_port(const Make& make) {
+  for (int attempt = 0;; ++attempt) {
+    try {
+      return make();
+    } catch (const Error&) {
+      if (attempt == 100) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+}
+
+}  // namespace trireme::distributed::testing
