@@ -18,4 +18,4 @@ lookups=$(least lookup)
 updates=$(least update)
 at_least "${lookups:-0}" 10 || status=1
 at_least "${updates:-0}" 6 || status=1
-conclude "$status" "lookups ${lookups:-none} (at least 10), AdaGrad updates ${updates:-none} (at least 6) million rows a second"
+conclude "$status" "lookups ${lookups:-none} (at least 10), AdaGrad updates ${updates:-none} (at least 6) million rows a second; lines of that many rows a second, at random places of memory: read $(least 'limit of lookup'), changed $(least 'limit of update')"

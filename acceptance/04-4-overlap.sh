@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # All-reduce of a convolutional network's gradients over a link of 1 Gbit/s: exchanging them in buckets while backward still runs
 # hides at least half of the time that exchanging them after it takes. Two processes of 1 thread each in two network namespaces
-# (benchmarks/overlap.sh); steps alone, with the exchange after backward and during it take turns, and medians of 15 rounds count.
+# (benchmarks/overlap.sh); steps alone, with the exchange after backward and during it take turns, and the medians of 40 rounds count,
+# of what each took more than its steps alone.
 source "$(dirname "$0")/common.sh"
 tools/install-deps.sh
 cmake --preset release -DTRIREME_BUILD_TESTS=OFF >/dev/null
 cmake --build --preset release --target overlap -j "$(nproc)"
 code=0
-benchmarks/overlap.sh 15 >"$out/04-4-overlap.json" || code=$?
+benchmarks/overlap.sh 40 >"$out/04-4-overlap.json" || code=$?
 cat "$out/04-4-overlap.json"
 [ $code -ne 77 ] || conclude 1 "no network namespaces here: nothing was measured"
 # number KEY [LINE]: of the line that has it

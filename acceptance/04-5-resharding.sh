@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From 4 servers to 3 and back: from files, digests of tables equal to the bit; live, while trainers count records, each
 # record counted exactly once and a table of 10^6 rows of 16 floats lies beside, digests equal, 4,096 of 16,384 slots moved
-# (25%), and no slot refused for more than 50 ms. In a release build.
+# (25%), and no slot refused for more than 50 ms.
 source "$(dirname "$0")/common.sh"
 tools/install-deps.sh --test
 cmake --preset dev >/dev/null

@@ -1,7 +1,9 @@
 // sparse_table [ROWS] [REPEATS] [FOLDER]: a sparse table of ROWS (10,000,000) rows of 16 floats with AdaGrad on
 // one thread, through the class that servers use: rows made, looked up and updated a second, with
 // uniform ids and with Zipf's. One JSON line each: the best of the repeats, as other programs only
-// make it slower, and all of them. With a FOLDER half of the rows lie there, on disk.
+// make it slower, and all of them. With a FOLDER half of the rows lie there, on disk. Before it, what the machine's memory allows:
+// lines of 64 bytes anywhere in as much memory as the table takes, asked for ahead, as many for a row as a lookup reads (of index
+// and weights) and an update changes (of index, weights and state), with no other work.
 
 #include <cmath>
 #include <cstdlib>
@@ -80,6 +82,31 @@ void measure(const std::string& what, const std::string& ids, std::uint64_t rows
   print(what, ids, rows, rates, longest);
 }
 
+// Rows a second whose `lines` lines are read, or changed, at random places of the memory, which the compiler cannot leave out.
+template <std::size_t kLines, bool kChange>
+void measure_limit(const std::string& what, std::vector<std::uint64_t>& memory, int repeats) {
+  constexpr std::size_t kRows = kBatch * 256, kAhead = 16, kLine = 8;
+  const std::size_t lines = memory.size() / kLine;
+  const auto place = [&](std::size_t row, std::size_t line) {
+    return &memory[trireme::distributed::hash_of(row * kLines + line) % lines * kLine];
+  };
+  std::vector<double> rates;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    std::uint64_t sum = 0;
+    const double start = bench::now();
+    for (std::size_t row = 0; row < kRows; ++row) {
+      for (std::size_t line = 0; line < kLines; ++line) {
+        __builtin_prefetch(place(row + kAhead, line), kChange ? 1 : 0);
+        if constexpr (kChange) ++*place(row, line);
+        else sum += *place(row, line);
+      }
+    }
+    rates.push_back(static_cast<double>(kRows) / (bench::now() - start) / 1e6);
+    memory[0] += sum;
+  }
+  print(what, "uniform", memory.size() * sizeof(memory[0]) / kRowBytes, rates, 0);
+}
+
 void make_rows(SparseTable& table, std::uint64_t rows, float* out) {
   std::vector<Id> ids;
   double longest = 0;
@@ -116,6 +143,11 @@ int main(int argc, char** argv) {
     batches = 64;
     options.disk.folder = std::string(argv[3]) + "/sparse-table-benchmark";
     options.memory_limit = rows * kRowBytes / 2;
+  }
+  if (argc <= 3) {
+    std::vector<std::uint64_t> memory(rows * kRowBytes / sizeof(std::uint64_t) + 8);
+    measure_limit<2, false>("limit of lookup", memory, repeats);
+    measure_limit<3, true>("limit of update", memory, repeats);
   }
   SparseTable table(options);
   std::vector<float> out(kBatch * kWidth), gradients(kBatch * kWidth);

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 
 #include "base/error_test.h"
@@ -34,9 +34,11 @@ inline Outcome run(const std::string& command) {
   return outcome;
 }
 
+// "" of a file that is not there; also of one in /proc whose process ends while it is read.
 inline std::string read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream content;
+  content << std::ifstream(path, std::ios::binary).rdbuf();
+  return content.str();
 }
 
 inline void write(const std::string& path, const std::string& content) {

@@ -93,7 +93,7 @@ Blob Blob::own(std::string content) {
 
 bool ends_in(std::string name, std::string_view end) {
   for (const std::string_view packed : {".gz", ".zst"}) {
-    if (name.ends_with(packed)) name.resize(name.size() - packed.size());
+    if (name.ends_with(packed)) name.erase(name.size() - packed.size());
   }
   return name.ends_with(end);
 }

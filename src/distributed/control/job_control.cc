@@ -215,11 +215,11 @@ bool JobControl::reshard() {
   const int wanted = wanted_servers(), now = view_.servers.map.servers();
   if (wanted == now && !moving_) return false;
   if (wanted > now && !servers(wanted)) return false;  // the new ones are not there yet
-  if (!moving_) moving_.emplace();
+  if (!moving_) moving_.emplace(options_.move_bytes / 4);
   if (Clock::now() < moving_->next) return true;
   if (wanted > now) {
     change_servers(wanted);
-  } else if (const auto next = mover_.next(view_.servers.map, wanted, options_.move_bytes)) {
+  } else if (const auto next = mover_.next(view_.servers.map, wanted, moving_->bytes)) {
     move(*next);
   } else {
     if (wanted < now) change_servers(wanted);
@@ -253,6 +253,7 @@ void JobControl::move(const SlotMove& move) {
     moving_->longest = std::max(moving_->longest, moving_->last);
     moving_->slots += move.last - move.first;
     ++moving_->moves;
+    moving_->bytes = next_bytes(moving_->bytes, moving_->last, options_.move_bytes);
   }
   mover_.drop(move);
 }

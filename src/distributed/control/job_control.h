@@ -36,12 +36,14 @@ struct JobControlOptions : CutOptions {
   bool synchronous = false;
   Security security = {};
   int deltas = 7;                       // between two full checkpoints
-  std::uint64_t move_bytes = 1u << 20;  // about so much moves at once
+  std::uint64_t move_bytes = 1u << 20;  // at most about so much moves at once
 };
 
 // Of slots that are on their way to other servers.
 struct SlotsMoving {
   using Clock = std::chrono::steady_clock;
+  explicit SlotsMoving(std::uint64_t next_bytes) : bytes(next_bytes) {}
+  std::uint64_t bytes;  // of the next move
   int slots = 0, moves = 0;
   double longest = 0, last = 0;  // seconds for which slots were refused
   Clock::time_point since = Clock::now(), next = since;

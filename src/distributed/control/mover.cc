@@ -14,6 +14,7 @@ namespace {
 
 constexpr Milliseconds kMove{20000};  // in which a server answers
 constexpr int kMostSlots = 512;       // of a move
+constexpr double kPause = 0.025;      // seconds for which slots of a move should be refused
 
 // As read_slots takes it.
 struct ReadAsked {
@@ -49,6 +50,12 @@ SlotMove slot_move_of(const std::string& text) {
     fail_data("\"" + text + "\" is no move of slots");
   }
   return move;
+}
+
+std::uint64_t next_bytes(std::uint64_t bytes, double seconds, std::uint64_t most) {
+  const double scale = std::min(kPause / std::max(seconds, 1e-6), 2.0);
+  return std::clamp(static_cast<std::uint64_t>(scale * static_cast<double>(bytes)), most / 64 + 1,
+                    std::max(most, most / 64 + 1));
 }
 
 Frame Mover::ask(int server, Frame request) {

@@ -21,6 +21,10 @@ struct SlotMove {
 std::string text_of(const SlotMove& move);
 SlotMove slot_move_of(const std::string& text);  // Errors: data
 
+// How much to move next, after a move of about `bytes` refused its slots for so long: as much as takes 25 ms by that, since a
+// slow machine or link makes the same move long; at most `most`, at least a 64th of it, and no more than twice the last.
+std::uint64_t next_bytes(std::uint64_t bytes, double seconds, std::uint64_t most);
+
 // What all servers have been told of, together.
 struct Declared : Declarations {
   // All tables on all servers, and all blocks of dense parameters on one of them: not while trainers still declare them.

@@ -20,5 +20,16 @@ TEST(Mover, KnowsWhetherAllServersHaveAll) {
   EXPECT_TRUE(together({{}, {}}).whole);
 }
 
+TEST(Mover, MovesAsMuchAsThePauseAllows) {
+  constexpr std::uint64_t kMost = 64000;
+  EXPECT_EQ(next_bytes(16000, 0.05, kMost), 8000U) << "half of what took twice as long as it should";
+  EXPECT_EQ(next_bytes(16000, 0.02, kMost), 20000U);
+  EXPECT_EQ(next_bytes(16000, 0.001, kMost), 32000U) << "no more than twice as much";
+  EXPECT_EQ(next_bytes(16000, 0, kMost), 32000U);
+  EXPECT_EQ(next_bytes(60000, 0.02, kMost), kMost);
+  EXPECT_EQ(next_bytes(16000, 10, kMost), 1001U) << "moves go on, however long one took";
+  EXPECT_EQ(next_bytes(0, 0.01, 0), 1U);
+}
+
 }  // namespace
 }  // namespace trireme::distributed
