@@ -137,7 +137,8 @@ void report(const std::vector<std::unique_ptr<Way>>& ways, double link) {
   const double after = longer_than(*ways[0], *ways[1]), during = longer_than(*ways[0], *ways[2]);
   std::cout << "{\"parameters_mb\": " << static_cast<double>(ways[0]->bytes) / 1e6
             << ", \"link_gbit_per_s\": " << link << ", \"exchange_ms\": " << after
-            << ", \"not_hidden_ms\": " << during << ", \"hidden_share\": " << 1 - during / after << "}" << std::endl;
+            << ", \"not_hidden_ms\": " << during << ", \"hidden_share\": " << 1 - during / after
+            << "}" << std::endl;
 }
 
 void run(const Link& link, int rounds, std::size_t bucket) {

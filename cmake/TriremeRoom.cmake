@@ -16,7 +16,7 @@
 set(TRIREME_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 # What most files of every room include: a third of the time that they take to compile is spent reading it.
 set(TRIREME_COMMON_HEADERS <algorithm> <cmath> <cstdint> <functional> <map> <memory> <optional> <set> <string>
-  <string_view> <utility> <vector> <fmt/core.h> ${PROJECT_SOURCE_DIR}/src/base/error.h)
+  <string_view> <utility> <vector> <fmt/core.h> <base/error.h>)
 
 function(trireme_room name)
   cmake_parse_arguments(ARG "SELF_CONTAINED;APART;THREADS" "TEST_SHARDS" "LIBRARIES;SOURCES;EXCLUDE;PRECOMPILE" ${ARGN})

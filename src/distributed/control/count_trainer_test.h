@@ -23,7 +23,8 @@ struct CountWork {
   std::function<void(std::int64_t tasks)> finished = {};  // told when tasks were ended
   std::function<bool()> stop = {};
   std::function<bool()> die = {};  // asked when a task is learned, and not ended yet
-  Milliseconds pause{2};           // after each task
+  // For how long a task is learned and not ended yet.
+  std::function<Milliseconds()> pause = [] { return Milliseconds(2); };
   Mode mode = Mode::asynchronous;  // by which counts were declared; only reading knows others
 };
 
@@ -169,7 +170,7 @@ class CountTrainer {
       const float all[2] = {-static_cast<float>(kBatch), 0};
       client.push(0, all, {.rate = 1}, push);
     }
-    std::this_thread::sleep_for(work_.pause);
+    std::this_thread::sleep_for(work_.pause());
   }
   void end(TaskClient& tasks, const Taken& taken) {
     if (taken.tasks.empty()) {

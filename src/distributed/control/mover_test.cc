@@ -22,7 +22,8 @@ TEST(Mover, KnowsWhetherAllServersHaveAll) {
 
 TEST(Mover, MovesAsMuchAsThePauseAllows) {
   constexpr std::uint64_t kMost = 64000;
-  EXPECT_EQ(next_bytes(16000, 0.05, kMost), 8000U) << "half of what took twice as long as it should";
+  EXPECT_EQ(next_bytes(16000, 0.05, kMost), 8000U)
+      << "half of what took twice as long as it should";
   EXPECT_EQ(next_bytes(16000, 0.02, kMost), 20000U);
   EXPECT_EQ(next_bytes(16000, 0.001, kMost), 32000U) << "no more than twice as much";
   EXPECT_EQ(next_bytes(16000, 0, kMost), 32000U);

@@ -57,7 +57,7 @@ class Member {
       tasks_.fill();
       enter(*group_.begin());
       if (!take_step()) continue;  // another member's counts were taken: the batch again
-      std::this_thread::sleep_for(tasks_.batch() ? kWork : kPause);
+      std::this_thread::sleep_for(tasks_.batch() ? work_time(job_, kWork) : kPause);
       tasks_.next();
       if (batches_ > 0) continue;
       if (tasks_.all_done()) return conclude();

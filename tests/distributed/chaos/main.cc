@@ -147,6 +147,7 @@ int main(int argc, char** argv) {
   role_command->add_option("--mode", job.mode);
   role_command->add_option("--folder", job.folder);
   role_command->add_option("--epochs", job.epochs);
+  role_command->add_option("--calm", job.calm);
   CLI11_PARSE(app, argc, argv);
   try {
     if (role_command->parsed()) {

@@ -13,6 +13,10 @@ namespace trireme::chaos {
 
 using namespace distributed;
 
+Milliseconds work_time(const CountJob& job, Milliseconds while_faults_happen) {
+  return std::filesystem::exists(job.calm) ? Milliseconds(0) : while_faults_happen;
+}
+
 namespace {
 
 void run_trainer_that_counts(const RoleOptions& options, const CountJob& job) {
@@ -29,7 +33,7 @@ void run_trainer_that_counts(const RoleOptions& options, const CountJob& job) {
                        std::fflush(stdout);
                      },
                  .stop = options.stop,
-                 .pause = Milliseconds(30)};
+                 .pause = [&] { return work_time(job, Milliseconds(30)); }};
   CountTrainer(*store, network, work).run();
 }
 

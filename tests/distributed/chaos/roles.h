@@ -17,7 +17,12 @@ struct CountJob {
   std::int64_t records = 4000;
   std::int64_t epochs = 10;
   std::string folder = {};  // of checkpoints
+  // A file that is there once no more faults happen: trainers take no time for their work any more.
+  std::string calm = {};
 };
+// What a trainer takes for a piece of work.
+distributed::Milliseconds work_time(const CountJob& job,
+                                    distributed::Milliseconds while_faults_happen);
 
 // Runs a role until it is told to stop, or the job is over. Trainers print a line for tasks that they have ended.
 void run_role(const std::string& role, const distributed::RoleOptions& options,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "base/error.h"
@@ -68,6 +69,7 @@ class Run {
                }) {
     if (job_.mode == "all_reduce") group_.emplace(options.trainers);
     job_.folder = disk_.checkpoints();
+    job_.calm = folder_ / "calm";
     // Trainers take so long for a task that they end 66 in a second at most: the faults are over before the job is.
     job_.epochs = static_cast<std::int64_t>(0.66 * options.seconds) + 1;
     std::vector<std::string> ignored;
@@ -84,6 +86,10 @@ class Run {
       children_.look(std::chrono::milliseconds(10));
       while (event != events_.end() && event->at <= seconds_since(start_)) happen(*event++);
       havoc_.look();
+      if (!calm_.is_open() && event == events_.end() && !havoc_.lasts() &&
+          seconds_since(start_) > options_.seconds) {
+        calm_.open(job_.calm);
+      }
       measure_leader();
       outcome_.hung = seconds_since(progress_) > kWatchdog;
     }
@@ -119,6 +125,7 @@ class Run {
         {"--listens", ends.listens},
         {"--mode", job_.mode},
         {"--folder", job_.folder},
+        {"--calm", job_.calm},
         {"--credentials", options_.host.empty() ? "" : folder_ / "credentials"},
         {"--epochs", std::to_string(job_.epochs)},
         {"--servers", std::to_string(options_.servers)}};
@@ -144,6 +151,9 @@ class Run {
     } else if (std::sscanf(line.c_str(), "progress %lld", &tasks) == 1) {
       if (tasks == 0) return;
       outcome_.tasks += tasks;
+      if (options_.verbose && seconds_since(progress_) > 1) {
+        say(fmt::format(". a task is ended, after {:.1f} s without", seconds_since(progress_)));
+      }
       progress_ = Steady::now();
       mended();
     } else if (options_.verbose) {
@@ -213,6 +223,7 @@ class Run {
   Supervisor children_;
   Havoc havoc_;
   std::vector<Event> events_;
+  std::ofstream calm_;                  // once all are over
   std::optional<std::string> waiting_;  // for progress, after this
   bool needs_rollback_ = false;         // before that progress counts
   std::optional<std::int64_t> led_by_;  // the same: another leader than the one of this epoch

@@ -17,9 +17,10 @@ constexpr Milliseconds kPause{5}, kWork{7};
 
 class SynchronousTrainer {
  public:
-  SynchronousTrainer(Store& store, const RoleOptions& options)
+  SynchronousTrainer(Store& store, const RoleOptions& options, const CountJob& job)
       : store_(store),
         options_(options),
+        job_(job),
         member_(store, options),
         tasks_(store, network_, options, CountTrainer::kBatch) {}
 
@@ -40,7 +41,7 @@ class SynchronousTrainer {
         learned = enter();
         if (!learned) continue;
       }
-      std::this_thread::sleep_for(learned ? kWork : kPause);
+      std::this_thread::sleep_for(learned ? work_time(job_, kWork) : kPause);
       if (learned) tasks_.next();
     }
     member_.leave();
@@ -130,6 +131,7 @@ class SynchronousTrainer {
 
   Store& store_;
   const RoleOptions& options_;
+  const CountJob& job_;
   Network network_;
   Attendance member_;
   Batches tasks_;
@@ -142,9 +144,9 @@ class SynchronousTrainer {
 
 }  // namespace
 
-void count_synchronously(const RoleOptions& options, const CountJob&) {
+void count_synchronously(const RoleOptions& options, const CountJob& job) {
   const std::unique_ptr<Store> store = open_store(options);
-  SynchronousTrainer(*store, options).run();
+  SynchronousTrainer(*store, options, job).run();
 }
 
 }  // namespace trireme::chaos
