@@ -4,7 +4,7 @@
 # counted exactly once in each epoch. The same, shorter, of synchronous steps, of all-reduce, and between two network namespaces, where
 # nothing may be lost, and counted again only what was handed out again. And how long it takes until work goes on after a kill, with
 # nothing else the matter: of a trainer, a server, the master that leads, etcd, and of a member of an all-reduce.
-# About 110 minutes. SEEDS and SECONDS_EACH make it shorter.
+# About two hours. SEEDS and SECONDS_EACH make it shorter.
 source "$(dirname "$0")/common.sh"
 tools/install-deps.sh --test
 cmake --preset dev >/dev/null
