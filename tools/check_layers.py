@@ -81,6 +81,7 @@ THIRD_PARTY = [
     (r"fmt/", ["src", "apps"]),
     (r"xxhash\.h", ["src/base"]),
     (r"grpc(pp|\+\+)?/", ["src/distributed/coordination", "src/distributed/transport"]),
+    (r"absl/", ["src/distributed/transport"]),
     (r"gloo/", ["src/distributed/collectives", "benchmarks"]),
     (r"httplib\.h", ["src/distributed/monitor"]),
     (r"mpi\.h", ["benchmarks"]),

@@ -17,6 +17,10 @@ namespace {
 
 constexpr std::string_view kDescription = "table";  // no row's key, as those have 8 bytes
 
+constexpr const char* kWrite = "write cold rows";
+constexpr const char* kMakeRoom =
+    "no row is lost, and the call had no effect: make room there and call again";
+
 // Big-endian, so that keys are in the order of hashes, and with them of slots.
 using Key = std::array<char, 8>;
 Key key_of(std::uint64_t hash) {
@@ -56,16 +60,20 @@ struct DiskTier::Database {
   std::uint64_t write_buffer = 0;
   std::unique_ptr<rocksdb::DB> db;
 
-  // Whether it is worth a try to write again; a try that fails takes RocksDB a second.
+  // Room for what is in memory still. RocksDB is better not led to a full disk: there it takes a second for each try, and a build of
+  // it with assertions, as Debian's, ends the process if it is its list of files that does not fit.
   bool has_room() const {
     std::error_code error;
-    return std::filesystem::space(folder, error).available > 2 * write_buffer && !error;
+    const auto space = std::filesystem::space(folder, error);
+    return error || space.available > 2 * write_buffer;  // of an error RocksDB tells more
   }
 
   void check(const rocksdb::Status& status, const char* doing, const char* advice) const {
-    if (status.ok()) return;
-    fail_io(fmt::format("sparse table '{}': cannot {} in {}: {}; {}", table, doing, folder,
-                        status.ToString(), advice));
+    if (!status.ok()) fail_to(doing, status.ToString(), advice);
+  }
+  [[noreturn]] void fail_to(const char* doing, const std::string& why, const char* advice) const {
+    fail_io(fmt::format("sparse table '{}': cannot {} in {}: {}; {}", table, doing, folder, why,
+                        advice));
   }
 };
 
@@ -123,6 +131,12 @@ DiskTier::DiskTier(const std::string& table, const DiskOptions& options)
 DiskTier::~DiskTier() = default;
 
 void DiskTier::write(std::span<const Write> writes) {
+  if (!database_->has_room()) {
+    database_->fail_to(kWrite,
+                       fmt::format("No space left on device: {} MB are to be free",
+                                   (2 * database_->write_buffer >> 20) + 1),
+                       kMakeRoom);
+  }
   rocksdb::WriteBatch batch;
   for (const Write& write : writes) {
     if (write.record.empty()) {
@@ -132,12 +146,11 @@ void DiskTier::write(std::span<const Write> writes) {
     }
   }
   rocksdb::Status status = database_->db->Write(unlogged(), &batch);
-  // After a full disk RocksDB refuses writes until it is told to go on.
-  if (!status.ok() && database_->has_room() && database_->db->Resume().ok()) {
+  // After a full disk, if others have filled it, RocksDB refuses writes until it is told to go on.
+  if (!status.ok() && database_->db->Resume().ok()) {
     status = database_->db->Write(unlogged(), &batch);
   }
-  database_->check(status, "write cold rows",
-                   "no row is lost, and the call had no effect: make room there and call again");
+  database_->check(status, kWrite, kMakeRoom);
 }
 
 void DiskTier::erase_range(std::uint64_t first, std::uint64_t last) {
