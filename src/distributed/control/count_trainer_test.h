@@ -57,7 +57,8 @@ class CountTrainer {
         if (!declared) declare(client);
         declared = true;
         if (taken.tasks.empty() || taken.rollbacks < view_.rollbacks) taken = tasks.take(2);
-        if (taken.rollbacks != view_.rollbacks) throw StaleGeneration("a later task");
+        if (taken.rollbacks > view_.rollbacks) throw StaleGeneration("a later task");
+        if (taken.rollbacks < view_.rollbacks) taken = {};  // said before the master went on
         for (const Task& task : taken.tasks) count(client, task, taken.epoch);
         if (work_.die && !taken.tasks.empty() && work_.die()) return;
         end(tasks, taken);

@@ -262,7 +262,11 @@ void TrainingMember::train_by_servers(TaskReader& reader) {
         std::this_thread::sleep_for(kPause);
         continue;
       }
-      if (read->rollbacks != view_->rollbacks) throw StaleGeneration("a task of a later time");
+      if (read->rollbacks > view_->rollbacks) throw StaleGeneration("a task of a later time");
+      if (read->rollbacks < view_->rollbacks) {  // of a master that does not lead any more
+        reader.forget_before(view_->rollbacks);
+        continue;
+      }
       if (clock_ && !clock_->begin()) return leave(reader);
       metrics_.begin();
       look_ahead(*read, reader);

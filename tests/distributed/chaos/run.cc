@@ -70,8 +70,10 @@ class Run {
     if (job_.mode == "all_reduce") group_.emplace(options.trainers);
     job_.folder = disk_.checkpoints();
     job_.calm = folder_ / "calm";
-    // Trainers take so long for a task that they end 66 in a second at most: the faults are over before the job is.
-    job_.epochs = static_cast<std::int64_t>(0.66 * options.seconds) + 1;
+    // Trainers take so long for a task that they end 66 in a second at most, and with steps that all take together 50: the faults
+    // are over before the job is.
+    job_.epochs =
+        static_cast<std::int64_t>((job_.mode == "synchronous" ? 0.5 : 0.66) * options.seconds) + 1;
     std::vector<std::string> ignored;
     events_ =
         events_of(options.seed, options.seconds, options.pause, possible_faults(options, ignored));
