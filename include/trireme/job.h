@@ -49,6 +49,20 @@ struct Distribution {
   std::string cold_rows =
       {};  // in folders below this one, best on a disk of the server's own; empty: OUTPUT-cold-rows
   bool float16 = false;
+  // Rows that are not worth their place go, at every tick of the job. Shows of a row are the times that an example that is
+  // learned has looked it up; of clicks, those of examples that were one.
+  struct Eviction {
+    std::int64_t unused_for =
+        0;  // rows not looked up in so many ticks, to 65,534; 0: whatever their age
+    // Rows with show_weight * shows + click_weight * clicks below this; 0: whatever their score.
+    double below = 0;
+    double show_weight = 1, click_weight = 0;
+    double decay = 1;  // shows and clicks are multiplied by it at every tick
+    std::string clicks =
+        {};  // the Program's input with a number for each example: 1 for a click, else 0
+    std::int64_t tick_tasks = 0;  // a tick is so many tasks that were ended; 0: an epoch
+  };
+  Eviction eviction = {};
   // Of all that is learned: a checkpoint so many seconds after the one before, in the folder OUTPUT-checkpoints; 0: none.
   double checkpoint_seconds = 60;
   std::int64_t checkpoint_keep = 2;  // full ones, each with the changes since

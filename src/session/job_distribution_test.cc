@@ -8,6 +8,7 @@
 namespace trireme {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 Distribution distribution(const std::string& text) {
@@ -45,6 +46,38 @@ TEST(JobDistribution, MistakesAreNamed) {
   EXPECT_THAT(refused("staleness = 2\n"), HasSubstr("staleness"));
   EXPECT_THAT(refused("prefetch = true\n"), HasSubstr("prefetch"));
   EXPECT_THAT(refused("mode = \"asynchronous\"\nprefetch = 1\n"), HasSubstr("prefetch"));
+}
+
+TEST(JobDistribution, WhichRowsGo) {
+  EXPECT_EQ(distribution("mode = \"geo\"\n").eviction.unused_for, 0);
+  const Distribution::Eviction how =
+      distribution(
+          "mode = \"geo\"\n[distributed.eviction]\nunused_for = 5\nbelow = 0.5\nshow_weight = 0.1\n"
+          "click_weight = 2\ndecay = 0.9\nclicks = \"label\"\ntick_tasks = 12\n")
+          .eviction;
+  EXPECT_EQ(how.unused_for, 5);
+  EXPECT_EQ(how.below, 0.5);
+  EXPECT_EQ(how.show_weight, 0.1);
+  EXPECT_EQ(how.click_weight, 2);
+  EXPECT_EQ(how.decay, 0.9);
+  EXPECT_EQ(how.clicks, "label");
+  EXPECT_EQ(how.tick_tasks, 12);
+}
+
+TEST(JobDistribution, MistakesInWhichRowsGoAreNamed) {
+  const auto wrong = [](const std::string& text) {
+    return refused("mode = \"geo\"\n[distributed.eviction]\n" + text);
+  };
+  EXPECT_THAT(wrong("unused_for = 65535\n"),
+              AllOf(HasSubstr("job.toml:9"), HasSubstr("unused_for: must be 0 to 65,534")));
+  EXPECT_THAT(wrong("below = -1\n"), HasSubstr("below: must not be negative"));
+  EXPECT_THAT(wrong("below = 1\ndecay = 0\n"), HasSubstr("decay: must be above 0"));
+  EXPECT_THAT(wrong("decay = 0.5\n"), HasSubstr("decay: is of scores"));
+  EXPECT_THAT(wrong("clicks = \"label\"\n"), HasSubstr("clicks: is of scores"));
+  EXPECT_THAT(wrong("below = 1\nclick_weight = 1\n"), HasSubstr("click_weight: needs"));
+  EXPECT_THAT(wrong("below = 1\nshow_weight = 0\n"), HasSubstr("score that is 0 for all rows"));
+  EXPECT_THAT(wrong("unused = 1\n"), HasSubstr("unused_for"));
+  EXPECT_THAT(refused("[distributed.eviction]\nunused_for = 1\n"), HasSubstr("eviction"));
 }
 
 }  // namespace

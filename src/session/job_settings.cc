@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "session/job_distribution.h"
 #include "session/job_model.h"
 
 namespace trireme::job {
@@ -149,55 +150,6 @@ void read_train(const Node& node, Settings& settings) {
   }
   if (const Node* early = table.node("early_stopping")) read_early_stopping(*early, settings);
   table.done();
-}
-
-}  // namespace
-
-namespace {
-
-// How old what a step reads may be.
-void read_pace(Table& table, Distribution& distribution) {
-  using Mode = Distribution::Mode;
-  distribution.staleness = table.integer("staleness", distribution.staleness);
-  distribution.prefetch = table.boolean("prefetch", distribution.prefetch);
-  if (distribution.staleness > 1'000'000)
-    fail_at(*table.node("staleness"), "must be 0 to 1,000,000");
-  if (distribution.staleness > 0 && distribution.mode != Mode::asynchronous) {
-    fail_at(*table.node("staleness"),
-            "is of mode = \"asynchronous\": in the others nobody is ahead by a step");
-  }
-}
-
-void read_checkpoints(Table& table, Distribution& distribution) {
-  distribution.checkpoint_seconds =
-      table.number("checkpoint_seconds", distribution.checkpoint_seconds);
-  if (!(distribution.checkpoint_seconds >= 0 && distribution.checkpoint_seconds <= 1e6)) {
-    fail_at(*table.node("checkpoint_seconds"), "must be 0 to 1,000,000");
-  }
-  distribution.checkpoint_keep = table.integer("checkpoint_keep", distribution.checkpoint_keep, 1);
-  distribution.resume = table.boolean("resume", distribution.resume);
-}
-
-Distribution read_distribution(const Node& node) {
-  using Mode = Distribution::Mode;
-  Table table(node);
-  Distribution distribution;
-  distribution.mode = read_word<Mode>(table, "mode", distribution.mode,
-                                      {{"all_reduce", Mode::all_reduce},
-                                       {"synchronous", Mode::synchronous},
-                                       {"asynchronous", Mode::asynchronous},
-                                       {"geo", Mode::geo}});
-  distribution.task_batches = table.size("task_batches", distribution.task_batches);
-  if (distribution.mode != Mode::all_reduce) {
-    distribution.admission = table.integer("admission", distribution.admission, 1);
-    distribution.memory_limit = table.integer("memory_limit", distribution.memory_limit, 0);
-    distribution.cold_rows = table.text("cold_rows", "");
-    distribution.float16 = table.boolean("float16", distribution.float16);
-    read_pace(table, distribution);
-  }
-  read_checkpoints(table, distribution);
-  table.done();
-  return distribution;
 }
 
 }  // namespace

@@ -207,8 +207,8 @@ class Training {
       const auto update = [&](SparseTable& table, const std::vector<Id>& own,
                               const std::vector<float>& rows) {
         table.update(own, rows.data(), {.rate = 0.1, .step = step_});
-        const std::vector<float> shows(own.size(), 1);
-        table.count(own, shows.data(), shows.data());
+        const std::vector<float> counts(2 * own.size(), 1);
+        table.count(own, counts.data());
         if (step_ % 3 == 0) table.tick();
         if (step_ % 7 == 0) table.evict({.unused_for = 5});
       };

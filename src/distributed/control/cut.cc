@@ -35,6 +35,7 @@ std::string text_of(const Cut& cut) {
   json["failed"] = ranges_of(cut.queue.failed);
   json["updates"] = cut.updates;
   json["over"] = cut.over;
+  json["ticks"] = cut.ticks;
   json["declared"] = json_of(cut.declared);
   return json.dump();
 }
@@ -47,6 +48,7 @@ Cut cut_of(std::string_view text) {
     cut.queue.failed = ids_of(json.at("failed"));
     cut.updates = json.at("updates").get<std::uint64_t>();
     cut.over = json.at("over").get<bool>();
+    cut.ticks = json.value("ticks", std::int64_t{0});
     cut.declared = declared_in(json.at("declared"));
     return cut;
   });

@@ -15,6 +15,7 @@ struct Cut {
   QueueState queue;
   std::uint64_t updates = 0;  // synchronous steps that changed something
   bool over = false;          // all tasks of all epochs were done
+  std::int64_t ticks = 0;     // by which rows had grown old
   Declarations declared;      // of all servers together; its blocks are not kept
   bool operator==(const Cut&) const = default;
 };

@@ -91,7 +91,7 @@ bool GroupControl::commit(const GroupSaved& saved, const QueueState& queue, bool
   manifest.previous = asked_->previous;
   manifest.epoch = queue.epoch;
   manifest.parts = saved.parts;
-  manifest.cut = text_of(Cut{queue, static_cast<std::uint64_t>(saved.committed), over, {}});
+  manifest.cut = text_of(Cut{queue, static_cast<std::uint64_t>(saved.committed), over});
   cuts_.catalog().commit(manifest);
   std::uint64_t bytes = 0;
   for (const checkpoint::Part& part : saved.parts) bytes += part.sum.bytes;

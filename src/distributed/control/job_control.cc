@@ -73,6 +73,7 @@ void JobControl::look_as_leader() {
     const std::vector<std::string> members = trainers();
     if (members != view_.members) regroup(members);
   }
+  grow_old();
   if (!cuts_.draining() && reshard()) return;
   cuts_.look(view_.rollbacks,
              [this](const QueueState& queue, bool over) { return save(queue, over); });
@@ -83,6 +84,7 @@ void JobControl::begin(const Leadership& leadership) {
   const std::optional<JobView> view = read_job_view(store_, options_.prefix);
   const bool half_done = store_.get(rolling_key(options_.prefix)).has_value();
   placed_ = view.has_value() && !half_done;
+  ticks_told_ = false;
   view_ = view.value_or(JobView{});
   moving_.reset();
   saved_ = 0;
@@ -160,6 +162,9 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
   view_.members = options_.synchronous ? trainers() : std::vector<std::string>();
   fleet_.set_members(view_.generation, view_.members.size());
   if (!master_.restore(cut.queue)) throw Deposed();
+  view_.ticks = cut.ticks;
+  view_.ticks_seen = ticks_at(cut.queue);
+  ticks_told_ = false;
   publish({Erase{rolling}, Erase{moving_key(options_.prefix)}});
   placed_ = true;
   master_.go_on(view_.rollbacks);
@@ -175,7 +180,7 @@ bool JobControl::load(std::int64_t checkpoint, const Cut& cut) {
   const auto blocks = blocks_by_server(cut, std::max(view_.servers.map.servers(), 1));
   const std::vector<Frame> answers = fleet_.ask_all(
       [&](std::size_t server) {
-        LoadOrder what{checkpoint, cut.updates, cut.declared};
+        LoadOrder what{checkpoint, cut.updates, cut.ticks, cut.declared};
         if (server < blocks.size()) what.declared.blocks = blocks[server];
         return order(Op::load, text_of(what));
       },
@@ -267,8 +272,11 @@ void JobControl::change_servers(int servers) {
   const std::string what = fmt::format("servers {}", servers);
   intend(what);
   fleet_.aim(*addresses, cuts_.epoch());
-  // New ones take pushes of this generation, as the others do.
-  if (servers > before) fleet_.set_members(view_.generation, view_.members.size());
+  // New ones take pushes of this generation, as the others do, and their tables begin with the clock of the others'.
+  if (servers > before) {
+    fleet_.set_members(view_.generation, view_.members.size());
+    tell_ticks();
+  }
   const SlotMap next = after(view_.servers.map, what);
   const auto start = Clock::now();
   mover_.move_dense(before, next);
@@ -292,6 +300,52 @@ void JobControl::tell_map(const SlotMap& map, std::vector<Action> more) {
   if (options_.synchronous) regroup(view_.members);
 }
 
+// --- Rows that grow old
+
+// That the queue of tasks stands for now.
+std::int64_t JobControl::ticks_due() const {
+  if (!options_.ageing) return 0;
+  // In this order: an epoch that begins in between has no ended tasks yet, so it is seen later, and not too early.
+  const std::int64_t epoch = master_.epoch();
+  const std::optional<TaskCounts> counts = master_.counts();
+  if (!counts) throw Deposed();
+  return ticks_of(*options_.ageing, epoch, tasks_of(*counts), counts->done + counts->failed);
+}
+
+// The same of a queue that was put back: the master may have begun the next epoch by now.
+std::int64_t JobControl::ticks_at(const QueueState& queue) const {
+  const std::optional<TaskCounts> counts = master_.counts();
+  if (!options_.ageing || !counts) return 0;
+  return ticks_of(*options_.ageing, queue.epoch, tasks_of(*counts),
+                  static_cast<std::int64_t>(queue.done.size() + queue.failed.size()));
+}
+
+// The number of ticks is published before servers hear of it: they take it for the same one, whoever says it again.
+void JobControl::grow_old() {
+  if (!options_.ageing) return;
+  if (const std::int64_t due = ticks_due(); due > view_.ticks_seen) {
+    view_.ticks += due - view_.ticks_seen;
+    view_.ticks_seen = due;
+    ticks_told_ = false;
+    publish();
+  }
+  if (!ticks_told_) tell_ticks();
+}
+
+void JobControl::tell_ticks() {
+  if (!options_.ageing || view_.ticks == 0) return;
+  const auto start = Clock::now();
+  const TickOrder what{view_.ticks, options_.ageing->eviction};
+  std::uint64_t evicted = 0;
+  for (const Frame& answer :
+       fleet_.ask_all([&](std::size_t) { return order(Op::tick, text_of(what)); }, kLongest)) {
+    evicted += tick_report_of(answer.payload.text()).evicted;
+  }
+  ticks_told_ = true;
+  cuts_.say(fmt::format("tick {}: {} rows that were not worth their place are gone, in {:.2f} s",
+                        view_.ticks, evicted, seconds_since(start)));
+}
+
 // --- Synchronous steps
 
 // Nobody is in a step of the new generation before it is published, so servers stand still meanwhile.
@@ -310,6 +364,7 @@ void JobControl::regroup(const std::vector<std::string>& members) {
 // Whether there is one: not while trainers declare what only some servers have yet. They may do so at any moment.
 bool JobControl::save(const QueueState& queue, bool over) {
   if (!mover_.declarations().whole) return false;
+  grow_old();
   const auto start = Clock::now();
   checkpoint::Catalog all = cuts_.catalog();
   const checkpoint::Begun begun = all.begin(saved_ % (options_.deltas + 1) != 0);
@@ -323,7 +378,7 @@ bool JobControl::save(const QueueState& queue, bool over) {
   manifest.previous = begun.previous;
   manifest.epoch = queue.epoch;
   manifest.map_version = view_.servers.map.version();
-  Cut cut{queue, options_.synchronous ? fleet_.progress().updates : 0, over};
+  Cut cut{queue, options_.synchronous ? fleet_.progress().updates : 0, over, view_.ticks};
   std::uint64_t bytes = 0;
   std::vector<Declarations> declared;
   for (const Frame& answer : answers) {

@@ -3,6 +3,8 @@
 // What the leader of a job does about its parameter servers: gives them their slots, has them save what they hold and, when one of
 // them was replaced, go back to what was saved last; tells them and all others who takes part in synchronous steps.
 //
+// Rows grow old by what has been done, and servers let those go that are not worth their place: ticks.h.
+//
 // Slots move between servers, a few at a time, when another number of them is wanted: wanted_servers_key().
 //
 // Checkpoints are cuts through the whole job: cuts.h.
@@ -18,6 +20,7 @@
 #include "distributed/control/job_view.h"
 #include "distributed/control/mover.h"
 #include "distributed/control/orders.h"
+#include "distributed/control/ticks.h"
 #include "distributed/master/master.h"
 
 namespace trireme::distributed {
@@ -36,6 +39,7 @@ struct JobControlOptions : CutOptions {
   bool synchronous = false;
   Security security = {};
   int deltas = 7;                       // between two full checkpoints
+  std::optional<Ageing> ageing = {};    // rows grow old, and go
   std::uint64_t move_bytes = 1u << 20;  // at most about so much moves at once
 };
 
@@ -77,6 +81,10 @@ class JobControl {
   void move(const SlotMove& move);
   void tell_map(const SlotMap& map, std::vector<Action> more);
   void publish(std::vector<Action> more = {});
+  std::int64_t ticks_due() const;
+  std::int64_t ticks_at(const QueueState& queue) const;
+  void grow_old();
+  void tell_ticks();
   bool save(const QueueState& queue, bool over);
 
   Store& store_;
@@ -88,7 +96,8 @@ class JobControl {
   Mover mover_;
   JobView view_;
   bool placed_ = false;
-  int saved_ = 0;  // checkpoints, by this leader
+  bool ticks_told_ = false;  // to all servers there are
+  int saved_ = 0;            // checkpoints, by this leader
   std::optional<SlotsMoving> moving_;
 };
 

@@ -122,6 +122,83 @@ TEST_F(JobControlOf, FourServersToThreeAndBack) {
   expect_exact(job, how);
 }
 
+// Rows that nobody looks up go, and no others, whatever else becomes of servers and masters meanwhile.
+TEST_F(JobControlOf, RowsThatNobodyUsesGo) {
+  CountJobOptions how = options();
+  how.epochs = 6;
+  how.ageing = Ageing{.eviction = {.unused_for = 3}};
+  CountJob job(how);
+  job.slow_down(true);
+  job.wait_for_tasks(10);
+  job.add_rows(500);
+  const auto rows = [&] {
+    std::uint64_t sum = 0;
+    for (std::size_t server = 0; server < 2; ++server) {
+      for (const TableReport& table : job.tables_of(server)) {
+        if (table.name == "rows") sum += table.statistics.rows;
+      }
+    }
+    return sum;
+  };
+  EXPECT_EQ(rows(), 500u);
+  job.wait_for_tasks(110);  // in the third epoch of 50 tasks
+  EXPECT_TRUE(job.has_said("tick 1: 0 rows"));
+  job.kill_server(1);
+  job.replace_master();
+  job.join();
+  EXPECT_TRUE(job.has_said("servers went back to epoch"));
+  EXPECT_TRUE(job.has_said("tick 5: "));
+  EXPECT_EQ(rows(), 0u);
+  EXPECT_EQ(job.digest_of_rows(), 0u);
+  expect_exact(job, how);
+}
+
+// They are not older for servers that came later, nor for a job that goes on, also if rows did not grow old before.
+TEST_F(JobControlOf, RowsAreAsOldOnNewServers) {
+  CountJobOptions how = options();
+  how.records = 4000;
+  how.epochs = 4;
+  how.ageing = Ageing{.tick_tasks = 20, .eviction = {.unused_for = 11}};  // an epoch is 5 ticks
+  {
+    CountJob job(how);
+    job.slow_down(true);
+    job.wait_for_tasks(10);
+    job.want_servers(3);
+    job.add_server(3);
+    job.wait_for_tasks(150);
+    EXPECT_TRUE(job.has_said("3 servers: "));
+    job.want_last_checkpoint();
+    EXPECT_GT(job.last_checkpoint().checkpoint, 0);
+    job.stop_trainers();
+  }
+  how.resume = true;
+  how.servers = 2;
+  CountJob job(how);
+  job.join();
+  EXPECT_TRUE(job.has_said("tick 20: 0 rows")) << "of 400 tasks";
+  expect_exact(job, how);
+}
+
+TEST_F(JobControlOf, RowsBeginToGrowOldWhereAJobGoesOn) {
+  CountJobOptions how = options();
+  how.epochs = 4;
+  {
+    CountJob job(how);
+    job.slow_down(true);
+    job.wait_for_tasks(130);
+    job.want_last_checkpoint();
+    EXPECT_GT(job.last_checkpoint().checkpoint, 0);
+    job.stop_trainers();
+  }
+  how.resume = true;
+  how.ageing = Ageing{.eviction = {.unused_for = 2}};
+  CountJob job(how);
+  job.join();
+  EXPECT_TRUE(job.has_said("tick 1: 0 rows"));
+  EXPECT_FALSE(job.has_said("tick 2: "));
+  expect_exact(job, how);
+}
+
 // Those of a run that was not finished are kept from one that does not know of them; those of a finished one go.
 TEST_F(JobControlOf, BeginsAnewAfterARunThatWasFinished) {
   for (int run = 0; run < 2; ++run) {

@@ -47,6 +47,7 @@ class TestServer {
     server_->stop(in(Milliseconds(0)));
     keeper_.reset();
   }
+  std::vector<TableReport> tables() { return server_->shard().tables(); }
 
  private:
   Store& store_;
@@ -64,6 +65,7 @@ struct CountJobOptions {
   std::string folder = {};
   bool resume = false;
   std::uint64_t move_bytes = 16 << 10;
+  std::optional<Ageing> ageing = {};
   std::int64_t dies_after = -1;  // so many tasks, trainer 0 leaves those that it has learned
 };
 
@@ -157,6 +159,10 @@ class CountJob {
     }
   }
   std::uint64_t digest_of_rows() { return rows_->digest(1); }
+  // By the place of a server: of the tables that it has.
+  std::vector<TableReport> tables_of(std::size_t server) const {
+    return servers_.at(server)->tables();
+  }
   CountTrainer::Counts counts() { return CountTrainer(*store_, network_, work("reader")).counts(); }
 
  private:
@@ -215,6 +221,7 @@ class CountJob {
     control.every = options_.every;
     control.resume = options_.resume;
     control.move_bytes = options_.move_bytes;
+    control.ageing = options_.ageing;
     control.say = [this](const std::string& text) {
       const std::lock_guard lock(mutex_);
       said_.push_back(text);

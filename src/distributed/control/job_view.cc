@@ -44,8 +44,9 @@ std::optional<std::uint32_t> JobView::rank_of(const std::string& name) const {
 
 // Three lines, and the bytes of the map behind them.
 std::string text_of(const JobView& view) {
-  return fmt::format("{}\n{} {} {} {}\n{}\n", joined(view.servers.addresses), view.generation,
-                     view.rollbacks, view.step, view.updates, joined(view.members)) +
+  return fmt::format("{}\n{} {} {} {} {} {}\n{}\n", joined(view.servers.addresses), view.generation,
+                     view.rollbacks, view.step, view.updates, view.ticks, view.ticks_seen,
+                     joined(view.members)) +
          view.servers.map.to_bytes();
 }
 
@@ -55,7 +56,8 @@ JobView job_view_of(const std::string& text) {
   view.servers.addresses = words_of(take_line(rest));
   std::istringstream numbers(take_line(rest));
   std::string more;
-  if (!(numbers >> view.generation >> view.rollbacks >> view.step >> view.updates) ||
+  if (!(numbers >> view.generation >> view.rollbacks >> view.step >> view.updates >> view.ticks >>
+        view.ticks_seen) ||
       numbers >> more) {
     fail_data("the view of a job lacks its numbers");
   }

@@ -21,6 +21,8 @@ struct JobView {
   // the trainers by rank.
   std::uint64_t step = 0, updates = 0;
   std::vector<std::string> members;
+  // By how many ticks rows have grown old, and how many the queue of tasks stood for then: ticks.h.
+  std::int64_t ticks = 0, ticks_seen = 0;
 
   // The place of a name among the members.
   std::optional<std::uint32_t> rank_of(const std::string& name) const;

@@ -51,6 +51,7 @@ std::string text_of(const LoadOrder& order) {
   Json json;
   json["checkpoint"] = order.checkpoint;
   json["updates"] = order.updates;
+  json["ticks"] = order.ticks;
   json["declared"] = json_of(order.declared);
   return json.dump();
 }
@@ -60,6 +61,7 @@ LoadOrder load_order_of(const std::string& text) {
     LoadOrder order;
     order.checkpoint = json.at("checkpoint").get<std::int64_t>();
     order.updates = json.at("updates").get<std::uint64_t>();
+    order.ticks = json.at("ticks").get<std::int64_t>();
     order.declared = declared_in(json.at("declared"));
     return order;
   });
@@ -77,6 +79,35 @@ LoadReport load_report_of(const std::string& text) {
   return parsed_json(text, "report of what was loaded", [](const Json& json) {
     return LoadReport{json.at("rows").get<std::uint64_t>(), json.at("bytes").get<std::uint64_t>(),
                       checkpoint::unescaped(json.at("damage").get<std::string>())};
+  });
+}
+
+std::string text_of(const TickOrder& order) {
+  return Json{{"ticks", order.ticks},
+              {"unused_for", order.eviction.unused_for},
+              {"below", order.eviction.below},
+              {"show_weight", order.eviction.show_weight},
+              {"click_weight", order.eviction.click_weight}}
+      .dump();
+}
+
+TickOrder tick_order_of(const std::string& text) {
+  return parsed_json(text, "order of a tick", [](const Json& json) {
+    TickOrder order;
+    order.ticks = json.at("ticks").get<std::int64_t>();
+    order.eviction.unused_for = json.at("unused_for").get<int>();
+    order.eviction.below = json.at("below").get<double>();
+    order.eviction.show_weight = json.at("show_weight").get<double>();
+    order.eviction.click_weight = json.at("click_weight").get<double>();
+    return order;
+  });
+}
+
+std::string text_of(const TickReport& report) { return Json{{"evicted", report.evicted}}.dump(); }
+
+TickReport tick_report_of(const std::string& text) {
+  return parsed_json(text, "report of a tick", [](const Json& json) {
+    return TickReport{json.at("evicted").get<std::uint64_t>()};
   });
 }
 

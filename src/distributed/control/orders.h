@@ -1,6 +1,6 @@
 #pragma once
 
-// What the leader asks of a server as a whole, as JSON in frames: save and load.
+// What the leader asks of a server as a whole, as JSON in frames: save, load and tick.
 
 #include <cstdint>
 #include <map>
@@ -10,6 +10,7 @@
 #include "distributed/checkpoint/catalog.h"
 #include "distributed/server/protocol.h"
 #include "distributed/server/spread.h"
+#include "distributed/table/table.h"
 
 namespace trireme::distributed {
 
@@ -27,12 +28,24 @@ struct SaveReport {
 struct LoadOrder {
   std::int64_t checkpoint = 0;
   std::uint64_t updates = 0;
+  std::int64_t ticks = 0;  // by which its tables' clocks begin
   Declarations declared;
 };
 struct LoadReport {
   std::uint64_t rows = 0, bytes = 0;
   std::string damage;  // why it could not be loaded; then nothing is there
 };
+
+// Rows are to be as old as so many ticks of the job; then those go that are not worth their place.
+struct TickOrder {
+  std::int64_t ticks = 0;
+  Eviction eviction = {};
+};
+struct TickReport {
+  std::uint64_t evicted = 0;  // rows
+};
+// A table's clock after so many ticks: it goes round.
+inline std::uint16_t clock_after(std::int64_t ticks) { return static_cast<std::uint16_t>(ticks); }
 
 // Errors of the parsers: data.
 std::string text_of(const SaveOrder& order);
@@ -43,6 +56,10 @@ std::string text_of(const LoadOrder& order);
 LoadOrder load_order_of(const std::string& text);
 std::string text_of(const LoadReport& report);
 LoadReport load_report_of(const std::string& text);
+std::string text_of(const TickOrder& order);
+TickOrder tick_order_of(const std::string& text);
+std::string text_of(const TickReport& report);
+TickReport tick_report_of(const std::string& text);
 std::string text_of(const Declarations& declared);
 Declarations declarations_of(const std::string& text);
 

@@ -52,7 +52,7 @@ bool ServerKeeper::handle(const Frame& request, Answer& answer) {
     answer(answer_of(request, Code::ok, text_of(shard_.declarations())));
     return true;
   }
-  if (op != Op::save && op != Op::load) return false;
+  if (op != Op::save && op != Op::load && op != Op::tick) return false;
   if (!shard_.obeys(request.header.sequence)) {
     answer(answer_of(request, Code::stale, ""));
     return true;
@@ -97,10 +97,14 @@ void ServerKeeper::run() {
 Frame ServerKeeper::obey(const Frame& request) {
   try {
     const std::string text = request.payload.text();
-    if (static_cast<Op>(request.header.op) == Op::save) {
-      return answer_of(request, Code::ok, text_of(save(save_order_of(text))));
+    const auto done = [&](const auto& report) {
+      return answer_of(request, Code::ok, text_of(report));
+    };
+    switch (static_cast<Op>(request.header.op)) {
+      case Op::save: return done(save(save_order_of(text)));
+      case Op::load: return done(load(load_order_of(text)));
+      default: return done(tick(tick_order_of(text)));
     }
-    return answer_of(request, Code::ok, text_of(load(load_order_of(text))));
   } catch (const Error& error) {
     return answer_of(request, Code::failed, error.what());
   }
@@ -127,12 +131,21 @@ SaveReport ServerKeeper::save(const SaveOrder& order) {
   return {writer_.write(order.checkpoint, tables, dense), declared};
 }
 
+TickReport ServerKeeper::tick(const TickOrder& order) {
+  shard_.set_clock(clock_after(order.ticks));
+  TickReport report;
+  for (const auto& [number, bytes] : shard_.declarations().tables) {
+    report.evicted += shard_.table(number)->evict(order.eviction);
+  }
+  return report;
+}
+
 LoadReport ServerKeeper::load(const LoadOrder& order) {
   for (const auto& [number, bytes] : shard_.declarations().tables) {
     const std::lock_guard lock(writer_mutex_);
     writer_.forget(shard_.table(number)->options().name, {});
   }
-  shard_.replace(order.declared);
+  shard_.replace(order.declared, clock_after(order.ticks));
   shard_.set_updates(order.updates);
   if (order.checkpoint == 0) return {};
   checkpoint::Share share;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The part of a parameter server that saves and loads all that it holds, by the leader's orders.
+// The part of a parameter server that saves and loads all that it holds, and lets it grow old, by the leader's orders.
 
 #include <condition_variable>
 #include <deque>
@@ -44,6 +44,7 @@ class ServerKeeper {
   void forget(const Frame& request);
   SaveReport save(const SaveOrder& order);
   LoadReport load(const LoadOrder& order);
+  TickReport tick(const TickOrder& order);
 
   Store& store_;
   Shard& shard_;

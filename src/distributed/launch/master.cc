@@ -33,6 +33,7 @@ JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
   control.every = work.every;
   control.keep = work.keep;
   control.resume = work.resume;
+  control.ageing = work.ageing;
   control.say = [](const std::string& text) {
     std::printf("%s\n", text.c_str());
     std::fflush(stdout);
@@ -81,6 +82,16 @@ void lead(const RoleOptions& options, const MasterWork& work) {
 
 namespace {
 
+// None, if rows stay whatever becomes of them.
+std::optional<Ageing> ageing_of(const Distribution::Eviction& how) {
+  if (how.unused_for == 0 && how.below == 0) return std::nullopt;
+  return Ageing{.tick_tasks = how.tick_tasks,
+                .eviction = {.show_weight = how.show_weight,
+                             .click_weight = how.click_weight,
+                             .below = how.below,
+                             .unused_for = static_cast<int>(how.unused_for)}};
+}
+
 MasterWork master_work(const ProgramWork& told) {
   const Distribution& how = told.how;
   MasterWork work;
@@ -96,6 +107,7 @@ MasterWork master_work(const ProgramWork& told) {
   work.every = how.checkpoint_seconds;
   work.keep = static_cast<int>(how.checkpoint_keep);
   work.resume = how.resume;
+  work.ageing = ageing_of(how.eviction);
   return work;
 }
 

@@ -12,6 +12,7 @@
 #include "distributed/launch/member_environment.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/training_member.h"
+#include "session/job_distribution.h"
 #include "trireme/distributed.h"
 
 namespace trireme {
@@ -34,22 +35,9 @@ void leave_when_asked() {
 
 bool by_servers(const Distribution& how) { return how.mode != Distribution::Mode::all_reduce; }
 
-// What a job file says is checked where it is read.
 void check(const Distribution& how) {
-  const auto wrong = [](const std::string& what) { fail_usage("Distribution::" + what); };
-  constexpr std::int64_t kMany = 1'000'000;
-  if (how.task_batches < 1) wrong("task_batches must be at least 1");
-  if (how.staleness < 0 || how.staleness > kMany) wrong("staleness must be 0 to 1,000,000");
-  if (how.staleness > 0 && how.mode != Distribution::Mode::asynchronous) {
-    wrong("staleness is of mode asynchronous: in the others nobody is ahead by a step");
-  }
-  if (how.admission < 1 || how.admission > kMany) wrong("admission must be 1 to 1,000,000");
-  if (how.memory_limit < 0) wrong("memory_limit must not be negative");
-  if (!(how.checkpoint_seconds >= 0 && how.checkpoint_seconds <= kMany)) {
-    wrong("checkpoint_seconds must be 0 to 1,000,000");
-  }
-  if (how.checkpoint_keep < 1 || how.checkpoint_keep > kMany) {
-    wrong("checkpoint_keep must be 1 to 1,000,000");
+  if (const auto wrong = job::wrong_setting(how)) {
+    fail_usage("Distribution::" + wrong->key + " " + wrong->text);
   }
 }
 

@@ -9,9 +9,28 @@ namespace trireme::distributed {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using Eviction = Distribution::Eviction;
 
 constexpr Milliseconds kPause{50};
 constexpr Milliseconds kPatience{600000};  // a program may have much to do before it trains
+
+Json json_of(const Eviction& how) {
+  return {{"unused_for", how.unused_for},
+          {"below", how.below},
+          {"show_weight", how.show_weight},
+          {"click_weight", how.click_weight},
+          {"tick_tasks", how.tick_tasks}};
+}
+
+Eviction eviction_of(const Json& json) {
+  Eviction how;
+  how.unused_for = json.at("unused_for").get<std::int64_t>();
+  how.below = json.at("below").get<double>();
+  how.show_weight = json.at("show_weight").get<double>();
+  how.click_weight = json.at("click_weight").get<double>();
+  how.tick_tasks = json.at("tick_tasks").get<std::int64_t>();
+  return how;
+}
 
 }  // namespace
 
@@ -25,7 +44,8 @@ std::string text_of(const ProgramWork& work) {
               {"staleness", work.how.staleness},
               {"checkpoint_seconds", work.how.checkpoint_seconds},
               {"checkpoint_keep", work.how.checkpoint_keep},
-              {"resume", work.how.resume}}
+              {"resume", work.how.resume},
+              {"eviction", json_of(work.how.eviction)}}
       .dump();
 }
 
@@ -42,9 +62,10 @@ ProgramWork program_work_of(const std::string& text) {
     work.how.checkpoint_seconds = json.at("checkpoint_seconds").get<double>();
     work.how.checkpoint_keep = json.at("checkpoint_keep").get<std::int64_t>();
     work.how.resume = json.at("resume").get<bool>();
+    work.how.eviction = eviction_of(json.at("eviction"));
     const int mode = json.at("mode").get<int>();
     if (mode < 0 || mode > static_cast<int>(Distribution::Mode::geo) || work.batches < 1 ||
-        work.epochs < 1 || work.how.task_batches < 1) {
+        work.epochs < 1 || work.how.task_batches < 1 || work.how.eviction.tick_tasks < 0) {
       fail_data("numbers that make no sense");
     }
     work.how.mode = static_cast<Distribution::Mode>(mode);

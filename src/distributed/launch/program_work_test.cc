@@ -23,6 +23,8 @@ ProgramWork some_work() {
   work.how.checkpoint_seconds = 0.25;
   work.how.checkpoint_keep = 4;
   work.how.resume = true;
+  work.how.eviction = {
+      .unused_for = 8, .below = 0.5, .show_weight = 2, .click_weight = 3, .tick_tasks = 6};
   return work;
 }
 
@@ -38,6 +40,11 @@ TEST(ProgramWork, ComesBackFromItsText) {
   EXPECT_EQ(work.how.checkpoint_seconds, 0.25);
   EXPECT_EQ(work.how.checkpoint_keep, 4);
   EXPECT_TRUE(work.how.resume);
+  EXPECT_EQ(work.how.eviction.unused_for, 8);
+  EXPECT_EQ(work.how.eviction.below, 0.5);
+  EXPECT_EQ(work.how.eviction.show_weight, 2);
+  EXPECT_EQ(work.how.eviction.click_weight, 3);
+  EXPECT_EQ(work.how.eviction.tick_tasks, 6);
   ProgramWork wrong = some_work();
   wrong.how.task_batches = 0;
   for (const std::string& text : {std::string("{"), std::string("{}"), text_of(wrong)}) {

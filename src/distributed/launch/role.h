@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "distributed/control/ticks.h"
 #include "distributed/coordination/store.h"
 #include "distributed/job/process_monitor.h"
 #include "distributed/transport/connection.h"
@@ -87,6 +89,7 @@ struct MasterWork {
   double every = 60;
   int keep = 2;
   bool resume = false;
+  std::optional<Ageing> ageing = {};
 };
 void lead(const RoleOptions& options, const MasterWork& work);
 

@@ -21,8 +21,9 @@ std::string without_spaces(std::string text) {
 
 void watch_tables(Registry& registry, Shard& shard) {
   const auto of_tables = [&](const char* name, const char* help,
-                             std::uint64_t TableStatistics::* value) {
-    registry.collect(MetricKind::gauge, name, help, [&shard, value] {
+                             std::uint64_t TableStatistics::* value,
+                             MetricKind kind = MetricKind::gauge) {
+    registry.collect(kind, name, help, [&shard, value] {
       Samples samples;
       for (const TableReport& table : shard.tables()) {
         samples.push_back({number(table.statistics.*value), {{"table", table.name}}});
@@ -34,6 +35,8 @@ void watch_tables(Registry& registry, Shard& shard) {
   of_tables("trireme_server_disk_rows", "Of these, rows on disk.", &TableStatistics::on_disk);
   of_tables("trireme_server_memory_bytes", "Memory of rows and index, by table.",
             &TableStatistics::memory);
+  of_tables("trireme_server_evicted_rows_total", "Rows that were not worth their place, by table.",
+            &TableStatistics::evicted, MetricKind::counter);
 }
 
 void watch_requests(Registry& registry, Shard& shard) {

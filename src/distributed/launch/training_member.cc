@@ -98,6 +98,9 @@ void TrainingMember::join_servers(Program& program, TrainerOptions& made, const 
   training.table.memory_limit = static_cast<std::uint64_t>(how.memory_limit);
   training.spill = how.memory_limit > 0;
   training.table.float16 = how.float16;
+  training.table.decay = how.eviction.decay;
+  training.counts = how.eviction.below > 0;
+  training.clicks = how.eviction.clicks;
   if (how.staleness > 0) {
     training.pushes = std::min(training.pushes, static_cast<std::size_t>(how.staleness - 1));
   }

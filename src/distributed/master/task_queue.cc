@@ -71,9 +71,7 @@ TaskQueue::Item TaskQueue::item_of(const std::string& key, const std::string& te
 
 void TaskQueue::read() {
   std::map<std::int64_t, Item> before = std::move(items_);
-  items_.clear();
-  todo_.clear();
-  begun_.clear();
+  forget_all();
   epoch_ = 0;
   bool begun = true;
   for (const Entry& entry : store_.list(options_.prefix).entries) {
@@ -98,18 +96,19 @@ void TaskQueue::read() {
   // A leader died while it wrote the tasks of an epoch: it begins anew.
   if (!begun) {
     --epoch_;
-    items_.clear();
-    todo_.clear();
-    begun_.clear();
+    forget_all();
   }
   unsure_ = false;
 }
 
+void TaskQueue::forget_all() {
+  items_.clear();
+  for (auto& [state, ids] : ids_) ids.clear();
+}
+
 void TaskQueue::sort_in(std::int64_t id, State state) {
-  todo_.erase(id);
-  begun_.erase(id);
-  if (state == State::todo) todo_.insert(id);
-  if (state == State::begun) begun_.insert(id);
+  for (auto& [other, ids] : ids_) ids.erase(id);
+  ids_.at(state).insert(id);
 }
 
 void TaskQueue::read_if_unsure() {
@@ -165,12 +164,8 @@ void TaskQueue::write(std::int64_t epoch, const std::vector<Item>& items) {
 }
 
 QueueState TaskQueue::state() const {
-  QueueState state{epoch_, {}, {}};
-  for (const auto& [id, item] : items_) {
-    if (item.state == State::done) state.done.push_back(id);
-    if (item.state == State::failed) state.failed.push_back(id);
-  }
-  return state;
+  const std::set<std::int64_t>&done = ids(State::done), &failed = ids(State::failed);
+  return {epoch_, {done.begin(), done.end()}, {failed.begin(), failed.end()}};
 }
 
 // Attempts go on rising, so that an owner from before can end nothing.
@@ -204,7 +199,8 @@ std::optional<Task> TaskQueue::take(const std::string& owner, Clock::time_point 
   }
   read_if_unsure();
   // What was begun comes first, so that a checkpoint does not wait for it.
-  const std::set<std::int64_t>& from = begun_.empty() && which == Which::any ? todo_ : begun_;
+  const bool new_ones = count(State::begun) == 0 && which == Which::any;
+  const std::set<std::int64_t>& from = ids(new_ones ? State::todo : State::begun);
   if (from.empty()) return std::nullopt;
   const std::int64_t id = *from.begin();
   Item item = items_.at(id);
@@ -256,15 +252,12 @@ void TaskQueue::end_badly(std::int64_t id) {
 
 int TaskQueue::release(const std::string& owner) {
   read_if_unsure();
-  std::vector<std::int64_t> held;
-  for (const auto& [id, item] : items_) {
-    if (item.state == State::pending && item.owner == owner) held.push_back(id);
-  }
-  for (const std::int64_t id : held) {
-    Item item = items_.at(id);
+  const std::vector<Task> held = pending_of(owner);
+  for (const Task& task : held) {
+    Item item = items_.at(task.id);
     item.state = State::begun;
     item.owner.clear();
-    change(id, item);
+    change(task.id, item);
   }
   return static_cast<int>(held.size());
 }
@@ -272,8 +265,8 @@ int TaskQueue::release(const std::string& owner) {
 int TaskQueue::expire(Clock::time_point now) {
   read_if_unsure();
   std::vector<std::int64_t> slow;
-  for (auto& [id, item] : items_) {
-    if (item.state != State::pending) continue;
+  for (const std::int64_t id : ids(State::pending)) {
+    Item& item = items_.at(id);
     if (!item.timed) {  // handed out by a leader before: its time begins
       item.timed = true;
       item.since = now;
@@ -285,39 +278,31 @@ int TaskQueue::expire(Clock::time_point now) {
 }
 
 bool TaskQueue::finished() const {
-  const TaskCounts count = counts();
-  return epoch_ > 0 && count.todo == 0 && count.pending == 0;
+  return epoch_ > 0 && count(State::todo) + count(State::begun) + count(State::pending) == 0;
 }
 
 std::set<std::string> TaskQueue::owners() const {
   std::set<std::string> owners;
-  for (const auto& [id, item] : items_) {
-    if (item.state == State::pending) owners.insert(item.owner);
-  }
+  for (const std::int64_t id : ids(State::pending)) owners.insert(items_.at(id).owner);
   return owners;
 }
 
 std::vector<Task> TaskQueue::pending_of(const std::string& owner) const {
   std::vector<Task> tasks;
-  for (const auto& [id, item] : items_) {
-    if (item.state == State::pending && item.owner == owner) {
-      tasks.push_back({id, item.attempt, item.data});
-    }
+  for (const std::int64_t id : ids(State::pending)) {
+    const Item& item = items_.at(id);
+    if (item.owner == owner) tasks.push_back({id, item.attempt, item.data});
   }
   return tasks;
 }
 
 TaskCounts TaskQueue::counts() const {
   TaskCounts counts;
-  for (const auto& [id, item] : items_) {
-    switch (item.state) {
-      case State::todo: ++counts.todo; break;
-      case State::begun: ++counts.todo, ++counts.begun; break;
-      case State::pending: ++counts.pending; break;
-      case State::done: ++counts.done; break;
-      case State::failed: ++counts.failed; break;
-    }
-  }
+  counts.begun = count(State::begun);
+  counts.todo = count(State::todo) + counts.begun;
+  counts.pending = count(State::pending);
+  counts.done = count(State::done);
+  counts.failed = count(State::failed);
   counts.refused = refused_;
   counts.attempts = attempts_;
   return counts;

@@ -104,7 +104,10 @@ class TaskQueue {
   };
 
   void read();
+  void forget_all();
   void sort_in(std::int64_t id, State state);
+  const std::set<std::int64_t>& ids(State state) const { return ids_.at(state); }
+  std::int64_t count(State state) const { return static_cast<std::int64_t>(ids(state).size()); }
   void write(std::int64_t epoch, const std::vector<Item>& items);
   void read_if_unsure();
   std::string key(std::int64_t id) const;
@@ -120,7 +123,12 @@ class TaskQueue {
   std::int64_t epoch_ = 0;
   bool unsure_ = false;  // what a change that was not answered has done
   std::map<std::int64_t, Item> items_;
-  std::set<std::int64_t> todo_, begun_;
+  // Of all items, by their state.
+  std::map<State, std::set<std::int64_t>> ids_ = {{State::todo, {}},
+                                                  {State::begun, {}},
+                                                  {State::pending, {}},
+                                                  {State::done, {}},
+                                                  {State::failed, {}}};
   std::int64_t refused_ = 0, attempts_ = 0;
   double average_ms_ = 0;  // of tasks that were done
 };

@@ -39,6 +39,14 @@ void append_ids(Payload& payload, const std::shared_ptr<const Plan>& plan,
   });
 }
 
+// The units' rows of all, each of `width` floats.
+void append_rows(Payload& payload, const std::shared_ptr<const float[]>& all, std::size_t width,
+                 std::span<const std::uint32_t> units) {
+  for_each_run(units, [&](std::size_t first, std::size_t last) {
+    append_shared(payload, all.get() + first * width, (last - first) * width, all);
+  });
+}
+
 std::vector<int> owners(const Plan& plan, const SlotMap& map) {
   std::vector<int> places(plan.size());
   for (std::size_t i = 0; i < plan.size(); ++i) places[i] = map.owner(plan.slot(i));
@@ -102,8 +110,11 @@ struct ParameterClient::State {
       header.sequence = step;
       return;
     }
-    header.generation = generation;
     if (mode == Mode::geo) header.flags |= kDelta;
+    identify_at_once(header, id);
+  }
+  void identify_at_once(Header& header, const PushId& id) {
+    header.generation = generation;
     if (id.is_task) header.flags |= kOfTask;
     header.sender = id.is_task ? id.number : servers.options().sender;
     header.sequence = id.is_task ? id.sequence : next_sequence();
@@ -116,6 +127,10 @@ struct ParameterClient::State {
     }
     return ++sequence;
   }
+
+  // What was identified as above. Its number is open until it has arrived.
+  Underway start(Call::Work work, const Header& header, const PushId& id,
+                 Mode mode = Mode::asynchronous);
 
   struct Dense {
     DenseDeclaration declaration;
@@ -174,6 +189,16 @@ Underway::Underway(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Underway::Underway(Underway&&) noexcept = default;
 Underway& Underway::operator=(Underway&&) noexcept = default;
 Underway::~Underway() = default;
+
+Underway ParameterClient::State::start(Call::Work work, const Header& header, const PushId& id,
+                                       Mode mode) {
+  auto state = std::make_unique<Underway::State>(*this, std::move(work));
+  if (mode != Mode::synchronous && !id.is_task) {
+    state->sequence = header.sequence;
+    open.insert(header.sequence);
+  }
+  return Underway(std::move(state));
+}
 
 void Underway::wait() {
   if (state_ == nullptr) return;
@@ -246,37 +271,29 @@ Underway ParameterClient::start_push(std::uint32_t table, std::span<const Id> id
     put(numbers, std::uint64_t{part});
     frame.payload.append(std::move(numbers));
     append_ids(frame.payload, plan, units);
-    for_each_run(units, [&](std::size_t first, std::size_t last) {
-      append_shared(frame.payload, sums.get() + first * width, (last - first) * width, sums);
-    });
+    append_rows(frame.payload, sums, width, units);
     return frame;
   };
-  auto state = std::make_unique<Underway::State>(*state_, std::move(work));
-  if (mode != Mode::synchronous && !id.is_task) {
-    state->sequence = head.header.sequence;
-    state_->open.insert(head.header.sequence);
-  }
-  return Underway(std::move(state));
+  return state_->start(std::move(work), head.header, id, mode);
 }
 
-void ParameterClient::count(std::uint32_t table, std::span<const Id> ids, const float* shows,
-                            const float* clicks) {
+// At once in all modes: a count is of the batch, whatever becomes of its step.
+Underway ParameterClient::start_count(std::uint32_t table, std::span<const Id> ids,
+                                      const float* counts, const PushId& id) {
   state_->width(table);
+  Frame head = request_of(Op::count, table);
+  state_->identify_at_once(head.header, id);
   const auto plan = std::make_shared<const Plan>(ids);
-  const std::shared_ptr<const float[]> sums[] = {plan->sums(shows, 1), plan->sums(clicks, 1)};
+  const std::shared_ptr<const float[]> sums = plan->sums(counts, 2);
   Call::Work work = rows_work("count", plan, sizeof(Id) + 2 * sizeof(float));
-  work.build = [&](std::span<const std::uint32_t> units, std::uint32_t) {
-    Frame frame = request_of(Op::count, table);
+  work.build = [=](std::span<const std::uint32_t> units, std::uint32_t) {
+    Frame frame = head;
     frame.header.count = static_cast<std::uint32_t>(units.size());
     append_ids(frame.payload, plan, units);
-    for (const auto& sum : sums) {
-      for_each_run(units, [&](std::size_t first, std::size_t last) {
-        append_shared(frame.payload, sum.get() + first, last - first, sum);
-      });
-    }
+    append_rows(frame.payload, sums, 2, units);
     return frame;
   };
-  state_->run(std::move(work));
+  return state_->start(std::move(work), head.header, id);
 }
 
 // --- Dense parameters
@@ -358,12 +375,7 @@ Underway ParameterClient::start_push(std::uint32_t number, const float* gradient
                 n * sizeof(float));
     return frame;
   };
-  auto underway = std::make_unique<Underway::State>(*state_, std::move(work));
-  if (declaration.mode != Mode::synchronous && !id.is_task) {
-    underway->sequence = head.header.sequence;
-    state->open.insert(head.header.sequence);
-  }
-  return Underway(std::move(underway));
+  return state->start(std::move(work), head.header, id, declaration.mode);
 }
 
 // --- Steps

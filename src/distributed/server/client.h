@@ -114,7 +114,10 @@ class ParameterClient {
                    const PushId& id = PushId::next()) {
     start_push(table, ids, deltas, {}, id).wait();
   }
-  void count(std::uint32_t table, std::span<const Id> ids, const float* shows, const float* clicks);
+  void count(std::uint32_t table, std::span<const Id> ids, const float* counts,
+             const PushId& id = PushId::next()) {
+    start_count(table, ids, counts, id).wait();
+  }
 
   // The same, without waiting: rows are written during wait(). Between a push that is under way and the newest one
   // at most 62 others may have been started, so that servers can tell what they have seen. Errors: usage.
@@ -123,6 +126,8 @@ class ParameterClient {
   [[nodiscard]] Underway start_push(std::uint32_t table, std::span<const Id> ids,
                                     const float* values, const UpdateStep& step,
                                     const PushId& id = PushId::next());
+  [[nodiscard]] Underway start_count(std::uint32_t table, std::span<const Id> ids,
+                                     const float* counts, const PushId& id = PushId::next());
 
   // Whole dense parameters.
   void pull(std::uint32_t number, float* weights) { start_pull(number, weights).wait(); }

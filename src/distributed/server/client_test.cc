@@ -50,9 +50,9 @@ void compare_with_one_table(int servers, const TableDeclaration& declaration,
       client.push(3, ids, gradients.data(), {0.1, step});
       one.update(ids, gradients.data(), {0.1, step});
     }
-    const std::vector<float> shows(ids.size(), 1), clicks(ids.size(), 0.25F);
-    client.count(3, ids, shows.data(), clicks.data());
-    one.count(ids, shows.data(), clicks.data());
+    const std::vector<float> counts = batches.floats(2 * ids.size(), 0, 1);
+    client.count(3, ids, counts.data());
+    one.count(ids, counts.data());
   }
   EXPECT_EQ(client.digest(3), one.digest());
   EXPECT_GT(one.statistics().rows, 100u);
@@ -373,6 +373,40 @@ TEST(ParameterClient, DensePushesOfATaskCountOnce) {
   std::vector<float> pulled(5);
   client.pull(0, pulled.data());
   EXPECT_EQ(pulled, std::vector<float>(5, 2));
+}
+
+// Of a batch that another trainer learns again, too; shows and clicks have marks of their own beside those of pushes.
+TEST(ParameterClient, ABatchIsCountedOnce) {
+  Cluster cluster(2);
+  ParameterClient one(cluster.network(), cluster.client(1));
+  ParameterClient other(cluster.network(), cluster.client(2));
+  const std::vector<Id> ids = {3, 5, 5, 9};
+  const std::vector<float> counts = {1, 0, 1, 1, 1, 1, 1, 0}, down(2 * ids.size(), -1);
+  for (ParameterClient* client : {&one, &other}) client->declare(0, count_table());
+  for (std::uint32_t batch = 0; batch < 3; ++batch) {
+    for (ParameterClient* client : {&one, &other, &one}) {
+      const PushId id = PushId::of_task(7, 1, batch);
+      client->push(0, ids, down.data(), {.rate = 1}, id);
+      client->count(0, ids, counts.data(), id);
+    }
+  }
+  one.count(0, ids, counts.data());
+  other.count(0, ids, counts.data());
+  // By now of each id 5 batches with a show for each time that it is named, and of 5 a click for each.
+  const auto evicted = [&](double show_weight, double click_weight, double below) {
+    std::uint64_t rows = 0;
+    for (std::size_t i = 0; i < cluster.size(); ++i) {
+      rows += cluster.shard(i).table(0)->evict(
+          {.show_weight = show_weight, .click_weight = click_weight, .below = below});
+    }
+    return rows;
+  };
+  EXPECT_EQ(evicted(1, 0, 4.9), 0u);
+  EXPECT_EQ(evicted(1, 0, 5.1), 2u);
+  EXPECT_EQ(evicted(0, 1, 9.9), 0u);
+  EXPECT_EQ(evicted(1, 0, 9.9), 0u);
+  EXPECT_EQ(evicted(0, 1, 10.1), 1u);
+  EXPECT_EQ(one.statistics().duplicates + other.statistics().duplicates, 2u * 2 * 3 * 2);
 }
 
 }  // namespace

@@ -17,9 +17,10 @@
 namespace trireme::distributed {
 
 // Whose numbers those of a push are: a sender's, which count its pushes; or a task's, whose batches whoever has
-// the task pushes in the same order.
+// the task pushes in the same order. What is counted of a batch has marks of its own.
 struct Source {
-  enum class Kind : std::uint8_t { sender, task };
+  enum class Kind : std::uint8_t { sender, task, count_of_sender, count_of_task };
+  static constexpr std::uint8_t kKinds = 4;
   Kind kind = Kind::sender;
   std::uint32_t number = 0;
   auto operator<=>(const Source&) const = default;

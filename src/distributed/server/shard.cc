@@ -263,8 +263,9 @@ void Shard::declare(std::uint32_t number, const TableDeclaration& declaration, s
     }
     options.disk.folder = fmt::format("{}/table-{}", options_.folder, number);
   }
-  tables_.emplace(
+  const auto table = tables_.emplace(
       number, std::make_unique<Table>(declaration, std::move(bytes), options, options_.sources));
+  table.first->second->rows.set_clock(clock_);
 }
 
 Frame Shard::declare_dense(const Frame& request) {
@@ -379,23 +380,33 @@ void apply(SparseTable& table, std::span<const Id> ids, std::span<const float> v
 
 }  // namespace
 
-Frame Shard::push_at_once(const Frame& request, Table& table, Rows& rows) {
+// Calls apply(ids, values) with what has not been applied before: all, if the request has no number.
+template <class Apply>
+Frame Shard::apply_once(const Frame& request, Table& table, const Once& what, const Apply& apply) {
   const Header& header = request.header;
-  const bool delta = (header.flags & kDelta) != 0;
-  const std::size_t asked = rows.ids.size();
+  std::span<const Id> ids = what.ids;
+  std::span<const float> values = what.values;
   if (header.sequence == 0) {
-    apply(table.rows, rows.ids, rows.values, delta, rows.numbers);
+    apply(ids, values);
   } else {
-    const auto kind = (header.flags & kOfTask) != 0 ? Source::Kind::task : Source::Kind::sender;
-    const auto marks = table.marks.of({kind, header.sender});
+    const bool of_task = (header.flags & kOfTask) != 0;
+    const auto marks = table.marks.of({of_task ? what.of_task : what.of_sender, header.sender});
     const std::lock_guard lock(marks->mutex);
-    keep_rows(rows.ids, rows.values, [&](int slot) { return !marks->has(slot, header.sequence); });
-    apply(table.rows, rows.ids, rows.values, delta, rows.numbers);
-    for (const Id id : rows.ids) marks->add(slot_of(id), header.sequence);
+    keep_rows(ids, values, [&](int slot) { return !marks->has(slot, header.sequence); });
+    apply(ids, values);
+    for (const Id id : ids) marks->add(slot_of(id), header.sequence);
   }
-  counters_->rows_pushed += rows.ids.size();
-  counters_->duplicates += asked - rows.ids.size();
-  return answer_to(request, asked > 0 && rows.ids.empty() ? Code::duplicate : Code::ok);
+  counters_->duplicates += what.ids.size() - ids.size();
+  return answer_to(request, !what.ids.empty() && ids.empty() ? Code::duplicate : Code::ok);
+}
+
+Frame Shard::push_at_once(const Frame& request, Table& table, Rows& rows) {
+  const bool delta = (request.header.flags & kDelta) != 0;
+  const Once what{rows.ids, rows.values, Source::Kind::sender, Source::Kind::task};
+  return apply_once(request, table, what, [&](auto ids, auto values) {
+    apply(table.rows, ids, values, delta, rows.numbers);
+    counters_->rows_pushed += ids.size();
+  });
 }
 
 Frame Shard::hold(const Frame& request, Table& table, Rows& rows) {
@@ -428,15 +439,17 @@ Frame Shard::hold(const Frame& request, Table& table, Rows& rows) {
 Frame Shard::count(const Frame& request) {
   Table& table = table_of(request.header);
   thread_local std::vector<Id> ids_copy;
-  thread_local std::vector<float> shows_copy, clicks_copy;
+  thread_local std::vector<float> counts_copy;
   PayloadReader reader(request.payload);
   const auto ids = reader.values(request.header.count, ids_copy);
-  const auto shows = reader.values(request.header.count, shows_copy);
-  const auto clicks = reader.values(request.header.count, clicks_copy);
+  const auto counts = reader.values(std::size_t{2} * request.header.count, counts_copy);
   reader.end();
   if (!owns(ids)) return answer_to(request, Code::wrong_map);
-  table.rows.count(ids, shows.data(), clicks.data());
-  return answer_to(request);
+  if (outdated(request.header)) return answer_to(request, Code::stale);
+  const Once what{ids, counts, Source::Kind::count_of_sender, Source::Kind::count_of_task};
+  return apply_once(request, table, what, [&](auto new_ids, auto new_counts) {
+    if (!new_ids.empty()) table.rows.count(new_ids, new_counts.data());
+  });
 }
 
 // --- Statistics

@@ -82,8 +82,11 @@ class Shard {
 
   Declarations declarations() const;
   // Takes the place of all that was there: tables and parameters of these declarations, empty; blocks are to be put in. Whose
-  // pushes were applied is forgotten; steps go on after step 0. No pointer of table() is used any more. Errors: data, usage.
-  void replace(const Declarations& declared);
+  // pushes were applied is forgotten; steps go on after step 0, and tables' clocks from this tick. No pointer of table() is
+  // used any more. Errors: data, usage.
+  void replace(const Declarations& declared, std::uint16_t clock = 0);
+  // Tables' clocks go on to this tick, if it is ahead of them; those of tables that are declared later begin with it.
+  void set_clock(std::uint16_t clock);
   // The slots that are this server's by its map, as ranges [first, last).
   std::vector<std::pair<int, int>> slots() const;
   void set_updates(std::uint64_t updates);
@@ -98,6 +101,7 @@ class Shard {
   struct Dense;
   struct Held;
   struct Rows;
+  struct Once;
   struct Counters;
 
   // All hold mutex_, shared or alone.
@@ -106,6 +110,8 @@ class Shard {
   bool owns(std::span<const Id> ids) const;
   Frame lookup(const Frame& request);
   Frame push(const Frame& request);
+  template <class Apply>
+  Frame apply_once(const Frame& request, Table& table, const Once& what, const Apply& apply);
   Frame push_at_once(const Frame& request, Table& table, Rows& rows);
   Frame hold(const Frame& request, Table& table, Rows& rows);
   Frame count(const Frame& request);
@@ -153,6 +159,7 @@ class Shard {
   SlotMap map_;
   std::bitset<kSlots> owned_;
   std::uint64_t epoch_ = 0;
+  std::uint16_t clock_ = 0;  // of new tables
 
   // Synchronous steps, below mutex_.
   mutable std::mutex steps_mutex_;

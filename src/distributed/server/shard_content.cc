@@ -16,7 +16,7 @@ Declarations Shard::declarations() const {
   return declared;
 }
 
-void Shard::replace(const Declarations& declared) {
+void Shard::replace(const Declarations& declared, std::uint16_t clock) {
   std::map<std::uint32_t, std::unique_ptr<Dense>> dense;
   for (const auto& [number, bytes] : declared.dense) {
     check_number(number);
@@ -24,6 +24,7 @@ void Shard::replace(const Declarations& declared) {
   }
   const auto lock = alone();
   tables_.clear();
+  clock_ = clock;
   for (const auto& [number, bytes] : declared.tables) {
     check_number(number);
     declare(number, table_declaration(bytes), bytes);
@@ -33,6 +34,15 @@ void Shard::replace(const Declarations& declared) {
   std::fill(slot_steps_.begin(), slot_steps_.end(), 0);
   applied_ = updates_ = 0;
   drop_held();
+}
+
+void Shard::set_clock(std::uint16_t clock) {
+  const auto lock = alone();
+  clock_ = clock;
+  for (const auto& [number, table] : tables_) {
+    const auto ahead = static_cast<std::int16_t>(clock - table->rows.clock());
+    if (ahead > 0) table->rows.set_clock(clock);
+  }
 }
 
 std::string Shard::block(std::uint32_t number, std::uint32_t block) const {

@@ -64,6 +64,13 @@ struct Shard::Rows {
   std::span<const float> values;
 };
 
+// What is to be applied once: ids, so many values for each, and whose numbers tell whether it has been.
+struct Shard::Once {
+  std::span<const Id> ids;
+  std::span<const float> values;
+  Source::Kind of_sender, of_task;
+};
+
 // Whether these numbers can be those of a step. Errors: usage.
 void check_numbers(const StepNumbers& numbers);
 // Of a table or a parameter. Errors: usage.

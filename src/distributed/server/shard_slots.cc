@@ -113,7 +113,8 @@ Frame Shard::insert_slots(const Frame& request) {
   const auto steps =
       reader.values(static_cast<std::size_t>(head.slots.last - head.slots.first), steps_copy);
   for (const Marks::Entry& mark : marks) {
-    if (mark.slot < head.slots.first || mark.slot >= head.slots.last || mark.kind > 1) {
+    if (mark.slot < head.slots.first || mark.slot >= head.slots.last ||
+        mark.kind >= Source::kKinds) {
       fail_data("slots with marks that are none of theirs");
     }
   }

@@ -8,6 +8,7 @@
 #include "ir/program.h"
 #include "transforms/rewrite.h"
 #include "trireme/ops.h"
+#include "trireme/sequence.h"
 
 namespace trireme::distributed {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 constexpr const char* kLookUp = "servers.look_up";
 constexpr const char* kPushRows = "servers.push_rows";
 constexpr const char* kPushDense = "servers.push_dense";
+constexpr const char* kPushCounts = "servers.push_counts";
 
 std::string key_of(const Value& parameter) { return parameter.name().substr(1); }
 
@@ -36,6 +38,34 @@ bool is_gather_of(const ir::Op& op, const ir::Value* table) {
 bool is_lookup_of(const ir::Op& op, const std::string& key) {
   return op.name() == "host_call" && ir::get<std::string>(op.attributes, "name") == kLookUp &&
          ir::get<std::string>(op.attributes, "key") == key;
+}
+
+// A number for each example, or each row of its sequence, that looks up ids. Errors: usage.
+Value clicks_of(const Program& program, const std::string& name, const std::string& table,
+                const Value& ids) {
+  const std::vector<Value> inputs = program.inputs();
+  const auto input = std::find_if(inputs.begin(), inputs.end(),
+                                  [&](const Value& one) { return one.name() == "%" + name; });
+  if (input == inputs.end()) {
+    std::string known;
+    for (const Value& one : inputs) known += (known.empty() ? "" : ", ") + one.name().substr(1);
+    fail_usage("clicks are to be read from \"" + name + "\", which is no input; there are " +
+               known);
+  }
+  bool one_each = input->rank() > 0;
+  for (int axis = 1; axis < input->rank(); ++axis) one_each &= input->dim(axis) == Dim(1);
+  if (!one_each) {
+    fail_usage("clicks are to be read from " + input->str() +
+               ", which is not a number for each example");
+  }
+  const Value clicks = cast(*input, {.dtype = f32});
+  if (ids.rank() > 0 && ids.dim(0) == clicks.dim(0)) return clicks;
+  if (ids.rank() > 0 && ir::find_splits(program.ir().main(), ids.dim(0)) != nullptr) {
+    return sequence::expand(clicks, ids);
+  }
+  fail_usage(
+      "the table " + table + " is looked up by " + ids.str() +
+      ", which is not by example along axis 0: so it is not known which of these are clicks");
 }
 
 // Ids that name a row; negative ones name none.
@@ -156,6 +186,10 @@ void ServerTraining::extend(TrainerOptions& options) {
     push_rows(key, operands);
     result.elements<std::int64_t>()[0] = static_cast<std::int64_t>(++tables_.at(key).pushes);
   });
+  add(kPushCounts, [this](const std::string& key, Operands operands, HostTensor& result) {
+    push_counts(key, operands);
+    result.elements<std::int64_t>()[0] = static_cast<std::int64_t>(++tables_.at(key).counts);
+  });
   add(kPushDense, [this](const std::string& key, Operands operands, HostTensor& result) {
     push_dense(key, operands);
     result.elements<std::int64_t>()[0] = static_cast<std::int64_t>(++dense_.at(key).pushes);
@@ -179,9 +213,16 @@ void ServerTraining::exchange(std::vector<ParameterGradient>& gradients) {
 }
 
 // What is pushed is kept alive by a parameter that counts it, so that only runs with updates push.
-void ServerTraining::count(const std::string& key, const Value& pushed) {
-  const Value counter = program_.parameter(key + ".pushes", i64, {}, {.trainable = false});
+void ServerTraining::count(const std::string& name, const Value& pushed) {
+  const Value counter = program_.parameter(name, i64, {}, {.trainable = false});
   assign(counter, pushed);
+}
+
+// Shows and clicks of the rows that a step looks up.
+void ServerTraining::make_counts(const std::string& key, const Value& ids) {
+  std::vector<Value> operands = {ids};
+  if (!options_.clicks.empty()) operands.push_back(clicks_of(program_, options_.clicks, key, ids));
+  count(key + ".counts", host_call(operands, {.name = kPushCounts, .key = key, .dtype = i64}));
 }
 
 void ServerTraining::make_table(const ParameterGradient& one) {
@@ -217,8 +258,9 @@ void ServerTraining::make_table(const ParameterGradient& one) {
   });
   if (options_.mode == Mode::geo) table.local = std::make_shared<LocalRows>(table.options);
   const Value rows = cast(one.gradient.rows, {.dtype = i64});
-  count(key, host_call({rows, one.gradient.values},
-                       {.name = kPushRows, .key = key, .dtype = i64, .early = true}));
+  count(key + ".pushes", host_call({rows, one.gradient.values},
+                                   {.name = kPushRows, .key = key, .dtype = i64, .early = true}));
+  if (options_.counts) make_counts(key, table.ids);
   tables_.emplace(key, table);
 }
 
@@ -226,8 +268,8 @@ void ServerTraining::make_dense(const ParameterGradient& one) {
   const std::string key = key_of(one.parameter);
   dense_.emplace(key, Dense{static_cast<std::uint32_t>(dense_.size()), one.parameter, 0});
   if (options_.mode == Mode::geo) return;
-  count(key, host_call({one.gradient.values},
-                       {.name = kPushDense, .key = key, .dtype = i64, .early = true}));
+  count(key + ".pushes", host_call({one.gradient.values},
+                                   {.name = kPushDense, .key = key, .dtype = i64, .early = true}));
 }
 
 // --- Servers
@@ -380,6 +422,24 @@ void ServerTraining::push_rows(const std::string& key, Operands operands) {
   if (table.local) return table.local->update(push->ids, push->values.data(), update());
   push->underway =
       client_.start_push(table.number, push->ids, push->values.data(), update(), push_id());
+  pushes_.back().push_back(std::move(push));
+}
+
+void ServerTraining::push_counts(const std::string& key, Operands operands) {
+  const std::span<const std::int64_t> ids = operands[0].elements<std::int64_t>();
+  const std::span<const float> clicks =
+      operands.size() > 1 ? operands[1].elements<float>() : std::span<const float>();
+  const std::size_t each = clicks.empty() ? 0 : ids.size() / clicks.size();  // ids of an example
+  auto push = std::make_unique<Push>();
+  push->ids = named(ids);
+  push->values.reserve(2 * push->ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0) continue;
+    push->values.push_back(1);
+    push->values.push_back(each == 0 ? 0 : clicks[i / each]);
+  }
+  push->underway =
+      client_.start_count(tables_.at(key).number, push->ids, push->values.data(), push_id());
   pushes_.back().push_back(std::move(push));
 }
 

@@ -28,7 +28,11 @@ struct ServerTrainingOptions {
   // Of the tables; name, width, rule and initializer are set. Parameters that only gathers with a sparse gradient read
   // become tables.
   TableOptions table = {};
-  bool spill = false;      // as in TableDeclaration
+  bool spill = false;  // as in TableDeclaration
+  // Servers count how often a row was looked up by an example that is learned, once for each batch of a task, whoever learns it;
+  // and if `clicks` names an input of the Program, with a number for each example, the sum of these.
+  bool counts = false;
+  std::string clicks = {};
   std::size_t pushes = 4;  // asynchronous: batches whose pushes may be under way
 };
 
@@ -95,7 +99,7 @@ class ServerTraining {
     std::int64_t rows = 0;         // of the parameter that it was
     Initializer initializer = {};  // of it
     Value ids;                     // all that are looked up in a step; computed from inputs alone
-    std::uint64_t pushes = 0;
+    std::uint64_t pushes = 0, counts = 0;
     std::shared_ptr<LocalRows> local = {};  // geo
   };
   struct Dense {
@@ -117,7 +121,9 @@ class ServerTraining {
   void exchange(std::vector<ParameterGradient>& gradients);
   void make_table(const ParameterGradient& one);
   void make_dense(const ParameterGradient& one);
-  void count(const std::string& key, const Value& pushed);
+  void count(const std::string& name, const Value& pushed);
+  void make_counts(const std::string& key, const Value& ids);
+  void push_counts(const std::string& key, Operands operands);
   void look_up(const std::string& key, Operands operands, HostTensor& result);
   void push_rows(const std::string& key, Operands operands);
   void push_dense(const std::string& key, Operands operands);

@@ -350,5 +350,69 @@ TEST(ServerTraining, BringsTablesHome) {
   EXPECT_NEAR(alone.run(batch, {model.loss})[0].data<float>()[0], by_servers, 1e-6);
 }
 
+// A click for each example that is one, for all ids that it looks up; what is evaluated or learned again does not count.
+TEST(ServerTraining, ShowsAndClicksAreCounted) {
+  for (const Mode mode : {Mode::asynchronous, Mode::synchronous, Mode::geo}) {
+    Cluster cluster(2);
+    cluster.set_members(1, 1);
+    ServerTrainingOptions options = options_of(mode);
+    options.counts = true;
+    options.clicks = "click";
+    Member member(cluster, 1, options);
+    member.client.join(1, 0);
+    member.training.start(*member.model.trainer);
+    std::map<std::int64_t, std::pair<int, int>> counted;  // shows and clicks, by id
+    for (std::uint32_t step = 0; step < 4; ++step) {
+      const data::Batch batch = clicks(step * kBatch, (step + 1) * kBatch);
+      member.training.step(batch, ServerTraining::TaskBatch{0, 1, step, step == 3});
+      const auto ids = batch.at("ids").to_vector<std::int64_t>();
+      const auto labels = batch.at("click").to_vector<float>();
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        auto& [shows, clicked] = counted[ids[i]];
+        ++shows;
+        clicked += labels[i / kFields] > 0 ? 1 : 0;
+      }
+    }
+    member.training.settle();
+    member.model.trainer->evaluate(data::from_tensors(clicks(0, 8)).batch(8));
+    member.training.wait_for_pushes();
+    for (const auto& [show_weight, click_weight] : {std::pair(1, 0), {0, 1}, {2, 3}}) {
+      for (const double below : {2.5, 4.5, 8.5}) {
+        std::uint64_t expected = 0, evicted = 0;
+        for (auto id = counted.begin(); id != counted.end();) {
+          const auto& [shows, clicked] = id->second;
+          if (show_weight * shows + click_weight * clicked < below) {
+            ++expected;
+            id = counted.erase(id);
+          } else {
+            ++id;
+          }
+        }
+        for (std::size_t i = 0; i < cluster.size(); ++i) {
+          evicted +=
+              cluster.shard(i).table(0)->evict({.show_weight = static_cast<double>(show_weight),
+                                                .click_weight = static_cast<double>(click_weight),
+                                                .below = below});
+        }
+        EXPECT_EQ(evicted, expected) << show_weight << " " << click_weight << " " << below;
+      }
+    }
+  }
+}
+
+TEST(ServerTraining, ClicksAreAnInputWithANumberForEachExample) {
+  const auto refused = [](const std::string& name) {
+    return error_of(ErrorKind::usage, [&] {
+      Cluster cluster(1);
+      ServerTrainingOptions options = options_of(Mode::asynchronous);
+      options.counts = true;
+      options.clicks = name;
+      Member member(cluster, 1, options);
+    });
+  };
+  EXPECT_THAT(refused("clack"), HasSubstr("\"clack\", which is no input; there are "));
+  EXPECT_THAT(refused("ids"), HasSubstr("not a number for each example"));
+}
+
 }  // namespace
 }  // namespace trireme::distributed

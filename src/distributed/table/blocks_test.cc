@@ -24,7 +24,7 @@ void train(SparseTable& table, unsigned seed, int steps, std::uint64_t different
     const std::vector<Id> ids = batches.ids(50, different);
     look_up(table, ids, Create::yes);
     table.update(ids, batches.floats(50 * width).data(), {.rate = 0.1, .step = step});
-    table.count(ids, batches.floats(50, 0, 1).data(), batches.floats(50, 0, 1).data());
+    table.count(ids, batches.floats(100, 0, 1).data());
     if (step % 5 == 0) table.tick();
   }
 }
@@ -69,7 +69,7 @@ TEST(SparseTableBlocks, AreTheRecordsOfTheFormat) {
   for (int i = 0; i < 3; ++i) table.tick();
   const std::vector<Id> ids = {42};
   table.update(ids, std::vector<float>{2, -4}.data(), {.rate = 0.5});
-  table.count(ids, std::vector<float>{10}.data(), std::vector<float>{1}.data());
+  table.count(ids, std::vector<float>{10, 1}.data());
   table.tick();
   look_up(table, ids);
   const std::vector<RowBlock> blocks = all_blocks(table);
@@ -106,7 +106,7 @@ TEST(SparseTableBlocks, TellWhatChangedSinceAMark) {
   const std::vector<float> ones(5, 1);
   table.update(std::vector<Id>{2}, ones.data(), {.rate = 1});
   table.add_deltas(std::vector<Id>{3}, ones.data());
-  table.count(std::vector<Id>{4}, ones.data(), ones.data());
+  table.count(std::vector<Id>{4}, ones.data());
   table.assign(std::vector<Id>{5}, ones.data());
   look_up(table, {Id{1} << 60}, Create::yes);
   EXPECT_THAT(ids_of(all_blocks(table, {.changed = 1})), ElementsAre(2, 3, 4, 5, Id{1} << 60));
@@ -189,8 +189,7 @@ TEST(SparseTableBlocks, KeepTheirAgeInATableThatGoesOnWithTheClock) {
   SparseTable table(options), other(options);
   for (int i = 0; i < 7; ++i) table.tick();
   look_up(table, {1, 2}, Create::yes);
-  const std::vector<float> shows = {8, 8}, none = {0, 0};
-  table.count(std::vector<Id>{1, 2}, shows.data(), none.data());
+  table.count(std::vector<Id>{1, 2}, std::vector<float>{8, 0, 8, 0}.data());
   table.tick();
   for (const RowBlock& block : all_blocks(table)) other.insert(block);
   other.set_clock(table.clock());
@@ -208,18 +207,18 @@ TEST(SparseTableEviction, GoesByScoreAndAge) {
   options.admission = 2;
   SparseTable table(options);
   std::vector<Id> ids;
-  std::vector<float> shows, clicks;
+  std::vector<float> counts;
   for (Id id = 0; id < 100; ++id) {
     ids.push_back(id);
-    shows.push_back(static_cast<float>(id));
-    clicks.push_back(id % 10 == 0 ? 5.0f : 0.0f);
+    counts.push_back(static_cast<float>(id));
+    counts.push_back(id % 10 == 0 ? 5.0f : 0.0f);
   }
   look_up(table, ids, Create::yes);
   EXPECT_EQ(table.evict({.show_weight = 1, .below = 1e9}), 0u);
   EXPECT_EQ(table.statistics().not_admitted, 100u);
   look_up(table, ids, Create::yes);
-  table.count(ids, shows.data(), clicks.data());
-  table.count(std::vector<Id>{777}, shows.data(), clicks.data());  // not there: not counted
+  table.count(ids, counts.data());
+  table.count(std::vector<Id>{777}, counts.data());  // not there: not counted
   table.tick();
   table.tick();  // scores are a quarter now
   look_up(table, {500}, Create::yes);
@@ -233,13 +232,14 @@ TEST(SparseTableEviction, GoesByScoreAndAge) {
   // Used two ticks ago, or just now.
   EXPECT_EQ(table.evict({.unused_for = 3}), 0u);
   look_up(table, {10, 20});
-  table.count(std::vector<Id>{99}, shows.data(), clicks.data());
+  table.count(std::vector<Id>{99}, counts.data());
   EXPECT_EQ(table.evict({.unused_for = 2}), 61u);
   EXPECT_THAT(ids_of(all_blocks(table)), ElementsAre(10, 20, 99));
   EXPECT_EQ(table.statistics().not_admitted, 1u);  // 500
   for (int i = 0; i < 70000; ++i) table.tick();    // the clock goes round; 70000 - 65536 = 4464
   EXPECT_EQ(table.evict({.unused_for = 4465}), 0u);
   EXPECT_EQ(table.evict({.unused_for = 4464}), 3u);
+  EXPECT_EQ(table.statistics().evicted, 36u + 61u + 3u);
   EXPECT_EQ(table.statistics().not_admitted, 0u);
 }
 

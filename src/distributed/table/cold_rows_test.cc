@@ -49,7 +49,7 @@ std::uint64_t use_both(SparseTable& a, SparseTable& b, unsigned seed, int steps)
       if (kind < 6) table->update(ids, values.data(), {.rate = 0.1, .step = step});
       if (kind == 6) table->add_deltas(ids, values.data());
       if (kind == 7) table->assign(ids, values.data());
-      if (kind == 8) table->count(ids, values.data(), values.data() + ids.size());
+      if (kind == 8) table->count(ids, values.data());
       if (kind == 9) table->tick();
       if (step % 50 == 0) table->remove(std::span(ids).first(ids.size() / 2));
       if (step % 70 == 0) table->evict({.show_weight = 1, .below = 0.01, .unused_for = 30});

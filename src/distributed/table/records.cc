@@ -52,7 +52,7 @@ void SparseTable::set_clock(std::uint16_t clock) {
   state_->now.store(clock, std::memory_order_relaxed);
 }
 
-void SparseTable::count(std::span<const Id> ids, const float* shows, const float* clicks) {
+void SparseTable::count(std::span<const Id> ids, const float* counts) {
   State& state = *state_;
   Batch& batch = Batch::of(ids);
   const Fetched fetched = state.prepare(batch, false);
@@ -63,8 +63,8 @@ void SparseTable::count(std::span<const Id> ids, const float* shows, const float
       if (row == kNoEntry) continue;
       RowStatistics& statistics = state.pool.statistics(row);
       statistics = state.decayed(statistics);
-      statistics.show += shows[item.position];
-      statistics.click += clicks[item.position];
+      statistics.show += counts[2 * item.position];
+      statistics.click += counts[2 * item.position + 1];
     }
   });
 }
@@ -126,6 +126,7 @@ std::uint64_t SparseTable::evict(const Eviction& eviction) {
       evicted += state.remove_from(group, slot, gone);
     }
   }
+  state.evicted.fetch_add(evicted, std::memory_order_relaxed);
   return evicted;
 }
 

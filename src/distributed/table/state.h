@@ -60,6 +60,7 @@ struct SparseTable::State {
   std::atomic<std::uint16_t> cleared_marks{0};         // bits of the marks that were ever cleared
   std::atomic<std::int64_t> in_memory{0}, on_disk{0};  // rows
   std::atomic<unsigned> calls{0};
+  std::atomic<std::uint64_t> evicted{0};  // rows
   std::mutex spilling;
   unsigned spill_hand = 0;  // the group whose rows go next; guarded by `spilling`
   std::unique_ptr<DiskTier> disk;

@@ -250,6 +250,7 @@ TableStatistics SparseTable::statistics() const {
     all.not_admitted += group.not_admitted;
     all.dropped += group.dropped;
   }
+  all.evicted = state_->evicted.load(std::memory_order_relaxed);
   all.memory = state_->memory();
   return all;
 }

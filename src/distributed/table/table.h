@@ -61,6 +61,7 @@ struct TableStatistics {
   std::uint64_t on_disk = 0;       // of these
   std::uint64_t not_admitted = 0;  // ids seen, but not often enough
   std::uint64_t dropped = 0;       // updates of ids that had no row yet
+  std::uint64_t evicted = 0;       // rows that have gone by evict()
   std::uint64_t memory = 0;        // bytes of rows and index, the figure that memory_limit bounds
 };
 
@@ -89,8 +90,9 @@ class SparseTable {
   // admission does not count. Of several rows for one id the last stays. Errors: io.
   void assign(std::span<const Id> ids, const float* rows);
 
-  // Adds to the statistics of rows that are there. Clicks are not counted as shows.
-  void count(std::span<const Id> ids, const float* shows, const float* clicks);
+  // Adds counts[ids.size()][2], shows and clicks, to the statistics of rows that are there. Clicks are not counted as
+  // shows.
+  void count(std::span<const Id> ids, const float* counts);
   // Moves the table's clock: ages are in ticks, and statistics decay by one more factor. Costs nothing.
   void tick();
   // Ticks so far, modulo 2^16. Records tell their age by the clock of the table that wrote them: one that takes

@@ -1,0 +1,120 @@
+#include "session/job_distribution.h"
+
+#include <vector>
+
+#include "session/job_model.h"
+
+namespace trireme::job {
+namespace {
+
+using Mode = Distribution::Mode;
+
+constexpr std::int64_t kMany = 1'000'000;
+
+// A rule that holds, and what is said of a key where it does not.
+struct Rule {
+  bool holds;
+  const char* key;
+  const char* text;
+};
+
+// The first of the rules that does not hold.
+std::optional<WrongSetting> broken(const std::vector<Rule>& rules) {
+  for (const Rule& rule : rules) {
+    if (!rule.holds) return WrongSetting{rule.key, rule.text};
+  }
+  return std::nullopt;
+}
+
+bool between(double value, double least, double most) { return value >= least && value <= most; }
+
+std::optional<WrongSetting> wrong_in(const Distribution::Eviction& how) {
+  const bool by_score = how.below > 0;
+  return broken({
+      {how.unused_for >= 0 && how.unused_for <= 65534, "eviction.unused_for",
+       "must be 0 to 65,534"},
+      {between(how.below, 0, 1e30), "eviction.below", "must not be negative"},
+      {between(how.show_weight, 0, 1e30), "eviction.show_weight", "must not be negative"},
+      {between(how.click_weight, 0, 1e30), "eviction.click_weight", "must not be negative"},
+      {how.decay > 0 && how.decay <= 1, "eviction.decay", "must be above 0, and at most 1"},
+      {how.tick_tasks >= 0, "eviction.tick_tasks", "must not be negative"},
+      {by_score || how.decay == 1, "eviction.decay",
+       "is of scores: set eviction.below, or leave it out"},
+      {by_score || how.clicks.empty(), "eviction.clicks",
+       "is of scores: set eviction.below, or leave it out"},
+      {how.click_weight == 0 || !how.clicks.empty(), "eviction.click_weight",
+       "needs eviction.clicks: the input that is 1 for examples that are clicks"},
+      {!by_score || how.show_weight + how.click_weight > 0, "eviction.below",
+       "is of a score that is 0 for all rows: show_weight and click_weight are both 0"},
+  });
+}
+
+void read_eviction(const Node& node, Distribution::Eviction& eviction) {
+  Table table(node);
+  eviction.unused_for = table.integer("unused_for", eviction.unused_for);
+  eviction.below = table.number("below", eviction.below);
+  eviction.show_weight = table.number("show_weight", eviction.show_weight);
+  eviction.click_weight = table.number("click_weight", eviction.click_weight);
+  eviction.decay = table.number("decay", eviction.decay);
+  eviction.clicks = table.text("clicks", eviction.clicks);
+  eviction.tick_tasks = table.integer("tick_tasks", eviction.tick_tasks);
+  table.done();
+}
+
+// The node of a key as of WrongSetting; the table itself for one that was left out.
+const Node& node_of(const Node& table, const std::string& key) {
+  const std::size_t dot = key.find('.');
+  const Node* const found = table.find(key.substr(0, dot));
+  if (found == nullptr) return table;
+  return dot == std::string::npos ? *found : node_of(*found, key.substr(dot + 1));
+}
+
+}  // namespace
+
+std::optional<WrongSetting> wrong_setting(const Distribution& how) {
+  const auto wrong = broken({
+      {how.task_batches >= 1, "task_batches", "must be at least 1"},
+      {how.staleness >= 0 && how.staleness <= kMany, "staleness", "must be 0 to 1,000,000"},
+      {how.staleness == 0 || how.mode == Mode::asynchronous, "staleness",
+       "is of mode = \"asynchronous\": in the others nobody is ahead by a step"},
+      {how.admission >= 1 && how.admission <= 65535, "admission", "must be 1 to 65,535"},
+      {how.memory_limit >= 0, "memory_limit", "must not be negative"},
+      {between(how.checkpoint_seconds, 0, kMany), "checkpoint_seconds", "must be 0 to 1,000,000"},
+      {how.checkpoint_keep >= 1 && how.checkpoint_keep <= kMany, "checkpoint_keep",
+       "must be 1 to 1,000,000"},
+  });
+  return wrong ? wrong : wrong_in(how.eviction);
+}
+
+Distribution read_distribution(const Node& node) {
+  Table table(node);
+  Distribution distribution;
+  distribution.mode = read_word<Mode>(table, "mode", distribution.mode,
+                                      {{"all_reduce", Mode::all_reduce},
+                                       {"synchronous", Mode::synchronous},
+                                       {"asynchronous", Mode::asynchronous},
+                                       {"geo", Mode::geo}});
+  distribution.task_batches = table.size("task_batches", distribution.task_batches);
+  if (distribution.mode != Mode::all_reduce) {
+    distribution.admission = table.integer("admission", distribution.admission, 1);
+    distribution.memory_limit = table.integer("memory_limit", distribution.memory_limit, 0);
+    distribution.cold_rows = table.text("cold_rows", "");
+    distribution.float16 = table.boolean("float16", distribution.float16);
+    distribution.staleness = table.integer("staleness", distribution.staleness);
+    distribution.prefetch = table.boolean("prefetch", distribution.prefetch);
+    if (const Node* const eviction = table.node("eviction")) {
+      read_eviction(*eviction, distribution.eviction);
+    }
+  }
+  distribution.checkpoint_seconds =
+      table.number("checkpoint_seconds", distribution.checkpoint_seconds);
+  distribution.checkpoint_keep = table.integer("checkpoint_keep", distribution.checkpoint_keep, 1);
+  distribution.resume = table.boolean("resume", distribution.resume);
+  table.done();
+  if (const auto wrong = wrong_setting(distribution)) {
+    fail_at(node_of(node, wrong->key), wrong->text);
+  }
+  return distribution;
+}
+
+}  // namespace trireme::job
