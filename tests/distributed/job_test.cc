@@ -304,7 +304,8 @@ TEST_F(Jobs, MetricsOfEveryProcess) {
         "trireme_transport_strangers_total 0"}},
       {"master", {"trireme_master_tasks{state=\"done\"}", "trireme_master_leader_epoch"}},
       {"launcher",
-       {"trireme_launcher_processes{role=\"trainer\"} 1", "trireme_job_examples_total"}}};
+       {"trireme_launcher_processes{role=\"trainer\"} 1", "trireme_job_examples_total",
+        "trireme_store_strangers_total 0", "trireme_tls_failed_handshakes_total 0"}}};
   for (const Json& process : now["processes"]) {
     const std::string address = process["metrics"];
     const std::string metrics = get(address, "/metrics");
@@ -312,9 +313,14 @@ TEST_F(Jobs, MetricsOfEveryProcess) {
       EXPECT_THAT(metrics, HasSubstr("\n" + line)) << process;
     }
     EXPECT_THAT(get(address, "/healthz"), ::testing::StartsWith("200\nwell\n")) << process;
-    if (process["role"] == "launcher") {
-      EXPECT_EQ(Json::parse(get(address, "/targets").substr(4)).size(), 4u);
-    }
+    if (process["role"] != "launcher") continue;
+    EXPECT_EQ(Json::parse(get(address, "/targets").substr(4)).size(), 4u);
+    // Who does not know the job's token is refused, and counted.
+    const std::string store = Json::parse(run_job("list --json").output).at(0)["store"];
+    const Outcome stranger = run_job("status --store " + store);
+    EXPECT_EQ(stranger.code, 4) << stranger.output;
+    EXPECT_THAT(stranger.output, HasSubstr("this job's token is asked for"));
+    EXPECT_GE(number_behind(get(address, "/metrics"), "\ntrireme_store_strangers_total "), 1);
   }
 }
 

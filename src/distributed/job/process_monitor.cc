@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "distributed/coordination/handshakes.h"
 #include "distributed/placement/address.h"
 
 namespace trireme::distributed {
@@ -76,6 +77,9 @@ ProcessMonitor::ProcessMonitor(const ProcessMonitorOptions& options) : options_(
                       }
                       return samples;
                     });
+  registry_.collect(MetricKind::counter, "trireme_tls_failed_handshakes_total",
+                    "TLS handshakes of this process that failed: of strangers, as a rule.",
+                    [] { return static_cast<double>(failed_handshakes()); });
   add_process(registry_, entry_.since);
 }
 

@@ -50,7 +50,7 @@ JobDesk::JobDesk(const JobDeskOptions& options, Store& store, Supervisor& childr
                                          .name = "launcher_" + std::to_string(rank),
                                          .host = options.metrics_host,
                                          .port = options.metrics_port},
-                   store, rank == 0);
+                   store, rank == 0, options.strangers);
 }
 
 void JobDesk::look(const Totals& all) {

@@ -160,6 +160,9 @@ class Launcher {
                      : "the same command, with --set distributed.resume=true";
     desk.metrics_host = options_.metrics_host;
     desk.metrics_port = rank_ == 0 ? options_.metrics_port : 0;  // they may be on one machine
+    if (rank_ == 0 && !meeting_.etcd()) {
+      desk.strangers = [this] { return meeting_.strangers(); };
+    }
     return desk;
   }
 

@@ -137,7 +137,13 @@ void TrainerMetrics::waited() {
   beat_->beat();
 }
 
+Counter& TrainerMetrics::strangers() {
+  return registry_.counter("trireme_group_strangers_total",
+                           "Who connected to the forming group, and is no member.");
+}
+
 void TrainerMetrics::group(const DataParallel& parallel) {
+  strangers();
   repeated_->raise_to(static_cast<std::uint64_t>(parallel.repeated()));
   registry_.gauge("trireme_group_generation", "Number of the group's generation.")
       .set(number(parallel.generation()));

@@ -15,7 +15,7 @@
 
 namespace trireme::distributed {
 
-// Of a trainer. One thread calls all functions. Registry and health outlive the object.
+// Of a trainer. One thread calls all functions but stranger(), which any may. Registry and health outlive the object.
 class TrainerMetrics {
  public:
   TrainerMetrics(Registry& registry, Health& health);
@@ -27,12 +27,14 @@ class TrainerMetrics {
   void rest() { beat_->rest(); }         // has trained: what it does now may take any time
   void waited();                         // found no task: one look more
   void repeated() { repeated_->add(); }  // has to do a step again
+  void stranger() { strangers().add(); }  // was turned away by the trainers' group
   // What others count.
   void group(const DataParallel& parallel);
   void client(const ClientStatistics& statistics);
 
  private:
   using Clock = std::chrono::steady_clock;
+  Counter& strangers();
   Registry& registry_;
   const std::shared_ptr<Heartbeat> beat_;
   Clock::time_point began_ = Clock::now();
