@@ -15,6 +15,7 @@ constexpr Milliseconds kLook{50};      // between two looks at what time has cha
 constexpr Milliseconds kMembers{500};  // between two looks at who is there
 constexpr Milliseconds kHeld{500};     // who waits for slower ones is told after that to ask again
 constexpr const char* kTrainers = "trainer";
+constexpr const char* kMasters = "master";
 
 Frame frame_of(Code code) {
   Frame frame;
@@ -100,12 +101,17 @@ bool Master::restore(const QueueState& state) {
   const std::lock_guard lock(mutex_);
   if (!queue_) return false;
   const std::int64_t epoch = std::max<std::int64_t>(state.epoch, 1);
+  // First this, so that whoever leads next does not take tasks for done that are not.
+  if (finished_ && !put({Erase{options_.prefix + "done"}})) return false;
+  over_ = concluded_ = finished_ = false;
   queue_->restore({epoch, state.done, state.failed}, options_.tasks(epoch));
   work_changed_ = true;
-  over_ = concluded_ = false;
-  if (finished_) store_.erase(options_.prefix + "done");
-  finished_ = false;
   return true;
+}
+
+// Whether this one still leads.
+bool Master::put(std::vector<Action> actions) {
+  return store_.commit({.when = {leadership_.guard}, .then = std::move(actions)}).succeeded;
 }
 
 bool Master::all_over() const {
@@ -138,6 +144,7 @@ void Master::run() {
   while (wait(Milliseconds(0))) {
     try {
       const LeaseKeeper lease(store_, {.seconds = options_.lease});
+      be_known(lease);
       while (wait(Milliseconds(0)) && !lease.lost()) {
         const auto leader = election_.campaign(address(), lease, Milliseconds(200));
         if (!leader) continue;
@@ -152,18 +159,28 @@ void Master::run() {
   }
 }
 
+void Master::be_known(const LeaseKeeper& lease) {
+  if (options_.name.empty()) return;
+  Membership members(store_, options_.prefix);
+  members.forget(kMasters, options_.name);  // an older lease of ours that lives on in the store
+  members.join(kMasters, options_.name, address(), lease);
+}
+
 void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
+  const bool done = store_.get(options_.prefix + "done").has_value();
   {
     const std::lock_guard lock(mutex_);
     const Condition guard = election_.guard(leader);
     leadership_ = {static_cast<std::uint64_t>(leader.epoch), guard};
     hands_ = options_.hold ? Hands::none : Hands::all;
-    over_ = concluded_ = false;
     queue_.emplace(store_, TaskQueueOptions{.prefix = options_.prefix + "task/",
                                             .guard = guard,
                                             .poison = options_.poison,
                                             .least = options_.least,
                                             .factor = options_.factor});
+    // What the leader before has concluded is not concluded once more: those that it would take may be gone.
+    over_ = concluded_ = finished_ =
+        done && queue_->epoch() >= options_.epochs && queue_->finished();
   }
   while (!lease.lost()) {
     try {
@@ -198,8 +215,7 @@ void Master::look() {
     over_ = true;
   } else if (!finished_) {
     over_ = true;
-    store_.put(options_.prefix + "done", "1");
-    finished_ = true;
+    finished_ = put({Put{options_.prefix + "done", "1"}});
   }
 }
 

@@ -20,6 +20,9 @@ namespace trireme::distributed {
 
 struct MasterOptions {
   std::string prefix;              // of the job's keys, "job/"
+  // Of this process, which no other one has or had: whoever knows that it has ended says so by Membership::forget("master", name),
+  // and the next one need not wait for its lease. Empty: nobody can.
+  std::string name = {};
   FrameServerOptions server = {};  // where trainers ask
   std::string host = "127.0.0.1";  // by which they reach it; the port is the server's
   std::int64_t epochs = 1;
@@ -77,6 +80,7 @@ class Master {
 
  private:
   void run();
+  void be_known(const LeaseKeeper& lease);
   void lead(const Leader& leader, const LeaseKeeper& lease);
   void look();  // what time has changed; with the mutex
   void release_gone();
@@ -86,6 +90,7 @@ class Master {
   Frame release(const Frame& request);
   void pace(const Frame& request, Answer& answer);
   void let_go();  // who waits for slower ones and need not any longer
+  bool put(std::vector<Action> actions);
   void end_lead();
   bool wait(Milliseconds most);  // whether to go on
 
