@@ -80,5 +80,15 @@ TEST(Membership, PlacesAreTakenOnceAndFreedWithTheirLease) {
   EXPECT_EQ(job.claim_place("server", 3, *leases[static_cast<std::size_t>(without)]), 1);
 }
 
+TEST(Membership, APlaceOfOnesOwn) {
+  const auto store = make_memory_store();
+  const LeaseKeeper first(*store, {}), second(*store, {});
+  Membership job(*store, "job/");
+  EXPECT_EQ(job.claim_place("server", 2, 3, first), 2);
+  EXPECT_EQ(job.claim_place("server", 2, 3, first), 2) << "as before";
+  EXPECT_EQ(job.claim_place("server", 2, 3, second), std::nullopt) << "though others are free";
+  EXPECT_EQ(job.claim_place("server", 0, 1, second), 0);
+}
+
 }  // namespace
 }  // namespace trireme::distributed

@@ -149,7 +149,7 @@ void ProcessMonitor::tell() {
     std::string now = value();
     std::string& told = told_[key];
     if (now == told) continue;
-    store_->put(key, now, lease_->id());
+    if (!now.empty()) store_->put(key, now, lease_->id());
     told = std::move(now);
   }
 }

@@ -51,6 +51,7 @@ class Launcher {
       : options_(options),
         rank_(options.placement.rank),
         world_(options.placement.world),
+        masters_(masters_of(options, world_ > 1)),
         meeting_options_(meeting_of(options)),
         meeting_(meeting_options_),
         roster_(meeting_.store(), meeting_.prefix(), rank_),
@@ -214,7 +215,7 @@ class Launcher {
                                 world_, options_.placement.by, machine_name(),
                                 meeting_options_.own.host));
     }
-    if (rank_ == 0) children_.start("master");
+    for (int i = 0; i < share_of(rank_, masters_); ++i) children_.start("master");
     for (int i = 0; i < share_of(rank_, options_.servers); ++i) children_.start("server");
     for (int i = 0; i < share_of(rank_, options_.trainers); ++i) children_.start("trainer");
   }
@@ -297,6 +298,7 @@ class Launcher {
       progress_.say(fmt::format("[launch] its {} parameter servers are started here", servers));
     }
     for (int i = 0; i < servers; ++i) children_.start("server");
+    for (int i = 0; i < share_of(other.rank, masters_); ++i) children_.start("master");
   }
 
   void follow() {
@@ -354,6 +356,7 @@ class Launcher {
 
   const LaunchOptions options_;
   const int rank_, world_;
+  const int masters_;  // of the whole job
   const MeetingOptions meeting_options_;
   const Meeting meeting_;
   Roster roster_;
@@ -392,8 +395,16 @@ void check_program(const LaunchOptions& options) {
 
 }  // namespace
 
+int masters_of(const LaunchOptions& options, bool several) {
+  if (options.masters > 0) return options.masters;
+  return several ? 2 : 1;
+}
+
 void check_launch(const LaunchOptions& options) {
   using Mode = Distribution::Mode;
+  if (options.masters < 0 || options.masters > 16) {
+    fail_usage("launch: masters must be 1 to 16: one leads, and the others stand by");
+  }
   if (options.trainers < 1 || options.servers < 0 || options.trainers > 256 ||
       options.servers > 256) {
     fail_usage("launch: trainers must be 1 to 256 and servers 0 to 256");

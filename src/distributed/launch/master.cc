@@ -6,13 +6,15 @@
 #include <optional>
 #include <thread>
 
+#include "base/checksum.h"
+#include "base/file.h"
 #include "distributed/control/group_control.h"
 #include "distributed/control/job_control.h"
-#include "distributed/coordination/membership.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
 #include "distributed/launch/task_reader.h"
+#include "distributed/launch/unattended.h"
 #include "trireme/job.h"
 
 namespace trireme::distributed {
@@ -45,12 +47,18 @@ JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
   return control;
 }
 
+// Nothing of a master that stands by.
+std::string told_tasks(const Master& running, const MasterWork& work, const std::string& name) {
+  return running.leads() ? text_of(task_state(running, work.epochs, name)) : "";
+}
+
 }  // namespace
 
 void lead(const RoleOptions& options, const MasterWork& work) {
   const std::unique_ptr<Store> store = open_store(options);
   MasterOptions master;
   master.prefix = options.prefix;
+  master.name = options.name;
   master.server.address = listening_address(options);
   master.server.security = security_of(options);
   master.host = options.host;
@@ -62,7 +70,7 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   ProcessMonitor monitor(monitor_of(options, "master"));
   watch_master(monitor.registry(), running);
   monitor.publish(tasks_key(options.prefix),
-                  [&] { return text_of(task_state(running, work.epochs)); });
+                  [&] { return told_tasks(running, work, options.name); });
   monitor.start(*store);
   std::optional<CheckpointMetrics> checkpoints;
   if (master.hold) checkpoints.emplace(monitor.registry());
@@ -71,11 +79,12 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   if (options.servers > 0)
     control.emplace(*store, running, control_of(options, work, *checkpoints));
   else if (work.group) group.emplace(*store, running, control_of(options, work, *checkpoints));
-  Membership members(*store, options.prefix);
+  std::optional<UnattendedMaster> unattended;
+  if (options.until_done) unattended.emplace(*store, options);
   while (!stopped(options)) {
+    if (unattended && unattended->over()) return;
     if (control) control->look();
     if (group) group->look();
-    if (options.until_done && running.finished() && members.members("trainer").empty()) return;
     std::this_thread::sleep_for(kPause);
   }
 }
@@ -111,7 +120,7 @@ MasterWork master_work(const ProgramWork& told) {
   return work;
 }
 
-ProgramWork work_of_job(const RoleOptions& options) {
+ProgramWork read_job(const RoleOptions& options) {
   Job job = Job::read(options.job, {.set = options.set, .output = options.output, .threads = 1});
   return {.batches = job.train_data().size(),
           .epochs = job.epochs(),
@@ -119,12 +128,33 @@ ProgramWork work_of_job(const RoleOptions& options) {
           .how = job.distribution()};
 }
 
+// To read the data may take minutes. So the first master leaves what it has found out to those that take its place, with a
+// mark of what it was read from.
+ProgramWork work_of_job(const RoleOptions& options) {
+  const std::unique_ptr<Store> store = open_store(options);
+  const std::string key = options.prefix + "job-work";
+  std::string source = read_file(options.job) + '\0' + options.output;
+  for (const std::string& setting : options.set) source += '\0' + setting;
+  const std::string mark = checksum(source) + " ";
+  const std::optional<Entry> known = store->get(key);
+  if (known && known->value.starts_with(mark)) {
+    return program_work_of(known->value.substr(mark.size()));
+  }
+  ProgramWork work = read_job(options);
+  store->put(key, mark + text_of(work));
+  return work;
+}
+
 }  // namespace
 
 void run_master(const RoleOptions& options) {
   if (!options.program) return lead(options, master_work(work_of_job(options)));
-  const std::optional<ProgramWork> work =
-      await_work(*open_store(options), options.prefix, options.stop);
+  const std::unique_ptr<Store> store = open_store(options);
+  std::optional<UnattendedMaster> unattended;
+  if (options.until_done) unattended.emplace(*store, options);
+  const std::optional<ProgramWork> work = await_work(*store, options.prefix, [&] {
+    return stopped(options) || (unattended && unattended->over());
+  });
   if (work) lead(options, master_work(*work));
 }
 

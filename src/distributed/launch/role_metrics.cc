@@ -226,10 +226,10 @@ void watch_master(Registry& registry, const Master& master) {
   watch_transport(registry, [&master] { return master.transport(); });
 }
 
-TaskState task_state(const Master& master, std::int64_t epochs) {
+TaskState task_state(const Master& master, std::int64_t epochs, const std::string& name) {
   const TaskCounts counts = master.counts().value_or(TaskCounts{});
-  return {master.epoch(), epochs,        counts.todo,   counts.pending,
-          counts.done,    counts.failed, counts.refused};
+  return {master.epoch(), epochs,        counts.todo,    counts.pending,
+          counts.done,    counts.failed, counts.refused, name};
 }
 
 }  // namespace trireme::distributed

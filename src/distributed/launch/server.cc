@@ -68,11 +68,14 @@ class ServerProcess {
   // One that has died has its place as long as its lease lasts.
   int claim() {
     for (const Deadline end = in(kPlace);;) {
+      const int first = options_.place.value_or(0);
+      const int last = options_.place ? first + 1 : options_.servers;
       const std::optional<int> place =
-          members_.claim_place("server", options_.servers, *lease_, options_.name);
+          members_.claim_place("server", first, last, *lease_, options_.name);
       if (place) return *place;
       if (std::chrono::steady_clock::now() > end || (options_.stop && options_.stop())) {
-        fail_usage("all places of parameter servers are taken");
+        fail_usage(options_.place ? "another parameter server has place " + std::to_string(first)
+                                  : "all places of parameter servers are taken");
       }
       std::this_thread::sleep_for(kLook);
     }

@@ -102,16 +102,12 @@ bool Master::restore(const QueueState& state) {
   if (!queue_) return false;
   const std::int64_t epoch = std::max<std::int64_t>(state.epoch, 1);
   // First this, so that whoever leads next does not take tasks for done that are not.
-  if (finished_ && !put({Erase{options_.prefix + "done"}})) return false;
+  const Transaction forget{.when = {leadership_.guard}, .then = {Erase{options_.prefix + "done"}}};
+  if (finished_ && !store_.commit(forget).succeeded) return false;
   over_ = concluded_ = finished_ = false;
   queue_->restore({epoch, state.done, state.failed}, options_.tasks(epoch));
   work_changed_ = true;
   return true;
-}
-
-// Whether this one still leads.
-bool Master::put(std::vector<Action> actions) {
-  return store_.commit({.when = {leadership_.guard}, .then = std::move(actions)}).succeeded;
 }
 
 bool Master::all_over() const {
@@ -215,7 +211,8 @@ void Master::look() {
     over_ = true;
   } else if (!finished_) {
     over_ = true;
-    finished_ = put({Put{options_.prefix + "done", "1"}});
+    store_.put(options_.prefix + "done", "1");
+    finished_ = true;
   }
 }
 

@@ -19,7 +19,7 @@
 namespace trireme::distributed {
 
 struct MasterOptions {
-  std::string prefix;              // of the job's keys, "job/"
+  std::string prefix;  // of the job's keys, "job/"
   // Of this process, which no other one has or had: whoever knows that it has ended says so by Membership::forget("master", name),
   // and the next one need not wait for its lease. Empty: nobody can.
   std::string name = {};
@@ -90,7 +90,6 @@ class Master {
   Frame release(const Frame& request);
   void pace(const Frame& request, Answer& answer);
   void let_go();  // who waits for slower ones and need not any longer
-  bool put(std::vector<Action> actions);
   void end_lead();
   bool wait(Milliseconds most);  // whether to go on
 
