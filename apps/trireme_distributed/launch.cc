@@ -122,8 +122,8 @@ void check(const Options& options) {
 void add_launch(CLI::App& app) {
   static Options options;
   dist::LaunchOptions& launch = options.launch;
-  CLI::App* command = app.add_subcommand(
-      "launch", std::string("run a job by several processes\n\n") + kExamples);
+  CLI::App* command =
+      app.add_subcommand("launch", std::string("run a job by several processes\n\n") + kExamples);
   command->add_option("job", options.words, "a job file; with --program, behind --, its arguments");
   command->add_option(
       "--program", options.program,

@@ -259,9 +259,8 @@ class MastersThatDie : public Jobs {
     });
     const auto start = std::chrono::steady_clock::now();
     kill_process(before, leader(before));
-    const Json after = wait_for([&](const Json& now) {
-      return !leader(now).empty() && leader(now) != leader(before);
-    });
+    const Json after = wait_for(
+        [&](const Json& now) { return !leader(now).empty() && leader(now) != leader(before); });
     const auto later = [&](const Json& now) {
       return now.contains("tasks") && now["tasks"]["done"] > after["tasks"]["done"];
     };
