@@ -146,7 +146,10 @@ void Mover::copy(const SlotMove& move, const SlotMap& next) {
     if (!prepared_.contains(table)) make_room(move, table, declaration);  // declared meanwhile
     copy_table(move, table);
   }
-  fleet_.set_map(next);
+}
+
+bool Mover::has_arrived(const SlotMove& move, const SlotMap& next) {
+  return SlotMap::from_bytes(ask(move.to, order(Op::get_map)).payload.text()) == next;
 }
 
 void Mover::drop(const SlotMove& move) {
@@ -157,21 +160,33 @@ void Mover::drop(const SlotMove& move) {
   }
 }
 
-void Mover::move_dense(int before, const SlotMap& next) {
+void Mover::for_moved_blocks(int before, int servers, const MovedBlock& each) {
   const std::vector<DenseBlockPlace> blocks = blocks_of(declarations().dense);
   const std::vector<int> from = spread_by_size(blocks, before);
-  const std::vector<int> to = spread_by_size(blocks, next.servers());
-  fleet_.set_map(next);
+  const std::vector<int> to = spread_by_size(blocks, servers);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    if (from[i] == to[i]) continue;
-    Frame read = table_order(Op::dense_read, blocks[i].parameter);
-    read.header.count = blocks[i].block;
-    const Frame content = ask(from[i], std::move(read));
-    Frame insert = table_order(Op::dense_insert, blocks[i].parameter);
-    insert.header.count = blocks[i].block;
-    insert.payload = content.payload;
-    ask(to[i], std::move(insert));
+    const auto request = [&](Op op) {
+      Frame frame = table_order(op, blocks[i].parameter);
+      frame.header.count = blocks[i].block;
+      return frame;
+    };
+    if (from[i] != to[i]) each(request, from[i], to[i]);
   }
+}
+
+void Mover::move_dense(int before, const SlotMap& next) {
+  fleet_.set_map(next);
+  for_moved_blocks(before, next.servers(), [&](const auto& request, int from, int to) {
+    const Frame content = ask(from, request(Op::dense_read));
+    Frame insert = request(Op::dense_insert);
+    insert.payload = content.payload;
+    ask(to, std::move(insert));
+  });
+}
+
+void Mover::drop_dense(int before, int servers) {
+  for_moved_blocks(before, servers,
+                   [&](const auto& request, int from, int) { ask(from, request(Op::dense_drop)); });
 }
 
 }  // namespace trireme::distributed
