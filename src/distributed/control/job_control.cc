@@ -216,11 +216,7 @@ bool JobControl::reshard() {
     move(*next);
   } else {
     if (wanted < now) change_servers(wanted);
-    cuts_.say(
-        fmt::format("{} servers: {} slots moved in {} moves and {:.2f} s; none was refused for "
-                    "more than {:.0f} ms",
-                    wanted, moving_->slots, moving_->moves, seconds_since(moving_->since),
-                    1e3 * moving_->longest));
+    tell_of_moves(wanted);
     moving_.reset();
     return true;
   }
@@ -228,6 +224,15 @@ bool JobControl::reshard() {
   moving_->next =
       Clock::now() + std::chrono::microseconds(static_cast<std::int64_t>(1e6 * moving_->last));
   return true;
+}
+
+void JobControl::tell_of_moves(int servers) {
+  const std::uint64_t rows = std::max<std::uint64_t>(fleet_.rows(), 1);
+  cuts_.say(fmt::format(
+      "{} servers: {} slots moved, with {:.1f}% of the rows, in {} moves and {:.2f} s; "
+      "none was refused for more than {:.0f} ms",
+      servers, moving_->slots, 100 * static_cast<double>(moving_->rows) / static_cast<double>(rows),
+      moving_->moves, seconds_since(moving_->since), 1e3 * moving_->longest));
 }
 
 void JobControl::intend(const std::string& what) {
@@ -238,9 +243,10 @@ void JobControl::move(const SlotMove& move) {
   const SlotMap next = view_.servers.map.moved(move.first, move.last, move.to);
   intend(text_of(move));
   const auto start = Clock::now();
+  std::uint64_t rows = 0;
   if (!mover_.has_arrived(move, next)) {
     mover_.prepare(move);
-    mover_.copy(move, next);
+    rows = mover_.copy(move, next);
   }
   fleet_.set_map(next);
   tell_map(next, {Erase{moving_key(options_.prefix)}});
@@ -248,6 +254,7 @@ void JobControl::move(const SlotMove& move) {
     moving_->last = seconds_since(start);
     moving_->longest = std::max(moving_->longest, moving_->last);
     moving_->slots += move.last - move.first;
+    moving_->rows += rows;
     ++moving_->moves;
     moving_->bytes = next_bytes(moving_->bytes, moving_->last, options_.move_bytes);
   }

@@ -124,7 +124,8 @@ void Mover::prepare(const SlotMove& move) {
   }
 }
 
-void Mover::copy_table(const SlotMove& move, std::uint32_t table) {
+std::uint64_t Mover::copy_table(const SlotMove& move, std::uint32_t table) {
+  std::uint64_t moved = 0;
   for (int first = move.first; first < move.last;) {
     Frame read = table_order(Op::read_slots, table);
     *read.payload.extend<ReadAsked>(1) = {.first = first, .last = move.last};
@@ -133,19 +134,23 @@ void Mover::copy_table(const SlotMove& move, std::uint32_t table) {
     const auto range = reader.value<Range>();
     if (range.first != first || range.last <= first) fail_data("a server that gives other slots");
     first = range.last;
+    moved += rows.header.count;
     Frame insert = table_order(Op::insert_slots, table);
     insert.payload = rows.payload;
     ask(move.to, std::move(insert));
   }
+  return moved;
 }
 
-void Mover::copy(const SlotMove& move, const SlotMap& next) {
+std::uint64_t Mover::copy(const SlotMove& move, const SlotMap& next) {
   fleet_.set_map(static_cast<std::size_t>(move.from), next);
   const Frame answer = ask(move.from, order(Op::describe));
+  std::uint64_t moved = 0;
   for (const auto& [table, declaration] : declarations_of(answer.payload.text()).tables) {
     if (!prepared_.contains(table)) make_room(move, table, declaration);  // declared meanwhile
-    copy_table(move, table);
+    moved += copy_table(move, table);
   }
+  return moved;
 }
 
 bool Mover::has_arrived(const SlotMove& move, const SlotMap& next) {

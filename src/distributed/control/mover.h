@@ -47,8 +47,8 @@ class Mover {
   // made: remains of a move that was not finished go.
   void prepare(const SlotMove& move);
   // The one that gives learns the new map: from then on nobody changes these slots. The rows go over with all that belongs to
-  // them.
-  void copy(const SlotMove& move, const SlotMap& next);
+  // them. How many.
+  std::uint64_t copy(const SlotMove& move, const SlotMap& next);
   // Whether all that was done: the one that takes knows the map, which it learns when it has the rows.
   bool has_arrived(const SlotMove& move, const SlotMap& next);
   // After all know the map: the rows go where they came from.
@@ -65,7 +65,7 @@ class Mover {
   void for_moved_blocks(int before, int servers, const MovedBlock& each);
   Frame ask(int server, Frame request);
   void make_room(const SlotMove& move, std::uint32_t table, const std::string& declaration);
-  void copy_table(const SlotMove& move, std::uint32_t table);
+  std::uint64_t copy_table(const SlotMove& move, std::uint32_t table);
 
   Fleet& fleet_;
   std::set<std::uint32_t> prepared_;  // tables

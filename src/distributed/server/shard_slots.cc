@@ -65,12 +65,14 @@ Frame Shard::read_slots(const Frame& request) {
   const std::uint64_t most = std::min(asked.bytes == 0 ? kPage : asked.bytes, kLargestPage);
   SlotsHead head = {{asked.slots.first, asked.slots.first}, 0, 0, 0, 0};
   Payload blocks;
+  std::uint32_t rows = 0;
   for (; head.slots.last < asked.slots.last && blocks.size() < most; ++head.slots.last) {
     table.rows.read(head.slots.last, head.slots.last + 1, options, [&](RowBlock block) {
       const BlockHead begin = {block.slot, static_cast<std::uint32_t>(block.ids.size())};
       std::string bytes(reinterpret_cast<const char*>(&begin), sizeof begin);
       bytes.append(reinterpret_cast<const char*>(block.ids.data()), 8 * block.ids.size());
       blocks.append(bytes + block.records);
+      rows += begin.rows;
       ++head.blocks;
     });
   }
@@ -82,6 +84,7 @@ Frame Shard::read_slots(const Frame& request) {
   head.removed = static_cast<std::uint32_t>(removed.size());
   head.marks = static_cast<std::uint32_t>(marks.size());
   Frame answer = answer_to(request);
+  answer.header.count = rows;
   *answer.payload.extend<SlotsHead>(1) = head;
   append_all(answer.payload, removed);
   append_all(answer.payload, marks);
