@@ -287,8 +287,8 @@ void JobControl::change_servers(int servers) {
     more.push_back(Erase{drained_key(options_.prefix, place)});
   }
   tell_map(next, std::move(more));
-  mover_.drop_dense(before, servers);
   fleet_.aim(view_.servers.addresses, cuts_.epoch());
+  mover_.drop_dense(before, servers);
   if (moving_) moving_->longest = std::max(moving_->longest, moving_->last = seconds_since(start));
 }
 

@@ -190,8 +190,9 @@ void Mover::move_dense(int before, const SlotMap& next) {
 }
 
 void Mover::drop_dense(int before, int servers) {
-  for_moved_blocks(before, servers,
-                   [&](const auto& request, int from, int) { ask(from, request(Op::dense_drop)); });
+  for_moved_blocks(before, servers, [&](const auto& request, int from, int) {
+    if (from < servers) ask(from, request(Op::dense_drop));
+  });
 }
 
 }  // namespace trireme::distributed

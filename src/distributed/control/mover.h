@@ -57,7 +57,7 @@ class Mover {
   // Blocks of dense parameters from where they are among `before` servers to where they are among the map's, which all servers
   // learn first.
   void move_dense(int before, const SlotMap& next);
-  // After all go by the new number: they go where they came from.
+  // After all go by the new number, the fleet too: they go where they came from.
   void drop_dense(int before, int servers);
 
  private:
