@@ -33,8 +33,10 @@ struct StepModel {
     const Value score = models::deepfm(fields, numbers, {.hidden = {16}, .sparse_gradient = true});
     loss = mean(nn::binary_cross_entropy_with_logits(score, clicked));
   }
+  // AdaGrad that begins with nothing makes steps of any gradient, however small, even of one that is rounding alone.
   TrainerOptions options() const {
-    return {.loss = loss, .optimizer = Adagrad{.learning_rate = kRate}, .threads = 1};
+    return {
+        .loss = loss, .optimizer = Adagrad{.learning_rate = kRate, .initial = 0.01}, .threads = 1};
   }
   // Of a step, the examples of one of so many members; parts are not all equal.
   data::Batch batch_of(std::int64_t step, std::int64_t member, std::int64_t members) const {
