@@ -1,6 +1,6 @@
 #pragma once
 
-// What the leader asks of a server as a whole, as JSON in frames: save and load.
+// What the leader asks of a server as a whole, as JSON in frames: save, load and export_rows.
 
 #include <cstdint>
 #include <map>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "distributed/checkpoint/catalog.h"
+#include "distributed/checkpoint/export.h"
 #include "distributed/server/protocol.h"
 #include "distributed/server/spread.h"
 
@@ -34,6 +35,17 @@ struct LoadReport {
   std::string damage;  // why it could not be loaded; then nothing is there
 };
 
+// Write what the server has of a table for an export, as checkpoint::Exporter does.
+struct ExportOrder {
+  std::uint32_t table = 0;  // its number
+  std::string folder;       // of the table, which is there
+  std::int64_t number = 1;
+  bool delta = false;
+};
+struct ExportReport {
+  std::vector<checkpoint::ExportPart> parts;
+};
+
 // Errors of the parsers: data.
 std::string text_of(const SaveOrder& order);
 SaveOrder save_order_of(const std::string& text);
@@ -43,6 +55,10 @@ std::string text_of(const LoadOrder& order);
 LoadOrder load_order_of(const std::string& text);
 std::string text_of(const LoadReport& report);
 LoadReport load_report_of(const std::string& text);
+std::string text_of(const ExportOrder& order);
+ExportOrder export_order_of(const std::string& text);
+std::string text_of(const ExportReport& report);
+ExportReport export_report_of(const std::string& text);
 std::string text_of(const Declarations& declared);
 Declarations declarations_of(const std::string& text);
 

@@ -34,6 +34,7 @@ ServerKeeper::ServerKeeper(Store& store, Shard& shard, const KeeperOptions& opti
       shard_(shard),
       options_(options),
       writer_({.server = options.name, .bytes_per_second = options.bytes_per_second}),
+      exporter_({.server = options.name}),
       thread_([this] { run(); }) {}
 
 ServerKeeper::~ServerKeeper() {
@@ -52,7 +53,7 @@ bool ServerKeeper::handle(const Frame& request, Answer& answer) {
     answer(answer_of(request, Code::ok, text_of(shard_.declarations())));
     return true;
   }
-  if (op != Op::save && op != Op::load) return false;
+  if (op != Op::save && op != Op::load && op != Op::export_rows) return false;
   if (!shard_.obeys(request.header.sequence)) {
     answer(answer_of(request, Code::stale, ""));
     return true;
@@ -70,7 +71,7 @@ bool ServerKeeper::handle(const Frame& request, Answer& answer) {
   return true;
 }
 
-// Slots come or go: the next checkpoint has them whole.
+// Slots come or go: the next checkpoint and the next export have them whole.
 void ServerKeeper::forget(const Frame& request) {
   SparseTable* const table = shard_.table(request.header.table);
   if (table == nullptr || request.payload.size() < 2 * sizeof(std::int32_t)) return;
@@ -79,6 +80,7 @@ void ServerKeeper::forget(const Frame& request) {
   if (first < 0 || last < first || last > kSlots) return;
   const std::lock_guard lock(writer_mutex_);
   writer_.forget(table->options().name, {first, last});
+  exporter_.forget(table->options().name, {first, last});
 }
 
 void ServerKeeper::run() {
@@ -97,10 +99,12 @@ void ServerKeeper::run() {
 Frame ServerKeeper::obey(const Frame& request) {
   try {
     const std::string text = request.payload.text();
-    if (static_cast<Op>(request.header.op) == Op::save) {
-      return answer_of(request, Code::ok, text_of(save(save_order_of(text))));
+    switch (static_cast<Op>(request.header.op)) {
+      case Op::save: return answer_of(request, Code::ok, text_of(save(save_order_of(text))));
+      case Op::export_rows:
+        return answer_of(request, Code::ok, text_of(export_rows(export_order_of(text))));
+      default: return answer_of(request, Code::ok, text_of(load(load_order_of(text))));
     }
-    return answer_of(request, Code::ok, text_of(load(load_order_of(text))));
   } catch (const Error& error) {
     return answer_of(request, Code::failed, error.what());
   }
@@ -127,10 +131,18 @@ SaveReport ServerKeeper::save(const SaveOrder& order) {
   return {writer_.write(order.checkpoint, tables, dense), declared};
 }
 
+ExportReport ServerKeeper::export_rows(const ExportOrder& order) {
+  SparseTable* const table = shard_.table(order.table);
+  if (table == nullptr) fail_data("there is no table " + std::to_string(order.table) + " here");
+  const std::lock_guard lock(writer_mutex_);
+  return {exporter_.write(order.folder, *table, ranges_of(shard_), order.number, order.delta)};
+}
+
 LoadReport ServerKeeper::load(const LoadOrder& order) {
   for (const auto& [number, bytes] : shard_.declarations().tables) {
     const std::lock_guard lock(writer_mutex_);
     writer_.forget(shard_.table(number)->options().name, {});
+    exporter_.forget(shard_.table(number)->options().name, {});
   }
   shard_.replace(order.declared);
   shard_.set_updates(order.updates);
