@@ -178,6 +178,29 @@ void read_checkpoints(Table& table, Distribution& distribution) {
   distribution.resume = table.boolean("resume", distribution.resume);
 }
 
+// Of what servers hold, made with checkpoints.
+void read_exports(Table& table, Distribution& distribution) {
+  distribution.export_seconds = table.number("export_seconds", distribution.export_seconds);
+  distribution.export_deltas = table.integer("export_deltas", distribution.export_deltas);
+  if (distribution.export_deltas > 1'000'000)
+    fail_at(*table.node("export_deltas"), "must be 0 to 1,000,000");
+  if (distribution.export_seconds == 0) return;
+  const Node& node = *table.node("export_seconds");
+  if (!(distribution.export_seconds >= 0 && distribution.export_seconds <= 1e6)) {
+    fail_at(node, "must be 0 to 1,000,000");
+  }
+  if (distribution.mode == Distribution::Mode::all_reduce) {
+    fail_at(node,
+            "is of modes with servers, since it is their tables that are exported\n  hint   leave "
+            "it out: a job with mode = \"all_reduce\" saves its whole model at the end");
+  }
+  if (distribution.checkpoint_seconds == 0) {
+    fail_at(node,
+            "exports are made with checkpoints, and checkpoint_seconds is 0\n  hint   set "
+            "checkpoint_seconds to at most as much");
+  }
+}
+
 Distribution read_distribution(const Node& node) {
   using Mode = Distribution::Mode;
   Table table(node);
@@ -196,6 +219,7 @@ Distribution read_distribution(const Node& node) {
     read_pace(table, distribution);
   }
   read_checkpoints(table, distribution);
+  read_exports(table, distribution);
   table.done();
   return distribution;
 }

@@ -91,7 +91,7 @@ ExportIndex index_from(const Json& json) {
   return index;
 }
 
-// take(number, path) for every file of an export in the folder.
+// take(number, path) for every file of an export in the folder, and for what is left of one that was not finished.
 template <class Take>
 void for_files(const std::string& folder, const Take& take) {
   std::error_code error;
@@ -100,7 +100,9 @@ void for_files(const std::string& folder, const Take& take) {
     const std::string name = entry->path().filename().string();
     std::int64_t number = 0;
     const char* const end = std::from_chars(name.data(), name.data() + name.size(), number).ptr;
-    if (number > 0 && *end == '.' && name.ends_with(".safetensors")) take(number, entry->path());
+    if (number > 0 && *end == '.' && name.find(".safetensors") != std::string::npos) {
+      take(number, entry->path());
+    }
   }
 }
 

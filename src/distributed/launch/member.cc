@@ -34,10 +34,27 @@ void leave_when_asked() {
 
 bool by_servers(const Distribution& how) { return how.mode != Distribution::Mode::all_reduce; }
 
+constexpr std::int64_t kMany = 1'000'000;
+
+[[noreturn]] void wrong(const std::string& what) { fail_usage("Distribution::" + what); }
+
+void check_exports(const Distribution& how) {
+  if (how.export_deltas < 0 || how.export_deltas > kMany) {
+    wrong("export_deltas must be 0 to 1,000,000");
+  }
+  if (!(how.export_seconds >= 0 && how.export_seconds <= kMany)) {
+    wrong("export_seconds must be 0 to 1,000,000");
+  }
+  if (how.export_seconds > 0 && !by_servers(how)) {
+    wrong("export_seconds is of modes with servers, since it is their tables that are exported");
+  }
+  if (how.export_seconds > 0 && how.checkpoint_seconds == 0) {
+    wrong("export_seconds needs checkpoint_seconds, since exports are made with checkpoints");
+  }
+}
+
 // What a job file says is checked where it is read.
 void check(const Distribution& how) {
-  const auto wrong = [](const std::string& what) { fail_usage("Distribution::" + what); };
-  constexpr std::int64_t kMany = 1'000'000;
   if (how.task_batches < 1) wrong("task_batches must be at least 1");
   if (how.staleness < 0 || how.staleness > kMany) wrong("staleness must be 0 to 1,000,000");
   if (how.staleness > 0 && how.mode != Distribution::Mode::asynchronous) {
@@ -51,6 +68,7 @@ void check(const Distribution& how) {
   if (how.checkpoint_keep < 1 || how.checkpoint_keep > kMany) {
     wrong("checkpoint_keep must be 1 to 1,000,000");
   }
+  check_exports(how);
 }
 
 void check(const MemberOptions& options, const RoleOptions& role) {
@@ -119,9 +137,13 @@ TrainerOptions Member::distribute(Program& program, TrainerOptions options) {
   if (state_->options.checkpoints.empty()) {
     state_->options.checkpoints = distributed::checkpoint_folder(program.name());
   }
+  if (state_->options.exports.empty()) {
+    state_->options.exports = distributed::export_folder(program.name());
+  }
   state_->cold_rows = distributed::cold_rows_folder(how, program.name());
   if (state_->member) {
-    state_->member->extend(program, options, how, state_->options.checkpoints);
+    state_->member->extend(program, options, how,
+                           {state_->options.checkpoints, state_->options.exports});
   } else if (by_servers(how)) {
     // What would not run by many does not run alone.
     distributed::ServerTrainingOptions servers;
@@ -148,6 +170,7 @@ void Member::train(Trainer& trainer, const data::Batches& batches, const MemberT
                               .epochs = training.epochs,
                               .checkpoints = state_->options.checkpoints,
                               .cold_rows = state_->cold_rows,
+                              .exports = state_->options.exports,
                               .how = state_->options.distribution});
     state_->member->train(trainer, batches, training.after_step);
   } else {

@@ -17,6 +17,7 @@ struct ProgramWork {
   std::int64_t batches = 0, epochs = 1;  // batches of an epoch
   std::string checkpoints;               // these as ServerFolders
   std::string cold_rows = {};
+  std::string exports = {};  // as MasterWork, whether or not any are made
   Distribution how;  // without what concerns tables, which trainers declare
 };
 std::string text_of(const ProgramWork& work);

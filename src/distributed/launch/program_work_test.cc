@@ -17,12 +17,15 @@ using ::testing::HasSubstr;
 ProgramWork some_work() {
   ProgramWork work{
       .batches = 12, .epochs = 3, .checkpoints = "mine-checkpoints", .cold_rows = "fast"};
+  work.exports = "mine-exports";
   work.how.mode = Distribution::Mode::geo;
   work.how.task_batches = 5;
   work.how.staleness = 7;
   work.how.checkpoint_seconds = 0.25;
   work.how.checkpoint_keep = 4;
   work.how.resume = true;
+  work.how.export_seconds = 1.5;
+  work.how.export_deltas = 6;
   return work;
 }
 
@@ -38,6 +41,9 @@ TEST(ProgramWork, ComesBackFromItsText) {
   EXPECT_EQ(work.how.checkpoint_seconds, 0.25);
   EXPECT_EQ(work.how.checkpoint_keep, 4);
   EXPECT_TRUE(work.how.resume);
+  EXPECT_EQ(work.exports, "mine-exports");
+  EXPECT_EQ(work.how.export_seconds, 1.5);
+  EXPECT_EQ(work.how.export_deltas, 6);
   ProgramWork wrong = some_work();
   wrong.how.task_batches = 0;
   for (const std::string& text : {std::string("{"), std::string("{}"), text_of(wrong)}) {
