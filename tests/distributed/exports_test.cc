@@ -20,8 +20,8 @@ constexpr const char* kOften = "checkpoint_seconds = 0.1\nexport_seconds = 0.1\n
 class Exports : public Launch {
  protected:
   std::string train(const std::string& mode, const std::string& more = "") const {
-    const std::string file = job(
-        kAdagrad, "mode = \"" + mode + "\"\ntask_batches = 4\n" + kOften + more, 12000, 2);
+    const std::string file =
+        job(kAdagrad, "mode = \"" + mode + "\"\ntask_batches = 4\n" + kOften + more, 12000, 2);
     const Outcome outcome = run_here(kLaunch + "--trainers 2 --servers 2 " + file + " -o model");
     EXPECT_EQ(outcome.code, 0) << outcome.output;
     return outcome.output;
@@ -129,8 +129,9 @@ TEST_F(Exports, GoOnWithTheJob) {
   train("asynchronous", "export_deltas = 1000\n");
   const std::int64_t before = ExportedTable(folders().at(0)).number();
   const Outcome outcome =
-      run_here(kLaunch + "--trainers 1 --servers 3 job.toml -o model --set train.epochs=3 "
-                         "--set distributed.resume=true");
+      run_here(kLaunch +
+               "--trainers 1 --servers 3 job.toml -o model --set train.epochs=3 "
+               "--set distributed.resume=true");
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("export " + std::to_string(before + 1) + ", a base: 2"));
   Model model = load_model(path("model"));
@@ -161,7 +162,8 @@ TEST_F(Exports, SettingsThatMakeNoSense) {
     EXPECT_FALSE(std::filesystem::exists(path("job-exports")));
     return outcome.output;
   };
-  EXPECT_THAT(refused("export_seconds = 5\n"), HasSubstr("export_seconds: is of modes with servers"));
+  EXPECT_THAT(refused("export_seconds = 5\n"),
+              HasSubstr("export_seconds: is of modes with servers"));
   EXPECT_THAT(refused("mode = \"geo\"\ncheckpoint_seconds = 0\nexport_seconds = 5\n"),
               HasSubstr("exports are made with checkpoints"));
 }

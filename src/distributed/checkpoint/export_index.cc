@@ -224,13 +224,14 @@ void publish(const std::string& folder, const TableOptions& options, const Expor
   const Present there = present(folder, options.name);
   const ExportIndex& before = there.index;
   if (what.number != there.last() + 1 && !there.damaged) {
-    fail_usage(fmt::format("export {} of table '{}' follows {}", what.number, options.name,
-                           there.last()));
+    fail_usage(
+        fmt::format("export {} of table '{}' follows {}", what.number, options.name, there.last()));
   }
   if (what.delta && !before.exports.empty() && !same_rows(before, options)) {
-    fail_usage(fmt::format("{} has exports of a table '{}' whose rows are others: a delta cannot "
-                           "follow them",
-                           folder, options.name));
+    fail_usage(
+        fmt::format("{} has exports of a table '{}' whose rows are others: a delta cannot "
+                    "follow them",
+                    folder, options.name));
   }
   if (what.delta) index.exports = before.exports;
   index.exports.push_back(what);

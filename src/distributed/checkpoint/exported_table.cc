@@ -27,8 +27,7 @@ struct ExportedTable::State {
   std::string note;
 };
 
-ExportedTable::ExportedTable(const std::string& folder)
-    : state_(std::make_unique<State>(folder)) {}
+ExportedTable::ExportedTable(const std::string& folder) : state_(std::make_unique<State>(folder)) {}
 ExportedTable::ExportedTable(ExportedTable&&) noexcept = default;
 ExportedTable& ExportedTable::operator=(ExportedTable&&) noexcept = default;
 ExportedTable::~ExportedTable() = default;
@@ -63,8 +62,7 @@ void ExportedTable::lookup(std::span<const std::int64_t> ids, float* rows) const
 }
 
 Tensor ExportedTable::lookup(std::span<const std::int64_t> ids) const {
-  Tensor rows =
-      Tensor::uninitialized(DType::f32, {static_cast<std::int64_t>(ids.size()), width()});
+  Tensor rows = Tensor::uninitialized(DType::f32, {static_cast<std::int64_t>(ids.size()), width()});
   lookup(ids, rows.data<float>());
   return rows;
 }

@@ -30,14 +30,14 @@ class Exported : public ::testing::Test {
   }
   void give(const std::vector<Id>& ids, float first) {
     std::vector<float> values;
-    for (std::size_t i = 0; i < 3 * ids.size(); ++i) values.push_back(first + 0.1f * static_cast<float>(i));
+    for (std::size_t i = 0; i < 3 * ids.size(); ++i)
+      values.push_back(first + 0.1f * static_cast<float>(i));
     training_->assign(ids, values.data());
   }
   void publish(bool delta) {
     ++number_;
-    const std::vector<distributed::checkpoint::ExportPart> parts =
-        exporter_->write(folder_.path(), *training_, {distributed::checkpoint::SlotRange{}}, number_,
-                          delta);
+    const std::vector<distributed::checkpoint::ExportPart> parts = exporter_->write(
+        folder_.path(), *training_, {distributed::checkpoint::SlotRange{}}, number_, delta);
     distributed::checkpoint::publish(
         folder_.path(), training_->options(),
         {number_, delta, "checkpoint " + std::to_string(10 * number_), parts});

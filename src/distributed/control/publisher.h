@@ -20,18 +20,19 @@
 namespace trireme::distributed {
 
 struct PublisherOptions {
-  std::string folder = {};   // of exports, on a file system that all servers see; empty: there are none
-  double every = 0;          // seconds from one to the next, at least
+  std::string folder =
+      {};            // of exports, on a file system that all servers see; empty: there are none
+  double every = 0;  // seconds from one to the next, at least
   std::int64_t deltas = 24;  // of a table between two bases
 };
 
 // What was exported.
 struct Published {
-  std::int64_t number = 0;   // of the tables' exports, the highest; 0 without tables
-  bool base = true;          // all rows, not those that changed
+  std::int64_t number = 0;  // of the tables' exports, the highest; 0 without tables
+  bool base = true;         // all rows, not those that changed
   std::size_t tables = 0;
-  std::uint64_t rows = 0;    // written, and removed
-  std::uint64_t bytes = 0;   // with dense parameters
+  std::uint64_t rows = 0;   // written, and removed
+  std::uint64_t bytes = 0;  // with dense parameters
 };
 // "export 3: 2 tables, 12345 rows changed, 1.2 MB in 0.05 s"
 std::string line_of(const Published& what, double seconds);

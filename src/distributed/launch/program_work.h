@@ -18,7 +18,7 @@ struct ProgramWork {
   std::string checkpoints;               // these as ServerFolders
   std::string cold_rows = {};
   std::string exports = {};  // as MasterWork, whether or not any are made
-  Distribution how;  // without what concerns tables, which trainers declare
+  Distribution how;          // without what concerns tables, which trainers declare
 };
 std::string text_of(const ProgramWork& work);
 // Errors: data.

@@ -71,11 +71,11 @@ void TrainingMember::extend(Program& program, TrainerOptions& made, const Distri
 
 void TrainingMember::join_parallel(Program& program, TrainerOptions& made,
                                    const Distribution& how) {
-  group_.emplace(*store_,
-                 GroupMemberOptions{.prefix = options_.prefix,
-                                    .name = options_.name,
-                                    .folder = how.checkpoint_seconds > 0 ? folders_.checkpoints : "",
-                                    .stop = options_.stop});
+  group_.emplace(
+      *store_, GroupMemberOptions{.prefix = options_.prefix,
+                                  .name = options_.name,
+                                  .folder = how.checkpoint_seconds > 0 ? folders_.checkpoints : "",
+                                  .stop = options_.stop});
   DataParallelOptions parallel;
   parallel.group.prefix = options_.prefix + "group/";
   parallel.group.name = options_.name;

@@ -55,8 +55,7 @@ const char* name_of(Op op) {
       "unknown",      "set_map",    "set_members", "declare_table", "declare_dense", "lookup",
       "push",         "count",      "dense_pull",  "dense_push",    "finish_step",   "read_slots",
       "insert_slots", "drop_slots", "dense_read",  "dense_insert",  "dense_drop",    "digest",
-      "statistics",   "get_map",    "save",        "load",          "describe",
-      "export_rows"};
+      "statistics",   "get_map",    "save",        "load",          "describe",      "export_rows"};
   const auto number = static_cast<std::size_t>(op);
   return kNames[number < kOps ? number : 0];
 }
