@@ -43,7 +43,8 @@ JobControl::JobControl(Store& store, Master& master, const JobControlOptions& op
       fleet_(
           network_, options.security,
           [this](std::size_t place, const std::string& address) { return gone(place, address); }),
-      mover_(fleet_) {}
+      mover_(fleet_),
+      publisher_(fleet_, options.exports) {}
 
 void JobControl::look() {
   cuts_.lead([this](const Leadership& leadership) { begin(leadership); },
@@ -75,6 +76,7 @@ void JobControl::begin(const Leadership& leadership) {
   view_ = view.value_or(JobView{});
   moving_.reset();
   saved_ = 0;
+  publisher_.begin();
   fleet_.aim(view_.servers.addresses, leadership.epoch);
   if (placed_) master_.go_on(view_.rollbacks);
 }
@@ -123,6 +125,7 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
   const std::string rolling = rolling_key(options_.prefix);
   cuts_.put({Put{rolling, "1"}});
   placed_ = false;
+  publisher_.start_anew();
   cuts_.drop();
   const bool first = view_.servers.map.version() == 0;
   // What was on its way is loaded where it was to go; but dense parameters stay among as many servers as there are.
@@ -397,7 +400,23 @@ bool JobControl::save(const QueueState& queue, bool over) {
   all.commit(manifest);
   ++saved_;
   cuts_.done(begun.id, bytes, seconds_since(start));
+  if (publisher_.due(over || cuts_.ending())) export_for_serving(begun.id, cut.declared);
   return true;
+}
+
+// What fails costs this export and nothing else.
+void JobControl::export_for_serving(std::int64_t checkpoint, const Declarations& declared) try {
+  const auto start = Clock::now();
+  const Published what =
+      publisher_.publish(declared, view_.servers.map, fmt::format("checkpoint {}", checkpoint),
+                         [this] { cuts_.put({}); });
+  cuts_.say(line_of(what, seconds_since(start)));
+  if (options_.exported) options_.exported(what.number);
+} catch (const Deposed&) {
+  throw;
+} catch (const std::exception& error) {
+  cuts_.say(std::string("no export: ") + error.what());
+  if (options_.not_exported) options_.not_exported();
 }
 
 }  // namespace trireme::distributed

@@ -66,6 +66,7 @@ struct CountJobOptions {
   bool resume = false;
   std::uint64_t move_bytes = 16 << 10;
   std::optional<Ageing> ageing = {};
+  PublisherOptions exports = {};
   std::int64_t dies_after = -1;  // so many tasks, trainer 0 leaves those that it has learned
 };
 
@@ -137,6 +138,9 @@ class CountJob {
   // How many tasks of this epoch have been ended, by what trainers hear.
   std::int64_t finished() const { return finished_; }
   bool over() const { return over_; }
+  // By all leaders.
+  int exports() const { return exports_; }
+  int failed_exports() const { return failed_exports_; }
   void wait_for_tasks(std::int64_t count) const {
     for (int i = 0; i < 3000 && finished_ < count && !over_; ++i) {
       std::this_thread::sleep_for(Milliseconds(10));
@@ -245,6 +249,9 @@ class CountJob {
     control.resume = options_.resume;
     control.move_bytes = options_.move_bytes;
     control.ageing = options_.ageing;
+    control.exports = options_.exports;
+    control.exported = [this](std::int64_t) { ++exports_; };
+    control.not_exported = [this] { ++failed_exports_; };
     control.say = [this](const std::string& text) {
       const std::lock_guard lock(mutex_);
       said_.push_back(text);
@@ -274,6 +281,7 @@ class CountJob {
   std::unique_ptr<Master> master_;
   std::atomic<bool> leading_ = false, over_ = false;
   std::atomic<std::int64_t> finished_ = 0;
+  std::atomic<int> exports_ = 0, failed_exports_ = 0;
   std::thread control_;
   std::vector<std::thread> trainers_;
   mutable std::mutex mutex_;

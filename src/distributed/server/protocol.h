@@ -43,8 +43,9 @@ enum class Op : std::uint8_t {
   load,
   describe,
   tick,
+  export_rows,
 };
-inline constexpr std::size_t kOps = 24;  // with 0, which is none
+inline constexpr std::size_t kOps = 25;  // with 0, which is none
 const char* name_of(Op op);              // "push"; "unknown" of what is none
 
 // Header::flags
