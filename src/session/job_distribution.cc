@@ -90,7 +90,7 @@ std::optional<WrongSetting> wrong_setting(const Distribution& how) {
        "out: "
        "mode all_reduce saves its whole model at the end"},
       {how.export_seconds == 0 || how.checkpoint_seconds > 0, "export_seconds",
-       "exports are made with checkpoints, and checkpoint_seconds is 0\n  hint   set "
+       "needs checkpoint_seconds above 0, since exports are made with checkpoints\n  hint   set "
        "checkpoint_seconds to at most as much"},
   });
   return wrong ? wrong : wrong_in(how.eviction);

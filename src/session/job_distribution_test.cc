@@ -57,7 +57,7 @@ TEST(JobDistribution, ExportsThatCannotBe) {
   EXPECT_THAT(refused("export_seconds = 5\n"),
               HasSubstr("export_seconds: is of modes with servers"));
   EXPECT_THAT(refused(geo + "checkpoint_seconds = 0\nexport_seconds = 5\n"),
-              HasSubstr("exports are made with checkpoints, and checkpoint_seconds is 0"));
+              HasSubstr("export_seconds: needs checkpoint_seconds above 0"));
 }
 
 TEST(JobDistribution, MistakesAreNamed) {

@@ -39,7 +39,6 @@ void check(const Distribution& how) {
   if (const auto wrong = job::wrong_setting(how)) {
     fail_usage("Distribution::" + wrong->key + " " + wrong->text);
   }
-  check_exports(how);
 }
 
 void check(const MemberOptions& options, const RoleOptions& role) {
