@@ -49,23 +49,20 @@ TEST(LeaseKeeper, KnowsThatItIsLostBeforeTheStoreForgetsIt) {
   EXPECT_EQ(told, 1);
 }
 
-// A store whose clock stands still while nobody reaches it, as that of an etcd that is killed and started again.
 TEST(LeaseKeeper, GoesOnWithALeaseThatAStoreStillHasWhenItIsBack) {
-  std::atomic<bool> stands{false};
-  std::atomic<Clock::duration::rep> stood{0};
-  const auto begun = Clock::now();
-  const auto now = [&] { return stands ? begun + Clock::duration(stood) : Clock::now(); };
-  const auto store = make_memory_store({.now = now});
+  StandingClock clock;
+  const auto store = make_memory_store({.now = [&] { return clock.now(); }});
   CutStore cut(*store);
   const LeaseKeeper keeper(cut, {.seconds = 2});
   store->put("a", "1", keeper.id());
   const auto heard = keeper.heard();
-  stood = (Clock::now() - begun).count();
-  stands = cut.cut = true;
+  clock.stand();
+  cut.cut = true;
   ASSERT_TRUE(comes_true([&] { return keeper.lost(); }));
   std::this_thread::sleep_for(Milliseconds(2500));  // longer than the lease, by all other clocks
   EXPECT_TRUE(keeper.lost());
   EXPECT_FALSE(keeper.ended());
+  clock.go_on();
   cut.cut = false;
   ASSERT_TRUE(comes_true([&] { return !keeper.lost(); }));
   EXPECT_GT(keeper.heard(), heard);

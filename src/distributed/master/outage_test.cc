@@ -107,26 +107,17 @@ class Outages : public ::testing::Test {
     }
     return sum;
   }
-  // Of a store that stands still while it is away, as an etcd that was killed does: its leases last.
-  Clock::time_point now() const { return Clock::now() - Clock::duration(stood_) - standing(); }
-  Clock::duration standing() const {
-    return stands_ ? Clock::now() - since_.load() : Clock::duration::zero();
-  }
   void away(std::initializer_list<Seen*> from) {
-    since_ = Clock::now();
-    stands_ = true;
+    clock_.stand();
     for (Seen* seen : from) seen->cut = true;
   }
   void back(std::initializer_list<Seen*> to) {
-    stood_ += standing().count();
-    stands_ = false;
+    clock_.go_on();
     for (Seen* seen : to) seen->cut = false;
   }
 
-  std::atomic<bool> stands_{false};
-  std::atomic<Clock::time_point> since_{Clock::time_point{}};
-  std::atomic<Clock::duration::rep> stood_{0};
-  const std::unique_ptr<Store> store_ = make_memory_store({.now = [this] { return now(); }});
+  StandingClock clock_;
+  const std::unique_ptr<Store> store_ = make_memory_store({.now = [this] { return clock_.now(); }});
   Seen of_master_{*store_}, of_standby_{*store_}, of_a_{*store_}, of_b_{*store_};
   Network network_;
 };
