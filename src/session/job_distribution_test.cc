@@ -69,7 +69,7 @@ TEST(JobDistribution, MistakesInWhichRowsGoAreNamed) {
     return refused("mode = \"geo\"\n[distributed.eviction]\n" + text);
   };
   EXPECT_THAT(wrong("unused_for = 65535\n"),
-              AllOf(HasSubstr("job.toml:9"), HasSubstr("unused_for: must be 0 to 65,534")));
+              AllOf(HasSubstr("job.toml:10"), HasSubstr("unused_for: must be 0 to 65,534")));
   EXPECT_THAT(wrong("below = -1\n"), HasSubstr("below: must not be negative"));
   EXPECT_THAT(wrong("below = 1\ndecay = 0\n"), HasSubstr("decay: must be above 0"));
   EXPECT_THAT(wrong("decay = 0.5\n"), HasSubstr("decay: is of scores"));

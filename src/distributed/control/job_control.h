@@ -49,6 +49,7 @@ struct SlotsMoving {
   explicit SlotsMoving(std::uint64_t next_bytes) : bytes(next_bytes) {}
   std::uint64_t bytes;  // of the next move
   int slots = 0, moves = 0;
+  std::uint64_t rows = 0;        // in these slots
   double longest = 0, last = 0;  // seconds for which slots were refused
   Clock::time_point since = Clock::now(), next = since;
 };
@@ -77,6 +78,7 @@ class JobControl {
   void regroup(const std::vector<std::string>& members);
   bool reshard();
   void change_servers(int servers);
+  void tell_of_moves(int servers);
   void intend(const std::string& what);
   void move(const SlotMove& move);
   void tell_map(const SlotMap& map, std::vector<Action> more);

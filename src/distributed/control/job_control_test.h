@@ -48,7 +48,7 @@ class TestServer {
     server_->stop(in(Milliseconds(0)));
     keeper_.reset();
   }
-  std::vector<TableReport> tables() { return server_->shard().tables(); }
+  Shard& shard() { return server_->shard(); }
 
  private:
   Store& store_;
@@ -114,6 +114,20 @@ class CountJob {
     clock_.go_on();
     store_->cut = false;
   }
+  // The leader has moved slots, and all servers know; but it dies before anybody else does.
+  void die_at_the_end_of_a_move(const SlotMove& move) {
+    stop_master();
+    store_->put(kJob + "moving", text_of(move));
+    const ServerView view = read_job_view(*store_, kJob).value().servers;
+    Fleet fleet(network_, kTestSecurity, [](std::size_t, const std::string&) { return false; });
+    fleet.aim(view.addresses, static_cast<std::uint64_t>(store_->get(kJob + "moving")->modified));
+    const SlotMap next = view.map.moved(move.first, move.last, move.to);
+    Mover mover(fleet);
+    mover.prepare(move);
+    mover.copy(move, next);
+    fleet.set_map(next);
+    start_master();
+  }
   // Trainers take their time, so that the job does not end before what a test waits for.
   void slow_down(bool slow) { slow_ = slow; }
   void stop_trainers() {
@@ -174,7 +188,16 @@ class CountJob {
   std::uint64_t digest_of_rows() { return rows_->digest(1); }
   // By the place of a server: of the tables that it has.
   std::vector<TableReport> tables_of(std::size_t server) const {
-    return servers_.at(server)->tables();
+    return servers_.at(server)->shard().tables();
+  }
+  // Of dense parameters, that all servers have.
+  std::size_t blocks() const {
+    std::size_t count = 0;
+    for (const auto& server : servers_) {
+      for (const auto& [number, blocks] : server->shard().declarations().blocks)
+        count += blocks.size();
+    }
+    return count;
   }
   CountTrainer::Counts counts() { return CountTrainer(*store_, network_, work("reader")).counts(); }
 

@@ -13,6 +13,7 @@ std::string text_of(const SaveOrder& order) {
   json["base"] = order.checkpoint.base;
   json["previous"] = order.checkpoint.previous;
   json["folder"] = checkpoint::escaped(order.checkpoint.folder);
+  json["blocks"] = json_of_blocks(order.blocks);
   return json.dump();
 }
 
@@ -24,6 +25,7 @@ SaveOrder save_order_of(const std::string& text) {
     order.checkpoint.base = json.at("base").get<std::int64_t>();
     order.checkpoint.previous = json.at("previous").get<std::int64_t>();
     order.checkpoint.folder = checkpoint::unescaped(json.at("folder").get<std::string>());
+    order.blocks = blocks_in(json.at("blocks"));
     return order;
   });
 }
@@ -127,6 +129,17 @@ std::vector<DenseBlockPlace> blocks_of(const std::map<std::uint32_t, std::string
     }
   }
   return blocks;
+}
+
+std::vector<Blocks> blocks_by_server(const std::map<std::uint32_t, std::string>& dense,
+                                     int servers) {
+  const std::vector<DenseBlockPlace> blocks = blocks_of(dense);
+  std::vector<Blocks> result(static_cast<std::size_t>(servers));
+  const std::vector<int> places = spread_by_size(blocks, servers);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    result[static_cast<std::size_t>(places[i])][blocks[i].parameter].push_back(blocks[i].block);
+  }
+  return result;
 }
 
 checkpoint::DenseRange range_of_block(std::uint32_t number, std::uint32_t block,

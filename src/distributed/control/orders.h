@@ -14,9 +14,11 @@
 
 namespace trireme::distributed {
 
-// Write everything that the server has to a checkpoint's folder.
+// Write to a checkpoint's folder the server's slots of all tables, and these blocks of dense parameters: it may have others
+// still, which another server has by now.
 struct SaveOrder {
   checkpoint::Begun checkpoint;
+  Blocks blocks = {};
 };
 struct SaveReport {
   std::vector<checkpoint::Part> parts;
@@ -65,6 +67,9 @@ Declarations declarations_of(const std::string& text);
 
 // All blocks of dense parameters with these declarations, as clients have them. Errors: data.
 std::vector<DenseBlockPlace> blocks_of(const std::map<std::uint32_t, std::string>& dense);
+// The same as each of so many servers has them, as clients spread them.
+std::vector<Blocks> blocks_by_server(const std::map<std::uint32_t, std::string>& dense,
+                                     int servers);
 // A block of a dense parameter as a checkpoint names it.
 checkpoint::DenseRange range_of_block(std::uint32_t number, std::uint32_t block, std::size_t bytes);
 

@@ -1,5 +1,7 @@
 #include "distributed/control/server_keeper.h"
 
+#include <fmt/core.h>
+
 #include <cstring>
 #include <memory>
 
@@ -118,9 +120,12 @@ SaveReport ServerKeeper::save(const SaveOrder& order) {
     tables.push_back({*shard_.table(number), slots});
   }
   std::vector<checkpoint::DenseRows> dense;
-  for (const auto& [number, blocks] : declared.blocks) {
+  for (const auto& [number, blocks] : order.blocks) {
     for (const std::uint32_t block : blocks) {
       const auto content = std::make_shared<const std::string>(shard_.block(number, block));
+      if (content->empty()) {
+        fail_io(fmt::format("block {} of dense parameter {} is not here", block, number));
+      }
       dense.push_back({range_of_block(number, block, content->size()),
                        [content](std::uint64_t offset, char* to, std::size_t count) {
                          std::memcpy(to, content->data() + offset, count);

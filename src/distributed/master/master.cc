@@ -106,7 +106,7 @@ bool Master::restore(const QueueState& state) try {
   if (finished_) store_.erase(options_.prefix + "done");
   finished_ = false;
   return true;
-} catch (const NotLeading&) {
+} catch (const Deposed&) {
   return false;
 }
 
@@ -198,7 +198,7 @@ bool Master::look_again() {
   if (!queue_) return false;
   try {
     look();
-  } catch (const NotLeading&) {
+  } catch (const Deposed&) {
     return false;
   } catch (const Unavailable&) {
     queue_->go_away();
@@ -262,7 +262,7 @@ void Master::answer(Frame request, Answer& answer) {
       case MasterOp::release: return answer(sign(release(request)));
       case MasterOp::pace: break;
     }
-  } catch (const NotLeading&) {
+  } catch (const Deposed&) {
     end_lead();
     return answer(frame_of(Code::stale));
   }

@@ -74,7 +74,7 @@ class Master {
   void go_on(std::uint32_t rollbacks);
   // The queue, if nothing of it is pending or begun, and the store has it.
   std::optional<QueueState> state_at_rest() const;
-  // Puts it back; epoch 0: to the beginning. Errors: as TaskQueue::restore, but for NotLeading.
+  // Puts it back; epoch 0: to the beginning. Errors: as TaskQueue::restore, but for Deposed.
   bool restore(const QueueState& state);
   bool all_over() const;  // all tasks of the last epoch, and conclude() is waited for
   void conclude();        // see MasterOptions::hold

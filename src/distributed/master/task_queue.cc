@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "distributed/coordination/election.h"
 
 namespace trireme::distributed {
 namespace {
@@ -125,7 +126,10 @@ void TaskQueue::change(std::int64_t id, Item item) {
 std::int64_t TaskQueue::commit(Transaction transaction) {
   if (options_.guard) transaction.when.push_back(*options_.guard);
   const Outcome outcome = store_.commit(transaction);
-  if (!outcome.succeeded) throw NotLeading();
+  if (!outcome.succeeded) {
+    fail_refused(store_, options_.guard,
+                 "tasks were not as they had been read: they are read again");
+  }
   return outcome.revision;
 }
 

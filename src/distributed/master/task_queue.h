@@ -55,15 +55,7 @@ struct QueueState {
   bool operator==(const QueueState&) const = default;
 };
 
-// Another leader has followed, or has changed the tasks: they are not this one's.
-class NotLeading : public Error {
- public:
-  NotLeading()
-      : Error(ErrorKind::usage,
-              "the tasks are not this master's: another one leads, or has changed them") {}
-};
-
-// Not safe for several threads at once. Errors of all that changes something: NotLeading.
+// Not safe for several threads at once. Errors of all that changes something: Deposed, if another one leads.
 class TaskQueue {
  public:
   using Clock = std::chrono::steady_clock;

@@ -87,10 +87,13 @@ DenseDeclaration dense_declaration(PayloadReader& reader);
 TableDeclaration table_declaration(const std::string& bytes);
 DenseDeclaration dense_declaration(const std::string& bytes);
 
+using Blocks =
+    std::map<std::uint32_t, std::vector<std::uint32_t>>;  // of dense parameters, by number
+
 // What a server has been told of, by number, as these bytes; and which blocks of dense parameters it has.
 struct Declarations {
   std::map<std::uint32_t, std::string> tables, dense;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> blocks;
+  Blocks blocks;
   bool operator==(const Declarations&) const = default;
 };
 
