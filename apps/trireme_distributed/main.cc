@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "distributed/launch/launcher.h"
+#include "distributed/launch/role.h"
 #include "trireme/error.h"
 
 namespace {
@@ -85,6 +86,8 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     std::fprintf(stderr, "%s\n", stop.message.c_str());
     return kStoppedCode;
+  } catch (const trireme::distributed::Replaced& replaced) {
+    return complain(replaced.what(), trireme::distributed::kReplacedCode);
   } catch (const trireme::Error& error) {
     return complain(error.what(), exit_code(error.kind()));
   } catch (const std::exception& error) {

@@ -314,6 +314,7 @@ TEST_F(Jobs, MetricsOfEveryProcess) {
       EXPECT_THAT(metrics, HasSubstr("\n" + line)) << process;
     }
     EXPECT_THAT(get(address, "/healthz"), ::testing::StartsWith("200\nwell\n")) << process;
+    EXPECT_THAT(get(address, "/readyz"), ::testing::StartsWith("200\nwell\n")) << process;
     if (process["role"] == "launcher") {
       EXPECT_EQ(Json::parse(get(address, "/targets").substr(4)).size(), 4u);
     }

@@ -10,6 +10,7 @@
 
 #include "distributed/control/job_view.h"
 #include "distributed/coordination/membership.h"
+#include "distributed/coordination/presence.h"
 #include "distributed/master/task_client.h"
 #include "distributed/server/client.h"
 
@@ -46,7 +47,7 @@ class CountTrainer {
 
   // Until all tasks are done.
   void run() {
-    stay_member();
+    if (!join()) return;
     TaskClient tasks(store_, network_,
                      {.prefix = work_.prefix, .name = work_.name, .security = work_.security});
     wait_for_view(0);
@@ -54,7 +55,7 @@ class CountTrainer {
     bool declared = false;
     for (Taken taken; !taken.all_done && !stopped();) {
       try {
-        stay_member();
+        presence_->check();
         if (!declared) declare(client);
         declared = true;
         if (taken.tasks.empty() || taken.rollbacks < view_.rollbacks) taken = tasks.take(2);
@@ -103,15 +104,18 @@ class CountTrainer {
     }
     return counts;
   }
-  // Also after it was stopped for so long that its lease has ended.
-  void stay_member() {
-    if (lease_ && !lease_->lost()) return;
-    try {
-      lease_.emplace(store_, LeaseOptions{.seconds = work_.lease});
-      Membership(store_, work_.prefix).forget("trainer", work_.name);
-      Membership(store_, work_.prefix).join("trainer", work_.name, "", *lease_);
-    } catch (const Unavailable&) {
+  // Whether it could before it was told to stop.
+  bool join() {
+    while (!presence_ && !stopped()) {
+      try {
+        presence_.emplace(store_, work_.lease, [this](const LeaseKeeper& lease) {
+          Membership(store_, work_.prefix).join("trainer", work_.name, "", lease);
+        });
+      } catch (const Unavailable&) {
+        std::this_thread::sleep_for(Milliseconds(5));
+      }
     }
+    return presence_.has_value();
   }
   bool stopped() const { return work_.stop && work_.stop(); }
   std::optional<JobView> read_view() {
@@ -192,8 +196,8 @@ class CountTrainer {
   Store& store_;
   Network& network_;
   const CountWork work_;
-  std::optional<LeaseKeeper> lease_;
   JobView view_;
+  std::optional<Presence> presence_;
 };
 
 }  // namespace trireme::distributed

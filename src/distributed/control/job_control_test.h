@@ -12,6 +12,7 @@
 #include "distributed/control/job_control.h"
 #include "distributed/control/last_checkpoint.h"
 #include "distributed/control/server_keeper.h"
+#include "distributed/coordination/cut_store_test.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/server/cluster_test.h"
@@ -73,7 +74,10 @@ struct CountJobOptions {
 class CountJob {
  public:
   explicit CountJob(const CountJobOptions& options)
-      : options_(options), store_(make_memory_store()) {
+      : options_(options),
+        memory_(make_memory_store({.now = [this] { return clock_.now(); }})),
+        store_(std::make_unique<CutStore>(*memory_)) {
+    store_->patience = Milliseconds(200);
     for (int i = 0; i < options.servers; ++i) add_server(options.servers);
     start_master();
     for (int i = 0; i < options.trainers; ++i) {
@@ -101,6 +105,15 @@ class CountJob {
   void replace_master() {
     stop_master();
     start_master();
+  }
+  // From all; what it knows of stays as it is.
+  void take_store_away() {
+    clock_.stand();
+    store_->cut = true;
+  }
+  void bring_store_back() {
+    clock_.go_on();
+    store_->cut = false;
   }
   // The leader has moved slots, and all servers know; but it dies before anybody else does.
   void die_at_the_end_of_a_move(const SlotMove& move) {
@@ -272,7 +285,9 @@ class CountJob {
   }
 
   const CountJobOptions options_;
-  const std::unique_ptr<Store> store_;
+  StandingClock clock_;
+  const std::unique_ptr<Store> memory_;
+  const std::unique_ptr<CutStore> store_;  // as all see it
   Network network_;
   std::unique_ptr<ParameterClient> rows_;
   std::atomic<bool> slow_ = false, stop_ = false;

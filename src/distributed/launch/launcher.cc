@@ -27,7 +27,7 @@ using Phase = LauncherState::Phase;
 
 constexpr std::chrono::milliseconds kLook{100};  // between two looks at what has ended
 constexpr std::chrono::milliseconds kTalk{500};  // between two words to other launchers
-constexpr std::chrono::seconds kSilence{30};     // after which a store is given up
+constexpr std::chrono::seconds kSilence{60};     // after which a store is given up
 constexpr std::chrono::seconds kFarewell{10};    // in which other launchers end
 
 MeetingOptions meeting_of(const LaunchOptions& options) {
@@ -44,6 +44,9 @@ MeetingOptions meeting_of(const LaunchOptions& options) {
   meeting.stop = options.stop;
   return meeting;
 }
+
+// The store answers, and launcher 0 has let go of its place.
+struct FirstIsGone {};
 
 class Launcher {
  public:
@@ -225,6 +228,7 @@ class Launcher {
       throw Stopped{rank_ == 0 ? "the job was stopped" : "this launcher was stopped"};
     }
     if (world_ == 1 || Clock::now() - talked_ < kTalk) return false;
+    roster_.check();
     talked_ = Clock::now();
     return true;
   }
@@ -240,17 +244,21 @@ class Launcher {
     if (share_of(0, options_.trainers) == 0 && !any_done_) fail_io("no trainer is left");
   }
 
-  // What asks the store, which may be away for a while.
+  // What asks the store, which may be away for a while, as launcher 0 may.
   template <class Work>
   void patiently(const Work& work) {
+    std::string who = meeting_.etcd() ? "etcd" : "launcher 0", why;
     try {
       work();
       heard_ = Clock::now();
+      return;
+    } catch (const FirstIsGone&) {
+      who = "launcher 0";
     } catch (const Unavailable& error) {
-      if (Clock::now() - heard_ < kSilence) return;
-      fail_io(fmt::format("{} has not been heard of for {} s: {}",
-                          meeting_.etcd() ? "etcd" : "launcher 0", kSilence.count(), error.what()));
+      why = std::string(": ") + error.what();
     }
+    if (Clock::now() - heard_ < kSilence) return;
+    fail_io(fmt::format("{} has not been heard of for {} s{}", who, kSilence.count(), why));
   }
 
   // Whether no other launcher has trainers to wait for.
@@ -266,13 +274,17 @@ class Launcher {
     bool done = static_cast<int>(others.size()) == world_ - 1;
     for (const Roster::Other& other : others) {
       const LauncherState& state = other.state;
-      if (state.phase == Phase::failed) fail(state.kind, named(other) + ": " + state.reason);
+      if (state.phase == Phase::failed && !given_up_.contains(other.rank)) {
+        fail(state.kind, named(other) + ": " + state.reason);
+      }
       totals.steps += state.totals.steps;
       totals.losses += state.totals.losses;
       totals.examples += state.totals.examples;
       if (state.phase == Phase::well && share_of(other.rank, options_.trainers) > 0)
         any_done_ = true;
       if (!other.alive) miss(other);
+      else if (missed_.erase(other.rank) > 0)
+        progress_.say("[launch] " + named(other) + " is back");
       other_trainers_ += other.alive ? state.trainers : 0;
       other_servers_ += other.alive ? state.servers : 0;
       done = done && (state.phase == Phase::well || !other.alive);
@@ -287,6 +299,7 @@ class Launcher {
 
   void miss(const Roster::Other& other) {
     if (!missed_.insert(other.rank).second) return;
+    given_up_.insert(other.rank);
     progress_.say("[launch] " + named(other) + " is gone; the job goes on without it");
     // All places of servers must be taken; those here take up what the others held.
     const int servers = share_of(other.rank, options_.servers);
@@ -310,7 +323,7 @@ class Launcher {
     if (how == "well") return true;
     if (how == "stopped") throw Stopped{"the job was stopped"};
     if (how) fail_io("the job has ended: " + *how);
-    if (!leader) fail_io("launcher 0 is gone");
+    if (!leader) throw FirstIsGone();
     return false;
   }
 
@@ -362,7 +375,8 @@ class Launcher {
   // Of other launchers, by launcher 0.
   int other_trainers_ = 0, other_servers_ = 0;
   bool any_done_ = false;  // one had trainers, and they ended well
-  std::set<int> missed_;
+  // Those that are gone; and those that ever were, which may be back, and without which the job goes on.
+  std::set<int> missed_, given_up_;
 };
 
 }  // namespace

@@ -19,8 +19,17 @@ namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kPause{50};
+constexpr Milliseconds kStore{
+    2000};  // in which the store of the tasks answers: trainers wait for it
 
 bool stopped(const RoleOptions& options) { return options.stop && options.stop(); }
+
+// As far as is known.
+bool nobody_trains(Store& store, const RoleOptions& options) try {
+  return Membership(store, options.prefix).members("trainer").empty();
+} catch (const Unavailable&) {
+  return false;
+}
 
 JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
                              CheckpointMetrics& metrics, ExportMetrics& exports) {
@@ -51,7 +60,7 @@ JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
 }  // namespace
 
 void lead(const RoleOptions& options, const MasterWork& work) {
-  const std::unique_ptr<Store> store = open_store(options);
+  const std::unique_ptr<Store> store = open_store(options), tasks = open_store(options, kStore);
   MasterOptions master;
   master.prefix = options.prefix;
   master.server.address = listening_address(options);
@@ -61,7 +70,7 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   master.tasks = work.tasks;
   master.hold = options.servers > 0 || work.group;
   master.least = work.patience;
-  Master running(*store, master);
+  Master running(*tasks, master);
   ProcessMonitor monitor(monitor_of(options, "master"));
   watch_master(monitor.registry(), running);
   monitor.publish(tasks_key(options.prefix),
@@ -76,11 +85,10 @@ void lead(const RoleOptions& options, const MasterWork& work) {
     control.emplace(*store, running, control_of(options, work, *checkpoints, exports));
   else if (work.group)
     group.emplace(*store, running, control_of(options, work, *checkpoints, exports));
-  Membership members(*store, options.prefix);
   while (!stopped(options)) {
     if (control) control->look();
     if (group) group->look();
-    if (options.until_done && running.finished() && members.members("trainer").empty()) return;
+    if (options.until_done && running.finished() && nobody_trains(*store, options)) return;
     std::this_thread::sleep_for(kPause);
   }
 }

@@ -58,8 +58,9 @@ inline std::string listening_address(const RoleOptions& options) {
 }
 // The address as it stands alone, without the brackets of IPv6.
 std::string own_ip(const RoleOptions& options);
-// Waits until it answers, two minutes at most. Errors: Unavailable.
-std::unique_ptr<Store> open_store(const RoleOptions& options);
+// Waits until it answers, two minutes at most. Its calls end in `answer`. Errors: Unavailable.
+std::unique_ptr<Store> open_store(const RoleOptions& options,
+                                  Milliseconds answer = Milliseconds(5000));
 ProcessMonitorOptions monitor_of(const RoleOptions& options, const std::string& role);
 // Where parameter servers write checkpoints: beside the job's output.
 inline std::string checkpoint_folder(const std::string& output) { return output + "-checkpoints"; }
@@ -98,7 +99,15 @@ struct MasterWork {
 };
 void lead(const RoleOptions& options, const MasterWork& work);
 
-// Each returns when the job is over, or when it is told to stop. Errors: as the parts.
+// This process is not needed: others have all places of its role. It ends with this code, which is no failure, and none is
+// started in its place.
+class Replaced : public Error {
+ public:
+  explicit Replaced(const std::string& message) : Error(ErrorKind::io, message) {}
+};
+inline constexpr int kReplacedCode = 7;
+
+// Each returns when the job is over, or when it is told to stop. Errors: Replaced, of servers; as the parts.
 void run_trainer(const RoleOptions& options);
 void run_server(const RoleOptions& options);
 void run_master(const RoleOptions& options);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "distributed/launch/role.h"
 
 namespace trireme::distributed {
 namespace {
@@ -55,6 +56,8 @@ Supervisor::Place Supervisor::look_at(Place child) {
 void Supervisor::ended(const Child& gone, int code) {
   if (gone.leaves) {
     options_.heard("launch", gone.name + (code == 0 ? " has left" : " had to be ended to leave"));
+  } else if (code == kReplacedCode) {
+    options_.heard("launch", gone.name + " has left: others have its place");
   } else if (code != 0 || gone.role != "trainer") {
     replace(gone, code);
   } else if (options_.over && !options_.over()) {

@@ -9,25 +9,39 @@ namespace trireme::chaos {
 using namespace distributed;
 
 void Attendance::stay() {
-  if (lease_ && !lease_->lost()) return;
-  if (lease_) away_ = true;
+  if (presence_) return presence_->check();
   try {
-    lease_.emplace(store_, LeaseOptions{.seconds = 5});
-    Membership members(store_, options_.prefix);
-    members.forget("trainer", options_.name);
-    members.join("trainer", options_.name, "", *lease_);
+    presence_.emplace(store_, 5, [this](const LeaseKeeper& lease) {
+      Membership(store_, options_.prefix).join("trainer", options_.name, "", lease);
+    });
   } catch (const Unavailable&) {
   }
 }
 
-void Attendance::leave() { lease_.reset(); }
+void Attendance::leave() { presence_.reset(); }
+
+bool Attendance::was_away() {
+  const std::int64_t absences = presence_ ? presence_->absences() : 0;
+  return std::exchange(absences_, absences) != absences;
+}
+
+namespace {
+
+void tell_again(const Task& task) {
+  std::printf("again %lld\n", static_cast<long long>(task.id));
+  std::fflush(stdout);
+}
+
+}  // namespace
 
 Batches::Batches(Store& store, distributed::Network& network, const RoleOptions& options,
                  std::int64_t size)
     : size_(size),
       client_(store, network,
               {.prefix = options.prefix, .name = options.name, .security = security_of(options)}),
-      at_(CountTrainer::kTask) {}
+      at_(CountTrainer::kTask) {
+  client_.on_lost(tell_again);
+}
 
 bool Batches::fill() {
   if (!batch_.empty() || (at_ == CountTrainer::kTask && !take())) return false;
@@ -40,10 +54,7 @@ bool Batches::take() {
   taken_ = client_.take(1);
   if (taken_.tasks.empty()) return false;
   const Task& task = taken_.tasks.front();
-  if (task.attempt > 1) {
-    std::printf("again %lld\n", static_cast<long long>(task.id));
-    std::fflush(stdout);
-  }
+  if (task.attempt > 1) tell_again(task);
   at_ = 0;
   return true;
 }
