@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "distributed/strategy/check_training.h"
 #include "ir/program.h"
 
 namespace trireme::distributed {
@@ -61,6 +62,7 @@ TrainingMember::TrainingMember(const RoleOptions& options)
 
 void TrainingMember::extend(Program& program, TrainerOptions& made, const Distribution& how,
                             const std::string& checkpoints) {
+  check_training(how.mode, made);
   mode_ = how.mode;
   checkpoints_ = checkpoints;
   prefetch_ = how.prefetch;

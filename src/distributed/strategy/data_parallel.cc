@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "distributed/server/client.h"
+#include "distributed/strategy/check_training.h"
 #include "ir/program.h"
 #include "transforms/take_assigns.h"
 #include "trireme/functions.h"
@@ -77,6 +78,7 @@ void DataParallel::exchange(std::vector<ParameterGradient>& gradients) {
 }
 
 void DataParallel::extend(TrainerOptions& options) {
+  check_training(Distribution::Mode::all_reduce, options);
   for (const transforms::TakenAssign& one :
        transforms::take_assigns(program_.ir(), [](const ir::Parameter& parameter) {
          return !parameter.trainable && parameter.value->type.dtype == f32;
