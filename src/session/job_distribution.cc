@@ -82,7 +82,8 @@ std::optional<WrongSetting> wrong_setting(const Distribution& how) {
       {how.staleness == 0 || how.mode == Mode::asynchronous, "staleness",
        "is of mode = \"asynchronous\": in the others nobody is ahead by a step"},
       {!how.prefetch || how.mode == Mode::asynchronous || how.mode == Mode::geo, "prefetch",
-       "is of mode = \"asynchronous\" and \"geo\": in the others a step reads nothing that is older"},
+       "is of mode = \"asynchronous\" and \"geo\": in the others a step reads nothing that is "
+       "older"},
       {how.admission >= 1 && how.admission <= 65535, "admission", "must be 1 to 65,535"},
       {servers || how.admission == 1, "admission", kOfServers},
       {how.memory_limit >= 0, "memory_limit", "must not be negative"},

@@ -90,10 +90,11 @@ TEST(JobDistribution, SettingsOfOtherModes) {
 
 // A job whose [train] goes on with `train`.
 Job whole_job(const std::string& train, const std::string& mode, const std::string& more = "") {
-  return Job::parse("[data]\ntrain = \"mnist/train\"\nvalidation_split = 0.1\n[model]\n"
-                    "layers = [{ linear = { units = 1 } }]\n[train]\nloss = \"mse\"\n" +
-                        train + "[distributed]\nmode = \"" + mode + "\"\n" + more,
-                    "job.toml");
+  return Job::parse(
+      "[data]\ntrain = \"mnist/train\"\nvalidation_split = 0.1\n[model]\n"
+      "layers = [{ linear = { units = 1 } }]\n[train]\nloss = \"mse\"\n" +
+          train + "[distributed]\nmode = \"" + mode + "\"\n" + more,
+      "job.toml");
 }
 
 std::string not_by_many(const std::string& train, const std::string& mode,
@@ -134,11 +135,11 @@ TEST(JobDistribution, WhatManyProcessesKeepToIsTaken) {
       "parameters = [{ match = \"*\", learning_rate = 2 }]\n"
       "optimizer = { adam = { weight_decay = 0.1 } }\n";
   const std::string clip = "clip = { value = 1, norm = 1, global_norm = 1 }\n";
-  EXPECT_TRUE(whole_job(penalties + clip +
-                            "accumulate = 4\naverage = { exponential = { decay = 0.9 } }\n",
-                        "all_reduce")
-                  .check_distributed()
-                  .empty());
+  EXPECT_TRUE(
+      whole_job(penalties + clip + "accumulate = 4\naverage = { exponential = { decay = 0.9 } }\n",
+                "all_reduce")
+          .check_distributed()
+          .empty());
   EXPECT_TRUE(whole_job(penalties, "synchronous").check_distributed().empty());
   for (const char* mode : {"asynchronous", "geo"}) {
     EXPECT_TRUE(whole_job(penalties + clip, mode).check_distributed().empty());

@@ -47,11 +47,12 @@ constexpr const char* kPenalties =
     "{ match = \"*/linear_0.weight\", frozen = true }]\n";
 
 TEST_F(Settings, AveragesAccumulationAndLimitsByAllReduce) {
-  settings_job(std::string("optimizer = { momentum = { learning_rate = 0.2, weight_decay = 1e-3 } }\n"
-                           "accumulate = 2\nclip = { global_norm = 0.2 }\n"
-                           "average = { exponential = { decay = 0.98 } }\n") +
-                   kPenalties,
-               "");
+  settings_job(
+      std::string("optimizer = { momentum = { learning_rate = 0.2, weight_decay = 1e-3 } }\n"
+                  "accumulate = 2\nclip = { global_norm = 0.2 }\n"
+                  "average = { exponential = { decay = 0.98 } }\n") +
+          kPenalties,
+      "");
   const double alone = number_behind(trained(), "test log_loss: ");
   const std::string said = launched("--trainers 1");
   EXPECT_NEAR(number_behind(said, "test log_loss: "), alone, 1e-4);
@@ -67,10 +68,11 @@ TEST_F(Settings, AveragesAccumulationAndLimitsByAllReduce) {
 TEST_F(Settings, PenaltiesAndSingleParametersWithServers) {
   for (const char* mode : {"synchronous", "asynchronous", "geo"}) {
     const bool asynchronous = mode == std::string("asynchronous");
-    settings_job(std::string("optimizer = { adagrad = { learning_rate = 0.1, weight_decay = 1e-3 } }\n") +
-                     (mode == std::string("synchronous") ? "" : "clip = { global_norm = 0.2 }\n") +
-                     kPenalties,
-                 std::string("mode = \"") + mode + "\"\n" + (asynchronous ? "staleness = 1\n" : ""));
+    settings_job(
+        std::string("optimizer = { adagrad = { learning_rate = 0.1, weight_decay = 1e-3 } }\n") +
+            (mode == std::string("synchronous") ? "" : "clip = { global_norm = 0.2 }\n") +
+            kPenalties,
+        std::string("mode = \"") + mode + "\"\n" + (asynchronous ? "staleness = 1\n" : ""));
     const double alone = number_behind(trained(), "test log_loss: ");
     const std::string said = launched("--trainers 1 --servers 2");
     EXPECT_NEAR(number_behind(said, "test log_loss: "), alone, 1e-4) << mode;

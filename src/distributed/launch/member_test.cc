@@ -40,8 +40,8 @@ TEST(Member, AloneLearnsWhatManyCould) {
   for (const Mode mode : {Mode::all_reduce, Mode::asynchronous, Mode::geo}) {
     EXPECT_LT(learned(mode, options), 0.05);
   }
-  EXPECT_LT(learned(Mode::all_reduce, {.optimizer = Sgd{.learning_rate = 0.1},
-                                       .updates = {.accumulate = 2}}),
+  EXPECT_LT(learned(Mode::all_reduce,
+                    {.optimizer = Sgd{.learning_rate = 0.1}, .updates = {.accumulate = 2}}),
             0.5);
 }
 

@@ -41,7 +41,7 @@ data::Batch examples(std::int64_t begin, std::int64_t end) {
           {"y", Tensor::from<float>({count, 1}, targets)}};
 }
 
-struct Setup {
+struct Told {
   Optimizer optimizer = Sgd{.learning_rate = 0.05};
   UpdateOptions updates = {};
   std::map<std::string, ParameterSettings> parameters = {};  // by their names
@@ -55,22 +55,21 @@ struct Model {
   Value loss;
   std::optional<Trainer> trainer;
 
-  explicit Model(const Setup& setup) {
-    const Value rows =
-        nn::embedding(ids, {.rows = kIds, .width = kWidth, .sparse_gradient = true});
+  explicit Model(const Told& told) {
+    const Value rows = nn::embedding(ids, {.rows = kIds, .width = kWidth, .sparse_gradient = true});
     const Value x = reshape(rows, {.shape = {batch, kFields * kWidth}});
     const Value h = nn::linear(x, {.units = 40, .activation = nn::tanh});
     loss = mean(nn::mse(nn::linear(h, {.units = 1}), y));
-    for (const auto& [name, settings] : setup.parameters) {
+    for (const auto& [name, settings] : told.parameters) {
       EXPECT_EQ(program.configure(name, settings), 1) << name;
     }
   }
-  TrainerOptions options(const Setup& setup) const {
+  TrainerOptions options(const Told& told) const {
     return {.loss = loss,
-            .optimizer = setup.optimizer,
-            .updates = setup.updates,
+            .optimizer = told.optimizer,
+            .updates = told.updates,
             .threads = 1,
-            .precision = setup.precision};
+            .precision = told.precision};
   }
   std::vector<float> parameter(const std::string& name) {
     return trainer->session().parameter(name).to_vector<float>();
@@ -78,14 +77,14 @@ struct Model {
 };
 
 struct Member {
-  Member(Cluster& cluster, std::uint32_t sender, Mode mode, const Setup& setup)
-      : model(setup), client(cluster.network(), cluster.client(sender)) {
+  Member(Cluster& cluster, std::uint32_t sender, Mode mode, const Told& told)
+      : model(told), client(cluster.network(), cluster.client(sender)) {
     ServerTrainingOptions options;
     options.mode = mode;
     options.pushes = 0;
-    set_optimizer(options, setup.optimizer);
+    set_optimizer(options, told.optimizer);
     training.emplace(client, options, model.program);
-    TrainerOptions trainer = model.options(setup);
+    TrainerOptions trainer = model.options(told);
     training->extend(trainer);
     model.trainer.emplace(model.program, trainer);
   }
@@ -108,7 +107,7 @@ struct Course {
 };
 
 // So many steps of kBatch examples, which the members share.
-Course by_servers(Mode mode, int members, const Setup& setup, int steps) {
+Course by_servers(Mode mode, int members, const Told& told, int steps) {
   Cluster cluster(2);
   cluster.set_members(1, members);
   Course course;
@@ -116,7 +115,7 @@ Course by_servers(Mode mode, int members, const Setup& setup, int steps) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < members; ++rank) {
     threads.emplace_back([&, rank] {
-      Member member(cluster, static_cast<std::uint32_t>(rank + 1), mode, setup);
+      Member member(cluster, static_cast<std::uint32_t>(rank + 1), mode, told);
       member.client.join(1, static_cast<std::uint32_t>(rank));
       member.training->start(*member.model.trainer);
       const auto tell = [&](Values& values) {
@@ -130,9 +129,9 @@ Course by_servers(Mode mode, int members, const Setup& setup, int steps) {
       const std::int64_t part = kBatch / members;
       for (int step = 0; step < steps; ++step) {
         const std::int64_t begin = step * kBatch + rank * part;
-        member.training->step(examples(begin, begin + part),
-                              ServerTraining::TaskBatch{0, 1, static_cast<std::uint32_t>(step),
-                                                        step + 1 == steps});
+        member.training->step(
+            examples(begin, begin + part),
+            ServerTraining::TaskBatch{0, 1, static_cast<std::uint32_t>(step), step + 1 == steps});
       }
       member.training->settle();
       tell(course.last);
@@ -143,9 +142,9 @@ Course by_servers(Mode mode, int members, const Setup& setup, int steps) {
 }
 
 // The same in one process from the same values.
-Values alone(const Values& first, const Setup& setup, int steps) {
-  Model model(setup);
-  model.trainer.emplace(model.program, model.options(setup));
+Values alone(const Values& first, const Told& told, int steps) {
+  Model model(told);
+  model.trainer.emplace(model.program, model.options(told));
   Session& session = model.trainer->session();
   for (const auto& [name, values] : first) {
     session.set_parameter(name, Tensor::from<float>(session.parameter(name).shape(), values));
@@ -165,13 +164,13 @@ struct Case {
 constexpr Case kModes[] = {
     {Mode::asynchronous, 1}, {Mode::synchronous, 1}, {Mode::synchronous, 2}, {Mode::geo, 1}};
 
-void expect_the_same(const Case& how, const Setup& setup, float within = 2e-5f, int steps = 6) {
-  const Course course = by_servers(how.mode, how.members, setup, steps);
-  const Values expected = alone(course.first, setup, steps);
+void expect_the_same(const Case& how, const Told& told, float within = 2e-5f, int steps = 6) {
+  const Course course = by_servers(how.mode, how.members, told, steps);
+  const Values expected = alone(course.first, told, steps);
   for (const auto& [name, values] : expected) {
     EXPECT_THAT(course.last.at(name), Pointwise(FloatNear(within), values))
         << name << " in mode " << name_of(how.mode) << " by " << how.members << ", optimizer "
-        << setup.optimizer.index();
+        << told.optimizer.index();
   }
 }
 
@@ -182,30 +181,28 @@ TEST(ServerSettings, PenaltiesAndSettingsOfSingleParametersAreThoseOfOneProcess)
                                   Ftrl{.learning_rate = 0.05, .l1 = 0.01, .l2 = 0.1}};
   for (const Case& how : kModes) {
     for (const Optimizer& optimizer : optimizers) {
-      expect_the_same(how, {.optimizer = optimizer,
-                            .updates = {.l1 = 0.02, .l2 = 0.1},
-                            .parameters = {{kTable, {.learning_rate = 0.5, .weight_decay = 0}},
-                                           {kDense[0],
-                                            {.learning_rate = 3,
-                                             .weight_decay = 0.5,
-                                             .l1 = 0.01,
-                                             .l2 = 0.2}},
-                                           {kDense[1], {.weight_decay = 0}}}});
+      expect_the_same(
+          how, {.optimizer = optimizer,
+                .updates = {.l1 = 0.02, .l2 = 0.1},
+                .parameters = {
+                    {kTable, {.learning_rate = 0.5, .weight_decay = 0}},
+                    {kDense[0], {.learning_rate = 3, .weight_decay = 0.5, .l1 = 0.01, .l2 = 0.2}},
+                    {kDense[1], {.weight_decay = 0}}}});
     }
   }
 }
 
 TEST(ServerSettings, WhatIsFrozenStays) {
   for (const Case& how : kModes) {
-    const Setup setup{.updates = {.l2 = 0.1},
-                      .parameters = {{kTable, {.weight_decay = 0}},
-                                     {kDense[0], {.frozen = true}},
-                                     {kDense[3], {.frozen = true}}}};
-    const Course course = by_servers(how.mode, how.members, setup, 4);
+    const Told told{.updates = {.l2 = 0.1},
+                    .parameters = {{kTable, {.weight_decay = 0}},
+                                   {kDense[0], {.frozen = true}},
+                                   {kDense[3], {.frozen = true}}}};
+    const Course course = by_servers(how.mode, how.members, told, 4);
     EXPECT_EQ(course.last.at(kDense[0]), course.first.at(kDense[0])) << name_of(how.mode);
     EXPECT_EQ(course.last.at(kDense[3]), course.first.at(kDense[3])) << name_of(how.mode);
     EXPECT_NE(course.last.at(kDense[1]), course.first.at(kDense[1])) << name_of(how.mode);
-    expect_the_same(how, setup);
+    expect_the_same(how, told);
   }
 }
 
@@ -215,9 +212,8 @@ TEST(ServerSettings, GradientsOfABatchAreLimitedAsInOneProcess) {
                            Clip{.value = 0.05, .norm = 0.04, .global_norm = 0.03}}) {
     for (const Case& how : {Case{Mode::asynchronous, 1}, Case{Mode::geo, 1}}) {
       expect_the_same(how, {.optimizer = Sgd{.learning_rate = 1, .clip = clip}});
-      expect_the_same(how,
-                      {.optimizer = Adam{.learning_rate = 0.01, .epsilon = 1e-3, .clip = clip},
-                       .parameters = {{kDense[2], {.l1 = 0.01, .l2 = 0.1}}}});
+      expect_the_same(how, {.optimizer = Adam{.learning_rate = 0.01, .epsilon = 1e-3, .clip = clip},
+                            .parameters = {{kDense[2], {.l1 = 0.01, .l2 = 0.1}}}});
     }
   }
 }
@@ -226,8 +222,8 @@ TEST(ServerSettings, GradientsOfABatchAreLimitedAsInOneProcess) {
 TEST(ServerSettings, ARateMayComeToNothing) {
   for (const Case& how : kModes) {
     expect_the_same(how, {.optimizer = Adagrad{.learning_rate = Schedule::cosine(0.05, 3)}});
-    expect_the_same(how, {.optimizer = Adam{.learning_rate = Schedule::polynomial(0.01, 4),
-                                            .epsilon = 1e-3}});
+    expect_the_same(
+        how, {.optimizer = Adam{.learning_rate = Schedule::polynomial(0.01, 4), .epsilon = 1e-3}});
   }
 }
 
@@ -237,10 +233,10 @@ TEST(ServerSettings, ValuesInSixteenBitsAreThoseOfOneProcess) {
   }
 }
 
-std::string refused(Mode mode, const Setup& setup) {
+std::string refused(Mode mode, const Told& told) {
   return error_of(ErrorKind::usage, [&] {
     Cluster cluster(1);
-    Member member(cluster, 1, mode, setup);
+    Member member(cluster, 1, mode, told);
   });
 }
 
@@ -250,9 +246,9 @@ TEST(ServerSettings, WhatServersCannotKeepToIsRefused) {
                 HasSubstr("TrainerOptions: accumulate is not for parameter servers"));
     EXPECT_THAT(refused(mode, {.updates = {.average = Average::window(10)}}),
                 HasSubstr("TrainerOptions: average is not for parameter servers"));
-    EXPECT_THAT(refused(mode, {.optimizer = Adam{.learning_rate = Schedule().on_plateau({})}}),
-                AllOf(HasSubstr("TrainerOptions: schedule goes by what is measured"),
-                      HasSubstr("cosine")));
+    EXPECT_THAT(
+        refused(mode, {.optimizer = Adam{.learning_rate = Schedule().on_plateau({})}}),
+        AllOf(HasSubstr("TrainerOptions: schedule goes by what is measured"), HasSubstr("cosine")));
     // As in one process.
     EXPECT_THAT(refused(mode, {.updates = {.l2 = 0.1}}),
                 AllOf(HasSubstr("embedding_0.weight is row-sparse"),
