@@ -49,10 +49,10 @@ void print(std::uint64_t seed, const Outcome& outcome) {
       fmt::format(
           "seed {}: {}; {:.0f} s, {} faults, {} tasks, {} again, {} rollbacks, {} checkpoints "
           "not written, two masters {} times; lost {}, doubled {}, beyond {}, sum {:+}, "
-          "unequal {}\n",
+          "unequal {}, not served {}\n",
           seed, word_for(outcome), outcome.seconds, outcome.faults, outcome.tasks, outcome.again,
           outcome.rollbacks, outcome.no_checkpoints, outcome.two_masters, verdict.lost,
-          verdict.doubled, verdict.beyond, verdict.sum_error, verdict.unequal)
+          verdict.doubled, verdict.beyond, verdict.sum_error, verdict.unequal, verdict.not_served)
           .c_str());
   std::fflush(stdout);
 }
