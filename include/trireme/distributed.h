@@ -73,7 +73,7 @@ class TRIREME_API Member {
   // of gradients before the optimizer; the other modes keep parameters on servers, where those that are looked up with
   // a sparse gradient become tables, and servers do what the optimizer says; a Value that is looked-up rows itself is then
   // replaced and not to be used any more, other than what was made of it. Once; the Program outlives the member.
-  // Errors: usage, for an optimizer that servers do not have.
+  // Errors: usage, for what many processes cannot keep to in that mode: docs/distributed.md, "What a job says"
   TrainerOptions distribute(Program& program, TrainerOptions options);
 
   // Once. Trains until all processes have learned all epochs together: each batch is learned by one of them. Also ends, early,

@@ -93,6 +93,9 @@ class TRIREME_API Job {
   FitOptions fit_options();
 
   Distribution distribution() const;
+  // For training by many processes. Gives what the job says that these have no use for, though results are the same:
+  // "train.evaluate_every (job.toml:12)". Errors: data, naming the line of what they cannot keep to, such as early stopping.
+  std::vector<std::string> check_distributed() const;
   Optimizer optimizer();  // of [train], its schedule in steps of this process alone
   bool averages() const;  // [train] has an average: what is to be tested and saved
 

@@ -1,6 +1,7 @@
 #include "distributed/launch/launcher.h"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -62,8 +63,10 @@ class Launcher {
     desk_.emplace(desk_options(), meeting_.store(), children_);
   }
 
-  void run() {
+  // `word`: a line for people, or empty.
+  void run(const std::string& word) {
     try {
+      if (rank_ == 0 && !word.empty()) progress_.say("[launch] " + word);
       start();
       if (rank_ == 0) lead();
       else follow();
@@ -403,7 +406,7 @@ void check_program(const LaunchOptions& options) {
 
 }  // namespace
 
-void check_launch(const LaunchOptions& options) {
+std::string check_launch(const LaunchOptions& options) {
   using Mode = Distribution::Mode;
   if (options.trainers < 1 || options.servers < 0 || options.trainers > 256 ||
       options.servers > 256) {
@@ -413,10 +416,12 @@ void check_launch(const LaunchOptions& options) {
     fail_usage("launch: --trainers MIN:MAX, with 1 <= MIN <= MAX");
   }
   if (options.own_program) {  // how it trains, it says itself
-    if (options.set.empty() && options.output.empty()) return;
+    if (options.set.empty() && options.output.empty()) return {};
     fail_usage("--set and --output are for job files; what a program is to know stands behind --");
   }
-  const Mode mode = Job::read(options.job, {.set = options.set}).distribution().mode;
+  const Job job = Job::read(options.job, {.set = options.set});
+  const std::vector<std::string> unused = job.check_distributed();
+  const Mode mode = job.distribution().mode;
   if (mode != Mode::all_reduce && options.servers < 1) {
     fail_usage("with parameters on servers (see [distributed] mode) a job needs some: --servers 2");
   }
@@ -425,12 +430,14 @@ void check_launch(const LaunchOptions& options) {
         "mode all_reduce has no use for parameter servers: leave --servers out, or set "
         "[distributed] mode = \"asynchronous\"");
   }
+  if (unused.empty()) return {};
+  return fmt::format("without use for many processes: {}", fmt::join(unused, ", "));
 }
 
 void launch(const LaunchOptions& options) {
-  check_launch(options);
+  const std::string unused = check_launch(options);
   if (options.own_program) check_program(options);
-  Launcher(options).run();
+  Launcher(options).run(unused);
 }
 
 }  // namespace trireme::distributed

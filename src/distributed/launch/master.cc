@@ -2,6 +2,7 @@
 
 #include "distributed/master/master.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <thread>
@@ -127,19 +128,31 @@ MasterWork master_work(const ProgramWork& told) {
   return work;
 }
 
-ProgramWork work_of_job(const RoleOptions& options) {
+// The first batches alone, those that one process would have in so many steps.
+void end_after(MasterWork& work, std::int64_t steps, const ProgramWork& told) {
+  const std::int64_t each = told.batches, size = told.how.task_batches;
+  work.epochs = std::min(work.epochs, (steps + each - 1) / each);
+  work.tasks = [=](std::int64_t epoch) {
+    return tasks_of(std::min(each, steps - (epoch - 1) * each), size);
+  };
+}
+
+MasterWork work_of_job(const RoleOptions& options) {
   Job job = Job::read(options.job, {.set = options.set, .output = options.output, .threads = 1});
-  return {.batches = job.train_data().size(),
-          .epochs = job.epochs(),
-          .checkpoints = checkpoint_folder(job.output_directory()),
-          .exports = export_folder(job.output_directory()),
-          .how = job.distribution()};
+  const ProgramWork told{.batches = job.train_data().size(),
+                         .epochs = job.epochs(),
+                         .checkpoints = checkpoint_folder(job.output_directory()),
+                         .exports = export_folder(job.output_directory()),
+                         .how = job.distribution()};
+  MasterWork work = master_work(told);
+  if (job.max_steps() > 0 && told.batches > 0) end_after(work, job.max_steps(), told);
+  return work;
 }
 
 }  // namespace
 
 void run_master(const RoleOptions& options) {
-  if (!options.program) return lead(options, master_work(work_of_job(options)));
+  if (!options.program) return lead(options, work_of_job(options));
   const std::optional<ProgramWork> work =
       await_work(*open_store(options), options.prefix, options.stop);
   if (work) lead(options, master_work(*work));

@@ -12,6 +12,7 @@
 #include "distributed/launch/member_environment.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/training_member.h"
+#include "distributed/strategy/check_training.h"
 #include "session/job_distribution.h"
 #include "trireme/distributed.h"
 
@@ -114,10 +115,8 @@ TrainerOptions Member::distribute(Program& program, TrainerOptions options) {
   if (state_->member) {
     state_->member->extend(program, options, how,
                            {state_->options.checkpoints, state_->options.exports});
-  } else if (by_servers(how)) {
-    // What would not run by many does not run alone.
-    distributed::ServerTrainingOptions servers;
-    set_optimizer(servers, options.optimizer);
+  } else {  // what would not run by many does not run alone
+    distributed::check_training(how.mode, options);
   }
   options.exchange = [state = state_.get(),
                       exchange = options.exchange](std::vector<ParameterGradient>& gradients) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "distributed/strategy/check_training.h"
 #include "ir/program.h"
 
 namespace trireme::distributed {
@@ -68,6 +69,7 @@ TrainingMember::TrainingMember(const RoleOptions& options)
 
 void TrainingMember::extend(Program& program, TrainerOptions& made, const Distribution& how,
                             const JobFolders& folders) {
+  check_training(how.mode, made);
   mode_ = how.mode;
   folders_ = folders;
   if (how.export_seconds == 0) folders_.exports.clear();
