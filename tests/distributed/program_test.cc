@@ -116,6 +116,30 @@ TEST_F(Programs, ATrainerThatIsKilledIsReplacedAmongThoseThatAddUpGradients) {
   EXPECT_EQ(times(said, "test accuracy"), 1) << said;
 }
 
+TEST_F(Programs, GoOnWhenTheLeadingMasterIsKilled) {
+  auto running = std::async(std::launch::async, [&] {
+    return succeeds(
+        launched("--trainers 2 --servers 1 --masters 2", "clicks_by_processes", "120000"));
+  });
+  find_trainer("trainer_1");
+  std::string leader;
+  for (int i = 0; i < 600 && leader.empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const Outcome status = run_here(std::string(TRIREME_CLI) + " job status");
+    const std::size_t at = status.output.find("master      "),
+                      end = status.output.find(" leads", at);
+    if (end < status.output.find('\n', at)) leader = status.output.substr(at + 12, end - at - 12);
+  }
+  ASSERT_THAT(leader, ::testing::AnyOf("master_0", "master_1"));
+  const std::vector<pid_t> found = processes_with({"role", "master", job_name(), leader});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(::kill(found[0], SIGKILL), 0);
+  const std::string said = running.get();
+  EXPECT_THAT(said, HasSubstr(leader + " was ended by signal 9; another one is started"));
+  EXPECT_THAT(said, HasSubstr(" 120000 examples"));
+  EXPECT_GT(number_behind(said, "test auc: "), 0.79);
+}
+
 TEST_F(Programs, LeaveInGoodOrderWhenTheJobIsStopped) {
   auto running = std::async(std::launch::async, [&] {
     return run_here(launched("--trainers 2 --servers 1", "clicks_by_processes", "1000000"));

@@ -55,6 +55,7 @@ class Launcher {
       : options_(options),
         rank_(options.placement.rank),
         world_(options.placement.world),
+        masters_(masters_of(options, world_ > 1)),
         meeting_options_(meeting_of(options)),
         meeting_(meeting_options_),
         roster_(meeting_.store(), meeting_.prefix(), rank_),
@@ -166,6 +167,9 @@ class Launcher {
                      : "the same command, with --set distributed.resume=true";
     desk.metrics_host = options_.metrics_host;
     desk.metrics_port = rank_ == 0 ? options_.metrics_port : 0;  // they may be on one machine
+    if (rank_ == 0 && !meeting_.etcd()) {
+      desk.strangers = [this] { return meeting_.strangers(); };
+    }
     return desk;
   }
 
@@ -217,7 +221,7 @@ class Launcher {
                                 world_, options_.placement.by, machine_name(),
                                 meeting_options_.own.host));
     }
-    if (rank_ == 0) children_.start("master");
+    for (int i = 0; i < share_of(rank_, masters_); ++i) children_.start("master");
     for (int i = 0; i < share_of(rank_, options_.servers); ++i) children_.start("server");
     for (int i = 0; i < share_of(rank_, options_.trainers); ++i) children_.start("trainer");
   }
@@ -310,6 +314,7 @@ class Launcher {
       progress_.say(fmt::format("[launch] its {} parameter servers are started here", servers));
     }
     for (int i = 0; i < servers; ++i) children_.start("server");
+    for (int i = 0; i < share_of(other.rank, masters_); ++i) children_.start("master");
   }
 
   void follow() {
@@ -367,6 +372,7 @@ class Launcher {
 
   const LaunchOptions options_;
   const int rank_, world_;
+  const int masters_;  // of the whole job
   const MeetingOptions meeting_options_;
   const Meeting meeting_;
   Roster roster_;
@@ -406,8 +412,16 @@ void check_program(const LaunchOptions& options) {
 
 }  // namespace
 
+int masters_of(const LaunchOptions& options, bool several) {
+  if (options.masters > 0) return options.masters;
+  return several ? 2 : 1;
+}
+
 std::string check_launch(const LaunchOptions& options) {
   using Mode = Distribution::Mode;
+  if (options.masters < 0 || options.masters > 16) {
+    fail_usage("launch: masters must be 1 to 16: one leads, and the others stand by");
+  }
   if (options.trainers < 1 || options.servers < 0 || options.trainers > 256 ||
       options.servers > 256) {
     fail_usage("launch: trainers must be 1 to 256 and servers 0 to 256");

@@ -34,7 +34,8 @@ struct RoleOptions {
   std::string listens = {};
   std::string name;                 // of this process, which no other one has or had
   int trainers = 1, servers = 0;    // as many as the job is to have
-  bool until_done = false;          // a master ends by itself when all trainers have
+  std::optional<int> place = {};    // of a parameter server; nothing: the first that is free
+  bool until_done = false;          // no launcher looks after it: unattended.h
   std::function<bool()> stop = {};  // asked now and then: whether to end in good order
   // What it tells of itself: monitor/http.h.
   std::string job_name = {};               // what the job is called
@@ -105,9 +106,10 @@ class Replaced : public Error {
  public:
   explicit Replaced(const std::string& message) : Error(ErrorKind::io, message) {}
 };
-inline constexpr int kReplacedCode = 7;
+inline constexpr int kReplacedCode = 8;
 
-// Each returns when the job is over, or when it is told to stop. Errors: Replaced, of servers; as the parts.
+// Each returns when the job is over, or when it is told to stop; a master that no launcher looks after may throw JobStopped
+// (unattended.h). Errors: Replaced, of servers; as the parts.
 void run_trainer(const RoleOptions& options);
 void run_server(const RoleOptions& options);
 void run_master(const RoleOptions& options);

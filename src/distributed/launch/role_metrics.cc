@@ -137,7 +137,13 @@ void TrainerMetrics::waited() {
   beat_->beat();
 }
 
+Counter& TrainerMetrics::strangers() {
+  return registry_.counter("trireme_group_strangers_total",
+                           "Who connected to the forming group, and is no member.");
+}
+
 void TrainerMetrics::group(const DataParallel& parallel) {
+  strangers();
   repeated_->raise_to(static_cast<std::uint64_t>(parallel.repeated()));
   registry_.gauge("trireme_group_generation", "Number of the group's generation.")
       .set(number(parallel.generation()));
@@ -231,10 +237,10 @@ void watch_master(Registry& registry, const Master& master) {
   watch_transport(registry, [&master] { return master.transport(); });
 }
 
-TaskState task_state(const Master& master, std::int64_t epochs) {
+TaskState task_state(const Master& master, std::int64_t epochs, const std::string& name) {
   const TaskCounts counts = master.counts().value_or(TaskCounts{});
-  return {master.epoch(), epochs,        counts.todo,   counts.pending,
-          counts.done,    counts.failed, counts.refused};
+  return {master.epoch(), epochs,        counts.todo,    counts.pending,
+          counts.done,    counts.failed, counts.refused, name};
 }
 
 }  // namespace trireme::distributed

@@ -91,6 +91,7 @@ void TrainingMember::join_parallel(Program& program, TrainerOptions& made,
   parallel.group.name = options_.name;
   parallel.group.patience = kOutage;
   parallel.group.group.address = own_ip(options_);
+  parallel.group.group.on_stranger = [this] { metrics_.stranger(); };
   parallel.found = [this](std::int64_t generation) { return found_group(generation); };
   parallel.entered = [this] { return enter_group(); };
   parallel_.emplace(*store_, parallel, program, counted(program, made.loss));

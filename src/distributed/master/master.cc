@@ -15,6 +15,7 @@ constexpr Milliseconds kLook{50};      // between two looks at what time has cha
 constexpr Milliseconds kMembers{500};  // between two looks at who is there
 constexpr Milliseconds kHeld{500};     // who waits for slower ones is told after that to ask again
 constexpr const char* kTrainers = "trainer";
+constexpr const char* kMasters = "master";
 
 Frame frame_of(Code code) {
   Frame frame;
@@ -100,11 +101,12 @@ bool Master::restore(const QueueState& state) try {
   const std::lock_guard lock(mutex_);
   if (!queue_) return false;
   const std::int64_t epoch = std::max<std::int64_t>(state.epoch, 1);
+  // First this, so that whoever leads next does not take tasks for done that are not.
+  const Transaction forget{.when = {leadership_.guard}, .then = {Erase{options_.prefix + "done"}}};
+  if (finished_ && !store_.commit(forget).succeeded) return false;
+  over_ = concluded_ = finished_ = false;
   work_changed_ = true;
   queue_->restore({epoch, state.done, state.failed}, options_.tasks(epoch));
-  over_ = concluded_ = false;
-  if (finished_) store_.erase(options_.prefix + "done");
-  finished_ = false;
   return true;
 } catch (const Deposed&) {
   return false;
@@ -140,6 +142,7 @@ void Master::run() {
   while (wait(Milliseconds(0))) {
     try {
       const LeaseKeeper lease(store_, {.seconds = options_.lease});
+      be_known(lease);
       while (wait(Milliseconds(0)) && !lease.ended()) {
         const auto leader = election_.campaign(address(), lease, Milliseconds(200));
         if (!leader) continue;
@@ -150,6 +153,13 @@ void Master::run() {
     }
     if (!wait(Milliseconds(200))) return;
   }
+}
+
+void Master::be_known(const LeaseKeeper& lease) {
+  if (options_.name.empty()) return;
+  Membership members(store_, options_.prefix);
+  members.forget(kMasters, options_.name);  // an older lease of ours that lives on in the store
+  members.join(kMasters, options_.name, address(), lease);
 }
 
 // A lease that may have ended is no reason to stop: the store says whether it has. Until then guards see to it that nothing is
@@ -171,17 +181,19 @@ void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
 }
 
 void Master::begin_lead(const Leader& leader, const LeaseKeeper& lease) {
+  const bool done = store_.get(options_.prefix + "done").has_value();
   const std::lock_guard lock(mutex_);
   const Condition guard = election_.guard(leader);
   leadership_ = {static_cast<std::uint64_t>(leader.epoch), guard};
   hands_ = options_.hold ? Hands::none : Hands::all;
-  over_ = concluded_ = false;
   queue_.emplace(store_, TaskQueueOptions{.prefix = options_.prefix + "task/",
                                           .guard = guard,
                                           .poison = options_.poison,
                                           .least = options_.least,
                                           .factor = options_.factor});
   lease_ = &lease;
+  // What the leader before has concluded is not concluded once more: those that it would take may be gone.
+  over_ = concluded_ = finished_ = done && queue_->epoch() >= options_.epochs && queue_->finished();
 }
 
 void Master::end_lead() {

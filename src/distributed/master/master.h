@@ -23,7 +23,10 @@
 namespace trireme::distributed {
 
 struct MasterOptions {
-  std::string prefix;              // of the job's keys, "job/"
+  std::string prefix;  // of the job's keys, "job/"
+  // Of this process, which no other one has or had: whoever knows that it has ended says so by Membership::forget("master", name),
+  // and the next one need not wait for its lease. Empty: nobody can.
+  std::string name = {};
   FrameServerOptions server = {};  // where trainers ask
   std::string host = "127.0.0.1";  // by which they reach it; the port is the server's
   std::int64_t epochs = 1;
@@ -82,6 +85,7 @@ class Master {
 
  private:
   void run();
+  void be_known(const LeaseKeeper& lease);
   void lead(const Leader& leader, const LeaseKeeper& lease);
   void begin_lead(const Leader& leader, const LeaseKeeper& lease);
   bool look_again();

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <thread>
 
@@ -177,6 +178,77 @@ TEST_F(Masters, AStandbyGoesOn) {
   EXPECT_TRUE(second.leads());
   EXPECT_EQ(done.size(), 20u);
   for (const auto& [task, times] : done) EXPECT_EQ(times, 1) << task;
+}
+
+// As of a process that was stopped, or killed: what it holds, it holds until its lease ends.
+class CutOff : public Store {
+ public:
+  explicit CutOff(Store& store) : store_(store) {}
+  Outcome commit(const Transaction& t) override { return ask().commit(t); }
+  std::int64_t grant(std::int64_t seconds) override { return ask().grant(seconds); }
+  bool keep_alive(std::int64_t lease) override { return ask().keep_alive(lease); }
+  void revoke(std::int64_t lease) override { ask().revoke(lease); }
+  std::unique_ptr<Watch> watch(const std::string& prefix, std::int64_t from) override {
+    return ask().watch(prefix, from);
+  }
+  std::atomic<bool> away = false;
+
+ private:
+  Store& ask() {
+    if (away) throw Unavailable("cut off");
+    return store_;
+  }
+  Store& store_;
+};
+
+TEST_F(Masters, NobodyWaitsForTheLeaseOfOneThatIsKnownToBeDead) {
+  MasterOptions named = options(1, 8);
+  named.lease = 3600;
+  named.name = "master_0";
+  CutOff cut(*store_);
+  const Master first(cut, named);
+  Trainer a(*store_, network_, "a");
+  ASSERT_FALSE(a.client->take(1).tasks.empty());
+  named.name = "master_1";
+  const Master second(*store_, named);
+  cut.away = true;
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_TRUE(Membership(*store_, "job/").forget("master", "master_0"));
+  while (!second.leads() && std::chrono::steady_clock::now() - begun < std::chrono::seconds(60)) {
+    std::this_thread::sleep_for(Milliseconds(5));
+  }
+  EXPECT_TRUE(second.leads()) << "long before an hour is over";
+}
+
+// Who would take what is concluded once more may be gone by then. But when the job goes back, it is over no more.
+TEST_F(Masters, WhatALeaderHasConcludedTheNextOneLeavesAlone) {
+  MasterOptions holds = options(1, 4);
+  holds.hold = true;
+  auto first = std::make_unique<Master>(*store_, holds);
+  const auto wait_for = [](const std::function<bool()>& done) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!done() && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(Milliseconds(5));
+    }
+    return done();
+  };
+  ASSERT_TRUE(wait_for([&] { return first->leads(); }));
+  first->go_on(0);
+  Trainer a(*store_, network_, "a");
+  std::map<std::string, int> done;
+  std::thread trainer([&] { train(*a.client, done); });
+  EXPECT_TRUE(wait_for([&] { return first->all_over(); }));
+  first->conclude();
+  trainer.join();
+  Master second(*store_, holds);
+  first.reset();
+  EXPECT_TRUE(wait_for([&] { return second.leads(); }));
+  EXPECT_TRUE(wait_for([&] { return second.finished(); }));
+  EXPECT_FALSE(second.all_over());
+  EXPECT_TRUE(second.restore({.epoch = 1, .done = {0}}));
+  EXPECT_FALSE(store_->get("job/done"));
+  EXPECT_FALSE(second.finished());
+  EXPECT_EQ(second.counts()->todo, 3);
 }
 
 TEST_F(Masters, BadTasksFailAtLast) {

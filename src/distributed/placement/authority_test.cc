@@ -12,6 +12,7 @@
 #include "base/error_test.h"
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/etcd_store.h"
+#include "distributed/coordination/handshakes.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/placement/address.h"
 #include "distributed/placement/folder_test.h"
@@ -178,6 +179,22 @@ TEST_F(Credentials, OthersAreRefused) {
   mixed.authority = ours.authority;
   EXPECT_EQ(admitted(ours, mixed), kNeither) << "believes us, but is of another authority";
   EXPECT_EQ(admitted(ours, {.token = "t"}), kNeither) << "not encrypted";
+}
+
+// Both sides are of this process; but a caller without TLS, and one that learns too late what becomes of its certificate, have no
+// handshake that could fail.
+TEST_F(Credentials, OthersAreCounted) {
+  const Security ours = make_credentials(30, now_);
+  Security mixed = make_credentials(30, now_);
+  mixed.authority = ours.authority;
+  for (const Security& theirs : {mixed, Security{.token = "t"}}) {
+    const std::uint64_t before = failed_handshakes();
+    EXPECT_EQ(admitted(ours, theirs), kNeither);
+    EXPECT_GE(failed_handshakes(), before + 2) << "of the store, and of frames";
+  }
+  const std::uint64_t before = failed_handshakes();
+  EXPECT_EQ(admitted(ours, ours, Milliseconds(60000)), kBoth);
+  EXPECT_EQ(failed_handshakes(), before);
 }
 
 TEST_F(Credentials, ExpiredOnesAreRefused) {
