@@ -31,7 +31,10 @@ class Attendance {
   bool away_ = false;
 };
 
-// The batches of the tasks that a trainer has, one after the other. Prints "progress N" for tasks that were ended and "again TASK" for
+// Tells the runner that so many tasks were ended, now: "progress TASKS TIME", in nanoseconds of the steady clock.
+void tell_progress(std::int64_t tasks);
+
+// The batches of the tasks that a trainer has, one after the other. Tells of the progress, and prints "again TASK" for
 // those that somebody had before.
 class Batches {
  public:
