@@ -38,6 +38,8 @@ struct MemberOptions {
   // Where parameter servers write checkpoints; relative to the working directory, which all processes share. Empty:
   // the Program's name with "-checkpoints".
   std::string checkpoints = {};
+  // Where they write exports, if Distribution::export_seconds asks for some; likewise, with "-exports".
+  std::string exports = {};
 };
 
 // All processes of a job say the same.
@@ -83,7 +85,7 @@ class TRIREME_API Member {
   bool is_chief() const;
 
   // The model as one process would save it: fetches tables from servers first; afterwards the Trainer trains no more.
-  // Of the chief. False, and a line that says so: tables of more than 4 GiB together stay in the servers' checkpoints.
+  // Of the chief. False, and a line that says so: tables of more than 4 GiB together stay in the servers' checkpoints and exports.
   // Errors: as Trainer::save.
   bool save(Trainer& trainer, const std::string& directory, const SaveOptions& options);
 

@@ -82,6 +82,16 @@ std::optional<WrongSetting> wrong_setting(const Distribution& how) {
       {between(how.checkpoint_seconds, 0, kMany), "checkpoint_seconds", "must be 0 to 1,000,000"},
       {how.checkpoint_keep >= 1 && how.checkpoint_keep <= kMany, "checkpoint_keep",
        "must be 1 to 1,000,000"},
+      {between(how.export_seconds, 0, kMany), "export_seconds", "must be 0 to 1,000,000"},
+      {how.export_deltas >= 0 && how.export_deltas <= kMany, "export_deltas",
+       "must be 0 to 1,000,000"},
+      {how.export_seconds == 0 || how.mode != Mode::all_reduce, "export_seconds",
+       "is of modes with servers, since it is their tables that are exported\n  hint   leave it "
+       "out: "
+       "mode all_reduce saves its whole model at the end"},
+      {how.export_seconds == 0 || how.checkpoint_seconds > 0, "export_seconds",
+       "needs checkpoint_seconds above 0, since exports are made with checkpoints\n  hint   set "
+       "checkpoint_seconds to at most as much"},
   });
   return wrong ? wrong : wrong_in(how.eviction);
 }
@@ -110,6 +120,8 @@ Distribution read_distribution(const Node& node) {
       table.number("checkpoint_seconds", distribution.checkpoint_seconds);
   distribution.checkpoint_keep = table.integer("checkpoint_keep", distribution.checkpoint_keep, 1);
   distribution.resume = table.boolean("resume", distribution.resume);
+  distribution.export_seconds = table.number("export_seconds", distribution.export_seconds);
+  distribution.export_deltas = table.integer("export_deltas", distribution.export_deltas);
   table.done();
   if (const auto wrong = wrong_setting(distribution)) {
     fail_at(node_of(node, wrong->key), wrong->text);

@@ -34,6 +34,32 @@ TEST(JobDistribution, HowOldWhatAStepReadsMayBe) {
   EXPECT_TRUE(distribution("mode = \"geo\"\nprefetch = true\nstaleness = 0\n").prefetch);
 }
 
+TEST(JobDistribution, Exports) {
+  Distribution how = distribution("mode = \"asynchronous\"\n");
+  EXPECT_EQ(how.export_seconds, 0);
+  EXPECT_EQ(how.export_deltas, 24);
+  how = distribution("mode = \"geo\"\nexport_seconds = 0.5\nexport_deltas = 0\n");
+  EXPECT_EQ(how.export_seconds, 0.5);
+  EXPECT_EQ(how.export_deltas, 0);
+  EXPECT_EQ(distribution("export_seconds = 0\n").export_seconds, 0);
+}
+
+TEST(JobDistribution, ExportsThatCannotBe) {
+  const std::string geo = "mode = \"geo\"\n";
+  for (const char* value : {"-1", "1000001", "nan"}) {
+    EXPECT_THAT(refused(geo + "export_seconds = " + value + "\n"),
+                HasSubstr("export_seconds: must be 0 to 1,000,000"));
+  }
+  EXPECT_THAT(refused(geo + "export_deltas = -1\n"),
+              HasSubstr("export_deltas: must be at least 0, but is -1"));
+  EXPECT_THAT(refused(geo + "export_deltas = 1000001\n"),
+              HasSubstr("export_deltas: must be 0 to 1,000,000"));
+  EXPECT_THAT(refused("export_seconds = 5\n"),
+              HasSubstr("export_seconds: is of modes with servers"));
+  EXPECT_THAT(refused(geo + "checkpoint_seconds = 0\nexport_seconds = 5\n"),
+              HasSubstr("export_seconds: needs checkpoint_seconds above 0"));
+}
+
 TEST(JobDistribution, MistakesAreNamed) {
   EXPECT_THAT(refused("mode = \"asynchronous\"\nstaleness = -1\n"),
               HasSubstr("staleness: must be at least 0, but is -1"));
@@ -69,7 +95,7 @@ TEST(JobDistribution, MistakesInWhichRowsGoAreNamed) {
     return refused("mode = \"geo\"\n[distributed.eviction]\n" + text);
   };
   EXPECT_THAT(wrong("unused_for = 65535\n"),
-              AllOf(HasSubstr("job.toml:9"), HasSubstr("unused_for: must be 0 to 65,534")));
+              AllOf(HasSubstr("job.toml:10"), HasSubstr("unused_for: must be 0 to 65,534")));
   EXPECT_THAT(wrong("below = -1\n"), HasSubstr("below: must not be negative"));
   EXPECT_THAT(wrong("below = 1\ndecay = 0\n"), HasSubstr("decay: must be above 0"));
   EXPECT_THAT(wrong("decay = 0.5\n"), HasSubstr("decay: is of scores"));

@@ -302,7 +302,9 @@ TEST_F(Jobs, MetricsOfEveryProcess) {
        {"trireme_server_rows{table=",
         "trireme_server_requests_total{code=\"ok\",operation=\"push\"}",
         "trireme_transport_strangers_total 0"}},
-      {"master", {"trireme_master_tasks{state=\"done\"}", "trireme_master_leader_epoch"}},
+      {"master",
+       {"trireme_master_tasks{state=\"done\"}", "trireme_master_leader_epoch",
+        "trireme_exports_total 0", "trireme_export_failures_total 0", "trireme_export_last 0"}},
       {"launcher",
        {"trireme_launcher_processes{role=\"trainer\"} 1", "trireme_job_examples_total"}}};
   for (const Json& process : now["processes"]) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: a trainer without a Program. Every record of its data adds one to a row of its own, and to a dense sum, so what
+// For tests: a trainer without a Program. Every record of its data adds one to a row of its own, and to some dense sums, so what
 // was lost or learned twice is seen exactly.
 
 #include <functional>
@@ -32,6 +32,7 @@ struct CountWork {
 class CountTrainer {
  public:
   static constexpr std::int64_t kTask = 40, kBatch = 10;  // records
+  static constexpr std::uint32_t kSums = 5;  // so that some change servers when others do not
 
   CountTrainer(Store& store, Network& network, CountWork work)
       : store_(store), network_(network), work_(std::move(work)) {}
@@ -74,7 +75,7 @@ class CountTrainer {
   // Of each record, when all is over; and the sum of all.
   struct Counts {
     std::vector<float> rows;
-    float all = 0;
+    std::vector<float> all;  // in each of the sums
   };
   Counts counts() {
     for (std::uint32_t generation = 0;; generation = view_.generation) {
@@ -96,9 +97,11 @@ class CountTrainer {
     client.lookup(0, ids, rows.data(), Create::no);
     Counts counts;
     for (std::size_t i = 0; i < ids.size(); ++i) counts.rows.push_back(rows[2 * i]);
-    float sums[2];
-    client.pull(0, sums);
-    counts.all = sums[0];
+    for (std::uint32_t sum = 0; sum < kSums; ++sum) {
+      float sums[2];
+      client.pull(sum, sums);
+      counts.all.push_back(sums[0]);
+    }
     return counts;
   }
   // Also after it was stopped for so long that its lease has ended.
@@ -152,9 +155,13 @@ class CountTrainer {
     table.mode = work_.mode;
     client.join(view_.generation, 0);
     client.declare(0, table);
-    DenseDeclaration sum{.name = "sum", .rows = 1, .columns = 2, .rule = RowRule::sgd()};
-    sum.mode = work_.mode;
-    client.declare({{0, sum, zeros}});
+    std::vector<DenseParameter> sums;
+    for (std::uint32_t number = 0; number < kSums; ++number) {
+      DenseDeclaration sum{.name = "sum", .rows = 1, .columns = 2, .rule = RowRule::sgd()};
+      sum.mode = work_.mode;
+      sums.push_back({number, sum, zeros});
+    }
+    client.declare(sums);
   }
   void count(ParameterClient& client, const Task& task, std::int64_t epoch) {
     const std::int64_t first = std::stoll(task.data);
@@ -178,7 +185,7 @@ class CountTrainer {
     if (deltas) client.push_deltas(0, ids, ones.data(), push);
     else client.push(0, ids, ones.data(), {.rate = 1}, push);
     const float all[2] = {one * static_cast<float>(ids.size()), 0};
-    client.push(0, all, {.rate = 1}, push);
+    for (std::uint32_t sum = 0; sum < kSums; ++sum) client.push(sum, all, {.rate = 1}, push);
   }
   void end(TaskClient& tasks, const Taken& taken) {
     if (taken.tasks.empty()) {

@@ -19,12 +19,6 @@
 
 namespace trireme::distributed {
 
-// Another leader has followed: what this one wanted is not done any more.
-class Deposed : public Error {
- public:
-  Deposed() : Error(ErrorKind::io, "another master leads by now") {}
-};
-
 struct CutOptions {
   std::string prefix;       // of the job's keys
   std::string folder = {};  // of checkpoints; empty: there are none

@@ -23,7 +23,7 @@ constexpr Milliseconds kPause{50};
 bool stopped(const RoleOptions& options) { return options.stop && options.stop(); }
 
 JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
-                             CheckpointMetrics& metrics) {
+                             CheckpointMetrics& metrics, ExportMetrics& exports) {
   JobControlOptions control;
   control.prefix = options.prefix;
   control.servers = options.servers;
@@ -42,6 +42,9 @@ JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
     metrics.done(checkpoint, seconds, bytes);
   };
   control.not_saved = [&metrics] { metrics.failed(); };
+  control.exports = {work.exports, work.export_every, work.export_deltas};
+  control.exported = [&exports](std::int64_t number) { exports.done(number); };
+  control.not_exported = [&exports] { exports.failed(); };
   return control;
 }
 
@@ -66,11 +69,13 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   monitor.start(*store);
   std::optional<CheckpointMetrics> checkpoints;
   if (master.hold) checkpoints.emplace(monitor.registry());
+  ExportMetrics exports(monitor.registry());
   std::optional<JobControl> control;
   std::optional<GroupControl> group;
   if (options.servers > 0)
-    control.emplace(*store, running, control_of(options, work, *checkpoints));
-  else if (work.group) group.emplace(*store, running, control_of(options, work, *checkpoints));
+    control.emplace(*store, running, control_of(options, work, *checkpoints, exports));
+  else if (work.group)
+    group.emplace(*store, running, control_of(options, work, *checkpoints, exports));
   Membership members(*store, options.prefix);
   while (!stopped(options)) {
     if (control) control->look();
@@ -100,6 +105,7 @@ MasterWork master_work(const ProgramWork& told) {
     return tasks_of(count, how.task_batches);
   };
   if (how.checkpoint_seconds > 0) work.checkpoints = told.checkpoints;
+  if (how.export_seconds > 0) work.exports = told.exports;
   work.synchronous = how.mode == Distribution::Mode::synchronous;
   work.group = how.mode == Distribution::Mode::all_reduce;
   // All take each step together, so nobody is behind.
@@ -108,6 +114,8 @@ MasterWork master_work(const ProgramWork& told) {
   work.keep = static_cast<int>(how.checkpoint_keep);
   work.resume = how.resume;
   work.ageing = ageing_of(how.eviction);
+  work.export_every = how.export_seconds;
+  work.export_deltas = how.export_deltas;
   return work;
 }
 
@@ -116,6 +124,7 @@ ProgramWork work_of_job(const RoleOptions& options) {
   return {.batches = job.train_data().size(),
           .epochs = job.epochs(),
           .checkpoints = checkpoint_folder(job.output_directory()),
+          .exports = export_folder(job.output_directory()),
           .how = job.distribution()};
 }
 

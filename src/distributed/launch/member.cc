@@ -107,9 +107,13 @@ TrainerOptions Member::distribute(Program& program, TrainerOptions options) {
   if (state_->options.checkpoints.empty()) {
     state_->options.checkpoints = distributed::checkpoint_folder(program.name());
   }
+  if (state_->options.exports.empty()) {
+    state_->options.exports = distributed::export_folder(program.name());
+  }
   state_->cold_rows = distributed::cold_rows_folder(how, program.name());
   if (state_->member) {
-    state_->member->extend(program, options, how, state_->options.checkpoints);
+    state_->member->extend(program, options, how,
+                           {state_->options.checkpoints, state_->options.exports});
   } else if (by_servers(how)) {
     // What would not run by many does not run alone.
     distributed::ServerTrainingOptions servers;
@@ -136,6 +140,7 @@ void Member::train(Trainer& trainer, const data::Batches& batches, const MemberT
                               .epochs = training.epochs,
                               .checkpoints = state_->options.checkpoints,
                               .cold_rows = state_->cold_rows,
+                              .exports = state_->options.exports,
                               .how = state_->options.distribution});
     state_->member->train(trainer, batches, training.after_step);
   } else {

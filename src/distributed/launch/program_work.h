@@ -17,7 +17,8 @@ struct ProgramWork {
   std::int64_t batches = 0, epochs = 1;  // batches of an epoch
   std::string checkpoints;               // these as ServerFolders
   std::string cold_rows = {};
-  Distribution how;  // without what concerns tables alone, which trainers declare
+  std::string exports = {};  // as MasterWork, whether or not any are made
+  Distribution how;          // without what concerns tables alone, which trainers declare
 };
 std::string text_of(const ProgramWork& work);
 // Errors: data.

@@ -17,6 +17,7 @@ using ::testing::HasSubstr;
 ProgramWork some_work() {
   ProgramWork work{
       .batches = 12, .epochs = 3, .checkpoints = "mine-checkpoints", .cold_rows = "fast"};
+  work.exports = "mine-exports";
   work.how.mode = Distribution::Mode::geo;
   work.how.task_batches = 5;
   work.how.staleness = 7;
@@ -25,6 +26,8 @@ ProgramWork some_work() {
   work.how.resume = true;
   work.how.eviction = {
       .unused_for = 8, .below = 0.5, .show_weight = 2, .click_weight = 3, .tick_tasks = 6};
+  work.how.export_seconds = 1.5;
+  work.how.export_deltas = 6;
   return work;
 }
 
@@ -45,6 +48,9 @@ TEST(ProgramWork, ComesBackFromItsText) {
   EXPECT_EQ(work.how.eviction.show_weight, 2);
   EXPECT_EQ(work.how.eviction.click_weight, 3);
   EXPECT_EQ(work.how.eviction.tick_tasks, 6);
+  EXPECT_EQ(work.exports, "mine-exports");
+  EXPECT_EQ(work.how.export_seconds, 1.5);
+  EXPECT_EQ(work.how.export_deltas, 6);
   ProgramWork wrong = some_work();
   wrong.how.task_batches = 0;
   for (const std::string& text : {std::string("{"), std::string("{}"), text_of(wrong)}) {

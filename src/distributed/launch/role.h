@@ -63,6 +63,8 @@ std::unique_ptr<Store> open_store(const RoleOptions& options);
 ProcessMonitorOptions monitor_of(const RoleOptions& options, const std::string& role);
 // Where parameter servers write checkpoints: beside the job's output.
 inline std::string checkpoint_folder(const std::string& output) { return output + "-checkpoints"; }
+// And exports.
+inline std::string export_folder(const std::string& output) { return output + "-exports"; }
 
 // Where parameter servers keep rows that do not fit into memory; empty where there is no limit.
 inline std::string cold_rows_folder(const Distribution& how, const std::string& output) {
@@ -90,6 +92,9 @@ struct MasterWork {
   int keep = 2;
   bool resume = false;
   std::optional<Ageing> ageing = {};
+  std::string exports = {};  // these as in PublisherOptions
+  double export_every = 0;
+  std::int64_t export_deltas = 24;
 };
 void lead(const RoleOptions& options, const MasterWork& work);
 

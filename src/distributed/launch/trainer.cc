@@ -18,7 +18,8 @@ class TrainerProcess {
                                      .processes = options.trainers,
                                      .extend = [this](Program& program, TrainerOptions& made) {
                                        member_.extend(program, made, job_.distribution(),
-                                                      checkpoint_folder(job_.output_directory()));
+                                                      {checkpoint_folder(job_.output_directory()),
+                                                       export_folder(job_.output_directory())});
                                      }})) {}
 
   void run() {

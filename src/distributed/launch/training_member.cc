@@ -60,9 +60,10 @@ TrainingMember::TrainingMember(const RoleOptions& options)
 }
 
 void TrainingMember::extend(Program& program, TrainerOptions& made, const Distribution& how,
-                            const std::string& checkpoints) {
+                            const JobFolders& folders) {
   mode_ = how.mode;
-  checkpoints_ = checkpoints;
+  folders_ = folders;
+  if (how.export_seconds == 0) folders_.exports.clear();
   prefetch_ = how.prefetch;
   if (how.mode == Distribution::Mode::all_reduce) join_parallel(program, made, how);
   else join_servers(program, made, how);
@@ -70,11 +71,11 @@ void TrainingMember::extend(Program& program, TrainerOptions& made, const Distri
 
 void TrainingMember::join_parallel(Program& program, TrainerOptions& made,
                                    const Distribution& how) {
-  group_.emplace(*store_,
-                 GroupMemberOptions{.prefix = options_.prefix,
-                                    .name = options_.name,
-                                    .folder = how.checkpoint_seconds > 0 ? checkpoints_ : "",
-                                    .stop = options_.stop});
+  group_.emplace(
+      *store_, GroupMemberOptions{.prefix = options_.prefix,
+                                  .name = options_.name,
+                                  .folder = how.checkpoint_seconds > 0 ? folders_.checkpoints : "",
+                                  .stop = options_.stop});
   DataParallelOptions parallel;
   parallel.group.prefix = options_.prefix + "group/";
   parallel.group.name = options_.name;
@@ -394,8 +395,10 @@ bool TrainingMember::bring_home() {
   std::uint64_t bytes = 0;
   for (const std::string& name : by_servers_->tables()) bytes += by_servers_->table_bytes(name);
   if (bytes > kLargestModel) {
-    std::printf("the tables have %.1f GB, too much for a saved model: they are in %s\n",
-                static_cast<double>(bytes) / 1e9, checkpoints_.c_str());
+    const std::string exports =
+        folders_.exports.empty() ? "" : ", and for serving in " + folders_.exports;
+    std::printf("the tables have %.1f GB, too much for a saved model: they are in %s%s\n",
+                static_cast<double>(bytes) / 1e9, folders_.checkpoints.c_str(), exports.c_str());
     return false;
   }
   by_servers_->bring_home();

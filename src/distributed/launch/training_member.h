@@ -25,6 +25,11 @@
 
 namespace trireme::distributed {
 
+// Where servers of the job write, for what a trainer says of it.
+struct JobFolders {
+  std::string checkpoints, exports;
+};
+
 // One thread calls all functions.
 class TrainingMember {
  public:
@@ -33,10 +38,9 @@ class TrainingMember {
   TrainingMember(const TrainingMember&) = delete;
   TrainingMember& operator=(const TrainingMember&) = delete;
 
-  // What the Trainer is to be made with. Making it rewrites the Program. Once; the Program outlives this. `checkpoints`:
-  // the job's folder of them. Errors: usage.
+  // What the Trainer is to be made with. Making it rewrites the Program. Once; the Program outlives this. Errors: usage.
   void extend(Program& program, TrainerOptions& made, const Distribution& how,
-              const std::string& checkpoints);
+              const JobFolders& folders);
   // Until all epochs are over, or it is told to stop. `after_step`: of steps of this process with a batch, from 1. The
   // Trainer is used as long as this lives. Errors: as the parts.
   using AfterStep = std::function<void(std::int64_t step, double loss)>;
@@ -46,8 +50,8 @@ class TrainingMember {
   bool is_chief() const { return chief_; }
   void conclude();
 
-  // Tables on servers become parameters of the Trainer, as of ServerTraining. False, with a line that names the folder of
-  // the servers' checkpoints: they are too large for it.
+  // Tables on servers become parameters of the Trainer, as of ServerTraining. False, with a line that names the folders of
+  // the servers' checkpoints and exports: they are too large for it.
   bool bring_home();
 
   Store& store() { return *store_; }
@@ -87,7 +91,7 @@ class TrainingMember {
   Network network_;
   Distribution::Mode mode_ = Distribution::Mode::all_reduce;
   bool prefetch_ = false;
-  std::string checkpoints_;
+  JobFolders folders_;  // no exports: the job makes none
   Trainer* trainer_ = nullptr;
   std::optional<GroupMember> group_;
   std::optional<DataParallel> parallel_;

@@ -230,6 +230,8 @@ void Master::answer(Frame request, Answer& answer) {
     }
   } catch (const Unavailable&) {
     return answer(frame_of(Code::busy));
+  } catch (const Deposed&) {
+    return answer(frame_of(Code::stale));
   }
   fail_data("a master has no operation " + std::to_string(request.header.op));
 }

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "distributed/coordination/election.h"
 
 namespace trireme::distributed {
 namespace {
@@ -120,7 +121,8 @@ std::int64_t TaskQueue::commit(Transaction transaction) {
   unsure_ = true;  // until there is an answer
   const Outcome outcome = store_.commit(transaction);
   if (!outcome.succeeded) {
-    fail_usage("the tasks are not this master's: another one leads, or has changed them");
+    fail_refused(store_, options_.guard,
+                 "tasks were not as they had been read: they are read again");
   }
   unsure_ = false;
   return outcome.revision;

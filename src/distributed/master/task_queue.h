@@ -52,7 +52,7 @@ struct QueueState {
 };
 
 // Not safe for several threads at once. All changes may throw Unavailable, and then have happened or not: the next
-// call reads again what is there. Errors: usage, if the guard does not hold: another one leads.
+// call reads again what is there. Errors: Deposed, if the guard does not hold: another one leads.
 class TaskQueue {
  public:
   using Clock = std::chrono::steady_clock;

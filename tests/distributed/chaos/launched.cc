@@ -164,7 +164,9 @@ class LaunchedRun {
     for (const std::string& line : launcher_.lines()) hear(line);
     std::erase_if(asked_, [this](const std::unique_ptr<Process>& one) {
       const bool ended = one->ended().has_value();
-      for (const std::string& line : one->lines()) log_.say("[trireme job] " + line);
+      for (const std::string& line : one->lines()) {
+        if (!line.empty()) log_.say("[trireme job] " + line);
+      }
       return ended;
     });
     if (!watch_) open();
@@ -285,7 +287,7 @@ class LaunchedRun {
       wrong(watch_->missed(), "the store has forgotten what tasks were handed out");
       wrong(seen.failed() > 0, fmt::format("{} tasks failed", seen.failed()));
     }
-    outcome_.how = fmt::format("{}{}{}", mode_, variant_.staleness > 0 ? " staleness" : "",
+    outcome_.how = fmt::format("{}{}{}; ", mode_, variant_.staleness > 0 ? " staleness" : "",
                                variant_.prefetch ? " prefetch" : "");
     outcome_.seconds = log_.seconds();
     outcome_.visits = havoc_.counts().visits;

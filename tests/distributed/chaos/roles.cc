@@ -5,9 +5,11 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/safetensors.h"
 #include "distributed/control/count_trainer_test.h"
 #include "tasks.h"
 #include "together.h"
+#include "trireme/exported_table.h"
 
 namespace trireme::chaos {
 
@@ -67,6 +69,9 @@ void run_role(const std::string& role, const RoleOptions& options, const CountJo
   work.synchronous = job.mode == "synchronous";
   work.group = job.mode == "all_reduce";
   if (together) work.patience *= 60;  // as run_master()
+  work.exports = export_folder(job.folder);
+  work.export_every = 1.5;
+  work.export_deltas = 3;
   lead(options, work);
 }
 
@@ -97,8 +102,27 @@ std::vector<double> counts_of_servers(Store& store, const Security& security, co
                                : job.mode == "geo"       ? Mode::geo
                                                          : Mode::asynchronous});
   const CountTrainer::Counts counts = reader.counts();
-  sum = static_cast<double>(counts.all);
+  // Of several sums, if they differ, one that is wrong.
+  const double right = static_cast<double>(job.records * job.epochs);
+  sum = counts.all.front();
+  for (const float one : counts.all) {
+    if (static_cast<double>(one) != right) sum = one;
+  }
   return {counts.rows.begin(), counts.rows.end()};
+}
+
+std::int64_t not_served(const CountJob& job, const std::vector<double>& counts, double sum) {
+  const std::string folder = export_folder(job.folder);
+  const ExportedTable table(folder + "/counts");
+  std::vector<std::int64_t> ids(counts.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  const Tensor rows = table.lookup(ids);
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    wrong += static_cast<double>(rows.data<float>()[2 * i]) == counts[i] ? 0 : 1;
+  }
+  const Tensor all = read_safetensors(folder + "/dense.safetensors").tensors.at("sum");
+  return wrong + (static_cast<double>(all.data<float>()[0]) == sum ? 0 : 1);
 }
 
 }  // namespace
@@ -112,6 +136,7 @@ Verdict check(Store& store, const Security& security, const CountJob& job, const
     sum = std::accumulate(counts.begin(), counts.end(), 0.0);
   } else {
     counts = counts_of_servers(store, security, job, sum);
+    verdict.not_served = not_served(job, counts, sum);
   }
   for (std::size_t record = 0; record < counts.size(); ++record) {
     const std::int64_t more = std::llround(counts[record]) - job.epochs;

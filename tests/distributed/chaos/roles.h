@@ -42,8 +42,10 @@ struct Verdict {
   std::int64_t beyond =
       0;            // of those that were doubled: more often than their task was handed out again
   int unequal = 0;  // all-reduce: members whose counts are others
+  std::int64_t not_served = 0;  // records, and the sum, of which the last export has another count
   // What the mode promises. Tasks are handed out again in all modes; steps that all take together learn them again.
   bool kept(const std::string& mode) const {
+    if (not_served > 0) return false;
     if (mode == "asynchronous" || mode == "geo") return lost == 0 && doubled == 0 && sum_error == 0;
     return lost == 0 && beyond == 0 && unequal == 0;
   }
