@@ -26,7 +26,8 @@ struct CountWork {
   std::function<bool()> die = {};  // asked when a task is learned, and not ended yet
   // For how long a task is learned and not ended yet.
   std::function<Milliseconds()> pause = [] { return Milliseconds(2); };
-  Mode mode = Mode::asynchronous;  // by which counts were declared; only reading knows others
+  // By which counts are declared. Geo: a task is added up here and pushed at its end. Synchronous: for reading alone.
+  Mode mode = Mode::asynchronous;
 };
 
 class CountTrainer {
@@ -166,23 +167,29 @@ class CountTrainer {
     }
     client.declare(sums);
   }
-  // Gradients of -1 at a rate of 1.
   void count(ParameterClient& client, const Task& task, std::int64_t epoch) {
     const std::int64_t first = std::stoll(task.data);
-    for (std::int64_t batch = 0; batch < kTask / kBatch; ++batch) {
+    const std::int64_t records = work_.mode == Mode::geo ? kTask : kBatch;
+    for (std::int64_t batch = 0; batch < kTask / records; ++batch) {
       std::vector<Id> ids;
-      for (std::int64_t i = 0; i < kBatch; ++i) {
-        ids.push_back(static_cast<Id>(first + batch * kBatch + i));
+      for (std::int64_t i = 0; i < records; ++i) {
+        ids.push_back(static_cast<Id>(first + batch * records + i));
       }
-      const std::vector<float> down(2 * ids.size(), -1);
-      const PushId push =
-          PushId::of_task(static_cast<std::uint32_t>(task.id), static_cast<std::uint32_t>(epoch),
-                          static_cast<std::uint32_t>(batch));
-      client.push(0, ids, down.data(), {.rate = 1}, push);
-      const float all[2] = {-static_cast<float>(kBatch), 0};
-      for (std::uint32_t sum = 0; sum < kSums; ++sum) client.push(sum, all, {.rate = 1}, push);
+      push(client, ids,
+           PushId::of_task(static_cast<std::uint32_t>(task.id), static_cast<std::uint32_t>(epoch),
+                           static_cast<std::uint32_t>(batch)));
     }
     std::this_thread::sleep_for(work_.pause());
+  }
+  // Gradients of -1 at a rate of 1, or how much it has become more.
+  void push(ParameterClient& client, const std::vector<Id>& ids, const PushId& push) {
+    const bool deltas = work_.mode == Mode::geo;
+    const float one = deltas ? 1 : -1;
+    const std::vector<float> ones(2 * ids.size(), one);
+    if (deltas) client.push_deltas(0, ids, ones.data(), push);
+    else client.push(0, ids, ones.data(), {.rate = 1}, push);
+    const float all[2] = {one * static_cast<float>(ids.size()), 0};
+    for (std::uint32_t sum = 0; sum < kSums; ++sum) client.push(sum, all, {.rate = 1}, push);
   }
   void end(TaskClient& tasks, const Taken& taken) {
     if (taken.tasks.empty()) {
