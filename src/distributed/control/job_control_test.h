@@ -68,6 +68,7 @@ struct CountJobOptions {
   std::uint64_t move_bytes = 16 << 10;
   std::optional<Ageing> ageing = {};
   PublisherOptions exports = {};
+  Milliseconds slow{20};  // what trainers take for a task when they are slowed down
   std::int64_t dies_after = -1;  // so many tasks, trainer 0 leaves those that it has learned
 };
 
@@ -220,7 +221,7 @@ class CountJob {
   }
   void finish(std::int64_t tasks) {
     finished_ += tasks;
-    if (slow_) std::this_thread::sleep_for(Milliseconds(20) * tasks);
+    if (slow_) std::this_thread::sleep_for(options_.slow * tasks);
   }
   void declare_rows() {
     ClientOptions options;
