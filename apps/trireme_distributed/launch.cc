@@ -158,7 +158,8 @@ void add_launch(CLI::App& app) {
       if (options.launch.metrics_port != 0) {
         options.kubernetes.metrics_port = options.launch.metrics_port;
       }
-      dist::check_launch(options.launch);
+      const std::string unused = dist::check_launch(options.launch);
+      if (!unused.empty()) std::fprintf(stderr, "%s\n", unused.c_str());
       std::fputs(dist::kubernetes_manifests(options.launch, options.kubernetes).c_str(), stdout);
       return;
     }

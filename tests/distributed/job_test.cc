@@ -372,7 +372,9 @@ TEST_F(Jobs, MetricsOfEveryProcess) {
        {"trireme_server_rows{table=",
         "trireme_server_requests_total{code=\"ok\",operation=\"push\"}",
         "trireme_transport_strangers_total 0"}},
-      {"master", {"trireme_master_tasks{state=\"done\"}", "trireme_master_leader_epoch"}},
+      {"master",
+       {"trireme_master_tasks{state=\"done\"}", "trireme_master_leader_epoch",
+        "trireme_exports_total 0", "trireme_export_failures_total 0", "trireme_export_last 0"}},
       {"launcher",
        {"trireme_launcher_processes{role=\"trainer\"} 1", "trireme_job_examples_total",
         "trireme_store_strangers_total 0", "trireme_tls_failed_handshakes_total 0"}}};
@@ -383,6 +385,7 @@ TEST_F(Jobs, MetricsOfEveryProcess) {
       EXPECT_THAT(metrics, HasSubstr("\n" + line)) << process;
     }
     EXPECT_THAT(get(address, "/healthz"), ::testing::StartsWith("200\nwell\n")) << process;
+    EXPECT_THAT(get(address, "/readyz"), ::testing::StartsWith("200\nwell\n")) << process;
     if (process["role"] != "launcher") continue;
     EXPECT_EQ(Json::parse(get(address, "/targets").substr(4)).size(), 4u);
     // Who does not know the job's token is refused, and counted.

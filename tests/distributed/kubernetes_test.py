@@ -162,6 +162,7 @@ class Manifests(unittest.TestCase):
             self.assertEqual(of_kind(parts, "ConfigMap")["run-2-job"]["data"]["job.toml"], f.read())
         container = jobs["run-2-trainers"]["spec"]["template"]["spec"]["containers"][0]
         self.assertEqual(container["livenessProbe"]["httpGet"]["path"], "/healthz")
+        self.assertEqual(container["readinessProbe"]["httpGet"]["path"], "/readyz")
         self.assertEqual(container["ports"][0]["containerPort"], 9999)
         self.assertIn("trireme/run-2/7/", container["command"])
         self.assertFalse(of_kind(parts, "Secret"))
@@ -320,9 +321,10 @@ class AsProcesses(unittest.TestCase):
 
     def check_health(self, cluster, name):
         """What probes ask."""
-        health = f"http://127.0.0.1:{cluster.metrics[name]}/healthz"
-        with urllib.request.urlopen(health, timeout=10) as answer:
-            self.assertEqual(answer.status, 200)
+        for page in ("healthz", "readyz"):
+            health = f"http://127.0.0.1:{cluster.metrics[name]}/{page}"
+            with urllib.request.urlopen(health, timeout=10) as answer:
+                self.assertEqual(answer.status, 200)
 
     def wait_for_health(self, cluster, name):
         end = time.time() + 60

@@ -62,6 +62,26 @@ TEST_F(Launch, RowsThatDoNotFitIntoMemoryAreOnDisk) {
   EXPECT_FALSE(std::filesystem::exists(path("cold")));
 }
 
+// Most ids of a power law come once or twice: their rows go, and what is left is as good.
+TEST_F(Launch, RowsThatAreNotWorthTheirPlaceGo) {
+  const std::string file =
+      job(kAdagrad,
+          "mode = \"asynchronous\"\ntask_batches = 8\neviction = { below = 4, clicks = "
+          "\"target\", click_weight = 2, decay = 0.9 }\n",
+          16000, 3);
+  const Outcome outcome = run_here(kLaunch + "--trainers 2 --servers 2 " + file);
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_GT(number_behind(outcome.output, "tick 1: "), 100);
+  EXPECT_GT(number_behind(outcome.output, "tick 2: "), 100);
+  EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
+  write(path("wrong.toml"), read(path("job.toml")));
+  const Outcome wrong = run_here(kLaunch +
+                                 "--trainers 1 --servers 1 wrong.toml --set "
+                                 "distributed.eviction.clicks=clack");
+  EXPECT_EQ(wrong.code, 2) << wrong.output;
+  EXPECT_THAT(wrong.output, HasSubstr("\"clack\", which is no input"));
+}
+
 TEST_F(Launch, TrainersOfGeoJobsGoTheirOwnWayForATask) {
   const std::string file = job(kAdagrad, "mode = \"geo\"\ntask_batches = 4\n", 16000);
   const Outcome outcome = run_here(kLaunch + "--trainers 2 --servers 2 " + file);

@@ -170,6 +170,15 @@ TEST_F(Programs, EachModeLearnsEachBatchOnce) {
   }
 }
 
+TEST_F(Programs, ExportTheirTables) {
+  const std::string said =
+      succeeds(launched("--trainers 2 --servers 2", "own_program", "asynchronous exports 60"));
+  EXPECT_THAT(said, HasSubstr("[master_0] export 1, a base: 1 table, "));
+  EXPECT_TRUE(std::filesystem::exists(path("served/dense.safetensors")));
+  EXPECT_THAT(read(path("served/embedding_0.weight/export.json")),
+              HasSubstr("\"note\": \"checkpoint 1\""));
+}
+
 // Another process takes its place, with what the servers have.
 TEST_F(Programs, AChiefThatFailsIsNotTheLastOne) {
   const std::string said =
@@ -205,6 +214,10 @@ TEST_F(Programs, MistakesEndTheJobAtOnce) {
               HasSubstr("what Member::distribute() gave"));
   EXPECT_THAT(fails("--trainers 1 --servers 1", "geo pace"),
               HasSubstr("staleness is of mode asynchronous"));
+  EXPECT_THAT(fails("--trainers 1 --servers 1", "geo exports 0"),
+              HasSubstr("export_seconds needs checkpoint_seconds"));
+  EXPECT_THAT(fails("--trainers 2", "all_reduce exports 60"),
+              HasSubstr("export_seconds is of modes with servers"));
   // Alone, too, but for what depends on others.
   EXPECT_THAT(run_here(program("own_program") + " asynchronous optimizer").output,
               HasSubstr("sgd, adagrad, adam and ftrl alone"));

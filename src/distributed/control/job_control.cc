@@ -33,19 +33,6 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Which blocks of dense parameters each server has, as clients spread them.
-std::vector<std::map<std::uint32_t, std::vector<std::uint32_t>>> blocks_by_server(const Cut& cut,
-                                                                                  int servers) {
-  const std::vector<DenseBlockPlace> blocks = blocks_of(cut.declared.dense);
-  std::vector<std::map<std::uint32_t, std::vector<std::uint32_t>>> result(
-      static_cast<std::size_t>(servers));
-  const std::vector<int> places = spread_by_size(blocks, servers);
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    result[static_cast<std::size_t>(places[i])][blocks[i].parameter].push_back(blocks[i].block);
-  }
-  return result;
-}
-
 }  // namespace
 
 JobControl::JobControl(Store& store, Master& master, const JobControlOptions& options)
@@ -56,7 +43,8 @@ JobControl::JobControl(Store& store, Master& master, const JobControlOptions& op
       fleet_(
           network_, options.security,
           [this](std::size_t place, const std::string& address) { return gone(place, address); }),
-      mover_(fleet_) {}
+      mover_(fleet_),
+      publisher_(fleet_, options.exports) {}
 
 void JobControl::look() {
   cuts_.lead([this](const Leadership& leadership) { begin(leadership); },
@@ -88,6 +76,7 @@ void JobControl::begin(const Leadership& leadership) {
   view_ = view.value_or(JobView{});
   moving_.reset();
   saved_ = 0;
+  publisher_.begin();
   fleet_.aim(view_.servers.addresses, leadership.epoch);
   if (placed_) master_.go_on(view_.rollbacks);
 }
@@ -136,6 +125,7 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
   const std::string rolling = rolling_key(options_.prefix);
   cuts_.put({Put{rolling, "1"}});
   placed_ = false;
+  publisher_.start_anew();
   cuts_.drop();
   const bool first = view_.servers.map.version() == 0;
   // What was on its way is loaded where it was to go; but dense parameters stay among as many servers as there are.
@@ -177,7 +167,8 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
 
 // Whether all servers could.
 bool JobControl::load(std::int64_t checkpoint, const Cut& cut) {
-  const auto blocks = blocks_by_server(cut, std::max(view_.servers.map.servers(), 1));
+  const auto blocks =
+      blocks_by_server(cut.declared.dense, std::max(view_.servers.map.servers(), 1));
   const std::vector<Frame> answers = fleet_.ask_all(
       [&](std::size_t server) {
         LoadOrder what{checkpoint, cut.updates, cut.ticks, cut.declared};
@@ -228,11 +219,7 @@ bool JobControl::reshard() {
     move(*next);
   } else {
     if (wanted < now) change_servers(wanted);
-    cuts_.say(
-        fmt::format("{} servers: {} slots moved in {} moves and {:.2f} s; none was refused for "
-                    "more than {:.0f} ms",
-                    wanted, moving_->slots, moving_->moves, seconds_since(moving_->since),
-                    1e3 * moving_->longest));
+    tell_of_moves(wanted);
     moving_.reset();
     return true;
   }
@@ -242,6 +229,15 @@ bool JobControl::reshard() {
   return true;
 }
 
+void JobControl::tell_of_moves(int servers) {
+  const std::uint64_t rows = std::max<std::uint64_t>(fleet_.rows(), 1);
+  cuts_.say(fmt::format(
+      "{} servers: {} slots moved, with {:.1f}% of the rows, in {} moves and {:.2f} s; "
+      "none was refused for more than {:.0f} ms",
+      servers, moving_->slots, 100 * static_cast<double>(moving_->rows) / static_cast<double>(rows),
+      moving_->moves, seconds_since(moving_->since), 1e3 * moving_->longest));
+}
+
 void JobControl::intend(const std::string& what) {
   cuts_.put({Put{moving_key(options_.prefix), what}});
 }
@@ -249,14 +245,19 @@ void JobControl::intend(const std::string& what) {
 void JobControl::move(const SlotMove& move) {
   const SlotMap next = view_.servers.map.moved(move.first, move.last, move.to);
   intend(text_of(move));
-  mover_.prepare(move);
   const auto start = Clock::now();
-  mover_.copy(move, next);
+  std::uint64_t rows = 0;
+  if (!mover_.has_arrived(move, next)) {
+    mover_.prepare(move);
+    rows = mover_.copy(move, next);
+  }
+  fleet_.set_map(next);
   tell_map(next, {Erase{moving_key(options_.prefix)}});
   if (moving_) {
     moving_->last = seconds_since(start);
     moving_->longest = std::max(moving_->longest, moving_->last);
     moving_->slots += move.last - move.first;
+    moving_->rows += rows;
     ++moving_->moves;
     moving_->bytes = next_bytes(moving_->bytes, moving_->last, options_.move_bytes);
   }
@@ -290,6 +291,7 @@ void JobControl::change_servers(int servers) {
   }
   tell_map(next, std::move(more));
   fleet_.aim(view_.servers.addresses, cuts_.epoch());
+  mover_.drop_dense(before, servers);
   if (moving_) moving_->longest = std::max(moving_->longest, moving_->last = seconds_since(start));
 }
 
@@ -363,14 +365,18 @@ void JobControl::regroup(const std::vector<std::string>& members) {
 
 // Whether there is one: not while trainers declare what only some servers have yet. They may do so at any moment.
 bool JobControl::save(const QueueState& queue, bool over) {
-  if (!mover_.declarations().whole) return false;
+  const Declared there = mover_.declarations();
+  if (!there.whole) return false;
   grow_old();
   const auto start = Clock::now();
   checkpoint::Catalog all = cuts_.catalog();
   const checkpoint::Begun begun = all.begin(saved_ % (options_.deltas + 1) != 0);
-  const SaveOrder what{begun};
-  const std::vector<Frame> answers =
-      fleet_.ask_all([&](std::size_t) { return order(Op::save, text_of(what)); }, kLongest);
+  const auto blocks = blocks_by_server(there.dense, view_.servers.map.servers());
+  const std::vector<Frame> answers = fleet_.ask_all(
+      [&](std::size_t server) {
+        return order(Op::save, text_of(SaveOrder{begun, blocks.at(server)}));
+      },
+      kLongest);
   checkpoint::Manifest manifest;
   manifest.id = begun.id;
   manifest.delta = begun.delta;
@@ -394,7 +400,24 @@ bool JobControl::save(const QueueState& queue, bool over) {
   all.commit(manifest);
   ++saved_;
   cuts_.done(begun.id, bytes, seconds_since(start));
+  if (publisher_.due(over || cuts_.ending())) export_for_serving(begun.id, cut.declared);
   return true;
+}
+
+// What fails costs this export and nothing else.
+void JobControl::export_for_serving(std::int64_t checkpoint, const Declarations& declared) try {
+  if (declared.tables.empty() && declared.dense.empty()) return;  // nobody has begun
+  const auto start = Clock::now();
+  const Published what =
+      publisher_.publish(declared, view_.servers.map, fmt::format("checkpoint {}", checkpoint),
+                         [this] { cuts_.put({}); });
+  cuts_.say(line_of(what, seconds_since(start)));
+  if (options_.exported) options_.exported(what.number);
+} catch (const Deposed&) {
+  throw;
+} catch (const std::exception& error) {
+  cuts_.say(std::string("no export: ") + error.what());
+  if (options_.not_exported) options_.not_exported();
 }
 
 }  // namespace trireme::distributed

@@ -77,6 +77,14 @@ std::optional<int> Membership::claim_place(const std::string& role, int first, i
   return std::nullopt;
 }
 
+bool Membership::claim_again(const std::string& role, int place, const LeaseKeeper& lease,
+                             const std::string& name) {
+  const std::string own = key("place", role, std::to_string(place));
+  const Outcome outcome = store_.commit(
+      {.when = {absent(own)}, .then = {Put{own, name, lease.id()}}, .otherwise = {Get{own}}});
+  return outcome.succeeded || outcome.got.at(0).at(0).lease == lease.id();
+}
+
 bool Membership::forget(const std::string& role, const std::string& name) {
   std::optional<Entry> found = store_.get(key("member", role, name));
   if (!found) {

@@ -288,7 +288,7 @@ class Manifests {
         {"startupProbe", probe("/healthz", "metrics", kPeriod,
                                (launch_.own_program ? kStartOfProgram : kStart) / kPeriod)},
         {"livenessProbe", probe("/healthz", "metrics", 10, 6)},
-        {"readinessProbe", probe("/healthz", "metrics", 5, 2)},
+        {"readinessProbe", probe("/readyz", "metrics", 5, 2)},
         {"resources", resources(options_.cpu, options_.memory)},
         {"securityContext", locked()},
         {"volumeMounts", mounts}};

@@ -46,8 +46,9 @@ struct Stopped {
   std::string message;
 };
 
-// Errors: usage, for options that make no job.
-void check_launch(const LaunchOptions& options);
+// Gives a line for people if keys of the job have no use, else an empty one. Errors: usage, for options that make no job; as
+// Job::check_distributed.
+std::string check_launch(const LaunchOptions& options);
 // What a job is called that is given no name.
 std::string job_name(const LaunchOptions& options);
 // As many as it is to have, on `several` machines or one.

@@ -2,6 +2,7 @@
 
 #include "distributed/master/master.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <thread>
@@ -21,11 +22,13 @@ namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kPause{50};
+constexpr Milliseconds kStore{
+    2000};  // in which the store of the tasks answers: trainers wait for it
 
 bool stopped(const RoleOptions& options) { return options.stop && options.stop(); }
 
 JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
-                             CheckpointMetrics& metrics) {
+                             CheckpointMetrics& metrics, ExportMetrics& exports) {
   JobControlOptions control;
   control.prefix = options.prefix;
   control.servers = options.servers;
@@ -44,6 +47,9 @@ JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
     metrics.done(checkpoint, seconds, bytes);
   };
   control.not_saved = [&metrics] { metrics.failed(); };
+  control.exports = {work.exports, work.export_every, work.export_deltas};
+  control.exported = [&exports](std::int64_t number) { exports.done(number); };
+  control.not_exported = [&exports] { exports.failed(); };
   return control;
 }
 
@@ -55,7 +61,7 @@ std::string told_tasks(const Master& running, const MasterWork& work, const std:
 }  // namespace
 
 void lead(const RoleOptions& options, const MasterWork& work) {
-  const std::unique_ptr<Store> store = open_store(options);
+  const std::unique_ptr<Store> store = open_store(options), tasks = open_store(options, kStore);
   MasterOptions master;
   master.prefix = options.prefix;
   master.name = options.name;
@@ -66,7 +72,7 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   master.tasks = work.tasks;
   master.hold = options.servers > 0 || work.group;
   master.least = work.patience;
-  Master running(*store, master);
+  Master running(*tasks, master);
   ProcessMonitor monitor(monitor_of(options, "master"));
   watch_master(monitor.registry(), running);
   monitor.publish(tasks_key(options.prefix),
@@ -74,11 +80,13 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   monitor.start(*store);
   std::optional<CheckpointMetrics> checkpoints;
   if (master.hold) checkpoints.emplace(monitor.registry());
+  ExportMetrics exports(monitor.registry());
   std::optional<JobControl> control;
   std::optional<GroupControl> group;
   if (options.servers > 0)
-    control.emplace(*store, running, control_of(options, work, *checkpoints));
-  else if (work.group) group.emplace(*store, running, control_of(options, work, *checkpoints));
+    control.emplace(*store, running, control_of(options, work, *checkpoints, exports));
+  else if (work.group)
+    group.emplace(*store, running, control_of(options, work, *checkpoints, exports));
   std::optional<UnattendedMaster> unattended;
   if (options.until_done) unattended.emplace(*store, options);
   while (!stopped(options)) {
@@ -101,6 +109,15 @@ std::optional<Ageing> ageing_of(const Distribution::Eviction& how) {
                              .unused_for = static_cast<int>(how.unused_for)}};
 }
 
+// The first batches alone, those that one process would have in so many steps.
+void end_after(MasterWork& work, std::int64_t steps, const ProgramWork& told) {
+  const std::int64_t each = told.batches, size = told.how.task_batches;
+  work.epochs = std::min(work.epochs, (steps + each - 1) / each);
+  work.tasks = [=](std::int64_t epoch) {
+    return tasks_of(std::min(each, steps - (epoch - 1) * each), size);
+  };
+}
+
 MasterWork master_work(const ProgramWork& told) {
   const Distribution& how = told.how;
   MasterWork work;
@@ -109,6 +126,7 @@ MasterWork master_work(const ProgramWork& told) {
     return tasks_of(count, how.task_batches);
   };
   if (how.checkpoint_seconds > 0) work.checkpoints = told.checkpoints;
+  if (how.export_seconds > 0) work.exports = told.exports;
   work.synchronous = how.mode == Distribution::Mode::synchronous;
   work.group = how.mode == Distribution::Mode::all_reduce;
   // All take each step together, so nobody is behind.
@@ -117,6 +135,9 @@ MasterWork master_work(const ProgramWork& told) {
   work.keep = static_cast<int>(how.checkpoint_keep);
   work.resume = how.resume;
   work.ageing = ageing_of(how.eviction);
+  work.export_every = how.export_seconds;
+  work.export_deltas = how.export_deltas;
+  if (told.max_steps > 0 && told.batches > 0) end_after(work, told.max_steps, told);
   return work;
 }
 
@@ -124,7 +145,9 @@ ProgramWork read_job(const RoleOptions& options) {
   Job job = Job::read(options.job, {.set = options.set, .output = options.output, .threads = 1});
   return {.batches = job.train_data().size(),
           .epochs = job.epochs(),
+          .max_steps = job.max_steps(),
           .checkpoints = checkpoint_folder(job.output_directory()),
+          .exports = export_folder(job.output_directory()),
           .how = job.distribution()};
 }
 

@@ -187,6 +187,17 @@ void CheckpointMetrics::done(std::int64_t last, double seconds, std::uint64_t by
 
 void CheckpointMetrics::failed() { failures_->add(); }
 
+ExportMetrics::ExportMetrics(Registry& registry) {
+  last_ = &registry.gauge("trireme_export_last", "Number of the last export; 0: none.");
+  made_ = &registry.counter("trireme_exports_total", "Exports for serving that were made.");
+  failures_ = &registry.counter("trireme_export_failures_total", "Exports that failed.");
+}
+
+void ExportMetrics::done(std::int64_t last) {
+  last_->set(number(last));
+  made_->add();
+}
+
 void watch_server(Registry& registry, ParameterServer& server) {
   watch_tables(registry, server.shard());
   watch_requests(registry, server.shard());

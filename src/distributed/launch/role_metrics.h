@@ -55,6 +55,18 @@ class CheckpointMetrics {
   Counter *made_, *failures_;
 };
 
+// Of exports, likewise.
+class ExportMetrics {
+ public:
+  explicit ExportMetrics(Registry& registry);
+  void done(std::int64_t number);
+  void failed() { failures_->add(); }
+
+ private:
+  Gauge* last_;
+  Counter *made_, *failures_;
+};
+
 // What these hold is read when somebody asks: they outlive the registry's last text().
 void watch_server(Registry& registry, ParameterServer& server);
 void watch_master(Registry& registry, const Master& master);

@@ -35,8 +35,10 @@ class TaskReader {
   };
 
   // All must outlive the reader.
-  TaskReader(TaskClient& client, const data::Batches& batches)
-      : client_(client), batches_(batches) {}
+  TaskReader(TaskClient& client, const data::Batches& batches);
+  ~TaskReader();
+  TaskReader(const TaskReader&) = delete;
+  TaskReader& operator=(const TaskReader&) = delete;
 
   // The next batch; nothing if there is none at the moment.
   std::optional<Read> next();
@@ -61,6 +63,7 @@ class TaskReader {
   };
   void take();
   std::optional<Read> read();
+  void lose(const Task& task);
 
   TaskClient& client_;
   const data::Batches& batches_;

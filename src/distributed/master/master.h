@@ -2,6 +2,10 @@
 
 // Hands the tasks of a job out to its trainers, epoch by epoch. Several masters may run: one leads, the others stand by
 // and take over when its lease ends. All that a leader knows is in the Store.
+//
+// While the store does not answer a leader goes on, on trust: nobody can be elected by a store that is away, and if it is
+// away from this master alone, trainers do not believe it (task_client.h). It writes what it has done when the store
+// answers again, if nobody has followed it.
 
 #include <condition_variable>
 #include <functional>
@@ -46,7 +50,8 @@ struct Leadership {
 // over, "done".
 class Master {
  public:
-  // The store outlives the master. Trainers are the members "trainer" of Membership(store, prefix): what those that
+  // The store outlives the master; where it does not answer, those who ask the master wait for as long as it takes to tell
+  // so, once: 2 s is a good limit. Trainers are the members "trainer" of Membership(store, prefix): what those that
   // are gone had is handed out again. Errors: usage; io, if the address cannot be had.
   Master(Store& store, MasterOptions options);
   // Resigns, if it leads.
@@ -70,9 +75,9 @@ class Master {
   void drain();
   // `rollbacks` goes with all tasks: JobView.
   void go_on(std::uint32_t rollbacks);
-  // The queue, if nothing of it is pending or begun.
+  // The queue, if nothing of it is pending or begun, and the store has it.
   std::optional<QueueState> state_at_rest() const;
-  // Puts it back; epoch 0: to the beginning. Errors: as TaskQueue::restore.
+  // Puts it back; epoch 0: to the beginning. Errors: as TaskQueue::restore, but for Deposed.
   bool restore(const QueueState& state);
   bool all_over() const;  // all tasks of the last epoch, and conclude() is waited for
   void conclude();        // see MasterOptions::hold
@@ -82,7 +87,12 @@ class Master {
   void run();
   void be_known(const LeaseKeeper& lease);
   void lead(const Leader& leader, const LeaseKeeper& lease);
+  void begin_lead(const Leader& leader, const LeaseKeeper& lease);
+  bool look_again();
   void look();  // what time has changed; with the mutex
+  void look_at_epochs();
+  bool on_trust() const;
+  Frame sign(Frame frame) const;
   void release_gone();
   void answer(Frame request, Answer& answer);
   Frame take(const Frame& request);
@@ -99,7 +109,8 @@ class Master {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false, finished_ = false, over_ = false, concluded_ = false;
-  std::optional<TaskQueue> queue_;  // while it leads
+  std::optional<TaskQueue> queue_;      // while it leads
+  const LeaseKeeper* lease_ = nullptr;  // with it
   struct Waiting {
     PaceRequest request;
     TaskQueue::Clock::time_point until;

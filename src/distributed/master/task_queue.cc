@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "distributed/coordination/election.h"
 
 namespace trireme::distributed {
 namespace {
@@ -15,6 +16,8 @@ constexpr double kNew = 0.2;  // what the latest task counts in the moving avera
 // The key beside the tasks holds "3 begun", or something else while the tasks of epoch 3 are being written.
 constexpr const char* kEpoch = "epoch";
 constexpr const char* kBegun = "begun";
+
+constexpr std::size_t kAtOnce = 100;  // tasks of one transaction
 
 std::int64_t number(const std::string& key, std::string_view text) {
   std::int64_t value = 0;
@@ -70,38 +73,25 @@ TaskQueue::Item TaskQueue::item_of(const std::string& key, const std::string& te
 }
 
 void TaskQueue::read() {
-  std::map<std::int64_t, Item> before = std::move(items_);
-  forget_all();
-  epoch_ = 0;
   bool begun = true;
   for (const Entry& entry : store_.list(options_.prefix).entries) {
     const std::string name = entry.key.substr(options_.prefix.size());
     if (name == kEpoch) {
       std::string_view rest = entry.value;
       epoch_ = number(entry.key, word(entry.key, rest));
+      epoch_modified_ = entry.modified;
       begun = rest == kBegun;
       continue;
     }
     const std::int64_t id = number(entry.key, name);
     Item item = item_of(entry.key, entry.value);
     item.modified = entry.modified;
-    const auto known = before.find(id);
-    if (known != before.end() && known->second.attempt == item.attempt) {
-      item.since = known->second.since;
-      item.timed = known->second.timed;
-    }
     sort_in(id, item.state);
     items_.emplace(id, std::move(item));
   }
+  if (begun) return;
   // A leader died while it wrote the tasks of an epoch: it begins anew.
-  if (!begun) {
-    --epoch_;
-    forget_all();
-  }
-  unsure_ = false;
-}
-
-void TaskQueue::forget_all() {
+  --epoch_;
   items_.clear();
   for (auto& [state, ids] : ids_) ids.clear();
 }
@@ -111,56 +101,139 @@ void TaskQueue::sort_in(std::int64_t id, State state) {
   ids_.at(state).insert(id);
 }
 
-void TaskQueue::read_if_unsure() {
-  if (unsure_) read();
+// --- Changes: here, and then in the store
+
+void TaskQueue::replace(std::int64_t epoch, std::vector<Item> items) {
+  epoch_ = epoch;
+  items_.clear();
+  for (auto& [state, ids] : ids_) ids.clear();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto id = static_cast<std::int64_t>(i);
+    ids_.at(items[i].state).insert(id);
+    items_.emplace(id, std::move(items[i]));
+  }
+  unwritten_.clear();
+  epoch_unwritten_ = true;
+}
+
+void TaskQueue::change(std::int64_t id, Item item) {
+  sort_in(id, item.state);
+  items_.at(id) = std::move(item);
+  unwritten_.insert(id);
+  try_to_write();
 }
 
 std::int64_t TaskQueue::commit(Transaction transaction) {
   if (options_.guard) transaction.when.push_back(*options_.guard);
-  unsure_ = true;  // until there is an answer
   const Outcome outcome = store_.commit(transaction);
   if (!outcome.succeeded) {
-    fail_usage("the tasks are not this master's: another one leads, or has changed them");
+    fail_refused(store_, options_.guard,
+                 "tasks were not as they had been read: they are read again");
   }
-  unsure_ = false;
   return outcome.revision;
 }
 
-void TaskQueue::change(std::int64_t id, Item item) {
-  Item& kept = items_.at(id);
-  const Condition as_read{
-      key(id), Condition::Of::modified, Condition::Is::equal, {}, kept.modified};
-  item.modified = commit({.when = {as_read}, .then = {Put{key(id), text_of(item)}}});
-  sort_in(id, item.state);
-  kept = std::move(item);
+bool TaskQueue::try_to_write() {
+  if (away()) return false;
+  try {
+    write();
+    return true;
+  } catch (const Unavailable&) {
+    go_away();
+    return false;
+  }
+}
+
+bool TaskQueue::come_back() {
+  if (!away()) return true;
+  try {
+    commit({});  // also if there is nothing to write: does this one still lead?
+    read_revisions();
+    write();
+    away_since_.reset();
+    return true;
+  } catch (const Unavailable&) {
+    go_away();
+    return false;
+  }
+}
+
+void TaskQueue::write() {
+  if (epoch_unwritten_) write_epoch();
+  else write_some();
+}
+
+// Every change is one of the key as it was read. So a transaction whose answer was lost, and that the store gets to see late,
+// does nothing any more.
+void TaskQueue::write_some() {
+  while (!unwritten_.empty()) {
+    Transaction transaction;
+    std::vector<std::int64_t> ids;
+    for (const std::int64_t id : unwritten_) {
+      if (ids.size() == kAtOnce) break;
+      const Item& item = items_.at(id);
+      transaction.when.push_back(
+          {key(id), Condition::Of::modified, Condition::Is::equal, {}, item.modified});
+      transaction.then.push_back(Put{key(id), text_of(item)});
+      ids.push_back(id);
+    }
+    const std::int64_t revision = commit(std::move(transaction));
+    for (const std::int64_t id : ids) {
+      items_.at(id).modified = revision;
+      unwritten_.erase(id);
+    }
+  }
+}
+
+// All tasks of an epoch in place of those that are there.
+void TaskQueue::write_epoch() {
+  const std::string of_epoch = epoch_key(options_.prefix);
+  const auto as_read = [&] {
+    return Condition{of_epoch, Condition::Of::modified, Condition::Is::equal, {}, epoch_modified_};
+  };
+  epoch_modified_ = commit({.when = {as_read()},
+                            .then = {Put{of_epoch, std::to_string(epoch_) + " beginning"},
+                                     Erase{options_.prefix + "0", true}}});
+  for (auto item = items_.begin(); item != items_.end();) {
+    const auto first = item;
+    Transaction transaction{.when = {as_read()}};
+    for (; item != items_.end() && transaction.then.size() < kAtOnce; ++item) {
+      transaction.then.push_back(Put{key(item->first), text_of(item->second)});
+    }
+    const std::int64_t revision = commit(std::move(transaction));
+    for (auto written = first; written != item; ++written) written->second.modified = revision;
+  }
+  epoch_modified_ =
+      commit({.when = {as_read()}, .then = {Put{of_epoch, fmt::format("{} {}", epoch_, kBegun)}}});
+  epoch_unwritten_ = false;
+  unwritten_.clear();
+}
+
+// Of what is there now: nobody knows which of the last changes have happened.
+void TaskQueue::read_revisions() {
+  if (unwritten_.empty() && !epoch_unwritten_) return;
+  epoch_modified_ = 0;
+  for (auto& [id, item] : items_) item.modified = 0;
+  for (const Entry& entry : store_.list(options_.prefix).entries) {
+    const std::string name = entry.key.substr(options_.prefix.size());
+    if (name == kEpoch) {
+      epoch_modified_ = entry.modified;
+      continue;
+    }
+    const auto item = items_.find(number(entry.key, name));
+    if (item != items_.end()) item->second.modified = entry.modified;
+  }
 }
 
 void TaskQueue::begin(std::int64_t epoch, const std::vector<std::string>& tasks) {
-  read_if_unsure();
   if (epoch == epoch_) return;
   if (epoch != epoch_ + 1) {
     fail_usage(fmt::format("epoch {} cannot begin after epoch {}", epoch, epoch_));
   }
   std::vector<Item> items(tasks.size());
   for (std::size_t i = 0; i < tasks.size(); ++i) items[i].data = tasks[i];
-  write(epoch, items);
-}
-
-// All tasks of an epoch in place of those that are there.
-void TaskQueue::write(std::int64_t epoch, const std::vector<Item>& items) {
-  const std::string of_epoch = epoch_key(options_.prefix);
-  commit({.then = {Put{of_epoch, std::to_string(epoch) + " beginning"},
-                   Erase{options_.prefix + "0", true}}});
-  constexpr std::size_t kAtOnce = 100;
-  for (std::size_t first = 0; first < items.size(); first += kAtOnce) {
-    Transaction transaction;
-    for (std::size_t i = first; i < std::min(first + kAtOnce, items.size()); ++i) {
-      transaction.then.push_back(Put{key(static_cast<std::int64_t>(i)), text_of(items[i])});
-    }
-    commit(std::move(transaction));
-  }
-  commit({.then = {Put{of_epoch, fmt::format("{} {}", epoch, kBegun)}}});
-  read();
+  replace(epoch, std::move(items));
+  try_to_write();
 }
 
 QueueState TaskQueue::state() const {
@@ -170,7 +243,6 @@ QueueState TaskQueue::state() const {
 
 // Attempts go on rising, so that an owner from before can end nothing.
 void TaskQueue::restore(const QueueState& state, const std::vector<std::string>& tasks) {
-  read_if_unsure();
   std::vector<Item> items(tasks.size());
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const auto before = items_.find(static_cast<std::int64_t>(i));
@@ -190,14 +262,14 @@ void TaskQueue::restore(const QueueState& state, const std::vector<std::string>&
   };
   set(state.done, State::done);
   set(state.failed, State::failed);
-  write(state.epoch, items);
+  replace(state.epoch, std::move(items));
+  if (!try_to_write()) throw Unavailable("the store does not take the tasks that were put back");
 }
 
 std::optional<Task> TaskQueue::take(const std::string& owner, Clock::time_point now, Which which) {
   if (owner.empty() || owner == "-" || owner.find(' ') != std::string::npos) {
     fail_usage("an owner has a name without spaces");
   }
-  read_if_unsure();
   // What was begun comes first, so that a checkpoint does not wait for it.
   const bool new_ones = count(State::begun) == 0 && which == Which::any;
   const std::set<std::int64_t>& from = ids(new_ones ? State::todo : State::begun);
@@ -211,15 +283,14 @@ std::optional<Task> TaskQueue::take(const std::string& owner, Clock::time_point 
   item.timed = true;
   change(id, item);
   ++attempts_;
-  return Task{id, item.attempt, item.data};
+  return Task{id, item.attempt, item.data, epoch_};
 }
 
 bool TaskQueue::owns(const std::string& owner, const Task& task) {
-  read_if_unsure();
   const auto found = items_.find(task.id);
   const bool own = found != items_.end() && found->second.state == State::pending &&
                    found->second.owner == owner && found->second.attempt == task.attempt &&
-                   found->second.data == task.data;
+                   found->second.data == task.data && epoch_ == task.epoch;
   if (!own) ++refused_;
   return own;
 }
@@ -251,7 +322,6 @@ void TaskQueue::end_badly(std::int64_t id) {
 }
 
 int TaskQueue::release(const std::string& owner) {
-  read_if_unsure();
   const std::vector<Task> held = pending_of(owner);
   for (const Task& task : held) {
     Item item = items_.at(task.id);
@@ -263,7 +333,6 @@ int TaskQueue::release(const std::string& owner) {
 }
 
 int TaskQueue::expire(Clock::time_point now) {
-  read_if_unsure();
   std::vector<std::int64_t> slow;
   for (const std::int64_t id : ids(State::pending)) {
     Item& item = items_.at(id);
@@ -291,7 +360,7 @@ std::vector<Task> TaskQueue::pending_of(const std::string& owner) const {
   std::vector<Task> tasks;
   for (const std::int64_t id : ids(State::pending)) {
     const Item& item = items_.at(id);
-    if (item.owner == owner) tasks.push_back({id, item.attempt, item.data});
+    if (item.owner == owner) tasks.push_back({id, item.attempt, item.data, epoch_});
   }
   return tasks;
 }

@@ -7,6 +7,9 @@
 // Each task is a key of the Store, and each change is committed there, under the leader's guard, before anybody
 // hears of it. The next leader reads what is there and goes on; pending tasks then have their whole time again,
 // since clocks of two machines say nothing to each other.
+//
+// While the store is away() changes are made here alone, so that work goes on: on trust that this leader still is one when
+// the store answers again, and can write them. If it is not, they have not happened.
 
 #include <chrono>
 #include <cstdint>
@@ -33,6 +36,7 @@ struct Task {
   std::int64_t id = 0;       // from 0, in the order given
   std::int64_t attempt = 0;  // how often it was handed out, this time included
   std::string data;          // what to do, opaque here
+  std::int64_t epoch = 0;
 };
 
 struct TaskCounts {
@@ -51,25 +55,24 @@ struct QueueState {
   bool operator==(const QueueState&) const = default;
 };
 
-// Not safe for several threads at once. All changes may throw Unavailable, and then have happened or not: the next
-// call reads again what is there. Errors: usage, if the guard does not hold: another one leads.
+// Not safe for several threads at once. Errors of all that changes something: Deposed, if another one leads.
 class TaskQueue {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Reads what is there.
+  // Reads what is there. Errors: Unavailable; data, for what is no task.
   TaskQueue(Store& store, const TaskQueueOptions& options);
   // Says which epoch has begun; not there before the first one. `prefix`: as in the options.
   static std::string epoch_key(const std::string& prefix);
 
   std::int64_t epoch() const { return epoch_; }  // 0: none has begun
   // Begins an epoch, the next one after epoch(); its tasks replace those of the one before. Does nothing if it has
-  // begun, as when an answer was lost. Errors: usage, for another number.
+  // begun. Errors: usage, for another number.
   void begin(std::int64_t epoch, const std::vector<std::string>& tasks);
 
   QueueState state() const;
   // Puts the queue back, whatever it holds: these are the tasks of the state's epoch. What was pending is no one's any more.
-  // Errors: usage, for a state with tasks that are not there.
+  // Errors: usage, for a state with tasks that are not there; Unavailable, and then it is to be done again.
   void restore(const QueueState& state, const std::vector<std::string>& tasks);
 
   // A task for `owner`, the first that is to do, or the first that is begun; nothing if there is none at the moment.
@@ -90,6 +93,14 @@ class TaskQueue {
   TaskCounts counts() const;
   Milliseconds patience() const;  // after which a pending task expires now
 
+  // --- Of a store that does not answer
+  // Since when; nothing, if it has all that was changed.
+  std::optional<Clock::time_point> away_since() const { return away_since_; }
+  bool away() const { return away_since_.has_value(); }
+  void go_away() { away_since_ = Clock::now(); }  // known from elsewhere
+  // Writes what has changed meanwhile. Whether the store has answered.
+  bool come_back();
+
  private:
   // todo: nobody has had it since the epoch began, or since the queue was put back.
   enum class State : char { todo = 't', begun = 'b', pending = 'p', done = 'd', failed = 'f' };
@@ -104,24 +115,27 @@ class TaskQueue {
   };
 
   void read();
-  void forget_all();
   void sort_in(std::int64_t id, State state);
   const std::set<std::int64_t>& ids(State state) const { return ids_.at(state); }
   std::int64_t count(State state) const { return static_cast<std::int64_t>(ids(state).size()); }
-  void write(std::int64_t epoch, const std::vector<Item>& items);
-  void read_if_unsure();
   std::string key(std::int64_t id) const;
   static std::string text_of(const Item& item);
   static Item item_of(const std::string& key, const std::string& text);
-  std::int64_t commit(Transaction transaction);  // the revision
+  void replace(std::int64_t epoch, std::vector<Item> items);
   void change(std::int64_t id, Item item);
+  bool try_to_write();
+  void write();
+  void write_epoch();
+  void write_some();
+  void read_revisions();
+  std::int64_t commit(Transaction transaction);  // the revision
   bool owns(const std::string& owner, const Task& task);
   void end_badly(std::int64_t id);
 
   Store& store_;
   const TaskQueueOptions options_;
   std::int64_t epoch_ = 0;
-  bool unsure_ = false;  // what a change that was not answered has done
+  std::int64_t epoch_modified_ = 0;  // its key's revision
   std::map<std::int64_t, Item> items_;
   // Of all items, by their state.
   std::map<State, std::set<std::int64_t>> ids_ = {{State::todo, {}},
@@ -129,6 +143,10 @@ class TaskQueue {
                                                   {State::pending, {}},
                                                   {State::done, {}},
                                                   {State::failed, {}}};
+  // What the store does not have yet: some items, or, with the epoch, all of them.
+  std::set<std::int64_t> unwritten_;
+  bool epoch_unwritten_ = false;
+  std::optional<Clock::time_point> away_since_;
   std::int64_t refused_ = 0, attempts_ = 0;
   double average_ms_ = 0;  // of tasks that were done
 };

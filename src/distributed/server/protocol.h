@@ -43,8 +43,9 @@ enum class Op : std::uint8_t {
   load,
   describe,
   tick,
+  export_rows,
 };
-inline constexpr std::size_t kOps = 24;  // with 0, which is none
+inline constexpr std::size_t kOps = 25;  // with 0, which is none
 const char* name_of(Op op);              // "push"; "unknown" of what is none
 
 // Header::flags
@@ -87,10 +88,13 @@ DenseDeclaration dense_declaration(PayloadReader& reader);
 TableDeclaration table_declaration(const std::string& bytes);
 DenseDeclaration dense_declaration(const std::string& bytes);
 
+using Blocks =
+    std::map<std::uint32_t, std::vector<std::uint32_t>>;  // of dense parameters, by number
+
 // What a server has been told of, by number, as these bytes; and which blocks of dense parameters it has.
 struct Declarations {
   std::map<std::uint32_t, std::string> tables, dense;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> blocks;
+  Blocks blocks;
   bool operator==(const Declarations&) const = default;
 };
 

@@ -96,6 +96,8 @@ void Shard::perform(Frame request, Answer& answer) {
     case Op::set_members: give(answer, control(request)); return;
     case Op::declare_table: give(answer, declare_table(request)); return;
     case Op::declare_dense: give(answer, declare_dense(request)); return;
+    case Op::insert_slots:
+    case Op::drop_slots: give(answer, move_slots(request)); return;
     case Op::dense_insert: give(answer, dense_insert(request)); return;
     case Op::dense_drop: give(answer, dense_drop(request)); return;
     case Op::finish_step: finish_step(request, answer); return;
@@ -123,8 +125,6 @@ Frame Shard::serve(const Frame& request) {
     case Op::push:
     case Op::count:
     case Op::read_slots:
-    case Op::insert_slots:
-    case Op::drop_slots:
     case Op::digest:
       if (!tables_.contains(request.header.table)) return answer_to(request, Code::undeclared);
       break;
@@ -137,8 +137,6 @@ Frame Shard::serve(const Frame& request) {
     case Op::dense_pull: return dense_pull(request);
     case Op::dense_push: return dense_push(request);
     case Op::read_slots: return read_slots(request);
-    case Op::insert_slots: return insert_slots(request);
-    case Op::drop_slots: return drop_slots(request);
     case Op::dense_read: return dense_read(request);
     case Op::digest: return digest(request);
     case Op::statistics:

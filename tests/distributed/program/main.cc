@@ -1,6 +1,8 @@
 // A program of a user's that trains a few clicks by many processes, and goes wrong as it is told.
-//   own_program synchronous|asynchronous|paced|geo|all_reduce|saved [optimizer | options | pace | chief FILE]
+//   own_program synchronous|asynchronous|paced|geo|all_reduce|saved
+//               [optimizer | options | pace | exports SECONDS | chief FILE]
 
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -41,7 +43,11 @@ int main(int argc, char** argv) {
                          .task_batches = 4,
                          .checkpoint_seconds = mode == "saved" ? 60.0 : 0.0};
     if (mode == "paced" || wrong == "pace") how.staleness = 2;
-    tr::Member member = tr::Member::join({.distribution = how});
+    if (wrong == "exports") {
+      how.export_seconds = 0.1;
+      how.checkpoint_seconds = std::atof(argv[3]);
+    }
+    tr::Member member = tr::Member::join({.distribution = how, .exports = "served"});
     tr::Optimizer optimizer = tr::Adagrad{.learning_rate = 0.1};
     if (wrong == "optimizer") optimizer = tr::RmsProp{};
     tr::TrainerOptions options = member.distribute(program, {.loss = loss, .optimizer = optimizer});
