@@ -41,7 +41,7 @@ std::pair<int, int> two_numbers(const std::string& key, const std::string& text,
 Json json_of(const TaskState& state) {
   return {{"epoch", state.epoch},     {"epochs", state.epochs}, {"todo", state.todo},
           {"pending", state.pending}, {"done", state.done},     {"failed", state.failed},
-          {"refused", state.refused}};
+          {"refused", state.refused}, {"left_out", state.left_out}};
 }
 
 TaskState tasks_in(const Json& json) {
@@ -53,6 +53,7 @@ TaskState tasks_in(const Json& json) {
   json.at("done").get_to(state.done);
   json.at("failed").get_to(state.failed);
   json.at("refused").get_to(state.refused);
+  json.at("left_out").get_to(state.left_out);
   return state;
 }
 

@@ -55,6 +55,7 @@ std::vector<ProcessEntry> processes(Store& store, const std::string& job);
 struct TaskState {
   std::int64_t epoch = 0, epochs = 0;
   std::int64_t todo = 0, pending = 0, done = 0, failed = 0, refused = 0;
+  std::int64_t left_out = 0;  // of all epochs: they have failed
 };
 std::string text_of(const TaskState& state);
 TaskState task_state_of(const std::string& key, const std::string& text);

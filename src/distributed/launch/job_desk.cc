@@ -21,6 +21,7 @@ TaskState tasks_left(Store& store, const std::string& prefix) {
   left.pending = counts.pending;
   left.done = counts.done;
   left.failed = counts.failed;
+  left.left_out = counts.left_out;
   return left;
 }
 

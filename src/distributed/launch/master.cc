@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/error.h"
 #include "distributed/control/group_control.h"
 #include "distributed/control/job_control.h"
 #include "distributed/coordination/membership.h"
@@ -22,6 +23,11 @@ constexpr Milliseconds kPause{50};
 
 bool stopped(const RoleOptions& options) { return options.stop && options.stop(); }
 
+void say(const std::string& text) {
+  std::printf("%s\n", text.c_str());
+  std::fflush(stdout);
+}
+
 JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
                              CheckpointMetrics& metrics) {
   JobControlOptions control;
@@ -34,10 +40,7 @@ JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
   control.keep = work.keep;
   control.resume = work.resume;
   control.ageing = work.ageing;
-  control.say = [](const std::string& text) {
-    std::printf("%s\n", text.c_str());
-    std::fflush(stdout);
-  };
+  control.say = say;
   control.saved = [&metrics](std::int64_t checkpoint, double seconds, std::uint64_t bytes) {
     metrics.done(checkpoint, seconds, bytes);
   };
@@ -58,6 +61,8 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   master.tasks = work.tasks;
   master.hold = options.servers > 0 || work.group;
   master.least = work.patience;
+  master.describe = work.describe;
+  master.say = say;
   Master running(*store, master);
   ProcessMonitor monitor(monitor_of(options, "master"));
   watch_master(monitor.registry(), running);
@@ -75,6 +80,7 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   while (!stopped(options)) {
     if (control) control->look();
     if (group) group->look();
+    if (const auto why = running.hopeless()) fail_data(*why);
     if (options.until_done && running.finished() && members.members("trainer").empty()) return;
     std::this_thread::sleep_for(kPause);
   }
@@ -99,6 +105,7 @@ MasterWork master_work(const ProgramWork& told) {
   work.tasks = [=, count = told.batches](std::int64_t) {
     return tasks_of(count, how.task_batches);
   };
+  work.describe = [](const Task& task) { return described(range_of(task.data)); };
   if (how.checkpoint_seconds > 0) work.checkpoints = told.checkpoints;
   work.synchronous = how.mode == Distribution::Mode::synchronous;
   work.group = how.mode == Distribution::Mode::all_reduce;

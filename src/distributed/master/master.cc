@@ -63,6 +63,11 @@ std::optional<TaskCounts> Master::counts() const {
   return queue_ ? std::optional(queue_->counts()) : std::nullopt;
 }
 
+std::optional<std::string> Master::hopeless() const {
+  const std::lock_guard lock(mutex_);
+  return hopeless_;
+}
+
 std::int64_t Master::epoch() const {
   const std::lock_guard lock(mutex_);
   return queue_ ? queue_->epoch() : 0;
@@ -100,6 +105,7 @@ bool Master::restore(const QueueState& state) {
   const std::lock_guard lock(mutex_);
   if (!queue_) return false;
   const std::int64_t epoch = std::max<std::int64_t>(state.epoch, 1);
+  lose_gone();  // before nobody knows any more who had what
   queue_->restore({epoch, state.done, state.failed}, options_.tasks(epoch));
   work_changed_ = true;
   over_ = concluded_ = false;
@@ -163,7 +169,11 @@ void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
                                             .guard = guard,
                                             .poison = options_.poison,
                                             .least = options_.least,
-                                            .factor = options_.factor});
+                                            .factor = options_.factor,
+                                            .describe = options_.describe,
+                                            .ended_badly = [this](const BadTask& task) {
+                                              tell_bad(task);
+                                            }});
   }
   while (!lease.lost()) {
     try {
@@ -179,6 +189,7 @@ void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
 
 void Master::end_lead() {
   queue_.reset();
+  hopeless_.reset();
   pace_ = {};
   for (Waiting& each : waiting_) each.answer(frame_of(Code::stale));
   waiting_.clear();
@@ -187,14 +198,12 @@ void Master::end_lead() {
 void Master::look() {
   const auto now = TaskQueue::Clock::now();
   queue_->expire(now);
-  if (now - looked_ >= kMembers) release_gone();
+  if (now - looked_ >= kMembers) lose_gone();
   work_changed_ = true;
   let_go();
   if (queue_->epoch() > 0 && !queue_->finished()) return;
-  const std::int64_t next = queue_->epoch() + 1;
-  if (next <= options_.epochs) {
-    queue_->begin(next, options_.tasks(next));
-  } else if (!finished_ && options_.hold && !concluded_) {
+  if (begin_next()) return;
+  if (!finished_ && options_.hold && !concluded_) {
     over_ = true;
   } else if (!finished_) {
     over_ = true;
@@ -203,7 +212,26 @@ void Master::look() {
   }
 }
 
-void Master::release_gone() {
+// Whether there is another epoch, which has begun; or this one shows that the job cannot go on.
+bool Master::begin_next() {
+  const TaskCounts counts = queue_->counts();
+  if (queue_->epoch() > 0 && counts.done == 0 && counts.failed > 0) {
+    hopeless_ = "all " + std::to_string(counts.failed) + " tasks of epoch " +
+                std::to_string(queue_->epoch()) + " have failed; " + text_of(queue_->bad().back());
+    return true;
+  }
+  const std::int64_t next = queue_->epoch() + 1;
+  if (next > options_.epochs) return false;
+  queue_->begin(next, options_.tasks(next));
+  return true;
+}
+
+void Master::tell_bad(const BadTask& task) const {
+  if (options_.say) options_.say((task.failed ? "left out: " : "") + text_of(task));
+}
+
+// They have died, or been cut off for too long.
+void Master::lose_gone() {
   std::set<std::string> here;
   for (const Member& member : Membership(store_, options_.prefix).members(kTrainers)) {
     here.insert(member.id);
@@ -211,7 +239,7 @@ void Master::release_gone() {
   looked_ = TaskQueue::Clock::now();
   members_ = std::max<std::int64_t>(static_cast<std::int64_t>(here.size()), 1);
   for (const std::string& owner : queue_->owners()) {
-    if (!here.contains(owner)) queue_->release(owner);
+    if (!here.contains(owner)) queue_->lose(owner);
   }
 }
 
@@ -263,12 +291,14 @@ Frame Master::take(const Frame& request) {
 
 Frame Master::end(const Frame& request, bool well) {
   const Owned owned = owned_of(request);
+  const bool ends = (request.header.flags & kEnds) != 0;
   Frame frame = frame_of(Code::ok);
   for (const Task& task : owned.tasks) {
     const bool own = well ? queue_->finish(owned.owner, task, TaskQueue::Clock::now())
-                          : queue_->give_back(owned.owner, task);
+                          : queue_->give_back(owned.owner, task, owned.why, ends);
     frame.header.count += own ? 1 : 0;
   }
+  if (!well && (queue_->epoch() > 1 || queue_->counts().done > 0)) frame.header.flags = kLearned;
   return frame;
 }
 

@@ -41,8 +41,8 @@ bool TaskClient::connect() {
   return connection_ != nullptr;
 }
 
-Frame TaskClient::ask(Frame request) {
-  Deadline end = in(options_.patience);
+Frame TaskClient::ask(Frame request, Milliseconds most) {
+  Deadline end = in(most);
   std::string last = "there is no master";
   for (bool leaves = false; std::chrono::steady_clock::now() < end;) {
     if (!leaves && options_.stop && options_.stop()) {
@@ -84,18 +84,21 @@ int TaskClient::finish(const std::vector<Task>& tasks) {
   return static_cast<int>(ask(std::move(request)).header.count);
 }
 
-int TaskClient::give_back(const std::vector<Task>& tasks) {
+TaskClient::GivenBack TaskClient::give_back(const std::vector<Task>& tasks,
+                                            const std::string& why, bool ends) {
   Frame request;
+  request.header.flags = ends ? kEnds : 0;
   request.header.op = static_cast<std::uint8_t>(MasterOp::give_back);
-  put_owned(request, {options_.name, tasks});
-  return static_cast<int>(ask(std::move(request)).header.count);
+  put_owned(request, {options_.name, tasks, why});
+  const Header answer = ask(std::move(request)).header;
+  return {static_cast<int>(answer.count), (answer.flags & kLearned) != 0};
 }
 
-int TaskClient::release() {
+int TaskClient::release(std::optional<Milliseconds> most) {
   Frame request;
   request.header.op = static_cast<std::uint8_t>(MasterOp::release);
   put_owned(request, {options_.name, {}});
-  return static_cast<int>(ask(std::move(request)).header.count);
+  return static_cast<int>(ask(std::move(request), most.value_or(options_.patience)).header.count);
 }
 
 PaceAnswer TaskClient::pace(PaceRequest request) {

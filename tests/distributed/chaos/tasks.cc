@@ -40,7 +40,7 @@ bool Batches::take() {
   taken_ = client_.take(1);
   if (taken_.tasks.empty()) return false;
   const Task& task = taken_.tasks.front();
-  if (task.attempt > 1) {
+  if (task.again) {
     std::printf("again %lld\n", static_cast<long long>(task.id));
     std::fflush(stdout);
   }
