@@ -65,7 +65,7 @@ struct CountJobOptions {
   bool resume = false;
   std::uint64_t move_bytes = 16 << 10;
   PublisherOptions exports = {};
-  Milliseconds slow{20};  // what trainers take for a task when they are slowed down
+  Milliseconds slow{20};         // what trainers take for a task when they are slowed down
   std::int64_t dies_after = -1;  // so many tasks, trainer 0 leaves those that it has learned
 };
 
