@@ -61,16 +61,17 @@ std::string names_of(const std::vector<StoredJob>& jobs) {
   return names;
 }
 
-// Those with that name if there are any, else those whose name begins so.
+// Those with that name if there are any, else those whose name begins so; of these, those with that id.
 std::vector<StoredJob> fitting(const std::vector<StoredJob>& all, const std::string& name,
                                const std::string& id) {
   std::vector<StoredJob> exact, begin;
   for (const StoredJob& job : all) {
-    if (!id.empty() && job.id != id) continue;
     if (job.name == name) exact.push_back(job);
     else if (job.name.starts_with(name)) begin.push_back(job);
   }
-  return exact.empty() ? begin : exact;
+  std::vector<StoredJob>& fit = exact.empty() ? begin : exact;
+  std::erase_if(fit, [&](const StoredJob& job) { return !id.empty() && job.id != id; });
+  return fit;
 }
 
 }  // namespace
