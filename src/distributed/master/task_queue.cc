@@ -45,11 +45,12 @@ std::string line(std::string_view& rest) {
   return result;
 }
 
-// So that it is one line, and not too long for a key.
-std::string one_line(std::string text) {
+// The first line, which says what has happened, not too long for a key.
+std::string one_line(const std::string& text) {
   constexpr std::size_t kLongest = 1000;
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text.size() > kLongest ? text.substr(0, kLongest) + " ..." : text;
+  std::string_view rest = text;
+  const std::string first = line(rest);
+  return first.size() > kLongest ? first.substr(0, kLongest) + " ..." : first;
 }
 
 std::string times(std::size_t count) {
@@ -96,7 +97,10 @@ std::vector<BadTask> bad_tasks(Store& store, const std::string& prefix) {
 std::string text_of(const BadTask& task) {
   std::string text = fmt::format("{} of epoch {}: ended badly {}", task.what, task.epoch,
                                  times(task.why.size()));
-  for (std::size_t i = 0; i < task.why.size(); ++i) text += (i == 0 ? ": " : "; ") + task.why[i];
+  for (auto why = task.why.begin(); why != task.why.end(); ++why) {
+    const bool known = std::find(task.why.begin(), why, *why) != why;
+    if (!known) text += (why == task.why.begin() ? ": " : "; ") + *why;
+  }
   return text;
 }
 
