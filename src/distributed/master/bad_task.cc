@@ -42,10 +42,11 @@ std::string_view task_word(const std::string& key, std::string_view& rest) {
   return result;
 }
 
-std::string one_line(std::string text) {
+std::string one_line(const std::string& text) {
   constexpr std::size_t kLongest = 1000;
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text.size() > kLongest ? text.substr(0, kLongest) + " ..." : text;
+  std::string_view rest = text;
+  const std::string first = line(rest);
+  return first.size() > kLongest ? first.substr(0, kLongest) + " ..." : first;
 }
 
 std::string bad_key(const std::string& prefix, std::int64_t epoch, std::int64_t id) {
@@ -89,7 +90,10 @@ std::vector<BadTask> bad_tasks(Store& store, const std::string& prefix) {
 std::string text_of(const BadTask& task) {
   std::string text =
       fmt::format("{} of epoch {}: ended badly {}", task.what, task.epoch, times(task.why.size()));
-  for (std::size_t i = 0; i < task.why.size(); ++i) text += (i == 0 ? ": " : "; ") + task.why[i];
+  for (auto why = task.why.begin(); why != task.why.end(); ++why) {
+    const bool known = std::find(task.why.begin(), why, *why) != why;
+    if (!known) text += (why == task.why.begin() ? ": " : "; ") + *why;
+  }
   return text;
 }
 

@@ -31,8 +31,8 @@ std::string bad_key(const std::string& prefix, std::int64_t epoch, std::int64_t 
 std::string text_for_key(const BadTask& task);
 BadTask bad_task_of(const Entry& entry,
                     std::string_view name);  // `name`: behind kBadTasks. Errors: data
-// So that it is one line, and not too long for a key.
-std::string one_line(std::string text);
+// The first line, which says what has happened, not too long for a key.
+std::string one_line(const std::string& text);
 
 // What is in the keys of tasks: a number, and the next word, which is taken off. Errors: data, naming the key.
 std::int64_t task_number(const std::string& key, std::string_view text);
