@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "launch.h"
+#include "trireme/trireme.h"
 
 namespace trireme::testing {
 namespace {
@@ -339,6 +340,52 @@ TEST_F(Jobs, AsManyAsAreLeft) {
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("restarts are used up, the job goes on without it"),
                     HasSubstr("trainer_1 was ended by signal 9; that is once too often")));
+}
+
+// A byte of one example in a record file is another one. In each epoch another task has it, and is left out.
+TEST_F(Jobs, StatusTellsOfTasksThatWereLeftOut) {
+  constexpr std::size_t kExamples = 2000;
+  const std::string records = path("clicks.trec");
+  data::write_records(records, data::made_clicks({.examples = kExamples, .ids = 2000}));
+  std::string bytes = read(records);
+  bytes[bytes.size() / 2] ^= 1;
+  write(records, bytes);
+  job(kAdagrad, "mode = \"asynchronous\"\ntask_batches = 4\n", 1, 100000);
+  std::string text = read(path("job.toml"));
+  const std::size_t first = text.find("train = {"), last = text.find('\n', first);
+  write(path("job.toml"),
+        text.replace(first, last - first, "train = { records = \"clicks.trec\" }"));
+  begin("--trainers 2 --servers 1");
+  const auto left_out = [](const Json& now) {
+    for (const Json& task : now.value("bad_tasks", Json::array())) {
+      if (task["left_out"]) return true;
+    }
+    return false;
+  };
+  const Json now = wait_for([&](const Json& status) {
+    return left_out(status) && status.contains("tasks") && status["tasks"]["left_out"] > 0;
+  });
+  const Json task = now["bad_tasks"][0];
+  EXPECT_EQ(task["epoch"], 1);
+  ASSERT_EQ(task["why"].size(), 3u);
+  EXPECT_THAT(task["why"][0].get<std::string>(), HasSubstr("clicks.trec: damaged"));
+  const std::string told = task["what"].get<std::string>() + " of epoch 1: ended badly 3 times: ";
+  EXPECT_THAT(run_job("status").output, HasSubstr("left out    " + told));
+  for (const Json& process : now["processes"]) {
+    if (process["role"] != "master") continue;
+    const std::string metrics = get(process["metrics"], "/metrics");
+    EXPECT_GT(number_behind(metrics, "\ntrireme_master_left_out_tasks "), 0);
+    EXPECT_GT(number_behind(metrics, "\ntrireme_master_bad_ends_total "), 2);
+  }
+  // Epochs come to their end without it, and others begin.
+  wait_for(
+      [](const Json& status) { return status.contains("tasks") && status["tasks"]["epoch"] > 2; });
+  EXPECT_EQ(run_job("stop --now").code, 0);
+  const Outcome launched = end();
+  EXPECT_EQ(launched.code, 6);
+  EXPECT_THAT(launched.output,
+              AllOf(HasSubstr("are given back: "), HasSubstr("[launch] left out    " + told),
+                    ::testing::Not(HasSubstr("another one is started"))));
 }
 
 // The launcher is killed: its record stays, and is known for what it is; its processes end by themselves.

@@ -198,6 +198,51 @@ TEST_F(Programs, AChiefOfAllReduceThatFailsIsNotTheLastOne) {
   EXPECT_TRUE(std::filesystem::exists(path("own")));
 }
 
+// Of each epoch the task with one example that is wrong is left out: it is tried three times. All others are learned.
+TEST_F(Programs, GoOnWithoutBatchesThatCannotBeRead) {
+  for (const std::string mode : {"asynchronous", "geo", "all_reduce"}) {
+    const std::string said =
+        succeeds(launched(mode == "all_reduce" ? "--trainers 2" : "--trainers 2 --servers 1",
+                          "own_program", mode + " damage"));
+    EXPECT_EQ(times(said, "are given back: block 7 is damaged"), 6) << said;
+    EXPECT_THAT(said, HasSubstr("[master_0] left out: batches "));
+    EXPECT_EQ(times(said, "[launch] left out    batches "), 2) << said;
+    EXPECT_THAT(said, HasSubstr(" of epoch 1: ended badly 3 times: block 7 is damaged\n"));
+    EXPECT_THAT(said, Not(HasSubstr("another one is started")));
+    EXPECT_LT(number_behind(said, "chief of 2, loss: "), 0.67);
+  }
+}
+
+// Six processes die of two tasks: more than may be started again, but for good reason.
+TEST_F(Programs, GoOnWithoutBatchesThatEveryProcessDiesOf) {
+  const std::string said = succeeds(
+      launched("--trainers 2 --servers 1 --restarts 4", "own_program", "asynchronous abort"));
+  EXPECT_EQ(times(said, "was ended by signal 6; another one is started"), 6) << said;
+  EXPECT_EQ(times(said, "[launch] left out    batches "), 2) << said;
+  EXPECT_THAT(said, HasSubstr(" died or was cut off; trainer_"));
+  EXPECT_LT(number_behind(said, "chief of 2, loss: "), 0.67);
+}
+
+// What only a step finds. By all-reduce nobody may be left who has learned, and the tasks are put back: they are known still.
+TEST_F(Programs, GoOnWithoutBatchesThatFailInAStep) {
+  const std::string said = succeeds(launched("--trainers 2", "own_program", "all_reduce beyond"));
+  EXPECT_THAT(said, HasSubstr("the batches are tried again, three times in all"));
+  EXPECT_EQ(times(said, "[launch] left out    batches "), 2) << said;
+  EXPECT_THAT(said, HasSubstr(" of epoch 2: ended badly 3 times: index 1000000 at ["));
+  EXPECT_LT(number_behind(said, "chief of 2, loss: "), 0.67);
+}
+
+TEST_F(Programs, WithoutAnyBatchThatCanBeReadEnd) {
+  const Outcome outcome =
+      run_here(launched("--trainers 2 --servers 1", "own_program", "asynchronous all"));
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_THAT(outcome.output,
+              HasSubstr("error: all 30 tasks of epoch 1 have failed; batches 116 to "
+                        "119 of epoch 1: ended badly 3 times: block 7 is damaged"));
+  EXPECT_THAT(outcome.output, HasSubstr("[launch]             and 25 tasks more"));
+  EXPECT_THAT(outcome.output, HasSubstr("master_0 ended with code 3"));
+}
+
 TEST_F(Programs, MistakesEndTheJobAtOnce) {
   const auto fails = [&](const std::string& processes, const std::string& arguments) {
     const Outcome outcome = run_here(launched(processes, "own_program", arguments));

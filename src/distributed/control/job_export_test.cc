@@ -25,7 +25,7 @@ class JobExports : public ::testing::Test {
     how_.folder = folder_.path() + "/checkpoints";
     how_.every = 0.05;
     how_.exports = {.folder = folder_.path() + "/exports", .every = 0.05, .deltas = 3};
-    how_.records = 8000;
+    how_.records = 4000;
     how_.epochs = 3;
     how_.slow = Milliseconds(100);
   }

@@ -55,7 +55,8 @@ std::vector<ProcessEntry> processes(Store& store, const std::string& job);
 struct TaskState {
   std::int64_t epoch = 0, epochs = 0;
   std::int64_t todo = 0, pending = 0, done = 0, failed = 0, refused = 0;
-  std::string leader = {};  // which master says so
+  std::int64_t left_out = 0;  // of all epochs: they have failed
+  std::string leader = {};    // which master says so
 };
 std::string text_of(const TaskState& state);
 TaskState task_state_of(const std::string& key, const std::string& text);

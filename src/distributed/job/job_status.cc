@@ -88,10 +88,23 @@ std::string age(std::int64_t seconds) {
   return fmt::format("{} days", seconds / 86400);
 }
 
+std::string text_of_left_out(const std::vector<BadTask>& bad) {
+  constexpr int kShown = 5;
+  std::string text;
+  int count = 0;
+  for (const BadTask& task : bad) {
+    if (!task.failed) continue;
+    if (count++ < kShown) text += line("left out", text_of(task));
+  }
+  if (count > kShown) text += line("", fmt::format("and {} tasks more", count - kShown));
+  return text;
+}
+
 JobStatus read_status(Store& store, const std::string& prefix) {
   JobStatus status;
   status.processes = processes(store, prefix);
   status.tasks = read(store, tasks_key(prefix), task_state_of);
+  status.bad = bad_tasks(store, prefix + "task/");
   status.progress = read(store, progress_key(prefix), progress_of);
   status.wanted = read(store, wanted_key(prefix), wanted_of);
   status.limits = read(store, limits_key(prefix), limits_of);
@@ -114,6 +127,7 @@ TaskState tasks_left(Store& store, const std::string& prefix) {
   left.pending = counts.pending;
   left.done = counts.done;
   left.failed = counts.failed;
+  left.left_out = counts.left_out;
   return left;
 }
 
@@ -131,6 +145,7 @@ std::string text_of(const JobRecord& record, const JobStatus& status, std::int64
                                       status.done ? ", all are over" : ""));
     text += line("tasks", fmt::format("{} to do, {} pending, {} done, {} failed", tasks->todo,
                                       tasks->pending, tasks->done, tasks->failed));
+    if (tasks->left_out > 0) text += text_of_left_out(status.bad);
   } else {
     text += line("epoch", "none has begun, or no master is there");
   }
@@ -183,6 +198,14 @@ std::string json_of(const JobRecord& record, const JobStatus& status) {
   }
   if (status.limits)
     json["limits"] = {{"least", status.limits->least}, {"most", status.limits->most}};
+  json["bad_tasks"] = Json::array();
+  for (const BadTask& task : status.bad) {
+    json["bad_tasks"].push_back({{"epoch", task.epoch},
+                                 {"task", task.id},
+                                 {"what", task.what},
+                                 {"left_out", task.failed},
+                                 {"why", task.why}});
+  }
   json["processes"] = Json::array();
   for (const ProcessEntry& process : status.processes) {
     json["processes"].push_back(Json::parse(text_of(process)));

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/checksum.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "distributed/control/group_control.h"
 #include "distributed/control/job_control.h"
@@ -27,6 +28,11 @@ constexpr Milliseconds kStore{
 
 bool stopped(const RoleOptions& options) { return options.stop && options.stop(); }
 
+void say(const std::string& text) {
+  std::printf("%s\n", text.c_str());
+  std::fflush(stdout);
+}
+
 JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
                              CheckpointMetrics& metrics, ExportMetrics& exports) {
   JobControlOptions control;
@@ -39,10 +45,7 @@ JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
   control.keep = work.keep;
   control.resume = work.resume;
   control.ageing = work.ageing;
-  control.say = [](const std::string& text) {
-    std::printf("%s\n", text.c_str());
-    std::fflush(stdout);
-  };
+  control.say = say;
   control.saved = [&metrics](std::int64_t checkpoint, double seconds, std::uint64_t bytes) {
     metrics.done(checkpoint, seconds, bytes);
   };
@@ -72,6 +75,8 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   master.tasks = work.tasks;
   master.hold = options.servers > 0 || work.group;
   master.least = work.patience;
+  master.describe = work.describe;
+  master.say = say;
   Master running(*tasks, master);
   ProcessMonitor monitor(monitor_of(options, "master"));
   watch_master(monitor.registry(), running);
@@ -93,6 +98,7 @@ void lead(const RoleOptions& options, const MasterWork& work) {
     if (unattended && unattended->over()) return;
     if (control) control->look();
     if (group) group->look();
+    if (const auto why = running.hopeless()) fail_data(*why);
     std::this_thread::sleep_for(kPause);
   }
 }
@@ -125,6 +131,7 @@ MasterWork master_work(const ProgramWork& told) {
   work.tasks = [=, count = told.batches](std::int64_t) {
     return tasks_of(count, how.task_batches);
   };
+  work.describe = [](const Task& task) { return described(range_of(task.data)); };
   if (how.checkpoint_seconds > 0) work.checkpoints = told.checkpoints;
   if (how.export_seconds > 0) work.exports = told.exports;
   work.synchronous = how.mode == Distribution::Mode::synchronous;

@@ -30,7 +30,8 @@ class Process {
 
   pid_t id() const { return id_; }
   int output() const { return output_; }  // a file descriptor to wait on; -1 at its end
-  // The whole lines that have come, without waiting.
+  // The whole lines that have come, without waiting. Longer ones come in pieces of kLongestLine.
+  static constexpr std::size_t kLongestLine = 64 * 1024;
   std::vector<std::string> lines();
   void signal(int number) const;
   // The exit code, 128 and the number of the signal that ended it; nothing while it runs.

@@ -80,11 +80,13 @@ struct ServerFolders {
 };
 // A parameter server. Returns when it is told to stop.
 void serve(const RoleOptions& options, const ServerFolders& folders);
-// A master of tasks, and of servers if the job has any. Returns when it is told to stop.
+// A master of tasks, and of servers if the job has any. Returns when it is told to stop. Errors: data, if all tasks of an epoch have
+// failed; as the parts.
 struct MasterWork {
   std::int64_t epochs = 1;
   std::function<std::vector<std::string>(std::int64_t epoch)> tasks;
-  std::string checkpoints = {};  // these as in JobControlOptions
+  std::function<std::string(const Task&)> describe = {};  // as in TaskQueueOptions
+  std::string checkpoints = {};                           // these as in JobControlOptions
   bool synchronous = false;
   bool group = false;  // trainers are a group that has all that is learned: GroupControl
   // What a task may take before it is given to somebody else, too, though its owner lives. Where batches are not known by their

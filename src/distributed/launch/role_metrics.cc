@@ -227,6 +227,10 @@ void watch_master(Registry& registry, const Master& master) {
   of_tasks(gauge, "trireme_master_poison_tasks",
            "Tasks of the epoch that ended badly too often, and were given up.",
            &TaskCounts::failed);
+  of_tasks(gauge, "trireme_master_left_out_tasks", "The same, of all epochs.",
+           &TaskCounts::left_out);
+  of_tasks(counter, "trireme_master_bad_ends_total",
+           "Tasks that ended badly, as this leader has heard: each time.", &TaskCounts::bad_ends);
   registry.collect(gauge, "trireme_master_leader_epoch",
                    "The epoch of its leadership; 0: another one leads.",
                    [&master] { return number(master.leadership().value_or(Leadership{}).epoch); });
@@ -239,8 +243,8 @@ void watch_master(Registry& registry, const Master& master) {
 
 TaskState task_state(const Master& master, std::int64_t epochs, const std::string& name) {
   const TaskCounts counts = master.counts().value_or(TaskCounts{});
-  return {master.epoch(), epochs,        counts.todo,    counts.pending,
-          counts.done,    counts.failed, counts.refused, name};
+  return {master.epoch(), epochs,          counts.todo, counts.pending, counts.done, counts.failed,
+          counts.refused, counts.left_out, name};
 }
 
 }  // namespace trireme::distributed

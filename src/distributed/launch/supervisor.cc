@@ -77,11 +77,13 @@ void Supervisor::ended(const Child& gone, int code) {
 void Supervisor::replace(const Child& gone, int code) {
   const std::string why = how_it_ended(gone.name, code);
   // What is wrong with the job is wrong again.
-  if (code == 2 || code == 3) fail_usage(why + ": see its lines above");
+  if (code == 2 || code == 3) {
+    fail(code == 2 ? ErrorKind::usage : ErrorKind::data, why + ": see its lines above");
+  }
   if (gone.role == "trainer" && ended_by_itself(code) && options_.begun && !options_.begun()) {
     fail_usage(why + " before it trained: see its lines above");
   }
-  if (restarts_ >= options_.restarts) {
+  if (used_up(gone.role)) {
     if (gone.role == "trainer" && options_.spare && options_.spare()) {
       options_.heard("launch", why + "; restarts are used up, the job goes on without it");
       return;
@@ -94,6 +96,12 @@ void Supervisor::replace(const Child& gone, int code) {
   ++restarts_;
   options_.heard("launch", why + "; another one is started");
   start(gone.role);
+}
+
+bool Supervisor::used_up(const std::string& role) const {
+  if (restarts_ < options_.restarts) return false;
+  const bool asks = role == "trainer" && options_.pardoned;
+  return !asks || restarts_ >= options_.restarts + options_.pardoned();
 }
 
 int Supervisor::running(const std::string& role) const {

@@ -16,8 +16,9 @@ constexpr Milliseconds kPause{20};
 // In which servers must be there again that were replaced, and have loaded what they held.
 constexpr Milliseconds kServers{300000};
 constexpr std::uint64_t kLargestModel = std::uint64_t{4} << 30;
-constexpr Milliseconds kAttempt{1000};  // after which it is asked where the servers are now
-constexpr Milliseconds kStore{500};     // in which the store is to say it
+constexpr Milliseconds kFarewell{2000};  // in which a master hears of who ends by an error
+constexpr Milliseconds kAttempt{1000};   // after which it is asked where the servers are now
+constexpr Milliseconds kStore{500};      // in which the store is to say it
 // In which the store is there again that was away, or another master leads, or another group is formed.
 constexpr Milliseconds kOutage{120000};
 constexpr std::int64_t kLease = 5;  // seconds
@@ -143,17 +144,51 @@ void TrainingMember::train(Trainer& trainer, const data::Batches& batches,
   using Mode = Distribution::Mode;
   trainer_ = &trainer;
   after_step_ = after_step;
-  TaskReader reader(*tasks_, batches);
-  switch (mode_) {
-    case Mode::all_reduce: train_in_parallel(reader, batches); break;
-    case Mode::synchronous: train_by_servers_together(reader); break;
-    case Mode::asynchronous:
-    case Mode::geo: train_by_servers(reader); break;
+  TaskReader reader(*tasks_, batches,
+                    [this](const Task& task, const std::string& why) { given_back(task, why); });
+  try {
+    switch (mode_) {
+      case Mode::all_reduce: train_in_parallel(reader, batches); break;
+      case Mode::synchronous: train_by_servers_together(reader); break;
+      case Mode::asynchronous:
+      case Mode::geo: train_by_servers(reader); break;
+    }
+  } catch (const Error& error) {
+    if (!stopped()) fail(reader, error);
+    throw;
   }
   metrics_.rest();
   tell();
 } catch (const Unavailable&) {
   if (!stopped()) throw;  // who leaves can do without those who are gone
+}
+
+// A batch of it could not be read. In mode geo what was learned of it here has not been pushed, and is forgotten.
+void TrainingMember::given_back(const Task& task, const std::string& why) {
+  std::printf("%s are given back: %s\n", described(range_of(task.data)).c_str(), why.c_str());
+  std::fflush(stdout);
+  if (mode_ == Distribution::Mode::geo) by_servers_->forget_deltas();
+}
+
+// Before this process ends by that error. Others that are gone are no task's fault, nor is a loss that is no number any more; of
+// anything else the batch is to blame, as long as others can be learned.
+void TrainingMember::fail(TaskReader& reader, const Error& error) {
+  if (error.kind() == ErrorKind::io || error.kind() == ErrorKind::numeric) {
+    try {
+      reader.leave(kFarewell);
+    } catch (const Unavailable&) {  // then it looks as if this process had died
+    }
+    return;
+  }
+  bool learned = false;
+  try {
+    learned = reader.give_back(error.what());
+  } catch (const Unavailable&) {
+  }
+  if (learned) {
+    fail_io(std::string(error.what()) +
+            "\n  another process is to go on; the batches are tried again, three times in all");
+  }
 }
 
 // For the client. When the job has gone back to a checkpoint, what it is asked for is asked no more.

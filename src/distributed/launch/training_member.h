@@ -44,7 +44,8 @@ class TrainingMember {
   void extend(Program& program, TrainerOptions& made, const Distribution& how,
               const JobFolders& folders);
   // Until all epochs are over, or it is told to stop. `after_step`: of steps of this process with a batch, from 1. The
-  // Trainer is used as long as this lives. Errors: as the parts.
+  // Trainer is used as long as this lives. Errors: as the parts; io instead of what a batch is to blame for, when others have
+  // been learned: another process is to go on.
   using AfterStep = std::function<void(std::int64_t step, double loss)>;
   void train(Trainer& trainer, const data::Batches& batches, const AfterStep& after_step = {});
 
@@ -64,6 +65,8 @@ class TrainingMember {
   void keep_pace(std::uint32_t lead);
   ServerView newest_servers();
   void leave(TaskReader& reader);
+  void given_back(const Task& task, const std::string& why);
+  void fail(TaskReader& reader, const Error& error);
   void rejoin(TaskReader& reader);
   void enter(JobView view, TaskReader& reader);
   std::int64_t found_group(std::int64_t generation);

@@ -38,6 +38,8 @@ struct MasterOptions {
   double factor = 5;
   // Whether all_over() is told to trainers only after conclude(): when what was learned has been saved.
   bool hold = false;
+  std::function<std::string(const Task&)> describe = {};  // as in TaskQueueOptions
+  std::function<void(const std::string&)> say = {};       // what happens, for people
 };
 
 // By which whoever leads gives orders: see Election.
@@ -63,7 +65,9 @@ class Master {
   bool leads() const;
   bool finished() const;                     // all epochs are over, as far as this master knows
   std::optional<TaskCounts> counts() const;  // of a leader
-  std::int64_t epoch() const;                // of a leader; else 0
+  // All tasks of an epoch have failed, so the job cannot go on: why. No other epoch begins.
+  std::optional<std::string> hopeless() const;
+  std::int64_t epoch() const;  // of a leader; else 0
   std::optional<Leadership> leadership() const;
   std::int64_t trainers() const;  // there are, as a leader saw last; 1 at least
   TransportStatistics transport() const { return server_->statistics(); }
@@ -91,9 +95,11 @@ class Master {
   bool look_again();
   void look();  // what time has changed; with the mutex
   void look_at_epochs();
+  bool begin_next();
   bool on_trust() const;
   Frame sign(Frame frame) const;
-  void release_gone();
+  void lose_gone();
+  void tell_bad(const BadTask& task) const;
   void answer(Frame request, Answer& answer);
   Frame take(const Frame& request);
   Frame end(const Frame& request, bool well);
@@ -111,6 +117,7 @@ class Master {
   bool stop_ = false, finished_ = false, over_ = false, concluded_ = false;
   std::optional<TaskQueue> queue_;      // while it leads
   const LeaseKeeper* lease_ = nullptr;  // with it
+  std::optional<std::string> hopeless_;
   struct Waiting {
     PaceRequest request;
     TaskQueue::Clock::time_point until;

@@ -55,8 +55,8 @@ bool TaskClient::store_answers() {
   return true;
 }
 
-Frame TaskClient::ask(Frame request, Believes believes) {
-  Deadline end = in(options_.patience);
+Frame TaskClient::ask(Frame request, Believes believes, std::optional<Milliseconds> most) {
+  Deadline end = in(most.value_or(options_.patience));
   problem_ = "there is no master";
   for (bool leaves = false; std::chrono::steady_clock::now() < end;) {
     if (!leaves && options_.stop && options_.stop()) {
@@ -120,11 +120,17 @@ void TaskClient::tell_again() {
   if (!still.empty()) finish(still);
 }
 
-Frame TaskClient::ask_of(MasterOp op, const std::vector<Task>& tasks, std::uint32_t most,
-                         Believes believes) {
+Frame TaskClient::request_of(MasterOp op, const std::vector<Task>& tasks,
+                             const std::string& why) const {
   Frame request;
   request.header.op = static_cast<std::uint8_t>(op);
-  put_owned(request, {options_.name, tasks});
+  put_owned(request, {options_.name, tasks, why});
+  return request;
+}
+
+Frame TaskClient::ask_of(MasterOp op, const std::vector<Task>& tasks, std::uint32_t most,
+                         Believes believes) {
+  Frame request = request_of(op, tasks);
   request.header.table = most;
   return ask(std::move(request), believes);
 }
@@ -152,11 +158,18 @@ int TaskClient::finish(const std::vector<Task>& tasks) {
   return static_cast<int>(answer.header.count);
 }
 
-int TaskClient::give_back(const std::vector<Task>& tasks) {
-  return static_cast<int>(ask_of(MasterOp::give_back, tasks).header.count);
+TaskClient::GivenBack TaskClient::give_back(const std::vector<Task>& tasks, const std::string& why,
+                                            bool ends) {
+  Frame request = request_of(MasterOp::give_back, tasks, why);
+  request.header.flags = ends ? kEnds : 0;
+  const Header answer = ask(std::move(request), Believes::all).header;
+  return {static_cast<int>(answer.count), (answer.flags & kLearned) != 0};
 }
 
-int TaskClient::release() { return static_cast<int>(ask_of(MasterOp::release, {}).header.count); }
+int TaskClient::release(std::optional<Milliseconds> most) {
+  const Frame answer = ask(request_of(MasterOp::release, {}), Believes::all, most);
+  return static_cast<int>(answer.header.count);
+}
 
 PaceAnswer TaskClient::pace(PaceRequest request) {
   request.name = options_.name;

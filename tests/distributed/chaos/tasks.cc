@@ -62,7 +62,7 @@ bool Batches::take() {
   taken_ = client_.take(1);
   if (taken_.tasks.empty()) return false;
   const Task& task = taken_.tasks.front();
-  if (task.attempt > 1) tell_again(task);
+  if (task.again) tell_again(task);
   at_ = 0;
   return true;
 }
