@@ -75,6 +75,7 @@ class Cuts {
   using Clock = std::chrono::steady_clock;
   enum class Last { none, wanted, told };
   Last read_last();
+  Last read_last_or_go_on();
   void tell_last(const std::string& why = "");
   bool due() const;
   std::optional<std::string> try_to_save(const Save& save);
@@ -90,6 +91,7 @@ class Cuts {
   std::optional<Leadership> leadership_;  // that has begun
   Clock::time_point next_ = {};
   std::optional<Clock::time_point> draining_;  // since
+  std::uint32_t rollbacks_ = 0;                // as of the last look
   Last last_ = Last::none;                     // as of this look
 };
 

@@ -406,6 +406,7 @@ bool JobControl::save(const QueueState& queue, bool over) {
 
 // What fails costs this export and nothing else.
 void JobControl::export_for_serving(std::int64_t checkpoint, const Declarations& declared) try {
+  if (declared.tables.empty() && declared.dense.empty()) return;  // nobody has begun
   const auto start = Clock::now();
   const Published what =
       publisher_.publish(declared, view_.servers.map, fmt::format("checkpoint {}", checkpoint),

@@ -89,6 +89,24 @@ TEST_F(JobControlOf, MastersThatDieToo) {
 }
 
 // TRIREME_ROWS: of a table that lies there beside, so that pauses can be measured that mean something.
+// Of an epoch and more, and for longer than the leader's lease.
+TEST_F(JobControlOf, AnOutageOfTheStoreStopsNobody) {
+  CountJobOptions how = options();
+  how.epochs = 8;
+  CountJob job(how);
+  job.wait_for_tasks(20);
+  job.take_store_away();
+  const std::int64_t before = job.finished();
+  job.wait_for_tasks(before + 150);
+  std::this_thread::sleep_for(Milliseconds(2500));
+  EXPECT_GE(job.finished(), before + 150);
+  EXPECT_FALSE(job.over());
+  job.bring_store_back();
+  job.join();
+  EXPECT_FALSE(job.has_said("went back")) << "nothing was the matter with the servers";
+  expect_exact(job, how);
+}
+
 TEST_F(JobControlOf, FourServersToThreeAndBack) {
   const char* const asked = std::getenv("TRIREME_ROWS");
   const std::int64_t rows = asked != nullptr ? std::atoll(asked) : 20000;

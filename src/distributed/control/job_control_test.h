@@ -12,6 +12,7 @@
 #include "distributed/control/job_control.h"
 #include "distributed/control/last_checkpoint.h"
 #include "distributed/control/server_keeper.h"
+#include "distributed/coordination/cut_store_test.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/server/cluster_test.h"
@@ -67,13 +68,17 @@ struct CountJobOptions {
   std::uint64_t move_bytes = 16 << 10;
   std::optional<Ageing> ageing = {};
   PublisherOptions exports = {};
+  Milliseconds slow{20};         // what trainers take for a task when they are slowed down
   std::int64_t dies_after = -1;  // so many tasks, trainer 0 leaves those that it has learned
 };
 
 class CountJob {
  public:
   explicit CountJob(const CountJobOptions& options)
-      : options_(options), store_(make_memory_store()) {
+      : options_(options),
+        memory_(make_memory_store({.now = [this] { return clock_.now(); }})),
+        store_(std::make_unique<CutStore>(*memory_)) {
+    store_->patience = Milliseconds(200);
     for (int i = 0; i < options.servers; ++i) add_server(options.servers);
     start_master();
     for (int i = 0; i < options.trainers; ++i) {
@@ -101,6 +106,15 @@ class CountJob {
   void replace_master() {
     stop_master();
     start_master();
+  }
+  // From all; what it knows of stays as it is.
+  void take_store_away() {
+    clock_.stand();
+    store_->cut = true;
+  }
+  void bring_store_back() {
+    clock_.go_on();
+    store_->cut = false;
   }
   // The leader has moved slots, and all servers know; but it dies before anybody else does.
   void die_at_the_end_of_a_move(const SlotMove& move) {
@@ -207,7 +221,7 @@ class CountJob {
   }
   void finish(std::int64_t tasks) {
     finished_ += tasks;
-    if (slow_) std::this_thread::sleep_for(Milliseconds(20) * tasks);
+    if (slow_) std::this_thread::sleep_for(options_.slow * tasks);
   }
   void declare_rows() {
     ClientOptions options;
@@ -272,7 +286,9 @@ class CountJob {
   }
 
   const CountJobOptions options_;
-  const std::unique_ptr<Store> store_;
+  StandingClock clock_;
+  const std::unique_ptr<Store> memory_;
+  const std::unique_ptr<CutStore> store_;  // as all see it
   Network network_;
   std::unique_ptr<ParameterClient> rows_;
   std::atomic<bool> slow_ = false, stop_ = false;

@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "base/error.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/job/job_commands.h"
+#include "distributed/job/job_status.h"
 #include "distributed/launch/job_desk.h"
 #include "distributed/launch/member_environment.h"
 #include "distributed/launch/program_work.h"
@@ -28,7 +30,7 @@ using Phase = LauncherState::Phase;
 
 constexpr std::chrono::milliseconds kLook{100};  // between two looks at what has ended
 constexpr std::chrono::milliseconds kTalk{500};  // between two words to other launchers
-constexpr std::chrono::seconds kSilence{30};     // after which a store is given up
+constexpr std::chrono::seconds kSilence{60};     // after which a store is given up
 constexpr std::chrono::seconds kFarewell{10};    // in which other launchers end
 
 MeetingOptions meeting_of(const LaunchOptions& options) {
@@ -46,12 +48,16 @@ MeetingOptions meeting_of(const LaunchOptions& options) {
   return meeting;
 }
 
+// The store answers, and launcher 0 has let go of its place.
+struct FirstIsGone {};
+
 class Launcher {
  public:
   explicit Launcher(const LaunchOptions& options)
       : options_(options),
         rank_(options.placement.rank),
         world_(options.placement.world),
+        masters_(masters_of(options, world_ > 1)),
         meeting_options_(meeting_of(options)),
         meeting_(meeting_options_),
         roster_(meeting_.store(), meeting_.prefix(), rank_),
@@ -69,6 +75,7 @@ class Launcher {
       else follow();
     } catch (Stopped& stopped) {
       const std::optional<StopReport> report = end(Phase::left, ErrorKind::io, "stopped");
+      tell_left_out();
       if (rank_ == 0) progress_.finish("stopped");
       if (report && report->last) {
         stopped.message += "\n" + text_of(*report->last, report->go_on);
@@ -76,9 +83,11 @@ class Launcher {
       throw;
     } catch (const Error& error) {
       end(Phase::failed, error.kind(), error.what());
+      tell_left_out();
       throw;
     }
     end(Phase::well, ErrorKind::io, "well");
+    tell_left_out();
     if (rank_ == 0) progress_.finish("done");
   }
 
@@ -102,6 +111,7 @@ class Launcher {
       }
     };
     supervision.restarts = options_.restarts;
+    supervision.pardoned = [this] { return pardoned(); };
     supervision.spare = [this] { return desk_->steering().enough(children_.staying("trainer")); };
     supervision.over = [this] { return is_done(); };
     supervision.first = rank_;
@@ -109,6 +119,34 @@ class Launcher {
     // Names that one before this has had are not used again.
     if (roster_.earlier() > 0) supervision.suffix = fmt::format("-{}", roster_.earlier());
     return supervision;
+  }
+
+  // Ends of trainers for which tasks are to blame that are left out: as long as these are few among those that were done. If
+  // many tasks end badly it is not they that are wrong.
+  int pardoned() {
+    try {
+      const TaskQueue tasks(meeting_.store(), {.prefix = meeting_.prefix() + "task/"});
+      const TaskCounts counts = tasks.counts();
+      const std::int64_t all = counts.todo + counts.pending + counts.done + counts.failed;
+      const std::int64_t done = (std::max<std::int64_t>(tasks.epoch(), 1) - 1) * all + counts.done;
+      if (counts.left_out > 1 + done / 10) return 0;
+      int deaths = 0;
+      for (const BadTask& task : tasks.bad()) deaths += task.failed ? task.deaths : 0;
+      return deaths;
+    } catch (const Error&) {  // a store that is away says nothing
+      return 0;
+    }
+  }
+
+  // Which tasks were left out, if any.
+  void tell_left_out() {
+    if (rank_ != 0) return;
+    try {
+      std::istringstream lines(
+          text_of_left_out(bad_tasks(meeting_.store(), meeting_.prefix() + "task/")));
+      for (std::string line; std::getline(lines, line);) progress_.say("[launch] " + line);
+    } catch (const Error&) {
+    }
   }
 
   // Trainers are the user's program, and told by their environment what others are by arguments.
@@ -163,6 +201,9 @@ class Launcher {
                      : "the same command, with --set distributed.resume=true";
     desk.metrics_host = options_.metrics_host;
     desk.metrics_port = rank_ == 0 ? options_.metrics_port : 0;  // they may be on one machine
+    if (rank_ == 0 && !meeting_.etcd()) {
+      desk.strangers = [this] { return meeting_.strangers(); };
+    }
     return desk;
   }
 
@@ -214,7 +255,7 @@ class Launcher {
                                 world_, options_.placement.by, machine_name(),
                                 meeting_options_.own.host));
     }
-    if (rank_ == 0) children_.start("master");
+    for (int i = 0; i < share_of(rank_, masters_); ++i) children_.start("master");
     for (int i = 0; i < share_of(rank_, options_.servers); ++i) children_.start("server");
     for (int i = 0; i < share_of(rank_, options_.trainers); ++i) children_.start("trainer");
   }
@@ -228,6 +269,7 @@ class Launcher {
       throw Stopped{rank_ == 0 ? "the job was stopped" : "this launcher was stopped"};
     }
     if (world_ == 1 || Clock::now() - talked_ < kTalk) return false;
+    roster_.check();
     talked_ = Clock::now();
     return true;
   }
@@ -243,17 +285,21 @@ class Launcher {
     if (share_of(0, options_.trainers) == 0 && !any_done_) fail_io("no trainer is left");
   }
 
-  // What asks the store, which may be away for a while.
+  // What asks the store, which may be away for a while, as launcher 0 may.
   template <class Work>
   void patiently(const Work& work) {
+    std::string who = meeting_.etcd() ? "etcd" : "launcher 0", why;
     try {
       work();
       heard_ = Clock::now();
+      return;
+    } catch (const FirstIsGone&) {
+      who = "launcher 0";
     } catch (const Unavailable& error) {
-      if (Clock::now() - heard_ < kSilence) return;
-      fail_io(fmt::format("{} has not been heard of for {} s: {}",
-                          meeting_.etcd() ? "etcd" : "launcher 0", kSilence.count(), error.what()));
+      why = std::string(": ") + error.what();
     }
+    if (Clock::now() - heard_ < kSilence) return;
+    fail_io(fmt::format("{} has not been heard of for {} s{}", who, kSilence.count(), why));
   }
 
   // Whether no other launcher has trainers to wait for.
@@ -269,13 +315,17 @@ class Launcher {
     bool done = static_cast<int>(others.size()) == world_ - 1;
     for (const Roster::Other& other : others) {
       const LauncherState& state = other.state;
-      if (state.phase == Phase::failed) fail(state.kind, named(other) + ": " + state.reason);
+      if (state.phase == Phase::failed && !given_up_.contains(other.rank)) {
+        fail(state.kind, named(other) + ": " + state.reason);
+      }
       totals.steps += state.totals.steps;
       totals.losses += state.totals.losses;
       totals.examples += state.totals.examples;
       if (state.phase == Phase::well && share_of(other.rank, options_.trainers) > 0)
         any_done_ = true;
       if (!other.alive) miss(other);
+      else if (missed_.erase(other.rank) > 0)
+        progress_.say("[launch] " + named(other) + " is back");
       other_trainers_ += other.alive ? state.trainers : 0;
       other_servers_ += other.alive ? state.servers : 0;
       done = done && (state.phase == Phase::well || !other.alive);
@@ -290,6 +340,7 @@ class Launcher {
 
   void miss(const Roster::Other& other) {
     if (!missed_.insert(other.rank).second) return;
+    given_up_.insert(other.rank);
     progress_.say("[launch] " + named(other) + " is gone; the job goes on without it");
     // All places of servers must be taken; those here take up what the others held.
     const int servers = share_of(other.rank, options_.servers);
@@ -297,6 +348,7 @@ class Launcher {
       progress_.say(fmt::format("[launch] its {} parameter servers are started here", servers));
     }
     for (int i = 0; i < servers; ++i) children_.start("server");
+    for (int i = 0; i < share_of(other.rank, masters_); ++i) children_.start("master");
   }
 
   void follow() {
@@ -313,7 +365,7 @@ class Launcher {
     if (how == "well") return true;
     if (how == "stopped") throw Stopped{"the job was stopped"};
     if (how) fail_io("the job has ended: " + *how);
-    if (!leader) fail_io("launcher 0 is gone");
+    if (!leader) throw FirstIsGone();
     return false;
   }
 
@@ -354,6 +406,7 @@ class Launcher {
 
   const LaunchOptions options_;
   const int rank_, world_;
+  const int masters_;  // of the whole job
   const MeetingOptions meeting_options_;
   const Meeting meeting_;
   Roster roster_;
@@ -365,7 +418,8 @@ class Launcher {
   // Of other launchers, by launcher 0.
   int other_trainers_ = 0, other_servers_ = 0;
   bool any_done_ = false;  // one had trainers, and they ended well
-  std::set<int> missed_;
+  // Those that are gone; and those that ever were, which may be back, and without which the job goes on.
+  std::set<int> missed_, given_up_;
 };
 
 }  // namespace
@@ -392,8 +446,16 @@ void check_program(const LaunchOptions& options) {
 
 }  // namespace
 
+int masters_of(const LaunchOptions& options, bool several) {
+  if (options.masters > 0) return options.masters;
+  return several ? 2 : 1;
+}
+
 std::string check_launch(const LaunchOptions& options) {
   using Mode = Distribution::Mode;
+  if (options.masters < 0 || options.masters > 16) {
+    fail_usage("launch: masters must be 1 to 16: one leads, and the others stand by");
+  }
   if (options.trainers < 1 || options.servers < 0 || options.trainers > 256 ||
       options.servers > 256) {
     fail_usage("launch: trainers must be 1 to 256 and servers 0 to 256");

@@ -7,21 +7,31 @@
 #include <optional>
 #include <thread>
 
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/file.h"
 #include "distributed/control/group_control.h"
 #include "distributed/control/job_control.h"
-#include "distributed/coordination/membership.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
 #include "distributed/launch/task_reader.h"
+#include "distributed/launch/unattended.h"
 #include "trireme/job.h"
 
 namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kPause{50};
+constexpr Milliseconds kStore{
+    2000};  // in which the store of the tasks answers: trainers wait for it
 
 bool stopped(const RoleOptions& options) { return options.stop && options.stop(); }
+
+void say(const std::string& text) {
+  std::printf("%s\n", text.c_str());
+  std::fflush(stdout);
+}
 
 JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
                              CheckpointMetrics& metrics, ExportMetrics& exports) {
@@ -35,10 +45,7 @@ JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
   control.keep = work.keep;
   control.resume = work.resume;
   control.ageing = work.ageing;
-  control.say = [](const std::string& text) {
-    std::printf("%s\n", text.c_str());
-    std::fflush(stdout);
-  };
+  control.say = say;
   control.saved = [&metrics](std::int64_t checkpoint, double seconds, std::uint64_t bytes) {
     metrics.done(checkpoint, seconds, bytes);
   };
@@ -49,12 +56,18 @@ JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
   return control;
 }
 
+// Nothing of a master that stands by.
+std::string told_tasks(const Master& running, const MasterWork& work, const std::string& name) {
+  return running.leads() ? text_of(task_state(running, work.epochs, name)) : "";
+}
+
 }  // namespace
 
 void lead(const RoleOptions& options, const MasterWork& work) {
-  const std::unique_ptr<Store> store = open_store(options);
+  const std::unique_ptr<Store> store = open_store(options), tasks = open_store(options, kStore);
   MasterOptions master;
   master.prefix = options.prefix;
+  master.name = options.name;
   master.server.address = listening_address(options);
   master.server.security = security_of(options);
   master.host = options.host;
@@ -62,11 +75,13 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   master.tasks = work.tasks;
   master.hold = options.servers > 0 || work.group;
   master.least = work.patience;
-  Master running(*store, master);
+  master.describe = work.describe;
+  master.say = say;
+  Master running(*tasks, master);
   ProcessMonitor monitor(monitor_of(options, "master"));
   watch_master(monitor.registry(), running);
   monitor.publish(tasks_key(options.prefix),
-                  [&] { return text_of(task_state(running, work.epochs)); });
+                  [&] { return told_tasks(running, work, options.name); });
   monitor.start(*store);
   std::optional<CheckpointMetrics> checkpoints;
   if (master.hold) checkpoints.emplace(monitor.registry());
@@ -77,11 +92,13 @@ void lead(const RoleOptions& options, const MasterWork& work) {
     control.emplace(*store, running, control_of(options, work, *checkpoints, exports));
   else if (work.group)
     group.emplace(*store, running, control_of(options, work, *checkpoints, exports));
-  Membership members(*store, options.prefix);
+  std::optional<UnattendedMaster> unattended;
+  if (options.until_done) unattended.emplace(*store, options);
   while (!stopped(options)) {
+    if (unattended && unattended->over()) return;
     if (control) control->look();
     if (group) group->look();
-    if (options.until_done && running.finished() && members.members("trainer").empty()) return;
+    if (const auto why = running.hopeless()) fail_data(*why);
     std::this_thread::sleep_for(kPause);
   }
 }
@@ -98,6 +115,15 @@ std::optional<Ageing> ageing_of(const Distribution::Eviction& how) {
                              .unused_for = static_cast<int>(how.unused_for)}};
 }
 
+// The first batches alone, those that one process would have in so many steps.
+void end_after(MasterWork& work, std::int64_t steps, const ProgramWork& told) {
+  const std::int64_t each = told.batches, size = told.how.task_batches;
+  work.epochs = std::min(work.epochs, (steps + each - 1) / each);
+  work.tasks = [=](std::int64_t epoch) {
+    return tasks_of(std::min(each, steps - (epoch - 1) * each), size);
+  };
+}
+
 MasterWork master_work(const ProgramWork& told) {
   const Distribution& how = told.how;
   MasterWork work;
@@ -105,6 +131,7 @@ MasterWork master_work(const ProgramWork& told) {
   work.tasks = [=, count = told.batches](std::int64_t) {
     return tasks_of(count, how.task_batches);
   };
+  work.describe = [](const Task& task) { return described(range_of(task.data)); };
   if (how.checkpoint_seconds > 0) work.checkpoints = told.checkpoints;
   if (how.export_seconds > 0) work.exports = told.exports;
   work.synchronous = how.mode == Distribution::Mode::synchronous;
@@ -117,36 +144,47 @@ MasterWork master_work(const ProgramWork& told) {
   work.ageing = ageing_of(how.eviction);
   work.export_every = how.export_seconds;
   work.export_deltas = how.export_deltas;
+  if (told.max_steps > 0 && told.batches > 0) end_after(work, told.max_steps, told);
   return work;
 }
 
-// The first batches alone, those that one process would have in so many steps.
-void end_after(MasterWork& work, std::int64_t steps, const ProgramWork& told) {
-  const std::int64_t each = told.batches, size = told.how.task_batches;
-  work.epochs = std::min(work.epochs, (steps + each - 1) / each);
-  work.tasks = [=](std::int64_t epoch) {
-    return tasks_of(std::min(each, steps - (epoch - 1) * each), size);
-  };
+ProgramWork read_job(const RoleOptions& options) {
+  Job job = Job::read(options.job, {.set = options.set, .output = options.output, .threads = 1});
+  return {.batches = job.train_data().size(),
+          .epochs = job.epochs(),
+          .max_steps = job.max_steps(),
+          .checkpoints = checkpoint_folder(job.output_directory()),
+          .exports = export_folder(job.output_directory()),
+          .how = job.distribution()};
 }
 
-MasterWork work_of_job(const RoleOptions& options) {
-  Job job = Job::read(options.job, {.set = options.set, .output = options.output, .threads = 1});
-  const ProgramWork told{.batches = job.train_data().size(),
-                         .epochs = job.epochs(),
-                         .checkpoints = checkpoint_folder(job.output_directory()),
-                         .exports = export_folder(job.output_directory()),
-                         .how = job.distribution()};
-  MasterWork work = master_work(told);
-  if (job.max_steps() > 0 && told.batches > 0) end_after(work, job.max_steps(), told);
+// To read the data may take minutes. So the first master leaves what it has found out to those that take its place, with a
+// mark of what it was read from.
+ProgramWork work_of_job(const RoleOptions& options) {
+  const std::unique_ptr<Store> store = open_store(options);
+  const std::string key = options.prefix + "job-work";
+  std::string source = read_file(options.job) + '\0' + options.output;
+  for (const std::string& setting : options.set) source += '\0' + setting;
+  const std::string mark = checksum(source) + " ";
+  const std::optional<Entry> known = store->get(key);
+  if (known && known->value.starts_with(mark)) {
+    return program_work_of(known->value.substr(mark.size()));
+  }
+  ProgramWork work = read_job(options);
+  store->put(key, mark + text_of(work));
   return work;
 }
 
 }  // namespace
 
 void run_master(const RoleOptions& options) {
-  if (!options.program) return lead(options, work_of_job(options));
-  const std::optional<ProgramWork> work =
-      await_work(*open_store(options), options.prefix, options.stop);
+  if (!options.program) return lead(options, master_work(work_of_job(options)));
+  const std::unique_ptr<Store> store = open_store(options);
+  std::optional<UnattendedMaster> unattended;
+  if (options.until_done) unattended.emplace(*store, options);
+  const std::optional<ProgramWork> work = await_work(*store, options.prefix, [&] {
+    return stopped(options) || (unattended && unattended->over());
+  });
   if (work) lead(options, master_work(*work));
 }
 

@@ -37,6 +37,7 @@ Eviction eviction_of(const Json& json) {
 std::string text_of(const ProgramWork& work) {
   return Json{{"batches", work.batches},
               {"epochs", work.epochs},
+              {"max_steps", work.max_steps},
               {"checkpoints", work.checkpoints},
               {"cold_rows", work.cold_rows},
               {"exports", work.exports},
@@ -58,6 +59,7 @@ ProgramWork program_work_of(const std::string& text) {
     ProgramWork work;
     work.batches = json.at("batches").get<std::int64_t>();
     work.epochs = json.at("epochs").get<std::int64_t>();
+    work.max_steps = json.at("max_steps").get<std::int64_t>();
     work.checkpoints = json.at("checkpoints").get<std::string>();
     work.cold_rows = json.at("cold_rows").get<std::string>();
     work.exports = json.at("exports").get<std::string>();

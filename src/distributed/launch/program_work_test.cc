@@ -15,8 +15,11 @@ namespace {
 using ::testing::HasSubstr;
 
 ProgramWork some_work() {
-  ProgramWork work{
-      .batches = 12, .epochs = 3, .checkpoints = "mine-checkpoints", .cold_rows = "fast"};
+  ProgramWork work{.batches = 12,
+                   .epochs = 3,
+                   .max_steps = 30,
+                   .checkpoints = "mine-checkpoints",
+                   .cold_rows = "fast"};
   work.exports = "mine-exports";
   work.how.mode = Distribution::Mode::geo;
   work.how.task_batches = 5;
@@ -35,6 +38,7 @@ TEST(ProgramWork, ComesBackFromItsText) {
   const ProgramWork work = program_work_of(text_of(some_work()));
   EXPECT_EQ(work.batches, 12);
   EXPECT_EQ(work.epochs, 3);
+  EXPECT_EQ(work.max_steps, 30);
   EXPECT_EQ(work.checkpoints, "mine-checkpoints");
   EXPECT_EQ(work.cold_rows, "fast");
   EXPECT_EQ(work.how.mode, Distribution::Mode::geo);

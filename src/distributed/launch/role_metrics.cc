@@ -137,7 +137,13 @@ void TrainerMetrics::waited() {
   beat_->beat();
 }
 
+Counter& TrainerMetrics::strangers() {
+  return registry_.counter("trireme_group_strangers_total",
+                           "Who connected to the forming group, and is no member.");
+}
+
 void TrainerMetrics::group(const DataParallel& parallel) {
+  strangers();
   repeated_->raise_to(static_cast<std::uint64_t>(parallel.repeated()));
   registry_.gauge("trireme_group_generation", "Number of the group's generation.")
       .set(number(parallel.generation()));
@@ -221,6 +227,10 @@ void watch_master(Registry& registry, const Master& master) {
   of_tasks(gauge, "trireme_master_poison_tasks",
            "Tasks of the epoch that ended badly too often, and were given up.",
            &TaskCounts::failed);
+  of_tasks(gauge, "trireme_master_left_out_tasks", "The same, of all epochs.",
+           &TaskCounts::left_out);
+  of_tasks(counter, "trireme_master_bad_ends_total",
+           "Tasks that ended badly, as this leader has heard: each time.", &TaskCounts::bad_ends);
   registry.collect(gauge, "trireme_master_leader_epoch",
                    "The epoch of its leadership; 0: another one leads.",
                    [&master] { return number(master.leadership().value_or(Leadership{}).epoch); });
@@ -231,10 +241,10 @@ void watch_master(Registry& registry, const Master& master) {
   watch_transport(registry, [&master] { return master.transport(); });
 }
 
-TaskState task_state(const Master& master, std::int64_t epochs) {
+TaskState task_state(const Master& master, std::int64_t epochs, const std::string& name) {
   const TaskCounts counts = master.counts().value_or(TaskCounts{});
-  return {master.epoch(), epochs,        counts.todo,   counts.pending,
-          counts.done,    counts.failed, counts.refused};
+  return {master.epoch(), epochs,          counts.todo, counts.pending, counts.done, counts.failed,
+          counts.refused, counts.left_out, name};
 }
 
 }  // namespace trireme::distributed

@@ -29,6 +29,9 @@ struct SupervisorOptions {
   // A process has ended; called before another one takes its place.
   std::function<void(const std::string& role, const std::string& name)> gone = {};
   int restarts = 10;  // of processes that ended badly, in all
+  // So many ends more of trainers, for which tasks are to blame that are left out by now. Asked when restarts are used up. If
+  // empty, none.
+  std::function<int()> pardoned = {};
   // Whether trainers have begun: before that, one that ends badly by itself would do so again. If empty, they have.
   std::function<bool()> begun = {};
   // Whether the job goes on without a trainer that ended badly when restarts are used up; if empty, it does not.
@@ -51,7 +54,7 @@ class Supervisor {
   // Errors: io.
   void start(const std::string& role);
   // Waits so long at most for lines, hands them on, and starts others for those that have ended badly. Trainers that end
-  // well are done. Errors: usage or data, for a process that says that the job is wrong; io, when processes end badly too
+  // well are done, and so is who was replaced by others (kReplacedCode). Errors: usage or data, for a process that says that the job is wrong; io, when processes end badly too
   // often.
   void look(std::chrono::milliseconds most);
   int running(const std::string& role) const;
@@ -82,6 +85,7 @@ class Supervisor {
   void ended(const Child& gone, int code);
   void end(bool trainers, std::chrono::milliseconds most, std::vector<std::string>& killed);
   void replace(const Child& gone, int code);
+  bool used_up(const std::string& role) const;  // restarts
 
   const SupervisorOptions options_;
   std::map<std::string, int> counts_;  // of all that were started, by role

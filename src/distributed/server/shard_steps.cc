@@ -96,6 +96,7 @@ void Shard::finish_step(const Frame& request, Answer& answer) {
     const auto lock = shared();
     const std::lock_guard steps_lock(steps_mutex_);
     late = stale(request.header);
+    if (!late) steps_.check(request.header.sequence, lead, applied_);
     told = answer_to(request, late ? Code::stale : Code::ok);
     if (!late) {
       answer.put_aside();

@@ -558,6 +558,12 @@ void ServerTraining::push_deltas() {
   pull();
 }
 
+void ServerTraining::forget_deltas() {
+  for (auto& [key, table] : tables_) table.local->reset();
+  ahead_.clear();
+  pull();
+}
+
 void ServerTraining::finish_together(std::uint64_t examples) {
   examples_ = client_.finish_step(0, examples);
   ++steps_;

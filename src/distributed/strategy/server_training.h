@@ -79,6 +79,8 @@ class ServerTraining {
   std::uint64_t examples() const { return examples_; }
   // Geo: adds what has changed here to what servers have, and takes theirs. Done by step() at the end of a task.
   void push_deltas();
+  // Geo: forgets them instead, and takes what servers have. After a step.
+  void forget_deltas();
   // Steps whose pushes may not have arrived; and waits until no more than so many are left.
   std::size_t unfinished() const { return pushes_.size(); }
   void wait_for_pushes(std::size_t most = 0);

@@ -1,13 +1,13 @@
 #include "roles.h"
 
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <numeric>
 
 #include "base/error.h"
 #include "base/safetensors.h"
 #include "distributed/control/count_trainer_test.h"
+#include "tasks.h"
 #include "together.h"
 #include "trireme/exported_table.h"
 
@@ -15,8 +15,22 @@ namespace trireme::chaos {
 
 using namespace distributed;
 
+namespace {
+
+constexpr Milliseconds kWork{30};  // that a task takes
+
+}  // namespace
+
 Milliseconds work_time(const CountJob& job, Milliseconds while_faults_happen) {
   return std::filesystem::exists(job.calm) ? Milliseconds(0) : while_faults_happen;
+}
+
+// Synchronous steps of 10 records and steps of all-reduce of 40 take at least this, the steps' own time included.
+double epochs_per_second(const CountJob& job) {
+  const double seconds = job.mode == "synchronous"  ? 0.040
+                         : job.mode == "all_reduce" ? 0.045
+                                                    : std::chrono::duration<double>(kWork).count();
+  return static_cast<double>(CountTrainer::kTask) / static_cast<double>(job.records) / seconds;
 }
 
 namespace {
@@ -29,20 +43,17 @@ void run_trainer_that_counts(const RoleOptions& options, const CountJob& job) {
                  .security = security_of(options),
                  .records = job.records,
                  .lease = 5,
-                 .finished =
-                     [](std::int64_t tasks) {
-                       std::printf("progress %lld\n", static_cast<long long>(tasks));
-                       std::fflush(stdout);
-                     },
+                 .finished = tell_progress,
                  .stop = options.stop,
-                 .pause = [&] { return work_time(job, Milliseconds(30)); }};
+                 .pause = [&] { return work_time(job, kWork); },
+                 .mode = job.mode == "geo" ? Mode::geo : Mode::asynchronous};
   CountTrainer(*store, network, work).run();
 }
 
 }  // namespace
 
 void run_role(const std::string& role, const RoleOptions& options, const CountJob& job) {
-  const bool together = job.mode != "asynchronous";
+  const bool together = job.mode == "synchronous" || job.mode == "all_reduce";
   if (role == "trainer") {
     if (job.mode == "synchronous") return count_synchronously(options, job);
     if (job.mode == "all_reduce") return count_by_all_reduce(options, job);
@@ -87,7 +98,9 @@ std::vector<double> counts_of_servers(Store& store, const Security& security, co
                        .name = "checker",
                        .security = security,
                        .records = job.records,
-                       .mode = job.mode == "synchronous" ? Mode::synchronous : Mode::asynchronous});
+                       .mode = job.mode == "synchronous" ? Mode::synchronous
+                               : job.mode == "geo"       ? Mode::geo
+                                                         : Mode::asynchronous});
   const CountTrainer::Counts counts = reader.counts();
   // Of several sums, if they differ, one that is wrong.
   const double right = static_cast<double>(job.records * job.epochs);

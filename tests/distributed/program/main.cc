@@ -1,7 +1,8 @@
 // A program of a user's that trains a few clicks by many processes, and goes wrong as it is told.
 //   own_program synchronous|asynchronous|paced|geo|all_reduce|saved
-//               [optimizer | options | pace | exports SECONDS | chief FILE]
+//               [optimizer | options | pace | exports SECONDS | chief FILE | abort | damage | beyond | all]
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -25,6 +26,25 @@ static void fail_once(const std::string& file) {
   if (std::ifstream(file)) return;
   std::ofstream(file) << "failed";
   throw std::runtime_error("the chief fails");
+}
+
+static bool same(const float* a, const float* b) { return std::equal(a, a + 13, b); }
+
+// Batches of an example in the middle make their process die, cannot be read, or look up an id that has no row.
+static tr::data::Dataset with_poison(const tr::data::Dataset& clicks, const std::string& wrong) {
+  tr::data::Batch one;
+  for (tr::data::Batch& batch : clicks.skip(3000).take(1).batch(1).epoch(0)) one = std::move(batch);
+  return clicks.map([wrong, mark = one.at("features")](tr::data::Batch batch) {
+    const tr::Tensor& features = batch.at("features");
+    for (std::int64_t i = 0; i < features.dim(0); ++i) {
+      const bool all = wrong == "all" && features.dim(0) > 1;
+      if (!all && !same(features.data<float>() + 13 * i, mark.data<float>())) continue;
+      if (wrong == "abort") std::abort();
+      if (all || wrong == "damage") throw tr::Error(tr::ErrorKind::data, "block 7 is damaged");
+      batch.at("C26").data<std::int64_t>()[i] = 1'000'000;
+    }
+    return batch;
+  });
 }
 
 int main(int argc, char** argv) {
@@ -55,7 +75,10 @@ int main(int argc, char** argv) {
     tr::Trainer trainer(program, options);
     std::int64_t steps = 0;
     const auto count = [&](std::int64_t step, double) { steps = step; };
-    member.train(trainer, clicks.shuffle(1).batch(50), {.epochs = 2, .after_step = count});
+    const bool poison =
+        wrong == "abort" || wrong == "damage" || wrong == "beyond" || wrong == "all";
+    const auto data = poison ? with_poison(clicks, wrong) : clicks;
+    member.train(trainer, data.shuffle(1).batch(50), {.epochs = 2, .after_step = count});
     std::cout << "own steps: " << steps << std::endl;
 
     if (!member.is_chief()) return 0;
