@@ -85,6 +85,7 @@ class JobControl {
   std::int64_t ticks_at(const QueueState& queue) const;
   void grow_old();
   void tell_ticks();
+  void tell_ended(bool at_once = false);
   bool save(const QueueState& queue, bool over);
 
   Store& store_;
@@ -97,6 +98,8 @@ class JobControl {
   JobView view_;
   bool placed_ = false;
   bool ticks_told_ = false;  // to all servers there are
+  std::optional<Master::Ended> ended_told_;  // the same
+  Clock::time_point ended_at_ = {};          // when
   int saved_ = 0;            // checkpoints, by this leader
   std::optional<SlotsMoving> moving_;
 };

@@ -114,6 +114,11 @@ bool Master::restore(const QueueState& state) {
   return true;
 }
 
+std::optional<Master::Ended> Master::ended() const {
+  const std::lock_guard lock(mutex_);
+  return queue_ ? std::optional(Ended{queue_->epoch(), queue_->ended()}) : std::nullopt;
+}
+
 bool Master::all_over() const {
   const std::lock_guard lock(mutex_);
   return queue_ && over_ && !concluded_;

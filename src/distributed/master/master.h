@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "distributed/coordination/election.h"
@@ -75,6 +76,13 @@ class Master {
   std::optional<QueueState> state_at_rest() const;
   // Puts it back; epoch 0: to the beginning. Errors: as TaskQueue::restore.
   bool restore(const QueueState& state);
+  // Tasks of the epoch that are done or failed: TaskQueue::ended. Whoever still learns of one has not heard so.
+  struct Ended {
+    std::int64_t epoch = 0;
+    std::vector<std::pair<std::int64_t, std::int64_t>> tasks;
+    bool operator==(const Ended&) const = default;
+  };
+  std::optional<Ended> ended() const;
   bool all_over() const;  // all tasks of the last epoch, and conclude() is waited for
   void conclude();        // see MasterOptions::hold
   bool concluded() const;

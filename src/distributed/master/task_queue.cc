@@ -198,12 +198,31 @@ void TaskQueue::read_item(std::int64_t id, const Entry& entry,
 
 void TaskQueue::forget_all() {
   items_.clear();
+  ended_.clear();
   for (auto& [state, ids] : ids_) ids.clear();
 }
 
 void TaskQueue::sort_in(std::int64_t id, State state) {
   for (auto& [other, ids] : ids_) ids.erase(id);
   ids_.at(state).insert(id);
+  if (state == State::done || state == State::failed) add_ended(id);
+}
+
+// To the ranges: it becomes one with those that it touches.
+void TaskQueue::add_ended(std::int64_t id) {
+  std::int64_t first = id, last = id + 1;
+  auto after = ended_.upper_bound(id);
+  if (after != ended_.begin() && std::prev(after)->second >= id) {
+    const auto before = std::prev(after);
+    first = before->first;
+    last = std::max(last, before->second);
+    ended_.erase(before);
+  }
+  if (after != ended_.end() && after->first == last) {
+    last = after->second;
+    ended_.erase(after);
+  }
+  ended_[first] = last;
 }
 
 void TaskQueue::read_if_unsure() {

@@ -118,6 +118,10 @@ class TaskQueue {
   std::set<std::string> owners() const;  // of pending tasks
   std::vector<Task> pending_of(const std::string& owner) const;  // in the order that it got them
   std::vector<BadTask> bad() const;                              // of all epochs
+  // Those that are done or failed, as ranges [first, last): rising, with gaps between them.
+  std::vector<std::pair<std::int64_t, std::int64_t>> ended() const {
+    return {ended_.begin(), ended_.end()};
+  }
   TaskCounts counts() const;
   Milliseconds patience() const;  // after which a pending task expires now
 
@@ -139,6 +143,7 @@ class TaskQueue {
   void read_item(std::int64_t id, const Entry& entry, const std::map<std::int64_t, Item>& before);
   void forget_all();
   void sort_in(std::int64_t id, State state);
+  void add_ended(std::int64_t id);
   const std::set<std::int64_t>& ids(State state) const { return ids_.at(state); }
   std::int64_t count(State state) const { return static_cast<std::int64_t>(ids(state).size()); }
   void write(std::int64_t epoch, const std::vector<Item>& items);
@@ -170,6 +175,7 @@ class TaskQueue {
                                                   {State::pending, {}},
                                                   {State::done, {}},
                                                   {State::failed, {}}};
+  std::map<std::int64_t, std::int64_t> ended_;                    // by their first task
   std::map<std::pair<std::int64_t, std::int64_t>, BadTask> bad_;  // by epoch and id
   // Of those that took too long, by id and attempt: when they were handed out. Their ends tell what tasks take, though they may count
   // for nothing else.

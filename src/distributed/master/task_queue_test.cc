@@ -232,6 +232,39 @@ TEST_F(TaskQueues, WhatIsBegunComesFirstAndIsKnown) {
   EXPECT_EQ(q.counts().begun, 0) << "what was learned of it is forgotten";
 }
 
+// As ranges, in whatever order they end.
+TEST_F(TaskQueues, KnowsWhichHaveEnded) {
+  constexpr int kTasks = 200;
+  std::mt19937 random(3);
+  TaskQueue q = queue();
+  q.begin(1, tasks(kTasks));
+  EXPECT_TRUE(q.ended().empty());
+  std::vector<Task> held;
+  while (const auto task = q.take("a", start_)) held.push_back(*task);
+  std::shuffle(held.begin(), held.end(), random);
+  std::set<std::int64_t> ended;
+  for (const Task& task : held) {
+    if (random() % 10 == 0) {
+      for (Task bad = task; q.give_back("a", bad, "damage");) {
+        if (const auto again = q.take("a", start_)) bad = *again;
+      }
+    } else {
+      q.finish("a", task, start_);
+    }
+    ended.insert(task.id);
+    std::vector<std::pair<std::int64_t, std::int64_t>> expected;
+    for (const std::int64_t id : ended) {
+      if (!expected.empty() && expected.back().second == id) ++expected.back().second;
+      else expected.emplace_back(id, id + 1);
+    }
+    ASSERT_EQ(q.ended(), expected);
+  }
+  EXPECT_EQ(q.ended().size(), 1u);
+  EXPECT_EQ(queue().ended(), q.ended());
+  q.begin(2, tasks(kTasks));
+  EXPECT_TRUE(q.ended().empty());
+}
+
 TEST_F(TaskQueues, TheNextLeaderGoesOn) {
   store_->put("leader", "first");
   TaskQueue first = queue(is_value("leader", "first"));

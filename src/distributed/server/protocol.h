@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "distributed/server/marks.h"
 #include "distributed/table/options.h"
 #include "distributed/transport/frame.h"
 
@@ -43,8 +44,10 @@ enum class Op : std::uint8_t {
   load,
   describe,
   tick,
+  // Of whoever leads, with an epoch in `sequence` and the generation: TasksOver as to_bytes()
+  tasks_over,
 };
-inline constexpr std::size_t kOps = 24;  // with 0, which is none
+inline constexpr std::size_t kOps = 25;  // with 0, which is none
 const char* name_of(Op op);              // "push"; "unknown" of what is none
 
 // Header::flags
@@ -86,6 +89,9 @@ TableDeclaration table_declaration(PayloadReader& reader);
 DenseDeclaration dense_declaration(PayloadReader& reader);
 TableDeclaration table_declaration(const std::string& bytes);
 DenseDeclaration dense_declaration(const std::string& bytes);
+
+std::string to_bytes(const TasksOver& over);
+TasksOver tasks_over_of(PayloadReader& reader);
 
 // What a server has been told of, by number, as these bytes; and which blocks of dense parameters it has.
 struct Declarations {
