@@ -1,5 +1,7 @@
-// Parameter servers, each on one core, under the load of a CTR job: steps of 512 samples with 26 ids each, rows of 16
-// floats; a lookup and an AdaGrad push a step, the next step's rows fetched meanwhile. One JSON line per case.
+// Parameter servers, each on one core, under the load of a CTR job, whose trainers are on the other cores: steps of 512 samples
+// with 26 ids each, rows of 16 floats; a lookup and an AdaGrad push a step, the next step's rows fetched meanwhile. One JSON line
+// per case: "trainers" by clients as trainers have them, which have more to do than the server; with one server "requests" too,
+// those of such steps made before and sent again and again, dense parameters with them, so that the server has no time left.
 //   parameter_server [ROWS] [SECONDS] [TRAINERS] [SERVERS]
 
 #include <sched.h>
@@ -11,6 +13,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -18,6 +21,7 @@
 
 #include "distributed/server/client.h"
 #include "distributed/server/parameter_server.h"
+#include "distributed/server/plan.h"
 #include "measuring.h"
 
 namespace {
@@ -25,18 +29,24 @@ namespace {
 using namespace trireme::distributed;
 
 constexpr std::size_t kSamples = 512, kIds = kSamples * 26, kWidth = 16;
+// Of dense parameters: about what DeepFM has on 13 numbers and 26 rows with layers of 128 and 64.
+constexpr std::int64_t kDenseRows = 496, kDenseColumns = 128;
+constexpr std::size_t kBatches = 64;  // that are different
 const Security kSecurity = {.token = "benchmark"};
 
-void run_on(int core) {
+// This process, on cores [first, last).
+void run_on(int first, int last) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  CPU_SET(core, &cores);
+  for (int core = first; core < last; ++core) CPU_SET(core, &cores);
   ::sched_setaffinity(0, sizeof cores, &cores);
 }
 
+int all_cores() { return static_cast<int>(std::thread::hardware_concurrency()); }
+
 [[noreturn]] void serve(int place, int servers, int to) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  run_on(place % static_cast<int>(std::thread::hardware_concurrency()));
+  run_on(place % all_cores(), place % all_cores() + 1);
   ParameterServerOptions options;
   options.transport.security = kSecurity;
   options.transport.threads = 1;
@@ -117,24 +127,37 @@ struct Load {
   double seconds;
 };
 
-// How many steps there were in the time, after as much for warming up.
-std::uint64_t train(const Load& load, std::uint64_t trainer) {
-  Network network;
+std::string address_of(const Server& server) { return "127.0.0.1:" + std::to_string(server.port); }
+
+ServerView view_of(const Load& load) {
   ServerView view = {SlotMap::balanced(static_cast<int>(load.servers.size())), {}};
-  for (const Server& server : load.servers) {
-    view.addresses.push_back("127.0.0.1:" + std::to_string(server.port));
-  }
-  ParameterClient client(
-      network, {.view = [&] { return view; },
-                .security = kSecurity,
-                .sender = static_cast<std::uint32_t>(trainer) + 1 + (load.zipf ? 100 : 0)});
+  for (const Server& server : load.servers) view.addresses.push_back(address_of(server));
+  return view;
+}
+
+void declare(ParameterClient& client) {
   TableDeclaration declaration;
   declaration.options.name = "ctr";
   declaration.options.width = static_cast<int>(kWidth);
   declaration.options.rule = RowRule::adagrad();
   declaration.options.initializer = RowInitializer::uniform(-0.01, 0.01);
   client.declare(0, declaration);
-  constexpr std::size_t kBatches = 64;
+  const std::vector<float> weights(kDenseRows * kDenseColumns, 0.01F);
+  client.declare(
+      {{0,
+        {.name = "dense", .rows = kDenseRows, .columns = kDenseColumns, .rule = RowRule::adagrad()},
+        weights}});
+}
+
+// How many steps there were in the time, after as much for warming up.
+std::uint64_t train(const Load& load, std::uint64_t trainer) {
+  Network network;
+  const ServerView view = view_of(load);
+  ParameterClient client(
+      network, {.view = [&] { return view; },
+                .security = kSecurity,
+                .sender = static_cast<std::uint32_t>(trainer) + 1 + (load.zipf ? 100 : 0)});
+  declare(client);
   std::vector<std::vector<Id>> batches;
   for (std::uint64_t i = 0; i < kBatches; ++i)
     batches.push_back(batch_of(trainer, i, load.rows, load.zipf));
@@ -157,11 +180,82 @@ std::uint64_t train(const Load& load, std::uint64_t trainer) {
   return counted;
 }
 
-void measure(const Load& load, int trainers) {
+Frame request_of(Op op, std::size_t count) {
+  Frame frame;
+  frame.header.op = static_cast<std::uint8_t>(op);
+  frame.header.count = static_cast<std::uint32_t>(count);
+  frame.header.map_version = 1;
+  return frame;
+}
+
+template <class T>
+void append(Payload& payload, const T* values, std::size_t n) {
+  std::copy_n(values, n, payload.extend<T>(n));
+}
+
+// What a client asks for in a step: a lookup, a pull, and the pushes of both.
+std::vector<Frame> requests_of(const std::vector<Id>& ids, const std::vector<float>& gradients) {
+  const Plan plan(ids);
+  const auto sums = plan.sums(gradients.data(), kWidth);
+  const StepNumbers numbers{0.01, 1};
+  Frame lookup = request_of(Op::lookup, plan.size()), push = request_of(Op::push, plan.size());
+  lookup.header.flags = kCreate;
+  append(lookup.payload, plan.ids().data(), plan.size());
+  append(push.payload, &numbers, 1);
+  *push.payload.extend<std::uint64_t>(1) = 0;
+  append(push.payload, plan.ids().data(), plan.size());
+  append(push.payload, sums.get(), plan.size() * kWidth);
+  Frame dense = request_of(Op::dense_push, 0);
+  append(dense.payload, &numbers, 1);
+  append(dense.payload, gradients.data(), kDenseRows * kDenseColumns);
+  return {std::move(lookup), request_of(Op::dense_pull, 0), std::move(push), std::move(dense)};
+}
+
+// As train(), by requests that are there already; a step's have been answered before those of the fourth after it are sent.
+std::uint64_t replay(const Load& load, std::uint64_t trainer) {
+  Network network;
+  const ServerView view = view_of(load);
+  ParameterClient client(network, {.view = [&] { return view; }, .security = kSecurity});
+  declare(client);
+  std::vector<float> gradients(kIds * kWidth);
+  for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = bench::uniform(1, i) - 0.5F;
+  std::vector<std::vector<Frame>> steps;
+  for (std::uint64_t i = 0; i < kBatches; ++i) {
+    steps.push_back(requests_of(batch_of(trainer, i, load.rows, load.zipf), gradients));
+  }
+  Connection connection(
+      network, {.address = address_of(load.servers[0]), .security = kSecurity, .depth = 16});
+  const auto sender = static_cast<std::uint32_t>(trainer) + 200 + (load.zipf ? 100 : 0);
+  const double warm = bench::now() + load.seconds, end = warm + load.seconds;
+  std::uint64_t counted = 0;
+  std::deque<std::vector<Pending>> underway;
+  for (std::uint64_t step = 1; bench::now() < end; ++step) {
+    std::vector<Pending>& pending = underway.emplace_back();
+    for (Frame frame : steps[step % kBatches]) {
+      const auto op = static_cast<Op>(frame.header.op);
+      if (op == Op::push || op == Op::dense_push) {
+        frame.header.sender = sender;
+        frame.header.sequence = step;
+      }
+      pending.push_back(connection.send(std::move(frame), in(Milliseconds(10000))));
+    }
+    if (underway.size() < 4) continue;
+    for (Pending& each : underway.front()) {
+      if (each.get().header.code != Code::ok) return 0;
+    }
+    underway.pop_front();
+    if (bench::now() > warm) ++counted;
+  }
+  return counted;
+}
+
+using Trainer = std::uint64_t (*)(const Load& load, std::uint64_t trainer);
+
+void measure(const char* by, const Load& load, int trainers, Trainer run) {
   std::vector<std::thread> threads;
   std::vector<std::uint64_t> steps(static_cast<std::size_t>(trainers));
   for (std::size_t i = 0; i < steps.size(); ++i)
-    threads.emplace_back([&, i] { steps[i] = train(load, i); });
+    threads.emplace_back([&, i] { steps[i] = run(load, i); });
   ::usleep(static_cast<useconds_t>(load.seconds * 1e6));
   const double before = used_by(load.servers), ours = used_by_us(), start = bench::now();
   for (std::thread& thread : threads) thread.join();
@@ -170,9 +264,10 @@ void measure(const Load& load, int trainers) {
   std::uint64_t all = 0;
   for (const std::uint64_t each : steps) all += each;
   const double rate = static_cast<double>(all * kSamples) / load.seconds;
-  std::cout << "{\"case\": \"ctr\", \"ids\": \"" << (load.zipf ? "zipf" : "uniform")
-            << "\", \"rows\": " << load.rows << ", \"trainers\": " << trainers
-            << ", \"servers\": " << load.servers.size() << ", \"samples_per_s\": " << rate
+  std::cout << "{\"case\": \"ctr\", \"by\": \"" << by << "\", \"ids\": \""
+            << (load.zipf ? "zipf" : "uniform") << "\", \"rows\": " << load.rows
+            << ", \"trainers\": " << trainers << ", \"servers\": " << load.servers.size()
+            << ", \"samples_per_s\": " << rate
             << ", \"trainer_cores\": " << (used_by_us() - ours) / seconds
             << ", \"server_cores\": " << used << ", \"samples_per_s_and_core\": " << rate / used
             << "}" << std::endl;
@@ -191,7 +286,12 @@ int main(int argc, char** argv) {
   }
   const std::vector<Server> started = start_servers(servers);
   if (started.empty()) return 1;
-  for (const bool zipf : {false, true}) measure({started, rows, zipf, seconds}, trainers);
+  if (servers < all_cores()) run_on(servers, all_cores());
+  for (const bool zipf : {false, true}) {
+    const Load load{started, rows, zipf, seconds};
+    measure("trainers", load, trainers, train);
+    if (servers == 1) measure("requests", load, trainers, replay);
+  }
   for (const Server& server : started) ::kill(server.process, SIGKILL);
   for (const Server& server : started) ::waitpid(server.process, nullptr, 0);
 }

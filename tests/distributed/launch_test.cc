@@ -62,6 +62,26 @@ TEST_F(Launch, RowsThatDoNotFitIntoMemoryAreOnDisk) {
   EXPECT_FALSE(std::filesystem::exists(path("cold")));
 }
 
+// Most ids of a power law come once or twice: their rows go, and what is left is as good.
+TEST_F(Launch, RowsThatAreNotWorthTheirPlaceGo) {
+  const std::string file =
+      job(kAdagrad,
+          "mode = \"asynchronous\"\ntask_batches = 8\neviction = { below = 4, clicks = "
+          "\"target\", click_weight = 2, decay = 0.9 }\n",
+          16000, 3);
+  const Outcome outcome = run_here(kLaunch + "--trainers 2 --servers 2 " + file);
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_GT(number_behind(outcome.output, "tick 1: "), 100);
+  EXPECT_GT(number_behind(outcome.output, "tick 2: "), 100);
+  EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
+  write(path("wrong.toml"), read(path("job.toml")));
+  const Outcome wrong = run_here(kLaunch +
+                                 "--trainers 1 --servers 1 wrong.toml --set "
+                                 "distributed.eviction.clicks=clack");
+  EXPECT_EQ(wrong.code, 2) << wrong.output;
+  EXPECT_THAT(wrong.output, HasSubstr("\"clack\", which is no input"));
+}
+
 TEST_F(Launch, TrainersOfGeoJobsGoTheirOwnWayForATask) {
   const std::string file = job(kAdagrad, "mode = \"geo\"\ntask_batches = 4\n", 16000);
   const Outcome outcome = run_here(kLaunch + "--trainers 2 --servers 2 " + file);
@@ -217,6 +237,27 @@ TEST_F(LaunchTexts, EachIsLearnedOnce) {
     EXPECT_THAT(outcome.output, HasSubstr(" 4500 examples")) << cut << mode;
     EXPECT_GT(number_behind(outcome.output, "test accuracy: "), 0.95) << cut << mode;
   }
+}
+
+// What the first one has read of them it leaves in the store.
+TEST_F(LaunchTexts, AMasterThatTakesOverReadsNoData) {
+  const std::string file = texts("bucket = true\nbatch = 32\n", "") + " --set train.epochs=60";
+  auto running =
+      std::async(std::launch::async, [&] { return run_here(kLaunch + "--trainers 2 " + file); });
+  const auto begun = [&] {
+    const Outcome status = run_here(std::string(TRIREME_CLI) + " job status");
+    return status.output.find("trained     ") != std::string::npos &&
+           status.output.find("trained     0 ") == std::string::npos;
+  };
+  for (int i = 0; i < 600 && !begun(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  std::filesystem::rename(path("reviews.tsv"), path("gone.tsv"));
+  ::kill(process("master_0"), SIGKILL);
+  const Outcome outcome = running.get();
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("master_0 was ended by signal 9; another one is started"));
+  EXPECT_GT(number_behind(outcome.output, "test accuracy: "), 0.95);
 }
 
 // Where all is sequences, no input counts examples: gradients are averaged by the words that the loss is a mean of.

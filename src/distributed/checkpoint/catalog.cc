@@ -8,6 +8,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "distributed/coordination/election.h"
 
 namespace trireme::distributed::checkpoint {
 namespace {
@@ -163,7 +164,7 @@ Begun Catalog::begin(bool delta) {
       keys.next && commit_guarded({.when = {unchanged(*keys.next)},
                                    .then = {Put{key("next"), std::to_string(begun.id)}}})
                        .succeeded;
-  if (!given) fail_usage("no checkpoint was begun: another process leads or begins one, too");
+  if (!given) fail_refused(store_, options_.guard, "no checkpoint was begun: another one was, too");
   std::error_code error;
   if (!fs::create_directory(begun.folder, error)) {
     fail_io(fmt::format("cannot create {}: {}", begun.folder,
@@ -187,10 +188,9 @@ void Catalog::commit(const Manifest& manifest) {
     write_file_atomically(folder(manifest.id) + "/" + kManifestFile, text);
   }
   if ((before && before->value != value) || !put(manifest, value)) {
-    fail_usage(fmt::format(
-        "checkpoint {} was not committed: another process leads, or has committed one since it "
-        "was begun",
-        manifest.id));
+    fail_refused(store_, options_.guard,
+                 fmt::format("checkpoint {} was not committed: another one was since it was begun",
+                             manifest.id));
   }
   try {
     retire();
@@ -234,7 +234,7 @@ void Catalog::rewind(std::int64_t id) {
       transaction.then.emplace_back(Erase{key(gone.back())});
     }
     if (!commit_guarded(std::move(transaction)).succeeded) {
-      fail_usage("no checkpoint was forgotten: another process leads");
+      fail_refused(store_, options_.guard, "no checkpoint was forgotten");
     }
   } while (!gone.empty());
 }

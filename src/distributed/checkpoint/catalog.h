@@ -44,8 +44,8 @@ std::string committed_text(const Committed& committed);  // the value of its key
 Committed parse_committed(std::int64_t id, std::string_view text);
 
 // Not safe for several threads at once. One process begins and commits, the master; any may read. Errors of all
-// calls: Unavailable, and then a change has happened or not and may be asked again; usage, if the guard does not
-// hold: another one leads; io.
+// calls: Unavailable, and then a change has happened or not, or something else has changed meanwhile: it may be asked again;
+// Deposed, if the guard does not hold: another one leads; io.
 class Catalog {
  public:
   // Errors: usage.

@@ -113,8 +113,7 @@ TEST_F(Checkpoints, CommittingTwiceDoesNoHarm) {
   EXPECT_THAT(ids(catalog), ElementsAre(2, 1));
   Manifest other = first;
   other.step += 1;
-  EXPECT_THAT(error_of(ErrorKind::usage, [&] { catalog.commit(other); }),
-              HasSubstr("another process leads"));
+  EXPECT_THROW(catalog.commit(other), Unavailable);
 }
 
 TEST_F(Checkpoints, OneThatWasOvertakenIsRefused) {
@@ -124,7 +123,7 @@ TEST_F(Checkpoints, OneThatWasOvertakenIsRefused) {
   quick.commit(manifest(begun));
   EXPECT_FALSE(fs::exists(slow.folder(overtaken.id)));  // remains, as it seemed
   fs::create_directory(slow.folder(overtaken.id));
-  EXPECT_THAT(error_of(ErrorKind::usage, [&] { slow.commit(overtaken); }),
+  EXPECT_THAT(error_of(ErrorKind::io, [&] { slow.commit(overtaken); }),
               HasSubstr("was not committed"));
   EXPECT_THAT(ids(quick), ElementsAre(begun.id));
 }
@@ -142,10 +141,9 @@ TEST_F(Checkpoints, OnlyTheLeaderChangesThem) {
   const Leader second = election.campaign("second", *lease, Milliseconds(100)).value();
   options.guard = election.guard(second);
   Catalog leading(store_, options);
-  const auto refused = [](const auto& f) { return error_of(ErrorKind::usage, f); };
-  EXPECT_THAT(refused([&] { deposed.commit(late); }), HasSubstr("another process leads"));
-  EXPECT_THAT(refused([&] { deposed.begin(false); }), HasSubstr("another process leads"));
-  EXPECT_THAT(refused([&] { deposed.rewind(0); }), HasSubstr("another process leads"));
+  EXPECT_THROW(deposed.commit(late), Deposed);
+  EXPECT_THROW(deposed.begin(false), Deposed);
+  EXPECT_THROW(deposed.rewind(0), Deposed);
   EXPECT_THAT(ids(leading), ElementsAre(1));
   EXPECT_EQ(save(leading), 3);
   EXPECT_THAT(ids(deposed), ElementsAre(3, 1));

@@ -112,13 +112,10 @@ Milliseconds Keeper::look() {
 }
 
 void Keeper::renew_lease() {
-  if (lease_ != nullptr && lease_->lost()) {
-    former_ = lease_->id();
+  if (lease_ != nullptr && lease_->ended()) {
     lease_.reset();
     joined_ = false;
   }
-  if (former_ != 0) store_.revoke(former_);  // it may still have our name
-  former_ = 0;
   if (lease_ == nullptr) {
     lease_ = std::make_unique<LeaseKeeper>(
         store_, LeaseOptions{options_.lease, [signal = signal_] { poke(*signal); }});

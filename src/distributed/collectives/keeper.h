@@ -53,8 +53,7 @@ class Keeper {
   const std::shared_ptr<Signal> signal_;
   std::unique_ptr<LeaseKeeper> lease_;
   bool joined_ = false;
-  std::int64_t former_ = 0;  // a lease that we have lost, and that may still live
-  std::int64_t taken_ = 0;   // the generation that was dealt with last
+  std::int64_t taken_ = 0;  // the generation that was dealt with last
 
   // Below: with the signal's mutex.
   std::shared_ptr<Group> group_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: a trainer without a Program. Every record of its data adds one to a row of its own, and to a dense sum, so what
+// For tests: a trainer without a Program. Every record of its data adds one to a row of its own, and to some dense sums, so what
 // was lost or learned twice is seen exactly.
 
 #include <functional>
@@ -10,6 +10,7 @@
 
 #include "distributed/control/job_view.h"
 #include "distributed/coordination/membership.h"
+#include "distributed/coordination/presence.h"
 #include "distributed/master/task_client.h"
 #include "distributed/server/client.h"
 
@@ -25,12 +26,14 @@ struct CountWork {
   std::function<bool()> die = {};  // asked when a task is learned, and not ended yet
   // For how long a task is learned and not ended yet.
   std::function<Milliseconds()> pause = [] { return Milliseconds(2); };
-  Mode mode = Mode::asynchronous;  // by which counts were declared; only reading knows others
+  // By which counts are declared. Geo: a task is added up here and pushed at its end. Synchronous: for reading alone.
+  Mode mode = Mode::asynchronous;
 };
 
 class CountTrainer {
  public:
   static constexpr std::int64_t kTask = 40, kBatch = 10;  // records
+  static constexpr std::uint32_t kSums = 5;  // so that some change servers when others do not
 
   CountTrainer(Store& store, Network& network, CountWork work)
       : store_(store), network_(network), work_(std::move(work)) {}
@@ -45,7 +48,7 @@ class CountTrainer {
 
   // Until all tasks are done.
   void run() {
-    stay_member();
+    if (!join()) return;
     TaskClient tasks(store_, network_,
                      {.prefix = work_.prefix, .name = work_.name, .security = work_.security});
     wait_for_view(0);
@@ -53,7 +56,7 @@ class CountTrainer {
     bool declared = false;
     for (Taken taken; !taken.all_done && !stopped();) {
       try {
-        stay_member();
+        presence_->check();
         if (!declared) declare(client);
         declared = true;
         if (taken.tasks.empty() || taken.rollbacks < view_.rollbacks) taken = tasks.take(2);
@@ -73,7 +76,7 @@ class CountTrainer {
   // Of each record, when all is over; and the sum of all.
   struct Counts {
     std::vector<float> rows;
-    float all = 0;
+    std::vector<float> all;  // in each of the sums
   };
   Counts counts() {
     for (std::uint32_t generation = 0;; generation = view_.generation) {
@@ -95,20 +98,25 @@ class CountTrainer {
     client.lookup(0, ids, rows.data(), Create::no);
     Counts counts;
     for (std::size_t i = 0; i < ids.size(); ++i) counts.rows.push_back(rows[2 * i]);
-    float sums[2];
-    client.pull(0, sums);
-    counts.all = sums[0];
+    for (std::uint32_t sum = 0; sum < kSums; ++sum) {
+      float sums[2];
+      client.pull(sum, sums);
+      counts.all.push_back(sums[0]);
+    }
     return counts;
   }
-  // Also after it was stopped for so long that its lease has ended.
-  void stay_member() {
-    if (lease_ && !lease_->lost()) return;
-    try {
-      lease_.emplace(store_, LeaseOptions{.seconds = work_.lease});
-      Membership(store_, work_.prefix).forget("trainer", work_.name);
-      Membership(store_, work_.prefix).join("trainer", work_.name, "", *lease_);
-    } catch (const Unavailable&) {
+  // Whether it could before it was told to stop.
+  bool join() {
+    while (!presence_ && !stopped()) {
+      try {
+        presence_.emplace(store_, work_.lease, [this](const LeaseKeeper& lease) {
+          Membership(store_, work_.prefix).join("trainer", work_.name, "", lease);
+        });
+      } catch (const Unavailable&) {
+        std::this_thread::sleep_for(Milliseconds(5));
+      }
     }
+    return presence_.has_value();
   }
   bool stopped() const { return work_.stop && work_.stop(); }
   std::optional<JobView> read_view() {
@@ -151,27 +159,37 @@ class CountTrainer {
     table.mode = work_.mode;
     client.join(view_.generation, 0);
     client.declare(0, table);
-    DenseDeclaration sum{.name = "sum", .rows = 1, .columns = 2, .rule = RowRule::sgd()};
-    sum.mode = work_.mode;
-    client.declare({{0, sum, zeros}});
+    std::vector<DenseParameter> sums;
+    for (std::uint32_t number = 0; number < kSums; ++number) {
+      DenseDeclaration sum{.name = "sum", .rows = 1, .columns = 2, .rule = RowRule::sgd()};
+      sum.mode = work_.mode;
+      sums.push_back({number, sum, zeros});
+    }
+    client.declare(sums);
   }
-  // Gradients of -1 at a rate of 1.
   void count(ParameterClient& client, const Task& task, std::int64_t epoch) {
     const std::int64_t first = std::stoll(task.data);
-    for (std::int64_t batch = 0; batch < kTask / kBatch; ++batch) {
+    const std::int64_t records = work_.mode == Mode::geo ? kTask : kBatch;
+    for (std::int64_t batch = 0; batch < kTask / records; ++batch) {
       std::vector<Id> ids;
-      for (std::int64_t i = 0; i < kBatch; ++i) {
-        ids.push_back(static_cast<Id>(first + batch * kBatch + i));
+      for (std::int64_t i = 0; i < records; ++i) {
+        ids.push_back(static_cast<Id>(first + batch * records + i));
       }
-      const std::vector<float> down(2 * ids.size(), -1);
-      const PushId push =
-          PushId::of_task(static_cast<std::uint32_t>(task.id), static_cast<std::uint32_t>(epoch),
-                          static_cast<std::uint32_t>(batch));
-      client.push(0, ids, down.data(), {.rate = 1}, push);
-      const float all[2] = {-static_cast<float>(kBatch), 0};
-      client.push(0, all, {.rate = 1}, push);
+      push(client, ids,
+           PushId::of_task(static_cast<std::uint32_t>(task.id), static_cast<std::uint32_t>(epoch),
+                           static_cast<std::uint32_t>(batch)));
     }
     std::this_thread::sleep_for(work_.pause());
+  }
+  // Gradients of -1 at a rate of 1, or how much it has become more.
+  void push(ParameterClient& client, const std::vector<Id>& ids, const PushId& push) {
+    const bool deltas = work_.mode == Mode::geo;
+    const float one = deltas ? 1 : -1;
+    const std::vector<float> ones(2 * ids.size(), one);
+    if (deltas) client.push_deltas(0, ids, ones.data(), push);
+    else client.push(0, ids, ones.data(), {.rate = 1}, push);
+    const float all[2] = {one * static_cast<float>(ids.size()), 0};
+    for (std::uint32_t sum = 0; sum < kSums; ++sum) client.push(sum, all, {.rate = 1}, push);
   }
   void end(TaskClient& tasks, const Taken& taken) {
     if (taken.tasks.empty()) {
@@ -185,8 +203,8 @@ class CountTrainer {
   Store& store_;
   Network& network_;
   const CountWork work_;
-  std::optional<LeaseKeeper> lease_;
   JobView view_;
+  std::optional<Presence> presence_;
 };
 
 }  // namespace trireme::distributed

@@ -27,7 +27,7 @@ void Cuts::lead(const std::function<void(const Leadership&)>& begin,
     begin(*now);
     leadership_ = now;
   }
-  last_ = read_last();
+  last_ = read_last_or_go_on();
   look();
 } catch (const Unavailable& error) {
   say(std::string("tries again: ") + error.what());
@@ -88,6 +88,7 @@ bool Cuts::due() const {
 }
 
 void Cuts::look(std::uint32_t rollbacks, const Save& save) {
+  rollbacks_ = rollbacks;
   if (last_ == Last::told) return master_.pause();
   if (!due()) return;
   const bool last = last_ == Last::wanted;
@@ -131,6 +132,12 @@ std::optional<std::string> Cuts::try_to_save(const Save& save) try {
 }
 
 // --- A job that is to end
+
+// While the store is away there can be no checkpoint: trainers are not to wait for one that was begun.
+Cuts::Last Cuts::read_last_or_go_on() try { return read_last(); } catch (const Unavailable&) {
+  if (draining_ && last_ == Last::none && !master_.all_over()) go_on(rollbacks_);
+  throw;
+}
 
 Cuts::Last Cuts::read_last() {
   const Outcome outcome = store_.commit(

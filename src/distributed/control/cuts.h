@@ -19,12 +19,6 @@
 
 namespace trireme::distributed {
 
-// Another leader has followed: what this one wanted is not done any more.
-class Deposed : public Error {
- public:
-  Deposed() : Error(ErrorKind::io, "another master leads by now") {}
-};
-
 struct CutOptions {
   std::string prefix;       // of the job's keys
   std::string folder = {};  // of checkpoints; empty: there are none
@@ -81,6 +75,7 @@ class Cuts {
   using Clock = std::chrono::steady_clock;
   enum class Last { none, wanted, told };
   Last read_last();
+  Last read_last_or_go_on();
   void tell_last(const std::string& why = "");
   bool due() const;
   std::optional<std::string> try_to_save(const Save& save);
@@ -96,6 +91,7 @@ class Cuts {
   std::optional<Leadership> leadership_;  // that has begun
   Clock::time_point next_ = {};
   std::optional<Clock::time_point> draining_;  // since
+  std::uint32_t rollbacks_ = 0;                // as of the last look
   Last last_ = Last::none;                     // as of this look
 };
 

@@ -109,6 +109,15 @@ void Fleet::set_members(std::uint32_t generation, std::size_t members) {
       kAnswer);
 }
 
+std::uint64_t Fleet::rows() {
+  std::uint64_t rows = 0;
+  for (const Frame& answer : ask_all([](std::size_t) { return order(Op::statistics); }, kAnswer)) {
+    const std::string text = answer.payload.text();
+    if (text.find(" rows ") != std::string::npos) rows += number_of(text, "rows");
+  }
+  return rows;
+}
+
 Fleet::Progress Fleet::progress() {
   Progress least{UINT64_MAX, UINT64_MAX};
   for (const Frame& answer : ask_all([](std::size_t) { return order(Op::statistics); }, kAnswer)) {

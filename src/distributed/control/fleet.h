@@ -40,6 +40,7 @@ class Fleet {
     std::uint64_t step = 0, updates = 0;
   };
   Progress progress();
+  std::uint64_t rows();  // of all tables, that all servers have
 
  private:
   Frame answer(std::size_t server, Pending& pending) const;

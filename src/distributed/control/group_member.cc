@@ -12,7 +12,8 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kLook{20};  // between two looks at what the leader wants
+constexpr Milliseconds kLook{20};    // between two looks at what the leader wants
+constexpr Milliseconds kStore{100};  // in which the store says what it is; others wait meanwhile
 
 checkpoint::DenseRange range_of(std::size_t bytes) {
   const auto size = static_cast<std::int64_t>(bytes);
@@ -22,7 +23,10 @@ checkpoint::DenseRange range_of(std::size_t bytes) {
 }  // namespace
 
 GroupMember::GroupMember(Store& store, const GroupMemberOptions& options)
-    : store_(store), options_(options), writer_({.server = options.name}) {}
+    : store_(store),
+      options_(options),
+      writer_({.server = options.name}),
+      orders_([this] { return store_.get(save_key(options_.prefix)); }) {}
 
 // What `ask` returns, as soon as it is something; nothing, if it is to wait no longer.
 template <class Ask>
@@ -82,17 +86,17 @@ void GroupMember::save_if_asked(std::int64_t committed,
   const auto now = std::chrono::steady_clock::now();
   if (options_.folder.empty() || now < next_look_) return;
   next_look_ = now + kLook;
+  const auto order = orders_.now(kStore);
+  if (!order || !*order) return;
   try {
-    save(committed, state);
+    save(**order, committed, state);
   } catch (const Unavailable&) {  // at the next look
   }
 }
 
-void GroupMember::save(std::int64_t committed,
+void GroupMember::save(const Entry& order, std::int64_t committed,
                        const std::function<std::vector<std::byte>()>& state) {
-  const std::optional<Entry> entry = store_.get(save_key(options_.prefix));
-  if (!entry) return;
-  const checkpoint::Begun begun = save_order_of(entry->value).checkpoint;
+  const checkpoint::Begun begun = save_order_of(order.value).checkpoint;
   if (begun.id <= written_) return;
   if (saved_.checkpoint != begun.id) saved_ = write(begun, committed, state());
   store_.put(saved_key(options_.prefix), text_of(saved_));

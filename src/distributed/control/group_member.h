@@ -12,6 +12,7 @@
 
 #include "distributed/checkpoint/writer.h"
 #include "distributed/control/group_keys.h"
+#include "distributed/coordination/glance.h"
 
 namespace trireme::distributed {
 
@@ -39,14 +40,15 @@ class GroupMember {
   std::vector<std::byte> load(const GroupStart& start, std::size_t bytes);
 
   // Writes a checkpoint if one is wanted and this member has not written it yet: to be called by one of the members, now and then
-  // while none has a task. Does nothing while the store is away. `state`: what is to be in it, after `committed` steps.
+  // while none has a task. Waits for no store that is away. `state`: what is to be in it, after `committed` steps.
   void save_if_asked(std::int64_t committed, const std::function<std::vector<std::byte>()>& state);
 
  private:
   template <class Ask>
   auto patiently(const Ask& ask);
   void ask_for_start(std::int64_t generation);
-  void save(std::int64_t committed, const std::function<std::vector<std::byte>()>& state);
+  void save(const Entry& order, std::int64_t committed,
+            const std::function<std::vector<std::byte>()>& state);
   GroupSaved write(const checkpoint::Begun& begun, std::int64_t committed,
                    std::span<const std::byte> state);
 
@@ -56,6 +58,7 @@ class GroupMember {
   GroupSaved saved_;          // that was written last
   std::int64_t written_ = 0;  // the last checkpoint of which the leader was told
   std::chrono::steady_clock::time_point next_look_ = {};
+  Glance<std::optional<Entry>> orders_;  // to save
 };
 
 }  // namespace trireme::distributed

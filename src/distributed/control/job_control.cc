@@ -35,19 +35,6 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Which blocks of dense parameters each server has, as clients spread them.
-std::vector<std::map<std::uint32_t, std::vector<std::uint32_t>>> blocks_by_server(const Cut& cut,
-                                                                                  int servers) {
-  const std::vector<DenseBlockPlace> blocks = blocks_of(cut.declared.dense);
-  std::vector<std::map<std::uint32_t, std::vector<std::uint32_t>>> result(
-      static_cast<std::size_t>(servers));
-  const std::vector<int> places = spread_by_size(blocks, servers);
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    result[static_cast<std::size_t>(places[i])][blocks[i].parameter].push_back(blocks[i].block);
-  }
-  return result;
-}
-
 }  // namespace
 
 JobControl::JobControl(Store& store, Master& master, const JobControlOptions& options)
@@ -58,7 +45,8 @@ JobControl::JobControl(Store& store, Master& master, const JobControlOptions& op
       fleet_(
           network_, options.security,
           [this](std::size_t place, const std::string& address) { return gone(place, address); }),
-      mover_(fleet_) {}
+      mover_(fleet_),
+      publisher_(fleet_, options.exports) {}
 
 void JobControl::look() {
   cuts_.lead([this](const Leadership& leadership) { begin(leadership); },
@@ -76,7 +64,7 @@ void JobControl::look_as_leader() {
     if (members != view_.members) regroup(members);
   }
   grow_old();
-  tell_ended();
+  tell_done();
   if (!cuts_.draining() && reshard()) return;
   cuts_.look(view_.rollbacks,
              [this](const QueueState& queue, bool over) { return save(queue, over); });
@@ -88,10 +76,11 @@ void JobControl::begin(const Leadership& leadership) {
   const bool half_done = store_.get(rolling_key(options_.prefix)).has_value();
   placed_ = view.has_value() && !half_done;
   ticks_told_ = false;
-  ended_told_.reset();
+  done_told_.reset();
   view_ = view.value_or(JobView{});
   moving_.reset();
   saved_ = 0;
+  publisher_.begin();
   fleet_.aim(view_.servers.addresses, leadership.epoch);
   if (placed_) master_.go_on(view_.rollbacks);
 }
@@ -140,7 +129,8 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
   const std::string rolling = rolling_key(options_.prefix);
   cuts_.put({Put{rolling, "1"}});
   placed_ = false;
-  ended_told_.reset();
+  done_told_.reset();
+  publisher_.start_anew();
   cuts_.drop();
   const bool first = view_.servers.map.version() == 0;
   // What was on its way is loaded where it was to go; but dense parameters stay among as many servers as there are.
@@ -182,7 +172,8 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
 
 // Whether all servers could.
 bool JobControl::load(std::int64_t checkpoint, const Cut& cut) {
-  const auto blocks = blocks_by_server(cut, std::max(view_.servers.map.servers(), 1));
+  const auto blocks =
+      blocks_by_server(cut.declared.dense, std::max(view_.servers.map.servers(), 1));
   const std::vector<Frame> answers = fleet_.ask_all(
       [&](std::size_t server) {
         LoadOrder what{checkpoint, cut.updates, cut.ticks, cut.declared};
@@ -233,11 +224,7 @@ bool JobControl::reshard() {
     move(*next);
   } else {
     if (wanted < now) change_servers(wanted);
-    cuts_.say(
-        fmt::format("{} servers: {} slots moved in {} moves and {:.2f} s; none was refused for "
-                    "more than {:.0f} ms",
-                    wanted, moving_->slots, moving_->moves, seconds_since(moving_->since),
-                    1e3 * moving_->longest));
+    tell_of_moves(wanted);
     moving_.reset();
     return true;
   }
@@ -247,6 +234,15 @@ bool JobControl::reshard() {
   return true;
 }
 
+void JobControl::tell_of_moves(int servers) {
+  const std::uint64_t rows = std::max<std::uint64_t>(fleet_.rows(), 1);
+  cuts_.say(fmt::format(
+      "{} servers: {} slots moved, with {:.1f}% of the rows, in {} moves and {:.2f} s; "
+      "none was refused for more than {:.0f} ms",
+      servers, moving_->slots, 100 * static_cast<double>(moving_->rows) / static_cast<double>(rows),
+      moving_->moves, seconds_since(moving_->since), 1e3 * moving_->longest));
+}
+
 void JobControl::intend(const std::string& what) {
   cuts_.put({Put{moving_key(options_.prefix), what}});
 }
@@ -254,14 +250,19 @@ void JobControl::intend(const std::string& what) {
 void JobControl::move(const SlotMove& move) {
   const SlotMap next = view_.servers.map.moved(move.first, move.last, move.to);
   intend(text_of(move));
-  mover_.prepare(move);
   const auto start = Clock::now();
-  mover_.copy(move, next);
+  std::uint64_t rows = 0;
+  if (!mover_.has_arrived(move, next)) {
+    mover_.prepare(move);
+    rows = mover_.copy(move, next);
+  }
+  fleet_.set_map(next);
   tell_map(next, {Erase{moving_key(options_.prefix)}});
   if (moving_) {
     moving_->last = seconds_since(start);
     moving_->longest = std::max(moving_->longest, moving_->last);
     moving_->slots += move.last - move.first;
+    moving_->rows += rows;
     ++moving_->moves;
     moving_->bytes = next_bytes(moving_->bytes, moving_->last, options_.move_bytes);
   }
@@ -281,7 +282,7 @@ void JobControl::change_servers(int servers) {
   if (servers > before) {
     fleet_.set_members(view_.generation, view_.members.size());
     tell_ticks();
-    tell_ended(/*at_once=*/true);
+    tell_done(/*at_once=*/true);
   }
   const SlotMap next = after(view_.servers.map, what);
   const auto start = Clock::now();
@@ -296,6 +297,7 @@ void JobControl::change_servers(int servers) {
   }
   tell_map(next, std::move(more));
   fleet_.aim(view_.servers.addresses, cuts_.epoch());
+  mover_.drop_dense(before, servers);
   if (moving_) moving_->longest = std::max(moving_->longest, moving_->last = seconds_since(start));
 }
 
@@ -356,18 +358,18 @@ void JobControl::tell_ticks() {
 
 // Servers forget what was pushed of them, and take nothing more. Told before slots move: who has them next finds no marks, and must
 // know why.
-void JobControl::tell_ended(bool at_once) {
+void JobControl::tell_done(bool at_once) {
   if (options_.synchronous) return;  // steps are known by their numbers
-  const bool due = !ended_told_ || Clock::now() - ended_at_ >= kTold;
+  const bool due = !done_told_ || Clock::now() - done_at_ >= kTold;
   if (!at_once && !due) return;
-  const std::optional<Master::Ended> ended = master_.ended();
-  if (!ended) throw Deposed();
-  if (!at_once && ended == ended_told_) return;
-  TasksOver over{static_cast<std::uint32_t>(ended->epoch), {}};
-  for (const auto& [first, last] : ended->tasks) {
+  const std::optional<Master::Done> done = master_.done();
+  if (!done) throw Deposed();
+  if (!at_once && done == done_told_) return;
+  TasksOver over{static_cast<std::uint32_t>(done->epoch), {}};
+  for (const auto& [first, last] : done->tasks) {
     over.ranges.emplace_back(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last));
   }
-  ended_told_.reset();  // if some are told only
+  done_told_.reset();  // if some are told only
   fleet_.ask_all(
       [&](std::size_t) {
         Frame frame = order(Op::tasks_over, to_bytes(over));
@@ -375,8 +377,8 @@ void JobControl::tell_ended(bool at_once) {
         return frame;
       },
       kShort);
-  ended_told_ = ended;
-  ended_at_ = Clock::now();
+  done_told_ = done;
+  done_at_ = Clock::now();
 }
 
 // --- Synchronous steps
@@ -396,14 +398,18 @@ void JobControl::regroup(const std::vector<std::string>& members) {
 
 // Whether there is one: not while trainers declare what only some servers have yet. They may do so at any moment.
 bool JobControl::save(const QueueState& queue, bool over) {
-  if (!mover_.declarations().whole) return false;
+  const Declared there = mover_.declarations();
+  if (!there.whole) return false;
   grow_old();
   const auto start = Clock::now();
   checkpoint::Catalog all = cuts_.catalog();
   const checkpoint::Begun begun = all.begin(saved_ % (options_.deltas + 1) != 0);
-  const SaveOrder what{begun};
-  const std::vector<Frame> answers =
-      fleet_.ask_all([&](std::size_t) { return order(Op::save, text_of(what)); }, kLongest);
+  const auto blocks = blocks_by_server(there.dense, view_.servers.map.servers());
+  const std::vector<Frame> answers = fleet_.ask_all(
+      [&](std::size_t server) {
+        return order(Op::save, text_of(SaveOrder{begun, blocks.at(server)}));
+      },
+      kLongest);
   checkpoint::Manifest manifest;
   manifest.id = begun.id;
   manifest.delta = begun.delta;
@@ -427,7 +433,24 @@ bool JobControl::save(const QueueState& queue, bool over) {
   all.commit(manifest);
   ++saved_;
   cuts_.done(begun.id, bytes, seconds_since(start));
+  if (publisher_.due(over || cuts_.ending())) export_for_serving(begun.id, cut.declared);
   return true;
+}
+
+// What fails costs this export and nothing else.
+void JobControl::export_for_serving(std::int64_t checkpoint, const Declarations& declared) try {
+  if (declared.tables.empty() && declared.dense.empty()) return;  // nobody has begun
+  const auto start = Clock::now();
+  const Published what =
+      publisher_.publish(declared, view_.servers.map, fmt::format("checkpoint {}", checkpoint),
+                         [this] { cuts_.put({}); });
+  cuts_.say(line_of(what, seconds_since(start)));
+  if (options_.exported) options_.exported(what.number);
+} catch (const Deposed&) {
+  throw;
+} catch (const std::exception& error) {
+  cuts_.say(std::string("no export: ") + error.what());
+  if (options_.not_exported) options_.not_exported();
 }
 
 }  // namespace trireme::distributed

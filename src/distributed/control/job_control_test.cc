@@ -23,7 +23,7 @@ class JobControlOf : public ::testing::Test {
   void expect_exact(CountJob& job, const CountJobOptions& options) {
     const CountTrainer::Counts counts = job.counts();
     EXPECT_THAT(counts.rows, Each(static_cast<float>(options.epochs)));
-    EXPECT_EQ(counts.all, static_cast<float>(options.records * options.epochs));
+    EXPECT_THAT(counts.all, Each(static_cast<float>(options.records * options.epochs)));
   }
   checkpoint::MemoryDirectory folder_;
 };
@@ -85,6 +85,24 @@ TEST_F(JobControlOf, MastersThatDieToo) {
   job.kill_server(1);
   job.replace_master();
   job.join();
+  expect_exact(job, how);
+}
+
+// Of an epoch and more, and for longer than the leader's lease.
+TEST_F(JobControlOf, AnOutageOfTheStoreStopsNobody) {
+  CountJobOptions how = options();
+  how.epochs = 8;
+  CountJob job(how);
+  job.wait_for_tasks(20);
+  job.take_store_away();
+  const std::int64_t before = job.finished();
+  job.wait_for_tasks(before + 150);
+  std::this_thread::sleep_for(Milliseconds(2500));
+  EXPECT_GE(job.finished(), before + 150);
+  EXPECT_FALSE(job.over());
+  job.bring_store_back();
+  job.join();
+  EXPECT_FALSE(job.has_said("went back")) << "nothing was the matter with the servers";
   expect_exact(job, how);
 }
 
@@ -199,6 +217,55 @@ TEST_F(JobControlOf, RowsBeginToGrowOldWhereAJobGoesOn) {
   job.join();
   EXPECT_TRUE(job.has_said("tick 1: 0 rows"));
   EXPECT_FALSE(job.has_said("tick 2: "));
+  expect_exact(job, how);
+}
+
+// Dense parameters, too, change servers when there are more: checkpoints have each once, and those who had them before have none.
+TEST_F(JobControlOf, CheckpointsGoOnWithMoreServers) {
+  CountJobOptions how = options();
+  how.epochs = 4;
+  {
+    CountJob job(how);
+    job.slow_down(true);
+    job.wait_for_tasks(10);
+    job.want_servers(3);
+    job.add_server(3);
+    for (int i = 0; i < 3000 && !job.has_said("3 servers: ") && !job.over(); ++i) {
+      std::this_thread::sleep_for(Milliseconds(10));
+    }
+    EXPECT_TRUE(job.has_said("3 servers: "));
+    job.want_last_checkpoint();
+    const LastCheckpoint last = job.last_checkpoint();
+    EXPECT_GT(last.checkpoint, 0) << last.why;
+    EXPECT_EQ(job.blocks(), CountTrainer::kSums);
+    job.stop_trainers();
+  }
+  how.resume = true;
+  how.servers = 3;
+  CountJob job(how);
+  job.wait_for_tasks(20);
+  job.kill_server(2);
+  job.join();
+  expect_exact(job, how);
+}
+
+// A leader that dies when all servers know of a move, and nobody else yet: the next one ends it.
+TEST_F(JobControlOf, AMoveThatAllServersKnow) {
+  CountJobOptions how = options();
+  how.servers = 3;
+  CountJob job(how);
+  job.slow_down(true);
+  job.wait_for_tasks(10);
+  job.add_rows(2000);
+  const std::uint64_t digest = job.digest_of_rows();
+  job.die_at_the_end_of_a_move({.first = 0, .last = 100, .from = 0, .to = 1});
+  for (int i = 0; i < 3000 && job.store().get(kJob + "moving"); ++i) {
+    std::this_thread::sleep_for(Milliseconds(10));
+  }
+  EXPECT_EQ(read_job_view(job.store(), kJob)->servers.map.owner(99), 1);
+  EXPECT_EQ(job.digest_of_rows(), digest);
+  job.slow_down(false);
+  job.join();
   expect_exact(job, how);
 }
 

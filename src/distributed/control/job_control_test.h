@@ -12,6 +12,7 @@
 #include "distributed/control/job_control.h"
 #include "distributed/control/last_checkpoint.h"
 #include "distributed/control/server_keeper.h"
+#include "distributed/coordination/cut_store_test.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/server/cluster_test.h"
@@ -47,7 +48,7 @@ class TestServer {
     server_->stop(in(Milliseconds(0)));
     keeper_.reset();
   }
-  std::vector<TableReport> tables() { return server_->shard().tables(); }
+  Shard& shard() { return server_->shard(); }
 
  private:
   Store& store_;
@@ -66,13 +67,18 @@ struct CountJobOptions {
   bool resume = false;
   std::uint64_t move_bytes = 16 << 10;
   std::optional<Ageing> ageing = {};
+  PublisherOptions exports = {};
+  Milliseconds slow{20};         // what trainers take for a task when they are slowed down
   std::int64_t dies_after = -1;  // so many tasks, trainer 0 leaves those that it has learned
 };
 
 class CountJob {
  public:
   explicit CountJob(const CountJobOptions& options)
-      : options_(options), store_(make_memory_store()) {
+      : options_(options),
+        memory_(make_memory_store({.now = [this] { return clock_.now(); }})),
+        store_(std::make_unique<CutStore>(*memory_)) {
+    store_->patience = Milliseconds(200);
     for (int i = 0; i < options.servers; ++i) add_server(options.servers);
     start_master();
     for (int i = 0; i < options.trainers; ++i) {
@@ -101,6 +107,29 @@ class CountJob {
     stop_master();
     start_master();
   }
+  // From all; what it knows of stays as it is.
+  void take_store_away() {
+    clock_.stand();
+    store_->cut = true;
+  }
+  void bring_store_back() {
+    clock_.go_on();
+    store_->cut = false;
+  }
+  // The leader has moved slots, and all servers know; but it dies before anybody else does.
+  void die_at_the_end_of_a_move(const SlotMove& move) {
+    stop_master();
+    store_->put(kJob + "moving", text_of(move));
+    const ServerView view = read_job_view(*store_, kJob).value().servers;
+    Fleet fleet(network_, kTestSecurity, [](std::size_t, const std::string&) { return false; });
+    fleet.aim(view.addresses, static_cast<std::uint64_t>(store_->get(kJob + "moving")->modified));
+    const SlotMap next = view.map.moved(move.first, move.last, move.to);
+    Mover mover(fleet);
+    mover.prepare(move);
+    mover.copy(move, next);
+    fleet.set_map(next);
+    start_master();
+  }
   // Trainers take their time, so that the job does not end before what a test waits for.
   void slow_down(bool slow) { slow_ = slow; }
   void stop_trainers() {
@@ -123,6 +152,9 @@ class CountJob {
   // How many tasks of this epoch have been ended, by what trainers hear.
   std::int64_t finished() const { return finished_; }
   bool over() const { return over_; }
+  // By all leaders.
+  int exports() const { return exports_; }
+  int failed_exports() const { return failed_exports_; }
   void wait_for_tasks(std::int64_t count) const {
     for (int i = 0; i < 3000 && finished_ < count && !over_; ++i) {
       std::this_thread::sleep_for(Milliseconds(10));
@@ -177,7 +209,16 @@ class CountJob {
   std::uint64_t digest_of_rows() { return rows_->digest(1); }
   // By the place of a server: of the tables that it has.
   std::vector<TableReport> tables_of(std::size_t server) const {
-    return servers_.at(server)->tables();
+    return servers_.at(server)->shard().tables();
+  }
+  // Of dense parameters, that all servers have.
+  std::size_t blocks() const {
+    std::size_t count = 0;
+    for (const auto& server : servers_) {
+      for (const auto& [number, blocks] : server->shard().declarations().blocks)
+        count += blocks.size();
+    }
+    return count;
   }
   CountTrainer::Counts counts() { return CountTrainer(*store_, network_, work("reader")).counts(); }
 
@@ -196,7 +237,7 @@ class CountJob {
   }
   void finish(std::int64_t tasks) {
     finished_ += tasks;
-    if (slow_) std::this_thread::sleep_for(Milliseconds(20) * tasks);
+    if (slow_) std::this_thread::sleep_for(options_.slow * tasks);
   }
   void declare_rows() {
     ClientOptions options;
@@ -238,6 +279,9 @@ class CountJob {
     control.resume = options_.resume;
     control.move_bytes = options_.move_bytes;
     control.ageing = options_.ageing;
+    control.exports = options_.exports;
+    control.exported = [this](std::int64_t) { ++exports_; };
+    control.not_exported = [this] { ++failed_exports_; };
     control.say = [this](const std::string& text) {
       const std::lock_guard lock(mutex_);
       said_.push_back(text);
@@ -258,7 +302,9 @@ class CountJob {
   }
 
   const CountJobOptions options_;
-  const std::unique_ptr<Store> store_;
+  StandingClock clock_;
+  const std::unique_ptr<Store> memory_;
+  const std::unique_ptr<CutStore> store_;  // as all see it
   Network network_;
   std::unique_ptr<ParameterClient> rows_;
   std::atomic<bool> slow_ = false, stop_ = false;
@@ -267,6 +313,7 @@ class CountJob {
   std::unique_ptr<Master> master_;
   std::atomic<bool> leading_ = false, over_ = false;
   std::atomic<std::int64_t> finished_ = 0;
+  std::atomic<int> exports_ = 0, failed_exports_ = 0;
   std::thread control_;
   std::vector<std::thread> trainers_;
   mutable std::mutex mutex_;

@@ -15,6 +15,24 @@ namespace trireme::distributed {
 
 using checkpoint::Json;
 
+inline std::uint32_t number_in(const std::string& key) {
+  return static_cast<std::uint32_t>(std::stoul(key));
+}
+
+inline Json json_of_blocks(const Blocks& all) {
+  Json json = Json::object();
+  for (const auto& [number, blocks] : all) json[std::to_string(number)] = blocks;
+  return json;
+}
+
+inline Blocks blocks_in(const Json& json) {
+  Blocks all;
+  for (const auto& [key, blocks] : json.items()) {
+    all[number_in(key)] = blocks.get<std::vector<std::uint32_t>>();
+  }
+  return all;
+}
+
 // Numbers as keys; declarations as any bytes.
 inline Json json_of(const Declarations& declared) {
   const auto texts = [](const std::map<std::uint32_t, std::string>& from) {
@@ -27,29 +45,19 @@ inline Json json_of(const Declarations& declared) {
   Json json;
   json["tables"] = texts(declared.tables);
   json["dense"] = texts(declared.dense);
-  json["blocks"] = Json::object();
-  for (const auto& [number, blocks] : declared.blocks) {
-    json["blocks"][std::to_string(number)] = blocks;
-  }
+  json["blocks"] = json_of_blocks(declared.blocks);
   return json;
 }
 
 inline Declarations declared_in(const Json& json) {
-  const auto number = [](const std::string& key) {
-    return static_cast<std::uint32_t>(std::stoul(key));
-  };
-  const auto texts = [&](const Json& from) {
+  const auto texts = [](const Json& from) {
     std::map<std::uint32_t, std::string> result;
     for (const auto& [key, text] : from.items()) {
-      result[number(key)] = checkpoint::unescaped(text.get<std::string>());
+      result[number_in(key)] = checkpoint::unescaped(text.get<std::string>());
     }
     return result;
   };
-  Declarations declared{texts(json.at("tables")), texts(json.at("dense")), {}};
-  for (const auto& [key, blocks] : json.at("blocks").items()) {
-    declared.blocks[number(key)] = blocks.get<std::vector<std::uint32_t>>();
-  }
-  return declared;
+  return {texts(json.at("tables")), texts(json.at("dense")), blocks_in(json.at("blocks"))};
 }
 
 // parse(json), where text that is no such JSON is an error of kind data.

@@ -124,7 +124,8 @@ void Mover::prepare(const SlotMove& move) {
   }
 }
 
-void Mover::copy_table(const SlotMove& move, std::uint32_t table) {
+std::uint64_t Mover::copy_table(const SlotMove& move, std::uint32_t table) {
+  std::uint64_t moved = 0;
   for (int first = move.first; first < move.last;) {
     Frame read = table_order(Op::read_slots, table);
     *read.payload.extend<ReadAsked>(1) = {.first = first, .last = move.last};
@@ -133,20 +134,27 @@ void Mover::copy_table(const SlotMove& move, std::uint32_t table) {
     const auto range = reader.value<Range>();
     if (range.first != first || range.last <= first) fail_data("a server that gives other slots");
     first = range.last;
+    moved += rows.header.count;
     Frame insert = table_order(Op::insert_slots, table);
     insert.payload = rows.payload;
     ask(move.to, std::move(insert));
   }
+  return moved;
 }
 
-void Mover::copy(const SlotMove& move, const SlotMap& next) {
+std::uint64_t Mover::copy(const SlotMove& move, const SlotMap& next) {
   fleet_.set_map(static_cast<std::size_t>(move.from), next);
   const Frame answer = ask(move.from, order(Op::describe));
+  std::uint64_t moved = 0;
   for (const auto& [table, declaration] : declarations_of(answer.payload.text()).tables) {
     if (!prepared_.contains(table)) make_room(move, table, declaration);  // declared meanwhile
-    copy_table(move, table);
+    moved += copy_table(move, table);
   }
-  fleet_.set_map(next);
+  return moved;
+}
+
+bool Mover::has_arrived(const SlotMove& move, const SlotMap& next) {
+  return SlotMap::from_bytes(ask(move.to, order(Op::get_map)).payload.text()) == next;
 }
 
 void Mover::drop(const SlotMove& move) {
@@ -157,21 +165,34 @@ void Mover::drop(const SlotMove& move) {
   }
 }
 
-void Mover::move_dense(int before, const SlotMap& next) {
+void Mover::for_moved_blocks(int before, int servers, const MovedBlock& each) {
   const std::vector<DenseBlockPlace> blocks = blocks_of(declarations().dense);
   const std::vector<int> from = spread_by_size(blocks, before);
-  const std::vector<int> to = spread_by_size(blocks, next.servers());
-  fleet_.set_map(next);
+  const std::vector<int> to = spread_by_size(blocks, servers);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    if (from[i] == to[i]) continue;
-    Frame read = table_order(Op::dense_read, blocks[i].parameter);
-    read.header.count = blocks[i].block;
-    const Frame content = ask(from[i], std::move(read));
-    Frame insert = table_order(Op::dense_insert, blocks[i].parameter);
-    insert.header.count = blocks[i].block;
-    insert.payload = content.payload;
-    ask(to[i], std::move(insert));
+    const auto request = [&](Op op) {
+      Frame frame = table_order(op, blocks[i].parameter);
+      frame.header.count = blocks[i].block;
+      return frame;
+    };
+    if (from[i] != to[i]) each(request, from[i], to[i]);
   }
+}
+
+void Mover::move_dense(int before, const SlotMap& next) {
+  fleet_.set_map(next);
+  for_moved_blocks(before, next.servers(), [&](const auto& request, int from, int to) {
+    const Frame content = ask(from, request(Op::dense_read));
+    Frame insert = request(Op::dense_insert);
+    insert.payload = content.payload;
+    ask(to, std::move(insert));
+  });
+}
+
+void Mover::drop_dense(int before, int servers) {
+  for_moved_blocks(before, servers, [&](const auto& request, int from, int) {
+    if (from < servers) ask(from, request(Op::dense_drop));
+  });
 }
 
 }  // namespace trireme::distributed

@@ -4,6 +4,7 @@
 // refused for that time, which is kept short by moving little at once; trainers ask again.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -46,19 +47,25 @@ class Mover {
   // made: remains of a move that was not finished go.
   void prepare(const SlotMove& move);
   // The one that gives learns the new map: from then on nobody changes these slots. The rows go over with all that belongs to
-  // them, and the others learn the map.
-  void copy(const SlotMove& move, const SlotMap& next);
+  // them. How many.
+  std::uint64_t copy(const SlotMove& move, const SlotMap& next);
+  // Whether all that was done: the one that takes knows the map, which it learns when it has the rows.
+  bool has_arrived(const SlotMove& move, const SlotMap& next);
   // After all know the map: the rows go where they came from.
   void drop(const SlotMove& move);
 
   // Blocks of dense parameters from where they are among `before` servers to where they are among the map's, which all servers
   // learn first.
   void move_dense(int before, const SlotMap& next);
+  // After all go by the new number, the fleet too: they go where they came from.
+  void drop_dense(int before, int servers);
 
  private:
+  using MovedBlock = std::function<void(const std::function<Frame(Op)>& request, int from, int to)>;
+  void for_moved_blocks(int before, int servers, const MovedBlock& each);
   Frame ask(int server, Frame request);
   void make_room(const SlotMove& move, std::uint32_t table, const std::string& declaration);
-  void copy_table(const SlotMove& move, std::uint32_t table);
+  std::uint64_t copy_table(const SlotMove& move, std::uint32_t table);
 
   Fleet& fleet_;
   std::set<std::uint32_t> prepared_;  // tables

@@ -13,6 +13,7 @@ std::string text_of(const SaveOrder& order) {
   json["base"] = order.checkpoint.base;
   json["previous"] = order.checkpoint.previous;
   json["folder"] = checkpoint::escaped(order.checkpoint.folder);
+  json["blocks"] = json_of_blocks(order.blocks);
   return json.dump();
 }
 
@@ -24,6 +25,7 @@ SaveOrder save_order_of(const std::string& text) {
     order.checkpoint.base = json.at("base").get<std::int64_t>();
     order.checkpoint.previous = json.at("previous").get<std::int64_t>();
     order.checkpoint.folder = checkpoint::unescaped(json.at("folder").get<std::string>());
+    order.blocks = blocks_in(json.at("blocks"));
     return order;
   });
 }
@@ -111,6 +113,46 @@ TickReport tick_report_of(const std::string& text) {
   });
 }
 
+std::string text_of(const ExportOrder& order) {
+  Json json;
+  json["table"] = order.table;
+  json["folder"] = checkpoint::escaped(order.folder);
+  json["number"] = order.number;
+  json["delta"] = order.delta;
+  return json.dump();
+}
+
+ExportOrder export_order_of(const std::string& text) {
+  return parsed_json(text, "order to export", [](const Json& json) {
+    ExportOrder order;
+    order.table = static_cast<std::uint32_t>(checkpoint::whole_at(json, "table", kMostTables - 1));
+    order.folder = checkpoint::text_at(json, "folder");
+    order.number = checkpoint::count_at(json, "number");
+    order.delta = json.at("delta").get<bool>();
+    if (order.folder.empty() || order.number < 1) fail_data("exports have a folder and a number");
+    return order;
+  });
+}
+
+std::string text_of(const ExportReport& report) {
+  Json json;
+  json["parts"] = Json::array();
+  for (const checkpoint::ExportPart& part : report.parts) {
+    json["parts"].push_back(checkpoint::export_part_json(part));
+  }
+  return json.dump();
+}
+
+ExportReport export_report_of(const std::string& text) {
+  return parsed_json(text, "report of what was exported", [](const Json& json) {
+    ExportReport report;
+    for (const Json& part : json.at("parts")) {
+      report.parts.push_back(checkpoint::export_part_from(part));
+    }
+    return report;
+  });
+}
+
 std::string text_of(const Declarations& declared) { return json_of(declared).dump(); }
 
 Declarations declarations_of(const std::string& text) {
@@ -127,6 +169,17 @@ std::vector<DenseBlockPlace> blocks_of(const std::map<std::uint32_t, std::string
     }
   }
   return blocks;
+}
+
+std::vector<Blocks> blocks_by_server(const std::map<std::uint32_t, std::string>& dense,
+                                     int servers) {
+  const std::vector<DenseBlockPlace> blocks = blocks_of(dense);
+  std::vector<Blocks> result(static_cast<std::size_t>(servers));
+  const std::vector<int> places = spread_by_size(blocks, servers);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    result[static_cast<std::size_t>(places[i])][blocks[i].parameter].push_back(blocks[i].block);
+  }
+  return result;
 }
 
 checkpoint::DenseRange range_of_block(std::uint32_t number, std::uint32_t block,

@@ -2,6 +2,11 @@
 
 namespace trireme::distributed {
 
+void fail_refused(Store& store, const std::optional<Condition>& guard, const std::string& what) {
+  if (guard && !store.commit({.when = {*guard}}).succeeded) throw Deposed();
+  throw Unavailable(what);
+}
+
 std::optional<Leader> Election::leader() {
   const std::optional<Entry> entry = store_.get(key_);
   if (!entry) return std::nullopt;

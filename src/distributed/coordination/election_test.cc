@@ -7,33 +7,13 @@
 #include <thread>
 
 #include "base/error_test.h"
+#include "distributed/coordination/cut_store_test.h"
 #include "distributed/coordination/memory_store.h"
 
 namespace trireme::distributed {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// A store that can be cut off from its callers.
-class CutStore : public Store {
- public:
-  explicit CutStore(Store& store) : store_(store) {}
-  std::atomic<bool> cut{false};
-
-  Outcome commit(const Transaction& t) override { return check(), store_.commit(t); }
-  std::int64_t grant(std::int64_t seconds) override { return check(), store_.grant(seconds); }
-  bool keep_alive(std::int64_t lease) override { return check(), store_.keep_alive(lease); }
-  void revoke(std::int64_t lease) override { check(), store_.revoke(lease); }
-  std::unique_ptr<Watch> watch(const std::string& prefix, std::int64_t from) override {
-    return store_.watch(prefix, from);
-  }
-
- private:
-  void check() const {
-    if (cut) throw Unavailable("cut off");
-  }
-  Store& store_;
-};
 
 TEST(LeaseKeeper, KeepsItsLeaseAliveAndRevokesIt) {
   const auto store = make_memory_store();
@@ -54,18 +34,40 @@ TEST(LeaseKeeper, KnowsThatItIsLostBeforeTheStoreForgetsIt) {
   const auto store = make_memory_store();
   CutStore cut(*store);
   std::atomic<int> told{0};
-  LeaseKeeper keeper(cut, {.seconds = 2, .on_lost = [&] { ++told; }});
+  const LeaseKeeper keeper(cut, {.seconds = 2, .on_lost = [&] { ++told; }});
   store->put("a", "1", keeper.id());
   cut.cut = true;
   while (!keeper.lost()) {
     EXPECT_TRUE(store->get("a"));
     std::this_thread::sleep_for(Milliseconds(5));
   }
+  ASSERT_TRUE(comes_true([&] { return !store->get("a"); }));
+  EXPECT_FALSE(keeper.ended()) << "nobody has said so";
   cut.cut = false;
-  const auto until = Clock::now() + std::chrono::seconds(5);
-  while (told == 0 && Clock::now() < until) std::this_thread::sleep_for(Milliseconds(5));
-  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(comes_true([&] { return keeper.ended(); }));
   EXPECT_TRUE(keeper.lost());
+  EXPECT_EQ(told, 1);
+}
+
+TEST(LeaseKeeper, GoesOnWithALeaseThatAStoreStillHasWhenItIsBack) {
+  StandingClock clock;
+  const auto store = make_memory_store({.now = [&] { return clock.now(); }});
+  CutStore cut(*store);
+  const LeaseKeeper keeper(cut, {.seconds = 2});
+  store->put("a", "1", keeper.id());
+  const auto heard = keeper.heard();
+  clock.stand();
+  cut.cut = true;
+  ASSERT_TRUE(comes_true([&] { return keeper.lost(); }));
+  std::this_thread::sleep_for(Milliseconds(2500));  // longer than the lease, by all other clocks
+  EXPECT_TRUE(keeper.lost());
+  EXPECT_FALSE(keeper.ended());
+  clock.go_on();
+  cut.cut = false;
+  ASSERT_TRUE(comes_true([&] { return !keeper.lost(); }));
+  EXPECT_GT(keeper.heard(), heard);
+  EXPECT_FALSE(keeper.ended());
+  EXPECT_TRUE(store->get("a"));
 }
 
 TEST(LeaseKeeper, HearsThatItsLeaseHasEnded) {
@@ -73,9 +75,8 @@ TEST(LeaseKeeper, HearsThatItsLeaseHasEnded) {
   std::atomic<int> told{0};
   const LeaseKeeper keeper(*store, {.seconds = kLeastLease, .on_lost = [&] { ++told; }});
   store->revoke(keeper.id());
-  const auto until = Clock::now() + std::chrono::seconds(5);
-  while (told == 0 && Clock::now() < until) std::this_thread::sleep_for(Milliseconds(5));
-  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(comes_true([&] { return told == 1; }));
+  EXPECT_TRUE(keeper.ended());
 }
 
 TEST(LeaseKeeper, TheShortestLeaseIsKept) {

@@ -7,6 +7,8 @@
 namespace trireme::distributed {
 namespace {
 
+constexpr Milliseconds kRetry{250};  // of a store that has not answered
+
 LeaseOptions checked(const LeaseOptions& options) {
   check_lease_time(options.seconds);
   return options;
@@ -26,8 +28,9 @@ LeaseKeeper::LeaseKeeper(Store& store, const LeaseOptions& options)
     : store_(store),
       options_(checked(options)),
       id_(store.grant(options.seconds)),
+      heard_(Clock::now()),
       // Granted a moment ago at most: a part of it is given up for that.
-      safe_until_(Clock::now() + Milliseconds(std::chrono::seconds(options.seconds)) * 3 / 4),
+      safe_until_(heard_ + Milliseconds(std::chrono::seconds(options.seconds)) * 3 / 4),
       thread_([this] { run(); }) {}
 
 LeaseKeeper::~LeaseKeeper() {
@@ -45,38 +48,53 @@ LeaseKeeper::~LeaseKeeper() {
 
 bool LeaseKeeper::lost() const {
   const std::lock_guard lock(mutex_);
-  return lost_ || Clock::now() >= safe_until_;
+  return ended_ || Clock::now() >= safe_until_;
 }
 
-void LeaseKeeper::lose() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (lost_) return;
-    lost_ = true;
+bool LeaseKeeper::ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+LeaseKeeper::Clock::time_point LeaseKeeper::heard() const {
+  const std::lock_guard lock(mutex_);
+  return heard_;
+}
+
+void LeaseKeeper::tell() {
+  const bool lost = this->lost();
+  if (lost && !told_ && options_.on_lost) options_.on_lost();
+  told_ = lost;
+}
+
+// Whether the store has answered.
+bool LeaseKeeper::ask() {
+  const auto asked = Clock::now();
+  bool lives = false;
+  try {
+    lives = store_.keep_alive(id_);
+  } catch (const Error&) {
+    return false;
   }
-  if (options_.on_lost) options_.on_lost();
+  const std::lock_guard lock(mutex_);
+  heard_ = asked;
+  ended_ = !lives;
+  if (lives) safe_until_ = asked + std::chrono::seconds(options_.seconds);
+  return true;
 }
 
+// A store that comes back gives leases the time that they had left, so it is asked again soon.
 void LeaseKeeper::run() {
-  const auto time = std::chrono::seconds(options_.seconds);
-  for (;;) {
+  const Milliseconds pause = Milliseconds(std::chrono::seconds(options_.seconds)) / 3;
+  for (bool answered = true;;) {
     {
       std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, Milliseconds(time) / 3, [this] { return stop_; });
+      wake_.wait_for(lock, answered ? pause : kRetry, [this] { return stop_; });
       if (stop_) return;
     }
-    const auto asked = Clock::now();
-    bool lives = true, answered = true;
-    try {
-      lives = store_.keep_alive(id_);
-    } catch (const Error&) {
-      answered = false;  // and is asked again
-    }
-    if (answered && lives) {
-      const std::lock_guard lock(mutex_);
-      if (Clock::now() < safe_until_) safe_until_ = asked + time;
-    }
-    if (!lives || lost()) return lose();
+    answered = ask();
+    tell();
+    if (ended()) return;
   }
 }
 

@@ -61,20 +61,28 @@ std::unique_ptr<Watch> Membership::watch(const std::string& role) {
   return store_.watch(prefix, store_.commit({}).revision + 1);
 }
 
-std::optional<int> Membership::claim_place(const std::string& role, int count,
+std::optional<int> Membership::claim_place(const std::string& role, int first, int end,
                                            const LeaseKeeper& lease, const std::string& name) {
-  for (int place = 0; place < count; ++place) {
+  for (int place = first; place < end; ++place) {
     const std::string own = key("place", role, std::to_string(place));
     const std::optional<Entry> entry = store_.get(own);
     if (entry && entry->lease == lease.id()) return place;
   }
-  for (int place = 0; place < count; ++place) {
+  for (int place = first; place < end; ++place) {
     const std::string own = key("place", role, std::to_string(place));
     if (store_.commit({.when = {absent(own)}, .then = {Put{own, name, lease.id()}}}).succeeded) {
       return place;
     }
   }
   return std::nullopt;
+}
+
+bool Membership::claim_again(const std::string& role, int place, const LeaseKeeper& lease,
+                             const std::string& name) {
+  const std::string own = key("place", role, std::to_string(place));
+  const Outcome outcome = store_.commit(
+      {.when = {absent(own)}, .then = {Put{own, name, lease.id()}}, .otherwise = {Get{own}}});
+  return outcome.succeeded || outcome.got.at(0).at(0).lease == lease.id();
 }
 
 bool Membership::forget(const std::string& role, const std::string& name) {

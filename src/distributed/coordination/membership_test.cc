@@ -80,5 +80,28 @@ TEST(Membership, PlacesAreTakenOnceAndFreedWithTheirLease) {
   EXPECT_EQ(job.claim_place("server", 3, *leases[static_cast<std::size_t>(without)]), 1);
 }
 
+TEST(Membership, WhoComesBackClaimsItsOwnPlaceAlone) {
+  const auto store = make_memory_store();
+  Membership job(*store, "job/");
+  auto before = std::make_unique<LeaseKeeper>(*store, LeaseOptions{});
+  EXPECT_EQ(job.claim_place("server", 2, *before), 0);
+  EXPECT_TRUE(job.claim_again("server", 0, *before)) << "it has it";
+  before.reset();
+  const LeaseKeeper back(*store, {}), other(*store, {});
+  EXPECT_TRUE(job.claim_again("server", 0, back));
+  EXPECT_TRUE(job.claim_again("server", 0, back)) << "as after an answer that was lost";
+  EXPECT_FALSE(job.claim_again("server", 0, other)) << "though place 1 is free";
+}
+
+TEST(Membership, APlaceOfOnesOwn) {
+  const auto store = make_memory_store();
+  const LeaseKeeper first(*store, {}), second(*store, {});
+  Membership job(*store, "job/");
+  EXPECT_EQ(job.claim_place("server", 2, 3, first), 2);
+  EXPECT_EQ(job.claim_place("server", 2, 3, first), 2) << "as before";
+  EXPECT_EQ(job.claim_place("server", 2, 3, second), std::nullopt) << "though others are free";
+  EXPECT_EQ(job.claim_place("server", 0, 1, second), 0);
+}
+
 }  // namespace
 }  // namespace trireme::distributed

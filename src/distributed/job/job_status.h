@@ -29,6 +29,9 @@ struct JobStatus {
 // Errors: Unavailable; data.
 JobStatus read_status(Store& store, const std::string& prefix);
 
+// Tasks as the store has them, when no master changes them any more. Errors: as Store; data.
+TaskState tasks_left(Store& store, const std::string& prefix);
+
 // "5 s", "3 min", "2 h".
 std::string age(std::int64_t seconds);
 // Of tasks that were left out, for people: a line for each, of a few at most. Empty if there are none.

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "distributed/coordination/handshakes.h"
 #include "distributed/placement/address.h"
 
 namespace trireme::distributed {
@@ -68,7 +69,7 @@ ProcessMonitor::ProcessMonitor(const ProcessMonitorOptions& options) : options_(
       .gauge("trireme_process_info", "Always 1: which process of which job this is.",
              {{"job", options.job}, {"role", options.role}, {"name", options.name}})
       .set(1);
-  registry_.collect(MetricKind::gauge, "trireme_healthy", "Whether a check of /healthz is well.",
+  registry_.collect(MetricKind::gauge, "trireme_healthy", "Whether a check of /readyz is well.",
                     [this] {
                       std::vector<Registry::Sample> samples;
                       for (const auto& [name, finding] : health_.report().findings) {
@@ -76,6 +77,9 @@ ProcessMonitor::ProcessMonitor(const ProcessMonitorOptions& options) : options_(
                       }
                       return samples;
                     });
+  registry_.collect(MetricKind::counter, "trireme_tls_failed_handshakes_total",
+                    "TLS handshakes of this process that failed: of strangers, as a rule.",
+                    [] { return static_cast<double>(failed_handshakes()); });
   add_process(registry_, entry_.since);
 }
 
@@ -104,7 +108,7 @@ void ProcessMonitor::start(Store& store, const Pages& more) {
   http.host = options_.host;
   http.port = options_.port;
   Pages pages = monitor_pages(registry_, health_,
-                              fmt::format("{}, a {} of the job {}\n/metrics /healthz\n",
+                              fmt::format("{}, a {} of the job {}\n/metrics /healthz /readyz\n",
                                           options_.name, options_.role, options_.job));
   pages.insert(more.begin(), more.end());
   http_.emplace(http, std::move(pages));
@@ -136,7 +140,7 @@ void ProcessMonitor::run() {
 }
 
 void ProcessMonitor::tell() {
-  if (!lease_ || lease_->lost()) {
+  if (!lease_ || lease_->ended()) {
     told_.clear();
     lease_.reset();
     lease_.emplace(*store_, LeaseOptions{.seconds = 5});
@@ -145,15 +149,19 @@ void ProcessMonitor::tell() {
     std::string now = value();
     std::string& told = told_[key];
     if (now == told) continue;
-    store_->put(key, now, lease_->id());
+    if (!now.empty()) store_->put(key, now, lease_->id());
     told = std::move(now);
   }
 }
 
 LeaseSign::LeaseSign(Health& health) {
-  health.add("lease", [lost = lost_] {
-    return Finding{!*lost, *lost ? "lost: the job's store has not answered in time" : "held"};
-  });
+  // The process goes on, and has a lease again when the store is back.
+  health.add(
+      "lease",
+      [lost = lost_] {
+        return Finding{!*lost, *lost ? "lost: the job's store has not answered in time" : "held"};
+      },
+      Means::not_ready);
 }
 
 }  // namespace trireme::distributed

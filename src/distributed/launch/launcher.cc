@@ -1,6 +1,7 @@
 #include "distributed/launch/launcher.h"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ using Phase = LauncherState::Phase;
 
 constexpr std::chrono::milliseconds kLook{100};  // between two looks at what has ended
 constexpr std::chrono::milliseconds kTalk{500};  // between two words to other launchers
-constexpr std::chrono::seconds kSilence{30};     // after which a store is given up
+constexpr std::chrono::seconds kSilence{60};     // after which a store is given up
 constexpr std::chrono::seconds kFarewell{10};    // in which other launchers end
 
 MeetingOptions meeting_of(const LaunchOptions& options) {
@@ -47,12 +48,16 @@ MeetingOptions meeting_of(const LaunchOptions& options) {
   return meeting;
 }
 
+// The store answers, and launcher 0 has let go of its place.
+struct FirstIsGone {};
+
 class Launcher {
  public:
   explicit Launcher(const LaunchOptions& options)
       : options_(options),
         rank_(options.placement.rank),
         world_(options.placement.world),
+        masters_(masters_of(options, world_ > 1)),
         meeting_options_(meeting_of(options)),
         meeting_(meeting_options_),
         roster_(meeting_.store(), meeting_.prefix(), rank_),
@@ -61,8 +66,10 @@ class Launcher {
     desk_.emplace(desk_options(), meeting_.store(), children_);
   }
 
-  void run() {
+  // `word`: a line for people, or empty.
+  void run(const std::string& word) {
     try {
+      if (rank_ == 0 && !word.empty()) progress_.say("[launch] " + word);
       start();
       if (rank_ == 0) lead();
       else follow();
@@ -194,6 +201,9 @@ class Launcher {
                      : "the same command, with --set distributed.resume=true";
     desk.metrics_host = options_.metrics_host;
     desk.metrics_port = rank_ == 0 ? options_.metrics_port : 0;  // they may be on one machine
+    if (rank_ == 0 && !meeting_.etcd()) {
+      desk.strangers = [this] { return meeting_.strangers(); };
+    }
     return desk;
   }
 
@@ -245,7 +255,7 @@ class Launcher {
                                 world_, options_.placement.by, machine_name(),
                                 meeting_options_.own.host));
     }
-    if (rank_ == 0) children_.start("master");
+    for (int i = 0; i < share_of(rank_, masters_); ++i) children_.start("master");
     for (int i = 0; i < share_of(rank_, options_.servers); ++i) children_.start("server");
     for (int i = 0; i < share_of(rank_, options_.trainers); ++i) children_.start("trainer");
   }
@@ -259,6 +269,7 @@ class Launcher {
       throw Stopped{rank_ == 0 ? "the job was stopped" : "this launcher was stopped"};
     }
     if (world_ == 1 || Clock::now() - talked_ < kTalk) return false;
+    roster_.check();
     talked_ = Clock::now();
     return true;
   }
@@ -274,17 +285,21 @@ class Launcher {
     if (share_of(0, options_.trainers) == 0 && !any_done_) fail_io("no trainer is left");
   }
 
-  // What asks the store, which may be away for a while.
+  // What asks the store, which may be away for a while, as launcher 0 may.
   template <class Work>
   void patiently(const Work& work) {
+    std::string who = meeting_.etcd() ? "etcd" : "launcher 0", why;
     try {
       work();
       heard_ = Clock::now();
+      return;
+    } catch (const FirstIsGone&) {
+      who = "launcher 0";
     } catch (const Unavailable& error) {
-      if (Clock::now() - heard_ < kSilence) return;
-      fail_io(fmt::format("{} has not been heard of for {} s: {}",
-                          meeting_.etcd() ? "etcd" : "launcher 0", kSilence.count(), error.what()));
+      why = std::string(": ") + error.what();
     }
+    if (Clock::now() - heard_ < kSilence) return;
+    fail_io(fmt::format("{} has not been heard of for {} s{}", who, kSilence.count(), why));
   }
 
   // Whether no other launcher has trainers to wait for.
@@ -300,13 +315,17 @@ class Launcher {
     bool done = static_cast<int>(others.size()) == world_ - 1;
     for (const Roster::Other& other : others) {
       const LauncherState& state = other.state;
-      if (state.phase == Phase::failed) fail(state.kind, named(other) + ": " + state.reason);
+      if (state.phase == Phase::failed && !given_up_.contains(other.rank)) {
+        fail(state.kind, named(other) + ": " + state.reason);
+      }
       totals.steps += state.totals.steps;
       totals.losses += state.totals.losses;
       totals.examples += state.totals.examples;
       if (state.phase == Phase::well && share_of(other.rank, options_.trainers) > 0)
         any_done_ = true;
       if (!other.alive) miss(other);
+      else if (missed_.erase(other.rank) > 0)
+        progress_.say("[launch] " + named(other) + " is back");
       other_trainers_ += other.alive ? state.trainers : 0;
       other_servers_ += other.alive ? state.servers : 0;
       done = done && (state.phase == Phase::well || !other.alive);
@@ -321,6 +340,7 @@ class Launcher {
 
   void miss(const Roster::Other& other) {
     if (!missed_.insert(other.rank).second) return;
+    given_up_.insert(other.rank);
     progress_.say("[launch] " + named(other) + " is gone; the job goes on without it");
     // All places of servers must be taken; those here take up what the others held.
     const int servers = share_of(other.rank, options_.servers);
@@ -328,6 +348,7 @@ class Launcher {
       progress_.say(fmt::format("[launch] its {} parameter servers are started here", servers));
     }
     for (int i = 0; i < servers; ++i) children_.start("server");
+    for (int i = 0; i < share_of(other.rank, masters_); ++i) children_.start("master");
   }
 
   void follow() {
@@ -344,7 +365,7 @@ class Launcher {
     if (how == "well") return true;
     if (how == "stopped") throw Stopped{"the job was stopped"};
     if (how) fail_io("the job has ended: " + *how);
-    if (!leader) fail_io("launcher 0 is gone");
+    if (!leader) throw FirstIsGone();
     return false;
   }
 
@@ -385,6 +406,7 @@ class Launcher {
 
   const LaunchOptions options_;
   const int rank_, world_;
+  const int masters_;  // of the whole job
   const MeetingOptions meeting_options_;
   const Meeting meeting_;
   Roster roster_;
@@ -396,7 +418,8 @@ class Launcher {
   // Of other launchers, by launcher 0.
   int other_trainers_ = 0, other_servers_ = 0;
   bool any_done_ = false;  // one had trainers, and they ended well
-  std::set<int> missed_;
+  // Those that are gone; and those that ever were, which may be back, and without which the job goes on.
+  std::set<int> missed_, given_up_;
 };
 
 }  // namespace
@@ -423,8 +446,16 @@ void check_program(const LaunchOptions& options) {
 
 }  // namespace
 
-void check_launch(const LaunchOptions& options) {
+int masters_of(const LaunchOptions& options, bool several) {
+  if (options.masters > 0) return options.masters;
+  return several ? 2 : 1;
+}
+
+std::string check_launch(const LaunchOptions& options) {
   using Mode = Distribution::Mode;
+  if (options.masters < 0 || options.masters > 16) {
+    fail_usage("launch: masters must be 1 to 16: one leads, and the others stand by");
+  }
   if (options.trainers < 1 || options.servers < 0 || options.trainers > 256 ||
       options.servers > 256) {
     fail_usage("launch: trainers must be 1 to 256 and servers 0 to 256");
@@ -433,10 +464,12 @@ void check_launch(const LaunchOptions& options) {
     fail_usage("launch: --trainers MIN:MAX, with 1 <= MIN <= MAX");
   }
   if (options.own_program) {  // how it trains, it says itself
-    if (options.set.empty() && options.output.empty()) return;
+    if (options.set.empty() && options.output.empty()) return {};
     fail_usage("--set and --output are for job files; what a program is to know stands behind --");
   }
-  const Mode mode = Job::read(options.job, {.set = options.set}).distribution().mode;
+  const Job job = Job::read(options.job, {.set = options.set});
+  const std::vector<std::string> unused = job.check_distributed();
+  const Mode mode = job.distribution().mode;
   if (mode != Mode::all_reduce && options.servers < 1) {
     fail_usage("with parameters on servers (see [distributed] mode) a job needs some: --servers 2");
   }
@@ -445,12 +478,14 @@ void check_launch(const LaunchOptions& options) {
         "mode all_reduce has no use for parameter servers: leave --servers out, or set "
         "[distributed] mode = \"asynchronous\"");
   }
+  if (unused.empty()) return {};
+  return fmt::format("without use for many processes: {}", fmt::join(unused, ", "));
 }
 
 void launch(const LaunchOptions& options) {
-  check_launch(options);
+  const std::string unused = check_launch(options);
   if (options.own_program) check_program(options);
-  Launcher(options).run();
+  Launcher(options).run(unused);
 }
 
 }  // namespace trireme::distributed

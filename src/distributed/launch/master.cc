@@ -2,24 +2,29 @@
 
 #include "distributed/master/master.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <thread>
 
+#include "base/checksum.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "distributed/control/group_control.h"
 #include "distributed/control/job_control.h"
-#include "distributed/coordination/membership.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
 #include "distributed/launch/task_reader.h"
+#include "distributed/launch/unattended.h"
 #include "trireme/job.h"
 
 namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kPause{50};
+constexpr Milliseconds kStore{
+    2000};  // in which the store of the tasks answers: trainers wait for it
 
 bool stopped(const RoleOptions& options) { return options.stop && options.stop(); }
 
@@ -29,7 +34,7 @@ void say(const std::string& text) {
 }
 
 JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
-                             CheckpointMetrics& metrics) {
+                             CheckpointMetrics& metrics, ExportMetrics& exports) {
   JobControlOptions control;
   control.prefix = options.prefix;
   control.servers = options.servers;
@@ -45,15 +50,24 @@ JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
     metrics.done(checkpoint, seconds, bytes);
   };
   control.not_saved = [&metrics] { metrics.failed(); };
+  control.exports = {work.exports, work.export_every, work.export_deltas};
+  control.exported = [&exports](std::int64_t number) { exports.done(number); };
+  control.not_exported = [&exports] { exports.failed(); };
   return control;
+}
+
+// Nothing of a master that stands by.
+std::string told_tasks(const Master& running, const MasterWork& work, const std::string& name) {
+  return running.leads() ? text_of(task_state(running, work.epochs, name)) : "";
 }
 
 }  // namespace
 
 void lead(const RoleOptions& options, const MasterWork& work) {
-  const std::unique_ptr<Store> store = open_store(options);
+  const std::unique_ptr<Store> store = open_store(options), tasks = open_store(options, kStore);
   MasterOptions master;
   master.prefix = options.prefix;
+  master.name = options.name;
   master.server.address = listening_address(options);
   master.server.security = security_of(options);
   master.host = options.host;
@@ -63,25 +77,28 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   master.least = work.patience;
   master.describe = work.describe;
   master.say = say;
-  Master running(*store, master);
+  Master running(*tasks, master);
   ProcessMonitor monitor(monitor_of(options, "master"));
   watch_master(monitor.registry(), running);
   monitor.publish(tasks_key(options.prefix),
-                  [&] { return text_of(task_state(running, work.epochs)); });
+                  [&] { return told_tasks(running, work, options.name); });
   monitor.start(*store);
   std::optional<CheckpointMetrics> checkpoints;
   if (master.hold) checkpoints.emplace(monitor.registry());
+  ExportMetrics exports(monitor.registry());
   std::optional<JobControl> control;
   std::optional<GroupControl> group;
   if (options.servers > 0)
-    control.emplace(*store, running, control_of(options, work, *checkpoints));
-  else if (work.group) group.emplace(*store, running, control_of(options, work, *checkpoints));
-  Membership members(*store, options.prefix);
+    control.emplace(*store, running, control_of(options, work, *checkpoints, exports));
+  else if (work.group)
+    group.emplace(*store, running, control_of(options, work, *checkpoints, exports));
+  std::optional<UnattendedMaster> unattended;
+  if (options.until_done) unattended.emplace(*store, options);
   while (!stopped(options)) {
+    if (unattended && unattended->over()) return;
     if (control) control->look();
     if (group) group->look();
     if (const auto why = running.hopeless()) fail_data(*why);
-    if (options.until_done && running.finished() && members.members("trainer").empty()) return;
     std::this_thread::sleep_for(kPause);
   }
 }
@@ -98,6 +115,15 @@ std::optional<Ageing> ageing_of(const Distribution::Eviction& how) {
                              .unused_for = static_cast<int>(how.unused_for)}};
 }
 
+// The first batches alone, those that one process would have in so many steps.
+void end_after(MasterWork& work, std::int64_t steps, const ProgramWork& told) {
+  const std::int64_t each = told.batches, size = told.how.task_batches;
+  work.epochs = std::min(work.epochs, (steps + each - 1) / each);
+  work.tasks = [=](std::int64_t epoch) {
+    return tasks_of(std::min(each, steps - (epoch - 1) * each), size);
+  };
+}
+
 MasterWork master_work(const ProgramWork& told) {
   const Distribution& how = told.how;
   MasterWork work;
@@ -107,6 +133,7 @@ MasterWork master_work(const ProgramWork& told) {
   };
   work.describe = [](const Task& task) { return described(range_of(task.data)); };
   if (how.checkpoint_seconds > 0) work.checkpoints = told.checkpoints;
+  if (how.export_seconds > 0) work.exports = told.exports;
   work.synchronous = how.mode == Distribution::Mode::synchronous;
   work.group = how.mode == Distribution::Mode::all_reduce;
   // All take each step together, so nobody is behind.
@@ -115,23 +142,49 @@ MasterWork master_work(const ProgramWork& told) {
   work.keep = static_cast<int>(how.checkpoint_keep);
   work.resume = how.resume;
   work.ageing = ageing_of(how.eviction);
+  work.export_every = how.export_seconds;
+  work.export_deltas = how.export_deltas;
+  if (told.max_steps > 0 && told.batches > 0) end_after(work, told.max_steps, told);
   return work;
 }
 
-ProgramWork work_of_job(const RoleOptions& options) {
+ProgramWork read_job(const RoleOptions& options) {
   Job job = Job::read(options.job, {.set = options.set, .output = options.output, .threads = 1});
   return {.batches = job.train_data().size(),
           .epochs = job.epochs(),
+          .max_steps = job.max_steps(),
           .checkpoints = checkpoint_folder(job.output_directory()),
+          .exports = export_folder(job.output_directory()),
           .how = job.distribution()};
+}
+
+// To read the data may take minutes. So the first master leaves what it has found out to those that take its place, with a
+// mark of what it was read from.
+ProgramWork work_of_job(const RoleOptions& options) {
+  const std::unique_ptr<Store> store = open_store(options);
+  const std::string key = options.prefix + "job-work";
+  std::string source = read_file(options.job) + '\0' + options.output;
+  for (const std::string& setting : options.set) source += '\0' + setting;
+  const std::string mark = checksum(source) + " ";
+  const std::optional<Entry> known = store->get(key);
+  if (known && known->value.starts_with(mark)) {
+    return program_work_of(known->value.substr(mark.size()));
+  }
+  ProgramWork work = read_job(options);
+  store->put(key, mark + text_of(work));
+  return work;
 }
 
 }  // namespace
 
 void run_master(const RoleOptions& options) {
   if (!options.program) return lead(options, master_work(work_of_job(options)));
-  const std::optional<ProgramWork> work =
-      await_work(*open_store(options), options.prefix, options.stop);
+  const std::unique_ptr<Store> store = open_store(options);
+  std::optional<UnattendedMaster> unattended;
+  if (options.until_done) unattended.emplace(*store, options);
+  const std::optional<ProgramWork> work = await_work(*store, options.prefix, [&] {
+    return stopped(options) || (unattended && unattended->over());
+  });
   if (work) lead(options, master_work(*work));
 }
 

@@ -35,6 +35,18 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
 
 }  // namespace
 
+int exit_code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::usage: return 2;
+    case ErrorKind::data: return 3;
+    case ErrorKind::not_found:
+    case ErrorKind::io: return 4;
+    case ErrorKind::numeric: return 5;
+    case ErrorKind::internal: return 1;
+  }
+  return 1;
+}
+
 bool ended_by_itself(int code) { return code <= 128 || code == 128 + SIGABRT; }
 
 Process::Process(const std::vector<std::string>& command,

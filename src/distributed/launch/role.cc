@@ -35,9 +35,9 @@ std::string own_ip(const RoleOptions& options) {
   return host.starts_with("[") ? host.substr(1, host.size() - 2) : host;
 }
 
-std::unique_ptr<Store> open_store(const RoleOptions& options) {
-  std::unique_ptr<Store> store =
-      connect_etcd({.address = options.store, .security = options.store_security});
+std::unique_ptr<Store> open_store(const RoleOptions& options, Milliseconds answer) {
+  std::unique_ptr<Store> store = connect_etcd(
+      {.address = options.store, .timeout = answer, .security = options.store_security});
   const Deadline until = in(kPatience);
   for (;;) {
     try {

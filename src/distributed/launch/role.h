@@ -34,7 +34,8 @@ struct RoleOptions {
   std::string listens = {};
   std::string name;                 // of this process, which no other one has or had
   int trainers = 1, servers = 0;    // as many as the job is to have
-  bool until_done = false;          // a master ends by itself when all trainers have
+  std::optional<int> place = {};    // of a parameter server; nothing: the first that is free
+  bool until_done = false;          // no launcher looks after it: unattended.h
   std::function<bool()> stop = {};  // asked now and then: whether to end in good order
   // What it tells of itself: monitor/http.h.
   std::string job_name = {};               // what the job is called
@@ -58,11 +59,14 @@ inline std::string listening_address(const RoleOptions& options) {
 }
 // The address as it stands alone, without the brackets of IPv6.
 std::string own_ip(const RoleOptions& options);
-// Waits until it answers, two minutes at most. Errors: Unavailable.
-std::unique_ptr<Store> open_store(const RoleOptions& options);
+// Waits until it answers, two minutes at most. Its calls end in `answer`. Errors: Unavailable.
+std::unique_ptr<Store> open_store(const RoleOptions& options,
+                                  Milliseconds answer = Milliseconds(5000));
 ProcessMonitorOptions monitor_of(const RoleOptions& options, const std::string& role);
 // Where parameter servers write checkpoints: beside the job's output.
 inline std::string checkpoint_folder(const std::string& output) { return output + "-checkpoints"; }
+// And exports.
+inline std::string export_folder(const std::string& output) { return output + "-exports"; }
 
 // Where parameter servers keep rows that do not fit into memory; empty where there is no limit.
 inline std::string cold_rows_folder(const Distribution& how, const std::string& output) {
@@ -92,10 +96,22 @@ struct MasterWork {
   int keep = 2;
   bool resume = false;
   std::optional<Ageing> ageing = {};
+  std::string exports = {};  // these as in PublisherOptions
+  double export_every = 0;
+  std::int64_t export_deltas = 24;
 };
 void lead(const RoleOptions& options, const MasterWork& work);
 
-// Each returns when the job is over, or when it is told to stop. Errors: as the parts.
+// This process is not needed: others have all places of its role. It ends with this code, which is no failure, and none is
+// started in its place.
+class Replaced : public Error {
+ public:
+  explicit Replaced(const std::string& message) : Error(ErrorKind::io, message) {}
+};
+inline constexpr int kReplacedCode = 8;
+
+// Each returns when the job is over, or when it is told to stop; a master that no launcher looks after may throw JobStopped
+// (unattended.h). Errors: Replaced, of servers; as the parts.
 void run_trainer(const RoleOptions& options);
 void run_server(const RoleOptions& options);
 void run_master(const RoleOptions& options);

@@ -143,7 +143,13 @@ void TrainerMetrics::waited() {
   beat_->beat();
 }
 
+Counter& TrainerMetrics::strangers() {
+  return registry_.counter("trireme_group_strangers_total",
+                           "Who connected to the forming group, and is no member.");
+}
+
 void TrainerMetrics::group(const DataParallel& parallel) {
+  strangers();
   repeated_->raise_to(static_cast<std::uint64_t>(parallel.repeated()));
   registry_.gauge("trireme_group_generation", "Number of the group's generation.")
       .set(number(parallel.generation()));
@@ -186,6 +192,17 @@ void CheckpointMetrics::done(std::int64_t last, double seconds, std::uint64_t by
 }
 
 void CheckpointMetrics::failed() { failures_->add(); }
+
+ExportMetrics::ExportMetrics(Registry& registry) {
+  last_ = &registry.gauge("trireme_export_last", "Number of the last export; 0: none.");
+  made_ = &registry.counter("trireme_exports_total", "Exports for serving that were made.");
+  failures_ = &registry.counter("trireme_export_failures_total", "Exports that failed.");
+}
+
+void ExportMetrics::done(std::int64_t last) {
+  last_->set(number(last));
+  made_->add();
+}
 
 void watch_server(Registry& registry, ParameterServer& server) {
   watch_tables(registry, server.shard());
@@ -230,10 +247,10 @@ void watch_master(Registry& registry, const Master& master) {
   watch_transport(registry, [&master] { return master.transport(); });
 }
 
-TaskState task_state(const Master& master, std::int64_t epochs) {
+TaskState task_state(const Master& master, std::int64_t epochs, const std::string& name) {
   const TaskCounts counts = master.counts().value_or(TaskCounts{});
-  return {master.epoch(), epochs,        counts.todo,   counts.pending,
-          counts.done,    counts.failed, counts.refused, counts.left_out};
+  return {master.epoch(), epochs,          counts.todo, counts.pending, counts.done, counts.failed,
+          counts.refused, counts.left_out, name};
 }
 
 }  // namespace trireme::distributed

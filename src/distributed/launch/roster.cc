@@ -56,25 +56,32 @@ LauncherState launcher_state_of(const std::string& text) {
 }
 
 Roster::Roster(Store& store, std::string prefix, int rank)
-    : store_(store), prefix_(std::move(prefix)), rank_(rank), lease_(store, {.seconds = kLease}) {
-  take_place();
+    : store_(store),
+      prefix_(std::move(prefix)),
+      rank_(rank),
+      presence_(store, kLease, [this](const LeaseKeeper& lease) { take_place(lease); }) {
   tell({});
   earlier_ = static_cast<int>(store_.get(key("launcher_state", rank_)).value().version) - 1;
 }
 
-// One before that has died has it as long as its lease lasts.
-void Roster::take_place() {
+// One before that has died has it as long as its lease lasts. Of an own lease that has ended nothing is left.
+void Roster::take_place(const LeaseKeeper& lease) {
   const std::string own = key("launcher", rank_);
   Transaction begin;
   begin.when = {absent(own)};
-  begin.then = {Put{own, "here", lease_.id()}};
+  begin.then = {Put{own, "here", lease.id()}};
+  begin.otherwise = {Get{own}};
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kLease + 2);
-  while (!store_.commit(begin).succeeded) {
-    if (std::chrono::steady_clock::now() >= until) {
+  for (;;) {
+    const Outcome outcome = store_.commit(begin);
+    // An answer may have been lost, and this be the second attempt.
+    if (outcome.succeeded || outcome.got.at(0).at(0).lease == lease.id()) break;
+    if (begun_ || std::chrono::steady_clock::now() >= until) {
       fail_usage(fmt::format("another launcher has rank {} of this job", rank_));
     }
     std::this_thread::sleep_for(Milliseconds(200));
   }
+  begun_ = true;
 }
 
 std::string Roster::key(const char* kind, int rank) const {

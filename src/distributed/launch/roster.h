@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "distributed/coordination/lease_keeper.h"
+#include "distributed/coordination/presence.h"
 #include "distributed/launch/progress.h"
 #include "distributed/placement/address.h"
 
@@ -39,6 +39,8 @@ class Roster {
   // Takes part as launcher `rank`. The store outlives it. Errors: as Store; usage, if another process has that rank.
   Roster(Store& store, std::string prefix, int rank);
 
+  // Throws if another process has the rank by now, this one having been cut off for long. Errors: usage.
+  void check() const { presence_.check(); }
   // How many launchers of this rank there were before.
   int earlier() const { return earlier_; }
   void tell(const LauncherState& state);
@@ -54,14 +56,15 @@ class Roster {
   void set_over(const std::string& how);
 
  private:
-  void take_place();
+  void take_place(const LeaseKeeper& lease);
   std::string key(const char* kind, int rank) const;
 
   Store& store_;
   const std::string prefix_;
   const int rank_;
-  const LeaseKeeper lease_;
+  bool begun_ = false;
   int earlier_ = 0;
+  Presence presence_;
 };
 
 }  // namespace trireme::distributed

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "distributed/control/server_keeper.h"
 #include "distributed/coordination/membership.h"
+#include "distributed/coordination/presence.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
@@ -18,14 +19,14 @@ namespace {
 
 constexpr Milliseconds kLook{50};
 constexpr Milliseconds kPlace{15000};  // in which a place becomes free
+constexpr std::int64_t kLease = 5;     // seconds
 
 class ServerProcess {
  public:
   ServerProcess(const RoleOptions& options, const ServerFolders& folders)
       : options_(options), store_(open_store(options)), members_(*store_, options.prefix) {
     if (!folders.cold_rows.empty()) cold_rows_.emplace(folders.cold_rows);
-    lease_.emplace(*store_, LeaseOptions{.seconds = 5});
-    place_ = claim();
+    presence_.emplace(*store_, kLease, [this](const LeaseKeeper& lease) { claim(lease); });
     ParameterServerOptions server{
         .transport = {.address = listening_address(options), .security = security_of(options)}};
     server.shard.place = place_;
@@ -39,7 +40,7 @@ class ServerProcess {
           [this](const Frame& request, Answer& answer) { return keeper_->handle(request, answer); };
     };
     running_.emplace(server);
-    join();
+    presence_->become([this](const LeaseKeeper& lease) { join(lease); });
     ProcessMonitorOptions watched = monitor_of(options, "server");
     watched.place = place_;
     monitor_.emplace(watched);
@@ -52,56 +53,60 @@ class ServerProcess {
   ~ServerProcess() {
     if (running_) running_->stop(in(Milliseconds(0)));
     keeper_.reset();
+    presence_.reset();
   }
 
   void run() {
     while (!options_.stop || !options_.stop()) {
       std::this_thread::sleep_for(kLook);
       running_->shard().check();
-      lease_sign_->tell(lease_->lost());
-      if (lease_->lost()) come_back();
+      lease_sign_->tell(presence_->lost());
+      presence_->check();
     }
     running_->stop(in(Milliseconds(1000)));
   }
 
  private:
-  // One that has died has its place as long as its lease lasts.
-  int claim() {
+  // One that has died has its place as long as its lease lasts. After this process was stopped or cut off for long what it
+  // holds is still right if nobody has taken its own.
+  void claim(const LeaseKeeper& lease) {
+    if (place_ < 0) return claim_any(lease);
+    if (members_.claim_again("server", place_, lease, options_.name)) return;
+    throw Replaced("another parameter server has taken this one's place");
+  }
+  void claim_any(const LeaseKeeper& lease) {
     for (const Deadline end = in(kPlace);;) {
+      const int first = options_.place.value_or(0);
+      const int last = options_.place ? first + 1 : options_.servers;
       const std::optional<int> place =
-          members_.claim_place("server", options_.servers, *lease_, options_.name);
-      if (place) return *place;
+          members_.claim_place("server", first, last, lease, options_.name);
+      if (place) {
+        place_ = *place;
+        return;
+      }
       if (std::chrono::steady_clock::now() > end || (options_.stop && options_.stop())) {
-        fail_usage("all places of parameter servers are taken");
+        throw Replaced(options_.place
+                           ? "another parameter server has place " + std::to_string(first)
+                           : "all places of parameter servers are taken: this one is not needed");
       }
       std::this_thread::sleep_for(kLook);
     }
   }
   // By its place, so that whoever takes it over is the same member to others.
-  void join() {
+  void join(const LeaseKeeper& lease) {
+    claim(lease);
     members_.join("server", std::to_string(place_),
-                  options_.host + ":" + std::to_string(running_->port()), *lease_);
-  }
-  // After it was stopped or cut off for long: what it holds is still right if nobody has taken its place.
-  void come_back() {
-    try {
-      lease_.emplace(*store_, LeaseOptions{.seconds = 5});
-      members_.forget("server",
-                      options_.name);  // an older lease of ours that lives on in the store
-      if (claim() != place_) fail_io("another server has taken this one's place");
-      join();
-    } catch (const Unavailable&) {
-    }
+                  options_.host + ":" + std::to_string(running_->port()), lease);
   }
 
   const RoleOptions options_;
   const std::unique_ptr<Store> store_;
   Membership members_;
-  std::optional<LeaseKeeper> lease_;
-  int place_ = 0;
+  int place_ = -1;  // none yet
   std::optional<ScratchFolder> cold_rows_;
   std::optional<ServerKeeper> keeper_;
   std::optional<ParameterServer> running_;
+  std::optional<Presence> presence_;
   std::optional<ProcessMonitor> monitor_;
   std::optional<LeaseSign> lease_sign_;
 };

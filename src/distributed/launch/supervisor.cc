@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "distributed/launch/role.h"
 
 namespace trireme::distributed {
 namespace {
@@ -13,6 +14,11 @@ namespace {
 constexpr std::chrono::seconds kGrace{10};  // in which a process ends that is asked to leave
 constexpr std::chrono::seconds kLast{5};    // the same at the end of all
 constexpr std::chrono::milliseconds kPause{50};
+
+std::string how_it_ended(const std::string& name, int code) {
+  return name + (code > 128 ? " was ended by signal " + std::to_string(code - 128)
+                            : " ended with code " + std::to_string(code));
+}
 
 }  // namespace
 
@@ -54,7 +60,12 @@ Supervisor::Place Supervisor::look_at(Place child) {
 
 void Supervisor::ended(const Child& gone, int code) {
   if (gone.leaves) {
-    options_.heard("launch", gone.name + (code == 0 ? " has left" : " had to be ended to leave"));
+    const bool late = code == 128 + SIGKILL;
+    options_.heard("launch", code == 0 ? gone.name + " has left"
+                             : late    ? gone.name + " had to be ended to leave"
+                                       : how_it_ended(gone.name, code) + ", asked to leave");
+  } else if (code == kReplacedCode) {
+    options_.heard("launch", gone.name + " has left: others have its place");
   } else if (code != 0 || gone.role != "trainer") {
     replace(gone, code);
   } else if (options_.over && !options_.over()) {
@@ -64,9 +75,7 @@ void Supervisor::ended(const Child& gone, int code) {
 }
 
 void Supervisor::replace(const Child& gone, int code) {
-  const std::string why =
-      gone.name + (code > 128 ? " was ended by signal " + std::to_string(code - 128)
-                              : " ended with code " + std::to_string(code));
+  const std::string why = how_it_ended(gone.name, code);
   // What is wrong with the job is wrong again.
   if (code == 2 || code == 3) {
     fail(code == 2 ? ErrorKind::usage : ErrorKind::data, why + ": see its lines above");

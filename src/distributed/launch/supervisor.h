@@ -54,7 +54,7 @@ class Supervisor {
   // Errors: io.
   void start(const std::string& role);
   // Waits so long at most for lines, hands them on, and starts others for those that have ended badly. Trainers that end
-  // well are done. Errors: usage or data, for a process that says that the job is wrong; io, when processes end badly too
+  // well are done, and so is who was replaced by others (kReplacedCode). Errors: usage or data, for a process that says that the job is wrong; io, when processes end badly too
   // often.
   void look(std::chrono::milliseconds most);
   int running(const std::string& role) const;

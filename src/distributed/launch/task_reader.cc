@@ -47,6 +47,22 @@ std::vector<std::string> tasks_of(std::int64_t batches, std::int64_t task_batche
   return tasks;
 }
 
+TaskReader::TaskReader(TaskClient& client, const data::Batches& batches, Bad bad)
+    : client_(client), batches_(batches), bad_(std::move(bad)) {
+  client_.on_lost([this](const Task& task) { lose(task); });
+}
+
+TaskReader::~TaskReader() { client_.on_lost({}); }
+
+// It is to be handed out again, so nothing more is learned of it here.
+void TaskReader::lose(const Task& task) {
+  const auto is_it = [&](const Current& one) {
+    return one.task.id == task.id && one.task.attempt == task.attempt && one.epoch == task.epoch;
+  };
+  if (!tasks_.empty() && is_it(tasks_.front())) peeked_.reset();
+  std::erase_if(tasks_, is_it);
+}
+
 void TaskReader::take() {
   const Taken taken = client_.take(kAhead, through_);  // no others are left
   all_done_ = taken.all_done && taken.tasks.empty();

@@ -41,8 +41,10 @@ class TaskReader {
   // Told of a task that was given back since a batch of it could not be read, and why; some batches of it may have been read before.
   using Bad = std::function<void(const Task& task, const std::string& why)>;
   // All must outlive the reader.
-  TaskReader(TaskClient& client, const data::Batches& batches, Bad bad = {})
-      : client_(client), batches_(batches), bad_(std::move(bad)) {}
+  TaskReader(TaskClient& client, const data::Batches& batches, Bad bad = {});
+  ~TaskReader();
+  TaskReader(const TaskReader&) = delete;
+  TaskReader& operator=(const TaskReader&) = delete;
 
   // The next batch; nothing if there is none at the moment. Errors: as TaskClient; io, of the data.
   std::optional<Read> next();
@@ -72,6 +74,7 @@ class TaskReader {
   void take();
   bool have();
   std::optional<Read> read();
+  void lose(const Task& task);
   Read read_batch();
 
   TaskClient& client_;

@@ -250,10 +250,9 @@ class WrongData : public ::testing::Test {
 TEST_F(WrongData, AreLeftOutAndAllOthersAreRead) {
   Reading trainer(*store_, "a", batches(3));
   std::vector<std::string> told;
-  trainer.reader.emplace(*trainer.client, trainer.batches,
-                         [&](const Task& task, const std::string& why) {
-                           told.push_back(task.data + ": " + why);
-                         });
+  trainer.reader.emplace(
+      *trainer.client, trainer.batches,
+      [&](const Task& task, const std::string& why) { told.push_back(task.data + ": " + why); });
   Ids all = read_all(trainer);
   EXPECT_EQ(std::count(all.begin(), all.end(), 20), 3) << "the one before it, of the same task";
   std::sort(all.begin(), all.end());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "distributed/strategy/check_training.h"
 #include "ir/program.h"
 
 namespace trireme::distributed {
@@ -16,7 +17,11 @@ constexpr Milliseconds kPause{20};
 constexpr Milliseconds kServers{300000};
 constexpr std::uint64_t kLargestModel = std::uint64_t{4} << 30;
 constexpr Milliseconds kFarewell{2000};  // in which a master hears of who ends by an error
-constexpr Milliseconds kAttempt{1000};  // after which it is asked where the servers are now
+constexpr Milliseconds kAttempt{1000};   // after which it is asked where the servers are now
+constexpr Milliseconds kStore{500};      // in which the store is to say it
+// In which the store is there again that was away, or another master leads, or another group is formed.
+constexpr Milliseconds kOutage{120000};
+constexpr std::int64_t kLease = 5;  // seconds
 
 // This trainer is not to begin: others have brought the job to its end, or it is asked to leave.
 class EndsHere {};
@@ -50,20 +55,25 @@ TrainingMember::TrainingMember(const RoleOptions& options)
       monitor_(monitor_of(options_, "trainer")),
       lease_sign_(monitor_.health()),
       metrics_(monitor_.registry(), monitor_.health()),
-      members_(*store_, options.prefix) {
-  stay_member();
+      members_(*store_, options.prefix),
+      presence_(*store_, kLease, [this](const LeaseKeeper& lease) {
+        members_.join("trainer", options_.name, "", lease);
+      }) {
   tasks_.emplace(*store_, network_,
                  TaskClientOptions{.prefix = options.prefix,
                                    .name = options.name,
                                    .security = security_of(options),
+                                   .patience = kOutage,
                                    .stop = options.stop});
   monitor_.start(*store_);
 }
 
 void TrainingMember::extend(Program& program, TrainerOptions& made, const Distribution& how,
-                            const std::string& checkpoints) {
+                            const JobFolders& folders) {
+  check_training(how.mode, made);
   mode_ = how.mode;
-  checkpoints_ = checkpoints;
+  folders_ = folders;
+  if (how.export_seconds == 0) folders_.exports.clear();
   prefetch_ = how.prefetch;
   if (how.mode == Distribution::Mode::all_reduce) join_parallel(program, made, how);
   else join_servers(program, made, how);
@@ -71,15 +81,18 @@ void TrainingMember::extend(Program& program, TrainerOptions& made, const Distri
 
 void TrainingMember::join_parallel(Program& program, TrainerOptions& made,
                                    const Distribution& how) {
-  group_.emplace(*store_,
-                 GroupMemberOptions{.prefix = options_.prefix,
-                                    .name = options_.name,
-                                    .folder = how.checkpoint_seconds > 0 ? checkpoints_ : "",
-                                    .stop = options_.stop});
+  group_.emplace(
+      *store_, GroupMemberOptions{.prefix = options_.prefix,
+                                  .name = options_.name,
+                                  .folder = how.checkpoint_seconds > 0 ? folders_.checkpoints : "",
+                                  .patience = kOutage,
+                                  .stop = options_.stop});
   DataParallelOptions parallel;
   parallel.group.prefix = options_.prefix + "group/";
   parallel.group.name = options_.name;
+  parallel.group.patience = kOutage;
   parallel.group.group.address = own_ip(options_);
+  parallel.group.group.on_stranger = [this] { metrics_.stranger(); };
   parallel.found = [this](std::int64_t generation) { return found_group(generation); };
   parallel.entered = [this] { return enter_group(); };
   parallel_.emplace(*store_, parallel, program, counted(program, made.loss));
@@ -87,11 +100,13 @@ void TrainingMember::join_parallel(Program& program, TrainerOptions& made,
 }
 
 void TrainingMember::join_servers(Program& program, TrainerOptions& made, const Distribution& how) {
-  client_.emplace(network_, ClientOptions{.view = [this] { return newest_servers(); },
-                                          .security = security_of(options_),
-                                          .sender = sender_,
-                                          .deadline = kServers,
-                                          .attempt = kAttempt});
+  views_.emplace([this] { return read_job_view(*store_, options_.prefix); });
+  client_.emplace(network_,
+                  ClientOptions{.view = [this] { return newest_servers(); },
+                                .security = security_of(options_),
+                                .sender = static_cast<std::uint32_t>(presence_.first_lease()),
+                                .deadline = kServers,
+                                .attempt = kAttempt});
   ServerTrainingOptions training;
   if (how.mode == Distribution::Mode::synchronous) training.mode = Mode::synchronous;
   if (how.mode == Distribution::Mode::geo) training.mode = Mode::geo;
@@ -119,7 +134,7 @@ void TrainingMember::keep_pace(std::uint32_t lead) {
                                   .settle = [this] { by_servers_->wait_for_pushes(); },
                                   .stopped =
                                       [this] {
-                                        stay_member();
+                                        look_at_presence();
                                         return stopped();
                                       }});
 }
@@ -129,9 +144,8 @@ void TrainingMember::train(Trainer& trainer, const data::Batches& batches,
   using Mode = Distribution::Mode;
   trainer_ = &trainer;
   after_step_ = after_step;
-  TaskReader reader(*tasks_, batches, [this](const Task& task, const std::string& why) {
-    given_back(task, why);
-  });
+  TaskReader reader(*tasks_, batches,
+                    [this](const Task& task, const std::string& why) { given_back(task, why); });
   try {
     switch (mode_) {
       case Mode::all_reduce: train_in_parallel(reader, batches); break;
@@ -179,13 +193,10 @@ void TrainingMember::fail(TaskReader& reader, const Error& error) {
 
 // For the client. When the job has gone back to a checkpoint, what it is asked for is asked no more.
 ServerView TrainingMember::newest_servers() {
-  std::optional<JobView> view = read_job_view(*store_, options_.prefix);
-  for (const Deadline end = in(kServers); !view; view = read_job_view(*store_, options_.prefix)) {
-    if (stopped() || std::chrono::steady_clock::now() > end) {
-      throw Unavailable("no master has said which parameter servers there are");
-    }
-    std::this_thread::sleep_for(kPause);
-  }
+  std::optional<JobView> view = views_->now(kStore).value_or(std::nullopt);
+  const bool first = !std::exchange(servers_told_, true);
+  if (!view && first) view = view_;
+  if (!view) throw Unavailable("the store does not say which parameter servers there are");
   if (view_ && view->rollbacks != view_->rollbacks) {
     throw StaleGeneration("the job has gone back to a checkpoint");
   }
@@ -199,7 +210,7 @@ void TrainingMember::leave(TaskReader& reader) {
   } catch (const StaleGeneration&) {  // others learn it again
   }
   reader.leave();
-  members_.leave("trainer", options_.name, *lease_);
+  leave_members();
 }
 
 // Waits for a view of a later generation than ours, of which this trainer is a member if members are told.
@@ -208,7 +219,7 @@ void TrainingMember::rejoin(TaskReader& reader) {
   const Deadline end = in(kServers);
   for (;;) {
     if (stopped()) return;
-    stay_member();
+    look_at_presence();
     std::optional<JobView> view;
     try {
       view = read_job_view(*store_, options_.prefix);
@@ -360,7 +371,7 @@ void TrainingMember::train_by_servers_together(TaskReader& reader) {
     metrics_.waited();
     std::this_thread::sleep_for(kPause);
   }
-  members_.leave("trainer", options_.name, *lease_);
+  leave_members();
   end_by_servers();
 }
 
@@ -369,7 +380,8 @@ bool TrainingMember::enter_turn(SynchronousTurn& turn, TaskReader& reader) {
   rejoin(reader);
   if (!view_) return false;  // told to stop before there was one
   using Fate = SynchronousTurn::Fate;
-  const Fate fate = turn.enter(*view_, std::exchange(away_, false));
+  const std::int64_t absences = presence_.absences();
+  const Fate fate = turn.enter(*view_, std::exchange(absences_, absences) != absences);
   if (fate == Fate::released) reader.leave();
   if (fate == Fate::released || fate == Fate::forgotten) read_.reset();
   return fate == Fate::done;
@@ -378,28 +390,52 @@ bool TrainingMember::enter_turn(SynchronousTurn& turn, TaskReader& reader) {
 void TrainingMember::end_by_servers() {
   if (stopped()) return;
   by_servers_->settle();
-  chief_ = members_.claim_place("last", 1, *lease_) && !is_concluded();
+  patiently([this] {
+    presence_.with([this](const LeaseKeeper& lease) {
+      chief_ = members_.claim_place("last", 1, lease).has_value();
+    });
+  });
+  chief_ = chief_ && !is_concluded();
 }
 
-// Also after it was stopped or cut off for so long that its lease has ended.
-void TrainingMember::stay_member() {
-  lease_sign_.tell(lease_ && lease_->lost());
-  if (lease_ && !lease_->lost()) return;
-  if (lease_) away_ = true;
-  try {
-    lease_.emplace(*store_, LeaseOptions{.seconds = 5});
-    members_.forget("trainer",
-                    options_.name);  // an older lease of ours that lives on in the store
-    members_.join("trainer", options_.name, "", *lease_);
-    if (sender_ == 0) sender_ = static_cast<std::uint32_t>(lease_->id());
-  } catch (const Unavailable&) {
-    if (sender_ == 0) throw;
+// Never to be one again.
+void TrainingMember::leave_members() {
+  patiently([this] {
+    presence_.become(
+        [this](const LeaseKeeper& lease) { members_.leave("trainer", options_.name, lease); });
+  });
+}
+
+// For the process's health. It asks nobody, so that no step waits for the store.
+void TrainingMember::look_at_presence() {
+  lease_sign_.tell(presence_.lost());
+  presence_.check();
+}
+
+// Until `ask`, which asks the store, has had an answer.
+void TrainingMember::patiently(const std::function<void()>& ask) const {
+  for (const Deadline end = in(kOutage);;) {
+    try {
+      return ask();
+    } catch (const Error& error) {
+      // not_found: the lease has just ended; there will be another one.
+      const bool again = dynamic_cast<const Unavailable*>(&error) != nullptr ||
+                         error.kind() == ErrorKind::not_found;
+      if (!again || stopped() || std::chrono::steady_clock::now() > end) throw;
+    }
+    std::this_thread::sleep_for(kPause);
   }
+}
+
+bool TrainingMember::is_concluded() {
+  bool concluded = false;
+  patiently([&] { concluded = store_->get(concluded_key()).has_value(); });
+  return concluded;
 }
 
 // A line for the launcher, which adds up what all trainers have done.
 void TrainingMember::report(double loss, std::int64_t examples) {
-  stay_member();
+  look_at_presence();
   steps_ += 1, examples_ += examples, losses_ += loss;
   metrics_.step(loss, examples);
   if (after_step_) after_step_(++own_steps_, loss);
@@ -422,7 +458,7 @@ void TrainingMember::tell() {
 void TrainingMember::conclude() {
   if (!chief_) return;
   tell();
-  store_->put(concluded_key(), options_.name);
+  patiently([this] { store_->put(concluded_key(), options_.name); });
 }
 
 bool TrainingMember::bring_home() {
@@ -430,8 +466,10 @@ bool TrainingMember::bring_home() {
   std::uint64_t bytes = 0;
   for (const std::string& name : by_servers_->tables()) bytes += by_servers_->table_bytes(name);
   if (bytes > kLargestModel) {
-    std::printf("the tables have %.1f GB, too much for a saved model: they are in %s\n",
-                static_cast<double>(bytes) / 1e9, checkpoints_.c_str());
+    const std::string exports =
+        folders_.exports.empty() ? "" : ", and for serving in " + folders_.exports;
+    std::printf("the tables have %.1f GB, too much for a saved model: they are in %s%s\n",
+                static_cast<double>(bytes) / 1e9, folders_.checkpoints.c_str(), exports.c_str());
     return false;
   }
   by_servers_->bring_home();

@@ -14,7 +14,9 @@
 #include "distributed/control/group_member.h"
 #include "distributed/control/job_view.h"
 #include "distributed/control/synchronous_turn.h"
+#include "distributed/coordination/glance.h"
 #include "distributed/coordination/membership.h"
+#include "distributed/coordination/presence.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
 #include "distributed/launch/task_reader.h"
@@ -25,6 +27,11 @@
 
 namespace trireme::distributed {
 
+// Where servers of the job write, for what a trainer says of it.
+struct JobFolders {
+  std::string checkpoints, exports;
+};
+
 // One thread calls all functions.
 class TrainingMember {
  public:
@@ -33,10 +40,9 @@ class TrainingMember {
   TrainingMember(const TrainingMember&) = delete;
   TrainingMember& operator=(const TrainingMember&) = delete;
 
-  // What the Trainer is to be made with. Making it rewrites the Program. Once; the Program outlives this. `checkpoints`:
-  // the job's folder of them. Errors: usage.
+  // What the Trainer is to be made with. Making it rewrites the Program. Once; the Program outlives this. Errors: usage.
   void extend(Program& program, TrainerOptions& made, const Distribution& how,
-              const std::string& checkpoints);
+              const JobFolders& folders);
   // Until all epochs are over, or it is told to stop. `after_step`: of steps of this process with a batch, from 1. The
   // Trainer is used as long as this lives. Errors: as the parts; io instead of what a batch is to blame for, when others have
   // been learned: another process is to go on.
@@ -47,8 +53,8 @@ class TrainingMember {
   bool is_chief() const { return chief_; }
   void conclude();
 
-  // Tables on servers become parameters of the Trainer, as of ServerTraining. False, with a line that names the folder of
-  // the servers' checkpoints: they are too large for it.
+  // Tables on servers become parameters of the Trainer, as of ServerTraining. False, with a line that names the folders of
+  // the servers' checkpoints and exports: they are too large for it.
   bool bring_home();
 
   Store& store() { return *store_; }
@@ -71,11 +77,13 @@ class TrainingMember {
   void train_by_servers_together(TaskReader& reader);
   bool enter_turn(SynchronousTurn& turn, TaskReader& reader);
   void end_by_servers();
-  void stay_member();
+  void leave_members();
+  void look_at_presence();
+  void patiently(const std::function<void()>& ask) const;
   bool stopped() const { return options_.stop && options_.stop(); }
   void report(double loss, std::int64_t examples);
   void tell();
-  bool is_concluded() { return store_->get(concluded_key()).has_value(); }
+  bool is_concluded();
   std::string concluded_key() const { return options_.prefix + "concluded"; }
 
   const RoleOptions options_;
@@ -83,14 +91,13 @@ class TrainingMember {
   ProcessMonitor monitor_;  // reads nothing of what follows
   LeaseSign lease_sign_;
   TrainerMetrics metrics_;
-  std::optional<LeaseKeeper> lease_;
-  bool away_ = false;  // the lease has ended since the last generation was entered
-  std::uint32_t sender_ = 0;
   Membership members_;
+  Presence presence_;          // as a trainer
+  std::int64_t absences_ = 0;  // of it, when the last generation was entered
   Network network_;
   Distribution::Mode mode_ = Distribution::Mode::all_reduce;
   bool prefetch_ = false;
-  std::string checkpoints_;
+  JobFolders folders_;  // no exports: the job makes none
   Trainer* trainer_ = nullptr;
   std::optional<GroupMember> group_;
   std::optional<DataParallel> parallel_;
@@ -98,6 +105,8 @@ class TrainingMember {
   std::optional<TaskReader::Read> read_ =
       {};                        // of steps that all take together: what this one learns
   std::optional<JobView> view_;  // that we are in
+  std::optional<Glance<std::optional<JobView>>> views_;  // for the client,
+  bool servers_told_ = false;                            // which has had one
   std::optional<ParameterClient> client_;
   std::optional<ServerTraining> by_servers_;
   std::optional<TaskClient> tasks_;

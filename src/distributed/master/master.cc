@@ -15,6 +15,7 @@ constexpr Milliseconds kLook{50};      // between two looks at what time has cha
 constexpr Milliseconds kMembers{500};  // between two looks at who is there
 constexpr Milliseconds kHeld{500};     // who waits for slower ones is told after that to ask again
 constexpr const char* kTrainers = "trainer";
+constexpr const char* kMasters = "master";
 
 Frame frame_of(Code code) {
   Frame frame;
@@ -96,27 +97,30 @@ void Master::go_on(std::uint32_t rollbacks) {
 
 std::optional<QueueState> Master::state_at_rest() const {
   const std::lock_guard lock(mutex_);
-  if (!queue_ || queue_->epoch() == 0) return std::nullopt;
+  if (!queue_ || queue_->epoch() == 0 || queue_->away()) return std::nullopt;
   const TaskCounts counts = queue_->counts();
   return counts.pending + counts.begun > 0 ? std::nullopt : std::optional(queue_->state());
 }
 
-bool Master::restore(const QueueState& state) {
+bool Master::restore(const QueueState& state) try {
   const std::lock_guard lock(mutex_);
   if (!queue_) return false;
   const std::int64_t epoch = std::max<std::int64_t>(state.epoch, 1);
+  // First this, so that whoever leads next does not take tasks for done that are not.
+  const Transaction forget{.when = {leadership_.guard}, .then = {Erase{options_.prefix + "done"}}};
+  if (finished_ && !store_.commit(forget).succeeded) return false;
+  over_ = concluded_ = finished_ = false;
   lose_gone();  // before nobody knows any more who had what
-  queue_->restore({epoch, state.done, state.failed}, options_.tasks(epoch));
   work_changed_ = true;
-  over_ = concluded_ = false;
-  if (finished_) store_.erase(options_.prefix + "done");
-  finished_ = false;
+  queue_->restore({epoch, state.done, state.failed}, options_.tasks(epoch));
   return true;
+} catch (const Deposed&) {
+  return false;
 }
 
-std::optional<Master::Ended> Master::ended() const {
+std::optional<Master::Done> Master::done() const {
   const std::lock_guard lock(mutex_);
-  return queue_ ? std::optional(Ended{queue_->epoch(), queue_->ended()}) : std::nullopt;
+  return queue_ ? std::optional(Done{queue_->epoch(), queue_->done()}) : std::nullopt;
 }
 
 bool Master::all_over() const {
@@ -149,72 +153,113 @@ void Master::run() {
   while (wait(Milliseconds(0))) {
     try {
       const LeaseKeeper lease(store_, {.seconds = options_.lease});
-      while (wait(Milliseconds(0)) && !lease.lost()) {
+      be_known(lease);
+      while (wait(Milliseconds(0)) && !lease.ended()) {
         const auto leader = election_.campaign(address(), lease, Milliseconds(200));
         if (!leader) continue;
         lead(*leader, lease);
         election_.resign(*leader);
       }
     } catch (const Error&) {
-      const std::lock_guard lock(mutex_);
-      end_lead();
     }
     if (!wait(Milliseconds(200))) return;
   }
 }
 
+void Master::be_known(const LeaseKeeper& lease) {
+  if (options_.name.empty()) return;
+  Membership members(store_, options_.prefix);
+  members.forget(kMasters, options_.name);  // an older lease of ours that lives on in the store
+  members.join(kMasters, options_.name, address(), lease);
+}
+
+// A lease that may have ended is no reason to stop: the store says whether it has. Until then guards see to it that nothing is
+// written by who was deposed.
 void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
-  {
+  begin_lead(leader, lease);
+  const auto end = [this] {
     const std::lock_guard lock(mutex_);
-    const Condition guard = election_.guard(leader);
-    leadership_ = {static_cast<std::uint64_t>(leader.epoch), guard};
-    hands_ = options_.hold ? Hands::none : Hands::all;
-    over_ = concluded_ = false;
-    queue_.emplace(store_, TaskQueueOptions{.prefix = options_.prefix + "task/",
-                                            .guard = guard,
-                                            .poison = options_.poison,
-                                            .least = options_.least,
-                                            .factor = options_.factor,
-                                            .describe = options_.describe,
-                                            .ended_badly = [this](const BadTask& task) {
-                                              tell_bad(task);
-                                            }});
-  }
-  while (!lease.lost()) {
-    try {
-      const std::lock_guard lock(mutex_);
-      look();
-    } catch (const Unavailable&) {  // the lease tells when that has lasted too long
+    end_lead();
+  };
+  try {
+    while (!lease.ended() && look_again() && wait(kLook)) {
     }
-    if (!wait(kLook)) break;
+  } catch (const Error&) {
+    end();
+    throw;
   }
+  end();
+}
+
+void Master::begin_lead(const Leader& leader, const LeaseKeeper& lease) {
+  const bool done = store_.get(options_.prefix + "done").has_value();
   const std::lock_guard lock(mutex_);
-  end_lead();
+  const Condition guard = election_.guard(leader);
+  leadership_ = {static_cast<std::uint64_t>(leader.epoch), guard};
+  hands_ = options_.hold ? Hands::none : Hands::all;
+  queue_.emplace(store_,
+                 TaskQueueOptions{.prefix = options_.prefix + "task/",
+                                  .guard = guard,
+                                  .poison = options_.poison,
+                                  .least = options_.least,
+                                  .factor = options_.factor,
+                                  .describe = options_.describe,
+                                  .ended_badly = [this](const BadTask& task) { tell_bad(task); }});
+  lease_ = &lease;
+  // What the leader before has concluded is not concluded once more: those that it would take may be gone.
+  over_ = concluded_ = finished_ = done && queue_->epoch() >= options_.epochs && queue_->finished();
 }
 
 void Master::end_lead() {
   queue_.reset();
+  lease_ = nullptr;
   hopeless_.reset();
   pace_ = {};
   for (Waiting& each : waiting_) each.answer(frame_of(Code::stale));
   waiting_.clear();
 }
 
+// Whether it still leads.
+bool Master::look_again() {
+  const std::lock_guard lock(mutex_);
+  if (!queue_) return false;
+  try {
+    look();
+  } catch (const Deposed&) {
+    return false;
+  } catch (const Unavailable&) {
+    queue_->go_away();
+  }
+  return true;
+}
+
 void Master::look() {
+  // By the lease, so that those who ask do not wait for a store that is still away.
+  if (queue_->away() && lease_->heard() > *queue_->away_since()) queue_->come_back();
   const auto now = TaskQueue::Clock::now();
   queue_->expire(now);
-  if (now - looked_ >= kMembers) lose_gone();
+  if (!queue_->away() && now - looked_ >= kMembers) lose_gone();
   work_changed_ = true;
   let_go();
+  look_at_epochs();
+}
+
+void Master::look_at_epochs() {
   if (queue_->epoch() > 0 && !queue_->finished()) return;
-  if (begin_next()) return;
-  if (!finished_ && options_.hold && !concluded_) {
-    over_ = true;
-  } else if (!finished_) {
-    over_ = true;
-    store_.put(options_.prefix + "done", "1");
-    finished_ = true;
-  }
+  if (begin_next() || finished_ || queue_->away()) return;
+  over_ = true;
+  if (options_.hold && !concluded_) return;
+  store_.put(options_.prefix + "done", "1");
+  finished_ = true;
+}
+
+// Whether another one may lead by now, for all that this one knows.
+bool Master::on_trust() const { return queue_->away() || lease_->lost(); }
+
+Frame Master::sign(Frame frame) const {
+  frame.header.sequence = leadership_.epoch;
+  if (on_trust()) frame.header.flags |= kOnTrust;
+  return frame;
 }
 
 // Whether there is another epoch, which has begun; or this one shows that the job cannot go on.
@@ -255,14 +300,15 @@ void Master::answer(Frame request, Answer& answer) {
     if (static_cast<MasterOp>(request.header.op) == MasterOp::pace) return pace(request, answer);
     work_changed_ = true;
     switch (static_cast<MasterOp>(request.header.op)) {
-      case MasterOp::take: return answer(take(request));
-      case MasterOp::finish: return answer(end(request, true));
-      case MasterOp::give_back: return answer(end(request, false));
-      case MasterOp::release: return answer(release(request));
+      case MasterOp::take: return answer(sign(take(request)));
+      case MasterOp::finish: return answer(sign(end(request, true)));
+      case MasterOp::give_back: return answer(sign(end(request, false)));
+      case MasterOp::release: return answer(sign(release(request)));
       case MasterOp::pace: break;
     }
-  } catch (const Unavailable&) {
-    return answer(frame_of(Code::busy));
+  } catch (const Deposed&) {
+    end_lead();
+    return answer(frame_of(Code::stale));
   }
   fail_data("a master has no operation " + std::to_string(request.header.op));
 }
@@ -274,7 +320,7 @@ Frame Master::take(const Frame& request) {
   Owned owned{asked.owner, {}};
   for (Task& task : queue_->pending_of(asked.owner)) {
     const bool held = std::any_of(asked.tasks.begin(), asked.tasks.end(), [&](const Task& one) {
-      return one.id == task.id && one.attempt == task.attempt;
+      return one.id == task.id && one.attempt == task.attempt && one.epoch == task.epoch;
     });
     if (!held && owned.tasks.size() < kMostTasks) owned.tasks.push_back(std::move(task));
   }
@@ -288,7 +334,6 @@ Frame Master::take(const Frame& request) {
   }
   Frame frame = frame_of(Code::ok);
   put_owned(frame, owned);
-  frame.header.sequence = static_cast<std::uint64_t>(queue_->epoch());
   frame.header.generation = rollbacks_;
   if (finished_) frame.header.flags = kAllDone;
   return frame;
@@ -333,7 +378,7 @@ void Master::let_go() {
     if (!told.go && now < each.until) return false;
     Frame frame = frame_of(Code::ok);
     put_pace(frame, told);
-    each.answer(std::move(frame));
+    each.answer(sign(std::move(frame)));
     return true;
   });
 }

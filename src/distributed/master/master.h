@@ -2,6 +2,10 @@
 
 // Hands the tasks of a job out to its trainers, epoch by epoch. Several masters may run: one leads, the others stand by
 // and take over when its lease ends. All that a leader knows is in the Store.
+//
+// While the store does not answer a leader goes on, on trust: nobody can be elected by a store that is away, and if it is
+// away from this master alone, trainers do not believe it (task_client.h). It writes what it has done when the store
+// answers again, if nobody has followed it.
 
 #include <condition_variable>
 #include <functional>
@@ -20,7 +24,10 @@
 namespace trireme::distributed {
 
 struct MasterOptions {
-  std::string prefix;              // of the job's keys, "job/"
+  std::string prefix;  // of the job's keys, "job/"
+  // Of this process, which no other one has or had: whoever knows that it has ended says so by Membership::forget("master", name),
+  // and the next one need not wait for its lease. Empty: nobody can.
+  std::string name = {};
   FrameServerOptions server = {};  // where trainers ask
   std::string host = "127.0.0.1";  // by which they reach it; the port is the server's
   std::int64_t epochs = 1;
@@ -46,7 +53,8 @@ struct Leadership {
 // over, "done".
 class Master {
  public:
-  // The store outlives the master. Trainers are the members "trainer" of Membership(store, prefix): what those that
+  // The store outlives the master; where it does not answer, those who ask the master wait for as long as it takes to tell
+  // so, once: 2 s is a good limit. Trainers are the members "trainer" of Membership(store, prefix): what those that
   // are gone had is handed out again. Errors: usage; io, if the address cannot be had.
   Master(Store& store, MasterOptions options);
   // Resigns, if it leads.
@@ -60,7 +68,7 @@ class Master {
   std::optional<TaskCounts> counts() const;  // of a leader
   // All tasks of an epoch have failed, so the job cannot go on: why. No other epoch begins.
   std::optional<std::string> hopeless() const;
-  std::int64_t epoch() const;                // of a leader; else 0
+  std::int64_t epoch() const;  // of a leader; else 0
   std::optional<Leadership> leadership() const;
   std::int64_t trainers() const;  // there are, as a leader saw last; 1 at least
   TransportStatistics transport() const { return server_->statistics(); }
@@ -72,28 +80,34 @@ class Master {
   void drain();
   // `rollbacks` goes with all tasks: JobView.
   void go_on(std::uint32_t rollbacks);
-  // The queue, if nothing of it is pending or begun.
+  // The queue, if nothing of it is pending or begun, and the store has it.
   std::optional<QueueState> state_at_rest() const;
-  // Puts it back; epoch 0: to the beginning. Errors: as TaskQueue::restore.
+  // Puts it back; epoch 0: to the beginning. Errors: as TaskQueue::restore, but for Deposed.
   bool restore(const QueueState& state);
-  // Tasks of the epoch that are done or failed: TaskQueue::ended. Whoever still learns of one has not heard so.
-  struct Ended {
+  // Tasks of the epoch that are done. Whoever still learns of one has not heard so.
+  struct Done {
     std::int64_t epoch = 0;
     std::vector<std::pair<std::int64_t, std::int64_t>> tasks;
-    bool operator==(const Ended&) const = default;
+    bool operator==(const Done&) const = default;
   };
-  std::optional<Ended> ended() const;
+  std::optional<Done> done() const;
   bool all_over() const;  // all tasks of the last epoch, and conclude() is waited for
   void conclude();        // see MasterOptions::hold
   bool concluded() const;
 
  private:
   void run();
+  void be_known(const LeaseKeeper& lease);
   void lead(const Leader& leader, const LeaseKeeper& lease);
+  void begin_lead(const Leader& leader, const LeaseKeeper& lease);
+  bool look_again();
   void look();  // what time has changed; with the mutex
+  void look_at_epochs();
+  bool begin_next();
+  bool on_trust() const;
+  Frame sign(Frame frame) const;
   void lose_gone();
   void tell_bad(const BadTask& task) const;
-  bool begin_next();
   void answer(Frame request, Answer& answer);
   Frame take(const Frame& request);
   Frame end(const Frame& request, bool well);
@@ -109,7 +123,8 @@ class Master {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false, finished_ = false, over_ = false, concluded_ = false;
-  std::optional<TaskQueue> queue_;  // while it leads
+  std::optional<TaskQueue> queue_;      // while it leads
+  const LeaseKeeper* lease_ = nullptr;  // with it
   std::optional<std::string> hopeless_;
   struct Waiting {
     PaceRequest request;

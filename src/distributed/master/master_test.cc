@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <thread>
 
@@ -179,6 +180,77 @@ TEST_F(Masters, AStandbyGoesOn) {
   for (const auto& [task, times] : done) EXPECT_EQ(times, 1) << task;
 }
 
+// As of a process that was stopped, or killed: what it holds, it holds until its lease ends.
+class CutOff : public Store {
+ public:
+  explicit CutOff(Store& store) : store_(store) {}
+  Outcome commit(const Transaction& t) override { return ask().commit(t); }
+  std::int64_t grant(std::int64_t seconds) override { return ask().grant(seconds); }
+  bool keep_alive(std::int64_t lease) override { return ask().keep_alive(lease); }
+  void revoke(std::int64_t lease) override { ask().revoke(lease); }
+  std::unique_ptr<Watch> watch(const std::string& prefix, std::int64_t from) override {
+    return ask().watch(prefix, from);
+  }
+  std::atomic<bool> away = false;
+
+ private:
+  Store& ask() {
+    if (away) throw Unavailable("cut off");
+    return store_;
+  }
+  Store& store_;
+};
+
+TEST_F(Masters, NobodyWaitsForTheLeaseOfOneThatIsKnownToBeDead) {
+  MasterOptions named = options(1, 8);
+  named.lease = 3600;
+  named.name = "master_0";
+  CutOff cut(*store_);
+  const Master first(cut, named);
+  Trainer a(*store_, network_, "a");
+  ASSERT_FALSE(a.client->take(1).tasks.empty());
+  named.name = "master_1";
+  const Master second(*store_, named);
+  cut.away = true;
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_TRUE(Membership(*store_, "job/").forget("master", "master_0"));
+  while (!second.leads() && std::chrono::steady_clock::now() - begun < std::chrono::seconds(60)) {
+    std::this_thread::sleep_for(Milliseconds(5));
+  }
+  EXPECT_TRUE(second.leads()) << "long before an hour is over";
+}
+
+// Who would take what is concluded once more may be gone by then. But when the job goes back, it is over no more.
+TEST_F(Masters, WhatALeaderHasConcludedTheNextOneLeavesAlone) {
+  MasterOptions holds = options(1, 4);
+  holds.hold = true;
+  auto first = std::make_unique<Master>(*store_, holds);
+  const auto wait_for = [](const std::function<bool()>& done) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!done() && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(Milliseconds(5));
+    }
+    return done();
+  };
+  ASSERT_TRUE(wait_for([&] { return first->leads(); }));
+  first->go_on(0);
+  Trainer a(*store_, network_, "a");
+  std::map<std::string, int> done;
+  std::thread trainer([&] { train(*a.client, done); });
+  EXPECT_TRUE(wait_for([&] { return first->all_over(); }));
+  first->conclude();
+  trainer.join();
+  Master second(*store_, holds);
+  first.reset();
+  EXPECT_TRUE(wait_for([&] { return second.leads(); }));
+  EXPECT_TRUE(wait_for([&] { return second.finished(); }));
+  EXPECT_FALSE(second.all_over());
+  EXPECT_TRUE(second.restore({.epoch = 1, .done = {0}}));
+  EXPECT_FALSE(store_->get("job/done"));
+  EXPECT_FALSE(second.finished());
+  EXPECT_EQ(second.counts()->todo, 3);
+}
+
 TEST_F(Masters, BadTasksFailAtLast) {
   MasterOptions poisoned = options(1, 2);
   poisoned.poison = 2;
@@ -194,15 +266,15 @@ TEST_F(Masters, BadTasksFailAtLast) {
     for (const Task& task : taken.tasks) {
       const bool good = task.data == "1:1";
       bad += good ? 0 : 1;
-      EXPECT_EQ(good ? a.client->finish({task}) : a.client->give_back({task}, "it is damaged").count,
-                1);
+      EXPECT_EQ(
+          good ? a.client->finish({task}) : a.client->give_back({task}, "it is damaged").count, 1);
     }
   }
   EXPECT_EQ(bad, 2);
   EXPECT_EQ(master.counts()->failed, 1);
-  EXPECT_THAT(said, ::testing::ElementsAre(
-                        "1:0 of epoch 1: ended badly once: it is damaged",
-                        "left out: 1:0 of epoch 1: ended badly twice: it is damaged"));
+  EXPECT_THAT(said,
+              ::testing::ElementsAre("1:0 of epoch 1: ended badly once: it is damaged",
+                                     "left out: 1:0 of epoch 1: ended badly twice: it is damaged"));
 }
 
 // By its key, which goes with it.
@@ -241,8 +313,9 @@ TEST_F(Masters, AJobWhoseEveryTaskFailsDoesNotGoOn) {
     if (!tasks.empty()) learned |= a.client->give_back(tasks, "it is damaged").learned;
   }
   EXPECT_FALSE(learned);
-  EXPECT_THAT(*master.hopeless(), HasSubstr("all 2 tasks of epoch 1 have failed; task 1 of epoch 1: "
-                                            "ended badly 3 times: it is damaged"));
+  EXPECT_THAT(*master.hopeless(),
+              HasSubstr("all 2 tasks of epoch 1 have failed; task 1 of epoch 1: "
+                        "ended badly 3 times: it is damaged"));
   EXPECT_FALSE(master.finished());
   EXPECT_EQ(master.epoch(), 1);
   EXPECT_FALSE(store_->get("job/done"));

@@ -35,6 +35,7 @@ void put_owned(Frame& frame, const Owned& owned) {
   for (const Task& task : owned.tasks) {
     put_number(bytes, task.id);
     put_number(bytes, task.attempt);
+    put_number(bytes, task.epoch);
     put_number(bytes, static_cast<std::uint8_t>(task.again));
     put_text(bytes, task.data);
   }
@@ -55,6 +56,7 @@ Owned owned_of(const Frame& frame) {
     Task task;
     task.id = reader.value<std::int64_t>();
     task.attempt = reader.value<std::int64_t>();
+    task.epoch = reader.value<std::int64_t>();
     task.again = reader.value<std::uint8_t>() != 0;
     task.data = reader.text(reader.value<std::uint32_t>());
     owned.tasks.push_back(std::move(task));

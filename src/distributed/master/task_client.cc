@@ -2,23 +2,31 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
-#include "distributed/master/protocol.h"
 
 namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kPause{50};     // before the next attempt
 constexpr Milliseconds kAnswer{2000};  // in which a master answers
+constexpr Milliseconds kStore{1000};   // in which the store does
 constexpr Milliseconds kLeaving{2000};
+
+bool is_among(const Task& task, const std::vector<Task>& tasks) {
+  return std::any_of(tasks.begin(), tasks.end(), [&](const Task& one) {
+    return one.id == task.id && one.attempt == task.attempt && one.epoch == task.epoch;
+  });
+}
 
 }  // namespace
 
 TaskClient::TaskClient(Store& store, Network& network, TaskClientOptions options)
     : network_(network),
       options_(std::move(options)),
-      election_(store, options_.prefix + "master") {
+      election_(store, options_.prefix + "master"),
+      leaders_([this] { return election_.leader(); }) {
   if (!is_owner(options_.name)) {
     fail_usage("\"" + options_.name + "\" is no name of a trainer: no spaces, no '/'");
   }
@@ -26,79 +34,134 @@ TaskClient::TaskClient(Store& store, Network& network, TaskClientOptions options
 
 TaskClient::~TaskClient() = default;
 
-// Whether there is a leader to ask. While the store does not answer, the one that was known is asked.
+// Asks the store who leads. While it does not answer, the one that was known is meant. Whether there is one.
 bool TaskClient::connect() {
-  try {
-    const std::optional<Leader> leader = election_.leader();
-    if (!leader) return false;
-    if (connection_ == nullptr || connection_->address() != leader->name) {
-      connection_ = std::make_unique<Connection>(
-          network_,
-          ConnectionOptions{.address = leader->name, .security = options_.security, .depth = 1});
-    }
-  } catch (const Unavailable&) {
-  }
-  return connection_ != nullptr;
+  if (const auto leader = leaders_.now(kStore)) address_ = *leader ? (*leader)->name : "";
+  if (address_.empty()) return false;
+  connection_ = std::make_unique<Connection>(
+      network_, ConnectionOptions{.address = address_, .security = options_.security, .depth = 1});
+  return true;
 }
 
-Frame TaskClient::ask(Frame request, Milliseconds most) {
-  Deadline end = in(most);
-  std::string last = "there is no master";
+// Whether it does, so that the leader from which it is away is to be replaced, or will be.
+bool TaskClient::store_answers() {
+  const auto leader = leaders_.now(kStore);
+  if (!leader) return false;
+  if (!*leader || (*leader)->name != address_) connection_.reset();
+  return true;
+}
+
+Frame TaskClient::ask(Frame request, Believes believes, std::optional<Milliseconds> most) {
+  Deadline end = in(most.value_or(options_.patience));
+  problem_ = "there is no master";
   for (bool leaves = false; std::chrono::steady_clock::now() < end;) {
     if (!leaves && options_.stop && options_.stop()) {
       leaves = true;
       end = std::min(end, in(kLeaving));
     }
     if (connection_ != nullptr || connect()) {
-      try {
-        Frame answer = connection_->ask(request, std::min(end, in(kAnswer)));
-        const Code code = answer.header.code;
-        if (code == Code::ok) return answer;
-        last = connection_->address() + ": " + name_of(code);
-        if (code == Code::refused) fail_usage(last + ": " + answer.payload.text());
-        if (code == Code::stale) connection_.reset();
-      } catch (const Unavailable& error) {
-        last = error.what();
-        connection_.reset();
+      if (auto answer = ask_once(request, believes, std::min(end, in(kAnswer)))) {
+        return std::move(*answer);
       }
     }
     std::this_thread::sleep_for(kPause);
   }
-  throw Unavailable("no master has answered in time: " + last);
+  throw Unavailable("no master has answered in time: " + problem_);
+}
+
+std::optional<Frame> TaskClient::ask_once(const Frame& request, Believes believes,
+                                          Deadline until) try {
+  Frame answer = connection_->ask(request, until);
+  const Code code = answer.header.code;
+  problem_ = connection_->address() + ": " + name_of(code);
+  if (code == Code::refused) fail_usage(problem_ + ": " + answer.payload.text());
+  if (code == Code::stale) connection_.reset();
+  if (code != Code::ok) return std::nullopt;
+  hear(answer);
+  const bool on_trust = (answer.header.flags & kOnTrust) != 0;
+  if (believes == Believes::all || !on_trust || !store_answers()) return answer;
+  problem_ = address_ + ": the store is away from it, and answers here";
+  return std::nullopt;
+} catch (const Unavailable& error) {
+  problem_ = error.what();
+  connection_.reset();
+  return std::nullopt;
+}
+
+// What was on trust is written, or another one leads.
+void TaskClient::hear(const Frame& answer) {
+  const std::uint64_t before = std::exchange(leader_, answer.header.sequence);
+  if (before != leader_) return tell_again();
+  if ((answer.header.flags & kOnTrust) != 0) return;
+  given_.clear();
+  ended_.clear();
+}
+
+// The leader before may have written some of it.
+void TaskClient::tell_again() {
+  const std::vector<Task> given = std::exchange(given_, {}), ended = std::exchange(ended_, {});
+  if (given.empty() && ended.empty()) return;
+  const std::vector<Task> known = owned_of(ask_of(MasterOp::take, {})).tasks;
+  std::vector<Task> still;
+  for (const Task& task : ended) {
+    if (is_among(task, known)) still.push_back(task);
+    else if (lost_) lost_(task);
+  }
+  for (const Task& task : given) {
+    if (lost_ && !is_among(task, known) && !is_among(task, ended)) lost_(task);
+  }
+  if (!still.empty()) finish(still);
+}
+
+Frame TaskClient::request_of(MasterOp op, const std::vector<Task>& tasks,
+                             const std::string& why) const {
+  Frame request;
+  request.header.op = static_cast<std::uint8_t>(op);
+  put_owned(request, {options_.name, tasks, why});
+  return request;
+}
+
+Frame TaskClient::ask_of(MasterOp op, const std::vector<Task>& tasks, std::uint32_t most,
+                         Believes believes) {
+  Frame request = request_of(op, tasks);
+  request.header.table = most;
+  return ask(std::move(request), believes);
 }
 
 Taken TaskClient::take(std::uint32_t most, const std::vector<Task>& held) {
-  Frame request;
-  request.header.op = static_cast<std::uint8_t>(MasterOp::take);
-  put_owned(request, {options_.name, held});
-  request.header.table = most;
-  const Frame answer = ask(std::move(request));
-  return {static_cast<std::int64_t>(answer.header.sequence), owned_of(answer).tasks,
-          (answer.header.flags & kAllDone) != 0, answer.header.generation};
+  const std::vector<Task> ended = ended_;
+  const Frame answer = ask_of(MasterOp::take, held, most, Believes::what_is_written);
+  Taken taken{.tasks = owned_of(answer).tasks,
+              .all_done = (answer.header.flags & kAllDone) != 0,
+              .rollbacks = answer.header.generation};
+  // Another leader may have given again what it had not been told yet.
+  std::erase_if(taken.tasks, [&](const Task& task) { return is_among(task, ended); });
+  if (!taken.tasks.empty()) taken.epoch = taken.tasks.front().epoch;
+  if ((answer.header.flags & kOnTrust) != 0) {
+    given_.insert(given_.end(), taken.tasks.begin(), taken.tasks.end());
+  }
+  return taken;
 }
 
 int TaskClient::finish(const std::vector<Task>& tasks) {
-  Frame request;
-  request.header.op = static_cast<std::uint8_t>(MasterOp::finish);
-  put_owned(request, {options_.name, tasks});
-  return static_cast<int>(ask(std::move(request)).header.count);
+  const Frame answer = ask_of(MasterOp::finish, tasks);
+  if ((answer.header.flags & kOnTrust) != 0) {
+    ended_.insert(ended_.end(), tasks.begin(), tasks.end());
+  }
+  return static_cast<int>(answer.header.count);
 }
 
-TaskClient::GivenBack TaskClient::give_back(const std::vector<Task>& tasks,
-                                            const std::string& why, bool ends) {
-  Frame request;
+TaskClient::GivenBack TaskClient::give_back(const std::vector<Task>& tasks, const std::string& why,
+                                            bool ends) {
+  Frame request = request_of(MasterOp::give_back, tasks, why);
   request.header.flags = ends ? kEnds : 0;
-  request.header.op = static_cast<std::uint8_t>(MasterOp::give_back);
-  put_owned(request, {options_.name, tasks, why});
-  const Header answer = ask(std::move(request)).header;
+  const Header answer = ask(std::move(request), Believes::all).header;
   return {static_cast<int>(answer.count), (answer.flags & kLearned) != 0};
 }
 
 int TaskClient::release(std::optional<Milliseconds> most) {
-  Frame request;
-  request.header.op = static_cast<std::uint8_t>(MasterOp::release);
-  put_owned(request, {options_.name, {}});
-  return static_cast<int>(ask(std::move(request), most.value_or(options_.patience)).header.count);
+  const Frame answer = ask(request_of(MasterOp::release, {}), Believes::all, most);
+  return static_cast<int>(answer.header.count);
 }
 
 PaceAnswer TaskClient::pace(PaceRequest request) {
@@ -106,7 +169,7 @@ PaceAnswer TaskClient::pace(PaceRequest request) {
   Frame frame;
   frame.header.op = static_cast<std::uint8_t>(MasterOp::pace);
   put_pace(frame, request);
-  return pace_answer_of(ask(std::move(frame)));
+  return pace_answer_of(ask(std::move(frame), Believes::what_is_written));
 }
 
 }  // namespace trireme::distributed

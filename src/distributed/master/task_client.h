@@ -1,6 +1,10 @@
 #pragma once
 
 // What a trainer asks of the master that leads, whoever that is at the moment.
+//
+// A leader from which the store is away goes on, on trust. It is believed only while the store does not answer here either:
+// whoever follows it is found by the store alone, so nobody works for both. What it has been told, and has not written yet,
+// is told to the one that follows it, which may know nothing of it.
 
 #include <functional>
 #include <memory>
@@ -10,7 +14,9 @@
 #include <vector>
 
 #include "distributed/coordination/election.h"
+#include "distributed/coordination/glance.h"
 #include "distributed/master/pace.h"
+#include "distributed/master/protocol.h"
 #include "distributed/master/task_queue.h"
 #include "distributed/transport/connection.h"
 
@@ -26,7 +32,7 @@ struct TaskClientOptions {
 };
 
 struct Taken {
-  std::int64_t epoch = 0;
+  std::int64_t epoch = 0;   // of all tasks
   std::vector<Task> tasks;  // none: all are handed out, ask again later
   bool all_done = false;    // there will be none any more
   std::uint32_t rollbacks =
@@ -58,15 +64,32 @@ class TaskClient {
   // Whether the next step may begin: asked under this trainer's name. Answered within half a second or so.
   PaceAnswer pace(PaceRequest request);
 
+  // `lost` is called within the functions above for tasks that were given or ended on trust, and of which the next leader may know
+  // nothing: they are handed out again, and what was learned of them may be learned again.
+  void on_lost(std::function<void(const Task&)> lost) { lost_ = std::move(lost); }
+
  private:
-  Frame ask(Frame request) { return ask(std::move(request), options_.patience); }
-  Frame ask(Frame request, Milliseconds most);
+  enum class Believes { all, what_is_written };
+  Frame ask(Frame request, Believes believes, std::optional<Milliseconds> most = {});
+  Frame request_of(MasterOp op, const std::vector<Task>& tasks, const std::string& why = "") const;
+  Frame ask_of(MasterOp op, const std::vector<Task>& tasks, std::uint32_t most = 0,
+               Believes believes = Believes::all);
+  std::optional<Frame> ask_once(const Frame& request, Believes believes, Deadline until);
   bool connect();
+  bool store_answers();
+  void hear(const Frame& answer);
+  void tell_again();
 
   Network& network_;
   const TaskClientOptions options_;
   Election election_;
+  Glance<std::optional<Leader>> leaders_;
+  std::string address_;  // of the last leader that the store has named
   std::unique_ptr<Connection> connection_;
+  std::string problem_;              // of the last attempt
+  std::uint64_t leader_ = 0;         // by its epoch: who has answered last
+  std::vector<Task> given_, ended_;  // by it, on trust, and not known to be written
+  std::function<void(const Task&)> lost_;
 };
 
 }  // namespace trireme::distributed

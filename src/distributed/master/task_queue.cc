@@ -3,106 +3,23 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.h"
+#include "distributed/coordination/election.h"
 
 namespace trireme::distributed {
 namespace {
 
 constexpr double kNew = 0.2;  // what the latest task counts in the moving average
 
-// The key beside the tasks holds "3 begun 12", or something else while the tasks of epoch 3 are being written. Their attempts begin
-// behind 12.
+// The key beside the tasks holds "3 begun 7", or something else while the tasks of epoch 3 are being written; 7 is the last attempt
+// that was handed out before.
 constexpr const char* kEpoch = "epoch";
 constexpr const char* kBegun = "begun";
-// And below this one there are those that ended badly, by epoch and id.
-constexpr const char* kBad = "bad/";
 
-std::int64_t number(const std::string& key, std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
-    fail_data(fmt::format("the key {} holds no task: \"{}\" is no number", key, text));
-  }
-  return value;
-}
-
-// The next word, which is taken off.
-std::string_view word(const std::string& key, std::string_view& rest) {
-  const std::size_t space = rest.find(' ');
-  if (space == std::string_view::npos) fail_data(fmt::format("the key {} holds no task", key));
-  const std::string_view result = rest.substr(0, space);
-  rest.remove_prefix(space + 1);
-  return result;
-}
-
-// The next line, which is taken off.
-std::string line(std::string_view& rest) {
-  const std::size_t end = std::min(rest.find('\n'), rest.size());
-  std::string result(rest.substr(0, end));
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return result;
-}
-
-// The first line, which says what has happened, not too long for a key.
-std::string one_line(const std::string& text) {
-  constexpr std::size_t kLongest = 1000;
-  std::string_view rest = text;
-  const std::string first = line(rest);
-  return first.size() > kLongest ? first.substr(0, kLongest) + " ..." : first;
-}
-
-std::string times(std::size_t count) {
-  if (count < 3) return count == 1 ? "once" : "twice";
-  return fmt::format("{} times", count);
-}
-
-// "failed 2", then what it is, then a line for each bad end.
-std::string text_for_key(const BadTask& task) {
-  std::string text =
-      fmt::format("{} {}\n{}", task.failed ? "failed" : "bad", task.deaths, task.what);
-  for (const std::string& why : task.why) text += "\n" + why;
-  return text;
-}
-
-// Behind "bad/": "0000000001/0000000042".
-BadTask bad_task_of(const Entry& entry, std::string_view name) {
-  const std::size_t slash = name.find('/');
-  if (slash == std::string_view::npos) fail_data(fmt::format("the key {} is none", entry.key));
-  BadTask task;
-  task.epoch = number(entry.key, name.substr(0, slash));
-  task.id = number(entry.key, name.substr(slash + 1));
-  std::string_view rest = entry.value;
-  const std::string head = line(rest);
-  std::string_view words = head;
-  task.failed = word(entry.key, words) == "failed";
-  task.deaths = static_cast<int>(number(entry.key, words));
-  task.what = line(rest);
-  while (!rest.empty()) task.why.push_back(line(rest));
-  return task;
-}
+constexpr std::size_t kAtOnce = 100;  // tasks of one transaction
 
 }  // namespace
-
-std::vector<BadTask> bad_tasks(Store& store, const std::string& prefix) {
-  std::vector<BadTask> tasks;
-  const std::string all = prefix + kBad;
-  for (const Entry& entry : store.list(all).entries) {
-    tasks.push_back(bad_task_of(entry, std::string_view(entry.key).substr(all.size())));
-  }
-  return tasks;
-}
-
-std::string text_of(const BadTask& task) {
-  std::string text = fmt::format("{} of epoch {}: ended badly {}", task.what, task.epoch,
-                                 times(task.why.size()));
-  for (auto why = task.why.begin(); why != task.why.end(); ++why) {
-    const bool known = std::find(task.why.begin(), why, *why) != why;
-    if (!known) text += (why == task.why.begin() ? ": " : "; ") + *why;
-  }
-  return text;
-}
 
 TaskQueue::TaskQueue(Store& store, const TaskQueueOptions& options)
     : store_(store), options_(options) {
@@ -115,12 +32,8 @@ std::string TaskQueue::key(std::int64_t id) const {
   return fmt::format("{}{:010}", options_.prefix, id);
 }
 
-std::string TaskQueue::bad_key(std::int64_t epoch, std::int64_t id) const {
-  return fmt::format("{}{}{:010}/{:010}", options_.prefix, kBad, epoch, id);
-}
-
 Task TaskQueue::task_of(std::int64_t id, const Item& item) const {
-  return {id, item.attempt, item.data, item.attempt > attempt_ + 1};
+  return {id, item.attempt, item.data, epoch_, item.attempt > attempt_ + 1};
 }
 
 std::string TaskQueue::described(const Task& task) const {
@@ -136,127 +49,228 @@ std::string TaskQueue::text_of(const Item& item) {
 TaskQueue::Item TaskQueue::item_of(const std::string& key, const std::string& text) {
   std::string_view rest = text;
   Item item;
-  const std::string_view state = word(key, rest);
+  const std::string_view state = task_word(key, rest);
   if (state.size() != 1 || std::string_view("tbpdf").find(state[0]) == std::string_view::npos) {
     fail_data(fmt::format("the key {} holds no task: there is no state \"{}\"", key, state));
   }
   item.state = static_cast<State>(state[0]);
-  item.attempt = number(key, word(key, rest));
-  item.bad = static_cast<int>(number(key, word(key, rest)));
-  item.owner = word(key, rest);
+  item.attempt = task_number(key, task_word(key, rest));
+  item.bad = static_cast<int>(task_number(key, task_word(key, rest)));
+  item.owner = task_word(key, rest);
   if (item.owner == "-") item.owner.clear();
   item.data = rest;
   return item;
 }
 
 void TaskQueue::read() {
-  const std::map<std::int64_t, Item> before = std::move(items_);
-  forget_all();
-  bad_.clear();
-  epoch_ = attempt_ = 0;
   bool begun = true;
   for (const Entry& entry : store_.list(options_.prefix).entries) {
     const std::string_view name = std::string_view(entry.key).substr(options_.prefix.size());
     if (name == kEpoch) {
       begun = read_epoch(entry);
-    } else if (name.starts_with(kBad)) {
-      BadTask task = bad_task_of(entry, name.substr(std::string_view(kBad).size()));
-      bad_[{task.epoch, task.id}] = std::move(task);
-    } else {
-      read_item(number(entry.key, name), entry, before);
+      continue;
     }
+    if (name.starts_with(kBadTasks)) {
+      BadTask task = bad_task_of(entry, name.substr(kBadTasks.size()));
+      bad_[{task.epoch, task.id}] = std::move(task);
+      continue;
+    }
+    const std::int64_t id = task_number(entry.key, name);
+    Item item = item_of(entry.key, entry.value);
+    item.modified = item.order = entry.modified;
+    order_ = std::max(order_, item.order);
+    sort_in(id, item.state);
+    items_.emplace(id, std::move(item));
   }
+  if (begun) return;
   // A leader died while it wrote the tasks of an epoch: it begins anew.
-  if (!begun) {
-    --epoch_;
-    forget_all();
-  }
-  unsure_ = false;
+  --epoch_;
+  items_.clear();
+  for (auto& [state, ids] : ids_) ids.clear();
 }
 
 // Whether it has begun.
 bool TaskQueue::read_epoch(const Entry& entry) {
   std::string_view rest = entry.value;
-  epoch_ = number(entry.key, word(entry.key, rest));
+  epoch_ = task_number(entry.key, task_word(entry.key, rest));
+  epoch_modified_ = entry.modified;
   const std::size_t space = rest.find(' ');
-  if (space != std::string_view::npos) attempt_ = number(entry.key, rest.substr(space + 1));
+  if (space != std::string_view::npos) attempt_ = task_number(entry.key, rest.substr(space + 1));
   return rest.substr(0, space) == kBegun;
-}
-
-void TaskQueue::read_item(std::int64_t id, const Entry& entry,
-                          const std::map<std::int64_t, Item>& before) {
-  Item item = item_of(entry.key, entry.value);
-  item.modified = entry.modified;
-  const auto known = before.find(id);
-  if (known != before.end() && known->second.attempt == item.attempt) {
-    item.since = known->second.since;
-    item.timed = known->second.timed;
-  }
-  sort_in(id, item.state);
-  items_.emplace(id, std::move(item));
-}
-
-void TaskQueue::forget_all() {
-  items_.clear();
-  ended_.clear();
-  for (auto& [state, ids] : ids_) ids.clear();
 }
 
 void TaskQueue::sort_in(std::int64_t id, State state) {
   for (auto& [other, ids] : ids_) ids.erase(id);
   ids_.at(state).insert(id);
-  if (state == State::done || state == State::failed) add_ended(id);
+  if (state == State::done) add_done(id);
 }
 
 // To the ranges: it becomes one with those that it touches.
-void TaskQueue::add_ended(std::int64_t id) {
+void TaskQueue::add_done(std::int64_t id) {
   std::int64_t first = id, last = id + 1;
-  auto after = ended_.upper_bound(id);
-  if (after != ended_.begin() && std::prev(after)->second >= id) {
+  auto after = done_.upper_bound(id);
+  if (after != done_.begin() && std::prev(after)->second >= id) {
     const auto before = std::prev(after);
     first = before->first;
     last = std::max(last, before->second);
-    ended_.erase(before);
+    done_.erase(before);
   }
-  if (after != ended_.end() && after->first == last) {
+  if (after != done_.end() && after->first == last) {
     last = after->second;
-    ended_.erase(after);
+    done_.erase(after);
   }
-  ended_[first] = last;
+  done_[first] = last;
 }
 
-void TaskQueue::read_if_unsure() {
-  if (unsure_) read();
+// --- Changes: here, and then in the store
+
+void TaskQueue::replace(std::int64_t epoch, std::vector<Item> items) {
+  attempt_ = last_attempt();
+  epoch_ = epoch;
+  late_.clear();
+  items_.clear();
+  done_.clear();
+  for (auto& [state, ids] : ids_) ids.clear();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto id = static_cast<std::int64_t>(i);
+    ids_.at(items[i].state).insert(id);
+    if (items[i].state == State::done) add_done(id);
+    items_.emplace(id, std::move(items[i]));
+  }
+  unwritten_.clear();
+  unwritten_bad_.clear();
+  epoch_unwritten_ = true;
+}
+
+void TaskQueue::change(std::int64_t id, Item item) {
+  sort_in(id, item.state);
+  items_.at(id) = std::move(item);
+  unwritten_.insert(id);
+  try_to_write();
 }
 
 std::int64_t TaskQueue::commit(Transaction transaction) {
   if (options_.guard) transaction.when.push_back(*options_.guard);
-  unsure_ = true;  // until there is an answer
   const Outcome outcome = store_.commit(transaction);
   if (!outcome.succeeded) {
-    fail_usage("the tasks are not this master's: another one leads, or has changed them");
+    fail_refused(store_, options_.guard,
+                 "tasks were not as they had been read: they are read again");
   }
-  unsure_ = false;
   return outcome.revision;
 }
 
-void TaskQueue::change(std::int64_t id, Item item, std::vector<Action> more) {
-  Item& kept = items_.at(id);
-  const Condition as_read{
-      key(id), Condition::Of::modified, Condition::Is::equal, {}, kept.modified};
-  more.push_back(Put{key(id), text_of(item)});
-  item.modified = commit({.when = {as_read}, .then = std::move(more)});
-  sort_in(id, item.state);
-  kept = std::move(item);
+bool TaskQueue::try_to_write() {
+  if (away()) return false;
+  try {
+    write();
+    return true;
+  } catch (const Unavailable&) {
+    go_away();
+    return false;
+  }
+}
+
+bool TaskQueue::come_back() {
+  if (!away()) return true;
+  try {
+    commit({});  // also if there is nothing to write: does this one still lead?
+    read_revisions();
+    write();
+    away_since_.reset();
+    return true;
+  } catch (const Unavailable&) {
+    go_away();
+    return false;
+  }
+}
+
+void TaskQueue::write() {
+  if (epoch_unwritten_) write_epoch();
+  else write_some();
+}
+
+// Every change is one of the key as it was read. So a transaction whose answer was lost, and that the store gets to see late,
+// does nothing any more.
+void TaskQueue::write_some() {
+  while (!unwritten_.empty()) {
+    Transaction transaction;
+    std::vector<std::int64_t> ids;
+    for (const std::int64_t id : unwritten_) {
+      if (transaction.then.size() >= kAtOnce) break;
+      const Item& item = items_.at(id);
+      transaction.when.push_back(
+          {key(id), Condition::Of::modified, Condition::Is::equal, {}, item.modified});
+      transaction.then.push_back(Put{key(id), text_of(item)});
+      add_bad(id, transaction);
+      ids.push_back(id);
+    }
+    const std::int64_t revision = commit(std::move(transaction));
+    for (const std::int64_t id : ids) {
+      items_.at(id).modified = revision;
+      unwritten_.erase(id);
+      unwritten_bad_.erase(id);
+    }
+  }
+}
+
+// How the task has ended badly goes with it.
+void TaskQueue::add_bad(std::int64_t id, Transaction& transaction) const {
+  if (!unwritten_bad_.contains(id)) return;
+  const std::string key = bad_key(options_.prefix, epoch_, id);
+  const auto bad = bad_.find({epoch_, id});
+  if (bad == bad_.end()) transaction.then.emplace_back(Erase{key});
+  else transaction.then.emplace_back(Put{key, text_for_key(bad->second)});
+}
+
+// All tasks of an epoch in place of those that are there.
+void TaskQueue::write_epoch() {
+  const std::string of_epoch = epoch_key(options_.prefix);
+  const auto as_read = [&] {
+    return Condition{of_epoch, Condition::Of::modified, Condition::Is::equal, {}, epoch_modified_};
+  };
+  epoch_modified_ =
+      commit({.when = {as_read()},
+              .then = {Put{of_epoch, fmt::format("{} beginning {}", epoch_, attempt_)},
+                       Erase{options_.prefix + "0", true}}});
+  for (auto item = items_.begin(); item != items_.end();) {
+    const auto first = item;
+    Transaction transaction{.when = {as_read()}};
+    for (; item != items_.end() && transaction.then.size() < kAtOnce; ++item) {
+      transaction.then.push_back(Put{key(item->first), text_of(item->second)});
+      add_bad(item->first, transaction);
+    }
+    const std::int64_t revision = commit(std::move(transaction));
+    for (auto written = first; written != item; ++written) written->second.modified = revision;
+  }
+  epoch_modified_ =
+      commit({.when = {as_read()},
+              .then = {Put{of_epoch, fmt::format("{} {} {}", epoch_, kBegun, attempt_)}}});
+  epoch_unwritten_ = false;
+  unwritten_.clear();
+  unwritten_bad_.clear();
+}
+
+// Of what is there now: nobody knows which of the last changes have happened.
+void TaskQueue::read_revisions() {
+  if (unwritten_.empty() && !epoch_unwritten_) return;
+  epoch_modified_ = 0;
+  for (auto& [id, item] : items_) item.modified = 0;
+  for (const Entry& entry : store_.list(options_.prefix).entries) {
+    const std::string_view name = std::string_view(entry.key).substr(options_.prefix.size());
+    if (name == kEpoch) epoch_modified_ = entry.modified;
+    if (name == kEpoch || name.starts_with(kBadTasks)) continue;
+    const auto item = items_.find(task_number(entry.key, name));
+    if (item != items_.end()) item->second.modified = entry.modified;
+  }
 }
 
 void TaskQueue::begin(std::int64_t epoch, const std::vector<std::string>& tasks) {
-  read_if_unsure();
   if (epoch == epoch_) return;
   if (epoch != epoch_ + 1) {
     fail_usage(fmt::format("epoch {} cannot begin after epoch {}", epoch, epoch_));
   }
-  write(epoch, fresh(epoch, tasks));
+  replace(epoch, fresh(epoch, tasks));
+  try_to_write();
 }
 
 // Of all that were ever handed out; an owner of before can end nothing with it.
@@ -282,32 +296,12 @@ std::vector<TaskQueue::Item> TaskQueue::fresh(std::int64_t epoch,
   return items;
 }
 
-// All tasks of an epoch in place of those that are there.
-void TaskQueue::write(std::int64_t epoch, const std::vector<Item>& items) {
-  const std::string of_epoch = epoch_key(options_.prefix);
-  const std::int64_t last = last_attempt();
-  commit({.then = {Put{of_epoch, fmt::format("{} beginning {}", epoch, last)},
-                   Erase{options_.prefix + "0", true}}});
-  constexpr std::size_t kAtOnce = 100;
-  for (std::size_t first = 0; first < items.size(); first += kAtOnce) {
-    Transaction transaction;
-    for (std::size_t i = first; i < std::min(first + kAtOnce, items.size()); ++i) {
-      transaction.then.push_back(Put{key(static_cast<std::int64_t>(i)), text_of(items[i])});
-    }
-    commit(std::move(transaction));
-  }
-  commit({.then = {Put{of_epoch, fmt::format("{} {} {}", epoch, kBegun, last)}}});
-  late_.clear();
-  read();
-}
-
 QueueState TaskQueue::state() const {
   const std::set<std::int64_t>&done = ids(State::done), &failed = ids(State::failed);
   return {epoch_, {done.begin(), done.end()}, {failed.begin(), failed.end()}};
 }
 
 void TaskQueue::restore(const QueueState& state, const std::vector<std::string>& tasks) {
-  read_if_unsure();
   std::vector<Item> items = fresh(state.epoch, tasks);
   const auto set = [&](const std::vector<std::int64_t>& ids, State to) {
     for (const std::int64_t id : ids) {
@@ -322,20 +316,23 @@ void TaskQueue::restore(const QueueState& state, const std::vector<std::string>&
   };
   set(state.done, State::done);
   set(state.failed, State::failed);
+  replace(state.epoch, std::move(items));
   for (const std::int64_t id : state.failed) {
     if (bad_.contains({state.epoch, id})) continue;
-    const Task task = task_of(id, items[static_cast<std::size_t>(id)]);
-    const BadTask known{state.epoch, id, described(task), true, 0, {"before the job was resumed"}};
-    commit({.then = {Put{bad_key(state.epoch, id), text_for_key(known)}}});
+    note_bad({state.epoch,
+              id,
+              described(task_of(id, items_.at(id))),
+              true,
+              0,
+              {"before the job was resumed"}});
   }
-  write(state.epoch, items);
+  if (!try_to_write()) throw Unavailable("the store does not take the tasks that were put back");
 }
 
 std::optional<Task> TaskQueue::take(const std::string& owner, Clock::time_point now, Which which) {
   if (owner.empty() || owner == "-" || owner.find(' ') != std::string::npos) {
     fail_usage("an owner has a name without spaces");
   }
-  read_if_unsure();
   // What was begun comes first, so that a checkpoint does not wait for it.
   const bool new_ones = count(State::begun) == 0 && which == Which::any;
   const std::set<std::int64_t>& from = ids(new_ones ? State::todo : State::begun);
@@ -347,19 +344,19 @@ std::optional<Task> TaskQueue::take(const std::string& owner, Clock::time_point 
   ++item.attempt;
   item.since = now;
   item.timed = true;
+  item.order = ++order_;
   change(id, item);
   ++attempts_;
   return task_of(id, item);
 }
 
 bool TaskQueue::owns(const std::string& owner, const Task& task, bool late) {
-  read_if_unsure();
   const auto found = items_.find(task.id);
-  const bool own = found != items_.end() &&
-                   (found->second.state == State::pending ||
-                    (late && found->second.state == State::begun)) &&
-                   found->second.owner == owner && found->second.attempt == task.attempt &&
-                   found->second.data == task.data;
+  const bool own =
+      found != items_.end() &&
+      (found->second.state == State::pending || (late && found->second.state == State::begun)) &&
+      found->second.owner == owner && found->second.attempt == task.attempt &&
+      found->second.data == task.data && epoch_ == task.epoch;
   if (!own) ++refused_;
   return own;
 }
@@ -381,10 +378,8 @@ bool TaskQueue::finish(const std::string& owner, const Task& task, Clock::time_p
   if (!own) return false;
   Item item = items_.at(task.id);
   item.state = State::done;
-  std::vector<Action> more;
-  if (item.bad > 0) more.push_back(Erase{bad_key(epoch_, task.id)});
-  change(task.id, item, std::move(more));
-  bad_.erase({epoch_, task.id});
+  if (bad_.erase({epoch_, task.id}) > 0) unwritten_bad_.insert(task.id);
+  change(task.id, item);
   return true;
 }
 
@@ -393,6 +388,11 @@ bool TaskQueue::give_back(const std::string& owner, const Task& task, const std:
   if (!owns(owner, task)) return false;
   end_badly(task.id, why, death);
   return true;
+}
+
+void TaskQueue::note_bad(const BadTask& bad) {
+  bad_[{bad.epoch, bad.id}] = bad;
+  unwritten_bad_.insert(bad.id);
 }
 
 void TaskQueue::end_badly(std::int64_t id, const std::string& why, bool death) {
@@ -405,8 +405,8 @@ void TaskQueue::end_badly(std::int64_t id, const std::string& why, bool death) {
   bad.why.push_back(one_line(why));
   item.state = bad.failed ? State::failed : State::begun;
   if (bad.failed) item.owner.clear();
-  change(id, item, {Put{bad_key(epoch_, id), text_for_key(bad)}});
-  bad_[{epoch_, id}] = bad;
+  note_bad(bad);
+  change(id, item);
   ++bad_ends_;
   if (options_.ended_badly) options_.ended_badly(bad);
 }
@@ -420,14 +420,12 @@ void TaskQueue::hand_out_again(std::int64_t id, bool may_finish) {
 }
 
 int TaskQueue::release(const std::string& owner) {
-  read_if_unsure();
   const std::vector<Task> held = pending_of(owner);
   for (const Task& task : held) hand_out_again(task.id, false);
   return static_cast<int>(held.size());
 }
 
 int TaskQueue::lose(const std::string& owner) {
-  read_if_unsure();
   const std::vector<Task> held = pending_of(owner);
   for (std::size_t i = 0; i < held.size(); ++i) {
     if (i == 0) end_badly(held[i].id, owner + " died or was cut off", true);
@@ -437,7 +435,6 @@ int TaskQueue::lose(const std::string& owner) {
 }
 
 int TaskQueue::expire(Clock::time_point now) {
-  read_if_unsure();
   std::vector<std::int64_t> slow;
   for (const std::int64_t id : ids(State::pending)) {
     Item& item = items_.at(id);
@@ -478,7 +475,7 @@ std::vector<Task> TaskQueue::pending_of(const std::string& owner) const {
   std::vector<std::pair<std::int64_t, std::int64_t>> held;  // by when it was handed out
   for (const std::int64_t id : ids(State::pending)) {
     const Item& item = items_.at(id);
-    if (item.owner == owner) held.emplace_back(item.modified, id);
+    if (item.owner == owner) held.emplace_back(item.order, id);
   }
   std::sort(held.begin(), held.end());
   std::vector<Task> tasks;

@@ -11,6 +11,9 @@
 // Each task is a key of the Store, and each change is committed there, under the leader's guard, before anybody
 // hears of it. The next leader reads what is there and goes on; pending tasks then have their whole time again,
 // since clocks of two machines say nothing to each other.
+//
+// While the store is away() changes are made here alone, so that work goes on: on trust that this leader still is one when
+// the store answers again, and can write them. If it is not, they have not happened.
 
 #include <chrono>
 #include <cstdint>
@@ -23,6 +26,7 @@
 #include <vector>
 
 #include "distributed/coordination/store.h"
+#include "distributed/master/bad_task.h"
 
 namespace trireme::distributed {
 
@@ -31,21 +35,9 @@ struct Task {
   std::int64_t id = 0;       // from 0, in the order given
   std::int64_t attempt = 0;  // rises whenever it is handed out, also from one epoch to the next
   std::string data;          // what to do, opaque here
-  bool again = false;        // somebody has had it before in this epoch
+  std::int64_t epoch = 0;
+  bool again = false;  // somebody has had it before in this epoch
 };
-
-// A task that has ended badly, and has not been done since.
-struct BadTask {
-  std::int64_t epoch = 0, id = 0;
-  std::string what;              // TaskQueueOptions::describe
-  bool failed = false;           // it is poison, and left out
-  int deaths = 0;                // of owners
-  std::vector<std::string> why;  // of each bad end, a line
-};
-// As a store has them, by epoch and task. `prefix`: as in the options. Errors: as Store; data.
-std::vector<BadTask> bad_tasks(Store& store, const std::string& prefix);
-// "batches 12 to 27 of epoch 1: ended badly twice: trainer_1 died or was cut off; trainer_4 died or was cut off".
-std::string text_of(const BadTask& task);
 
 struct TaskQueueOptions {
   std::string prefix;                   // of its keys, "job/task/"
@@ -76,25 +68,24 @@ struct QueueState {
   bool operator==(const QueueState&) const = default;
 };
 
-// Not safe for several threads at once. All changes may throw Unavailable, and then have happened or not: the next
-// call reads again what is there. Errors: usage, if the guard does not hold: another one leads.
+// Not safe for several threads at once. Errors of all that changes something: Deposed, if another one leads.
 class TaskQueue {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Reads what is there.
+  // Reads what is there. Errors: Unavailable; data, for what is no task.
   TaskQueue(Store& store, const TaskQueueOptions& options);
   // Says which epoch has begun; not there before the first one. `prefix`: as in the options.
   static std::string epoch_key(const std::string& prefix);
 
   std::int64_t epoch() const { return epoch_; }  // 0: none has begun
   // Begins an epoch, the next one after epoch(); its tasks replace those of the one before. Does nothing if it has
-  // begun, as when an answer was lost. Errors: usage, for another number.
+  // begun. Errors: usage, for another number.
   void begin(std::int64_t epoch, const std::vector<std::string>& tasks);
 
   QueueState state() const;
   // Puts the queue back, whatever it holds: these are the tasks of the state's epoch. What was pending is no one's any more.
-  // Errors: usage, for a state with tasks that are not there.
+  // Errors: usage, for a state with tasks that are not there; Unavailable, and then it is to be done again.
   void restore(const QueueState& state, const std::vector<std::string>& tasks);
 
   // A task for `owner`, the first that is to do, or the first that is begun; nothing if there is none at the moment.
@@ -118,12 +109,20 @@ class TaskQueue {
   std::set<std::string> owners() const;  // of pending tasks
   std::vector<Task> pending_of(const std::string& owner) const;  // in the order that it got them
   std::vector<BadTask> bad() const;                              // of all epochs
-  // Those that are done or failed, as ranges [first, last): rising, with gaps between them.
-  std::vector<std::pair<std::int64_t, std::int64_t>> ended() const {
-    return {ended_.begin(), ended_.end()};
+  // Those that are done, as ranges [first, last): rising, with gaps between them.
+  std::vector<std::pair<std::int64_t, std::int64_t>> done() const {
+    return {done_.begin(), done_.end()};
   }
   TaskCounts counts() const;
   Milliseconds patience() const;  // after which a pending task expires now
+
+  // --- Of a store that does not answer
+  // Since when; nothing, if it has all that was changed.
+  std::optional<Clock::time_point> away_since() const { return away_since_; }
+  bool away() const { return away_since_.has_value(); }
+  void go_away() { away_since_ = Clock::now(); }  // known from elsewhere
+  // Writes what has changed meanwhile. Whether the store has answered.
+  bool come_back();
 
  private:
   // todo: nobody has had it since the epoch began, or since the queue was put back.
@@ -131,43 +130,48 @@ class TaskQueue {
   struct Item {
     State state = State::todo;
     std::int64_t attempt = 0;
-    int bad = 0;  // how often it ended badly
+    int bad = 0;                   // how often it ended badly
     std::string owner, data;       // one that is begun may have the owner it had last
-    std::int64_t modified = 0;     // its key's revision: when it was handed out, if it is pending
+    std::int64_t modified = 0;     // its key's revision
+    std::int64_t order = 0;        // of pending ones: later ones have a higher number
     Clock::time_point since = {};  // of pending ones
     bool timed = false;            // whether this leader handed it out
   };
 
   void read();
   bool read_epoch(const Entry& entry);
-  void read_item(std::int64_t id, const Entry& entry, const std::map<std::int64_t, Item>& before);
-  void forget_all();
   void sort_in(std::int64_t id, State state);
-  void add_ended(std::int64_t id);
+  void add_done(std::int64_t id);
   const std::set<std::int64_t>& ids(State state) const { return ids_.at(state); }
   std::int64_t count(State state) const { return static_cast<std::int64_t>(ids(state).size()); }
-  void write(std::int64_t epoch, const std::vector<Item>& items);
-  void read_if_unsure();
   std::string key(std::int64_t id) const;
-  std::string bad_key(std::int64_t epoch, std::int64_t id) const;
   Task task_of(std::int64_t id, const Item& item) const;
   std::string described(const Task& task) const;
   std::int64_t last_attempt() const;
   std::vector<Item> fresh(std::int64_t epoch, const std::vector<std::string>& tasks) const;
   static std::string text_of(const Item& item);
   static Item item_of(const std::string& key, const std::string& text);
+  void replace(std::int64_t epoch, std::vector<Item> items);
+  void change(std::int64_t id, Item item);
+  bool try_to_write();
+  void write();
+  void write_epoch();
+  void write_some();
+  void add_bad(std::int64_t id, Transaction& transaction) const;
+  void read_revisions();
   std::int64_t commit(Transaction transaction);  // the revision
-  void change(std::int64_t id, Item item, std::vector<Action> more = {});
   bool owns(const std::string& owner, const Task& task, bool late = false);
   void learn(Clock::duration took);
+  void note_bad(const BadTask& bad);
   void end_badly(std::int64_t id, const std::string& why, bool death);
   void hand_out_again(std::int64_t id, bool may_finish);
 
   Store& store_;
   const TaskQueueOptions options_;
   std::int64_t epoch_ = 0;
-  std::int64_t attempt_ = 0;  // of the tasks of this epoch, before any was handed out
-  bool unsure_ = false;  // what a change that was not answered has done
+  std::int64_t epoch_modified_ = 0;  // its key's revision
+  std::int64_t attempt_ = 0;         // of the tasks of this epoch, before any was handed out
+  std::int64_t order_ = 0;           // of the last one that was
   std::map<std::int64_t, Item> items_;
   // Of all items, by their state.
   std::map<State, std::set<std::int64_t>> ids_ = {{State::todo, {}},
@@ -175,11 +179,16 @@ class TaskQueue {
                                                   {State::pending, {}},
                                                   {State::done, {}},
                                                   {State::failed, {}}};
-  std::map<std::int64_t, std::int64_t> ended_;                    // by their first task
+  std::map<std::int64_t, std::int64_t> done_;                     // ranges, by their first task
   std::map<std::pair<std::int64_t, std::int64_t>, BadTask> bad_;  // by epoch and id
   // Of those that took too long, by id and attempt: when they were handed out. Their ends tell what tasks take, though they may count
   // for nothing else.
   std::map<std::pair<std::int64_t, std::int64_t>, Clock::time_point> late_;
+  // What the store does not have yet: some items, or, with the epoch, all of them; and of which of these it has not heard how they
+  // have ended badly, or that they have not.
+  std::set<std::int64_t> unwritten_, unwritten_bad_;
+  bool epoch_unwritten_ = false;
+  std::optional<Clock::time_point> away_since_;
   std::int64_t refused_ = 0, attempts_ = 0, bad_ends_ = 0;
   double average_ms_ = 0;  // of tasks that were done
 };

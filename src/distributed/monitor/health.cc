@@ -14,15 +14,16 @@ std::int64_t milliseconds(Heartbeat::Clock::time_point time) {
 
 }  // namespace
 
-void Health::add(const std::string& name, std::function<Finding()> look) {
+void Health::add(const std::string& name, std::function<Finding()> look, Means means) {
   const std::lock_guard lock(mutex_);
-  checks_.emplace_back(name, std::move(look));
+  checks_.push_back({name, std::move(look), means});
 }
 
-Health::Report Health::report() const {
+Health::Report Health::report(Means means) const {
   const std::lock_guard lock(mutex_);
   Report report;
-  for (const auto& [name, look] : checks_) {
+  for (const auto& [name, look, own] : checks_) {
+    if (own < means) continue;
     Finding finding;
     try {
       finding = look();

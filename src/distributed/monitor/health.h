@@ -18,24 +18,34 @@ struct Finding {
   std::string text;  // what was found, good or bad: "last step 3 s ago"
 };
 
+// What a finding that is bad says of a process: it does not take part at the moment; or it never will again, so it is to be
+// ended.
+enum class Means { not_ready, not_alive };
+
 // Safe for several threads at once.
 class Health {
  public:
   // `look` is called by report(), whichever thread calls that; what it throws is bad. What it looks at must be there as
   // long as report() is called.
-  void add(const std::string& name, std::function<Finding()> look);
+  void add(const std::string& name, std::function<Finding()> look, Means means = Means::not_alive);
 
+  // By the checks of `means`, and by all that mean more.
   struct Report {
     bool well = true;
     std::vector<std::pair<std::string, Finding>> findings;  // in the order of add()
     // A line for each: "ok    lease: held".
     std::string text() const;
   };
-  Report report() const;
+  Report report(Means means = Means::not_ready) const;
 
  private:
+  struct Check {
+    std::string name;
+    std::function<Finding()> look;
+    Means means;
+  };
   mutable std::mutex mutex_;
-  std::vector<std::pair<std::string, std::function<Finding()>>> checks_;
+  std::vector<Check> checks_;
 };
 
 // Something that ought to happen now and then.

@@ -259,10 +259,14 @@ Pages monitor_pages(const Registry& registry, const Health& health, const std::s
   pages["/metrics"] = [&registry] {
     return Page{.type = "text/plain; version=0.0.4; charset=utf-8", .text = registry.text()};
   };
-  pages["/healthz"] = [&health] {
-    const Health::Report report = health.report();
-    return Page{.status = report.well ? 200 : 503, .text = report.text()};
+  const auto page_of = [&health](Means means) {
+    return [&health, means] {
+      const Health::Report report = health.report(means);
+      return Page{.status = report.well ? 200 : 503, .text = report.text()};
+    };
   };
+  pages["/healthz"] = page_of(Means::not_alive);
+  pages["/readyz"] = page_of(Means::not_ready);
   pages["/"] = [who] { return Page{.text = who}; };
   return pages;
 }

@@ -21,7 +21,8 @@ struct Page {
 // By their paths. Called by several threads at once; what they throw is answered with 500.
 using Pages = std::map<std::string, std::function<Page()>>;
 
-// "/metrics", "/healthz" (200 or 503) and "/" (who it is). Registry and health outlive the pages.
+// "/metrics"; "/healthz" and "/readyz" (200 or 503): whether it is alive, and whether it takes part, too; "/" (who it is).
+// Registry and health outlive the pages.
 Pages monitor_pages(const Registry& registry, const Health& health, const std::string& who);
 
 struct HttpOptions {

@@ -19,6 +19,7 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 using Clock = std::chrono::steady_clock;
 
@@ -70,7 +71,9 @@ class Http : public ::testing::Test {
  protected:
   Http() {
     registry_.counter("steps_total", "Steps.").add(7);
-    health_.add("lease", [this] { return Finding{well_, well_ ? "held" : "lost"}; });
+    health_.add("step", [this] { return Finding{moves_, moves_ ? "now" : "never"}; });
+    health_.add(
+        "lease", [this] { return Finding{well_, well_ ? "held" : "lost"}; }, Means::not_ready);
     begin(Milliseconds(200));
   }
   void begin(Milliseconds patience) {
@@ -85,7 +88,7 @@ class Http : public ::testing::Test {
                                                    "# TYPE steps_total counter\nsteps_total 7\n"));
   }
 
-  std::atomic<bool> well_ = true;
+  std::atomic<bool> moves_ = true, well_ = true;
   Registry registry_;
   Health health_;
   std::optional<HttpServer> server_;
@@ -96,17 +99,31 @@ TEST_F(Http, Pages) {
   EXPECT_THAT(get(port(), "/metrics"), StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_THAT(get(port(), "/metrics"),
               HasSubstr("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
-  EXPECT_THAT(get(port(), "/healthz"), StartsWith("HTTP/1.1 200 OK\r\n"));
-  EXPECT_THAT(get(port(), "/healthz"), HasSubstr("ok    lease: held\n"));
-  well_ = false;
-  EXPECT_THAT(get(port(), "/healthz"), StartsWith("HTTP/1.1 503 "));
-  EXPECT_THAT(get(port(), "/healthz"), HasSubstr("bad   lease: lost\n"));
+  for (const char* page : {"/healthz", "/readyz"}) {
+    EXPECT_THAT(get(port(), page), StartsWith("HTTP/1.1 200 OK\r\n"));
+    EXPECT_THAT(get(port(), page), HasSubstr("ok    step: now\n"));
+  }
+  EXPECT_THAT(get(port(), "/readyz"), HasSubstr("ok    lease: held\n"));
   EXPECT_THAT(get(port(), "/"), HasSubstr("trainer_0 of a job\n"));
   EXPECT_THAT(get(port(), "/other"), StartsWith("HTTP/1.1 404 "));
   EXPECT_THAT(get(port(), "/other"), HasSubstr("/metrics"));
   const std::string head = ask(port(), "HEAD /metrics HTTP/1.1\r\nHost: here\r\n\r\n");
   EXPECT_THAT(head, StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_TRUE(head.ends_with("\r\n\r\n")) << head;
+}
+
+// A process whose lease is lost is to be left alone: it is there again when the store is.
+TEST_F(Http, WhoIsNotReadyIsAlive) {
+  well_ = false;
+  EXPECT_THAT(get(port(), "/readyz"), StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(get(port(), "/readyz"), HasSubstr("bad   lease: lost\n"));
+  EXPECT_THAT(get(port(), "/healthz"), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(get(port(), "/healthz"), Not(HasSubstr("lease")));
+  moves_ = false;
+  for (const char* page : {"/healthz", "/readyz"}) {
+    EXPECT_THAT(get(port(), page), StartsWith("HTTP/1.1 503 "));
+    EXPECT_THAT(get(port(), page), HasSubstr("bad   step: never\n"));
+  }
 }
 
 TEST_F(Http, RefusesOtherMethods) {

@@ -41,7 +41,8 @@ void check_folder(const std::string& folder) {
   }
   const bool mounted = status.st_uid == 0 && (status.st_mode & S_ISVTX) != 0;
   if ((status.st_mode & 022) != 0 && !mounted) {
-    fail_open(folder, fmt::format("others may write there (its mode is {:o})", status.st_mode & 07777),
+    fail_open(folder,
+              fmt::format("others may write there (its mode is {:o})", status.st_mode & 07777),
               "chmod 700 " + folder);
   }
 }

@@ -13,6 +13,7 @@
 #include "base/error_test.h"
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/etcd_store.h"
+#include "distributed/coordination/handshakes.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/placement/address.h"
 #include "distributed/placement/folder_test.h"
@@ -95,9 +96,9 @@ TEST_F(Credentials, InAFolderOfOursAlone) {
   fs::create_directory(keys());
   for (const int mode : {0777, 0770, 0722}) {
     ::chmod(keys().c_str(), static_cast<mode_t>(mode));
-    EXPECT_THAT(error_of(ErrorKind::usage,
-                         [&] { write_credentials(keys(), make_credentials(30, now_)); }),
-                AllOf(HasSubstr("others may write there"), HasSubstr("chmod 700 " + keys())));
+    EXPECT_THAT(
+        error_of(ErrorKind::usage, [&] { write_credentials(keys(), make_credentials(30, now_)); }),
+        AllOf(HasSubstr("others may write there"), HasSubstr("chmod 700 " + keys())));
     EXPECT_THAT(
         error_of(ErrorKind::usage, [&] { obtain_credentials(keys(), true, Milliseconds(0)); }),
         HasSubstr("others may write there"));
@@ -127,9 +128,9 @@ TEST_F(Credentials, OfNobodyElse) {
   };
   ASSERT_EQ(::chown(keys().c_str(), kOther, kOther), 0);
   EXPECT_THAT(refused(), HasSubstr("keys: the folder is user 12345's"));
-  EXPECT_THAT(error_of(ErrorKind::usage,
-                       [&] { write_credentials(keys(), make_credentials(30, now_)); }),
-              HasSubstr("the folder is user 12345's"));
+  EXPECT_THAT(
+      error_of(ErrorKind::usage, [&] { write_credentials(keys(), make_credentials(30, now_)); }),
+      HasSubstr("the folder is user 12345's"));
   ASSERT_EQ(::chown(keys().c_str(), 0, 0), 0);
   for (const int mode : {0640, 0440, 0600}) {
     const std::string key = keys() + "/tls.key";
@@ -274,6 +275,22 @@ TEST_F(Credentials, OthersAreRefused) {
   mixed.authority = ours.authority;
   EXPECT_EQ(admitted(ours, mixed), kNeither) << "believes us, but is of another authority";
   EXPECT_EQ(admitted(ours, {.token = "t"}), kNeither) << "not encrypted";
+}
+
+// Both sides are of this process; but a caller without TLS, and one that learns too late what becomes of its certificate, have no
+// handshake that could fail.
+TEST_F(Credentials, OthersAreCounted) {
+  const Security ours = make_credentials(30, now_);
+  Security mixed = make_credentials(30, now_);
+  mixed.authority = ours.authority;
+  for (const Security& theirs : {mixed, Security{.token = "t"}}) {
+    const std::uint64_t before = failed_handshakes();
+    EXPECT_EQ(admitted(ours, theirs), kNeither);
+    EXPECT_GE(failed_handshakes(), before + 2) << "of the store, and of frames";
+  }
+  const std::uint64_t before = failed_handshakes();
+  EXPECT_EQ(admitted(ours, ours, Milliseconds(60000)), kBoth);
+  EXPECT_EQ(failed_handshakes(), before);
 }
 
 TEST_F(Credentials, ExpiredOnesAreRefused) {

@@ -44,10 +44,11 @@ enum class Op : std::uint8_t {
   load,
   describe,
   tick,
+  export_rows,
   // Of whoever leads, with an epoch in `sequence` and the generation: TasksOver as to_bytes()
   tasks_over,
 };
-inline constexpr std::size_t kOps = 25;  // with 0, which is none
+inline constexpr std::size_t kOps = 26;  // with 0, which is none
 const char* name_of(Op op);              // "push"; "unknown" of what is none
 
 // Header::flags
@@ -93,10 +94,13 @@ DenseDeclaration dense_declaration(const std::string& bytes);
 std::string to_bytes(const TasksOver& over);
 TasksOver tasks_over_of(PayloadReader& reader);
 
+using Blocks =
+    std::map<std::uint32_t, std::vector<std::uint32_t>>;  // of dense parameters, by number
+
 // What a server has been told of, by number, as these bytes; and which blocks of dense parameters it has.
 struct Declarations {
   std::map<std::uint32_t, std::string> tables, dense;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> blocks;
+  Blocks blocks;
   bool operator==(const Declarations&) const = default;
 };
 

@@ -97,6 +97,8 @@ void Shard::perform(Frame request, Answer& answer) {
     case Op::tasks_over: give(answer, control(request)); return;
     case Op::declare_table: give(answer, declare_table(request)); return;
     case Op::declare_dense: give(answer, declare_dense(request)); return;
+    case Op::insert_slots:
+    case Op::drop_slots: give(answer, move_slots(request)); return;
     case Op::dense_insert: give(answer, dense_insert(request)); return;
     case Op::dense_drop: give(answer, dense_drop(request)); return;
     case Op::finish_step: finish_step(request, answer); return;
@@ -124,8 +126,6 @@ Frame Shard::serve(const Frame& request) {
     case Op::push:
     case Op::count:
     case Op::read_slots:
-    case Op::insert_slots:
-    case Op::drop_slots:
     case Op::digest:
       if (!tables_.contains(request.header.table)) return answer_to(request, Code::undeclared);
       break;
@@ -138,8 +138,6 @@ Frame Shard::serve(const Frame& request) {
     case Op::dense_pull: return dense_pull(request);
     case Op::dense_push: return dense_push(request);
     case Op::read_slots: return read_slots(request);
-    case Op::insert_slots: return insert_slots(request);
-    case Op::drop_slots: return drop_slots(request);
     case Op::dense_read: return dense_read(request);
     case Op::digest: return digest(request);
     case Op::statistics:

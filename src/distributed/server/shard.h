@@ -129,8 +129,10 @@ class Shard {
   void apply_steps();
   void apply_held(std::uint64_t step);
   Frame read_slots(const Frame& request);
+  Frame move_slots(const Frame& request);
   Frame insert_slots(const Frame& request);
   Frame drop_slots(const Frame& request);
+  void check_not_owned(int first, int last, const char* what) const;
   Frame dense_read(const Frame& request);
   Frame dense_insert(const Frame& request);
   Frame dense_drop(const Frame& request);
@@ -159,6 +161,7 @@ class Shard {
   const ShardOptions options_;
   const std::unique_ptr<Counters> counters_;
   mutable std::mutex gate_;
+  std::mutex moves_mutex_;  // before `mutex_`
   mutable std::shared_mutex mutex_;
   std::map<std::uint32_t, std::unique_ptr<Table>> tables_;
   std::map<std::uint32_t, std::unique_ptr<Dense>> dense_;

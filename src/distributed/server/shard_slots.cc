@@ -65,12 +65,14 @@ Frame Shard::read_slots(const Frame& request) {
   const std::uint64_t most = std::min(asked.bytes == 0 ? kPage : asked.bytes, kLargestPage);
   SlotsHead head = {{asked.slots.first, asked.slots.first}, 0, 0, 0, 0};
   Payload blocks;
+  std::uint32_t rows = 0;
   for (; head.slots.last < asked.slots.last && blocks.size() < most; ++head.slots.last) {
     table.rows.read(head.slots.last, head.slots.last + 1, options, [&](RowBlock block) {
       const BlockHead begin = {block.slot, static_cast<std::uint32_t>(block.ids.size())};
       std::string bytes(reinterpret_cast<const char*>(&begin), sizeof begin);
       bytes.append(reinterpret_cast<const char*>(block.ids.data()), 8 * block.ids.size());
       blocks.append(bytes + block.records);
+      rows += begin.rows;
       ++head.blocks;
     });
   }
@@ -82,6 +84,7 @@ Frame Shard::read_slots(const Frame& request) {
   head.removed = static_cast<std::uint32_t>(removed.size());
   head.marks = static_cast<std::uint32_t>(marks.size());
   Frame answer = answer_to(request);
+  answer.header.count = rows;
   *answer.payload.extend<SlotsHead>(1) = head;
   append_all(answer.payload, removed);
   append_all(answer.payload, marks);
@@ -99,12 +102,37 @@ Frame Shard::read_slots(const Frame& request) {
   return answer;
 }
 
+// Slots come or go by orders of whoever leads, one after the other: so what a leader has sent that another one has followed
+// does not come behind, or into, what that one does.
+Frame Shard::move_slots(const Frame& request) {
+  const std::lock_guard moves(moves_mutex_);
+  if (!obeys(request.header.sequence)) {
+    const auto lock = shared();
+    return answer_to(request, Code::stale);
+  }
+  const auto lock = shared();
+  if (!tables_.contains(request.header.table)) return answer_to(request, Code::undeclared);
+  const bool come = static_cast<Op>(request.header.op) == Op::insert_slots;
+  return come ? insert_slots(request) : drop_slots(request);
+}
+
+// Those of this server are in use.
+void Shard::check_not_owned(int first, int last, const char* what) const {
+  for (int slot = first; slot < last; ++slot) {
+    if (owned_[static_cast<std::size_t>(slot)]) {
+      fail_usage(fmt::format("slot {} is this server's by map {}, and is not {}", slot,
+                             map_.version(), what));
+    }
+  }
+}
+
 // Takes what read_slots gives.
 Frame Shard::insert_slots(const Frame& request) {
   Table& table = table_of(request.header);
   PayloadReader reader(request.payload);
   const auto head = reader.value<SlotsHead>();
   check_range(head.slots);
+  check_not_owned(head.slots.first, head.slots.last, "replaced");
   std::vector<Id> removed_copy;
   std::vector<MarkEntry> marks_copy;
   std::vector<std::uint64_t> steps_copy;
@@ -141,12 +169,7 @@ Frame Shard::insert_slots(const Frame& request) {
 Frame Shard::drop_slots(const Frame& request) {
   Table& table = table_of(request.header);
   const SlotRange slots = range_of(request);
-  for (int slot = slots.first; slot < slots.last; ++slot) {
-    if (owned_[static_cast<std::size_t>(slot)]) {
-      fail_usage(fmt::format("slot {} is this server's by map {}, and is not dropped", slot,
-                             map_.version()));
-    }
-  }
+  check_not_owned(slots.first, slots.last, "dropped");
   table.rows.drop(slots.first, slots.last);
   table.marks.drop(slots.first, slots.last);
   return answer_to(request);
@@ -177,6 +200,7 @@ Frame Shard::dense_insert(const Frame& request) {
   block->insert(reader);
   std::string bytes = to_bytes(declaration);
   const auto lock = alone();
+  if (!obey(request.header.sequence)) return answer_to(request, Code::stale);
   std::unique_ptr<Dense>& dense = dense_[request.header.table];
   if (dense == nullptr) dense = std::make_unique<Dense>(Dense{declaration, bytes, {}});
   if (dense->bytes != bytes)
@@ -187,6 +211,7 @@ Frame Shard::dense_insert(const Frame& request) {
 
 Frame Shard::dense_drop(const Frame& request) {
   const auto lock = alone();
+  if (!obey(request.header.sequence)) return answer_to(request, Code::stale);
   const auto dense = dense_.find(request.header.table);
   if (dense != dense_.end()) dense->second->blocks.erase(request.header.count);
   return answer_to(request);

@@ -15,10 +15,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Asks a shard as the network would.
+// Asks a shard as the network would; what the leader alone asks, as one of that epoch.
 class Asker {
  public:
-  explicit Asker(Cluster& cluster) : cluster_(cluster) {}
+  explicit Asker(Cluster& cluster, std::uint64_t epoch = 1) : cluster_(cluster), epoch_(epoch) {}
   Frame operator()(std::size_t server, Op op, std::uint32_t table, Payload payload,
                    std::uint32_t count = 0) {
     Connection connection(
@@ -27,11 +27,13 @@ class Asker {
     frame.header.table = table;
     frame.header.count = count;
     frame.header.map_version = cluster_.view().map.version();
+    if (op >= Op::read_slots && op <= Op::dense_drop) frame.header.sequence = epoch_;
     return connection.ask(std::move(frame), in(Milliseconds(60000)));
   }
 
  private:
   Cluster& cluster_;
+  const std::uint64_t epoch_;
   Network network_;
 };
 
@@ -47,8 +49,7 @@ Payload range(std::int32_t first, std::int32_t last) {
 std::uint64_t move_slots(Cluster& cluster, const SlotMap& to, std::uint32_t table) {
   Asker ask(cluster);
   const SlotMap from = cluster.view().map;
-  cluster.set_map(to);
-  std::uint64_t rows = 0;
+  std::vector<std::pair<std::size_t, Payload>> gone;  // by the server that had them
   for (std::int32_t first = 0; first < kSlots;) {
     std::int32_t last = first + 1;
     while (last < kSlots && from.owner(last) == from.owner(first) &&
@@ -69,12 +70,15 @@ std::uint64_t move_slots(Cluster& cluster, const SlotMap& to, std::uint32_t tabl
       reader.value<std::int32_t>();
       next = reader.value<std::int32_t>();
     }
-    if (old_place != place) {
-      const std::uint64_t before = cluster.shard(old_place).table(table)->statistics().rows;
-      EXPECT_EQ(ask(old_place, Op::drop_slots, table, range(first, last)).header.code, Code::ok);
-      rows += before - cluster.shard(old_place).table(table)->statistics().rows;
-    }
+    if (old_place != place) gone.emplace_back(old_place, range(first, last));
     first = last;
+  }
+  cluster.set_map(to);
+  std::uint64_t rows = 0;
+  for (const auto& [place, slots] : gone) {
+    const std::uint64_t before = cluster.shard(place).table(table)->statistics().rows;
+    EXPECT_EQ(ask(place, Op::drop_slots, table, slots).header.code, Code::ok);
+    rows += before - cluster.shard(place).table(table)->statistics().rows;
   }
   return rows;
 }
@@ -237,6 +241,33 @@ TEST(Slots, PushesWhileTheMapChanges) {
     client.lookup(0, {&id, 1}, row.data(), Create::no);
     ASSERT_EQ(row[0], count) << id;
   }
+}
+
+// A leader that another one has followed brings nothing back.
+TEST(Slots, ComeAndGoByTheLastLeader) {
+  Cluster cluster(2);
+  ParameterClient client(cluster.network(), cluster.client());
+  client.declare(0, count_table());
+  client.declare({{5, {.name = "w", .rows = 1, .columns = 2}, std::vector<float>{1, 2}}});
+  const SlotMap map = cluster.view().map;
+  int first = 0;
+  while (map.owner(first) != 0) ++first;
+  Asker before(cluster, 1), ask(cluster, 2);
+  Payload asked = range(first, first + 1);
+  auto* const marks = asked.extend<std::int32_t>(2);
+  marks[0] = marks[1] = -1;
+  *asked.extend<std::uint64_t>(1) = 0;
+  const Frame slots = before(0, Op::read_slots, 0, asked), block = before(0, Op::dense_read, 5, {});
+  EXPECT_EQ(ask(1, Op::drop_slots, 0, range(first, first + 1)).header.code, Code::ok);
+  EXPECT_EQ(before(1, Op::insert_slots, 0, slots.payload).header.code, Code::stale);
+  EXPECT_EQ(before(1, Op::drop_slots, 0, range(first, first + 1)).header.code, Code::stale);
+  EXPECT_EQ(before(1, Op::dense_insert, 5, block.payload).header.code, Code::stale);
+  EXPECT_EQ(before(1, Op::dense_drop, 5, {}).header.code, Code::stale);
+  EXPECT_FALSE(cluster.shard(1).set_map(map.moved(0, 1, 1), 1));
+  EXPECT_EQ(ask(1, Op::insert_slots, 0, slots.payload).header.code, Code::ok);
+  const Frame refused = ask(0, Op::insert_slots, 0, slots.payload);
+  EXPECT_EQ(refused.header.code, Code::refused);
+  EXPECT_THAT(refused.payload.text(), HasSubstr("is not replaced"));
 }
 
 TEST(Slots, WhatCannotBeIsRefused) {

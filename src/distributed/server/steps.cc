@@ -27,8 +27,8 @@ void Steps::check(std::uint64_t step, std::uint64_t lead, std::uint64_t applied)
   std::uint64_t most = applied == 0 ? kLast : applied + kBehind;
   if (first_ != 0) most = std::max(finished_by_all(), first_ - 1) + std::max(lead, lead_) + 1;
   if (step > most) {
-    fail_usage(fmt::format("a member has finished step {}, and nobody can be beyond step {}", step,
-                           most));
+    fail_usage(
+        fmt::format("a member has finished step {}, and nobody can be beyond step {}", step, most));
   }
 }
 

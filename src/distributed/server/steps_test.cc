@@ -237,8 +237,7 @@ TEST(Steps, NobodyLeadsByMoreThanIsAllowed) {
 TEST(Steps, ThatCannotBeAreRefused) {
   Cluster cluster(1);
   cluster.set_members(1, 2);
-  ParameterClient a(cluster.network(), cluster.client(1)),
-      b(cluster.network(), cluster.client(2));
+  ParameterClient a(cluster.network(), cluster.client(1)), b(cluster.network(), cluster.client(2));
   a.join(1, 0);
   b.join(1, 1);
   const auto refused = [&](ParameterClient& client, std::uint64_t step, std::uint64_t lead) {

@@ -1,5 +1,6 @@
 #include "tasks.h"
 
+#include <chrono>
 #include <cstdio>
 
 #include "distributed/control/count_trainer_test.h"
@@ -8,26 +9,47 @@ namespace trireme::chaos {
 
 using namespace distributed;
 
+void tell_progress(std::int64_t tasks) {
+  const std::chrono::nanoseconds time = std::chrono::steady_clock::now().time_since_epoch();
+  std::printf("progress %lld %lld\n", static_cast<long long>(tasks),
+              static_cast<long long>(time.count()));
+  std::fflush(stdout);
+}
+
 void Attendance::stay() {
-  if (lease_ && !lease_->lost()) return;
-  if (lease_) away_ = true;
+  if (presence_) return presence_->check();
   try {
-    lease_.emplace(store_, LeaseOptions{.seconds = 5});
-    Membership members(store_, options_.prefix);
-    members.forget("trainer", options_.name);
-    members.join("trainer", options_.name, "", *lease_);
+    presence_.emplace(store_, 5, [this](const LeaseKeeper& lease) {
+      Membership(store_, options_.prefix).join("trainer", options_.name, "", lease);
+    });
   } catch (const Unavailable&) {
   }
 }
 
-void Attendance::leave() { lease_.reset(); }
+void Attendance::leave() { presence_.reset(); }
+
+bool Attendance::was_away() {
+  const std::int64_t absences = presence_ ? presence_->absences() : 0;
+  return std::exchange(absences_, absences) != absences;
+}
+
+namespace {
+
+void tell_again(const Task& task) {
+  std::printf("again %lld\n", static_cast<long long>(task.id));
+  std::fflush(stdout);
+}
+
+}  // namespace
 
 Batches::Batches(Store& store, distributed::Network& network, const RoleOptions& options,
                  std::int64_t size)
     : size_(size),
       client_(store, network,
               {.prefix = options.prefix, .name = options.name, .security = security_of(options)}),
-      at_(CountTrainer::kTask) {}
+      at_(CountTrainer::kTask) {
+  client_.on_lost(tell_again);
+}
 
 bool Batches::fill() {
   if (!batch_.empty() || (at_ == CountTrainer::kTask && !take())) return false;
@@ -40,10 +62,7 @@ bool Batches::take() {
   taken_ = client_.take(1);
   if (taken_.tasks.empty()) return false;
   const Task& task = taken_.tasks.front();
-  if (task.again) {
-    std::printf("again %lld\n", static_cast<long long>(task.id));
-    std::fflush(stdout);
-  }
+  if (task.again) tell_again(task);
   at_ = 0;
   return true;
 }
@@ -53,8 +72,7 @@ void Batches::next() {
   at_ += size_;
   batch_.clear();
   if (at_ < CountTrainer::kTask) return;
-  std::printf("progress %d\n", client_.finish(taken_.tasks));
-  std::fflush(stdout);
+  tell_progress(client_.finish(taken_.tasks));
 }
 
 void Batches::drop() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "distributed/coordination/membership.h"
+#include "distributed/coordination/presence.h"
 #include "distributed/launch/role.h"
 #include "distributed/master/task_client.h"
 
@@ -22,17 +23,20 @@ class Attendance {
   void stay();  // no error if the store is away
   void leave();
   // Whether it was away since this was asked last: others may have gone on without it.
-  bool was_away() { return std::exchange(away_, false); }
+  bool was_away();
 
  private:
   distributed::Store& store_;
   const distributed::RoleOptions& options_;
-  std::optional<distributed::LeaseKeeper> lease_;
-  bool away_ = false;
+  std::optional<distributed::Presence> presence_;
+  std::int64_t absences_ = 0;  // when that was asked last
 };
 
-// The batches of the tasks that a trainer has, one after the other. Prints "progress N" for tasks that were ended and "again TASK" for
-// those that somebody had before.
+// Tells the runner that so many tasks were ended, now: "progress TASKS TIME", in nanoseconds of the steady clock.
+void tell_progress(std::int64_t tasks);
+
+// The batches of the tasks that a trainer has, one after the other. Tells of the progress, and prints "again TASK" for those that
+// somebody had before, or will have again since the leader that gave them was not followed by one that knows.
 class Batches {
  public:
   // All outlive the object.

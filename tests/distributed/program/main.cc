@@ -1,5 +1,6 @@
 // A program of a user's that trains a few clicks by many processes, and goes wrong as it is told.
-//   own_program synchronous|asynchronous|paced|geo|all_reduce|saved [optimizer | options | pace | chief FILE | abort | damage | beyond | all]
+//   own_program synchronous|asynchronous|paced|geo|all_reduce|saved
+//               [optimizer | options | pace | exports SECONDS | chief FILE | abort | damage | beyond | all]
 
 #include <algorithm>
 #include <cstdlib>
@@ -62,7 +63,11 @@ int main(int argc, char** argv) {
                          .task_batches = 4,
                          .checkpoint_seconds = mode == "saved" ? 60.0 : 0.0};
     if (mode == "paced" || wrong == "pace") how.staleness = 2;
-    tr::Member member = tr::Member::join({.distribution = how});
+    if (wrong == "exports") {
+      how.export_seconds = 0.1;
+      how.checkpoint_seconds = std::atof(argv[3]);
+    }
+    tr::Member member = tr::Member::join({.distribution = how, .exports = "served"});
     tr::Optimizer optimizer = tr::Adagrad{.learning_rate = 0.1};
     if (wrong == "optimizer") optimizer = tr::RmsProp{};
     tr::TrainerOptions options = member.distribute(program, {.loss = loss, .optimizer = optimizer});
@@ -70,7 +75,8 @@ int main(int argc, char** argv) {
     tr::Trainer trainer(program, options);
     std::int64_t steps = 0;
     const auto count = [&](std::int64_t step, double) { steps = step; };
-    const bool poison = wrong == "abort" || wrong == "damage" || wrong == "beyond" || wrong == "all";
+    const bool poison =
+        wrong == "abort" || wrong == "damage" || wrong == "beyond" || wrong == "all";
     const auto data = poison ? with_poison(clicks, wrong) : clicks;
     member.train(trainer, data.shuffle(1).batch(50), {.epochs = 2, .after_step = count});
     std::cout << "own steps: " << steps << std::endl;

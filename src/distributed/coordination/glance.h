@@ -1,0 +1,99 @@
+#pragma once
+
+// Reads something from a Store for those who cannot wait for one that is away: a thread of its own asks, and waits.
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "distributed/coordination/store.h"
+
+namespace trireme::distributed {
+
+// Safe for several threads at once.
+template <class T>
+class Glance {
+ public:
+  // `read` may throw Unavailable; what else it throws, now() throws.
+  explicit Glance(std::function<T()> read) : read_(std::move(read)), thread_([this] { run(); }) {}
+  ~Glance() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+  Glance(const Glance&) = delete;
+  Glance& operator=(const Glance&) = delete;
+
+  // What was read after this was called; nothing if it has not come within `most`. Where the store does not answer an
+  // earlier question, it is hardly waited for.
+  std::optional<T> now(Milliseconds most) {
+    std::unique_lock lock(mutex_);
+    const std::int64_t asked = ++asked_;
+    if (std::max(answered_, failed_) + 1 == asked) since_ = Clock::now();  // the thread is free
+    wake_.notify_all();
+    const auto end =
+        std::min(Clock::now() + most, away_ ? since_ + kAway : Clock::time_point::max());
+    const bool answered =
+        changed_.wait_until(lock, end, [&] { return answered_ >= asked || failed_ >= asked; });
+    if (failure_) std::rethrow_exception(failure_);
+    if (answered && answered_ >= asked) return value_;
+    away_ = true;
+    return std::nullopt;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr Milliseconds kAway{100};
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [this] { return stop_ || asked_ > std::max(answered_, failed_); });
+      if (stop_) return;
+      const std::int64_t asked = asked_;
+      since_ = Clock::now();
+      lock.unlock();
+      std::optional<T> value;
+      std::exception_ptr failure;
+      try {
+        value = read_();
+      } catch (const Unavailable&) {
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      lock.lock();
+      take(asked, std::move(value), std::move(failure));
+    }
+  }
+  // With the mutex.
+  void take(std::int64_t asked, std::optional<T> value, std::exception_ptr failure) {
+    away_ = !value;
+    (value ? answered_ : failed_) = asked;
+    if (value) value_ = std::move(value);
+    failure_ = std::move(failure);
+    changed_.notify_all();
+  }
+
+  const std::function<T()> read_;
+  std::mutex mutex_;
+  std::condition_variable wake_, changed_;
+  std::int64_t asked_ = 0;                  // questions, of which
+  std::int64_t answered_ = 0, failed_ = 0;  // up to this one
+  std::optional<T> value_;                  // the last answer
+  bool away_ = false;                       // the store has not answered the last question in time,
+  Clock::time_point since_ = {};            // which was asked then
+  std::exception_ptr failure_;              // of the last one
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace trireme::distributed

@@ -1,0 +1,101 @@
+#include "distributed/coordination/presence.h"
+
+#include <utility>
+
+#include "base/error.h"
+
+namespace trireme::distributed {
+namespace {
+
+constexpr Milliseconds kLook{100};  // between two looks at whether the lease is still there
+
+}  // namespace
+
+Presence::Presence(Store& store, std::int64_t seconds, Enter enter)
+    : store_(store),
+      seconds_(seconds),
+      enter_(std::move(enter)),
+      lease_(std::make_shared<const LeaseKeeper>(store, LeaseOptions{.seconds = seconds})),
+      first_lease_(lease_->id()) {
+  enter_(*lease_);
+  entered_ = true;
+  thread_ = std::thread([this] { run(); });
+}
+
+Presence::~Presence() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+Presence::Lease Presence::lease() const {
+  const std::lock_guard lock(mutex_);
+  return lease_;
+}
+
+bool Presence::lost() const { return lease()->lost(); }
+
+std::int64_t Presence::absences() const {
+  const std::lock_guard lock(mutex_);
+  return absences_;
+}
+
+void Presence::check() const {
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void Presence::become(Enter enter) {
+  const std::lock_guard work(work_);
+  enter_ = std::move(enter);
+  entered_ = false;
+  enter_(*lease());
+  entered_ = true;
+}
+
+void Presence::with(const Enter& work) {
+  const std::lock_guard lock(work_);
+  work(*lease());
+}
+
+void Presence::run() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      if (wake_.wait_for(lock, kLook, [this] { return stop_; })) return;
+    }
+    try {
+      look();
+    } catch (const Unavailable&) {  // at the next look
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::not_found) continue;  // the lease has ended, as it says soon
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+      return;
+    }
+  }
+}
+
+// That there is a lease does not say that what is to be on it is there: the store may have gone away in between.
+void Presence::look() {
+  const std::lock_guard work(work_);
+  if (lease()->ended()) {
+    {
+      // Before anybody can see that this process is back.
+      const std::lock_guard lock(mutex_);
+      if (entered_) ++absences_;
+    }
+    entered_ = false;
+    Lease next = std::make_shared<const LeaseKeeper>(store_, LeaseOptions{.seconds = seconds_});
+    const std::lock_guard lock(mutex_);
+    lease_.swap(next);
+  }
+  if (entered_) return;
+  enter_(*lease());
+  entered_ = true;
+}
+
+}  // namespace trireme::distributed

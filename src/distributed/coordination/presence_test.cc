@@ -1,0 +1,154 @@
+#include "distributed/coordination/presence.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+
+#include "base/error.h"
+#include "base/error_test.h"
+#include "distributed/coordination/cut_store_test.h"
+#include "distributed/coordination/glance.h"
+#include "distributed/coordination/membership.h"
+#include "distributed/coordination/memory_store.h"
+
+namespace trireme::distributed {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Presences : public ::testing::Test {
+ protected:
+  Presence::Enter joins() {
+    return [this](const LeaseKeeper& lease) { members_.join("trainer", "anna", "", lease); };
+  }
+  bool is_member() { return !Membership(*store_, "job/").members("trainer").empty(); }
+  // As when it is cut off for longer than its lease.
+  void end_lease() {
+    Membership(*store_, "job/").forget("trainer", "anna");
+    EXPECT_FALSE(is_member());
+  }
+
+  const std::unique_ptr<Store> store_ = make_memory_store();
+  CutStore cut_{*store_};  // for the process
+  Membership members_{cut_, "job/"};
+};
+
+TEST_F(Presences, IsThereFromTheBeginningToTheEnd) {
+  {
+    const Presence presence(cut_, 2, joins());
+    EXPECT_TRUE(is_member());
+    EXPECT_FALSE(presence.lost());
+    EXPECT_EQ(presence.absences(), 0);
+  }
+  EXPECT_FALSE(is_member());
+}
+
+TEST_F(Presences, IsThereAgainWhenItsLeaseHasEnded) {
+  const Presence presence(cut_, 2, joins());
+  for (int times = 1; times <= 3; ++times) {
+    end_lease();
+    ASSERT_TRUE(comes_true([&] { return is_member(); })) << times;
+    EXPECT_EQ(presence.absences(), times) << "known before anybody sees that it is back";
+  }
+  EXPECT_FALSE(presence.lost());
+}
+
+// The lease is granted, and the store goes away before the key is written: that there is a lease is not enough.
+TEST_F(Presences, ALeaseWithoutItsKeyIsNoPresence) {
+  std::atomic<int> tried{0};
+  const Presence presence(cut_, 2, [&](const LeaseKeeper& lease) {
+    if (++tried > 1 && tried < 5) throw Unavailable("away again");
+    members_.join("trainer", "anna", "", lease);
+  });
+  end_lease();
+  EXPECT_TRUE(comes_true([&] { return is_member(); }));
+  EXPECT_EQ(tried, 5);
+  EXPECT_EQ(presence.absences(), 1);
+}
+
+// Of the grant, too: then there is no lease at all for a while.
+TEST_F(Presences, AStoreThatIsAwayIsWaitedFor) {
+  const Presence presence(cut_, 2, joins());
+  cut_.cut = true;
+  end_lease();
+  ASSERT_TRUE(comes_true([&] { return presence.lost(); }));
+  EXPECT_NO_THROW(presence.check());
+  EXPECT_EQ(presence.absences(), 0) << "nobody has told it";
+  cut_.cut = false;
+  EXPECT_TRUE(comes_true([&] { return is_member(); }));
+  EXPECT_EQ(presence.absences(), 1);
+}
+
+TEST_F(Presences, TellsWhatNoLaterAttemptWouldMend) {
+  const Presence presence(cut_, 2, joins());
+  cut_.cut = true;
+  end_lease();
+  const LeaseKeeper other(*store_, {});
+  Membership(*store_, "job/").join("trainer", "anna", "elsewhere", other);
+  cut_.cut = false;
+  std::string told;
+  ASSERT_TRUE(comes_true([&] {
+    try {
+      presence.check();
+    } catch (const Error& error) {
+      told = error.what();
+    }
+    return !told.empty();
+  }));
+  EXPECT_THAT(told, HasSubstr("another trainer is called anna already, at elsewhere"));
+}
+
+TEST_F(Presences, BecomesSomethingElse) {
+  Presence presence(cut_, 2, joins());
+  presence.become([this](const LeaseKeeper& lease) { members_.leave("trainer", "anna", lease); });
+  EXPECT_FALSE(is_member());
+  presence.with([this](const LeaseKeeper& lease) {
+    EXPECT_EQ(members_.claim_place("last", 1, lease, "anna"), 0);
+  });
+  EXPECT_TRUE(members_.forget("last", "anna"));
+  ASSERT_TRUE(comes_true([&] { return presence.absences() == 1; }));
+  EXPECT_FALSE(is_member()) << "never again";
+}
+
+TEST_F(Presences, ThatCannotBeginAreNone) {
+  cut_.cut = true;
+  EXPECT_THROW(Presence(cut_, 2, joins()), Unavailable);
+  cut_.cut = false;
+  EXPECT_THROW(Presence(cut_, 2, [](const LeaseKeeper&) { throw Unavailable("away"); }),
+               Unavailable);
+  EXPECT_FALSE(is_member());
+}
+
+// --- Glances at a store
+
+TEST_F(Presences, AGlanceSeesWhatIsThereAfterItWasAsked) {
+  Glance<std::optional<Entry>> glance([this] { return cut_.get("a"); });
+  EXPECT_EQ(glance.now(Milliseconds(60000)).value(), std::nullopt);
+  for (const std::string value : {"1", "2", "3"}) {
+    store_->put("a", value);
+    EXPECT_EQ(glance.now(Milliseconds(60000)).value()->value, value);
+  }
+}
+
+TEST_F(Presences, AGlanceWaitsForNoStoreThatIsAway) {
+  Glance<std::optional<Entry>> glance([this] { return cut_.get("a"); });
+  cut_.patience = Milliseconds(3000);
+  cut_.cut = true;
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_FALSE(glance.now(Milliseconds(200)));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(glance.now(Milliseconds(60000)));
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20)) << "of 180";
+  cut_.cut = false;
+  EXPECT_TRUE(comes_true([&] { return glance.now(Milliseconds(60000)).has_value(); }));
+}
+
+TEST_F(Presences, AGlanceTellsOfOtherErrors) {
+  Glance<int> glance([]() -> int { fail_data("nonsense"); });
+  EXPECT_THAT(error_of(ErrorKind::data, [&] { glance.now(Milliseconds(60000)); }),
+              HasSubstr("nonsense"));
+}
+
+}  // namespace
+}  // namespace trireme::distributed

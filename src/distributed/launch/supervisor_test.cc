@@ -1,0 +1,58 @@
+#include "distributed/launch/supervisor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error_test.h"
+#include "distributed/coordination/cut_store_test.h"
+#include "distributed/launch/role.h"
+
+namespace trireme::distributed {
+namespace {
+
+using ::testing::ElementsAre;
+
+class SupervisorOf : public ::testing::Test {
+ protected:
+  // Every process ends with this code.
+  Supervisor supervisor(int code) {
+    SupervisorOptions options;
+    options.command = [code](const std::string&, const std::string&) {
+      return std::vector<std::string>{"/bin/sh", "-c", "exit " + std::to_string(code)};
+    };
+    options.heard = [this](const std::string& name, const std::string& line) {
+      lines_.push_back("[" + name + "] " + line);
+    };
+    options.restarts = 1;
+    return Supervisor(options);
+  }
+  // Until no process is left.
+  static bool all_end(Supervisor& supervisor) {
+    return comes_true([&] {
+      supervisor.look(Milliseconds(5));
+      return supervisor.running("server") == 0;
+    });
+  }
+  std::vector<std::string> lines_;
+};
+
+TEST_F(SupervisorOf, WhoWasReplacedByOthersIsNotStartedAgain) {
+  Supervisor some = supervisor(kReplacedCode);
+  some.start("server");
+  some.start("server");
+  ASSERT_TRUE(all_end(some));
+  EXPECT_EQ(some.restarts(), 0);
+  EXPECT_THAT(lines_, ElementsAre("[launch] server_0 has left: others have its place",
+                                  "[launch] server_1 has left: others have its place"));
+}
+
+TEST_F(SupervisorOf, WhoEndsBadlyIsReplacedAsOftenAsMayBe) {
+  Supervisor some = supervisor(4);
+  some.start("server");
+  EXPECT_THAT(error_of(ErrorKind::io, [&] { all_end(some); }),
+              ::testing::HasSubstr("server_1 ended with code 4; that is once too often"));
+  EXPECT_THAT(lines_, ElementsAre("[launch] server_0 ended with code 4; another one is started"));
+}
+
+}  // namespace
+}  // namespace trireme::distributed

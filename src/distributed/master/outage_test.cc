@@ -1,0 +1,195 @@
+// Masters and trainers while the store is away: from all of them, and from the leader alone.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "distributed/coordination/cut_store_test.h"
+#include "distributed/coordination/membership.h"
+#include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/presence.h"
+#include "distributed/master/master.h"
+#include "distributed/master/task_client.h"
+
+namespace trireme::distributed {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kToken = "open sesame";
+
+MasterOptions options_of(std::int64_t epochs, int tasks) {
+  MasterOptions options;
+  options.prefix = "job/";
+  options.server.security.token = kToken;
+  options.epochs = epochs;
+  options.tasks = [tasks](std::int64_t epoch) {
+    std::vector<std::string> result;
+    for (int i = 0; i < tasks; ++i) {
+      result.push_back(std::to_string(epoch) + ":" + std::to_string(i));
+    }
+    return result;
+  };
+  options.lease = 2;
+  options.least = Milliseconds(60000);
+  return options;
+}
+
+// The store as a process sees it.
+class Seen : public CutStore {
+ public:
+  explicit Seen(Store& store) : CutStore(store) { patience = Milliseconds(300); }
+};
+
+// A trainer that works in a thread of its own, and counts what it has learned.
+class Trainer {
+ public:
+  Trainer(Store& store, Network& network, const std::string& name)
+      : presence_(store, 2,
+                  [&store, name](const LeaseKeeper& lease) {
+                    Membership(store, "job/").join("trainer", name, "", lease);
+                  }),
+        client_(store, network, {.prefix = "job/", .name = name, .security = {.token = kToken}}) {
+    client_.on_lost([this](const Task& task) {
+      const std::lock_guard lock(mutex_);
+      ++lost_[task.data];
+    });
+    thread_ = std::thread([this] { run(); });
+  }
+  ~Trainer() { join(); }
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
+  int learned() const { return count_; }
+  std::map<std::string, int> tasks() const { return of(learned_); }
+  std::map<std::string, int> lost() const { return of(lost_); }
+  void pause(bool pause) { pause_ = pause; }
+
+ private:
+  using Counts = std::map<std::string, int>;
+  Counts of(const Counts& counts) const {
+    const std::lock_guard lock(mutex_);
+    return counts;
+  }
+  void run() {
+    for (Taken taken; !taken.all_done;) {
+      while (pause_) std::this_thread::sleep_for(Milliseconds(2));
+      taken = client_.take(2);
+      for (const Task& task : taken.tasks) {
+        const std::lock_guard lock(mutex_);
+        ++learned_[task.data];
+        ++count_;
+      }
+      std::this_thread::sleep_for(Milliseconds(5));
+      if (!taken.tasks.empty()) client_.finish(taken.tasks);
+    }
+  }
+
+  Presence presence_;
+  TaskClient client_;
+  mutable std::mutex mutex_;
+  Counts learned_, lost_;
+  std::atomic<int> count_{0};
+  std::atomic<bool> pause_{false};
+  std::thread thread_;
+};
+
+class Outages : public ::testing::Test {
+ protected:
+  std::map<std::string, int> all(std::initializer_list<const Trainer*> trainers) {
+    std::map<std::string, int> sum;
+    for (const Trainer* trainer : trainers) {
+      for (const auto& [task, times] : trainer->tasks()) sum[task] += times;
+    }
+    return sum;
+  }
+  void away(std::initializer_list<Seen*> from) {
+    clock_.stand();
+    for (Seen* seen : from) seen->cut = true;
+  }
+  void back(std::initializer_list<Seen*> to) {
+    clock_.go_on();
+    for (Seen* seen : to) seen->cut = false;
+  }
+
+  StandingClock clock_;
+  const std::unique_ptr<Store> store_ = make_memory_store({.now = [this] { return clock_.now(); }});
+  Seen of_master_{*store_}, of_standby_{*store_}, of_a_{*store_}, of_b_{*store_};
+  Network network_;
+};
+
+// Longer than all leases; the epoch ends meanwhile, and the next one begins.
+TEST_F(Outages, TrainingGoesOnWhileTheStoreIsAway) {
+  const Master master(of_master_, options_of(3, 300));
+  Trainer a(of_a_, network_, "a"), b(of_b_, network_, "b");
+  ASSERT_TRUE(comes_true([&] { return a.learned() > 10 && b.learned() > 10; }));
+  const std::uint64_t epoch = master.leadership()->epoch;
+  away({&of_master_, &of_a_, &of_b_});
+  const int before_a = a.learned(), before_b = b.learned();
+  EXPECT_TRUE(comes_true([&] { return a.learned() + b.learned() > before_a + before_b + 320; }));
+  const auto until = Clock::now() + std::chrono::seconds(3);
+  while (Clock::now() < until) std::this_thread::sleep_for(Milliseconds(10));
+  EXPECT_GT(a.learned(), before_a + 20);
+  EXPECT_GT(b.learned(), before_b + 20);
+  EXPECT_FALSE(master.finished()) << "that is said when the store is back";
+  back({&of_master_, &of_a_, &of_b_});
+  a.join();
+  b.join();
+  EXPECT_TRUE(master.finished());
+  EXPECT_EQ(master.leadership()->epoch, epoch) << "nobody else has led";
+  const auto learned = all({&a, &b});
+  EXPECT_EQ(learned.size(), 900u);
+  for (const auto& [task, times] : learned) EXPECT_EQ(times, 1) << task;
+  EXPECT_TRUE(a.lost().empty() && b.lost().empty());
+  EXPECT_EQ(TaskQueue(*store_, {.prefix = "job/task/"}).counts().done, 300);
+}
+
+// It is cut off, and knows no better; another one leads meanwhile. Trainers that reach the store do not believe it.
+TEST_F(Outages, ALeaderThatIsCutOffAloneHandsOutNothing) {
+  const Master first(of_master_, options_of(1, 400));
+  Trainer a(of_a_, network_, "a"), b(of_b_, network_, "b");
+  ASSERT_TRUE(comes_true([&] { return a.learned() > 10 && b.learned() > 10; }));
+  const Master second(of_standby_, options_of(1, 400));
+  of_master_.cut = true;
+  EXPECT_TRUE(comes_true([&] { return second.leads(); }));
+  ASSERT_TRUE(comes_true([&] { return a.learned() + b.learned() > 100; }));
+  of_master_.cut = false;
+  EXPECT_TRUE(comes_true([&] { return !first.leads(); }));
+  a.join();
+  b.join();
+  const auto learned = all({&a, &b});
+  EXPECT_EQ(learned.size(), 400u);
+  for (const auto& [task, times] : learned) EXPECT_EQ(times, 1) << task;
+}
+
+// What was ended is told to the next leader; what was begun on trust is learned again, and known to be.
+TEST_F(Outages, WhenTheLeaderDiesMeanwhileTheNextIsToldWhatWasDone) {
+  std::optional<Master> first(std::in_place, of_master_, options_of(1, 400));
+  std::optional<Trainer> a(std::in_place, of_a_, network_, "a");
+  ASSERT_TRUE(comes_true([&] { return a->learned() > 10; }));
+  away({&of_master_, &of_standby_, &of_a_});
+  const int before = a->learned();
+  ASSERT_TRUE(comes_true([&] { return a->learned() > before + 40; }));
+  a->pause(true);
+  first.reset();  // it cannot write any more
+  Trainer b(of_b_, network_, "b");
+  const Master second(of_standby_, options_of(1, 400));
+  back({&of_standby_, &of_a_});
+  a->pause(false);
+  a->join();
+  b.join();
+  const auto learned = all({&*a, &b});
+  EXPECT_EQ(learned.size(), 400u) << "none is lost";
+  const auto lost = a->lost();
+  EXPECT_FALSE(lost.empty());
+  for (const auto& [task, times] : learned) {
+    EXPECT_LE(times, 1 + (lost.contains(task) ? lost.at(task) : 0)) << task;
+  }
+}
+
+}  // namespace
+}  // namespace trireme::distributed
