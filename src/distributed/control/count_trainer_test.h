@@ -161,7 +161,8 @@ class CountTrainer {
     client.declare(0, table);
     std::vector<DenseParameter> sums;
     for (std::uint32_t number = 0; number < kSums; ++number) {
-      DenseDeclaration sum{.name = "sum", .rows = 1, .columns = 2, .rule = RowRule::sgd()};
+      DenseDeclaration sum{
+          .name = "sum_" + std::to_string(number), .rows = 1, .columns = 2, .rule = RowRule::sgd()};
       sum.mode = work_.mode;
       sums.push_back({number, sum, zeros});
     }
