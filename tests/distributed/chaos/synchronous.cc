@@ -88,13 +88,11 @@ class SynchronousTrainer {
     table.options.width = 2;
     table.mode = Mode::synchronous;
     client_->declare(0, table);
-    client_->declare({{0,
-                       {.name = "sum",
-                        .rows = 1,
-                        .columns = 2,
-                        .rule = RowRule::sgd(),
-                        .mode = Mode::synchronous},
-                       zeros}});
+    const DenseDeclaration sum{
+        .name = "sum", .rows = 1, .columns = 2, .rule = RowRule::sgd(), .mode = Mode::synchronous};
+    std::vector<DenseParameter> sums;
+    for (std::uint32_t i = 0; i < CountTrainer::kSums; ++i) sums.push_back({i, sum, zeros});
+    client_->declare(sums);
   }
   // Gradients of -1 at a rate of 1; without a batch this trainer takes part with nothing.
   void take_step() {
@@ -105,7 +103,7 @@ class SynchronousTrainer {
       const std::vector<float> down(2 * records->size(), -1);
       client_->push(0, *records, down.data(), {.rate = 1});
       const float all[2] = {-static_cast<float>(records->size()), 0};
-      client_->push(0, all, {.rate = 1});
+      for (std::uint32_t i = 0; i < CountTrainer::kSums; ++i) client_->push(i, all, {.rate = 1});
     }
     client_->finish_step();
     ++step_;
