@@ -60,7 +60,7 @@ PUBLIC_HEADERS = {
     "inference": "inference",
     "checkpoint": "session", "compile": "session", "inspect": "session", "job": "session", "metrics": "session", "precision": "session", "saved_model": "session", "session": "session",
     "trainer": "session", "trireme": "session",
-    "distributed": "distributed",
+    "distributed": "distributed", "exported_table": "distributed",
 }
 
 # The interface for C, in include/ itself.

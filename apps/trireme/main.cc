@@ -34,7 +34,8 @@ environment: TRIREME_NUM_THREADS, TRIREME_DATA (folder of data sets), TRIREME_CA
   TRIREME_DUMP (folder for what the compiler makes), TRIREME_PROFILE (a Chrome trace), NO_COLOR
 exit codes: 0 done, 1 a failure of Trireme itself, 2 wrong usage or a network that cannot be built,
   3 wrong or damaged data, job or model, 4 a file is missing or cannot be read or written,
-  5 NaN or infinity, 6 training was stopped by SIGINT or SIGTERM, after a last checkpoint)";
+  5 NaN or infinity, 6 training was stopped by SIGINT or SIGTERM, after a last checkpoint,
+  7 of a pod: its job was stopped by trireme job stop)";
 
 constexpr int kStoppedCode = 6;
 

@@ -20,9 +20,8 @@ constexpr const char* kExamples = R"(examples:
 void add_credentials(CLI::App& app) {
   static std::string folder;
   static int days = dist::kCredentialDays;
-  CLI::App* command =
-      app.add_subcommand("credentials", "make the certificates of a job, in a folder");
-  command->footer(kExamples);
+  CLI::App* command = app.add_subcommand(
+      "credentials", std::string("make the certificates of a job, in a folder\n\n") + kExamples);
   command->add_option("folder", folder, "is made, for its owner alone")->required();
   command->add_option("--days", days, "that they are valid (30)")->check(CLI::Range(1, 825));
   command->callback([] {

@@ -9,8 +9,10 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "commands.h"
+#include "distributed/job/job_address.h"
 #include "distributed/job/job_commands.h"
 #include "distributed/job/job_status.h"
 
@@ -27,15 +29,32 @@ constexpr const char* kExamples = R"(examples:
   trireme job scale clicks --trainers 3   start or end trainers, so that there are three
   trireme job stop clicks                 end it in good order, after a last checkpoint
   trireme job stop clicks --now           without: what was learned since the checkpoint before is lost
+from other machines, by the etcd or the launcher that keeps what the job agrees by:
+  trireme job list --etcd 10.0.0.5:2379 --etcd-credentials keys
+  trireme job status clicks --etcd 10.0.0.5:2379 --etcd-credentials keys      of several: --id 7
+  trireme job status --store 10.0.0.1:29500 --credentials keys                launcher 0, at MASTER_ADDR:MASTER_PORT
+on Kubernetes, where pods are the cluster's business (kubectl scale) and these say what the rest of the job makes of it:
+  kubectl exec job/clicks-master -- trireme job stop clicks --etcd clicks-etcd:2379 --etcd-credentials /credentials
 )";
 
 struct Options {
   std::string name;
+  dist::JobAddress address;
   bool json = false, watch = false;
   int within = 10, checkpoint_within = 120;
   bool now = false;
   dist::Scale scale;
 };
+
+dist::OpenJob open(const Options& options) {
+  const dist::JobAddress& address = options.address;
+  if (address.given()) return dist::open_job(address, options.name);
+  if (!address.prefix.empty() || !address.id.empty() || !address.credentials.empty() ||
+      !address.etcd_credentials.empty()) {
+    throw CLI::RequiredError("--etcd or --store, which says where the job's keys are,");
+  }
+  return dist::open_job(dist::jobs_folder(), options.name);
+}
 
 void print_status(const dist::OpenJob& job, const Options& options) {
   const dist::JobStatus status = dist::read_status(*job.store, job.record.prefix);
@@ -47,25 +66,31 @@ void print_status(const dist::OpenJob& job, const Options& options) {
   std::fflush(stdout);
 }
 
+// Prints it, if the job is not over.
+bool print_if_it_lives(const dist::OpenJob& job, const Options& options) {
+  try {
+    if (!dist::lives(job)) return false;
+    print_status(job, options);
+  } catch (const dist::Unavailable&) {
+    if (job.by_store || dist::lives(job.record)) throw;
+    return false;
+  }
+  return true;
+}
+
 void status(const Options& options) {
-  const dist::OpenJob job = dist::open_job(dist::jobs_folder(), options.name);
+  const dist::OpenJob job = open(options);
   print_status(job, options);
   while (options.watch && !stop_came()) {
     std::this_thread::sleep_for(std::chrono::seconds(1));
-    try {
-      if (dist::lives(job.record)) print_status(job, options);
-    } catch (const dist::Unavailable&) {
-      if (dist::lives(job.record)) throw;
-    }
-    if (!dist::lives(job.record)) {
-      std::printf("the job is over\n");
-      return;
-    }
+    if (print_if_it_lives(job, options)) continue;
+    std::printf("the job is over\n");
+    return;
   }
 }
 
 void stop(const Options& options) {
-  const dist::OpenJob job = dist::open_job(dist::jobs_folder(), options.name);
+  const dist::OpenJob job = open(options);
   const dist::StopOrder order{std::chrono::seconds(options.within),
                               std::chrono::seconds(options.now ? 0 : options.checkpoint_within)};
   std::printf("%s", dist::text_of(dist::stop_job(job, order)).c_str());
@@ -75,13 +100,23 @@ void scale(const Options& options) {
   if (!options.scale.trainers && !options.scale.servers) {
     throw CLI::RequiredError("--trainers or --servers");
   }
-  const dist::OpenJob job = dist::open_job(dist::jobs_folder(), options.name);
-  const auto [before, now] = dist::scale_job(job, options.scale);
-  std::printf("%d trainers and %d servers are wanted, instead of %d and %d\n", now.trainers,
-              now.servers, before.trainers, before.servers);
+  const dist::OpenJob job = open(options);
+  const dist::Scaled scaled = dist::scale_job(job, options.scale);
+  const auto [before, now] = scaled;
+  std::printf("%d trainers and %d servers are wanted, instead of %d and %d\n%s", now.trainers,
+              now.servers, before.trainers, before.servers,
+              dist::text_of_rest(job, scaled).c_str());
+}
+
+void list_stored(const Options& options) {
+  const auto store = dist::open_store(options.address, std::chrono::seconds(3));
+  const std::vector<dist::StoredJob> jobs = dist::stored_jobs(*store);
+  std::printf(
+      "%s", (options.json ? dist::json_of(jobs) : dist::text_of(jobs, std::time(nullptr))).c_str());
 }
 
 void list(const Options& options) {
+  if (!options.address.etcd.empty()) return list_stored(options);
   const std::string folder = dist::jobs_folder();
   const dist::JobListing listing = dist::job_records(folder);
   std::printf(
@@ -89,6 +124,24 @@ void list(const Options& options) {
       (options.json ? dist::json_of(listing) : dist::text_of(listing, std::time(nullptr))).c_str());
   // Those have been told of once.
   for (const dist::JobRecord& record : listing.dead) dist::forget(folder, record);
+}
+
+// Where the job's keys are, of one without a record here.
+void add_address(CLI::App& command, dist::JobAddress& address, bool of_one) {
+  const std::string group = "Jobs without a record here";
+  const auto add = [&](const char* name, std::string& value, const char* help) {
+    return command.add_option(name, value, help)->group(group);
+  };
+  CLI::Option* etcd =
+      add("--etcd", address.etcd, "HOST:PORT[,HOST:PORT] of the etcd with its keys");
+  add("--etcd-credentials", address.etcd_credentials, "folder of the certificates for etcd");
+  add("--credentials", address.credentials, "folder of the job's certificates");
+  if (!of_one) return;
+  add("--store", address.store, "HOST:PORT of launcher 0, which has them if no etcd has")
+      ->excludes(etcd);
+  CLI::Option* id = add("--id", address.id, "of several jobs of that name, below trireme/NAME/ID/");
+  add("--prefix", address.prefix, "what all its keys begin with, instead of name and id")
+      ->excludes(id);
 }
 
 }  // namespace
@@ -105,11 +158,14 @@ void add_job(CLI::App& app) {
   };
   const auto add_named = [&](const char* name, const char* help, void (*run)(const Options&)) {
     CLI::App* sub = add(name, help, run);
-    sub->add_option("job", options.name, "its name, or how it begins; none: the only one");
+    sub->add_option("job,--name", options.name, "its name, or how it begins; none: the only one");
+    add_address(*sub, options.address, true);
     return sub;
   };
-  CLI::App* listing = add("list", "jobs of yours that run on this machine", list);
+  CLI::App* listing = add(
+      "list", "jobs of yours that run on this machine; with --etcd all whose keys it has", list);
   listing->add_flag("--json", options.json, "print JSON");
+  add_address(*listing, options.address, false);
   CLI::App* show = add_named("status", "processes, tasks, examples per second, loss", status);
   show->add_flag("--json", options.json, "print JSON");
   show->add_flag("--watch", options.watch, "again every second, until the job is over");
@@ -124,8 +180,10 @@ void add_job(CLI::App& app) {
   end->add_option("--within", options.within, "seconds, after which what still runs is killed (10)")
       ->check(CLI::Range(1, 3600));
   CLI::App* more = add_named("scale", "other numbers of processes, while the job runs", scale);
-  more->add_option("--trainers", options.scale.trainers, "that train from now on");
-  more->add_option("--servers", options.scale.servers, "parameter servers from now on");
+  more->add_option("--trainers", options.scale.trainers,
+                   "that train from now on; without a launcher somebody else starts and ends them");
+  more->add_option("--servers", options.scale.servers,
+                   "parameter servers from now on: the master moves what they hold");
 }
 
 }  // namespace commands

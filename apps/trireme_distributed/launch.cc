@@ -19,6 +19,7 @@ constexpr const char* kExamples = R"(examples:
   trireme launch --trainers 2 job.toml               two processes, kept in step by all-reduce
   trireme launch --trainers 2 --servers 2 job.toml   parameters on servers: [distributed] mode = "asynchronous"
   trireme launch --trainers 2:4 job.toml             four, and it goes on while two are left
+  trireme launch --trainers 2 --masters 2 job.toml   a second master leads as soon as the first one dies
   trireme launch --trainers 2 --etcd 127.0.0.1:2379 job.toml
 a program of your own (trireme/distributed.h), and what it is called with:
   trireme launch --program ./mine --trainers 2 --servers 1 -- --epochs 3
@@ -26,8 +27,10 @@ on several machines, which see one folder with the job, its data and certificate
   srun -N3 -n3 trireme launch --interface eth0 --credentials keys --trainers 6 --servers 3 job.toml
   mpirun -np 3 trireme launch --interface eth0 --credentials keys --trainers 6 --servers 3 job.toml
   MASTER_ADDR=10.0.0.1 MASTER_PORT=29500 WORLD_SIZE=3 RANK=0 trireme launch --interface eth0 ...   and so on
+on Kubernetes:
   trireme launch --kubernetes --image registry/trireme:1 --trainers 4 --servers 2 job.toml > job.yaml
   trireme launch --kubernetes --image registry/mine:1 --program /usr/local/bin/mine --trainers 4 -- --epochs 3 > mine.yaml
+trireme job status, scale and stop talk to jobs that run.
 )";
 
 std::string own_path() {
@@ -119,8 +122,8 @@ void check(const Options& options) {
 void add_launch(CLI::App& app) {
   static Options options;
   dist::LaunchOptions& launch = options.launch;
-  CLI::App* command = app.add_subcommand("launch", "run a job by several processes");
-  command->footer(kExamples);
+  CLI::App* command =
+      app.add_subcommand("launch", std::string("run a job by several processes\n\n") + kExamples);
   command->add_option("job", options.words, "a job file; with --program, behind --, its arguments");
   command->add_option(
       "--program", options.program,
@@ -129,6 +132,10 @@ void add_launch(CLI::App& app) {
   command->add_option("--trainers", options.trainers,
                       "processes that train (2), or MIN:MAX of them");
   command->add_option("--servers", launch.servers, "parameter servers (0)");
+  command
+      ->add_option("--masters", launch.masters,
+                   "one leads and the others stand by (1; 2 on several machines and Kubernetes)")
+      ->check(CLI::Range(1, 16));
   command->add_option("--threads", launch.threads, "of each trainer (1)");
   command->add_option("--restarts", launch.restarts, "of processes that end badly, in all (10)")
       ->check(CLI::NonNegativeNumber);
@@ -151,7 +158,8 @@ void add_launch(CLI::App& app) {
       if (options.launch.metrics_port != 0) {
         options.kubernetes.metrics_port = options.launch.metrics_port;
       }
-      dist::check_launch(options.launch);
+      const std::string unused = dist::check_launch(options.launch);
+      if (!unused.empty()) std::fprintf(stderr, "%s\n", unused.c_str());
       std::fputs(dist::kubernetes_manifests(options.launch, options.kubernetes).c_str(), stdout);
       return;
     }

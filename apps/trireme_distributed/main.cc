@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "distributed/launch/launcher.h"
+#include "distributed/launch/process.h"
 #include "distributed/launch/role.h"
 #include "trireme/error.h"
 
@@ -37,18 +38,6 @@ int complain(const std::string& message, int code) {
   std::fflush(stdout);
   std::fprintf(stderr, "error: %s\n", message.c_str());
   return code;
-}
-
-int exit_code(trireme::ErrorKind kind) {
-  switch (kind) {
-    case trireme::ErrorKind::usage: return 2;
-    case trireme::ErrorKind::data: return 3;
-    case trireme::ErrorKind::not_found:
-    case trireme::ErrorKind::io: return 4;
-    case trireme::ErrorKind::numeric: return 5;
-    case trireme::ErrorKind::internal: return 1;
-  }
-  return 1;
 }
 
 }  // namespace
@@ -89,7 +78,7 @@ int main(int argc, char** argv) {
   } catch (const trireme::distributed::Replaced& replaced) {
     return complain(replaced.what(), trireme::distributed::kReplacedCode);
   } catch (const trireme::Error& error) {
-    return complain(error.what(), exit_code(error.kind()));
+    return complain(error.what(), trireme::distributed::exit_code(error.kind()));
   } catch (const std::exception& error) {
     return complain(std::string(error.what()) + "\n  hint   this is a mistake of Trireme's", 1);
   }

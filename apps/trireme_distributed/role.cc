@@ -1,13 +1,19 @@
 // `trireme role`: one process of a job, as launchers and Kubernetes start it.
 
 #include <fmt/core.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include <charconv>
+#include <cstdio>
+#include <optional>
 #include <random>
 #include <string>
 
 #include "commands.h"
 #include "distributed/launch/launcher.h"
 #include "distributed/launch/role.h"
+#include "distributed/launch/unattended.h"
 #include "distributed/placement/meeting.h"
 
 namespace commands {
@@ -20,8 +26,22 @@ struct Options {
   dist::RoleAccess access;
   std::string what;
   std::vector<std::string> arguments;  // of a program
-  bool fresh_name = false;
+  bool fresh_name = false, own_place = false;
 };
+
+// The number at the end of a name: 2 of "clicks-servers-2".
+int number_of(const std::string& name) {
+  const std::size_t digits = name.size() - (name.find_last_not_of("0123456789") + 1);
+  int number = -1;
+  const char* const end = name.data() + name.size();
+  if (std::from_chars(end - digits, end, number).ec != std::errc() ||
+      number >= dist::kMostProcesses) {
+    throw CLI::ValidationError("--own-place",
+                               "a name with a number at its end is expected, from 0 to " +
+                                   std::to_string(dist::kMostProcesses - 1) + ", not " + name);
+  }
+  return number;
+}
 
 // Returns when the role is done. A program of the user's takes the time that it needs to leave.
 void run_role(Options& options) {
@@ -40,13 +60,26 @@ void run(Options& options) {
   dist::secure(options.role, options.access);
   options.role.host = dist::own_address("", options.role.host).host;
   options.role.stop = stop_came;
+  if (options.own_place) options.role.place = number_of(options.role.name);
   if (options.fresh_name) options.role.name += fmt::format(".{:08x}", std::random_device()());
   // Whoever fixes the port wants to find it where the process is.
   std::string& metrics_host = options.role.metrics_host;
   if (metrics_host.empty()) {
     metrics_host = options.role.metrics_port == 0 ? "127.0.0.1" : dist::own_ip(options.role);
   }
-  run_role(options);
+  std::optional<dist::StopWatch> watch;
+  if (options.role.until_done && options.what == "trainer") {
+    watch.emplace(options.role, [] { ::kill(::getpid(), SIGTERM); });
+  }
+  try {
+    run_role(options);
+  } catch (const CLI::RuntimeError&) {  // of a program, whatever it makes of being asked to leave
+    if (!watch || !watch->came()) throw;
+  } catch (const dist::JobStopped& stop) {
+    std::printf("%s\n", stop.message.c_str());
+    throw CLI::RuntimeError(dist::kJobStoppedCode);
+  }
+  if (watch && watch->came()) throw CLI::RuntimeError(dist::kJobStoppedCode);
   // To whoever starts it again, the end of a process that was asked to end is not that of its work.
   if (options.role.until_done && stop_came())
     throw dist::Stopped{"stopped before the job was over"};
@@ -70,6 +103,9 @@ void add_role(CLI::App& app) {
       ->required();
   command->add_flag("--fresh-name", options.fresh_name,
                     "put something random behind the name, where one is started again under it");
+  command->add_flag(
+      "--own-place", options.own_place,
+      "of a server: its place is the number at the end of the name, whoever has others");
   CLI::Option* store =
       command->add_option("--store", options.access.store, "HOST:PORT of the launcher");
   command->add_option("--etcd", options.access.etcd, "HOST:PORT of etcd, instead")->excludes(store);
@@ -92,8 +128,10 @@ void add_role(CLI::App& app) {
       ->check(CLI::Range(0, 65535));
   command->add_option("--metrics-host", role.metrics_host,
                       "where they are (127.0.0.1; with a port as --bind)");
-  command->add_flag("--until-done", role.until_done,
-                    "a master ends when all trainers have; exit code 6 if it is stopped before");
+  command->add_flag(
+      "--until-done", role.until_done,
+      "no launcher looks after this trainer or master: it ends when the job is over "
+      "(0), or is stopped by trireme job (7); exit code 6 if it is told to end before");
   command->callback([] {
     if (options.access.store.empty() && options.access.etcd.empty()) {
       throw CLI::RequiredError("--store or --etcd");

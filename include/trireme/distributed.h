@@ -38,6 +38,8 @@ struct MemberOptions {
   // Where parameter servers write checkpoints; relative to the working directory, which all processes share. Empty:
   // the Program's name with "-checkpoints".
   std::string checkpoints = {};
+  // Where they write exports, if Distribution::export_seconds asks for some; likewise, with "-exports".
+  std::string exports = {};
 };
 
 // All processes of a job say the same.
@@ -71,7 +73,7 @@ class TRIREME_API Member {
   // of gradients before the optimizer; the other modes keep parameters on servers, where those that are looked up with
   // a sparse gradient become tables, and servers do what the optimizer says; a Value that is looked-up rows itself is then
   // replaced and not to be used any more, other than what was made of it. Once; the Program outlives the member.
-  // Errors: usage, for an optimizer that servers do not have.
+  // Errors: usage, for what many processes cannot keep to in that mode: docs/distributed.md, "What a job says"
   TrainerOptions distribute(Program& program, TrainerOptions options);
 
   // Once. Trains until all processes have learned all epochs together: each batch is learned by one of them. Also ends, early,
@@ -83,7 +85,7 @@ class TRIREME_API Member {
   bool is_chief() const;
 
   // The model as one process would save it: fetches tables from servers first; afterwards the Trainer trains no more.
-  // Of the chief. False, and a line that says so: tables of more than 4 GiB together stay in the servers' checkpoints.
+  // Of the chief. False, and a line that says so: tables of more than 4 GiB together stay in the servers' checkpoints and exports.
   // Errors: as Trainer::save.
   bool save(Trainer& trainer, const std::string& directory, const SaveOptions& options);
 

@@ -67,6 +67,10 @@ struct Distribution {
   double checkpoint_seconds = 60;
   std::int64_t checkpoint_keep = 2;  // full ones, each with the changes since
   bool resume = false;               // goes on with the newest of them
+  // Of modes with servers: what a checkpoint has, for serving, in the folder OUTPUT-exports (docs/distributed.md, "Exports"): with
+  // the first checkpoint so many seconds after the export before, and with the last one; 0: none.
+  double export_seconds = 0;
+  std::int64_t export_deltas = 24;  // exports of what changed, from one of all rows to the next
 };
 
 // A training run described by a TOML file: docs/job.md lists all keys. Reading checks form and
@@ -89,6 +93,9 @@ class TRIREME_API Job {
   FitOptions fit_options();
 
   Distribution distribution() const;
+  // For training by many processes. Gives what the job says that these have no use for, though results are the same:
+  // "train.evaluate_every (job.toml:12)". Errors: data, naming the line of what they cannot keep to, such as early stopping.
+  std::vector<std::string> check_distributed() const;
   Optimizer optimizer();  // of [train], its schedule in steps of this process alone
   bool averages() const;  // [train] has an average: what is to be tested and saved
 

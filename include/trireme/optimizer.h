@@ -82,6 +82,8 @@ struct Clip {
   double value = 0;        // every element into [-value, value]
   double norm = 0;         // every parameter's gradient shortened to this length
   double global_norm = 0;  // all gradients together shortened to this length
+
+  bool any() const { return value > 0 || norm > 0 || global_norm > 0; }
 };
 
 // The optimizers. g is the gradient, p the parameter, m and v start at zero; what is not said to be

@@ -114,6 +114,13 @@ void check_sparse(const Options& options, const UpdateOptions& all, const Slot& 
   refuse(is_one_of<Options, Lamb>, "LAMB's length of the parameter", "take Adam; ");
 }
 
+// Where the gradient is row-sparse p is empty.
+Slot slot_elsewhere(const Value& parameter, const Gradient& gradient) {
+  const ir::Program& program = *parameter.get()->program;
+  return {gradient.rows ? Value() : parameter, gradient.values,
+          program.parameter_of(parameter.get()).settings, parameter, gradient.rows};
+}
+
 Slot slot_of(ir::Program& program, const Value& parameter, const Gradient& gradient) {
   const ParameterSettings& settings = program.parameter_of(parameter.get()).settings;
   if (!gradient.rows) return {parameter, gradient.values, settings, parameter};
@@ -163,6 +170,43 @@ void apply_updates(const Optimizer& optimizer, const std::vector<Value>& paramet
         }
       },
       optimizer);
+}
+
+void limit_gradients(const Optimizer& optimizer, const std::vector<Value>& parameters,
+                     std::vector<Gradient>& gradients) {
+  const Clip limits = std::visit(
+      [](const auto& rule) {
+        check(rule);
+        return rule.clip;
+      },
+      optimizer);
+  if (parameters.empty() || !limits.any()) return;
+  const OptimizerScope scope(*parameters.front().get()->program);
+  std::vector<Slot> slots;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    Slot slot = slot_elsewhere(parameters[i], gradients[i]);
+    if (slot.rows) {
+      const std::vector<Value> sums = sum_rows(slot.rows, slot.g);
+      slot.rows = sums[0], slot.g = sums[1];
+    }
+    slots.push_back(std::move(slot));
+  }
+  clip(slots, limits);
+  for (std::size_t i = 0; i < slots.size(); ++i) gradients[i] = {slots[i].g, slots[i].rows};
+}
+
+void add_penalties(const Optimizer& optimizer, const UpdateOptions& options, const Value& parameter,
+                   Gradient& gradient) {
+  check(options);
+  const OptimizerScope scope(*parameter.get()->program);
+  Slot slot = slot_elsewhere(parameter, gradient);
+  std::visit(
+      [&](const auto& rule) {
+        if (slot.rows) check_sparse(rule, options, slot);
+        else regularise(rule, options, slot);
+      },
+      optimizer);
+  gradient.values = slot.g;
 }
 
 }  // namespace trireme::nn

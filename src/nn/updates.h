@@ -69,6 +69,17 @@ Value running_square(const Value& mean, const Value& x, double keep);
 
 void clip(std::vector<Slot>& slots, const Clip& limits);
 
+// Parts of apply_updates(), for who applies the optimizer's rule elsewhere, such as on a parameter server.
+// gradients[i] belongs to parameters[i], none of which is frozen. Errors: usage, as of apply_updates.
+//
+// The limits of the optimizer's clip. If there are any, row-sparse gradients name each row once afterwards.
+void limit_gradients(const Optimizer& optimizer, const std::vector<Value>& parameters,
+                     std::vector<Gradient>& gradients);
+// What l1, l2 and a weight_decay that is no part of the rule add to the gradient: nothing to a row-sparse one, where they
+// are refused.
+void add_penalties(const Optimizer& optimizer, const UpdateOptions& options, const Value& parameter,
+                   Gradient& gradient);
+
 // The update rules, as trireme/optimizer.h states them: optimizer_sgd.cc, optimizer_adagrad.cc and
 // optimizer_adam.cc.
 void update(const Sgd& options, const Updates& updates, const Slot& slot);

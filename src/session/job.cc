@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "ir/program.h"
+#include "session/job_distribution.h"
 #include "session/job_model.h"
 #include "session/job_settings.h"
 #include "session/job_text.h"
@@ -233,6 +234,10 @@ const std::string& Job::name() const { return state_->name; }
 const std::string& Job::output_directory() const { return state_->settings.output_directory; }
 int Job::epochs() const { return state_->settings.epochs; }
 Distribution Job::distribution() const { return state_->settings.distribution; }
+std::vector<std::string> Job::check_distributed() const {
+  job::check_distributed(state_->root, state_->settings);
+  return job::unused_distributed(state_->root, state_->settings);
+}
 Optimizer Job::optimizer() {
   state_->build();
   return job::read_optimizer(state_->settings, state_->own_steps());

@@ -8,6 +8,7 @@ PROGRAM: tests/distributed/program as it was built; without it, it is not run as
 """
 
 import copy
+import json
 import os
 import re
 import shutil
@@ -37,6 +38,7 @@ with open(os.path.join(SOURCES, "tests/distributed/clicks.toml.in"), encoding="u
     TEMPLATE = template.read().replace("@EXAMPLES@", "8000").replace("@EPOCHS@", "1")
 JOB = TEMPLATE.replace("@MODE@", "all_reduce")
 JOB_OF_SERVERS = TEMPLATE.replace("@MODE@", "asynchronous")
+ENDLESS_JOB = JOB_OF_SERVERS.replace("8000", "1000000")  # far more than a test has time for
 
 
 def trireme(*arguments, code=0):
@@ -252,6 +254,25 @@ class Cluster:
                 for i in range(spec.get("replicas", spec.get("completions"))):
                     self.start(part["metadata"]["name"], spec["template"], i)
 
+    def job(self, *words):
+        """`trireme job` in any pod, or wherever etcd is reached."""
+        done = subprocess.run([TRIREME, "job", *words, "--etcd", f"127.0.0.1:{self.client}",
+                               "--etcd-credentials", self.keys],
+                              capture_output=True, text=True, timeout=200)
+        return done.returncode, done.stdout + done.stderr
+
+    def wait_for(self, fits):
+        """The first status that fits."""
+        end = time.time() + 90
+        while True:
+            code, text = self.job("status", "clicks", "--json")
+            status = json.loads(text) if code == 0 else {}
+            if code == 0 and fits(status):
+                return status
+            if time.time() > end:
+                raise AssertionError((text, {name: self.log(name) for name in self.running}))
+            time.sleep(0.1)
+
     def log(self, name):
         log = self.running[name][1]
         log.flush()
@@ -292,7 +313,7 @@ class AsProcesses(unittest.TestCase):
     def finish(self, cluster):
         """What each has said when trainers and master have ended well."""
         codes = {}
-        for name in ("clicks-trainers-0", "clicks-trainers-1", "clicks-master-0"):
+        for name in ("clicks-trainers-0", "clicks-trainers-1", "clicks-master-0", "clicks-master-1"):
             codes[name] = cluster.running[name][0].wait(120)
         logs = {name: cluster.log(name) for name in cluster.running}
         self.assertEqual(set(codes.values()), {0}, logs)
@@ -349,6 +370,13 @@ class AsProcesses(unittest.TestCase):
                 self.assertEqual(cluster.running["clicks-trainers-8"][0].wait(60), 2)
                 self.assertIn("leave --servers out", cluster.log("clicks-trainers-8"))
                 self.assertIn("before it trained", cluster.log("clicks-trainers-8"))
+                # One whose job is stopped does not come again, whatever the program makes of it.
+                cluster.start("clicks-trainers", pod, 9, prefix="trireme/stopped/")
+                self.wait_for_health(cluster, "clicks-trainers-9")
+                process = cluster.running["clicks-trainers-9"][0]
+                wait_for_handler(child_of(process.pid))
+                self.assertEqual(cluster.job("stop", "--now", "--prefix", "trireme/stopped/")[0], 0)
+                self.assertEqual(process.wait(60), 7, cluster.log("clicks-trainers-9"))
             finally:
                 cluster.stop()
 
@@ -377,6 +405,79 @@ class AsProcesses(unittest.TestCase):
             finally:
                 ended = cluster.stop()
             self.assertEqual(ended["clicks-servers-0"], 0, "a server ends in good order when it is asked to")
+
+    def test_watched_and_steered(self):
+        """By its etcd, as from any pod: a leader dies, servers come and go, and the job is stopped."""
+        with tempfile.TemporaryDirectory(prefix="trireme_k8s_") as folder:
+            keys = os.path.join(folder, "keys")
+            trireme("credentials", keys)
+            with open(os.path.join(folder, "job.toml"), "w") as f:
+                f.write(ENDLESS_JOB)
+            parts = list(yaml.safe_load_all(trireme(
+                "launch", "--kubernetes", "--name", "clicks", "--id", "7", "--trainers", "2",
+                "--servers", "1", os.path.join(folder, "job.toml"))))
+            cluster = Cluster(folder, parts, keys)
+            cluster.start_all()
+            try:
+                self.steer(cluster, parts)
+            finally:
+                cluster.stop()
+
+    def steer(self, cluster, parts):
+        def done(status):
+            return status.get("tasks", {}).get("done", 0)
+
+        def roles(status):
+            return [process["role"] for process in status["processes"]]
+
+        status = cluster.wait_for(lambda now: done(now) > 0 and roles(now).count("master") == 2)
+        self.assertEqual(status["wanted"], {"trainers": 2, "servers": 1})
+        self.assertEqual(status["limits"], {"least": 1, "most": 256})
+        leader = status["tasks"]["leader"]
+        self.assertRegex(leader, r"^clicks-master-[01]\.[0-9a-f]{8}$")
+        cluster.running[leader.split(".")[0]][0].kill()
+        status = cluster.wait_for(lambda now: now.get("tasks", {}).get("leader", leader) != leader)
+        cluster.wait_for(lambda now: done(now) > done(status))
+        # As kubectl scale does, which puts the server with the highest number there or takes it away.
+        code, said = cluster.job("scale", "clicks", "--servers", "2")
+        self.assertIn("kubectl scale statefulset clicks-servers --replicas=2", said)
+        pod = of_kind(parts, "StatefulSet")["clicks-servers"]["spec"]["template"]
+        cluster.start("clicks-servers", pod, 1)
+        status = cluster.wait_for(lambda now: now.get("servers", {}).get("servers") == 2)
+        places = {p["name"].split(".")[0]: p["place"] for p in status["processes"] if "place" in p}
+        self.assertEqual(places, {"clicks-servers-0": 0, "clicks-servers-1": 1})
+        code, said = cluster.job("scale", "clicks", "--servers", "1")
+        self.assertIn("kubectl scale statefulset clicks-servers --replicas=1", said)
+        cluster.wait_for(lambda now: now["servers"]["servers"] == 1)
+        server = cluster.running["clicks-servers-1"][0]
+        server.terminate()
+        self.assertEqual(server.wait(30), 0)
+        status = cluster.wait_for(lambda now: roles(now).count("server") == 1)
+        status = cluster.wait_for(lambda now: done(now) > done(status))
+        self.assertEqual(status["servers"]["rollbacks"], 1, "that it began, and no more")
+        code, said = cluster.job("scale", "clicks", "--trainers", "3")
+        self.assertEqual(code, 0, said)
+        self.assertIn("kubectl patch job clicks-trainers --type=merge -p "
+                      "'{\"spec\":{\"parallelism\":3,\"completions\":3}}'", said)
+
+        code, said = cluster.job("stop", "clicks", "--id", "7")
+        self.assertEqual(code, 0, said)
+        self.assertIn("checkpoint 1 was written: epoch 1 with ", said)
+        self.assertIn("kubectl delete job clicks-trainers clicks-master", said)
+        other = "clicks-master-1" if leader.startswith("clicks-master-0") else "clicks-master-0"
+        for name in ("clicks-trainers-0", "clicks-trainers-1", other):
+            self.assertEqual(cluster.running[name][0].wait(60), 7, cluster.log(name))
+        self.check_health(cluster, "clicks-servers-0")
+        self.assertRegex(cluster.job("list")[1], r"clicks +7 +stopped ")
+        # The Jobs are to fail for that code; whoever comes all the same goes, too.
+        for component in ("trainers", "master"):
+            job = of_kind(parts, "Job")["clicks-" + component]["spec"]
+            rule = job["podFailurePolicy"]["rules"][0]
+            self.assertEqual((rule["action"], rule["onExitCodes"]["values"]), ("FailJob", [2, 3, 7]))
+            cluster.start("clicks-" + component, job["template"], 9)
+            process = cluster.running[f"clicks-{component}-9"][0]
+            self.assertEqual(process.wait(60), 7, cluster.log(f"clicks-{component}-9"))
+        self.assertIn("the job was over before", cluster.job("stop", "clicks")[1])
 
 
 if __name__ == "__main__":

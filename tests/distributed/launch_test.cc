@@ -239,6 +239,27 @@ TEST_F(LaunchTexts, EachIsLearnedOnce) {
   }
 }
 
+// What the first one has read of them it leaves in the store.
+TEST_F(LaunchTexts, AMasterThatTakesOverReadsNoData) {
+  const std::string file = texts("bucket = true\nbatch = 32\n", "") + " --set train.epochs=60";
+  auto running =
+      std::async(std::launch::async, [&] { return run_here(kLaunch + "--trainers 2 " + file); });
+  const auto begun = [&] {
+    const Outcome status = run_here(std::string(TRIREME_CLI) + " job status");
+    return status.output.find("trained     ") != std::string::npos &&
+           status.output.find("trained     0 ") == std::string::npos;
+  };
+  for (int i = 0; i < 600 && !begun(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  std::filesystem::rename(path("reviews.tsv"), path("gone.tsv"));
+  ::kill(process("master_0"), SIGKILL);
+  const Outcome outcome = running.get();
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("master_0 was ended by signal 9; another one is started"));
+  EXPECT_GT(number_behind(outcome.output, "test accuracy: "), 0.95);
+}
+
 // Where all is sequences, no input counts examples: gradients are averaged by the words that the loss is a mean of.
 TEST_F(LaunchTexts, ThatAreWritten) {
   std::string pairs;

@@ -124,6 +124,69 @@ TEST_F(Placed, ServersOfALauncherThatDiesAreStartedByTheFirst) {
   EXPECT_NE(second.get().code, 0);
 }
 
+// Also told of and stopped where no record of it is, as on another machine.
+TEST_F(Placed, AMasterStandsByAtAnotherLauncher) {
+  const std::string arguments =
+      "--credentials keys --trainers 2 " + job(kAdagrad, "task_batches = 4\n", 1000000);
+  auto first = by_hand(0, arguments), second = by_hand(1, arguments);
+  const std::string elsewhere = " --credentials keys --store 127.0.0.1:" + std::to_string(port_);
+  const auto by_store = [&](const std::string& words) {
+    return run_here("env TRIREME_JOBS=" + path("none") + " " + TRIREME_CLI + " job " + words +
+                    elsewhere);
+  };
+  process("master_0");
+  const pid_t victim = launcher_of("master_1");
+  std::string said;
+  const auto told = [&](const std::string& text) {
+    for (int i = 0; i < 600 && said.find(text) == std::string::npos; ++i) {
+      wait(50);
+      said = by_store("status").output;
+    }
+    return said;
+  };
+  EXPECT_THAT(told("stands by"), HasSubstr("master_1"));
+  EXPECT_THAT(said, HasSubstr("its keys below job/ of 127.0.0.1"));
+  EXPECT_THAT(told("trainer_1 "), HasSubstr("launcher    process "));
+  ASSERT_GT(victim, 1);
+  ::kill(victim, SIGKILL);
+  EXPECT_THAT(told("master_2 stands by"), HasSubstr("master_0 leads, master_2 stands by"));
+  const Outcome scaled = by_store("scale --trainers 1");
+  EXPECT_EQ(scaled.output, "1 trainers and 0 servers are wanted, instead of 2 and 0\n");
+  const Outcome stopped = by_store("stop --now");
+  EXPECT_EQ(stopped.code, 0) << stopped.output;
+  EXPECT_THAT(stopped.output, HasSubstr("stopped after "));
+  EXPECT_EQ(first.get().code, 6);
+  EXPECT_NE(second.get().code, 0);
+}
+
+TEST_F(Placed, AJobIsWatchedAndSteeredByItsEtcd) {
+  EtcdProcess etcd;
+  auto running = std::async(std::launch::async, [&] {
+    return run_here(kLaunch + "--trainers 1 --name clicks --id a/7 --etcd " + etcd.address() + " " +
+                    job(kAdagrad, "task_batches = 4\n", 1000000));
+  });
+  process("trainer_0");
+  const auto by_etcd = [&](const std::string& words) {
+    return run_here("env TRIREME_JOBS=" + path("none") + " " + TRIREME_CLI + " job " + words +
+                    " --etcd " + etcd.address());
+  };
+  std::string said;
+  for (int i = 0; i < 600 && said.find("1 of 1") == std::string::npos; ++i) {
+    wait(50);
+    said = by_etcd("status clicks --id a-7").output;
+  }
+  EXPECT_THAT(said, HasSubstr("its keys below trireme/clicks/a-7/ of " + etcd.address()));
+  EXPECT_THAT(by_etcd("list").output, HasSubstr("clicks              a-7           runs "));
+  EXPECT_EQ(by_etcd("status words").code, 4);
+  EXPECT_EQ(by_etcd("scale clicks --trainers 2").code, 0);
+  process("trainer_1");
+  const Outcome stopped = by_etcd("stop --prefix trireme/clicks/a-7/ --now");
+  EXPECT_EQ(stopped.code, 0) << stopped.output;
+  EXPECT_THAT(stopped.output, HasSubstr("3 processes ended\n"));
+  EXPECT_EQ(running.get().code, 6);
+  EXPECT_EQ(by_etcd("list").output, "no job has keys there\n");
+}
+
 // What one launcher cannot mend ends the job for all.
 TEST_F(Placed, AProcessThatEndsBadlyTooOftenEndsTheJobEverywhere) {
   const std::string arguments = "--trainers 2 " + job(kAdagrad, "", 60000, 50);

@@ -116,6 +116,30 @@ TEST_F(Programs, ATrainerThatIsKilledIsReplacedAmongThoseThatAddUpGradients) {
   EXPECT_EQ(times(said, "test accuracy"), 1) << said;
 }
 
+TEST_F(Programs, GoOnWhenTheLeadingMasterIsKilled) {
+  auto running = std::async(std::launch::async, [&] {
+    return succeeds(
+        launched("--trainers 2 --servers 1 --masters 2", "clicks_by_processes", "120000"));
+  });
+  find_trainer("trainer_1");
+  std::string leader, status;
+  for (int i = 0; i < 600 && leader.empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    status = run_here(std::string(TRIREME_CLI) + " job status").output;
+    for (const char* name : {"master_0", "master_1"}) {
+      if (status.find(name + std::string(" leads")) != std::string::npos) leader = name;
+    }
+  }
+  ASSERT_NE(leader, "") << status;
+  const std::vector<pid_t> found = processes_with({"role", "master", job_name(), leader});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(::kill(found[0], SIGKILL), 0);
+  const std::string said = running.get();
+  EXPECT_THAT(said, HasSubstr(leader + " was ended by signal 9; another one is started"));
+  EXPECT_THAT(said, HasSubstr(" 120000 examples"));
+  EXPECT_GT(number_behind(said, "test auc: "), 0.79);
+}
+
 TEST_F(Programs, LeaveInGoodOrderWhenTheJobIsStopped) {
   auto running = std::async(std::launch::async, [&] {
     return run_here(launched("--trainers 2 --servers 1", "clicks_by_processes", "1000000"));
@@ -146,6 +170,15 @@ TEST_F(Programs, EachModeLearnsEachBatchOnce) {
   }
 }
 
+TEST_F(Programs, ExportTheirTables) {
+  const std::string said =
+      succeeds(launched("--trainers 2 --servers 2", "own_program", "asynchronous exports 60"));
+  EXPECT_THAT(said, HasSubstr("[master_0] export 1, a base: 1 table, "));
+  EXPECT_TRUE(std::filesystem::exists(path("served/dense.safetensors")));
+  EXPECT_THAT(read(path("served/embedding_0.weight/export.json")),
+              HasSubstr("\"note\": \"checkpoint 1\""));
+}
+
 // Another process takes its place, with what the servers have.
 TEST_F(Programs, AChiefThatFailsIsNotTheLastOne) {
   const std::string said =
@@ -165,6 +198,51 @@ TEST_F(Programs, AChiefOfAllReduceThatFailsIsNotTheLastOne) {
   EXPECT_TRUE(std::filesystem::exists(path("own")));
 }
 
+// Of each epoch the task with one example that is wrong is left out: it is tried three times. All others are learned.
+TEST_F(Programs, GoOnWithoutBatchesThatCannotBeRead) {
+  for (const std::string mode : {"asynchronous", "geo", "all_reduce"}) {
+    const std::string said =
+        succeeds(launched(mode == "all_reduce" ? "--trainers 2" : "--trainers 2 --servers 1",
+                          "own_program", mode + " damage"));
+    EXPECT_EQ(times(said, "are given back: block 7 is damaged"), 6) << said;
+    EXPECT_THAT(said, HasSubstr("[master_0] left out: batches "));
+    EXPECT_EQ(times(said, "[launch] left out    batches "), 2) << said;
+    EXPECT_THAT(said, HasSubstr(" of epoch 1: ended badly 3 times: block 7 is damaged\n"));
+    EXPECT_THAT(said, Not(HasSubstr("another one is started")));
+    EXPECT_LT(number_behind(said, "chief of 2, loss: "), 0.67);
+  }
+}
+
+// Six processes die of two tasks: more than may be started again, but for good reason.
+TEST_F(Programs, GoOnWithoutBatchesThatEveryProcessDiesOf) {
+  const std::string said = succeeds(
+      launched("--trainers 2 --servers 1 --restarts 4", "own_program", "asynchronous abort"));
+  EXPECT_EQ(times(said, "was ended by signal 6; another one is started"), 6) << said;
+  EXPECT_EQ(times(said, "[launch] left out    batches "), 2) << said;
+  EXPECT_THAT(said, HasSubstr(" died or was cut off; trainer_"));
+  EXPECT_LT(number_behind(said, "chief of 2, loss: "), 0.67);
+}
+
+// What only a step finds. By all-reduce nobody may be left who has learned, and the tasks are put back: they are known still.
+TEST_F(Programs, GoOnWithoutBatchesThatFailInAStep) {
+  const std::string said = succeeds(launched("--trainers 2", "own_program", "all_reduce beyond"));
+  EXPECT_THAT(said, HasSubstr("the batches are tried again, three times in all"));
+  EXPECT_EQ(times(said, "[launch] left out    batches "), 2) << said;
+  EXPECT_THAT(said, HasSubstr(" of epoch 2: ended badly 3 times: index 1000000 at ["));
+  EXPECT_LT(number_behind(said, "chief of 2, loss: "), 0.67);
+}
+
+TEST_F(Programs, WithoutAnyBatchThatCanBeReadEnd) {
+  const Outcome outcome =
+      run_here(launched("--trainers 2 --servers 1", "own_program", "asynchronous all"));
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_THAT(outcome.output,
+              HasSubstr("error: all 30 tasks of epoch 1 have failed; batches 116 to "
+                        "119 of epoch 1: ended badly 3 times: block 7 is damaged"));
+  EXPECT_THAT(outcome.output, HasSubstr("[launch]             and 25 tasks more"));
+  EXPECT_THAT(outcome.output, HasSubstr("master_0 ended with code 3"));
+}
+
 TEST_F(Programs, MistakesEndTheJobAtOnce) {
   const auto fails = [&](const std::string& processes, const std::string& arguments) {
     const Outcome outcome = run_here(launched(processes, "own_program", arguments));
@@ -181,6 +259,10 @@ TEST_F(Programs, MistakesEndTheJobAtOnce) {
               HasSubstr("what Member::distribute() gave"));
   EXPECT_THAT(fails("--trainers 1 --servers 1", "geo pace"),
               HasSubstr("staleness is of mode asynchronous"));
+  EXPECT_THAT(fails("--trainers 1 --servers 1", "geo exports 0"),
+              HasSubstr("export_seconds needs checkpoint_seconds"));
+  EXPECT_THAT(fails("--trainers 2", "all_reduce exports 60"),
+              HasSubstr("export_seconds is of modes with servers"));
   // Alone, too, but for what depends on others.
   EXPECT_THAT(run_here(program("own_program") + " asynchronous optimizer").output,
               HasSubstr("sgd, adagrad, adam and ftrl alone"));

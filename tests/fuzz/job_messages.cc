@@ -33,6 +33,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz(data, size, [](std::string_view input) { load_report_of(std::string(input)); });
   fuzz(data, size, [](std::string_view input) { tick_order_of(std::string(input)); });
   fuzz(data, size, [](std::string_view input) { tick_report_of(std::string(input)); });
+  fuzz(data, size, [](std::string_view input) { export_order_of(std::string(input)); });
+  fuzz(data, size, [](std::string_view input) {
+    const ExportReport report = export_report_of(std::string(input));
+    if (export_report_of(text_of(report)).parts != report.parts) __builtin_trap();
+  });
   fuzz(data, size, [](std::string_view input) { slot_move_of(std::string(input)); });
   fuzz(data, size, [](std::string_view input) { group_start_of(std::string(input)); });
   fuzz(data, size, [](std::string_view input) { group_saved_of(std::string(input)); });

@@ -37,6 +37,8 @@ def job_messages():  # the first byte counts tasks, see job_messages.cc
     yield b'{"epoch": 2, "done": [[0, 3], [5, 6]], "failed": [], "updates": 4, "over": false, "declared": {"tables": {"0": "%00a"}, "dense": {}, "blocks": {}}}'
     yield b'{"generation": 3, "rollbacks": 1, "checkpoint": 7, "committed": 120}'
     yield b'{"checkpoint": 7, "committed": 120, "problem": "no%20space", "parts": []}'
+    yield b'{"table": 3, "folder": "out-exports/a%2525b", "number": 4, "delta": true}'
+    yield b'{"parts": [{"file": "00000004.a.00000.safetensors", "slots": [0, 16384], "whole": false, "rows": 5, "removed": 1, "bytes": 300, "crc32c": "0f1e2d3c"}]}'
 def parameter_server():  # requests with operation, flags, count, sequence and length in a byte each, see parameter_server.cc
     def ask(op, payload, flags=0, count=0, sequence=0):
         return bytes([op, flags, count, sequence, len(payload)]) + payload

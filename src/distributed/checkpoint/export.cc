@@ -236,10 +236,9 @@ ExportedTable::ExportedTable(std::string folder) : folder_(std::move(folder)) {
 
 bool ExportedTable::refresh() {
   const ExportIndex index = read_index(folder_);
-  const TableOptions& options = table_->options();
-  if (index.table != options.name || index.width != options.width ||
-      index.float16 != options.float16) {
-    fail_usage(fmt::format("{} has table '{}' now", folder_, index.table));
+  if (index.table != table_->options().name || !same_rows(index, table_->options())) {
+    fail_usage(fmt::format("{} has another table now, '{}' of width {}\n  hint   open it anew",
+                           folder_, index.table, index.width));
   }
   if (index.exports.empty() || index.exports.back().number <= number_) return false;
   // With the next one of those that are in it, the rest follows; otherwise all is put in from the base on.
@@ -256,6 +255,7 @@ bool ExportedTable::refresh() {
       put_in(read_rows(folder_ + "/" + part.file, part, index), part, *table_);
     }
     number_ = one->number;
+    note_ = one->note;
   }
   return true;
 }

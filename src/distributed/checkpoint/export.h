@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,8 @@ struct ExportIndex {
 };
 // Of a table that looks its rows up.
 TableOptions options_of(const ExportIndex& index);
+// Whether its rows, also those that are not there, mean the same as those of a table with these options.
+bool same_rows(const ExportIndex& index, const TableOptions& options);
 std::string index_text(const ExportIndex& index);
 // Errors: Damaged.
 ExportIndex parse_index(std::string_view text, const std::string& name);
@@ -86,9 +89,18 @@ class Exporter {
   std::map<std::string, std::unique_ptr<Changes>> changes_;
 };
 
+// What may be published next in a folder: a delta, if the exports there are this table's and fewer than `deltas` of
+// them follow their base; else a base. So is what would stand on an index that is damaged, or on a table of other
+// rows, as after a job whose model was another one. Errors: usage, if it is the folder of another name; io.
+struct NextExport {
+  std::int64_t number = 1;
+  bool delta = false;
+};
+NextExport next_export(const std::string& folder, const TableOptions& options, std::int64_t deltas);
+
 // Makes an export of the parts of all servers: from now on readers see it. A base takes the place of what was there;
 // files before the base that it replaces are removed. One process publishes at a time. Errors: usage, for slots that
-// are missing, a table that is another, or a number that is not the next; io.
+// are missing, a table that is another, or a number that is not the next, where the index there is whole; io.
 void publish(const std::string& folder, const TableOptions& options, const Export& what);
 
 // An export as a table to look rows up in, while newer deltas are put in. Rows that are not there have the initial
@@ -100,15 +112,18 @@ class ExportedTable {
   // Any number of threads, also during refresh().
   void lookup(std::span<const Id> ids, float* rows) { table_->lookup(ids, rows, Create::no); }
   // Puts in what was published since; whether there was anything. Other errors than Damaged and io: usage, if the
-  // folder has another table by now. All files are checked before any row changes.
+  // folder has another table by now. All files are checked before any row changes. One thread at a time.
   bool refresh();
-  std::int64_t number() const { return number_; }  // of the last export that is in it
+  // Of the last export that is in it; not during refresh().
+  std::int64_t number() const { return number_; }
+  const std::string& note() const { return note_; }
   SparseTable& table() { return *table_; }
 
  private:
   std::string folder_;
   std::unique_ptr<SparseTable> table_;
   std::int64_t number_ = 0;
+  std::string note_;
 };
 
 }  // namespace trireme::distributed::checkpoint

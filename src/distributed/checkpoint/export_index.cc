@@ -21,40 +21,12 @@ constexpr const char* kFormat = "trireme export";
 constexpr int kVersion = 1;
 constexpr const char* kInitializers[] = {"zeros", "uniform", "normal"};
 
-Json part_json(const ExportPart& part) {
-  return {{"file", part.file},
-          {"slots", {part.slots.first, part.slots.last}},
-          {"whole", part.whole},
-          {"rows", part.rows},
-          {"removed", part.removed},
-          {"bytes", part.sum.bytes},
-          {"crc32c", fmt::format("{:08x}", part.sum.crc)}};
-}
-
-ExportPart export_part_from(const Json& json) {
-  ExportPart part;
-  part.file = json.at("file").get<std::string>();
-  if (!is_file_name(part.file)) throw std::domain_error("a part without a name");
-  const Json& slots = json.at("slots");
-  if (slots.size() != 2 || !slots.at(0).is_number_unsigned() || !slots.at(1).is_number_unsigned() ||
-      slots.at(0) > kSlots || slots.at(1) > kSlots) {
-    throw std::domain_error("slots that are none");
-  }
-  part.slots = {slots[0].get<int>(), slots[1].get<int>()};
-  part.whole = json.at("whole").get<bool>();
-  part.rows = whole_at(json, "rows", INT64_MAX);
-  part.removed = whole_at(json, "removed", INT64_MAX);
-  part.sum.bytes = whole_at(json, "bytes", INT64_MAX);
-  part.sum.crc = static_cast<std::uint32_t>(hexadecimal_at(json, "crc32c", UINT32_MAX));
-  return part;
-}
-
 Json export_json(const Export& one) {
   Json json = {{"number", one.number},
                {"delta", one.delta},
                {"note", escaped(one.note)},
                {"parts", Json::array()}};
-  for (const ExportPart& part : one.parts) json["parts"].push_back(part_json(part));
+  for (const ExportPart& part : one.parts) json["parts"].push_back(export_part_json(part));
   return json;
 }
 
@@ -119,21 +91,85 @@ ExportIndex index_from(const Json& json) {
   return index;
 }
 
-// Files of exports before this number; a reader may still be at those that were just replaced.
-void remove_before(const std::string& folder, std::int64_t number) {
-  std::error_code error, ignored;
+// take(number, path) for every file of an export in the folder, and for what is left of one that was not finished.
+template <class Take>
+void for_files(const std::string& folder, const Take& take) {
+  std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), last; !error && entry != last;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    std::int64_t of = 0;
-    const char* const end = std::from_chars(name.data(), name.data() + name.size(), of).ptr;
-    if (of > 0 && of < number && *end == '.' && name.ends_with(".safetensors")) {
-      std::filesystem::remove(entry->path(), ignored);
+    std::int64_t number = 0;
+    const char* const end = std::from_chars(name.data(), name.data() + name.size(), number).ptr;
+    if (number > 0 && *end == '.' && name.find(".safetensors") != std::string::npos) {
+      take(number, entry->path());
     }
   }
 }
 
+// Files of exports before this number; a reader may still be at those that were just replaced.
+void remove_before(const std::string& folder, std::int64_t number) {
+  for_files(folder, [&](std::int64_t of, const std::filesystem::path& path) {
+    std::error_code ignored;
+    if (of < number) std::filesystem::remove(path, ignored);
+  });
+}
+
+// What lies in the folder of a table.
+struct Present {
+  ExportIndex index;  // empty, if there is none or it is damaged
+  bool damaged = false;
+  std::int64_t last() const { return index.exports.empty() ? 0 : index.exports.back().number; }
+};
+
+// Errors: usage, io.
+Present present(const std::string& folder, const std::string& table) try {
+  Present found{read_index(folder)};
+  if (found.index.table != table) {
+    fail_usage(fmt::format("{} has exports of another table, '{}'", folder, found.index.table));
+  }
+  return found;
+} catch (const Damaged&) {
+  return {.index = {}, .damaged = true};
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::not_found) throw;
+  return {};
+}
+
 }  // namespace
+
+Json export_part_json(const ExportPart& part) {
+  return {{"file", part.file},
+          {"slots", {part.slots.first, part.slots.last}},
+          {"whole", part.whole},
+          {"rows", part.rows},
+          {"removed", part.removed},
+          {"bytes", part.sum.bytes},
+          {"crc32c", fmt::format("{:08x}", part.sum.crc)}};
+}
+
+ExportPart export_part_from(const Json& json) {
+  ExportPart part;
+  part.file = json.at("file").get<std::string>();
+  if (!is_file_name(part.file)) throw std::domain_error("a part without a name");
+  const Json& slots = json.at("slots");
+  if (slots.size() != 2 || !slots.at(0).is_number_unsigned() || !slots.at(1).is_number_unsigned() ||
+      slots.at(0) > kSlots || slots.at(1) > kSlots) {
+    throw std::domain_error("slots that are none");
+  }
+  part.slots = {slots[0].get<int>(), slots[1].get<int>()};
+  part.whole = json.at("whole").get<bool>();
+  part.rows = whole_at(json, "rows", INT64_MAX);
+  part.removed = whole_at(json, "removed", INT64_MAX);
+  part.sum.bytes = whole_at(json, "bytes", INT64_MAX);
+  part.sum.crc = static_cast<std::uint32_t>(hexadecimal_at(json, "crc32c", UINT32_MAX));
+  return part;
+}
+
+bool same_rows(const ExportIndex& index, const TableOptions& options) {
+  const RowInitializer &a = index.initializer, &b = options.initializer;
+  return index.width == options.width && index.float16 == options.float16 && a.kind == b.kind &&
+         a.low == b.low && a.high == b.high && index.seed == options.seed;
+}
 
 TableOptions options_of(const ExportIndex& index) {
   TableOptions options;
@@ -171,22 +207,31 @@ ExportIndex read_index(const std::string& folder) {
   return parse_index(read_file(path), path);
 }
 
+NextExport next_export(const std::string& folder, const TableOptions& options,
+                       std::int64_t deltas) {
+  const Present there = present(folder, options.name);
+  std::int64_t last = there.last();
+  if (there.damaged) {  // readers may have whatever its files are
+    for_files(folder, [&](std::int64_t number, const auto&) { last = std::max(last, number); });
+  }
+  const auto count = static_cast<std::int64_t>(there.index.exports.size());
+  return {last + 1, count > 0 && count <= deltas && same_rows(there.index, options)};
+}
+
 void publish(const std::string& folder, const TableOptions& options, const Export& what) {
   ExportIndex index{options.name,        options.width, options.float16,
                     options.initializer, options.seed,  {}};
-  ExportIndex before = index;
-  try {
-    before = read_index(folder);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::not_found) throw;
+  const Present there = present(folder, options.name);
+  const ExportIndex& before = there.index;
+  if (what.number != there.last() + 1 && !there.damaged) {
+    fail_usage(
+        fmt::format("export {} of table '{}' follows {}", what.number, options.name, there.last()));
   }
-  if (before.table != index.table || before.width != index.width ||
-      before.float16 != index.float16) {
-    fail_usage(fmt::format("{} has exports of another table, '{}'", folder, before.table));
-  }
-  const std::int64_t last = before.exports.empty() ? 0 : before.exports.back().number;
-  if (what.number != last + 1) {
-    fail_usage(fmt::format("export {} of table '{}' follows {}", what.number, options.name, last));
+  if (what.delta && !before.exports.empty() && !same_rows(before, options)) {
+    fail_usage(
+        fmt::format("{} has exports of a table '{}' whose rows are others: a delta cannot "
+                    "follow them",
+                    folder, options.name));
   }
   if (what.delta) index.exports = before.exports;
   index.exports.push_back(what);

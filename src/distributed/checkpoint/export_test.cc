@@ -245,6 +245,71 @@ TEST_F(Exports, ArePublishedWholeAndInOrder) {
       HasSubstr("exports of another table, 'words'"));
 }
 
+TEST_F(Exports, ADeltaFollowsWhatItCanStandOn) {
+  make(words(), 1);
+  training_->run(*servers_, 5);
+  const auto next = [&](const TableOptions& options, std::int64_t deltas = 2) {
+    const NextExport next = next_export(folder(), options, deltas);
+    return std::pair(next.number, next.delta);
+  };
+  EXPECT_EQ(next(options_), std::pair(std::int64_t{1}, false));
+  publish_next(false);
+  EXPECT_EQ(next(options_), std::pair(std::int64_t{2}, true));
+  EXPECT_EQ(next(options_, 0), std::pair(std::int64_t{2}, false));
+  publish_next(true);
+  publish_next(true);
+  EXPECT_EQ(next(options_), std::pair(std::int64_t{4}, false)) << "there are two already";
+  EXPECT_EQ(next(options_, 3), std::pair(std::int64_t{4}, true));
+  TableOptions other = options_;
+  other.name = "other";
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { next(other, 3); }),
+              HasSubstr("exports of another table, 'words'"));
+  for (int change = 0; change < 4; ++change) {
+    other = options_;
+    if (change == 0) other.width = 4;
+    if (change == 1) other.float16 = true;
+    if (change == 2) other.seed = 8;
+    if (change == 3) other.initializer = RowInitializer::normal(0, 3);
+    EXPECT_EQ(next(other, 3), std::pair(std::int64_t{4}, false)) << change;
+    EXPECT_THAT(error_of(ErrorKind::usage, [&] { publish(folder(), other, {4, true, "", {}}); }),
+                HasSubstr("a delta cannot follow them"));
+  }
+}
+
+// Who has the exports before goes on with the base.
+TEST_F(Exports, ABaseTakesThePlaceOfADamagedIndex) {
+  make(words(), 2);
+  training_->run(*servers_, 20);
+  publish_next(false);
+  publish_next(true);
+  ExportedTable exported(folder());
+  EXPECT_EQ(exported.note(), "step 7");
+  training_->run(*servers_, 10);
+  overwrite(folder() + "/export.json", "{\"format\"");
+  EXPECT_THROW(exported.refresh(), Damaged);
+  overwrite(folder() + "/00000003.s0.00000.safetensors.tmp.12.1", "half");
+  const NextExport next = next_export(folder(), options_, 10);
+  EXPECT_EQ(next.number, 4) << "behind all whose files are there";
+  EXPECT_FALSE(next.delta);
+  number_ = next.number - 1;
+  publish_next(false);
+  EXPECT_TRUE(exported.refresh());
+  expect_same(exported);
+  publish_next(false);
+  EXPECT_FALSE(fs::exists(folder() + "/00000003.s0.00000.safetensors.tmp.12.1"));
+}
+
+// Its rows that are not there would be other ones.
+TEST_F(Exports, ATableOfOtherRowsIsOpenedAnew) {
+  make(words(), 1);
+  publish_next(false);
+  ExportedTable exported(folder());
+  options_.seed += 1;
+  publish_next(false);
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { exported.refresh(); }), HasSubstr("open it anew"));
+  EXPECT_EQ(ExportedTable(folder()).number(), 2);
+}
+
 TEST_F(Exports, FilesGoWhenTheBaseIsTwoBack) {
   make(words(), 1);
   training_->run(*servers_, 5);

@@ -28,6 +28,9 @@ Json info_json(const PartInfo& info);
 PartInfo info_from(const Json& json);
 Json part_json(const Part& part);
 Part part_from(const Json& json);
+struct ExportPart;  // export.h
+Json export_part_json(const ExportPart& part);
+ExportPart export_part_from(const Json& json);
 
 // parse(json), where text that is no such JSON is Damaged.
 template <class Parse>

@@ -27,7 +27,8 @@ struct ElasticOptions {
   Milliseconds settle{500};
   Milliseconds patience{60000};  // how long a member waits for a group
   std::int64_t lease = 5;        // seconds
-  // Its time limit must be longer than the slowest member's step. `on_broken` and `cancelled` are not called.
+  // Its time limit must be longer than the slowest member's step. `on_broken` and `cancelled` are not called;
+  // `on_stranger` is, by a thread of the member.
   GroupOptions group = {.form_timeout = Milliseconds(2000)};
 };
 

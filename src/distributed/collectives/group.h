@@ -43,6 +43,9 @@ struct GroupOptions {
   // Called once by any thread when the group has broken; must not end it. One that a member left in good order
   // breaks with the first operation that this one has not done.
   std::function<void()> on_broken = {};
+  // Called by the thread that forms the group for everybody who connects, or answers at a member's address, without knowing
+  // what members know.
+  std::function<void()> on_stranger = {};
   // Asked while the group forms: whether to give up.
   std::function<bool()> cancelled = {};
 };

@@ -310,18 +310,21 @@ class Misread : public Store {
 TEST(Group, AStrangerIsNoMember) {
   const auto store = make_memory_store();
   Misread misread(*store);
+  std::atomic<int> strangers = 0;
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 2; ++rank) {
     threads.emplace_back([&, rank] {
       EXPECT_THAT(error_of(ErrorKind::io,
                            [&] {
                              Store& own = rank == 0 ? *store : misread;
-                             const Group group(own, "job/", 1, rank, 2, {});
+                             const Group group(own, "job/", 1, rank, 2,
+                                               {.on_stranger = [&] { ++strangers; }});
                            }),
                   ::testing::AnyOf(HasSubstr("a stranger has answered"), HasSubstr("gone")));
     });
   }
   for (std::thread& thread : threads) thread.join();
+  EXPECT_GE(strangers, 1);
 }
 
 TEST(Group, KeysVanishOnceItHasFormed) {

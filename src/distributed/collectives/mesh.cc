@@ -216,7 +216,7 @@ Mesh::Mesh(Rendezvous& rendezvous, int rank, int size, const MeshOptions& option
       if (other == rank_) continue;
       state_->goodbyes->recv(other, kGoodbye, static_cast<std::size_t>(other) * kBytes, kBytes);
     }
-    greet(rendezvous);
+    greet(rendezvous, options);
     link(options, rendezvous);
   } catch (const Error&) {
     throw;
@@ -228,7 +228,7 @@ Mesh::Mesh(Rendezvous& rendezvous, int rank, int size, const MeshOptions& option
 }
 
 // Everybody sends everybody what only members can know: a port may have come to somebody else meanwhile.
-void Mesh::greet(Rendezvous& rendezvous) {
+void Mesh::greet(Rendezvous& rendezvous, const MeshOptions& options) {
   const std::string token = rendezvous.token();
   const auto ranks = static_cast<std::size_t>(size_);
   std::string told(token.size() * ranks, '\0');
@@ -243,12 +243,14 @@ void Mesh::greet(Rendezvous& rendezvous) {
   }
   for (int i = 0; i + 1 < size_; ++i) in.wait_received(rendezvous.deadline());
   for (int i = 0; i + 1 < size_; ++i) out.wait_sent(rendezvous.deadline());
-  if (heard != told) fail_io("a stranger has answered at the address of a member");
+  if (heard == told) return;
+  if (options.on_stranger) options.on_stranger();
+  fail_io("a stranger has answered at the address of a member");
 }
 
 // Everybody tells the one before where it listens.
 void Mesh::link(const MeshOptions& options, Rendezvous& rendezvous) {
-  state_->link.emplace(options.interface, options.address);
+  state_->link.emplace(options.interface, options.address, options.on_stranger);
   char own[kLongestAddress] = {}, next[kLongestAddress] = {};
   state_->link->address().copy(own, kLongestAddress - 1);
   Buffer out(*this, own, sizeof own), in(*this, next, sizeof next);

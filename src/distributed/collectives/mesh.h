@@ -20,6 +20,7 @@ struct MeshOptions {
   std::string address;    // by an address of this machine
   // Called once by any thread when the mesh has been broken; the last owner must not give it up there.
   std::function<void()> on_broken;
+  std::function<void()> on_stranger = {};  // as GroupOptions
 };
 
 // One thread at a time does operations; fail() and failure() are safe for all.
@@ -79,7 +80,7 @@ class Mesh {
 
  private:
   struct State;
-  void greet(Rendezvous& rendezvous);
+  void greet(Rendezvous& rendezvous, const MeshOptions& options);
   void link(const MeshOptions& options, Rendezvous& rendezvous);
   void say_goodbye();
   void listen();

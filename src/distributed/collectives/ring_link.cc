@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 
@@ -58,8 +59,9 @@ std::optional<bool> hear(Caller& caller, const std::string& token) {
 
 }  // namespace
 
-RingLink::RingLink(const std::string& interface, const std::string& address)
-    : listener_(interface, address) {
+RingLink::RingLink(const std::string& interface, const std::string& address,
+                   std::function<void()> on_stranger)
+    : listener_(interface, address), on_stranger_(std::move(on_stranger)) {
   if (listener_.socket() < 0 || listener_.address() == "-") {
     fail_io(fmt::format("all-reduce cannot listen at {}", interface.empty() ? address : interface));
   }
@@ -109,17 +111,22 @@ void RingLink::answer(const std::string& token, Clock::time_point deadline) {
     std::erase_if(callers, [&](Caller& one) {
       const std::optional<bool> right = hear(one, token);
       if (right == true && previous_ < 0) previous_ = one.socket;
-      else if (right != false) ::close(one.socket);
+      else if (right != false) refuse(one.socket);
       return right != false;
     });
     if (callers.size() > kMostStrangers) {
-      ::close(callers.front().socket);
+      refuse(callers.front().socket);
       callers.erase(callers.begin());
     }
   }
-  for (const Caller& caller : callers) ::close(caller.socket);
+  for (const Caller& caller : callers) refuse(caller.socket);
   if (previous_ < 0) fail_io("the member before has not connected in time");
   prepare(previous_);
+}
+
+void RingLink::refuse(int caller) {
+  ::close(caller);
+  if (on_stranger_) on_stranger_();
 }
 
 // Hands to the system what it takes now. Whether it took any.

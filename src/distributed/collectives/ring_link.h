@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,8 +23,10 @@ class RingLink {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Listens at the interface, by its name, or else the IP address.
-  RingLink(const std::string& interface, const std::string& address);
+  // Listens at the interface, by its name, or else the IP address. `on_stranger`: called for everybody who connects without
+  // the token.
+  RingLink(const std::string& interface, const std::string& address,
+           std::function<void()> on_stranger = {});
   ~RingLink();
   RingLink(const RingLink&) = delete;
   RingLink& operator=(const RingLink&) = delete;
@@ -50,7 +53,10 @@ class RingLink {
   void sleep(std::size_t wanted, Clock::time_point deadline);
   void wait(std::size_t wanted, Clock::time_point since, Clock::time_point deadline);
 
+  void refuse(int caller);
+
   Listener listener_;
+  const std::function<void()> on_stranger_;
   int next_ = -1, previous_ = -1;  // sockets
   std::deque<std::span<const std::byte>> waiting_;
   std::size_t least_ = 1;  // bytes that must be there before poll() says so

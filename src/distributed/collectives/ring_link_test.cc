@@ -76,7 +76,8 @@ TEST(RingLink, BytesArriveInOrderWhileAllSend) {
 }
 
 TEST(RingLink, WhoDoesNotKnowTheTokenIsLetGo) {
-  RingLink first("", "127.0.0.1"), second("", "127.0.0.1");
+  int refused = 0;
+  RingLink first("", "127.0.0.1", [&] { ++refused; }), second("", "127.0.0.1");
   std::vector<int> strangers;
   for (int i = 0; i < 40; ++i) {  // most say nothing, some say something else, or too little
     strangers.push_back(connect_to(first.address()));
@@ -87,6 +88,7 @@ TEST(RingLink, WhoDoesNotKnowTheTokenIsLetGo) {
   std::thread other([&] { second.connect(first.address(), "token", in(5000)); });
   first.connect(second.address(), "token", in(5000));
   other.join();
+  EXPECT_EQ(refused, 40);
   char byte = 7;
   for (const int stranger : strangers) {
     EXPECT_LE(::recv(stranger, &byte, 1, 0), 0);

@@ -26,7 +26,8 @@ struct CountWork {
   std::function<bool()> die = {};  // asked when a task is learned, and not ended yet
   // For how long a task is learned and not ended yet.
   std::function<Milliseconds()> pause = [] { return Milliseconds(2); };
-  Mode mode = Mode::asynchronous;  // by which counts were declared; only reading knows others
+  // By which counts are declared. Geo: a task is added up here and pushed at its end. Synchronous: for reading alone.
+  Mode mode = Mode::asynchronous;
 };
 
 class CountTrainer {
@@ -36,6 +37,24 @@ class CountTrainer {
 
   CountTrainer(Store& store, Network& network, CountWork work)
       : store_(store), network_(network), work_(std::move(work)) {}
+
+  // What is counted in, to all servers.
+  static void declare(ParameterClient& client, Mode mode) {
+    static const float zeros[2] = {0, 0};
+    TableDeclaration table;
+    table.options.name = "counts";
+    table.options.width = 2;
+    table.mode = mode;
+    client.declare(0, table);
+    std::vector<DenseParameter> sums;
+    for (std::uint32_t number = 0; number < kSums; ++number) {
+      DenseDeclaration sum{.name = "sum_" + std::to_string(number), .rows = 1, .columns = 2};
+      sum.rule = RowRule::sgd();
+      sum.mode = mode;
+      sums.push_back({number, sum, zeros});
+    }
+    client.declare(sums);
+  }
 
   static std::vector<std::string> tasks(std::int64_t records) {
     std::vector<std::string> all;
@@ -151,38 +170,32 @@ class CountTrainer {
     return options;
   }
   void declare(ParameterClient& client) {
-    static const float zeros[2] = {0, 0};
-    TableDeclaration table;
-    table.options.name = "counts";
-    table.options.width = 2;
-    table.mode = work_.mode;
     client.join(view_.generation, 0);
-    client.declare(0, table);
-    std::vector<DenseParameter> sums;
-    for (std::uint32_t number = 0; number < kSums; ++number) {
-      DenseDeclaration sum{.name = "sum", .rows = 1, .columns = 2, .rule = RowRule::sgd()};
-      sum.mode = work_.mode;
-      sums.push_back({number, sum, zeros});
-    }
-    client.declare(sums);
+    declare(client, work_.mode);
   }
-  // Gradients of -1 at a rate of 1.
   void count(ParameterClient& client, const Task& task, std::int64_t epoch) {
     const std::int64_t first = std::stoll(task.data);
-    for (std::int64_t batch = 0; batch < kTask / kBatch; ++batch) {
+    const std::int64_t records = work_.mode == Mode::geo ? kTask : kBatch;
+    for (std::int64_t batch = 0; batch < kTask / records; ++batch) {
       std::vector<Id> ids;
-      for (std::int64_t i = 0; i < kBatch; ++i) {
-        ids.push_back(static_cast<Id>(first + batch * kBatch + i));
+      for (std::int64_t i = 0; i < records; ++i) {
+        ids.push_back(static_cast<Id>(first + batch * records + i));
       }
-      const std::vector<float> down(2 * ids.size(), -1);
-      const PushId push =
-          PushId::of_task(static_cast<std::uint32_t>(task.id), static_cast<std::uint32_t>(epoch),
-                          static_cast<std::uint32_t>(batch));
-      client.push(0, ids, down.data(), {.rate = 1}, push);
-      const float all[2] = {-static_cast<float>(kBatch), 0};
-      for (std::uint32_t sum = 0; sum < kSums; ++sum) client.push(sum, all, {.rate = 1}, push);
+      push(client, ids,
+           PushId::of_task(static_cast<std::uint32_t>(task.id), static_cast<std::uint32_t>(epoch),
+                           static_cast<std::uint32_t>(batch)));
     }
     std::this_thread::sleep_for(work_.pause());
+  }
+  // Gradients of -1 at a rate of 1, or how much it has become more.
+  void push(ParameterClient& client, const std::vector<Id>& ids, const PushId& push) {
+    const bool deltas = work_.mode == Mode::geo;
+    const float one = deltas ? 1 : -1;
+    const std::vector<float> ones(2 * ids.size(), one);
+    if (deltas) client.push_deltas(0, ids, ones.data(), push);
+    else client.push(0, ids, ones.data(), {.rate = 1}, push);
+    const float all[2] = {one * static_cast<float>(ids.size()), 0};
+    for (std::uint32_t sum = 0; sum < kSums; ++sum) client.push(sum, all, {.rate = 1}, push);
   }
   void end(TaskClient& tasks, const Taken& taken) {
     if (taken.tasks.empty()) {

@@ -7,7 +7,7 @@
 //
 // Slots move between servers, a few at a time, when another number of them is wanted: wanted_servers_key().
 //
-// Checkpoints are cuts through the whole job: cuts.h.
+// Checkpoints are cuts through the whole job: cuts.h. With some of them, what they have is exported for serving: publisher.h.
 
 #include <chrono>
 #include <functional>
@@ -20,6 +20,7 @@
 #include "distributed/control/job_view.h"
 #include "distributed/control/mover.h"
 #include "distributed/control/orders.h"
+#include "distributed/control/publisher.h"
 #include "distributed/control/ticks.h"
 #include "distributed/master/master.h"
 
@@ -41,6 +42,10 @@ struct JobControlOptions : CutOptions {
   int deltas = 7;                       // between two full checkpoints
   std::optional<Ageing> ageing = {};    // rows grow old, and go
   std::uint64_t move_bytes = 1u << 20;  // at most about so much moves at once
+  PublisherOptions exports = {};
+  // As `saved` and `not_saved`, of exports.
+  std::function<void(std::int64_t number)> exported = {};
+  std::function<void()> not_exported = {};
 };
 
 // Of slots that are on their way to other servers.
@@ -87,7 +92,9 @@ class JobControl {
   std::int64_t ticks_at(const QueueState& queue) const;
   void grow_old();
   void tell_ticks();
+  void tell_done(bool at_once = false);
   bool save(const QueueState& queue, bool over);
+  void export_for_serving(std::int64_t checkpoint, const Declarations& declared);
 
   Store& store_;
   Master& master_;
@@ -96,10 +103,13 @@ class JobControl {
   Cuts cuts_;
   Fleet fleet_;
   Mover mover_;
+  Publisher publisher_;
   JobView view_;
   bool placed_ = false;
-  bool ticks_told_ = false;  // to all servers there are
-  int saved_ = 0;            // checkpoints, by this leader
+  bool ticks_told_ = false;                // to all servers there are
+  std::optional<Master::Done> done_told_;  // the same
+  Clock::time_point done_at_ = {};         // when
+  int saved_ = 0;                          // checkpoints, by this leader
   std::optional<SlotsMoving> moving_;
 };
 

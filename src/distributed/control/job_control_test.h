@@ -67,6 +67,8 @@ struct CountJobOptions {
   bool resume = false;
   std::uint64_t move_bytes = 16 << 10;
   std::optional<Ageing> ageing = {};
+  PublisherOptions exports = {};
+  Milliseconds slow{20};         // what trainers take for a task when they are slowed down
   std::int64_t dies_after = -1;  // so many tasks, trainer 0 leaves those that it has learned
 };
 
@@ -150,6 +152,9 @@ class CountJob {
   // How many tasks of this epoch have been ended, by what trainers hear.
   std::int64_t finished() const { return finished_; }
   bool over() const { return over_; }
+  // By all leaders.
+  int exports() const { return exports_; }
+  int failed_exports() const { return failed_exports_; }
   void wait_for_tasks(std::int64_t count) const {
     for (int i = 0; i < 3000 && finished_ < count && !over_; ++i) {
       std::this_thread::sleep_for(Milliseconds(10));
@@ -185,6 +190,22 @@ class CountJob {
       ids.clear();
     }
   }
+  // Pushes of so many tasks of a later epoch, which is not over: each of 4 batches of 4,096 of these rows.
+  void add_pushes(std::int64_t rows, std::int64_t tasks) {
+    std::vector<Id> ids(4096);
+    const std::vector<float> values(16 * ids.size(), 0.25f);
+    std::uint64_t at = 1;
+    for (std::int64_t task = 0; task < tasks; ++task) {
+      for (std::uint32_t batch = 0; batch < 4; ++batch) {
+        for (Id& id : ids) {
+          at = at * 6364136223846793005u + 1442695040888963407u;
+          id = (at >> 33) % static_cast<std::uint64_t>(rows) * 7919 + 1;
+        }
+        rows_->push(1, ids, values.data(), {.rate = 0.1},
+                    PushId::of_task(static_cast<std::uint32_t>(task), 1000, batch));
+      }
+    }
+  }
   std::uint64_t digest_of_rows() { return rows_->digest(1); }
   // By the place of a server: of the tables that it has.
   std::vector<TableReport> tables_of(std::size_t server) const {
@@ -216,7 +237,7 @@ class CountJob {
   }
   void finish(std::int64_t tasks) {
     finished_ += tasks;
-    if (slow_) std::this_thread::sleep_for(Milliseconds(20) * tasks);
+    if (slow_) std::this_thread::sleep_for(options_.slow * tasks);
   }
   void declare_rows() {
     ClientOptions options;
@@ -258,6 +279,9 @@ class CountJob {
     control.resume = options_.resume;
     control.move_bytes = options_.move_bytes;
     control.ageing = options_.ageing;
+    control.exports = options_.exports;
+    control.exported = [this](std::int64_t) { ++exports_; };
+    control.not_exported = [this] { ++failed_exports_; };
     control.say = [this](const std::string& text) {
       const std::lock_guard lock(mutex_);
       said_.push_back(text);
@@ -289,6 +313,7 @@ class CountJob {
   std::unique_ptr<Master> master_;
   std::atomic<bool> leading_ = false, over_ = false;
   std::atomic<std::int64_t> finished_ = 0;
+  std::atomic<int> exports_ = 0, failed_exports_ = 0;
   std::thread control_;
   std::vector<std::thread> trainers_;
   mutable std::mutex mutex_;

@@ -113,6 +113,46 @@ TickReport tick_report_of(const std::string& text) {
   });
 }
 
+std::string text_of(const ExportOrder& order) {
+  Json json;
+  json["table"] = order.table;
+  json["folder"] = checkpoint::escaped(order.folder);
+  json["number"] = order.number;
+  json["delta"] = order.delta;
+  return json.dump();
+}
+
+ExportOrder export_order_of(const std::string& text) {
+  return parsed_json(text, "order to export", [](const Json& json) {
+    ExportOrder order;
+    order.table = static_cast<std::uint32_t>(checkpoint::whole_at(json, "table", kMostTables - 1));
+    order.folder = checkpoint::text_at(json, "folder");
+    order.number = checkpoint::count_at(json, "number");
+    order.delta = json.at("delta").get<bool>();
+    if (order.folder.empty() || order.number < 1) fail_data("exports have a folder and a number");
+    return order;
+  });
+}
+
+std::string text_of(const ExportReport& report) {
+  Json json;
+  json["parts"] = Json::array();
+  for (const checkpoint::ExportPart& part : report.parts) {
+    json["parts"].push_back(checkpoint::export_part_json(part));
+  }
+  return json.dump();
+}
+
+ExportReport export_report_of(const std::string& text) {
+  return parsed_json(text, "report of what was exported", [](const Json& json) {
+    ExportReport report;
+    for (const Json& part : json.at("parts")) {
+      report.parts.push_back(checkpoint::export_part_from(part));
+    }
+    return report;
+  });
+}
+
 std::string text_of(const Declarations& declared) { return json_of(declared).dump(); }
 
 Declarations declarations_of(const std::string& text) {

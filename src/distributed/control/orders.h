@@ -1,6 +1,6 @@
 #pragma once
 
-// What the leader asks of a server as a whole, as JSON in frames: save, load and tick.
+// What the leader asks of a server as a whole, as JSON in frames: save, load, tick and export_rows.
 
 #include <cstdint>
 #include <map>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "distributed/checkpoint/catalog.h"
+#include "distributed/checkpoint/export.h"
 #include "distributed/server/protocol.h"
 #include "distributed/server/spread.h"
 #include "distributed/table/table.h"
@@ -48,6 +49,16 @@ struct TickReport {
 };
 // A table's clock after so many ticks: it goes round.
 inline std::uint16_t clock_after(std::int64_t ticks) { return static_cast<std::uint16_t>(ticks); }
+// Write what the server has of a table for an export, as checkpoint::Exporter does.
+struct ExportOrder {
+  std::uint32_t table = 0;  // its number
+  std::string folder;       // of the table, which is there
+  std::int64_t number = 1;
+  bool delta = false;
+};
+struct ExportReport {
+  std::vector<checkpoint::ExportPart> parts;
+};
 
 // Errors of the parsers: data.
 std::string text_of(const SaveOrder& order);
@@ -62,6 +73,10 @@ std::string text_of(const TickOrder& order);
 TickOrder tick_order_of(const std::string& text);
 std::string text_of(const TickReport& report);
 TickReport tick_report_of(const std::string& text);
+std::string text_of(const ExportOrder& order);
+ExportOrder export_order_of(const std::string& text);
+std::string text_of(const ExportReport& report);
+ExportReport export_report_of(const std::string& text);
 std::string text_of(const Declarations& declared);
 Declarations declarations_of(const std::string& text);
 

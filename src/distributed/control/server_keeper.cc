@@ -36,6 +36,7 @@ ServerKeeper::ServerKeeper(Store& store, Shard& shard, const KeeperOptions& opti
       shard_(shard),
       options_(options),
       writer_({.server = options.name, .bytes_per_second = options.bytes_per_second}),
+      exporter_({.server = options.name}),
       thread_([this] { run(); }) {}
 
 ServerKeeper::~ServerKeeper() {
@@ -54,7 +55,8 @@ bool ServerKeeper::handle(const Frame& request, Answer& answer) {
     answer(answer_of(request, Code::ok, text_of(shard_.declarations())));
     return true;
   }
-  if (op != Op::save && op != Op::load && op != Op::tick) return false;
+  const bool known = op == Op::save || op == Op::load || op == Op::tick || op == Op::export_rows;
+  if (!known) return false;
   if (!shard_.obeys(request.header.sequence)) {
     answer(answer_of(request, Code::stale, ""));
     return true;
@@ -72,7 +74,7 @@ bool ServerKeeper::handle(const Frame& request, Answer& answer) {
   return true;
 }
 
-// Slots come or go: the next checkpoint has them whole.
+// Slots come or go: the next checkpoint and the next export have them whole.
 void ServerKeeper::forget(const Frame& request) {
   SparseTable* const table = shard_.table(request.header.table);
   if (table == nullptr || request.payload.size() < 2 * sizeof(std::int32_t)) return;
@@ -81,6 +83,7 @@ void ServerKeeper::forget(const Frame& request) {
   if (first < 0 || last < first || last > kSlots) return;
   const std::lock_guard lock(writer_mutex_);
   writer_.forget(table->options().name, {first, last});
+  exporter_.forget(table->options().name, {first, last});
 }
 
 void ServerKeeper::run() {
@@ -105,6 +108,7 @@ Frame ServerKeeper::obey(const Frame& request) {
     switch (static_cast<Op>(request.header.op)) {
       case Op::save: return done(save(save_order_of(text)));
       case Op::load: return done(load(load_order_of(text)));
+      case Op::export_rows: return done(export_rows(export_order_of(text)));
       default: return done(tick(tick_order_of(text)));
     }
   } catch (const Error& error) {
@@ -145,10 +149,18 @@ TickReport ServerKeeper::tick(const TickOrder& order) {
   return report;
 }
 
+ExportReport ServerKeeper::export_rows(const ExportOrder& order) {
+  SparseTable* const table = shard_.table(order.table);
+  if (table == nullptr) fail_data("there is no table " + std::to_string(order.table) + " here");
+  const std::lock_guard lock(writer_mutex_);
+  return {exporter_.write(order.folder, *table, ranges_of(shard_), order.number, order.delta)};
+}
+
 LoadReport ServerKeeper::load(const LoadOrder& order) {
   for (const auto& [number, bytes] : shard_.declarations().tables) {
     const std::lock_guard lock(writer_mutex_);
     writer_.forget(shard_.table(number)->options().name, {});
+    exporter_.forget(shard_.table(number)->options().name, {});
   }
   shard_.replace(order.declared, clock_after(order.ticks));
   shard_.set_updates(order.updates);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The part of a parameter server that saves and loads all that it holds, and lets it grow old, by the leader's orders.
+// The part of a parameter server that saves, loads and exports what it holds, and lets it grow old, by the leader's orders.
 
 #include <condition_variable>
 #include <deque>
@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "distributed/checkpoint/export.h"
 #include "distributed/checkpoint/writer.h"
 #include "distributed/control/orders.h"
 #include "distributed/server/shard.h"
@@ -45,12 +46,14 @@ class ServerKeeper {
   SaveReport save(const SaveOrder& order);
   LoadReport load(const LoadOrder& order);
   TickReport tick(const TickOrder& order);
+  ExportReport export_rows(const ExportOrder& order);
 
   Store& store_;
   Shard& shard_;
   const KeeperOptions options_;
-  std::mutex writer_mutex_;
+  std::mutex writer_mutex_;  // of both:
   checkpoint::Writer writer_;
+  checkpoint::Exporter exporter_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Order> orders_;

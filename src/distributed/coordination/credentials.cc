@@ -1,5 +1,7 @@
 #include "distributed/coordination/credentials.h"
 
+#include "distributed/coordination/handshakes.h"
+
 namespace trireme::distributed {
 namespace {
 
@@ -19,6 +21,7 @@ bool same_token(const std::string& a, grpc::string_ref b) {
 
 std::shared_ptr<grpc::ServerCredentials> server_credentials(const Security& security) {
   if (security.certificate.empty()) return grpc::InsecureServerCredentials();
+  count_failed_handshakes();
   grpc::SslServerCredentialsOptions ssl(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   ssl.pem_root_certs = security.authority;
   ssl.pem_key_cert_pairs.push_back({security.key, security.certificate});

@@ -61,14 +61,14 @@ std::unique_ptr<Watch> Membership::watch(const std::string& role) {
   return store_.watch(prefix, store_.commit({}).revision + 1);
 }
 
-std::optional<int> Membership::claim_place(const std::string& role, int count,
+std::optional<int> Membership::claim_place(const std::string& role, int first, int end,
                                            const LeaseKeeper& lease, const std::string& name) {
-  for (int place = 0; place < count; ++place) {
+  for (int place = first; place < end; ++place) {
     const std::string own = key("place", role, std::to_string(place));
     const std::optional<Entry> entry = store_.get(own);
     if (entry && entry->lease == lease.id()) return place;
   }
-  for (int place = 0; place < count; ++place) {
+  for (int place = first; place < end; ++place) {
     const std::string own = key("place", role, std::to_string(place));
     if (store_.commit({.when = {absent(own)}, .then = {Put{own, name, lease.id()}}}).succeeded) {
       return place;

@@ -34,7 +34,12 @@ class Membership {
   // The first place of `count` that nobody has, from 0: a process's number among those of its role, as
   // servers have. The one that the lease has already, if it does; nothing if all are taken. `name`: of the process, for forget().
   std::optional<int> claim_place(const std::string& role, int count, const LeaseKeeper& lease,
-                                 const std::string& name = "");
+                                 const std::string& name = "") {
+    return claim_place(role, 0, count, lease, name);
+  }
+  // The same among those from `first` to before `end`.
+  std::optional<int> claim_place(const std::string& role, int first, int end,
+                                 const LeaseKeeper& lease, const std::string& name = "");
   // This very place, for who has had it until its lease ended. Whether nobody else has it by now.
   bool claim_again(const std::string& role, int place, const LeaseKeeper& lease,
                    const std::string& name = "");

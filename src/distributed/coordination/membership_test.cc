@@ -93,5 +93,15 @@ TEST(Membership, WhoComesBackClaimsItsOwnPlaceAlone) {
   EXPECT_FALSE(job.claim_again("server", 0, other)) << "though place 1 is free";
 }
 
+TEST(Membership, APlaceOfOnesOwn) {
+  const auto store = make_memory_store();
+  const LeaseKeeper first(*store, {}), second(*store, {});
+  Membership job(*store, "job/");
+  EXPECT_EQ(job.claim_place("server", 2, 3, first), 2);
+  EXPECT_EQ(job.claim_place("server", 2, 3, first), 2) << "as before";
+  EXPECT_EQ(job.claim_place("server", 2, 3, second), std::nullopt) << "though others are free";
+  EXPECT_EQ(job.claim_place("server", 0, 1, second), 0);
+}
+
 }  // namespace
 }  // namespace trireme::distributed

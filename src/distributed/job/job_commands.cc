@@ -27,9 +27,38 @@ Security security_of(const JobRecord& record) {
   return read_credentials(record.credentials, seconds_since_1970());
 }
 
-void wait_for_end(const JobRecord& record, Milliseconds most) {
+void wait_for_end(const OpenJob& job, Milliseconds most) try {
   const auto until = Clock::now() + most;
-  while (lives(record) && Clock::now() < until) std::this_thread::sleep_for(kPause);
+  while (lives(job) && Clock::now() < until) std::this_thread::sleep_for(kPause);
+} catch (const Unavailable&) {  // the store has ended with its launcher
+}
+
+std::string with_slash(std::string prefix) {
+  if (!prefix.ends_with('/')) prefix += '/';
+  return prefix;
+}
+
+std::string prefix_of(Store& store, const JobAddress& address, const std::string& name) {
+  if (!address.prefix.empty()) return with_slash(address.prefix);
+  if (!address.store.empty()) return "job/";
+  return find_stored_job(store, name, address.id).prefix;
+}
+
+[[noreturn]] void fail_unanswered(const OpenJob& job, std::chrono::seconds waited) {
+  const JobRecord& record = job.record;
+  if (!has_launcher(job)) {
+    throw Unavailable(
+        fmt::format("no master of {} has answered within {} s", record.name, waited.count()));
+  }
+  throw Unavailable(
+      fmt::format("the launcher of {}, process {} on {}, has not answered within {} s\n  hint   "
+                  "kill {} there",
+                  record.name, record.pid, record.host, waited.count(), record.pid));
+}
+
+const char* state_of(const StoredJob& job) {
+  if (job.lives()) return "runs";
+  return job.done ? "done" : job.stopped ? "stopped" : "left";
 }
 
 Wanted scaled(const Wanted& before, const Scale& scale, const Limits& limits) {
@@ -61,6 +90,31 @@ OpenJob open_job(const std::string& folder, const std::string& name) {
   return job;
 }
 
+OpenJob open_job(const JobAddress& address, const std::string& name) {
+  OpenJob job{{}, open_store(address, Milliseconds(3000)), true};
+  JobRecord& record = job.record;
+  record.prefix = prefix_of(*job.store, address, name);
+  if (job.store->commit({.then = {Get{record.prefix, true, "", 1}}}).got.at(0).empty()) {
+    fail(ErrorKind::not_found, "no job has keys below " + record.prefix);
+  }
+  const StoredJob stored = read_stored_job(*job.store, record.prefix);
+  record.name = stored.name.empty() ? (name.empty() ? "job" : name) : stored.name;
+  record.etcd = !address.etcd.empty();
+  record.store = record.etcd ? address.etcd : address.store;
+  record.since = stored.since;
+  for (const ProcessEntry& process : processes(*job.store, record.prefix)) {
+    if (process.name != "launcher_0") continue;
+    record.host = process.host;
+    record.pid = process.pid;
+    record.since = process.since;
+  }
+  return job;
+}
+
+bool lives(const OpenJob& job) {
+  return job.by_store ? read_stored_job(*job.store, job.record.prefix).lives() : lives(job.record);
+}
+
 std::optional<StopReport> stop_job(const OpenJob& job, const StopOrder& order,
                                    Milliseconds farewell) {
   const std::string answer = stopped_key(job.record.prefix), ask = stop_key(job.record.prefix);
@@ -70,26 +124,23 @@ std::optional<StopReport> stop_job(const OpenJob& job, const StopOrder& order,
   if (order.checkpoint.count() > 0) {  // for the master
     orders.then.push_back(Put{last_wanted_key(job.record.prefix), "1"});
   }
-  bool asked = false;
-  while (Clock::now() < until && lives(job.record)) {
+  for (bool asked = false; Clock::now() < until; std::this_thread::sleep_for(kPause)) {
     try {
-      if (!asked) job.store->commit(orders);
-      asked = true;
-      if (const std::optional<Entry> entry = job.store->get(answer)) {
+      const bool living = lives(job);
+      if (!asked && living) asked = job.store->commit(orders).succeeded;
+      const std::optional<Entry> entry = asked ? job.store->get(answer) : std::nullopt;
+      if (entry) {
         StopReport report = stop_report_of(entry->key, entry->value);
         job.store->erase(ask);  // it has been read
-        wait_for_end(job.record, farewell);
+        wait_for_end(job, farewell);
         return report;
       }
+      if (!living) return std::nullopt;
     } catch (const Unavailable&) {  // it may be over
+      if (!job.by_store && !lives(job.record)) return std::nullopt;
     }
-    std::this_thread::sleep_for(kPause);
   }
-  if (!lives(job.record)) return std::nullopt;
-  throw Unavailable(
-      fmt::format("the launcher of {}, process {} on {}, has not answered within {} "
-                  "s\n  hint   kill {}",
-                  job.record.name, job.record.pid, job.record.host, most.count(), job.record.pid));
+  fail_unanswered(job, most);
 }
 
 Scaled scale_job(const OpenJob& job, const Scale& scale) {
@@ -145,6 +196,55 @@ std::string text_of(const JobListing& listing, std::int64_t now) {
   for (const JobRecord& r : listing.running) add(r, age(now - r.since));
   for (const JobRecord& r : listing.dead) add(r, "died");
   return text;
+}
+
+std::string text_of(const std::vector<StoredJob>& jobs, std::int64_t now) {
+  if (jobs.empty()) return "no job has keys there\n";
+  std::string text = fmt::format("{:<20}{:<14}{:<10}{:<10}{:>9}{:>9}{:>9}{:>10}\n", "name", "id",
+                                 "state", "since", "trainers", "servers", "masters", "launchers");
+  for (const StoredJob& job : jobs) {
+    text += fmt::format("{:<20}{:<14}{:<10}{:<10}{:>9}{:>9}{:>9}{:>10}\n", job.name, job.id,
+                        state_of(job), job.since == 0 ? "-" : age(now - job.since), job.trainers,
+                        job.servers, job.masters, job.launchers);
+  }
+  return text;
+}
+
+std::string text_of_rest(const OpenJob& job, const Scaled& scaled) {
+  if (has_launcher(job)) return "";
+  const auto& [before, now] = scaled;
+  const std::string& name = job.record.name;
+  std::string text;
+  if (now.trainers != before.trainers) {
+    text += fmt::format(
+        "no launcher starts or ends trainers here; on Kubernetes:\n  kubectl patch job "
+        "{0}-trainers "
+        "--type=merge -p '{{\"spec\":{{\"parallelism\":{1},\"completions\":{1}}}}}'\n",
+        name, now.trainers);
+  }
+  if (now.servers == before.servers) return text;
+  text += now.servers > before.servers
+              ? "the master moves slots to the new servers when they are there; on Kubernetes:\n"
+              : "the master moves slots away; when trireme job status says that it has, on "
+                "Kubernetes:\n";
+  return text +
+         fmt::format("  kubectl scale statefulset {}-servers --replicas={}\n", name, now.servers);
+}
+
+std::string json_of(const std::vector<StoredJob>& jobs) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const StoredJob& job : jobs) {
+    json.push_back({{"name", job.name},
+                    {"id", job.id},
+                    {"prefix", job.prefix},
+                    {"state", state_of(job)},
+                    {"since", job.since},
+                    {"trainers", job.trainers},
+                    {"servers", job.servers},
+                    {"masters", job.masters},
+                    {"launchers", job.launchers}});
+  }
+  return json.dump(2) + "\n";
 }
 
 std::string json_of(const JobListing& listing) {

@@ -151,6 +151,40 @@ TEST_F(JobCommands, StopTellsWhatBecameOfIt) {
   std::filesystem::remove_all(folder);
 }
 
+// On Kubernetes, say: a master tells what became of it, and is gone before anybody could read that.
+TEST_F(JobCommands, StopOfAJobWithoutALauncher) {
+  job_.by_store = true;
+  EXPECT_EQ(text_of(stop_job(job_, {})), "the job was over before\n");
+  EXPECT_FALSE(job_.store->get("job/stop")) << "nobody would see it";
+  put("process/server_0", text_of(ProcessEntry{"server_0", "server", "here", 6, 1000, "h:2", 0}));
+  put("process/master_0", text_of(ProcessEntry{"master_0", "master", "here", 7, 1000, "h:3"}));
+  std::thread master([&] {
+    while (!job_.store->get("job/stop")) std::this_thread::sleep_for(Milliseconds(5));
+    job_.store->commit({.then = {Put{"job/stopped", text_of(StopReport{.seconds = 1, .ended = 3})},
+                                 Erase{"job/process/master_0"}}});
+  });
+  EXPECT_EQ(text_of(stop_job(job_, {})),
+            "stopped after 1.0 s: 3 processes ended; no epoch had begun\n");
+  master.join();
+}
+
+TEST_F(JobCommands, WhoLeads) {
+  for (const char* name : {"master_0", "master_1", "master_2"}) {
+    put(std::string("process/") + name,
+        text_of(ProcessEntry{name, "master", "here", 7, 1000, "h:3"}));
+  }
+  const auto masters = [&] { return text_of(job_.record, read_status(*job_.store, "job/"), 0); };
+  EXPECT_THAT(masters(), HasSubstr("master      none leads, master_0 and master_1 and master_2 "
+                                   "stand by\n"));
+  put("tasks", text_of(TaskState{.epoch = 1, .epochs = 1, .leader = "master_1"}));
+  job_.store->erase("job/process/master_2");
+  EXPECT_THAT(masters(), HasSubstr("master      master_1 leads, master_0 stands by\n"));
+  job_.store->erase("job/process/master_0");
+  EXPECT_THAT(masters(), HasSubstr("master      master_1 leads\n"));
+  const auto json = nlohmann::json::parse(json_of(job_.record, read_status(*job_.store, "job/")));
+  EXPECT_EQ(json["tasks"]["leader"], "master_1");
+}
+
 TEST_F(JobCommands, WhatAStopSays) {
   std::optional<StopReport> report =
       StopReport{.seconds = 2, .ended = 3, .go_on = "the same command"};
@@ -223,6 +257,32 @@ TEST(ProcessMonitor, IsSeenAsLongAsItRuns) {
                       HasSubstr("trireme_healthy{check=\"store\"} 1\n")));
   }
   EXPECT_TRUE(store->list("job/").entries.empty());
+}
+
+// Such as a master that stands by, and says nothing where another one leads.
+TEST(ProcessMonitor, LeavesToOthersWhatItHasNothingToSayOf) {
+  const std::unique_ptr<Store> store = make_memory_store();
+  std::atomic<bool> leads = true;
+  std::atomic<int> asked = 0;
+  ProcessMonitor monitor({.job = "clicks", .prefix = "job/", .role = "master", .name = "m"});
+  monitor.publish("job/tasks", [&] {
+    ++asked;
+    return leads ? std::string("mine") : std::string();
+  });
+  monitor.start(*store);
+  const auto is = [&](const char* text) {
+    const std::optional<Entry> tasks = store->get("job/tasks");
+    return tasks && tasks->value == text;
+  };
+  ASSERT_TRUE(wait_for([&] { return is("mine"); }));
+  leads = false;
+  store->put("job/tasks", "theirs");
+  const int before = asked;
+  ASSERT_TRUE(wait_for([&] { return asked > before + 1; }));
+  EXPECT_TRUE(is("theirs"));
+  leads = true;
+  EXPECT_TRUE(wait_for([&] { return is("mine"); }))
+      << "it leads again, and says the same as before";
 }
 
 }  // namespace

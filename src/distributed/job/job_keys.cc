@@ -39,9 +39,11 @@ std::pair<int, int> two_numbers(const std::string& key, const std::string& text,
 }
 
 Json json_of(const TaskState& state) {
-  return {{"epoch", state.epoch},     {"epochs", state.epochs}, {"todo", state.todo},
-          {"pending", state.pending}, {"done", state.done},     {"failed", state.failed},
-          {"refused", state.refused}};
+  Json json = {{"epoch", state.epoch},     {"epochs", state.epochs},    {"todo", state.todo},
+               {"pending", state.pending}, {"done", state.done},        {"failed", state.failed},
+               {"refused", state.refused}, {"left_out", state.left_out}};
+  if (!state.leader.empty()) json["leader"] = state.leader;
+  return json;
 }
 
 TaskState tasks_in(const Json& json) {
@@ -53,6 +55,8 @@ TaskState tasks_in(const Json& json) {
   json.at("done").get_to(state.done);
   json.at("failed").get_to(state.failed);
   json.at("refused").get_to(state.refused);
+  json.at("left_out").get_to(state.left_out);
+  state.leader = json.value("leader", "");
   return state;
 }
 

@@ -4,7 +4,7 @@
 // prefix:
 //
 //   process/NAME    a process that runs; on its lease
-//   tasks           how far the master is; on its lease
+//   tasks           how far the master is that leads; on its lease
 //   progress        what trainers have done, as the launcher has heard; on its lease
 //   limits          "1 4": the least and the most trainers that the job may have
 //   wanted          "3 2": trainers and parameter servers that there are to be. Launchers start trainers and servers, and
@@ -55,6 +55,8 @@ std::vector<ProcessEntry> processes(Store& store, const std::string& job);
 struct TaskState {
   std::int64_t epoch = 0, epochs = 0;
   std::int64_t todo = 0, pending = 0, done = 0, failed = 0, refused = 0;
+  std::int64_t left_out = 0;  // of all epochs: they have failed
+  std::string leader = {};    // which master says so
 };
 std::string text_of(const TaskState& state);
 TaskState task_state_of(const std::string& key, const std::string& text);

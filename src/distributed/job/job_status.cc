@@ -6,6 +6,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "distributed/master/task_queue.h"
+
 namespace trireme::distributed {
 namespace {
 
@@ -31,6 +33,22 @@ std::string names_of(const Generation& generation) {
   std::string names;
   for (const Seat& seat : generation.members) names += (names.empty() ? "" : " ") + seat.name;
   return names;
+}
+
+// "master_0 leads, master_1 stands by".
+std::string masters_of(const JobStatus& status) {
+  const std::string leader = status.tasks ? status.tasks->leader : "";
+  std::string others;
+  int count = 0;
+  bool leads = false;
+  for (const ProcessEntry& process : status.processes) {
+    if (process.role != "master") continue;
+    if (process.name == leader) leads = true;
+    else others += (count++ == 0 ? "" : " and ") + process.name;
+  }
+  const std::string first = leads ? leader + " leads" : "none leads";
+  return count == 0 ? first
+                    : fmt::format("{}, {} {} by", first, others, count == 1 ? "stands" : "stand");
 }
 
 std::string text_of_wanted(const JobStatus& status) {
@@ -70,10 +88,23 @@ std::string age(std::int64_t seconds) {
   return fmt::format("{} days", seconds / 86400);
 }
 
+std::string text_of_left_out(const std::vector<BadTask>& bad) {
+  constexpr int kShown = 5;
+  std::string text;
+  int count = 0;
+  for (const BadTask& task : bad) {
+    if (!task.failed) continue;
+    if (count++ < kShown) text += line("left out", text_of(task));
+  }
+  if (count > kShown) text += line("", fmt::format("and {} tasks more", count - kShown));
+  return text;
+}
+
 JobStatus read_status(Store& store, const std::string& prefix) {
   JobStatus status;
   status.processes = processes(store, prefix);
   status.tasks = read(store, tasks_key(prefix), task_state_of);
+  status.bad = bad_tasks(store, prefix + "task/");
   status.progress = read(store, progress_key(prefix), progress_of);
   status.wanted = read(store, wanted_key(prefix), wanted_of);
   status.limits = read(store, limits_key(prefix), limits_of);
@@ -84,15 +115,37 @@ JobStatus read_status(Store& store, const std::string& prefix) {
   return status;
 }
 
+TaskState tasks_left(Store& store, const std::string& prefix) {
+  TaskState left;
+  if (const std::optional<Entry> told = store.get(tasks_key(prefix))) {
+    left = task_state_of(told->key, told->value);
+  }
+  const TaskQueue queue(store, {.prefix = prefix + "task/"});
+  const TaskCounts counts = queue.counts();
+  left.epoch = queue.epoch();
+  left.todo = counts.todo;
+  left.pending = counts.pending;
+  left.done = counts.done;
+  left.failed = counts.failed;
+  left.left_out = counts.left_out;
+  return left;
+}
+
 std::string text_of(const JobRecord& record, const JobStatus& status, std::int64_t now) {
-  std::string text = line("job", fmt::format("{}, {}", record.name, record.job));
-  text += line("launcher", fmt::format("process {} on {}, for {}", record.pid, record.host,
-                                       age(now - record.since)));
+  const std::string where =
+      record.job.empty() ? fmt::format("its keys below {} of {}", record.prefix, record.store)
+                         : record.job;
+  std::string text = line("job", fmt::format("{}, {}", record.name, where));
+  text += line("launcher", record.pid == 0 ? "none runs"
+                                           : fmt::format("process {} on {}, for {}", record.pid,
+                                                         record.host, age(now - record.since)));
+  text += line("master", masters_of(status));
   if (const auto& tasks = status.tasks) {
     text += line("epoch", fmt::format("{} of {}{}", tasks->epoch, tasks->epochs,
                                       status.done ? ", all are over" : ""));
     text += line("tasks", fmt::format("{} to do, {} pending, {} done, {} failed", tasks->todo,
                                       tasks->pending, tasks->done, tasks->failed));
+    if (tasks->left_out > 0) text += text_of_left_out(status.bad);
   } else {
     text += line("epoch", "none has begun, or no master is there");
   }
@@ -120,8 +173,12 @@ std::string text_of(const JobRecord& record, const JobStatus& status, std::int64
 }
 
 std::string json_of(const JobRecord& record, const JobStatus& status) {
-  Json json = {{"name", record.name}, {"job", record.job},     {"host", record.host},
-               {"pid", record.pid},   {"since", record.since}, {"done", status.done}};
+  Json json = {{"name", record.name},
+               {"prefix", record.prefix},
+               {"since", record.since},
+               {"done", status.done}};
+  if (!record.job.empty()) json["job"] = record.job;
+  if (record.pid != 0) json.update({{"host", record.host}, {"pid", record.pid}});
   if (status.tasks) json["tasks"] = Json::parse(text_of(*status.tasks));
   if (status.progress) json["progress"] = Json::parse(text_of(*status.progress));
   if (status.group) {
@@ -141,6 +198,14 @@ std::string json_of(const JobRecord& record, const JobStatus& status) {
   }
   if (status.limits)
     json["limits"] = {{"least", status.limits->least}, {"most", status.limits->most}};
+  json["bad_tasks"] = Json::array();
+  for (const BadTask& task : status.bad) {
+    json["bad_tasks"].push_back({{"epoch", task.epoch},
+                                 {"task", task.id},
+                                 {"what", task.what},
+                                 {"left_out", task.failed},
+                                 {"why", task.why}});
+  }
   json["processes"] = Json::array();
   for (const ProcessEntry& process : status.processes) {
     json["processes"].push_back(Json::parse(text_of(process)));

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "distributed/coordination/handshakes.h"
 #include "distributed/placement/address.h"
 
 namespace trireme::distributed {
@@ -76,6 +77,9 @@ ProcessMonitor::ProcessMonitor(const ProcessMonitorOptions& options) : options_(
                       }
                       return samples;
                     });
+  registry_.collect(MetricKind::counter, "trireme_tls_failed_handshakes_total",
+                    "TLS handshakes of this process that failed: of strangers, as a rule.",
+                    [] { return static_cast<double>(failed_handshakes()); });
   add_process(registry_, entry_.since);
 }
 
@@ -145,7 +149,7 @@ void ProcessMonitor::tell() {
     std::string now = value();
     std::string& told = told_[key];
     if (now == told) continue;
-    store_->put(key, now, lease_->id());
+    if (!now.empty()) store_->put(key, now, lease_->id());
     told = std::move(now);
   }
 }

@@ -38,7 +38,7 @@ class ProcessMonitor {
   Registry& registry() { return registry_; }
   Health& health() { return health_; }
   // Before start(). `value` is called by a thread of the monitor, twice a second; what is new is put into the store,
-  // and goes with this process. What it, the registry and the checks read is there as long as the monitor.
+  // and goes with this process. As long as it is empty it is left to another process. What it, the registry and the checks read is there as long as the monitor.
   void publish(const std::string& key, std::function<std::string()> value);
 
   // Serves, and puts the entry. The store outlives the monitor; nothing waits for it. Errors: io, if the address cannot

@@ -1,28 +1,12 @@
 #include "distributed/launch/job_desk.h"
 
 #include "base/error.h"
-#include "distributed/master/task_queue.h"
+#include "distributed/job/job_status.h"
 
 namespace trireme::distributed {
 namespace {
 
 constexpr std::chrono::seconds kGrace{5};  // in which processes end that are asked to
-
-// As the store has them, when no master changes them any more.
-TaskState tasks_left(Store& store, const std::string& prefix) {
-  TaskState left;
-  if (const std::optional<Entry> told = store.get(tasks_key(prefix))) {
-    left = task_state_of(told->key, told->value);
-  }
-  const TaskQueue queue(store, {.prefix = prefix + "task/"});
-  const TaskCounts counts = queue.counts();
-  left.epoch = queue.epoch();
-  left.todo = counts.todo;
-  left.pending = counts.pending;
-  left.done = counts.done;
-  left.failed = counts.failed;
-  return left;
-}
 
 }  // namespace
 
@@ -50,7 +34,7 @@ JobDesk::JobDesk(const JobDeskOptions& options, Store& store, Supervisor& childr
                                          .name = "launcher_" + std::to_string(rank),
                                          .host = options.metrics_host,
                                          .port = options.metrics_port},
-                   store, rank == 0);
+                   store, rank == 0, options.strangers);
 }
 
 void JobDesk::look(const Totals& all) {

@@ -2,6 +2,7 @@
 
 // Of a launcher: all by which its job is watched and steered while it runs. Its record, its orders, its metrics.
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,6 +19,8 @@ struct JobDeskOptions {
   std::string go_on = {};  // how the job is resumed, for people
   std::string metrics_host = "127.0.0.1";
   int metrics_port = 0;
+  // How many callers of the job's store were refused, of a launcher that serves it.
+  std::function<std::int64_t()> strangers = {};
 };
 
 // One thread calls all functions.

@@ -2,10 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "base/error.h"
+#include "distributed/launch/unattended.h"
 #include "distributed/launch/yaml.h"
 #include "distributed/placement/authority.h"
 #include "distributed/placement/small_file.h"
@@ -39,8 +41,19 @@ void check_name(const std::string& name) {
 class Manifests {
  public:
   Manifests(const LaunchOptions& launch, const KubernetesOptions& options)
-      : launch_(launch), options_(options), name_(job_name(launch)), id_(launch.id) {
+      : launch_(launch),
+        options_(options),
+        name_(job_name(launch)),
+        masters_(masters_of(launch, /*several=*/true)),
+        id_(launch.id) {
     if (id_.empty()) id_ = fmt::format("{:08x}", std::random_device()());
+    std::replace(id_.begin(), id_.end(), '/', '-');  // one part of keys
+    if (launch.least > 0) {
+      fail_usage(
+          "--trainers MIN:MAX is for launchers, which start and end trainers; on Kubernetes a Job "
+          "has "
+          "as many as its parallelism says\n  hint   --trainers with one number");
+    }
     check_name(name_);
     if (options.metrics_port < 1024 || options.metrics_port > 65535) {
       fail_usage("--metrics-port: 1024 to 65535 is expected, since processes are not root");
@@ -59,10 +72,10 @@ class Manifests {
  private:
   std::string head() const {
     std::string text = fmt::format(
-        "# {0}: {1} trainers, {2} parameter servers, a master and etcd. Made by `trireme launch "
+        "# {0}: {1} trainers, {2} parameter servers, {3} masters and etcd. Made by `trireme launch "
         "--kubernetes`.\n"
         "#\n",
-        name_, launch_.trainers, launch_.servers);
+        name_, launch_.trainers, launch_.servers, masters_);
     if (launch_.own_program) {
       text += fmt::format("# The image {} has the program {}, and `trireme` on its path.\n#\n",
                           options_.image, launch_.job);
@@ -79,8 +92,10 @@ class Manifests {
     return text + fmt::format(
                       "#   kubectl apply -f FILE\n"
                       "#   kubectl wait --for=condition=complete --timeout=24h job/{0}-trainers\n"
+                      "#   kubectl exec job/{0}-master -- trireme job status {0} --id {1} --etcd "
+                      "{0}-etcd:2379 --etcd-credentials {2}\n"
                       "#   kubectl delete -f FILE\n",
-                      name_);
+                      name_, id_, kCredentials);
   }
 
   std::vector<Json> all() const {
@@ -97,7 +112,7 @@ class Manifests {
       parts.push_back(service("servers", {metrics_service()}, /*headless=*/true));
       parts.push_back(servers());
     }
-    parts.push_back(job("master", 1));
+    parts.push_back(job("master", masters_));
     parts.push_back(job("trainers", launch_.trainers));
     return parts;
   }
@@ -225,6 +240,9 @@ class Manifests {
     };
     add("--name", "$(POD_NAME)");
     words.push_back("--fresh-name");
+    // Servers that are too many go by their numbers, so what they hold must, too.
+    if (role == "server") words.push_back("--own-place");
+    add("--job-name", name_);
     add("--etcd", name_ + "-etcd:2379");
     add("--etcd-credentials", kCredentials);
     add("--credentials", kCredentials);
@@ -236,7 +254,7 @@ class Manifests {
     add("--threads", std::to_string(launch_.threads));
     for (const std::string& setting : launch_.set) add("--set", literal(setting));
     add("--output", literal(launch_.output));
-    // A pod that is evicted ends in good order, which is no success of the Job.
+    // A pod that is evicted ends in good order, which is no success of the Job; nor is that the job was stopped.
     if (role != "server") words.emplace_back("--until-done");
     if (program && role == "trainer") {
       words.emplace_back("--");
@@ -345,24 +363,35 @@ class Manifests {
     Json rules = Json::array();
     rules.push_back(
         {{"action", "FailJob"},
-         {"onExitCodes", {{"containerName", role}, {"operator", "In"}, {"values", {2, 3}}}}});
+         {"onExitCodes",
+          {{"containerName", role}, {"operator", "In"}, {"values", {2, 3, kJobStoppedCode}}}}});
     rules.push_back(
         {{"action", "Ignore"},
          {"onPodConditions", Json::array({{{"type", "DisruptionTarget"}, {"status", "True"}}})}});
     Json template_ = pod(component, process(role), process_volumes());
     template_["spec"]["restartPolicy"] = "Never";
+    if (role == "master") template_["spec"]["topologySpreadConstraints"] = spread(component);
     made["spec"] = {{"completionMode", "Indexed"},
                     {"completions", completions},
                     {"parallelism", completions},
-                    {"backoffLimit", 10},
+                    {"backoffLimit", launch_.restarts},
                     {"podFailurePolicy", {{"rules", rules}}},
                     {"template", template_}};
     return made;
   }
 
+  // Over nodes, where that can be: whoever loses one keeps a leader.
+  Json spread(const std::string& component) const {
+    return Json::array({{{"maxSkew", 1},
+                         {"topologyKey", "kubernetes.io/hostname"},
+                         {"whenUnsatisfiable", "ScheduleAnyway"},
+                         {"labelSelector", {{"matchLabels", selector(component)}}}}});
+  }
+
   const LaunchOptions& launch_;
   const KubernetesOptions& options_;
   const std::string name_;
+  const int masters_;
   std::string id_;
 };
 

@@ -38,6 +38,8 @@ TEST_F(Kubernetes, NamesAndNumbersThatItDoesNotTake) {
   EXPECT_THAT(refused({.image = ""}), HasSubstr("must not be empty"));
   EXPECT_THAT(error_of(ErrorKind::not_found, [&] { kubernetes_manifests(launch, {}); }),
               HasSubstr("job.toml"));
+  launch.least = 1;
+  EXPECT_THAT(refused({}), HasSubstr("--trainers MIN:MAX is for launchers"));
 }
 
 // A program of a user's, which is in the image alone.
@@ -78,6 +80,8 @@ TEST(KubernetesProgram, TrainersRunItAndTheOthersAreOurs) {
                      "--name",
                      "$(POD_NAME)",
                      "--fresh-name",
+                     "--job-name",
+                     "clicks",
                      "--etcd",
                      "clicks-etcd:2379",
                      "--etcd-credentials",
@@ -99,6 +103,8 @@ TEST(KubernetesProgram, TrainersRunItAndTheOthersAreOurs) {
   const auto expected = [&](const std::string& role, const Words& behind) {
     Words words = {"trireme", "role", role, "/opt/mine/clicks"};
     words.insert(words.end(), all.begin(), all.end());
+    if (role == "server")
+      words.insert(std::find(words.begin(), words.end(), "--job-name"), "--own-place");
     words.insert(words.end(), behind.begin(), behind.end());
     return words;
   };
@@ -113,6 +119,30 @@ TEST(KubernetesProgram, TrainersRunItAndTheOthersAreOurs) {
     const Json& startup = container_of(parts.at(part)).at("startupProbe");
     EXPECT_GT(startup.at("periodSeconds").get<int>() * startup.at("failureThreshold").get<int>(),
               600);
+  }
+}
+
+// The Job is not to begin anew what was stopped, nor what is wrong.
+TEST(KubernetesProgram, JobsAreOfThatManyAndEndWithTheirReasons) {
+  LaunchOptions launch = own_program();
+  launch.restarts = 3;
+  for (const int masters : {0, 3}) {
+    launch.masters = masters;
+    const auto parts = parts_of(launch, "clicks");
+    const Json& spec = parts.at("Job master").at("spec");
+    EXPECT_EQ(spec.at("completions"), masters == 0 ? 2 : 3);
+    EXPECT_EQ(spec.at("parallelism"), spec.at("completions"));
+    EXPECT_EQ(spec.at("backoffLimit"), 3);
+    EXPECT_EQ(spec.at("podFailurePolicy").at("rules").at(0).at("onExitCodes").at("values"),
+              (std::vector<int>{2, 3, 7}));
+    EXPECT_EQ(pod_of(parts.at("Job master"))
+                  .at("topologySpreadConstraints")
+                  .at(0)
+                  .at("labelSelector")
+                  .at("matchLabels")
+                  .at("app.kubernetes.io/component"),
+              "master");
+    EXPECT_EQ(parts.at("Job trainers").at("spec").at("completions"), 3);
   }
 }
 

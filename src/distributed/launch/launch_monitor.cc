@@ -9,7 +9,8 @@ constexpr std::chrono::seconds kWindow{2};  // over which a rate is taken
 
 }  // namespace
 
-LaunchMonitor::LaunchMonitor(const ProcessMonitorOptions& options, Store& store, bool leads)
+LaunchMonitor::LaunchMonitor(const ProcessMonitorOptions& options, Store& store, bool leads,
+                             const std::function<std::int64_t()>& strangers)
     : monitor_(options) {
   Registry& registry = monitor_.registry();
   restarts_ = &registry.counter("trireme_launcher_restarts_total",
@@ -18,6 +19,11 @@ LaunchMonitor::LaunchMonitor(const ProcessMonitorOptions& options, Store& store,
   loss_ = &registry.gauge("trireme_job_loss", "Mean of all trainers' batches, of late.");
   examples_ = &registry.counter("trireme_job_examples_total", "Examples of all trainers.");
   steps_ = &registry.counter("trireme_job_steps_total", "Batches of all trainers.");
+  if (strangers) {
+    registry.collect(MetricKind::counter, "trireme_store_strangers_total",
+                     "Callers of the job's store that were refused: without its token.",
+                     [strangers] { return static_cast<double>(strangers()); });
+  }
   if (leads) {
     monitor_.publish(progress_key(options.prefix), [shared = shared_] {
       const std::lock_guard lock(shared->mutex);

@@ -4,6 +4,8 @@
 // processes of the job can be asked (GET /targets).
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,8 +18,10 @@ namespace trireme::distributed {
 
 class LaunchMonitor {
  public:
-  // Serves, and tells how far the job is if `leads`. The store outlives the object. Errors: io, if the address cannot be had.
-  LaunchMonitor(const ProcessMonitorOptions& options, Store& store, bool leads);
+  // Serves, and tells how far the job is if `leads`. `strangers`: how many callers its store has refused, of a launcher that
+  // serves it. The store outlives the object. Errors: io, if the address cannot be had.
+  LaunchMonitor(const ProcessMonitorOptions& options, Store& store, bool leads,
+                const std::function<std::int64_t()>& strangers = {});
 
   // By the launcher's thread, all the time. `all`: what all trainers have done.
   void look(const Supervisor& children, const Totals& all);

@@ -1,16 +1,19 @@
 #include "distributed/launch/launcher.h"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "base/error.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/job/job_commands.h"
+#include "distributed/job/job_status.h"
 #include "distributed/launch/job_desk.h"
 #include "distributed/launch/member_environment.h"
 #include "distributed/launch/program_work.h"
@@ -54,6 +57,7 @@ class Launcher {
       : options_(options),
         rank_(options.placement.rank),
         world_(options.placement.world),
+        masters_(masters_of(options, world_ > 1)),
         meeting_options_(meeting_of(options)),
         meeting_(meeting_options_),
         roster_(meeting_.store(), meeting_.prefix(), rank_),
@@ -62,13 +66,16 @@ class Launcher {
     desk_.emplace(desk_options(), meeting_.store(), children_);
   }
 
-  void run() {
+  // `word`: a line for people, or empty.
+  void run(const std::string& word) {
     try {
+      if (rank_ == 0 && !word.empty()) progress_.say("[launch] " + word);
       start();
       if (rank_ == 0) lead();
       else follow();
     } catch (Stopped& stopped) {
       const std::optional<StopReport> report = end(Phase::left, ErrorKind::io, "stopped");
+      tell_left_out();
       if (rank_ == 0) progress_.finish("stopped");
       if (report && report->last) {
         stopped.message += "\n" + text_of(*report->last, report->go_on);
@@ -76,9 +83,11 @@ class Launcher {
       throw;
     } catch (const Error& error) {
       end(Phase::failed, error.kind(), error.what());
+      tell_left_out();
       throw;
     }
     end(Phase::well, ErrorKind::io, "well");
+    tell_left_out();
     if (rank_ == 0) progress_.finish("done");
   }
 
@@ -102,6 +111,7 @@ class Launcher {
       }
     };
     supervision.restarts = options_.restarts;
+    supervision.pardoned = [this] { return pardoned(); };
     supervision.spare = [this] { return desk_->steering().enough(children_.staying("trainer")); };
     supervision.over = [this] { return is_done(); };
     supervision.first = rank_;
@@ -109,6 +119,34 @@ class Launcher {
     // Names that one before this has had are not used again.
     if (roster_.earlier() > 0) supervision.suffix = fmt::format("-{}", roster_.earlier());
     return supervision;
+  }
+
+  // Ends of trainers for which tasks are to blame that are left out: as long as these are few among those that were done. If
+  // many tasks end badly it is not they that are wrong.
+  int pardoned() {
+    try {
+      const TaskQueue tasks(meeting_.store(), {.prefix = meeting_.prefix() + "task/"});
+      const TaskCounts counts = tasks.counts();
+      const std::int64_t all = counts.todo + counts.pending + counts.done + counts.failed;
+      const std::int64_t done = (std::max<std::int64_t>(tasks.epoch(), 1) - 1) * all + counts.done;
+      if (counts.left_out > 1 + done / 10) return 0;
+      int deaths = 0;
+      for (const BadTask& task : tasks.bad()) deaths += task.failed ? task.deaths : 0;
+      return deaths;
+    } catch (const Error&) {  // a store that is away says nothing
+      return 0;
+    }
+  }
+
+  // Which tasks were left out, if any.
+  void tell_left_out() {
+    if (rank_ != 0) return;
+    try {
+      std::istringstream lines(
+          text_of_left_out(bad_tasks(meeting_.store(), meeting_.prefix() + "task/")));
+      for (std::string line; std::getline(lines, line);) progress_.say("[launch] " + line);
+    } catch (const Error&) {
+    }
   }
 
   // Trainers are the user's program, and told by their environment what others are by arguments.
@@ -163,6 +201,9 @@ class Launcher {
                      : "the same command, with --set distributed.resume=true";
     desk.metrics_host = options_.metrics_host;
     desk.metrics_port = rank_ == 0 ? options_.metrics_port : 0;  // they may be on one machine
+    if (rank_ == 0 && !meeting_.etcd()) {
+      desk.strangers = [this] { return meeting_.strangers(); };
+    }
     return desk;
   }
 
@@ -214,7 +255,7 @@ class Launcher {
                                 world_, options_.placement.by, machine_name(),
                                 meeting_options_.own.host));
     }
-    if (rank_ == 0) children_.start("master");
+    for (int i = 0; i < share_of(rank_, masters_); ++i) children_.start("master");
     for (int i = 0; i < share_of(rank_, options_.servers); ++i) children_.start("server");
     for (int i = 0; i < share_of(rank_, options_.trainers); ++i) children_.start("trainer");
   }
@@ -307,6 +348,7 @@ class Launcher {
       progress_.say(fmt::format("[launch] its {} parameter servers are started here", servers));
     }
     for (int i = 0; i < servers; ++i) children_.start("server");
+    for (int i = 0; i < share_of(other.rank, masters_); ++i) children_.start("master");
   }
 
   void follow() {
@@ -364,6 +406,7 @@ class Launcher {
 
   const LaunchOptions options_;
   const int rank_, world_;
+  const int masters_;  // of the whole job
   const MeetingOptions meeting_options_;
   const Meeting meeting_;
   Roster roster_;
@@ -403,8 +446,16 @@ void check_program(const LaunchOptions& options) {
 
 }  // namespace
 
-void check_launch(const LaunchOptions& options) {
+int masters_of(const LaunchOptions& options, bool several) {
+  if (options.masters > 0) return options.masters;
+  return several ? 2 : 1;
+}
+
+std::string check_launch(const LaunchOptions& options) {
   using Mode = Distribution::Mode;
+  if (options.masters < 0 || options.masters > 16) {
+    fail_usage("launch: masters must be 1 to 16: one leads, and the others stand by");
+  }
   if (options.trainers < 1 || options.servers < 0 || options.trainers > 256 ||
       options.servers > 256) {
     fail_usage("launch: trainers must be 1 to 256 and servers 0 to 256");
@@ -413,10 +464,12 @@ void check_launch(const LaunchOptions& options) {
     fail_usage("launch: --trainers MIN:MAX, with 1 <= MIN <= MAX");
   }
   if (options.own_program) {  // how it trains, it says itself
-    if (options.set.empty() && options.output.empty()) return;
+    if (options.set.empty() && options.output.empty()) return {};
     fail_usage("--set and --output are for job files; what a program is to know stands behind --");
   }
-  const Mode mode = Job::read(options.job, {.set = options.set}).distribution().mode;
+  const Job job = Job::read(options.job, {.set = options.set});
+  const std::vector<std::string> unused = job.check_distributed();
+  const Mode mode = job.distribution().mode;
   if (mode != Mode::all_reduce && options.servers < 1) {
     fail_usage("with parameters on servers (see [distributed] mode) a job needs some: --servers 2");
   }
@@ -425,12 +478,14 @@ void check_launch(const LaunchOptions& options) {
         "mode all_reduce has no use for parameter servers: leave --servers out, or set "
         "[distributed] mode = \"asynchronous\"");
   }
+  if (unused.empty()) return {};
+  return fmt::format("without use for many processes: {}", fmt::join(unused, ", "));
 }
 
 void launch(const LaunchOptions& options) {
-  check_launch(options);
+  const std::string unused = check_launch(options);
   if (options.own_program) check_program(options);
-  Launcher(options).run();
+  Launcher(options).run(unused);
 }
 
 }  // namespace trireme::distributed

@@ -21,6 +21,8 @@ struct LaunchOptions {
   std::vector<std::string> set = {};
   std::string output = {};
   int trainers = 2, servers = 0;
+  // One leads, the others stand by. 0: two where there is more than one machine, else one.
+  int masters = 0;
   // Of a range of trainers, with which the job goes on when restarts are used up; `trainers` is then the most. 0: all
   // that are wanted must live, and any number may be wanted.
   int least = 0;
@@ -44,10 +46,13 @@ struct Stopped {
   std::string message;
 };
 
-// Errors: usage, for options that make no job.
-void check_launch(const LaunchOptions& options);
+// Gives a line for people if keys of the job have no use, else an empty one. Errors: usage, for options that make no job; as
+// Job::check_distributed.
+std::string check_launch(const LaunchOptions& options);
 // What a job is called that is given no name.
 std::string job_name(const LaunchOptions& options);
+// As many as it is to have, on `several` machines or one.
+int masters_of(const LaunchOptions& options, bool several);
 
 // Returns when all trainers have ended well. A process that ends otherwise is started again, under another name. Throws
 // Stopped. Errors: usage; io, when processes end badly too often, or

@@ -2,17 +2,21 @@
 
 #include "distributed/master/master.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <thread>
 
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/file.h"
 #include "distributed/control/group_control.h"
 #include "distributed/control/job_control.h"
-#include "distributed/coordination/membership.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/role.h"
 #include "distributed/launch/role_metrics.h"
 #include "distributed/launch/task_reader.h"
+#include "distributed/launch/unattended.h"
 #include "trireme/job.h"
 
 namespace trireme::distributed {
@@ -24,15 +28,13 @@ constexpr Milliseconds kStore{
 
 bool stopped(const RoleOptions& options) { return options.stop && options.stop(); }
 
-// As far as is known.
-bool nobody_trains(Store& store, const RoleOptions& options) try {
-  return Membership(store, options.prefix).members("trainer").empty();
-} catch (const Unavailable&) {
-  return false;
+void say(const std::string& text) {
+  std::printf("%s\n", text.c_str());
+  std::fflush(stdout);
 }
 
 JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
-                             CheckpointMetrics& metrics) {
+                             CheckpointMetrics& metrics, ExportMetrics& exports) {
   JobControlOptions control;
   control.prefix = options.prefix;
   control.servers = options.servers;
@@ -43,15 +45,20 @@ JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
   control.keep = work.keep;
   control.resume = work.resume;
   control.ageing = work.ageing;
-  control.say = [](const std::string& text) {
-    std::printf("%s\n", text.c_str());
-    std::fflush(stdout);
-  };
+  control.say = say;
   control.saved = [&metrics](std::int64_t checkpoint, double seconds, std::uint64_t bytes) {
     metrics.done(checkpoint, seconds, bytes);
   };
   control.not_saved = [&metrics] { metrics.failed(); };
+  control.exports = {work.exports, work.export_every, work.export_deltas};
+  control.exported = [&exports](std::int64_t number) { exports.done(number); };
+  control.not_exported = [&exports] { exports.failed(); };
   return control;
+}
+
+// Nothing of a master that stands by.
+std::string told_tasks(const Master& running, const MasterWork& work, const std::string& name) {
+  return running.leads() ? text_of(task_state(running, work.epochs, name)) : "";
 }
 
 }  // namespace
@@ -60,6 +67,7 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   const std::unique_ptr<Store> store = open_store(options), tasks = open_store(options, kStore);
   MasterOptions master;
   master.prefix = options.prefix;
+  master.name = options.name;
   master.server.address = listening_address(options);
   master.server.security = security_of(options);
   master.host = options.host;
@@ -67,23 +75,30 @@ void lead(const RoleOptions& options, const MasterWork& work) {
   master.tasks = work.tasks;
   master.hold = options.servers > 0 || work.group;
   master.least = work.patience;
+  master.describe = work.describe;
+  master.say = say;
   Master running(*tasks, master);
   ProcessMonitor monitor(monitor_of(options, "master"));
   watch_master(monitor.registry(), running);
   monitor.publish(tasks_key(options.prefix),
-                  [&] { return text_of(task_state(running, work.epochs)); });
+                  [&] { return told_tasks(running, work, options.name); });
   monitor.start(*store);
   std::optional<CheckpointMetrics> checkpoints;
   if (master.hold) checkpoints.emplace(monitor.registry());
+  ExportMetrics exports(monitor.registry());
   std::optional<JobControl> control;
   std::optional<GroupControl> group;
   if (options.servers > 0)
-    control.emplace(*store, running, control_of(options, work, *checkpoints));
-  else if (work.group) group.emplace(*store, running, control_of(options, work, *checkpoints));
+    control.emplace(*store, running, control_of(options, work, *checkpoints, exports));
+  else if (work.group)
+    group.emplace(*store, running, control_of(options, work, *checkpoints, exports));
+  std::optional<UnattendedMaster> unattended;
+  if (options.until_done) unattended.emplace(*store, options);
   while (!stopped(options)) {
+    if (unattended && unattended->over()) return;
     if (control) control->look();
     if (group) group->look();
-    if (options.until_done && running.finished() && nobody_trains(*store, options)) return;
+    if (const auto why = running.hopeless()) fail_data(*why);
     std::this_thread::sleep_for(kPause);
   }
 }
@@ -100,6 +115,15 @@ std::optional<Ageing> ageing_of(const Distribution::Eviction& how) {
                              .unused_for = static_cast<int>(how.unused_for)}};
 }
 
+// The first batches alone, those that one process would have in so many steps.
+void end_after(MasterWork& work, std::int64_t steps, const ProgramWork& told) {
+  const std::int64_t each = told.batches, size = told.how.task_batches;
+  work.epochs = std::min(work.epochs, (steps + each - 1) / each);
+  work.tasks = [=](std::int64_t epoch) {
+    return tasks_of(std::min(each, steps - (epoch - 1) * each), size);
+  };
+}
+
 MasterWork master_work(const ProgramWork& told) {
   const Distribution& how = told.how;
   MasterWork work;
@@ -107,7 +131,9 @@ MasterWork master_work(const ProgramWork& told) {
   work.tasks = [=, count = told.batches](std::int64_t) {
     return tasks_of(count, how.task_batches);
   };
+  work.describe = [](const Task& task) { return described(range_of(task.data)); };
   if (how.checkpoint_seconds > 0) work.checkpoints = told.checkpoints;
+  if (how.export_seconds > 0) work.exports = told.exports;
   work.synchronous = how.mode == Distribution::Mode::synchronous;
   work.group = how.mode == Distribution::Mode::all_reduce;
   // All take each step together, so nobody is behind.
@@ -116,23 +142,49 @@ MasterWork master_work(const ProgramWork& told) {
   work.keep = static_cast<int>(how.checkpoint_keep);
   work.resume = how.resume;
   work.ageing = ageing_of(how.eviction);
+  work.export_every = how.export_seconds;
+  work.export_deltas = how.export_deltas;
+  if (told.max_steps > 0 && told.batches > 0) end_after(work, told.max_steps, told);
   return work;
 }
 
-ProgramWork work_of_job(const RoleOptions& options) {
+ProgramWork read_job(const RoleOptions& options) {
   Job job = Job::read(options.job, {.set = options.set, .output = options.output, .threads = 1});
   return {.batches = job.train_data().size(),
           .epochs = job.epochs(),
+          .max_steps = job.max_steps(),
           .checkpoints = checkpoint_folder(job.output_directory()),
+          .exports = export_folder(job.output_directory()),
           .how = job.distribution()};
+}
+
+// To read the data may take minutes. So the first master leaves what it has found out to those that take its place, with a
+// mark of what it was read from.
+ProgramWork work_of_job(const RoleOptions& options) {
+  const std::unique_ptr<Store> store = open_store(options);
+  const std::string key = options.prefix + "job-work";
+  std::string source = read_file(options.job) + '\0' + options.output;
+  for (const std::string& setting : options.set) source += '\0' + setting;
+  const std::string mark = checksum(source) + " ";
+  const std::optional<Entry> known = store->get(key);
+  if (known && known->value.starts_with(mark)) {
+    return program_work_of(known->value.substr(mark.size()));
+  }
+  ProgramWork work = read_job(options);
+  store->put(key, mark + text_of(work));
+  return work;
 }
 
 }  // namespace
 
 void run_master(const RoleOptions& options) {
   if (!options.program) return lead(options, master_work(work_of_job(options)));
-  const std::optional<ProgramWork> work =
-      await_work(*open_store(options), options.prefix, options.stop);
+  const std::unique_ptr<Store> store = open_store(options);
+  std::optional<UnattendedMaster> unattended;
+  if (options.until_done) unattended.emplace(*store, options);
+  const std::optional<ProgramWork> work = await_work(*store, options.prefix, [&] {
+    return stopped(options) || (unattended && unattended->over());
+  });
   if (work) lead(options, master_work(*work));
 }
 

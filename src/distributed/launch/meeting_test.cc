@@ -73,7 +73,9 @@ TEST_F(MeetingTest, AloneWithAToken) {
   EXPECT_THAT(meeting.address(), StartsWith("127.0.0.1:"));
   const auto stranger =
       connect_etcd({.address = meeting.address(), .security = {.token = "guess"}});
+  EXPECT_EQ(meeting.strangers(), 0);
   EXPECT_THROW(stranger->get("a"), Error);
+  EXPECT_GE(meeting.strangers(), 1);
 }
 
 TEST_F(MeetingTest, OnOneHostByAFileOfTheUser) {

@@ -12,6 +12,7 @@
 #include "distributed/launch/member_environment.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/training_member.h"
+#include "distributed/strategy/check_training.h"
 #include "session/job_distribution.h"
 #include "trireme/distributed.h"
 
@@ -107,13 +108,15 @@ TrainerOptions Member::distribute(Program& program, TrainerOptions options) {
   if (state_->options.checkpoints.empty()) {
     state_->options.checkpoints = distributed::checkpoint_folder(program.name());
   }
+  if (state_->options.exports.empty()) {
+    state_->options.exports = distributed::export_folder(program.name());
+  }
   state_->cold_rows = distributed::cold_rows_folder(how, program.name());
   if (state_->member) {
-    state_->member->extend(program, options, how, state_->options.checkpoints);
-  } else if (by_servers(how)) {
-    // What would not run by many does not run alone.
-    distributed::ServerTrainingOptions servers;
-    set_optimizer(servers, options.optimizer);
+    state_->member->extend(program, options, how,
+                           {state_->options.checkpoints, state_->options.exports});
+  } else {  // what would not run by many does not run alone
+    distributed::check_training(how.mode, options);
   }
   options.exchange = [state = state_.get(),
                       exchange = options.exchange](std::vector<ParameterGradient>& gradients) {
@@ -136,6 +139,7 @@ void Member::train(Trainer& trainer, const data::Batches& batches, const MemberT
                               .epochs = training.epochs,
                               .checkpoints = state_->options.checkpoints,
                               .cold_rows = state_->cold_rows,
+                              .exports = state_->options.exports,
                               .how = state_->options.distribution});
     state_->member->train(trainer, batches, training.after_step);
   } else {

@@ -14,6 +14,8 @@
 namespace trireme::distributed {
 namespace {
 
+constexpr std::size_t kMostAtOnce = 1u << 20;  // bytes, so that others have their turn, too
+
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
   for (std::string& text : texts) result.push_back(text.data());
@@ -32,6 +34,18 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
 }
 
 }  // namespace
+
+int exit_code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::usage: return 2;
+    case ErrorKind::data: return 3;
+    case ErrorKind::not_found:
+    case ErrorKind::io: return 4;
+    case ErrorKind::numeric: return 5;
+    case ErrorKind::internal: return 1;
+  }
+  return 1;
+}
 
 bool ended_by_itself(int code) { return code <= 128 || code == 128 + SIGABRT; }
 
@@ -74,23 +88,30 @@ void Process::signal(int number) const {
 
 std::vector<std::string> Process::lines() {
   char part[4096];
-  while (output_ >= 0) {
+  std::size_t taken = 0;
+  while (output_ >= 0 && taken < kMostAtOnce) {
     const ssize_t count = ::read(output_, part, sizeof part);
     if (count > 0) {
+      taken += static_cast<std::size_t>(count);
       rest_.append(part, static_cast<std::size_t>(count));
     } else if (count == 0) {
       ::close(output_);
       output_ = -1;
-      if (!rest_.empty()) rest_ += '\n';
+      if (!rest_.empty() && rest_.back() != '\n') rest_ += '\n';
     } else if (errno != EINTR) {
       break;
     }
   }
   std::vector<std::string> lines;
-  for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n')) {
-    lines.push_back(rest_.substr(0, end));
-    rest_.erase(0, end + 1);
+  std::size_t begin = 0;
+  for (;;) {
+    const std::size_t end = rest_.find('\n', begin);
+    const bool whole = end != std::string::npos && end - begin <= kLongestLine;
+    if (!whole && rest_.size() - begin <= kLongestLine) break;
+    lines.push_back(rest_.substr(begin, whole ? end - begin : kLongestLine));
+    begin += whole ? end - begin + 1 : kLongestLine;
   }
+  rest_.erase(0, begin);
   return lines;
 }
 

@@ -9,8 +9,13 @@
 
 #include <sys/types.h>
 
+#include "trireme/error.h"
+
 namespace trireme::distributed {
 
+// What a process of a job ends with when such an error ends it. 2 and 3 say that the job is wrong: another process in its place
+// would end so, too.
+int exit_code(ErrorKind kind);
 // Whether a process with this exit code, as of Process::ended(), ended so by itself, and would again: nobody has killed it.
 bool ended_by_itself(int code);
 
@@ -25,7 +30,8 @@ class Process {
 
   pid_t id() const { return id_; }
   int output() const { return output_; }  // a file descriptor to wait on; -1 at its end
-  // The whole lines that have come, without waiting.
+  // The whole lines that have come, without waiting. Longer ones come in pieces of kLongestLine.
+  static constexpr std::size_t kLongestLine = 64 * 1024;
   std::vector<std::string> lines();
   void signal(int number) const;
   // The exit code, 128 and the number of the signal that ended it; nothing while it runs.

@@ -37,15 +37,19 @@ Eviction eviction_of(const Json& json) {
 std::string text_of(const ProgramWork& work) {
   return Json{{"batches", work.batches},
               {"epochs", work.epochs},
+              {"max_steps", work.max_steps},
               {"checkpoints", work.checkpoints},
               {"cold_rows", work.cold_rows},
+              {"exports", work.exports},
               {"mode", static_cast<int>(work.how.mode)},
               {"task_batches", work.how.task_batches},
               {"staleness", work.how.staleness},
               {"checkpoint_seconds", work.how.checkpoint_seconds},
               {"checkpoint_keep", work.how.checkpoint_keep},
               {"resume", work.how.resume},
-              {"eviction", json_of(work.how.eviction)}}
+              {"eviction", json_of(work.how.eviction)},
+              {"export_seconds", work.how.export_seconds},
+              {"export_deltas", work.how.export_deltas}}
       .dump();
 }
 
@@ -55,14 +59,18 @@ ProgramWork program_work_of(const std::string& text) {
     ProgramWork work;
     work.batches = json.at("batches").get<std::int64_t>();
     work.epochs = json.at("epochs").get<std::int64_t>();
+    work.max_steps = json.at("max_steps").get<std::int64_t>();
     work.checkpoints = json.at("checkpoints").get<std::string>();
     work.cold_rows = json.at("cold_rows").get<std::string>();
+    work.exports = json.at("exports").get<std::string>();
     work.how.task_batches = json.at("task_batches").get<std::int64_t>();
     work.how.staleness = json.at("staleness").get<std::int64_t>();
     work.how.checkpoint_seconds = json.at("checkpoint_seconds").get<double>();
     work.how.checkpoint_keep = json.at("checkpoint_keep").get<std::int64_t>();
     work.how.resume = json.at("resume").get<bool>();
     work.how.eviction = eviction_of(json.at("eviction"));
+    work.how.export_seconds = json.at("export_seconds").get<double>();
+    work.how.export_deltas = json.at("export_deltas").get<std::int64_t>();
     const int mode = json.at("mode").get<int>();
     if (mode < 0 || mode > static_cast<int>(Distribution::Mode::geo) || work.batches < 1 ||
         work.epochs < 1 || work.how.task_batches < 1 || work.how.eviction.tick_tasks < 0) {

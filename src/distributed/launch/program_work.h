@@ -15,9 +15,11 @@ namespace trireme::distributed {
 
 struct ProgramWork {
   std::int64_t batches = 0, epochs = 1;  // batches of an epoch
-  std::string checkpoints;               // these as ServerFolders
+  std::int64_t max_steps = 0;  // of one process that does it all; 0: as many as the epochs have
+  std::string checkpoints;     // these as ServerFolders
   std::string cold_rows = {};
-  Distribution how;  // without what concerns tables alone, which trainers declare
+  std::string exports = {};  // as MasterWork, whether or not any are made
+  Distribution how;          // without what concerns tables alone, which trainers declare
 };
 std::string text_of(const ProgramWork& work);
 // Errors: data.

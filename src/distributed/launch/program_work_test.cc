@@ -15,8 +15,12 @@ namespace {
 using ::testing::HasSubstr;
 
 ProgramWork some_work() {
-  ProgramWork work{
-      .batches = 12, .epochs = 3, .checkpoints = "mine-checkpoints", .cold_rows = "fast"};
+  ProgramWork work{.batches = 12,
+                   .epochs = 3,
+                   .max_steps = 30,
+                   .checkpoints = "mine-checkpoints",
+                   .cold_rows = "fast"};
+  work.exports = "mine-exports";
   work.how.mode = Distribution::Mode::geo;
   work.how.task_batches = 5;
   work.how.staleness = 7;
@@ -25,6 +29,8 @@ ProgramWork some_work() {
   work.how.resume = true;
   work.how.eviction = {
       .unused_for = 8, .below = 0.5, .show_weight = 2, .click_weight = 3, .tick_tasks = 6};
+  work.how.export_seconds = 1.5;
+  work.how.export_deltas = 6;
   return work;
 }
 
@@ -32,6 +38,7 @@ TEST(ProgramWork, ComesBackFromItsText) {
   const ProgramWork work = program_work_of(text_of(some_work()));
   EXPECT_EQ(work.batches, 12);
   EXPECT_EQ(work.epochs, 3);
+  EXPECT_EQ(work.max_steps, 30);
   EXPECT_EQ(work.checkpoints, "mine-checkpoints");
   EXPECT_EQ(work.cold_rows, "fast");
   EXPECT_EQ(work.how.mode, Distribution::Mode::geo);
@@ -45,6 +52,9 @@ TEST(ProgramWork, ComesBackFromItsText) {
   EXPECT_EQ(work.how.eviction.show_weight, 2);
   EXPECT_EQ(work.how.eviction.click_weight, 3);
   EXPECT_EQ(work.how.eviction.tick_tasks, 6);
+  EXPECT_EQ(work.exports, "mine-exports");
+  EXPECT_EQ(work.how.export_seconds, 1.5);
+  EXPECT_EQ(work.how.export_deltas, 6);
   ProgramWork wrong = some_work();
   wrong.how.task_batches = 0;
   for (const std::string& text : {std::string("{"), std::string("{}"), text_of(wrong)}) {

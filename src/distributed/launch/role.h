@@ -34,7 +34,8 @@ struct RoleOptions {
   std::string listens = {};
   std::string name;                 // of this process, which no other one has or had
   int trainers = 1, servers = 0;    // as many as the job is to have
-  bool until_done = false;          // a master ends by itself when all trainers have
+  std::optional<int> place = {};    // of a parameter server; nothing: the first that is free
+  bool until_done = false;          // no launcher looks after it: unattended.h
   std::function<bool()> stop = {};  // asked now and then: whether to end in good order
   // What it tells of itself: monitor/http.h.
   std::string job_name = {};               // what the job is called
@@ -64,6 +65,8 @@ std::unique_ptr<Store> open_store(const RoleOptions& options,
 ProcessMonitorOptions monitor_of(const RoleOptions& options, const std::string& role);
 // Where parameter servers write checkpoints: beside the job's output.
 inline std::string checkpoint_folder(const std::string& output) { return output + "-checkpoints"; }
+// And exports.
+inline std::string export_folder(const std::string& output) { return output + "-exports"; }
 
 // Where parameter servers keep rows that do not fit into memory; empty where there is no limit.
 inline std::string cold_rows_folder(const Distribution& how, const std::string& output) {
@@ -77,11 +80,13 @@ struct ServerFolders {
 };
 // A parameter server. Returns when it is told to stop.
 void serve(const RoleOptions& options, const ServerFolders& folders);
-// A master of tasks, and of servers if the job has any. Returns when it is told to stop.
+// A master of tasks, and of servers if the job has any. Returns when it is told to stop. Errors: data, if all tasks of an epoch have
+// failed; as the parts.
 struct MasterWork {
   std::int64_t epochs = 1;
   std::function<std::vector<std::string>(std::int64_t epoch)> tasks;
-  std::string checkpoints = {};  // these as in JobControlOptions
+  std::function<std::string(const Task&)> describe = {};  // as in TaskQueueOptions
+  std::string checkpoints = {};                           // these as in JobControlOptions
   bool synchronous = false;
   bool group = false;  // trainers are a group that has all that is learned: GroupControl
   // What a task may take before it is given to somebody else, too, though its owner lives. Where batches are not known by their
@@ -91,6 +96,9 @@ struct MasterWork {
   int keep = 2;
   bool resume = false;
   std::optional<Ageing> ageing = {};
+  std::string exports = {};  // these as in PublisherOptions
+  double export_every = 0;
+  std::int64_t export_deltas = 24;
 };
 void lead(const RoleOptions& options, const MasterWork& work);
 
@@ -100,9 +108,10 @@ class Replaced : public Error {
  public:
   explicit Replaced(const std::string& message) : Error(ErrorKind::io, message) {}
 };
-inline constexpr int kReplacedCode = 7;
+inline constexpr int kReplacedCode = 8;
 
-// Each returns when the job is over, or when it is told to stop. Errors: Replaced, of servers; as the parts.
+// Each returns when the job is over, or when it is told to stop; a master that no launcher looks after may throw JobStopped
+// (unattended.h). Errors: Replaced, of servers; as the parts.
 void run_trainer(const RoleOptions& options);
 void run_server(const RoleOptions& options);
 void run_master(const RoleOptions& options);

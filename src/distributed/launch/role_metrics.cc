@@ -69,6 +69,14 @@ void watch_requests(Registry& registry, Shard& shard) {
            "Requests that went by another slot map.", &ShardStatistics::wrong_map);
   of_shard(counter, "trireme_server_steps_total", "Synchronous steps that were applied.",
            &ShardStatistics::steps);
+  of_shard(
+      gauge, "trireme_server_marks_bytes",
+      "What is remembered of pushes, so that none counts twice: of tables and dense parameters.",
+      &ShardStatistics::marks);
+  of_shard(counter, "trireme_server_forgotten_sources_total",
+           "Clients and tasks of which it was forgotten what they have pushed, though they are not "
+           "over.",
+           &ShardStatistics::forgotten);
   of_shard(gauge, "trireme_server_held_bytes",
            "Gradients that wait for other members of their step.", &ShardStatistics::held);
 }
@@ -137,7 +145,13 @@ void TrainerMetrics::waited() {
   beat_->beat();
 }
 
+Counter& TrainerMetrics::strangers() {
+  return registry_.counter("trireme_group_strangers_total",
+                           "Who connected to the forming group, and is no member.");
+}
+
 void TrainerMetrics::group(const DataParallel& parallel) {
+  strangers();
   repeated_->raise_to(static_cast<std::uint64_t>(parallel.repeated()));
   registry_.gauge("trireme_group_generation", "Number of the group's generation.")
       .set(number(parallel.generation()));
@@ -181,6 +195,17 @@ void CheckpointMetrics::done(std::int64_t last, double seconds, std::uint64_t by
 
 void CheckpointMetrics::failed() { failures_->add(); }
 
+ExportMetrics::ExportMetrics(Registry& registry) {
+  last_ = &registry.gauge("trireme_export_last", "Number of the last export; 0: none.");
+  made_ = &registry.counter("trireme_exports_total", "Exports for serving that were made.");
+  failures_ = &registry.counter("trireme_export_failures_total", "Exports that failed.");
+}
+
+void ExportMetrics::done(std::int64_t last) {
+  last_->set(number(last));
+  made_->add();
+}
+
 void watch_server(Registry& registry, ParameterServer& server) {
   watch_tables(registry, server.shard());
   watch_requests(registry, server.shard());
@@ -210,6 +235,10 @@ void watch_master(Registry& registry, const Master& master) {
   of_tasks(gauge, "trireme_master_poison_tasks",
            "Tasks of the epoch that ended badly too often, and were given up.",
            &TaskCounts::failed);
+  of_tasks(gauge, "trireme_master_left_out_tasks", "The same, of all epochs.",
+           &TaskCounts::left_out);
+  of_tasks(counter, "trireme_master_bad_ends_total",
+           "Tasks that ended badly, as this leader has heard: each time.", &TaskCounts::bad_ends);
   registry.collect(gauge, "trireme_master_leader_epoch",
                    "The epoch of its leadership; 0: another one leads.",
                    [&master] { return number(master.leadership().value_or(Leadership{}).epoch); });
@@ -220,10 +249,10 @@ void watch_master(Registry& registry, const Master& master) {
   watch_transport(registry, [&master] { return master.transport(); });
 }
 
-TaskState task_state(const Master& master, std::int64_t epochs) {
+TaskState task_state(const Master& master, std::int64_t epochs, const std::string& name) {
   const TaskCounts counts = master.counts().value_or(TaskCounts{});
-  return {master.epoch(), epochs,        counts.todo,   counts.pending,
-          counts.done,    counts.failed, counts.refused};
+  return {master.epoch(), epochs,          counts.todo, counts.pending, counts.done, counts.failed,
+          counts.refused, counts.left_out, name};
 }
 
 }  // namespace trireme::distributed

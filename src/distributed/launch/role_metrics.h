@@ -15,7 +15,7 @@
 
 namespace trireme::distributed {
 
-// Of a trainer. One thread calls all functions. Registry and health outlive the object.
+// Of a trainer. One thread calls all functions but stranger(), which any may. Registry and health outlive the object.
 class TrainerMetrics {
  public:
   TrainerMetrics(Registry& registry, Health& health);
@@ -23,16 +23,18 @@ class TrainerMetrics {
   // Before a step, and when its own batch has been learned. A step without one ends with idle().
   void begin() { began_ = Clock::now(); }
   void step(double loss, std::int64_t examples);
-  void idle() { beat_->beat(); }         // took part in a step, or found no task
-  void rest() { beat_->rest(); }         // has trained: what it does now may take any time
-  void waited();                         // found no task: one look more
-  void repeated() { repeated_->add(); }  // has to do a step again
+  void idle() { beat_->beat(); }          // took part in a step, or found no task
+  void rest() { beat_->rest(); }          // has trained: what it does now may take any time
+  void waited();                          // found no task: one look more
+  void repeated() { repeated_->add(); }   // has to do a step again
+  void stranger() { strangers().add(); }  // was turned away by the trainers' group
   // What others count.
   void group(const DataParallel& parallel);
   void client(const ClientStatistics& statistics);
 
  private:
   using Clock = std::chrono::steady_clock;
+  Counter& strangers();
   Registry& registry_;
   const std::shared_ptr<Heartbeat> beat_;
   Clock::time_point began_ = Clock::now();
@@ -53,9 +55,22 @@ class CheckpointMetrics {
   Counter *made_, *failures_;
 };
 
+// Of exports, likewise.
+class ExportMetrics {
+ public:
+  explicit ExportMetrics(Registry& registry);
+  void done(std::int64_t number);
+  void failed() { failures_->add(); }
+
+ private:
+  Gauge* last_;
+  Counter *made_, *failures_;
+};
+
 // What these hold is read when somebody asks: they outlive the registry's last text().
 void watch_server(Registry& registry, ParameterServer& server);
 void watch_master(Registry& registry, const Master& master);
-TaskState task_state(const Master& master, std::int64_t epochs);
+// Of a leader, under its name.
+TaskState task_state(const Master& master, std::int64_t epochs, const std::string& name);
 
 }  // namespace trireme::distributed

@@ -76,14 +76,18 @@ class ServerProcess {
   }
   void claim_any(const LeaseKeeper& lease) {
     for (const Deadline end = in(kPlace);;) {
+      const int first = options_.place.value_or(0);
+      const int last = options_.place ? first + 1 : options_.servers;
       const std::optional<int> place =
-          members_.claim_place("server", options_.servers, lease, options_.name);
+          members_.claim_place("server", first, last, lease, options_.name);
       if (place) {
         place_ = *place;
         return;
       }
       if (std::chrono::steady_clock::now() > end || (options_.stop && options_.stop())) {
-        throw Replaced("all places of parameter servers are taken: this one is not needed");
+        throw Replaced(options_.place
+                           ? "another parameter server has place " + std::to_string(first)
+                           : "all places of parameter servers are taken: this one is not needed");
       }
       std::this_thread::sleep_for(kLook);
     }

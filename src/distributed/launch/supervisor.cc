@@ -15,6 +15,11 @@ constexpr std::chrono::seconds kGrace{10};  // in which a process ends that is a
 constexpr std::chrono::seconds kLast{5};    // the same at the end of all
 constexpr std::chrono::milliseconds kPause{50};
 
+std::string how_it_ended(const std::string& name, int code) {
+  return name + (code > 128 ? " was ended by signal " + std::to_string(code - 128)
+                            : " ended with code " + std::to_string(code));
+}
+
 }  // namespace
 
 void Supervisor::start(const std::string& role) {
@@ -55,7 +60,10 @@ Supervisor::Place Supervisor::look_at(Place child) {
 
 void Supervisor::ended(const Child& gone, int code) {
   if (gone.leaves) {
-    options_.heard("launch", gone.name + (code == 0 ? " has left" : " had to be ended to leave"));
+    const bool late = code == 128 + SIGKILL;
+    options_.heard("launch", code == 0 ? gone.name + " has left"
+                             : late    ? gone.name + " had to be ended to leave"
+                                       : how_it_ended(gone.name, code) + ", asked to leave");
   } else if (code == kReplacedCode) {
     options_.heard("launch", gone.name + " has left: others have its place");
   } else if (code != 0 || gone.role != "trainer") {
@@ -67,15 +75,15 @@ void Supervisor::ended(const Child& gone, int code) {
 }
 
 void Supervisor::replace(const Child& gone, int code) {
-  const std::string why =
-      gone.name + (code > 128 ? " was ended by signal " + std::to_string(code - 128)
-                              : " ended with code " + std::to_string(code));
+  const std::string why = how_it_ended(gone.name, code);
   // What is wrong with the job is wrong again.
-  if (code == 2 || code == 3) fail_usage(why + ": see its lines above");
+  if (code == 2 || code == 3) {
+    fail(code == 2 ? ErrorKind::usage : ErrorKind::data, why + ": see its lines above");
+  }
   if (gone.role == "trainer" && ended_by_itself(code) && options_.begun && !options_.begun()) {
     fail_usage(why + " before it trained: see its lines above");
   }
-  if (restarts_ >= options_.restarts) {
+  if (used_up(gone.role)) {
     if (gone.role == "trainer" && options_.spare && options_.spare()) {
       options_.heard("launch", why + "; restarts are used up, the job goes on without it");
       return;
@@ -88,6 +96,12 @@ void Supervisor::replace(const Child& gone, int code) {
   ++restarts_;
   options_.heard("launch", why + "; another one is started");
   start(gone.role);
+}
+
+bool Supervisor::used_up(const std::string& role) const {
+  if (restarts_ < options_.restarts) return false;
+  const bool asks = role == "trainer" && options_.pardoned;
+  return !asks || restarts_ >= options_.restarts + options_.pardoned();
 }
 
 int Supervisor::running(const std::string& role) const {

@@ -29,6 +29,9 @@ struct SupervisorOptions {
   // A process has ended; called before another one takes its place.
   std::function<void(const std::string& role, const std::string& name)> gone = {};
   int restarts = 10;  // of processes that ended badly, in all
+  // So many ends more of trainers, for which tasks are to blame that are left out by now. Asked when restarts are used up. If
+  // empty, none.
+  std::function<int()> pardoned = {};
   // Whether trainers have begun: before that, one that ends badly by itself would do so again. If empty, they have.
   std::function<bool()> begun = {};
   // Whether the job goes on without a trainer that ended badly when restarts are used up; if empty, it does not.
@@ -82,6 +85,7 @@ class Supervisor {
   void ended(const Child& gone, int code);
   void end(bool trainers, std::chrono::milliseconds most, std::vector<std::string>& killed);
   void replace(const Child& gone, int code);
+  bool used_up(const std::string& role) const;  // restarts
 
   const SupervisorOptions options_;
   std::map<std::string, int> counts_;  // of all that were started, by role

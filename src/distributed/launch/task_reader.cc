@@ -11,6 +11,11 @@ namespace {
 
 constexpr std::uint32_t kAhead = 4;  // tasks that are taken together
 
+// After others a trainer ends: another one may do better.
+bool is_of_data(const Error& error) {
+  return error.kind() == ErrorKind::data || error.kind() == ErrorKind::not_found;
+}
+
 }  // namespace
 
 std::string text_of(const BatchRange& range) {
@@ -30,16 +35,20 @@ BatchRange range_of(const std::string& task) {
   return range;
 }
 
+std::string described(const BatchRange& range) {
+  return "batches " + std::to_string(range.first) + " to " + std::to_string(range.last - 1);
+}
+
 std::vector<std::string> tasks_of(std::int64_t batches, std::int64_t task_batches) {
   std::vector<std::string> tasks;
   for (std::int64_t first = 0; first < batches; first += task_batches) {
-    tasks.push_back(text_of({first, std::min(first + task_batches, batches)}));
+    tasks.push_back(text_of(BatchRange{first, std::min(first + task_batches, batches)}));
   }
   return tasks;
 }
 
-TaskReader::TaskReader(TaskClient& client, const data::Batches& batches)
-    : client_(client), batches_(batches) {
+TaskReader::TaskReader(TaskClient& client, const data::Batches& batches, Bad bad)
+    : client_(client), batches_(batches), bad_(std::move(bad)) {
   client_.on_lost([this](const Task& task) { lose(task); });
 }
 
@@ -63,10 +72,13 @@ void TaskReader::take() {
   }
 }
 
-// Of the first task, which stays the first one.
-std::optional<TaskReader::Read> TaskReader::read() {
+bool TaskReader::have() {
   if (tasks_.empty() && !all_done_) take();
-  if (tasks_.empty()) return std::nullopt;
+  return !tasks_.empty();
+}
+
+// Of the first task, which stays the first one.
+TaskReader::Read TaskReader::read_batch() {
   Current& current = tasks_.front();
   if (numbered_ != current.epoch) {
     epoch_.emplace(batches_.numbered(current.epoch - 1));
@@ -76,23 +88,54 @@ std::optional<TaskReader::Read> TaskReader::read() {
             static_cast<std::uint32_t>(current.epoch),
             static_cast<std::uint32_t>(current.at - current.range.first)};
   read.rollbacks = current.rollbacks;
+  read.place = (current.epoch - 1) * batches_.size() + current.at;
   read.last = ++current.at >= current.range.last;
   return read;
 }
 
+std::optional<TaskReader::Read> TaskReader::read() {
+  if (!have()) return std::nullopt;
+  try {
+    return read_batch();
+  } catch (const Error& error) {
+    const Task task = std::move(tasks_.front().task);
+    tasks_.pop_front();
+    client_.give_back({task}, error.what(), !is_of_data(error));
+    if (!is_of_data(error)) throw;
+    if (bad_) bad_(task, error.what());
+    return std::nullopt;  // there may be others
+  }
+}
+
 const TaskReader::Read* TaskReader::peek() {
-  if (!peeked_) peeked_ = read();
-  return peeked_ ? &*peeked_ : nullptr;
+  if (peeked_) return &*peeked_;
+  if (!have()) return nullptr;
+  const Current& current = tasks_.front();
+  if (current.task.again && current.at == current.range.first) return nullptr;
+  try {
+    peeked_ = read_batch();
+  } catch (const Error&) {
+    return nullptr;
+  }
+  return &*peeked_;
 }
 
 std::optional<TaskReader::Read> TaskReader::next() {
   std::optional<Read> next = peeked_ ? std::exchange(peeked_, std::nullopt) : read();
-  if (next && next->last) {
+  if (!next) return next;
+  last_ = tasks_.front().task;
+  if (next->last) {
     rollbacks_ = tasks_.front().rollbacks;
     through_.push_back(std::move(tasks_.front().task));
     tasks_.pop_front();
   }
   return next;
+}
+
+bool TaskReader::give_back(const std::string& why) {
+  const bool learned = last_ && client_.give_back({*last_}, why, true).learned;
+  leave();
+  return learned;
 }
 
 void TaskReader::forget_before(std::uint32_t rollbacks) {
@@ -105,10 +148,12 @@ void TaskReader::finish() {
   if (through_.empty()) return;
   client_.finish(through_);
   through_.clear();
+  last_.reset();
 }
 
-void TaskReader::leave() {
-  client_.release();
+void TaskReader::leave(std::optional<Milliseconds> most) {
+  client_.release(most);
+  last_.reset();
   peeked_.reset();
   tasks_.clear();
   through_.clear();

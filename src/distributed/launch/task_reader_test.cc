@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
 
+#include "base/error.h"
 #include "base/error_test.h"
 #include "data/sequences_test.h"
 #include "distributed/coordination/lease_keeper.h"
@@ -126,6 +128,7 @@ TEST_P(TasksOf, AreTheBatchesOfOneProcess) {
           const std::lock_guard lock(mutex);
           const std::int64_t number = read->task * task_batches + read->number;
           EXPECT_TRUE(got[read->epoch].emplace(number, read->batch).second) << "twice";
+          EXPECT_EQ(read->place, (read->epoch - 1) * trainer.batches.size() + number);
           if (read->last) trainer.reader->finish();
         }
       });
@@ -202,6 +205,137 @@ TEST_P(TasksOf, HaveEachExampleOnceWithinTheLimitsOfTheCut) {
       EXPECT_GT(spread[epoch], 100);
     }
   }
+}
+
+// --- Tasks whose data are wrong
+
+// Ten batches of ten, in tasks of two. That of number `wrong` cannot be read, as often as `times`.
+class WrongData : public ::testing::Test {
+ protected:
+  WrongData() {
+    MasterOptions options;
+    options.prefix = "job/";
+    options.server.security.token = "open sesame";
+    options.tasks = [](std::int64_t) { return tasks_of(10, 2); };
+    options.lease = 2;
+    options.least = Milliseconds(60000);
+    master_.emplace(*store_, options);
+  }
+  data::Batches batches(std::int64_t wrong, ErrorKind kind = ErrorKind::data) {
+    return data::sequences(100)
+        .map([=, this](data::Batch batch) {
+          const Ids all = ids(batch);
+          const bool hit = std::find(all.begin(), all.end(), 10 * wrong) != all.end();
+          if (hit && times_-- > 0) fail(kind, "block 7 is damaged");
+          return batch;
+        })
+        .batch(10);
+  }
+  // First examples of all batches that it gets.
+  static Ids read_all(Reading& trainer) {
+    Ids all;
+    while (!trainer.reader->all_done()) {
+      const std::optional<TaskReader::Read> read = trainer.reader->next();
+      if (!read) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      if (read) all.push_back(ids(read->batch).at(0));
+      if (read && read->last) trainer.reader->finish();
+    }
+    return all;
+  }
+
+  const std::unique_ptr<Store> store_ = make_memory_store();
+  std::optional<Master> master_;
+  std::atomic<int> times_ = 1000;
+};
+
+TEST_F(WrongData, AreLeftOutAndAllOthersAreRead) {
+  Reading trainer(*store_, "a", batches(3));
+  std::vector<std::string> told;
+  trainer.reader.emplace(
+      *trainer.client, trainer.batches,
+      [&](const Task& task, const std::string& why) { told.push_back(task.data + ": " + why); });
+  Ids all = read_all(trainer);
+  EXPECT_EQ(std::count(all.begin(), all.end(), 20), 3) << "the one before it, of the same task";
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  EXPECT_EQ(all, (Ids{0, 10, 20, 40, 50, 60, 70, 80, 90}));
+  EXPECT_EQ(told, std::vector<std::string>(3, "2 4: block 7 is damaged"));
+  EXPECT_EQ(master_->counts()->failed, 1);
+  EXPECT_EQ(master_->counts()->done, 4);
+  ASSERT_EQ(bad_tasks(*store_, "job/task/").size(), 1u);
+  EXPECT_EQ(bad_tasks(*store_, "job/task/")[0].deaths, 0);
+}
+
+TEST_F(WrongData, AreTriedAgain) {
+  times_ = 2;
+  Reading trainer(*store_, "a", batches(3));
+  Ids all = read_all(trainer);
+  EXPECT_EQ(std::count(all.begin(), all.end(), 30), 1);
+  EXPECT_EQ(master_->counts()->done, 5);
+  EXPECT_TRUE(bad_tasks(*store_, "job/task/").empty());
+}
+
+// Of files that cannot be read another process may know more.
+TEST_F(WrongData, OfTheMachineEndTheTrainer) {
+  Reading trainer(*store_, "a", batches(1, ErrorKind::io));
+  EXPECT_EQ(ids(trainer.reader->next()->batch).at(0), 0);
+  EXPECT_THAT(error_of(ErrorKind::io, [&] { trainer.reader->next(); }), HasSubstr("block 7"));
+  ASSERT_EQ(bad_tasks(*store_, "job/task/").size(), 1u);
+  EXPECT_EQ(bad_tasks(*store_, "job/task/")[0].deaths, 1);
+}
+
+// They are found when it is their turn: what was read before is learned first.
+TEST_F(WrongData, AreNotFoundAhead) {
+  Reading trainer(*store_, "a", batches(1));
+  TaskReader& reader = *trainer.reader;
+  ASSERT_TRUE(reader.next());
+  EXPECT_EQ(reader.peek(), nullptr);
+  EXPECT_EQ(master_->counts()->bad_ends, 0);
+  EXPECT_FALSE(reader.next());
+  EXPECT_EQ(master_->counts()->bad_ends, 1);
+  EXPECT_EQ(ids(reader.next()->batch).at(0), 20) << "of the next task";
+}
+
+// A task that somebody has died of is nothing to look at while another one is under way.
+TEST_F(WrongData, NobodyLooksAheadAtWhatOthersHaveHad) {
+  times_ = 0;
+  {
+    Reading dies(*store_, "dies", batches(0));
+    ASSERT_TRUE(dies.reader->next());
+  }
+  while (master_->counts()->bad_ends == 0) std::this_thread::sleep_for(Milliseconds(5));
+  Reading trainer(*store_, "a", batches(0));
+  TaskReader& reader = *trainer.reader;
+  for (int i = 0; i < 2; ++i) {
+    const TaskReader::Read read = reader.next().value();
+    EXPECT_EQ(read.task, 0u);
+    // Of the same task it may; the next one was another one's, too, but was not begun.
+    EXPECT_EQ(reader.peek() != nullptr, i == 0);
+  }
+  reader.finish();
+  EXPECT_EQ(reader.next()->task, 1u);
+}
+
+TEST_F(WrongData, ThatOnlyAStepFindsAreGivenBackByName) {
+  times_ = 0;
+  Reading trainer(*store_, "a", batches(0));
+  TaskReader& reader = *trainer.reader;
+  ASSERT_TRUE(reader.next());
+  EXPECT_FALSE(reader.give_back("an id beyond its table")) << "nobody has learned anything yet";
+  EXPECT_EQ(master_->counts()->pending, 0) << "others are handed out again";
+  EXPECT_EQ(master_->counts()->bad_ends, 1);
+  EXPECT_EQ(bad_tasks(*store_, "job/task/").at(0).why.at(0), "an id beyond its table");
+  while (!reader.next()->last) {
+  }
+  reader.finish();
+  ASSERT_TRUE(reader.next());
+  EXPECT_TRUE(reader.give_back("an id beyond its table"));
+  // Between two tasks none is to blame.
+  while (!reader.next()->last) {
+  }
+  reader.finish();
+  EXPECT_FALSE(reader.give_back("why not"));
+  EXPECT_EQ(master_->counts()->bad_ends, 2);
 }
 
 // The master has cut other data.

@@ -1,6 +1,7 @@
 // A trainer of a job as a process.
 
 #include <cstdio>
+#include <optional>
 
 #include "distributed/launch/training_member.h"
 #include "trireme/job.h"
@@ -18,25 +19,28 @@ class TrainerProcess {
                                      .processes = options.trainers,
                                      .extend = [this](Program& program, TrainerOptions& made) {
                                        member_.extend(program, made, job_.distribution(),
-                                                      checkpoint_folder(job_.output_directory()));
+                                                      {checkpoint_folder(job_.output_directory()),
+                                                       export_folder(job_.output_directory())});
                                      }})) {}
 
   void run() {
     member_.train(job_.trainer(), job_.train_data());
     if (!member_.is_chief()) return;
-    test();
+    measure("validation", job_.validation_data());
+    std::optional<AveragedParameters> averaged;
+    if (job_.averages()) averaged.emplace(job_.trainer().averaged());
+    measure("test", job_.test_data());
     save();
     std::fflush(stdout);
     member_.conclude();
   }
 
  private:
-  void test() {
-    const data::Batches* data = job_.test_data();
+  void measure(const char* what, const data::Batches* data) {
     if (data == nullptr) return;
     const Metrics metrics = job_.trainer().evaluate(*data);
     for (const auto& [name, value] : metrics.numbers()) {
-      std::printf("test %s: %.6g\n", name.c_str(), value);
+      std::printf("%s %s: %.6g\n", what, name.c_str(), value);
     }
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "distributed/strategy/check_training.h"
 #include "ir/program.h"
 
 namespace trireme::distributed {
@@ -15,8 +16,9 @@ constexpr Milliseconds kPause{20};
 // In which servers must be there again that were replaced, and have loaded what they held.
 constexpr Milliseconds kServers{300000};
 constexpr std::uint64_t kLargestModel = std::uint64_t{4} << 30;
-constexpr Milliseconds kAttempt{1000};  // after which it is asked where the servers are now
-constexpr Milliseconds kStore{500};     // in which the store is to say it
+constexpr Milliseconds kFarewell{2000};  // in which a master hears of who ends by an error
+constexpr Milliseconds kAttempt{1000};   // after which it is asked where the servers are now
+constexpr Milliseconds kStore{500};      // in which the store is to say it
 // In which the store is there again that was away, or another master leads, or another group is formed.
 constexpr Milliseconds kOutage{120000};
 constexpr std::int64_t kLease = 5;  // seconds
@@ -67,9 +69,11 @@ TrainingMember::TrainingMember(const RoleOptions& options)
 }
 
 void TrainingMember::extend(Program& program, TrainerOptions& made, const Distribution& how,
-                            const std::string& checkpoints) {
+                            const JobFolders& folders) {
+  check_training(how.mode, made);
   mode_ = how.mode;
-  checkpoints_ = checkpoints;
+  folders_ = folders;
+  if (how.export_seconds == 0) folders_.exports.clear();
   prefetch_ = how.prefetch;
   if (how.mode == Distribution::Mode::all_reduce) join_parallel(program, made, how);
   else join_servers(program, made, how);
@@ -77,17 +81,18 @@ void TrainingMember::extend(Program& program, TrainerOptions& made, const Distri
 
 void TrainingMember::join_parallel(Program& program, TrainerOptions& made,
                                    const Distribution& how) {
-  group_.emplace(*store_,
-                 GroupMemberOptions{.prefix = options_.prefix,
-                                    .name = options_.name,
-                                    .folder = how.checkpoint_seconds > 0 ? checkpoints_ : "",
-                                    .patience = kOutage,
-                                    .stop = options_.stop});
+  group_.emplace(
+      *store_, GroupMemberOptions{.prefix = options_.prefix,
+                                  .name = options_.name,
+                                  .folder = how.checkpoint_seconds > 0 ? folders_.checkpoints : "",
+                                  .patience = kOutage,
+                                  .stop = options_.stop});
   DataParallelOptions parallel;
   parallel.group.prefix = options_.prefix + "group/";
   parallel.group.name = options_.name;
   parallel.group.patience = kOutage;
   parallel.group.group.address = own_ip(options_);
+  parallel.group.group.on_stranger = [this] { metrics_.stranger(); };
   parallel.found = [this](std::int64_t generation) { return found_group(generation); };
   parallel.entered = [this] { return enter_group(); };
   parallel_.emplace(*store_, parallel, program, counted(program, made.loss));
@@ -139,17 +144,51 @@ void TrainingMember::train(Trainer& trainer, const data::Batches& batches,
   using Mode = Distribution::Mode;
   trainer_ = &trainer;
   after_step_ = after_step;
-  TaskReader reader(*tasks_, batches);
-  switch (mode_) {
-    case Mode::all_reduce: train_in_parallel(reader, batches); break;
-    case Mode::synchronous: train_by_servers_together(reader); break;
-    case Mode::asynchronous:
-    case Mode::geo: train_by_servers(reader); break;
+  TaskReader reader(*tasks_, batches,
+                    [this](const Task& task, const std::string& why) { given_back(task, why); });
+  try {
+    switch (mode_) {
+      case Mode::all_reduce: train_in_parallel(reader, batches); break;
+      case Mode::synchronous: train_by_servers_together(reader); break;
+      case Mode::asynchronous:
+      case Mode::geo: train_by_servers(reader); break;
+    }
+  } catch (const Error& error) {
+    if (!stopped()) fail(reader, error);
+    throw;
   }
   metrics_.rest();
   tell();
 } catch (const Unavailable&) {
   if (!stopped()) throw;  // who leaves can do without those who are gone
+}
+
+// A batch of it could not be read. In mode geo what was learned of it here has not been pushed, and is forgotten.
+void TrainingMember::given_back(const Task& task, const std::string& why) {
+  std::printf("%s are given back: %s\n", described(range_of(task.data)).c_str(), why.c_str());
+  std::fflush(stdout);
+  if (mode_ == Distribution::Mode::geo) by_servers_->forget_deltas();
+}
+
+// Before this process ends by that error. Others that are gone are no task's fault, nor is a loss that is no number any more; of
+// anything else the batch is to blame, as long as others can be learned.
+void TrainingMember::fail(TaskReader& reader, const Error& error) {
+  if (error.kind() == ErrorKind::io || error.kind() == ErrorKind::numeric) {
+    try {
+      reader.leave(kFarewell);
+    } catch (const Unavailable&) {  // then it looks as if this process had died
+    }
+    return;
+  }
+  bool learned = false;
+  try {
+    learned = reader.give_back(error.what());
+  } catch (const Unavailable&) {
+  }
+  if (learned) {
+    fail_io(std::string(error.what()) +
+            "\n  another process is to go on; the batches are tried again, three times in all");
+  }
 }
 
 // For the client. When the job has gone back to a checkpoint, what it is asked for is asked no more.
@@ -263,10 +302,12 @@ void TrainingMember::train_in_parallel(TaskReader& reader, const data::Batches& 
 // Each goes its own pace.
 void TrainingMember::train_by_servers(TaskReader& reader) {
   rejoin(reader);
+  // What is to be learned next: also in the next generation, if it was of that already.
+  std::optional<TaskReader::Read> read;
   while (!reader.all_done()) {
     if (stopped()) return leave(reader);
     try {
-      const std::optional<TaskReader::Read> read = reader.next();
+      if (!read) read = reader.next();
       if (!read) {
         if (clock_) clock_->idle();
         metrics_.waited();
@@ -276,20 +317,25 @@ void TrainingMember::train_by_servers(TaskReader& reader) {
       if (read->rollbacks > view_->rollbacks) throw StaleGeneration("a task of a later time");
       if (read->rollbacks < view_->rollbacks) {  // of a master that does not lead any more
         reader.forget_before(view_->rollbacks);
+        read.reset();
         continue;
       }
       if (clock_ && !clock_->begin()) return leave(reader);
       metrics_.begin();
       look_ahead(*read, reader);
+      // All trainers are where all together are in the schedule, however late they came.
+      const auto place = static_cast<std::uint64_t>(read->place);
       const double loss = by_servers_->step(
-          read->batch,
-          ServerTraining::TaskBatch{read->task, read->epoch, read->number, read->last});
+          read->batch, ServerTraining::TaskBatch{
+                           read->task, read->epoch, read->number, read->last,
+                           place / static_cast<std::uint64_t>(std::max(options_.trainers, 1))});
       if (clock_) clock_->end();
       report(loss, data::examples_in(read->batch));
       if (read->last) {
         by_servers_->wait_for_pushes();
         reader.finish();
       }
+      read.reset();
     } catch (const StaleGeneration&) {
       metrics_.repeated();
       rejoin(reader);
@@ -427,8 +473,10 @@ bool TrainingMember::bring_home() {
   std::uint64_t bytes = 0;
   for (const std::string& name : by_servers_->tables()) bytes += by_servers_->table_bytes(name);
   if (bytes > kLargestModel) {
-    std::printf("the tables have %.1f GB, too much for a saved model: they are in %s\n",
-                static_cast<double>(bytes) / 1e9, checkpoints_.c_str());
+    const std::string exports =
+        folders_.exports.empty() ? "" : ", and for serving in " + folders_.exports;
+    std::printf("the tables have %.1f GB, too much for a saved model: they are in %s%s\n",
+                static_cast<double>(bytes) / 1e9, folders_.checkpoints.c_str(), exports.c_str());
     return false;
   }
   by_servers_->bring_home();

@@ -27,6 +27,11 @@
 
 namespace trireme::distributed {
 
+// Where servers of the job write, for what a trainer says of it.
+struct JobFolders {
+  std::string checkpoints, exports;
+};
+
 // One thread calls all functions.
 class TrainingMember {
  public:
@@ -35,12 +40,12 @@ class TrainingMember {
   TrainingMember(const TrainingMember&) = delete;
   TrainingMember& operator=(const TrainingMember&) = delete;
 
-  // What the Trainer is to be made with. Making it rewrites the Program. Once; the Program outlives this. `checkpoints`:
-  // the job's folder of them. Errors: usage.
+  // What the Trainer is to be made with. Making it rewrites the Program. Once; the Program outlives this. Errors: usage.
   void extend(Program& program, TrainerOptions& made, const Distribution& how,
-              const std::string& checkpoints);
+              const JobFolders& folders);
   // Until all epochs are over, or it is told to stop. `after_step`: of steps of this process with a batch, from 1. The
-  // Trainer is used as long as this lives. Errors: as the parts.
+  // Trainer is used as long as this lives. Errors: as the parts; io instead of what a batch is to blame for, when others have
+  // been learned: another process is to go on.
   using AfterStep = std::function<void(std::int64_t step, double loss)>;
   void train(Trainer& trainer, const data::Batches& batches, const AfterStep& after_step = {});
 
@@ -48,8 +53,8 @@ class TrainingMember {
   bool is_chief() const { return chief_; }
   void conclude();
 
-  // Tables on servers become parameters of the Trainer, as of ServerTraining. False, with a line that names the folder of
-  // the servers' checkpoints: they are too large for it.
+  // Tables on servers become parameters of the Trainer, as of ServerTraining. False, with a line that names the folders of
+  // the servers' checkpoints and exports: they are too large for it.
   bool bring_home();
 
   Store& store() { return *store_; }
@@ -60,6 +65,8 @@ class TrainingMember {
   void keep_pace(std::uint32_t lead);
   ServerView newest_servers();
   void leave(TaskReader& reader);
+  void given_back(const Task& task, const std::string& why);
+  void fail(TaskReader& reader, const Error& error);
   void rejoin(TaskReader& reader);
   void enter(JobView view, TaskReader& reader);
   std::int64_t found_group(std::int64_t generation);
@@ -90,7 +97,7 @@ class TrainingMember {
   Network network_;
   Distribution::Mode mode_ = Distribution::Mode::all_reduce;
   bool prefetch_ = false;
-  std::string checkpoints_;
+  JobFolders folders_;  // no exports: the job makes none
   Trainer* trainer_ = nullptr;
   std::optional<GroupMember> group_;
   std::optional<DataParallel> parallel_;

@@ -15,6 +15,7 @@ constexpr Milliseconds kLook{50};      // between two looks at what time has cha
 constexpr Milliseconds kMembers{500};  // between two looks at who is there
 constexpr Milliseconds kHeld{500};     // who waits for slower ones is told after that to ask again
 constexpr const char* kTrainers = "trainer";
+constexpr const char* kMasters = "master";
 
 Frame frame_of(Code code) {
   Frame frame;
@@ -63,6 +64,11 @@ std::optional<TaskCounts> Master::counts() const {
   return queue_ ? std::optional(queue_->counts()) : std::nullopt;
 }
 
+std::optional<std::string> Master::hopeless() const {
+  const std::lock_guard lock(mutex_);
+  return hopeless_;
+}
+
 std::int64_t Master::epoch() const {
   const std::lock_guard lock(mutex_);
   return queue_ ? queue_->epoch() : 0;
@@ -100,14 +106,21 @@ bool Master::restore(const QueueState& state) try {
   const std::lock_guard lock(mutex_);
   if (!queue_) return false;
   const std::int64_t epoch = std::max<std::int64_t>(state.epoch, 1);
+  // First this, so that whoever leads next does not take tasks for done that are not.
+  const Transaction forget{.when = {leadership_.guard}, .then = {Erase{options_.prefix + "done"}}};
+  if (finished_ && !store_.commit(forget).succeeded) return false;
+  over_ = concluded_ = finished_ = false;
+  lose_gone();  // before nobody knows any more who had what
   work_changed_ = true;
   queue_->restore({epoch, state.done, state.failed}, options_.tasks(epoch));
-  over_ = concluded_ = false;
-  if (finished_) store_.erase(options_.prefix + "done");
-  finished_ = false;
   return true;
 } catch (const Deposed&) {
   return false;
+}
+
+std::optional<Master::Done> Master::done() const {
+  const std::lock_guard lock(mutex_);
+  return queue_ ? std::optional(Done{queue_->epoch(), queue_->done()}) : std::nullopt;
 }
 
 bool Master::all_over() const {
@@ -140,6 +153,7 @@ void Master::run() {
   while (wait(Milliseconds(0))) {
     try {
       const LeaseKeeper lease(store_, {.seconds = options_.lease});
+      be_known(lease);
       while (wait(Milliseconds(0)) && !lease.ended()) {
         const auto leader = election_.campaign(address(), lease, Milliseconds(200));
         if (!leader) continue;
@@ -150,6 +164,13 @@ void Master::run() {
     }
     if (!wait(Milliseconds(200))) return;
   }
+}
+
+void Master::be_known(const LeaseKeeper& lease) {
+  if (options_.name.empty()) return;
+  Membership members(store_, options_.prefix);
+  members.forget(kMasters, options_.name);  // an older lease of ours that lives on in the store
+  members.join(kMasters, options_.name, address(), lease);
 }
 
 // A lease that may have ended is no reason to stop: the store says whether it has. Until then guards see to it that nothing is
@@ -171,22 +192,28 @@ void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
 }
 
 void Master::begin_lead(const Leader& leader, const LeaseKeeper& lease) {
+  const bool done = store_.get(options_.prefix + "done").has_value();
   const std::lock_guard lock(mutex_);
   const Condition guard = election_.guard(leader);
   leadership_ = {static_cast<std::uint64_t>(leader.epoch), guard};
   hands_ = options_.hold ? Hands::none : Hands::all;
-  over_ = concluded_ = false;
-  queue_.emplace(store_, TaskQueueOptions{.prefix = options_.prefix + "task/",
-                                          .guard = guard,
-                                          .poison = options_.poison,
-                                          .least = options_.least,
-                                          .factor = options_.factor});
+  queue_.emplace(store_,
+                 TaskQueueOptions{.prefix = options_.prefix + "task/",
+                                  .guard = guard,
+                                  .poison = options_.poison,
+                                  .least = options_.least,
+                                  .factor = options_.factor,
+                                  .describe = options_.describe,
+                                  .ended_badly = [this](const BadTask& task) { tell_bad(task); }});
   lease_ = &lease;
+  // What the leader before has concluded is not concluded once more: those that it would take may be gone.
+  over_ = concluded_ = finished_ = done && queue_->epoch() >= options_.epochs && queue_->finished();
 }
 
 void Master::end_lead() {
   queue_.reset();
   lease_ = nullptr;
+  hopeless_.reset();
   pace_ = {};
   for (Waiting& each : waiting_) each.answer(frame_of(Code::stale));
   waiting_.clear();
@@ -211,7 +238,7 @@ void Master::look() {
   if (queue_->away() && lease_->heard() > *queue_->away_since()) queue_->come_back();
   const auto now = TaskQueue::Clock::now();
   queue_->expire(now);
-  if (!queue_->away() && now - looked_ >= kMembers) release_gone();
+  if (!queue_->away() && now - looked_ >= kMembers) lose_gone();
   work_changed_ = true;
   let_go();
   look_at_epochs();
@@ -219,9 +246,7 @@ void Master::look() {
 
 void Master::look_at_epochs() {
   if (queue_->epoch() > 0 && !queue_->finished()) return;
-  const std::int64_t next = queue_->epoch() + 1;
-  if (next <= options_.epochs) return queue_->begin(next, options_.tasks(next));
-  if (finished_ || queue_->away()) return;
+  if (begin_next() || finished_ || queue_->away()) return;
   over_ = true;
   if (options_.hold && !concluded_) return;
   store_.put(options_.prefix + "done", "1");
@@ -237,7 +262,26 @@ Frame Master::sign(Frame frame) const {
   return frame;
 }
 
-void Master::release_gone() {
+// Whether there is another epoch, which has begun; or this one shows that the job cannot go on.
+bool Master::begin_next() {
+  const TaskCounts counts = queue_->counts();
+  if (queue_->epoch() > 0 && counts.done == 0 && counts.failed > 0) {
+    hopeless_ = "all " + std::to_string(counts.failed) + " tasks of epoch " +
+                std::to_string(queue_->epoch()) + " have failed; " + text_of(queue_->bad().back());
+    return true;
+  }
+  const std::int64_t next = queue_->epoch() + 1;
+  if (next > options_.epochs) return false;
+  queue_->begin(next, options_.tasks(next));
+  return true;
+}
+
+void Master::tell_bad(const BadTask& task) const {
+  if (options_.say) options_.say((task.failed ? "left out: " : "") + text_of(task));
+}
+
+// They have died, or been cut off for too long.
+void Master::lose_gone() {
   std::set<std::string> here;
   for (const Member& member : Membership(store_, options_.prefix).members(kTrainers)) {
     here.insert(member.id);
@@ -245,7 +289,7 @@ void Master::release_gone() {
   looked_ = TaskQueue::Clock::now();
   members_ = std::max<std::int64_t>(static_cast<std::int64_t>(here.size()), 1);
   for (const std::string& owner : queue_->owners()) {
-    if (!here.contains(owner)) queue_->release(owner);
+    if (!here.contains(owner)) queue_->lose(owner);
   }
 }
 
@@ -297,12 +341,14 @@ Frame Master::take(const Frame& request) {
 
 Frame Master::end(const Frame& request, bool well) {
   const Owned owned = owned_of(request);
+  const bool ends = (request.header.flags & kEnds) != 0;
   Frame frame = frame_of(Code::ok);
   for (const Task& task : owned.tasks) {
     const bool own = well ? queue_->finish(owned.owner, task, TaskQueue::Clock::now())
-                          : queue_->give_back(owned.owner, task);
+                          : queue_->give_back(owned.owner, task, owned.why, ends);
     frame.header.count += own ? 1 : 0;
   }
+  if (!well && (queue_->epoch() > 1 || queue_->counts().done > 0)) frame.header.flags = kLearned;
   return frame;
 }
 

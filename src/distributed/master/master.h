@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "distributed/coordination/election.h"
@@ -23,7 +24,10 @@
 namespace trireme::distributed {
 
 struct MasterOptions {
-  std::string prefix;              // of the job's keys, "job/"
+  std::string prefix;  // of the job's keys, "job/"
+  // Of this process, which no other one has or had: whoever knows that it has ended says so by Membership::forget("master", name),
+  // and the next one need not wait for its lease. Empty: nobody can.
+  std::string name = {};
   FrameServerOptions server = {};  // where trainers ask
   std::string host = "127.0.0.1";  // by which they reach it; the port is the server's
   std::int64_t epochs = 1;
@@ -35,6 +39,8 @@ struct MasterOptions {
   double factor = 5;
   // Whether all_over() is told to trainers only after conclude(): when what was learned has been saved.
   bool hold = false;
+  std::function<std::string(const Task&)> describe = {};  // as in TaskQueueOptions
+  std::function<void(const std::string&)> say = {};       // what happens, for people
 };
 
 // By which whoever leads gives orders: see Election.
@@ -60,7 +66,9 @@ class Master {
   bool leads() const;
   bool finished() const;                     // all epochs are over, as far as this master knows
   std::optional<TaskCounts> counts() const;  // of a leader
-  std::int64_t epoch() const;                // of a leader; else 0
+  // All tasks of an epoch have failed, so the job cannot go on: why. No other epoch begins.
+  std::optional<std::string> hopeless() const;
+  std::int64_t epoch() const;  // of a leader; else 0
   std::optional<Leadership> leadership() const;
   std::int64_t trainers() const;  // there are, as a leader saw last; 1 at least
   TransportStatistics transport() const { return server_->statistics(); }
@@ -76,20 +84,30 @@ class Master {
   std::optional<QueueState> state_at_rest() const;
   // Puts it back; epoch 0: to the beginning. Errors: as TaskQueue::restore, but for Deposed.
   bool restore(const QueueState& state);
+  // Tasks of the epoch that are done. Whoever still learns of one has not heard so.
+  struct Done {
+    std::int64_t epoch = 0;
+    std::vector<std::pair<std::int64_t, std::int64_t>> tasks;
+    bool operator==(const Done&) const = default;
+  };
+  std::optional<Done> done() const;
   bool all_over() const;  // all tasks of the last epoch, and conclude() is waited for
   void conclude();        // see MasterOptions::hold
   bool concluded() const;
 
  private:
   void run();
+  void be_known(const LeaseKeeper& lease);
   void lead(const Leader& leader, const LeaseKeeper& lease);
   void begin_lead(const Leader& leader, const LeaseKeeper& lease);
   bool look_again();
   void look();  // what time has changed; with the mutex
   void look_at_epochs();
+  bool begin_next();
   bool on_trust() const;
   Frame sign(Frame frame) const;
-  void release_gone();
+  void lose_gone();
+  void tell_bad(const BadTask& task) const;
   void answer(Frame request, Answer& answer);
   Frame take(const Frame& request);
   Frame end(const Frame& request, bool well);
@@ -107,6 +125,7 @@ class Master {
   bool stop_ = false, finished_ = false, over_ = false, concluded_ = false;
   std::optional<TaskQueue> queue_;      // while it leads
   const LeaseKeeper* lease_ = nullptr;  // with it
+  std::optional<std::string> hopeless_;
   struct Waiting {
     PaceRequest request;
     TaskQueue::Clock::time_point until;

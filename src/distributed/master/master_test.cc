@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <thread>
 
@@ -179,9 +180,108 @@ TEST_F(Masters, AStandbyGoesOn) {
   for (const auto& [task, times] : done) EXPECT_EQ(times, 1) << task;
 }
 
+// As of a process that was stopped, or killed: what it holds, it holds until its lease ends.
+class CutOff : public Store {
+ public:
+  explicit CutOff(Store& store) : store_(store) {}
+  Outcome commit(const Transaction& t) override {
+    Outcome outcome = ask().commit(t);
+    ++commits;
+    return outcome;
+  }
+  std::int64_t grant(std::int64_t seconds) override { return ask().grant(seconds); }
+  bool keep_alive(std::int64_t lease) override { return ask().keep_alive(lease); }
+  void revoke(std::int64_t lease) override { ask().revoke(lease); }
+  std::unique_ptr<Watch> watch(const std::string& prefix, std::int64_t from) override {
+    return ask().watch(prefix, from);
+  }
+  std::atomic<bool> away = false;
+  std::atomic<int> commits = 0;
+
+ private:
+  Store& ask() {
+    if (away) throw Unavailable("cut off");
+    return store_;
+  }
+  Store& store_;
+};
+
+TEST_F(Masters, NobodyWaitsForTheLeaseOfOneThatIsKnownToBeDead) {
+  MasterOptions named = options(1, 8);
+  named.lease = 3600;
+  named.name = "master_0";
+  CutOff cut(*store_);
+  const Master first(cut, named);
+  Trainer a(*store_, network_, "a");
+  ASSERT_FALSE(a.client->take(1).tasks.empty());
+  named.name = "master_1";
+  const Master second(*store_, named);
+  cut.away = true;
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_TRUE(Membership(*store_, "job/").forget("master", "master_0"));
+  while (!second.leads() && std::chrono::steady_clock::now() - begun < std::chrono::seconds(60)) {
+    std::this_thread::sleep_for(Milliseconds(5));
+  }
+  EXPECT_TRUE(second.leads()) << "long before an hour is over";
+}
+
+// A trainer that was told of a leader before anybody knew that it is dead.
+TEST_F(Masters, NobodyWaitsLongForALeaderThatIsDead) {
+  const auto seconds = [&] {
+    store_->put("job/master", "127.0.0.1:1");  // where nobody listens
+    CutOff counted(*store_);
+    Trainer a(counted, network_, "a");
+    const int before = counted.commits;
+    const auto begun = std::chrono::steady_clock::now();
+    std::thread asks([&] { EXPECT_EQ(a.client->take(1).epoch, 1); });
+    while (counted.commits == before) std::this_thread::sleep_for(Milliseconds(1));
+    store_->erase("job/master");
+    const Master master(*store_, options(1, 8));
+    asks.join();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  };
+  // 2 s are what a master has that is known to live.
+  EXPECT_LT(std::min({seconds(), seconds(), seconds()}), 1.9)
+      << "on a machine that does little else";
+}
+
+// Who would take what is concluded once more may be gone by then. But when the job goes back, it is over no more.
+TEST_F(Masters, WhatALeaderHasConcludedTheNextOneLeavesAlone) {
+  MasterOptions holds = options(1, 4);
+  holds.hold = true;
+  auto first = std::make_unique<Master>(*store_, holds);
+  const auto wait_for = [](const std::function<bool()>& done) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!done() && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(Milliseconds(5));
+    }
+    return done();
+  };
+  ASSERT_TRUE(wait_for([&] { return first->leads(); }));
+  first->go_on(0);
+  Trainer a(*store_, network_, "a");
+  std::map<std::string, int> done;
+  std::thread trainer([&] { train(*a.client, done); });
+  EXPECT_TRUE(wait_for([&] { return first->all_over(); }));
+  first->conclude();
+  trainer.join();
+  Master second(*store_, holds);
+  first.reset();
+  EXPECT_TRUE(wait_for([&] { return second.leads(); }));
+  EXPECT_TRUE(wait_for([&] { return second.finished(); }));
+  EXPECT_FALSE(second.all_over());
+  EXPECT_TRUE(second.restore({.epoch = 1, .done = {0}}));
+  EXPECT_FALSE(store_->get("job/done"));
+  EXPECT_FALSE(second.finished());
+  EXPECT_EQ(second.counts()->todo, 3);
+}
+
 TEST_F(Masters, BadTasksFailAtLast) {
   MasterOptions poisoned = options(1, 2);
   poisoned.poison = 2;
+  std::vector<std::string> said;
+  poisoned.describe = [](const Task& task) { return task.data; };
+  poisoned.say = [&](const std::string& text) { said.push_back(text); };
   const Master master(*store_, poisoned);
   Trainer a(*store_, network_, "a");
   int bad = 0;
@@ -191,11 +291,76 @@ TEST_F(Masters, BadTasksFailAtLast) {
     for (const Task& task : taken.tasks) {
       const bool good = task.data == "1:1";
       bad += good ? 0 : 1;
-      EXPECT_EQ(good ? a.client->finish({task}) : a.client->give_back({task}), 1);
+      EXPECT_EQ(
+          good ? a.client->finish({task}) : a.client->give_back({task}, "it is damaged").count, 1);
     }
   }
   EXPECT_EQ(bad, 2);
   EXPECT_EQ(master.counts()->failed, 1);
+  EXPECT_THAT(said,
+              ::testing::ElementsAre("1:0 of epoch 1: ended badly once: it is damaged",
+                                     "left out: 1:0 of epoch 1: ended badly twice: it is damaged"));
+}
+
+// By its key, which goes with it.
+TEST_F(Masters, WhoDiesIsTheFaultOfTheTaskThatItWorkedOn) {
+  const Master master(*store_, options(1, 8));
+  Trainer a(*store_, network_, "a");
+  for (int i = 0; i < 3; ++i) {
+    {
+      Trainer dies(*store_, network_, "dies_" + std::to_string(i));
+      const std::vector<Task> held = dies.client->take(2).tasks;
+      ASSERT_EQ(held.size(), 2u);
+      EXPECT_EQ(held[0].id, 0) << "begun ones come first";
+    }
+    while (master.counts()->bad_ends == i) std::this_thread::sleep_for(Milliseconds(5));
+  }
+  std::map<std::string, int> done;
+  train(*a.client, done);
+  EXPECT_EQ(done.size(), 7u);
+  EXPECT_FALSE(done.contains("1:0"));
+  EXPECT_EQ(master.counts()->failed, 1);
+  EXPECT_EQ(master.counts()->done, 7);
+  EXPECT_FALSE(master.hopeless());
+  EXPECT_TRUE(master.finished());
+  const std::vector<BadTask> bad = bad_tasks(*store_, "job/task/");
+  ASSERT_EQ(bad.size(), 1u);
+  EXPECT_EQ(bad[0].deaths, 3);
+  EXPECT_EQ(bad[0].why[0], "dies_0 died or was cut off");
+}
+
+TEST_F(Masters, AJobWhoseEveryTaskFailsDoesNotGoOn) {
+  const Master master(*store_, options(3, 2));
+  Trainer a(*store_, network_, "a");
+  bool learned = false;
+  while (!master.hopeless()) {
+    const std::vector<Task> tasks = a.client->take(1).tasks;
+    if (!tasks.empty()) learned |= a.client->give_back(tasks, "it is damaged").learned;
+  }
+  EXPECT_FALSE(learned);
+  EXPECT_THAT(*master.hopeless(),
+              HasSubstr("all 2 tasks of epoch 1 have failed; task 1 of epoch 1: "
+                        "ended badly 3 times: it is damaged"));
+  EXPECT_FALSE(master.finished());
+  EXPECT_EQ(master.epoch(), 1);
+  EXPECT_FALSE(store_->get("job/done"));
+}
+
+// Who is gone by an error of its own says so, and why.
+TEST_F(Masters, TellWhetherItIsTheJobThatIsWrong) {
+  const Master master(*store_, options(1, 4));
+  Trainer a(*store_, network_, "a");
+  const std::vector<Task> first = a.client->take(1).tasks;
+  EXPECT_FALSE(a.client->give_back(first, "an id beyond its table", true).learned);
+  const std::vector<Task> again = a.client->take(1).tasks;
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].id, first.at(0).id);
+  EXPECT_TRUE(again[0].again);
+  EXPECT_EQ(a.client->finish(again), 1);
+  EXPECT_TRUE(a.client->give_back(a.client->take(1).tasks, "an id beyond its table", true).learned);
+  const std::vector<BadTask> bad = bad_tasks(*store_, "job/task/");
+  ASSERT_EQ(bad.size(), 1u) << "the first is done";
+  EXPECT_EQ(bad[0].deaths, 1);
 }
 
 TEST_F(Masters, StrangersAndNonsenseAreRefused) {

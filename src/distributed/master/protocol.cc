@@ -36,8 +36,10 @@ void put_owned(Frame& frame, const Owned& owned) {
     put_number(bytes, task.id);
     put_number(bytes, task.attempt);
     put_number(bytes, task.epoch);
+    put_number(bytes, static_cast<std::uint8_t>(task.again));
     put_text(bytes, task.data);
   }
+  put_text(bytes, owned.why);
   frame.header.count = static_cast<std::uint32_t>(owned.tasks.size());
   frame.payload = Payload(std::move(bytes));
 }
@@ -55,9 +57,11 @@ Owned owned_of(const Frame& frame) {
     task.id = reader.value<std::int64_t>();
     task.attempt = reader.value<std::int64_t>();
     task.epoch = reader.value<std::int64_t>();
+    task.again = reader.value<std::uint8_t>() != 0;
     task.data = reader.text(reader.value<std::uint32_t>());
     owned.tasks.push_back(std::move(task));
   }
+  owned.why = reader.text(reader.value<std::uint32_t>());
   reader.end();
   return owned;
 }

@@ -17,7 +17,7 @@ enum class MasterOp : std::uint8_t {
       1,  // the owner's name, tasks that it has, and in `table` how many it wants. The answer: tasks, and in
   // `generation` how often the job went back to a checkpoint
   finish,     // the owner's name and tasks. The answer: `count` of them were the owner's
-  give_back,  // the same
+  give_back,  // the same, and why they ended badly; kEnds. kLearned
   release,    // the owner's name, who leaves: all that it has is to do again. The answer: `count`
   pace,  // a PaceRequest. The answer, as soon as the step may begin and after half a second at the latest: a PaceAnswer
 };
@@ -27,6 +27,9 @@ inline constexpr std::uint8_t kAllDone =
 // One of all answers: the store is away from the leader, which cannot know whether another one has followed. What it does
 // meanwhile is not written yet.
 inline constexpr std::uint8_t kOnTrust = 2;
+inline constexpr std::uint8_t kEnds = 1;  // of `give_back`: the owner ends by it
+inline constexpr std::uint8_t kLearned =
+    4;  // of answers to `give_back`: some task of the job is done
 inline constexpr std::uint8_t kEnters = 1;  // flags of `pace`, and of its answers
 inline constexpr std::uint8_t kGo = 1;
 inline constexpr std::uint32_t kMostTasks = 256;  // of a frame
@@ -38,6 +41,7 @@ bool is_owner(const std::string& name);
 struct Owned {
   std::string owner;
   std::vector<Task> tasks;
+  std::string why = {};  // of give_back
 };
 void put_owned(Frame& frame, const Owned& owned);
 Owned owned_of(const Frame& frame);

@@ -11,7 +11,9 @@ namespace {
 
 constexpr Milliseconds kPause{50};     // before the next attempt
 constexpr Milliseconds kAnswer{2000};  // in which a master answers
-constexpr Milliseconds kStore{1000};   // in which the store does
+constexpr Milliseconds kFirst{
+    700};  // in which one does that may be dead: longer than it lets anybody wait
+constexpr Milliseconds kStore{1000};  // in which the store does
 constexpr Milliseconds kLeaving{2000};
 
 bool is_among(const Task& task, const std::vector<Task>& tasks) {
@@ -38,6 +40,8 @@ TaskClient::~TaskClient() = default;
 bool TaskClient::connect() {
   if (const auto leader = leaders_.now(kStore)) address_ = *leader ? (*leader)->name : "";
   if (address_.empty()) return false;
+  // It may have died, and another one lead soon: then the store is to be asked again, and not so soon if that goes on.
+  if (std::exchange(answered_, false)) answer_ = kFirst;
   connection_ = std::make_unique<Connection>(
       network_, ConnectionOptions{.address = address_, .security = options_.security, .depth = 1});
   return true;
@@ -51,8 +55,8 @@ bool TaskClient::store_answers() {
   return true;
 }
 
-Frame TaskClient::ask(Frame request, Believes believes) {
-  Deadline end = in(options_.patience);
+Frame TaskClient::ask(Frame request, Believes believes, std::optional<Milliseconds> most) {
+  Deadline end = in(most.value_or(options_.patience));
   problem_ = "there is no master";
   for (bool leaves = false; std::chrono::steady_clock::now() < end;) {
     if (!leaves && options_.stop && options_.stop()) {
@@ -60,7 +64,7 @@ Frame TaskClient::ask(Frame request, Believes believes) {
       end = std::min(end, in(kLeaving));
     }
     if (connection_ != nullptr || connect()) {
-      if (auto answer = ask_once(request, believes, std::min(end, in(kAnswer)))) {
+      if (auto answer = ask_once(request, believes, std::min(end, in(answer_)))) {
         return std::move(*answer);
       }
     }
@@ -72,6 +76,8 @@ Frame TaskClient::ask(Frame request, Believes believes) {
 std::optional<Frame> TaskClient::ask_once(const Frame& request, Believes believes,
                                           Deadline until) try {
   Frame answer = connection_->ask(request, until);
+  answer_ = kAnswer;
+  answered_ = true;
   const Code code = answer.header.code;
   problem_ = connection_->address() + ": " + name_of(code);
   if (code == Code::refused) fail_usage(problem_ + ": " + answer.payload.text());
@@ -85,6 +91,7 @@ std::optional<Frame> TaskClient::ask_once(const Frame& request, Believes believe
 } catch (const Unavailable& error) {
   problem_ = error.what();
   connection_.reset();
+  if (!answered_) answer_ = std::min(2 * answer_, kAnswer);
   return std::nullopt;
 }
 
@@ -113,11 +120,17 @@ void TaskClient::tell_again() {
   if (!still.empty()) finish(still);
 }
 
-Frame TaskClient::ask_of(MasterOp op, const std::vector<Task>& tasks, std::uint32_t most,
-                         Believes believes) {
+Frame TaskClient::request_of(MasterOp op, const std::vector<Task>& tasks,
+                             const std::string& why) const {
   Frame request;
   request.header.op = static_cast<std::uint8_t>(op);
-  put_owned(request, {options_.name, tasks});
+  put_owned(request, {options_.name, tasks, why});
+  return request;
+}
+
+Frame TaskClient::ask_of(MasterOp op, const std::vector<Task>& tasks, std::uint32_t most,
+                         Believes believes) {
+  Frame request = request_of(op, tasks);
   request.header.table = most;
   return ask(std::move(request), believes);
 }
@@ -145,11 +158,18 @@ int TaskClient::finish(const std::vector<Task>& tasks) {
   return static_cast<int>(answer.header.count);
 }
 
-int TaskClient::give_back(const std::vector<Task>& tasks) {
-  return static_cast<int>(ask_of(MasterOp::give_back, tasks).header.count);
+TaskClient::GivenBack TaskClient::give_back(const std::vector<Task>& tasks, const std::string& why,
+                                            bool ends) {
+  Frame request = request_of(MasterOp::give_back, tasks, why);
+  request.header.flags = ends ? kEnds : 0;
+  const Header answer = ask(std::move(request), Believes::all).header;
+  return {static_cast<int>(answer.count), (answer.flags & kLearned) != 0};
 }
 
-int TaskClient::release() { return static_cast<int>(ask_of(MasterOp::release, {}).header.count); }
+int TaskClient::release(std::optional<Milliseconds> most) {
+  const Frame answer = ask(request_of(MasterOp::release, {}), Believes::all, most);
+  return static_cast<int>(answer.header.count);
+}
 
 PaceAnswer TaskClient::pace(PaceRequest request) {
   request.name = options_.name;

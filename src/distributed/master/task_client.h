@@ -8,7 +8,9 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "distributed/coordination/election.h"
@@ -50,9 +52,15 @@ class TaskClient {
   Taken take(std::uint32_t most, const std::vector<Task>& held = {});
   // How many of them were still this trainer's. Asked again after a lost answer, those that are done do not count.
   int finish(const std::vector<Task>& tasks);
-  int give_back(const std::vector<Task>& tasks);  // they ended badly
-  // This trainer leaves: all that it has is handed out again, and does not count as ended badly. Of how many tasks.
-  int release();
+  // They ended badly; `why` is a line for people. `ends`: this trainer ends by it, too.
+  struct GivenBack {
+    int count = 0;         // how many were still this trainer's
+    bool learned = false;  // some task of the job is done, so it is not the job that is wrong
+  };
+  GivenBack give_back(const std::vector<Task>& tasks, const std::string& why, bool ends = false);
+  // This trainer leaves: all that it has is handed out again, and does not count as ended badly. Of how many tasks. `most`: for how
+  // long it looks for a master, if not for as long as its patience.
+  int release(std::optional<Milliseconds> most = {});
   // Whether the next step may begin: asked under this trainer's name. Answered within half a second or so.
   PaceAnswer pace(PaceRequest request);
 
@@ -62,7 +70,8 @@ class TaskClient {
 
  private:
   enum class Believes { all, what_is_written };
-  Frame ask(Frame request, Believes believes);
+  Frame ask(Frame request, Believes believes, std::optional<Milliseconds> most = {});
+  Frame request_of(MasterOp op, const std::vector<Task>& tasks, const std::string& why = "") const;
   Frame ask_of(MasterOp op, const std::vector<Task>& tasks, std::uint32_t most = 0,
                Believes believes = Believes::all);
   std::optional<Frame> ask_once(const Frame& request, Believes believes, Deadline until);
@@ -77,6 +86,8 @@ class TaskClient {
   Glance<std::optional<Leader>> leaders_;
   std::string address_;  // of the last leader that the store has named
   std::unique_ptr<Connection> connection_;
+  Milliseconds answer_{0};           // in which the next answer is to come
+  bool answered_ = true;             // that leader has, once
   std::string problem_;              // of the last attempt
   std::uint64_t leader_ = 0;         // by its epoch: who has answered last
   std::vector<Task> given_, ended_;  // by it, on trust, and not known to be written

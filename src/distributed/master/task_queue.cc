@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.h"
 #include "distributed/coordination/election.h"
@@ -13,29 +12,12 @@ namespace {
 
 constexpr double kNew = 0.2;  // what the latest task counts in the moving average
 
-// The key beside the tasks holds "3 begun", or something else while the tasks of epoch 3 are being written.
+// The key beside the tasks holds "3 begun 7", or something else while the tasks of epoch 3 are being written; 7 is the last attempt
+// that was handed out before.
 constexpr const char* kEpoch = "epoch";
 constexpr const char* kBegun = "begun";
 
 constexpr std::size_t kAtOnce = 100;  // tasks of one transaction
-
-std::int64_t number(const std::string& key, std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
-    fail_data(fmt::format("the key {} holds no task: \"{}\" is no number", key, text));
-  }
-  return value;
-}
-
-// The next word, which is taken off.
-std::string_view word(const std::string& key, std::string_view& rest) {
-  const std::size_t space = rest.find(' ');
-  if (space == std::string_view::npos) fail_data(fmt::format("the key {} holds no task", key));
-  const std::string_view result = rest.substr(0, space);
-  rest.remove_prefix(space + 1);
-  return result;
-}
 
 }  // namespace
 
@@ -50,6 +32,14 @@ std::string TaskQueue::key(std::int64_t id) const {
   return fmt::format("{}{:010}", options_.prefix, id);
 }
 
+Task TaskQueue::task_of(std::int64_t id, const Item& item) const {
+  return {id, item.attempt, item.data, epoch_, item.attempt > attempt_ + 1};
+}
+
+std::string TaskQueue::described(const Task& task) const {
+  return options_.describe ? one_line(options_.describe(task)) : fmt::format("task {}", task.id);
+}
+
 // "p 2 1 trainer_3 data": state, attempts, bad ends, owner or "-", data.
 std::string TaskQueue::text_of(const Item& item) {
   return fmt::format("{} {} {} {} {}", static_cast<char>(item.state), item.attempt, item.bad,
@@ -59,14 +49,14 @@ std::string TaskQueue::text_of(const Item& item) {
 TaskQueue::Item TaskQueue::item_of(const std::string& key, const std::string& text) {
   std::string_view rest = text;
   Item item;
-  const std::string_view state = word(key, rest);
+  const std::string_view state = task_word(key, rest);
   if (state.size() != 1 || std::string_view("tbpdf").find(state[0]) == std::string_view::npos) {
     fail_data(fmt::format("the key {} holds no task: there is no state \"{}\"", key, state));
   }
   item.state = static_cast<State>(state[0]);
-  item.attempt = number(key, word(key, rest));
-  item.bad = static_cast<int>(number(key, word(key, rest)));
-  item.owner = word(key, rest);
+  item.attempt = task_number(key, task_word(key, rest));
+  item.bad = static_cast<int>(task_number(key, task_word(key, rest)));
+  item.owner = task_word(key, rest);
   if (item.owner == "-") item.owner.clear();
   item.data = rest;
   return item;
@@ -75,17 +65,20 @@ TaskQueue::Item TaskQueue::item_of(const std::string& key, const std::string& te
 void TaskQueue::read() {
   bool begun = true;
   for (const Entry& entry : store_.list(options_.prefix).entries) {
-    const std::string name = entry.key.substr(options_.prefix.size());
+    const std::string_view name = std::string_view(entry.key).substr(options_.prefix.size());
     if (name == kEpoch) {
-      std::string_view rest = entry.value;
-      epoch_ = number(entry.key, word(entry.key, rest));
-      epoch_modified_ = entry.modified;
-      begun = rest == kBegun;
+      begun = read_epoch(entry);
       continue;
     }
-    const std::int64_t id = number(entry.key, name);
+    if (name.starts_with(kBadTasks)) {
+      BadTask task = bad_task_of(entry, name.substr(kBadTasks.size()));
+      bad_[{task.epoch, task.id}] = std::move(task);
+      continue;
+    }
+    const std::int64_t id = task_number(entry.key, name);
     Item item = item_of(entry.key, entry.value);
-    item.modified = entry.modified;
+    item.modified = item.order = entry.modified;
+    order_ = std::max(order_, item.order);
     sort_in(id, item.state);
     items_.emplace(id, std::move(item));
   }
@@ -96,23 +89,56 @@ void TaskQueue::read() {
   for (auto& [state, ids] : ids_) ids.clear();
 }
 
+// Whether it has begun.
+bool TaskQueue::read_epoch(const Entry& entry) {
+  std::string_view rest = entry.value;
+  epoch_ = task_number(entry.key, task_word(entry.key, rest));
+  epoch_modified_ = entry.modified;
+  const std::size_t space = rest.find(' ');
+  if (space != std::string_view::npos) attempt_ = task_number(entry.key, rest.substr(space + 1));
+  return rest.substr(0, space) == kBegun;
+}
+
 void TaskQueue::sort_in(std::int64_t id, State state) {
   for (auto& [other, ids] : ids_) ids.erase(id);
   ids_.at(state).insert(id);
+  if (state == State::done) add_done(id);
+}
+
+// To the ranges: it becomes one with those that it touches.
+void TaskQueue::add_done(std::int64_t id) {
+  std::int64_t first = id, last = id + 1;
+  auto after = done_.upper_bound(id);
+  if (after != done_.begin() && std::prev(after)->second >= id) {
+    const auto before = std::prev(after);
+    first = before->first;
+    last = std::max(last, before->second);
+    done_.erase(before);
+  }
+  if (after != done_.end() && after->first == last) {
+    last = after->second;
+    done_.erase(after);
+  }
+  done_[first] = last;
 }
 
 // --- Changes: here, and then in the store
 
 void TaskQueue::replace(std::int64_t epoch, std::vector<Item> items) {
+  attempt_ = last_attempt();
   epoch_ = epoch;
+  late_.clear();
   items_.clear();
+  done_.clear();
   for (auto& [state, ids] : ids_) ids.clear();
   for (std::size_t i = 0; i < items.size(); ++i) {
     const auto id = static_cast<std::int64_t>(i);
     ids_.at(items[i].state).insert(id);
+    if (items[i].state == State::done) add_done(id);
     items_.emplace(id, std::move(items[i]));
   }
   unwritten_.clear();
+  unwritten_bad_.clear();
   epoch_unwritten_ = true;
 }
 
@@ -170,19 +196,30 @@ void TaskQueue::write_some() {
     Transaction transaction;
     std::vector<std::int64_t> ids;
     for (const std::int64_t id : unwritten_) {
-      if (ids.size() == kAtOnce) break;
+      if (transaction.then.size() >= kAtOnce) break;
       const Item& item = items_.at(id);
       transaction.when.push_back(
           {key(id), Condition::Of::modified, Condition::Is::equal, {}, item.modified});
       transaction.then.push_back(Put{key(id), text_of(item)});
+      add_bad(id, transaction);
       ids.push_back(id);
     }
     const std::int64_t revision = commit(std::move(transaction));
     for (const std::int64_t id : ids) {
       items_.at(id).modified = revision;
       unwritten_.erase(id);
+      unwritten_bad_.erase(id);
     }
   }
+}
+
+// How the task has ended badly goes with it.
+void TaskQueue::add_bad(std::int64_t id, Transaction& transaction) const {
+  if (!unwritten_bad_.contains(id)) return;
+  const std::string key = bad_key(options_.prefix, epoch_, id);
+  const auto bad = bad_.find({epoch_, id});
+  if (bad == bad_.end()) transaction.then.emplace_back(Erase{key});
+  else transaction.then.emplace_back(Put{key, text_for_key(bad->second)});
 }
 
 // All tasks of an epoch in place of those that are there.
@@ -191,22 +228,26 @@ void TaskQueue::write_epoch() {
   const auto as_read = [&] {
     return Condition{of_epoch, Condition::Of::modified, Condition::Is::equal, {}, epoch_modified_};
   };
-  epoch_modified_ = commit({.when = {as_read()},
-                            .then = {Put{of_epoch, std::to_string(epoch_) + " beginning"},
-                                     Erase{options_.prefix + "0", true}}});
+  epoch_modified_ =
+      commit({.when = {as_read()},
+              .then = {Put{of_epoch, fmt::format("{} beginning {}", epoch_, attempt_)},
+                       Erase{options_.prefix + "0", true}}});
   for (auto item = items_.begin(); item != items_.end();) {
     const auto first = item;
     Transaction transaction{.when = {as_read()}};
     for (; item != items_.end() && transaction.then.size() < kAtOnce; ++item) {
       transaction.then.push_back(Put{key(item->first), text_of(item->second)});
+      add_bad(item->first, transaction);
     }
     const std::int64_t revision = commit(std::move(transaction));
     for (auto written = first; written != item; ++written) written->second.modified = revision;
   }
   epoch_modified_ =
-      commit({.when = {as_read()}, .then = {Put{of_epoch, fmt::format("{} {}", epoch_, kBegun)}}});
+      commit({.when = {as_read()},
+              .then = {Put{of_epoch, fmt::format("{} {} {}", epoch_, kBegun, attempt_)}}});
   epoch_unwritten_ = false;
   unwritten_.clear();
+  unwritten_bad_.clear();
 }
 
 // Of what is there now: nobody knows which of the last changes have happened.
@@ -215,12 +256,10 @@ void TaskQueue::read_revisions() {
   epoch_modified_ = 0;
   for (auto& [id, item] : items_) item.modified = 0;
   for (const Entry& entry : store_.list(options_.prefix).entries) {
-    const std::string name = entry.key.substr(options_.prefix.size());
-    if (name == kEpoch) {
-      epoch_modified_ = entry.modified;
-      continue;
-    }
-    const auto item = items_.find(number(entry.key, name));
+    const std::string_view name = std::string_view(entry.key).substr(options_.prefix.size());
+    if (name == kEpoch) epoch_modified_ = entry.modified;
+    if (name == kEpoch || name.starts_with(kBadTasks)) continue;
+    const auto item = items_.find(task_number(entry.key, name));
     if (item != items_.end()) item->second.modified = entry.modified;
   }
 }
@@ -230,10 +269,31 @@ void TaskQueue::begin(std::int64_t epoch, const std::vector<std::string>& tasks)
   if (epoch != epoch_ + 1) {
     fail_usage(fmt::format("epoch {} cannot begin after epoch {}", epoch, epoch_));
   }
-  std::vector<Item> items(tasks.size());
-  for (std::size_t i = 0; i < tasks.size(); ++i) items[i].data = tasks[i];
-  replace(epoch, std::move(items));
+  replace(epoch, fresh(epoch, tasks));
   try_to_write();
+}
+
+// Of all that were ever handed out; an owner of before can end nothing with it.
+std::int64_t TaskQueue::last_attempt() const {
+  std::int64_t last = attempt_;
+  for (const auto& [id, item] : items_) last = std::max(last, item.attempt);
+  return last;
+}
+
+// To be handed out; but what is known for poison is left out.
+std::vector<TaskQueue::Item> TaskQueue::fresh(std::int64_t epoch,
+                                              const std::vector<std::string>& tasks) const {
+  const std::int64_t last = last_attempt();
+  std::vector<Item> items(tasks.size());
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    items[i].attempt = last;
+    items[i].data = tasks[i];
+    const auto bad = bad_.find({epoch, static_cast<std::int64_t>(i)});
+    if (bad == bad_.end()) continue;
+    items[i].bad = static_cast<int>(bad->second.why.size());
+    if (bad->second.failed) items[i].state = State::failed;
+  }
+  return items;
 }
 
 QueueState TaskQueue::state() const {
@@ -241,14 +301,8 @@ QueueState TaskQueue::state() const {
   return {epoch_, {done.begin(), done.end()}, {failed.begin(), failed.end()}};
 }
 
-// Attempts go on rising, so that an owner from before can end nothing.
 void TaskQueue::restore(const QueueState& state, const std::vector<std::string>& tasks) {
-  std::vector<Item> items(tasks.size());
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const auto before = items_.find(static_cast<std::int64_t>(i));
-    if (before != items_.end()) items[i].attempt = before->second.attempt;
-    items[i].data = tasks[i];
-  }
+  std::vector<Item> items = fresh(state.epoch, tasks);
   const auto set = [&](const std::vector<std::int64_t>& ids, State to) {
     for (const std::int64_t id : ids) {
       if (id < 0 || id >= static_cast<std::int64_t>(items.size())) {
@@ -263,6 +317,15 @@ void TaskQueue::restore(const QueueState& state, const std::vector<std::string>&
   set(state.done, State::done);
   set(state.failed, State::failed);
   replace(state.epoch, std::move(items));
+  for (const std::int64_t id : state.failed) {
+    if (bad_.contains({state.epoch, id})) continue;
+    note_bad({state.epoch,
+              id,
+              described(task_of(id, items_.at(id))),
+              true,
+              0,
+              {"before the job was resumed"}});
+  }
   if (!try_to_write()) throw Unavailable("the store does not take the tasks that were put back");
 }
 
@@ -281,53 +344,92 @@ std::optional<Task> TaskQueue::take(const std::string& owner, Clock::time_point 
   ++item.attempt;
   item.since = now;
   item.timed = true;
+  item.order = ++order_;
   change(id, item);
   ++attempts_;
-  return Task{id, item.attempt, item.data, epoch_};
+  return task_of(id, item);
 }
 
-bool TaskQueue::owns(const std::string& owner, const Task& task) {
+bool TaskQueue::owns(const std::string& owner, const Task& task, bool late) {
   const auto found = items_.find(task.id);
-  const bool own = found != items_.end() && found->second.state == State::pending &&
-                   found->second.owner == owner && found->second.attempt == task.attempt &&
-                   found->second.data == task.data && epoch_ == task.epoch;
+  const bool own =
+      found != items_.end() &&
+      (found->second.state == State::pending || (late && found->second.state == State::begun)) &&
+      found->second.owner == owner && found->second.attempt == task.attempt &&
+      found->second.data == task.data && epoch_ == task.epoch;
   if (!own) ++refused_;
   return own;
 }
 
+void TaskQueue::learn(Clock::duration took) {
+  const double ms = std::chrono::duration<double, std::milli>(took).count();
+  average_ms_ = average_ms_ == 0 ? ms : (1 - kNew) * average_ms_ + kNew * ms;
+}
+
 bool TaskQueue::finish(const std::string& owner, const Task& task, Clock::time_point now) {
-  if (!owns(owner, task)) return false;
-  Item item = items_.at(task.id);
-  if (item.timed) {
-    const double took = std::chrono::duration<double, std::milli>(now - item.since).count();
-    average_ms_ = average_ms_ == 0 ? took : (1 - kNew) * average_ms_ + kNew * took;
+  const bool own = owns(owner, task, true);
+  const auto late = late_.find({task.id, task.attempt});
+  if (late != late_.end()) {
+    learn(now - late->second);
+    late_.erase(late);
+  } else if (own && items_.at(task.id).timed) {
+    learn(now - items_.at(task.id).since);
   }
+  if (!own) return false;
+  Item item = items_.at(task.id);
   item.state = State::done;
+  if (bad_.erase({epoch_, task.id}) > 0) unwritten_bad_.insert(task.id);
   change(task.id, item);
   return true;
 }
 
-bool TaskQueue::give_back(const std::string& owner, const Task& task) {
+bool TaskQueue::give_back(const std::string& owner, const Task& task, const std::string& why,
+                          bool death) {
   if (!owns(owner, task)) return false;
-  end_badly(task.id);
+  end_badly(task.id, why, death);
   return true;
 }
 
-void TaskQueue::end_badly(std::int64_t id) {
+void TaskQueue::note_bad(const BadTask& bad) {
+  bad_[{bad.epoch, bad.id}] = bad;
+  unwritten_bad_.insert(bad.id);
+}
+
+void TaskQueue::end_badly(std::int64_t id, const std::string& why, bool death) {
   Item item = items_.at(id);
+  BadTask bad{epoch_, id, described(task_of(id, item)), false, 0, {}};
+  if (const auto known = bad_.find({epoch_, id}); known != bad_.end()) bad = known->second;
   ++item.bad;
-  item.state = item.bad >= options_.poison ? State::failed : State::begun;
-  item.owner.clear();
+  bad.failed = item.bad >= options_.poison;
+  bad.deaths += death ? 1 : 0;
+  bad.why.push_back(one_line(why));
+  item.state = bad.failed ? State::failed : State::begun;
+  if (bad.failed) item.owner.clear();
+  note_bad(bad);
+  change(id, item);
+  ++bad_ends_;
+  if (options_.ended_badly) options_.ended_badly(bad);
+}
+
+// `may_finish`: its owner may still do so, if nobody else gets it before.
+void TaskQueue::hand_out_again(std::int64_t id, bool may_finish) {
+  Item item = items_.at(id);
+  item.state = State::begun;
+  if (!may_finish) item.owner.clear();
   change(id, item);
 }
 
 int TaskQueue::release(const std::string& owner) {
   const std::vector<Task> held = pending_of(owner);
-  for (const Task& task : held) {
-    Item item = items_.at(task.id);
-    item.state = State::begun;
-    item.owner.clear();
-    change(task.id, item);
+  for (const Task& task : held) hand_out_again(task.id, false);
+  return static_cast<int>(held.size());
+}
+
+int TaskQueue::lose(const std::string& owner) {
+  const std::vector<Task> held = pending_of(owner);
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    if (i == 0) end_badly(held[i].id, owner + " died or was cut off", true);
+    else hand_out_again(held[i].id, true);
   }
   return static_cast<int>(held.size());
 }
@@ -342,7 +444,20 @@ int TaskQueue::expire(Clock::time_point now) {
     }
     if (now - item.since >= patience()) slow.push_back(id);
   }
-  for (const std::int64_t id : slow) end_badly(id);
+  if (slow.empty()) return 0;
+  // Their owners work on the first of theirs; of the others nothing is known.
+  std::set<std::int64_t> first;
+  for (const std::string& owner : owners()) first.insert(pending_of(owner).front().id);
+  for (const std::int64_t id : slow) {
+    const Item item = items_.at(id);
+    late_[{id, item.attempt}] = item.since;
+    if (average_ms_ == 0 || !first.contains(id)) {
+      hand_out_again(id, true);
+      continue;
+    }
+    const auto took = std::chrono::duration_cast<std::chrono::seconds>(now - item.since);
+    end_badly(id, fmt::format("{} took longer than {} s", item.owner, took.count()), false);
+  }
   return static_cast<int>(slow.size());
 }
 
@@ -357,11 +472,20 @@ std::set<std::string> TaskQueue::owners() const {
 }
 
 std::vector<Task> TaskQueue::pending_of(const std::string& owner) const {
-  std::vector<Task> tasks;
+  std::vector<std::pair<std::int64_t, std::int64_t>> held;  // by when it was handed out
   for (const std::int64_t id : ids(State::pending)) {
     const Item& item = items_.at(id);
-    if (item.owner == owner) tasks.push_back({id, item.attempt, item.data, epoch_});
+    if (item.owner == owner) held.emplace_back(item.order, id);
   }
+  std::sort(held.begin(), held.end());
+  std::vector<Task> tasks;
+  for (const auto& [when, id] : held) tasks.push_back(task_of(id, items_.at(id)));
+  return tasks;
+}
+
+std::vector<BadTask> TaskQueue::bad() const {
+  std::vector<BadTask> tasks;
+  for (const auto& [which, task] : bad_) tasks.push_back(task);
   return tasks;
 }
 
@@ -374,6 +498,8 @@ TaskCounts TaskQueue::counts() const {
   counts.failed = count(State::failed);
   counts.refused = refused_;
   counts.attempts = attempts_;
+  counts.bad_ends = bad_ends_;
+  for (const auto& [which, task] : bad_) counts.left_out += task.failed ? 1 : 0;
   return counts;
 }
 

@@ -53,6 +53,13 @@ TEST_F(TaskQueues, ATaskIsTakenAndFinished) {
   q.begin(2, tasks(1));
   EXPECT_EQ(q.counts().todo, 1);
   EXPECT_FALSE(q.finish("a", first, start_));  // of the epoch before
+  // Nor when the same owner has the same task again.
+  const Task again = q.take("a", start_).value();
+  EXPECT_EQ(again.data, first.data);
+  EXPECT_FALSE(again.again);
+  EXPECT_FALSE(q.finish("a", first, start_));
+  EXPECT_FALSE(q.give_back("a", first, "late"));
+  EXPECT_TRUE(q.finish("a", again, start_));
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { q.take("two words", start_); }),
               HasSubstr("spaces"));
 }
@@ -69,6 +76,35 @@ TEST_F(TaskQueues, WhoIsTooSlowOwnsItNoMore) {
   EXPECT_TRUE(q.finish("slow", again, start_ + seconds(2)));
 }
 
+// It is not lost, nor a task for longer tasks than anybody knew of.
+TEST_F(TaskQueues, WhoIsSlowMayStillEndWhatNobodyElseHasGot) {
+  TaskQueue q = queue();
+  q.begin(1, tasks(2));
+  const Task first = q.take("slow", start_).value(), second = q.take("slow", start_).value();
+  EXPECT_EQ(q.expire(start_ + seconds(1)), 2);
+  EXPECT_TRUE(q.bad().empty()) << "it is not known yet what tasks take";
+  const Task taken = q.take("quick", start_ + seconds(2)).value();
+  EXPECT_EQ(taken.id, first.id);
+  EXPECT_FALSE(q.finish("slow", first, start_ + seconds(20)));
+  EXPECT_EQ(q.patience(), seconds(100)) << "but known now";
+  EXPECT_TRUE(q.finish("slow", second, start_ + seconds(40)));
+  EXPECT_EQ(q.expire(start_ + seconds(60)), 0);
+  EXPECT_TRUE(q.finish("quick", taken, start_ + seconds(60)));
+  EXPECT_TRUE(q.finished());
+}
+
+TEST_F(TaskQueues, TheFirstTaskOfWhoeverTakesFarTooLongIsToBlame) {
+  TaskQueue q = queue();
+  q.begin(1, tasks(3));
+  EXPECT_TRUE(q.finish("a", q.take("a", start_).value(), start_ + Milliseconds(100)));
+  q.take("a", start_);
+  q.take("a", start_);
+  EXPECT_EQ(q.expire(start_ + seconds(1)), 2);
+  ASSERT_EQ(q.bad().size(), 1u);
+  EXPECT_EQ(text_of(q.bad()[0]), "task 1 of epoch 1: ended badly once: a took longer than 1 s");
+  EXPECT_EQ(q.bad()[0].deaths, 0);
+}
+
 TEST_F(TaskQueues, PatienceFollowsWhatTasksTake) {
   TaskQueue q = queue();
   q.begin(1, tasks(3));
@@ -83,10 +119,85 @@ TEST_F(TaskQueues, PoisonFails) {
   q.begin(1, tasks(1));
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(q.finished());
-    EXPECT_TRUE(q.give_back("a", q.take("a", start_).value()));
+    EXPECT_TRUE(q.give_back("a", q.take("a", start_).value(),
+                            "damage " + std::to_string(i / 2) + "\nhint"));
   }
   EXPECT_TRUE(q.finished());
   EXPECT_EQ(q.counts().failed, 1);
+  EXPECT_EQ(q.counts().left_out, 1);
+  EXPECT_EQ(q.counts().bad_ends, 3);
+  ASSERT_EQ(q.bad().size(), 1u);
+  EXPECT_EQ(text_of(q.bad()[0]), "task 0 of epoch 1: ended badly 3 times: damage 0; damage 1");
+  // In later epochs it may be another one; the next leader, and whoever asks, know of this one still.
+  q.begin(2, tasks(1));
+  EXPECT_TRUE(q.finish("a", q.take("a", start_).value(), start_));
+  EXPECT_EQ(queue().counts().left_out, 1);
+  EXPECT_EQ(bad_tasks(*store_, "job/task/").size(), 1u);
+}
+
+// Whoever dies worked on the first task that it had.
+TEST_F(TaskQueues, AnOwnerThatDiesIsTheFaultOfItsFirstTask) {
+  TaskQueue before = queue();
+  before.begin(1, tasks(4));
+  const Task begun = before.take("b", start_).value();
+  for (int i = 1; i < 4; ++i) before.take("a", start_);
+  // Handed out later, though its number is lower.
+  EXPECT_EQ(before.release("b"), 1);
+  EXPECT_EQ(before.take("a", start_)->id, begun.id);
+  TaskQueue q = queue();  // the next leader's
+  EXPECT_EQ(q.lose("a"), 4);
+  ASSERT_EQ(q.bad().size(), 1u);
+  EXPECT_EQ(q.bad()[0].id, 1);
+  EXPECT_EQ(q.bad()[0].deaths, 1);
+  EXPECT_FALSE(q.bad()[0].failed);
+  EXPECT_EQ(q.counts().begun, 4);
+  // What is done is not bad any more.
+  const Task first = q.take("c", start_).value(), second = q.take("c", start_).value();
+  EXPECT_TRUE(second.again);
+  EXPECT_EQ(second.id, 1);
+  EXPECT_TRUE(q.finish("c", first, start_));
+  EXPECT_TRUE(q.finish("c", second, start_));
+  EXPECT_TRUE(q.bad().empty());
+  EXPECT_TRUE(bad_tasks(*store_, "job/task/").empty());
+}
+
+TEST_F(TaskQueues, WhoLeavesIsNoTasksFault) {
+  TaskQueue q = queue();
+  q.begin(1, tasks(1));
+  for (int i = 0; i < 5; ++i) {
+    q.take("a", start_);
+    EXPECT_EQ(q.release("a"), 1);
+  }
+  EXPECT_TRUE(q.bad().empty());
+  EXPECT_EQ(q.counts().todo, 1);
+}
+
+// Else one that ends all who have learned would be tried for ever.
+TEST_F(TaskQueues, PoisonIsKnownWhenTheQueueIsPutBack) {
+  TaskQueue q = queue();
+  q.begin(1, tasks(3));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(q.take("a", start_)->id, 0);
+    q.lose("a");
+    q.restore({1, {}, {}}, tasks(3));
+    EXPECT_EQ(q.counts().begun, 0);
+  }
+  q.take("a", start_);
+  q.lose("a");
+  EXPECT_EQ(q.counts().failed, 1);
+  q.restore({1, {1}, {}}, tasks(3));
+  EXPECT_EQ(q.counts().failed, 1);
+  EXPECT_EQ(q.state(), (QueueState{1, {1}, {0}}));
+  EXPECT_EQ(q.take("a", start_)->id, 2);
+}
+
+// By another run, whose keys are gone.
+TEST_F(TaskQueues, WhatHasFailedBeforeAResumeIsTold) {
+  TaskQueue q = queue();
+  q.restore({2, {0}, {1}}, tasks(3));
+  EXPECT_EQ(q.counts().failed, 1);
+  ASSERT_EQ(q.bad().size(), 1u);
+  EXPECT_EQ(text_of(q.bad()[0]), "task 1 of epoch 2: ended badly once: before the job was resumed");
 }
 
 TEST_F(TaskQueues, WhatOneWhoIsGoneHeldIsHandedOutAgain) {
@@ -108,7 +219,7 @@ TEST_F(TaskQueues, WhatIsBegunComesFirstAndIsKnown) {
   q.take("a", start_);
   const Task b = q.take("b", start_).value();
   EXPECT_FALSE(q.take("c", start_, TaskQueue::Which::begun).has_value());
-  EXPECT_TRUE(q.give_back("b", b));
+  EXPECT_TRUE(q.give_back("b", b, "why"));
   EXPECT_EQ(q.counts().begun, 1);
   EXPECT_EQ(queue().counts().begun, 1) << "the next leader knows it, too";
   q.release("a");
@@ -120,6 +231,34 @@ TEST_F(TaskQueues, WhatIsBegunComesFirstAndIsKnown) {
   EXPECT_EQ(q.take("c", start_)->id, 2);
   q.restore({1, {2}, {}}, tasks(3));
   EXPECT_EQ(q.counts().begun, 0) << "what was learned of it is forgotten";
+}
+
+// As ranges, in whatever order they end.
+TEST_F(TaskQueues, KnowsWhichAreDone) {
+  constexpr int kTasks = 200;
+  std::mt19937 random(3);
+  TaskQueue q = queue();
+  q.begin(1, tasks(kTasks));
+  EXPECT_TRUE(q.done().empty());
+  std::vector<Task> held;
+  while (const auto task = q.take("a", start_)) held.push_back(*task);
+  std::shuffle(held.begin(), held.end(), random);
+  std::set<std::int64_t> done;
+  for (const Task& task : held) {
+    if (task.id % 50 == 7) continue;
+    q.finish("a", task, start_);
+    done.insert(task.id);
+    std::vector<std::pair<std::int64_t, std::int64_t>> expected;
+    for (const std::int64_t id : done) {
+      if (!expected.empty() && expected.back().second == id) ++expected.back().second;
+      else expected.emplace_back(id, id + 1);
+    }
+    ASSERT_EQ(q.done(), expected);
+  }
+  EXPECT_EQ(q.done().size(), 5u);
+  EXPECT_EQ(queue().done(), q.done());
+  q.restore({1, {3, 4, 9}, {6}}, tasks(kTasks));
+  EXPECT_THAT(q.done(), ::testing::ElementsAre(std::pair(3, 5), std::pair(9, 10)));
 }
 
 TEST_F(TaskQueues, TheNextLeaderGoesOn) {
@@ -249,7 +388,7 @@ TEST_F(AwayQueues, WorkGoesOnAndIsWrittenLater) {
   EXPECT_TRUE(q.finish("a", meanwhile, start_));
   EXPECT_FALSE(q.finish("a", meanwhile, start_)) << "once";
   const Task held = q.take("b", start_).value(), bad = q.take("b", start_).value();
-  EXPECT_TRUE(q.give_back("b", bad));
+  EXPECT_TRUE(q.give_back("b", bad, "damage"));
   EXPECT_FALSE(q.come_back());
   EXPECT_EQ(queue().counts().done, 0) << "nothing is written";
   cut_.cut = false;
@@ -261,6 +400,8 @@ TEST_F(AwayQueues, WorkGoesOnAndIsWrittenLater) {
   EXPECT_EQ(counts.done, 2);
   EXPECT_EQ(counts.pending, 1);
   EXPECT_EQ(counts.begun, 1);
+  ASSERT_EQ(next.bad().size(), 1u);
+  EXPECT_EQ(next.bad()[0].id, bad.id);
   EXPECT_TRUE(next.finish("b", held, start_));
   EXPECT_EQ(next.take("c", start_)->attempt, 2);
 }
@@ -369,13 +510,14 @@ TEST_F(AwayQueues, WhatIsPutBackMustBeWritten) {
 
 TEST_F(TaskQueues, AnEpochWhoseTasksWereNotAllWrittenHasNotBegun) {
   queue().begin(1, tasks(2));
-  store_->put("job/task/epoch", "2 beginning");
+  store_->put("job/task/epoch", "2 beginning 7");
   store_->put("job/task/0000000000", "t 0 0 - new");
   TaskQueue q = queue();
   EXPECT_EQ(q.epoch(), 1);
   EXPECT_FALSE(q.take("a", start_));
   q.begin(2, tasks(3));
   EXPECT_EQ(q.counts().todo, 3);
+  EXPECT_EQ(q.take("a", start_)->attempt, 8) << "behind all of before";
 }
 
 TEST_F(TaskQueues, SaysThatAKeyHoldsNoTask) {

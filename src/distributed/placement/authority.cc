@@ -21,22 +21,58 @@ constexpr const char* kCertificate = "/tls.crt";
 constexpr const char* kKey = "/tls.key";
 constexpr Milliseconds kPause{100};
 
-// A key of ours is ours alone. One that somebody else owns, such as a Secret that Kubernetes mounts, its group may read.
-void check_rights(const std::string& path) {
+bool is_trusted(uid_t owner) { return owner == ::geteuid() || owner == 0; }
+
+[[noreturn]] void fail_open(const std::string& path, const std::string& why,
+                            const std::string& hint) {
+  fail_usage(fmt::format(
+      "{}: {}\n  hint   {}, if nobody has used that; else make others: trireme credentials", path,
+      why, hint));
+}
+
+// Nobody but us and root may have put there what lies there. A folder that all may write to, and take only their own from, is
+// what Kubernetes mounts a Secret as, root's: its files tell.
+void check_folder(const std::string& folder) {
   struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) return;
-  const mode_t forbidden = status.st_uid == ::geteuid() ? 077 : 027;
-  if ((status.st_mode & forbidden) != 0) {
-    fail_usage(
-        fmt::format("{}: others may read this key (its mode is {:o})\n  hint   chmod 600 {}, if "
-                    "nobody has; else "
-                    "make others: trireme credentials",
-                    path, status.st_mode & 0777, path));
+  if (::stat(folder.c_str(), &status) != 0) return;
+  if (!is_trusted(status.st_uid)) {
+    fail_open(folder, fmt::format("the folder is user {}'s", status.st_uid),
+              "take a folder of your own");
+  }
+  const bool mounted = status.st_uid == 0 && (status.st_mode & S_ISVTX) != 0;
+  if ((status.st_mode & 022) != 0 && !mounted) {
+    fail_open(folder,
+              fmt::format("others may write there (its mode is {:o})", status.st_mode & 07777),
+              "chmod 700 " + folder);
+  }
+}
+
+// Neither a link, where it is one, nor the file. What others may not read is `secret`: a key of ours is ours alone; one of root's,
+// such as of a Secret, its group may read.
+void check_file(const std::string& path, bool secret) {
+  struct stat link{}, file{};
+  if (::lstat(path.c_str(), &link) != 0 || ::stat(path.c_str(), &file) != 0) return;
+  for (const uid_t owner : {link.st_uid, file.st_uid}) {
+    if (!is_trusted(owner)) {
+      fail_open(path, fmt::format("it is user {}'s", owner), "chown it to yourself");
+    }
+  }
+  const bool ours = file.st_uid == ::geteuid();
+  const mode_t mode = file.st_mode & 0777;
+  if ((mode & 022) != 0) {
+    fail_open(path, fmt::format("others may write it (its mode is {:o})", mode),
+              "chmod 600 " + path);
+  }
+  if (secret && (mode & (ours ? 077 : 027)) != 0) {
+    fail_open(path, fmt::format("others may read this key (its mode is {:o})", mode),
+              "chmod 600 " + path);
   }
 }
 
 Security read_files(const std::string& folder) {
-  check_rights(folder + kKey);
+  check_folder(folder);
+  for (const char* file : {kAuthority, kCertificate}) check_file(folder + file, false);
+  check_file(folder + kKey, true);
   return {.authority = read_small_file(folder + kAuthority),
           .certificate = read_small_file(folder + kCertificate),
           .key = read_small_file(folder + kKey)};
@@ -78,6 +114,7 @@ bool write_credentials(const std::string& folder, const Security& credentials) {
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
     fail_io(folder + " cannot be made: " + std::strerror(errno));
   }
+  check_folder(folder);
   // Whoever has the key in its place first writes the others; ca.crt, being last, tells that all are there.
   if (!create_small_file(folder + kKey, credentials.key)) return false;
   create_small_file(folder + kCertificate, credentials.certificate);

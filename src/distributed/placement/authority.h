@@ -20,10 +20,11 @@ std::int64_t seconds_since_1970();
 Security make_credentials(int days, std::int64_t now);
 
 // Into a folder, which is made if it is not there, with rights for its owner alone. False: there are some already, or
-// somebody else is writing some. Errors: io.
+// somebody else is writing some. Errors: io; usage, for a folder of somebody else's, or that others may write to.
 bool write_credentials(const std::string& folder, const Security& credentials);
-// Errors: not_found, if there are none, or not all of them yet; usage, for a key that others may read, for files that do not
-// belong together, and for certificates that have expired at `now` or are not valid yet.
+// Errors: not_found, if there are none, or not all of them yet; usage, for a folder or files that are neither ours nor root's, or that
+// others may write to, for a key that others may read, for files that do not belong together, and for certificates that have
+// expired at `now` or are not valid yet.
 Security read_credentials(const std::string& folder, std::int64_t now);
 // For etcd: from anybody's authority. Its own certificates name its addresses, unless this is a job's.
 Security read_etcd_credentials(const std::string& folder, std::int64_t now);

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include "base/error_test.h"
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/etcd_store.h"
+#include "distributed/coordination/handshakes.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/placement/address.h"
 #include "distributed/placement/folder_test.h"
@@ -23,6 +25,7 @@ namespace trireme::distributed {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using testing::InFolder;
@@ -86,6 +89,100 @@ TEST_F(Credentials, ForTheirOwnerAlone) {
               HasSubstr("others may read this key (its mode is 640)"));
   ::chmod((keys() + "/tls.key").c_str(), 0400);
   EXPECT_EQ(read_credentials(keys(), now_).name, "trireme-job");
+}
+
+// Who may put files there could put certificates of his own there.
+TEST_F(Credentials, InAFolderOfOursAlone) {
+  fs::create_directory(keys());
+  for (const int mode : {0777, 0770, 0722}) {
+    ::chmod(keys().c_str(), static_cast<mode_t>(mode));
+    EXPECT_THAT(
+        error_of(ErrorKind::usage, [&] { write_credentials(keys(), make_credentials(30, now_)); }),
+        AllOf(HasSubstr("others may write there"), HasSubstr("chmod 700 " + keys())));
+    EXPECT_THAT(
+        error_of(ErrorKind::usage, [&] { obtain_credentials(keys(), true, Milliseconds(0)); }),
+        HasSubstr("others may write there"));
+  }
+  EXPECT_TRUE(fs::is_empty(keys()));
+  ::chmod(keys().c_str(), 0755);
+  ASSERT_TRUE(write_credentials(keys(), make_credentials(30, now_)));
+  EXPECT_NO_THROW(read_credentials(keys(), now_));
+  ::chmod(keys().c_str(), 0775);
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { read_credentials(keys(), now_); }),
+              HasSubstr("others may write there (its mode is 775)"));
+  ::chmod(keys().c_str(), 0700);
+  ::chmod((keys() + "/ca.crt").c_str(), 0666);
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { read_credentials(keys(), now_); }),
+              HasSubstr("ca.crt: others may write it (its mode is 666)"));
+  ::chmod((keys() + "/ca.crt").c_str(), 0644);
+  EXPECT_NO_THROW(read_credentials(keys(), now_));
+}
+
+// Root alone can make what is somebody else's.
+TEST_F(Credentials, OfNobodyElse) {
+  if (::geteuid() != 0) GTEST_SKIP() << "files of other users are made by root alone";
+  constexpr uid_t kOther = 12345;
+  ASSERT_TRUE(write_credentials(keys(), make_credentials(30, now_)));
+  const auto refused = [&] {
+    return error_of(ErrorKind::usage, [&] { read_credentials(keys(), now_); });
+  };
+  ASSERT_EQ(::chown(keys().c_str(), kOther, kOther), 0);
+  EXPECT_THAT(refused(), HasSubstr("keys: the folder is user 12345's"));
+  EXPECT_THAT(
+      error_of(ErrorKind::usage, [&] { write_credentials(keys(), make_credentials(30, now_)); }),
+      HasSubstr("the folder is user 12345's"));
+  ASSERT_EQ(::chown(keys().c_str(), 0, 0), 0);
+  for (const int mode : {0640, 0440, 0600}) {
+    const std::string key = keys() + "/tls.key";
+    ASSERT_EQ(::chown(key.c_str(), kOther, kOther), 0);
+    ::chmod(key.c_str(), static_cast<mode_t>(mode));
+    EXPECT_THAT(refused(), HasSubstr("tls.key: it is user 12345's"));
+    ASSERT_EQ(::chown(key.c_str(), 0, 0), 0);
+  }
+  ::chmod((keys() + "/tls.key").c_str(), 0400);
+  EXPECT_NO_THROW(read_credentials(keys(), now_));
+  ASSERT_EQ(::lchown((keys() + "/ca.crt").c_str(), kOther, kOther), 0);
+  EXPECT_THAT(refused(), HasSubstr("ca.crt: it is user 12345's"));
+}
+
+// As Kubernetes mounts a Secret with defaultMode 0440 for pods that are not root: links into a folder of root's, in one that
+// all might write to but for the sticky bit.
+TEST_F(Credentials, OfASecretThatRootHasMounted) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user for a while";
+  constexpr uid_t kPod = 65532;
+  ::chmod(folder_.path().c_str(), 0755);
+  ASSERT_TRUE(write_credentials(path("made"), make_credentials(30, now_)));
+  const std::string data = keys() + "/..2024_11_24";
+  fs::create_directories(data);
+  ::chmod(keys().c_str(), 01777);
+  fs::create_directory_symlink("..2024_11_24", keys() + "/..data");
+  for (const std::string name : {"ca.crt", "tls.crt", "tls.key"}) {
+    fs::copy_file(path("made/" + name), data + "/" + name);
+    ASSERT_EQ(::chown((data + "/" + name).c_str(), 0, kPod), 0);
+    ::chmod((data + "/" + name).c_str(), 0440);
+    fs::create_symlink("..data/" + name, keys() + "/" + name);
+  }
+  const auto as_pod = [&](const auto& body) {
+    const gid_t group = ::getegid();
+    EXPECT_EQ(::setegid(kPod), 0);
+    EXPECT_EQ(::seteuid(kPod), 0);
+    body();
+    EXPECT_EQ(::seteuid(0), 0);
+    EXPECT_EQ(::setegid(group), 0);
+  };
+  as_pod([&] { EXPECT_EQ(read_credentials(keys(), now_).name, "trireme-job"); });
+  ::chmod((data + "/tls.key").c_str(), 0444);
+  as_pod([&] {
+    EXPECT_THAT(error_of(ErrorKind::usage, [&] { read_credentials(keys(), now_); }),
+                HasSubstr("others may read this key (its mode is 444)"));
+  });
+  // Somebody else's link in that folder.
+  ::chmod((data + "/tls.key").c_str(), 0440);
+  ASSERT_EQ(::lchown((keys() + "/tls.crt").c_str(), 12345, 12345), 0);
+  as_pod([&] {
+    EXPECT_THAT(error_of(ErrorKind::usage, [&] { read_credentials(keys(), now_); }),
+                HasSubstr("tls.crt: it is user 12345's"));
+  });
 }
 
 TEST_F(Credentials, WhatIsThereStays) {
@@ -178,6 +275,22 @@ TEST_F(Credentials, OthersAreRefused) {
   mixed.authority = ours.authority;
   EXPECT_EQ(admitted(ours, mixed), kNeither) << "believes us, but is of another authority";
   EXPECT_EQ(admitted(ours, {.token = "t"}), kNeither) << "not encrypted";
+}
+
+// Both sides are of this process; but a caller without TLS, and one that learns too late what becomes of its certificate, have no
+// handshake that could fail.
+TEST_F(Credentials, OthersAreCounted) {
+  const Security ours = make_credentials(30, now_);
+  Security mixed = make_credentials(30, now_);
+  mixed.authority = ours.authority;
+  for (const Security& theirs : {mixed, Security{.token = "t"}}) {
+    const std::uint64_t before = failed_handshakes();
+    EXPECT_EQ(admitted(ours, theirs), kNeither);
+    EXPECT_GE(failed_handshakes(), before + 2) << "of the store, and of frames";
+  }
+  const std::uint64_t before = failed_handshakes();
+  EXPECT_EQ(admitted(ours, ours, Milliseconds(60000)), kBoth);
+  EXPECT_EQ(failed_handshakes(), before);
 }
 
 TEST_F(Credentials, ExpiredOnesAreRefused) {

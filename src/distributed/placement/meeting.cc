@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <random>
 #include <sstream>
@@ -84,6 +85,7 @@ Meeting::Meeting(const MeetingOptions& options) : options_(options) {
   const Placement& placement = options_.placement;
   id_ = options_.id;
   if (id_.empty()) id_ = placement.job;
+  std::replace(id_.begin(), id_.end(), '/', '-');  // one part of keys and of a file's name
   std::string known_by = id_;
   if (known_by.empty() && !placement.master.empty()) {
     known_by = fmt::format("port-{}", port_of(placement.master));

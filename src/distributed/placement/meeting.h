@@ -3,6 +3,7 @@
 // How the launchers of a job come together: the one of rank 0 serves what they agree by, or etcd does; the others find it by
 // the address that they were told, or by a file in a folder that all see.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -47,6 +48,8 @@ class Meeting {
   const std::string& credentials() const { return credentials_; }  // a folder; empty: none
   const std::string& etcd_credentials() const { return etcd_credentials_; }
   bool etcd() const { return !options_.etcd.empty(); }
+  // Callers without the token that the store has refused, if it is served here.
+  std::int64_t strangers() const { return server_ ? server_->refused() : 0; }
 
  private:
   bool first() const { return options_.placement.rank == 0; }

@@ -19,6 +19,11 @@ class Steps {
   // those who waited in the one before.
   std::vector<Answer> begin(std::uint32_t generation, int members);
 
+  // Whether a member may say that it has finished this step, when `applied` is the last one that was applied here: whoever
+  // waits for its answers is at most one step beyond what it may lead by. Where nothing is known of the generation yet it is
+  // told from `applied`, generously, since others may have applied more. Errors: usage.
+  void check(std::uint64_t step, std::uint64_t lead, std::uint64_t applied) const;
+
   // The member has finished the step; it waits for the others, unless they are at most `lead` steps behind. `examples`:
   // how many its gradients are the sum of.
   void finish(std::uint32_t rank, std::uint64_t step, std::uint64_t lead, std::uint32_t examples,
@@ -38,6 +43,8 @@ class Steps {
   };
   std::uint32_t generation_ = 0;
   std::vector<std::uint64_t> finished_;
+  std::uint64_t first_ = 0;  // step that anybody finished in this generation: all begin with it
+  std::uint64_t lead_ = 0;   // the most that anybody was given
   std::vector<Waiting> waiting_;  // one for each rank at most
   std::map<std::uint64_t, std::map<std::uint32_t, std::uint32_t>> examples_;  // by step and rank
 };

@@ -15,6 +15,8 @@
 namespace trireme::distributed {
 namespace {
 
+using ::testing::HasSubstr;
+
 constexpr int kWidth = 5;
 
 TableDeclaration synchronous_table() {
@@ -229,6 +231,37 @@ TEST(Steps, NobodyLeadsByMoreThanIsAllowed) {
   }
   for (std::thread& member : members) member.join();
   EXPECT_LE(largest, kLead);
+}
+
+// Who waits for its answers cannot be farther than its lead; who does not is no member that is to be believed.
+TEST(Steps, ThatCannotBeAreRefused) {
+  Cluster cluster(1);
+  cluster.set_members(1, 2);
+  ParameterClient a(cluster.network(), cluster.client(1)), b(cluster.network(), cluster.client(2));
+  a.join(1, 0);
+  b.join(1, 1);
+  const auto refused = [&](ParameterClient& client, std::uint64_t step, std::uint64_t lead) {
+    client.begin_step(step);
+    return error_of(ErrorKind::usage, [&] { client.finish_step(lead); });
+  };
+  const auto finish = [](ParameterClient& client, std::uint64_t step, std::uint64_t lead) {
+    client.begin_step(step);
+    client.finish_step(lead);
+  };
+  EXPECT_THAT(refused(a, std::uint64_t{1} << 60, 3), HasSubstr("nobody can be beyond step"));
+  EXPECT_THAT(refused(a, 1, std::uint64_t{1} << 40), HasSubstr("a lead of"));
+  finish(a, 1, 3);
+  EXPECT_THAT(refused(b, 6, 3), HasSubstr("has finished step 6, and nobody can be beyond step 4"));
+  for (const std::uint64_t step : {2, 3}) finish(a, step, 3);
+  EXPECT_THAT(refused(a, 1000, 3), HasSubstr("beyond step 4"));
+  for (const std::uint64_t step : {1, 2, 3}) finish(b, step, 3);
+  finish(a, 4, 3);
+  // A generation begins where the last one ended, more or less.
+  cluster.set_members(2, 1);
+  a.join(2, 0);
+  EXPECT_THAT(refused(a, 1'000'000, 0), HasSubstr("beyond step 1027"));
+  finish(a, 4, 0);
+  finish(a, 5, 0);
 }
 
 TEST(Steps, OrdersOfAnOldLeaderAreNotObeyed) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "distributed/server/client.h"
+#include "distributed/strategy/check_training.h"
 #include "ir/program.h"
 #include "transforms/take_assigns.h"
 #include "trireme/functions.h"
@@ -17,6 +18,7 @@ constexpr const char* kAdd = "data_parallel.add";
 constexpr const char* kSettle = "data_parallel.settle";
 constexpr const char* kTake = "data_parallel.take";
 constexpr const char* kAverage = "data_parallel.average";
+constexpr const char* kRows = ".rows";  // behind a parameter's name
 
 // Where rows are missing, zeros.
 Value dense(const ParameterGradient& one) {
@@ -25,6 +27,18 @@ Value dense(const ParameterGradient& one) {
 }
 
 std::string key_of(const Value& parameter) { return parameter.name().substr(1); }
+
+// How often each row of the parameter was looked up.
+Value lookups(const ParameterGradient& one) {
+  const Value ones = cast(one.gradient.rows * 0.0 + 1.0, {.dtype = f32});
+  return scatter_add(one.gradient.rows, ones, {.rows = {one.parameter.dim(0)}});
+}
+
+// The numbers of those that anybody has looked up, and -1 for the others: so that optimizers leave these as they are.
+Value rows_of(const Program& program, const Value& lookups) {
+  const Value numbers = iota(program, {.shape = lookups.shape()});
+  return (numbers + 1.0) * cast(lookups > 0.0, {.dtype = i64}) - 1.0;
+}
 
 }  // namespace
 
@@ -43,30 +57,38 @@ DataParallel::DataParallel(Store& store, DataParallelOptions options, Program& p
 DataParallel::~DataParallel() = default;
 
 // Each gradient is added to a bucket as soon as it is there; when all are, they are settled; then each is taken. Statistics go
-// the same way, and are assigned at the end: not in a step that nobody has examples for.
+// the same way, and are assigned at the end: not in a step that nobody has examples for. Gradients of rows are sent as those of
+// all rows, with which ones were looked up.
 void DataParallel::exchange(std::vector<ParameterGradient>& gradients) {
   const Value count = dim_size(batch_, {.axes = {0}});
   std::vector<Value> added;
-  const auto send = [&](const Value& value, const Value& parameter) {
-    added.push_back(host_call(
-        {value, count}, {.name = kAdd, .key = key_of(parameter), .dtype = i64, .early = true}));
+  const auto send = [&](const Value& value, const std::string& key) {
+    added.push_back(
+        host_call({value, count}, {.name = kAdd, .key = key, .dtype = i64, .early = true}));
   };
-  for (const Statistic& one : statistics_) send(one.next, one.parameter);
+  std::vector<Value> looked_up;  // of each gradient that is of rows
+  for (const Statistic& one : statistics_) send(one.next, key_of(one.parameter));
   for (ParameterGradient& one : gradients) {
     Value& g = one.gradient.values;
     if (g.dtype() != f32) {
       fail_usage("the gradient of " + one.parameter.str() +
                  " is not f32: other ones cannot be exchanged between processes");
     }
+    looked_up.push_back(one.gradient.rows ? lookups(one) : Value());
+    if (looked_up.back()) send(looked_up.back(), key_of(one.parameter) + kRows);
     g = dense(one);
-    one.gradient.rows = {};
-    send(g, one.parameter);
+    send(g, key_of(one.parameter));
   }
   const Value settled = host_call(added, {.name = kSettle, .dtype = i64});
-  for (ParameterGradient& one : gradients) {
-    Value& g = one.gradient.values;
-    g = host_call({g, settled},
-                  {.name = kTake, .key = key_of(one.parameter), .dtype = f32, .shape = g.shape()});
+  const auto receive = [&](const Value& value, const std::string& key) {
+    return host_call({value, settled},
+                     {.name = kTake, .key = key, .dtype = f32, .shape = value.shape()});
+  };
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    nn::Gradient& g = gradients[i].gradient;
+    const std::string key = key_of(gradients[i].parameter);
+    g.values = receive(g.values, key);
+    g.rows = looked_up[i] ? rows_of(program_, receive(looked_up[i], key + kRows)) : Value();
   }
   for (const Statistic& one : statistics_) {
     assign(one.parameter, host_call({one.next, settled}, {.name = kAverage,
@@ -77,6 +99,7 @@ void DataParallel::exchange(std::vector<ParameterGradient>& gradients) {
 }
 
 void DataParallel::extend(TrainerOptions& options) {
+  check_training(Distribution::Mode::all_reduce, options);
   for (const transforms::TakenAssign& one :
        transforms::take_assigns(program_.ir(), [](const ir::Parameter& parameter) {
          return !parameter.trainable && parameter.value->type.dtype == f32;

@@ -38,7 +38,8 @@ class DataParallel {
   DataParallel& operator=(const DataParallel&) = delete;
 
   // What the Trainer of this member is to be made with: its gradients become those of all. So does what the Program assigns to
-  // f32 parameters that are not trained, such as running statistics: the mean by examples. Once, before the Trainer.
+  // f32 parameters that are not trained, such as running statistics: the mean by examples. Once, before the Trainer. Errors: usage,
+  // as check_training().
   void extend(TrainerOptions& options);
 
   // Takes part, with the Trainer's parameters and all that goes with them; those of a group that there is replace them.

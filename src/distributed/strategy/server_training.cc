@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "distributed/strategy/check_training.h"
 #include "ir/program.h"
+#include "nn/updates.h"
 #include "transforms/rewrite.h"
 #include "trireme/ops.h"
 #include "trireme/sequence.h"
@@ -19,6 +21,20 @@ constexpr const char* kPushDense = "servers.push_dense";
 constexpr const char* kPushCounts = "servers.push_counts";
 
 std::string key_of(const Value& parameter) { return parameter.name().substr(1); }
+
+Distribution::Mode job_mode(Mode mode) {
+  switch (mode) {
+    case Mode::asynchronous: return Distribution::Mode::asynchronous;
+    case Mode::synchronous: return Distribution::Mode::synchronous;
+    case Mode::geo: break;
+  }
+  return Distribution::Mode::geo;
+}
+
+// Of the parameter alone, times the optimizer's.
+double rate_of(const Program& program, const Value& parameter) {
+  return program.ir().parameter_of(parameter.get()).settings.learning_rate;
+}
 
 // What makes new rows of the table: what would have made the parameter.
 RowInitializer initializer_of(const ir::Parameter& parameter) {
@@ -166,6 +182,11 @@ void ServerTraining::bring_home() {
 // --- The Program
 
 void ServerTraining::extend(TrainerOptions& options) {
+  check_training(job_mode(options_.mode), options);
+  optimizer_ = options.optimizer;
+  update_options_ = options.updates;
+  // Of all gradients together, those of tables among them: prepare().
+  std::visit([](auto& rule) { rule.clip = {}; }, options.optimizer);
   options.exchange = [this](std::vector<ParameterGradient>& all) { exchange(all); };
   // The Session may tell of an error in words of its own; step() tells again which it was.
   const auto add = [&](const char* name, auto function) {
@@ -201,6 +222,9 @@ void ServerTraining::exchange(std::vector<ParameterGradient>& gradients) {
     if (one.gradient.values.dtype() != f32) {
       fail_usage("servers keep parameters of f32, and " + one.parameter.str() + " is not");
     }
+  }
+  prepare(gradients);
+  for (const ParameterGradient& one : gradients) {
     if (one.gradient.rows) make_table(one);
     else make_dense(one);
   }
@@ -210,6 +234,22 @@ void ServerTraining::exchange(std::vector<ParameterGradient>& gradients) {
   });
   program_.ir().remove_parameters(
       [this](const ir::Parameter& parameter) { return tables_.contains(parameter.name()); });
+}
+
+// What the optimizer's rule is to see of them, wherever it works. In mode geo the Trainer adds penalties of dense parameters.
+void ServerTraining::prepare(std::vector<ParameterGradient>& gradients) const {
+  std::vector<Value> parameters;
+  std::vector<nn::Gradient> limited;
+  for (const ParameterGradient& one : gradients) {
+    parameters.push_back(one.parameter);
+    limited.push_back(one.gradient);
+  }
+  nn::limit_gradients(optimizer_, parameters, limited);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    gradients[i].gradient = limited[i];
+    if (options_.mode == Mode::geo && !limited[i].rows) continue;
+    nn::add_penalties(optimizer_, update_options_, parameters[i], gradients[i].gradient);
+  }
 }
 
 // What is pushed is kept alive by a parameter that counts it, so that only runs with updates push.
@@ -236,6 +276,7 @@ void ServerTraining::make_table(const ParameterGradient& one) {
   table.options.name = key;
   table.options.width = static_cast<int>(one.parameter.dim(1).constant());
   table.options.rule = options_.rule;
+  table.rate = rate_of(program_, one.parameter);
   table.initializer = program_.ir().parameter_of(parameter).initializer;
   table.options.initializer = initializer_of(program_.ir().parameter_of(parameter));
   transforms::rewrite(program_.ir(), [&](ir::Op& op) -> std::optional<std::vector<ir::Value*>> {
@@ -266,7 +307,8 @@ void ServerTraining::make_table(const ParameterGradient& one) {
 
 void ServerTraining::make_dense(const ParameterGradient& one) {
   const std::string key = key_of(one.parameter);
-  dense_.emplace(key, Dense{static_cast<std::uint32_t>(dense_.size()), one.parameter, 0});
+  dense_.emplace(key, Dense{static_cast<std::uint32_t>(dense_.size()), one.parameter,
+                            rate_of(program_, one.parameter)});
   if (options_.mode == Mode::geo) return;
   count(key + ".pushes", host_call({one.gradient.values},
                                    {.name = kPushDense, .key = key, .dtype = i64, .early = true}));
@@ -311,9 +353,10 @@ PushId ServerTraining::push_id() const {
   return task_ ? PushId::of_task(task_->task, task_->epoch, task_->batch) : PushId::next();
 }
 
-UpdateStep ServerTraining::update() const {
-  const auto step = static_cast<std::int64_t>(updates_);
-  return {options_.rate.at(step), step + 1};
+UpdateStep ServerTraining::update(double factor) const {
+  const bool told = options_.mode == Mode::asynchronous && task_ && task_->step;
+  const auto step = static_cast<std::int64_t>(told ? *task_->step : updates_);
+  return {options_.rate.at(step) * factor, step + 1};
 }
 
 // For a step of mode geo those that are not here yet.
@@ -409,6 +452,8 @@ void ServerTraining::look_up_locally(const std::string& key, std::span<const std
 
 void ServerTraining::push_rows(const std::string& key, Operands operands) {
   const Table& table = tables_.at(key);
+  const UpdateStep step = update(table.rate);
+  if (step.rate == 0) return;  // a schedule at its end: servers take no such push
   const std::span<const std::int64_t> rows = operands[0].elements<std::int64_t>();
   const auto width = static_cast<std::size_t>(table.options.width);
   const float* values = operands[1].elements<float>().data();
@@ -419,9 +464,9 @@ void ServerTraining::push_rows(const std::string& key, Operands operands) {
     if (rows[i] < 0) continue;
     for (std::size_t j = 0; j < width; ++j) push->values.push_back(values[i * width + j] * share_);
   }
-  if (table.local) return table.local->update(push->ids, push->values.data(), update());
+  if (table.local) return table.local->update(push->ids, push->values.data(), step);
   push->underway =
-      client_.start_push(table.number, push->ids, push->values.data(), update(), push_id());
+      client_.start_push(table.number, push->ids, push->values.data(), step, push_id());
   pushes_.back().push_back(std::move(push));
 }
 
@@ -444,12 +489,14 @@ void ServerTraining::push_counts(const std::string& key, Operands operands) {
 }
 
 void ServerTraining::push_dense(const std::string& key, Operands operands) {
+  const Dense& dense = dense_.at(key);
+  const UpdateStep step = update(dense.rate);
+  if (step.rate == 0) return;
   const std::span<const float> gradient = operands[0].elements<float>();
   auto push = std::make_unique<Push>();
   push->values.assign(gradient.begin(), gradient.end());
   for (float& value : push->values) value *= share_;
-  push->underway =
-      client_.start_push(dense_.at(key).number, push->values.data(), update(), push_id());
+  push->underway = client_.start_push(dense.number, push->values.data(), step, push_id());
   pushes_.back().push_back(std::move(push));
 }
 
@@ -511,6 +558,12 @@ void ServerTraining::push_deltas() {
   pull();
 }
 
+void ServerTraining::forget_deltas() {
+  for (auto& [key, table] : tables_) table.local->reset();
+  ahead_.clear();
+  pull();
+}
+
 void ServerTraining::finish_together(std::uint64_t examples) {
   examples_ = client_.finish_step(0, examples);
   ++steps_;
@@ -529,7 +582,7 @@ void ServerTraining::go_on(std::uint64_t step, std::uint64_t updates) {
     if (table.local) table.local->reset();
   }
   steps_ = step;
-  updates_ = updates;
+  if (options_.mode != Mode::geo) updates_ = updates;
 }
 
 void ServerTraining::settle() {

@@ -2,7 +2,8 @@
 
 // Training with parameters on servers: embeddings are sparse tables there, of which a step looks up the rows that it
 // needs and pushes their gradients back; all other parameters are dense ones, pulled before a step. Servers have the
-// optimizer; what the Trainer was given is not used.
+// optimizer's rule. What stands before the rule is part of the step, and done here: limits of gradients, penalties and weight
+// decay, and what single parameters have of their own. What cannot be kept to so is refused (check_training.h).
 //
 // In mode geo a trainer takes its own steps for a while, from one task to the next, with its own optimizer (that of the Trainer for
 // dense parameters); then it pushes by how much parameters have changed, and takes those of the servers.
@@ -48,13 +49,14 @@ class ServerTraining {
   ServerTraining(const ServerTraining&) = delete;
   ServerTraining& operator=(const ServerTraining&) = delete;
 
-  // What the Trainer is to be made with. It rewrites the Program: tables are no parameters of it any more.
+  // What the Trainer is to be made with. It rewrites the Program: tables are no parameters of it any more. Errors: usage,
+  // as check_training(), and where the optimizer itself would refuse.
   void extend(TrainerOptions& options);
   // Declares everything to the servers. Of dense parameters the first trainer's values count. Again, with the values that they
   // began with, when servers may have lost what they were told.
   void start(Trainer& trainer);
   // What is under way is forgotten: the servers have gone back to a checkpoint, or the members have changed. The next step is
-  // number `step` + 1, and `updates` of these have changed something.
+  // number `step` + 1, and `updates` of these have changed something; but a trainer of mode geo goes on in its own schedule.
   void go_on(std::uint64_t step, std::uint64_t updates);
 
   // Asks servers for rows that the coming step, or one `later`, will read, of which this is the batch: that step then waits for them
@@ -67,6 +69,8 @@ class ServerTraining {
   struct TaskBatch {
     std::uint32_t task = 0, epoch = 0, batch = 0;
     bool last = false;  // of its task: geo pushes after it
+    // Asynchronous: how many steps the schedule has come to; without, those of this trainer.
+    std::optional<std::uint64_t> step = {};
   };
   double step(const data::Batch& batch, std::optional<TaskBatch> task = std::nullopt);
   // A synchronous step of the others, to which this member has nothing to add.
@@ -75,6 +79,8 @@ class ServerTraining {
   std::uint64_t examples() const { return examples_; }
   // Geo: adds what has changed here to what servers have, and takes theirs. Done by step() at the end of a task.
   void push_deltas();
+  // Geo: forgets them instead, and takes what servers have. After a step.
+  void forget_deltas();
   // Steps whose pushes may not have arrived; and waits until no more than so many are left.
   std::size_t unfinished() const { return pushes_.size(); }
   void wait_for_pushes(std::size_t most = 0);
@@ -99,12 +105,14 @@ class ServerTraining {
     std::int64_t rows = 0;         // of the parameter that it was
     Initializer initializer = {};  // of it
     Value ids;                     // all that are looked up in a step; computed from inputs alone
+    double rate = 1;               // times the optimizer's
     std::uint64_t pushes = 0, counts = 0;
     std::shared_ptr<LocalRows> local = {};  // geo
   };
   struct Dense {
     std::uint32_t number = 0;
     Value parameter;
+    double rate = 1;  // times the optimizer's
     std::uint64_t pushes = 0;
     Tensor base = {};  // geo: as the servers had it last
   };
@@ -119,6 +127,7 @@ class ServerTraining {
   using Operands = std::span<const HostTensor>;
 
   void exchange(std::vector<ParameterGradient>& gradients);
+  void prepare(std::vector<ParameterGradient>& gradients) const;
   void make_table(const ParameterGradient& one);
   void make_dense(const ParameterGradient& one);
   void count(const std::string& name, const Value& pushed);
@@ -130,7 +139,7 @@ class ServerTraining {
   std::unique_ptr<Fetched> fetch(Table& table, std::vector<Id> wanted, Create create);
   std::vector<Tensor> ids_of(const data::Batch& batch);
   PushId push_id() const;
-  UpdateStep update() const;
+  UpdateStep update(double factor) const;
   void pull();
   void finish_together(std::uint64_t examples);
   std::unique_ptr<Fetched> take_ahead(const std::string& key, const std::vector<Id>& wanted);
@@ -140,6 +149,8 @@ class ServerTraining {
   ParameterClient& client_;
   const ServerTrainingOptions options_;
   Program& program_;
+  Optimizer optimizer_;  // these two as the Trainer was to have them
+  UpdateOptions update_options_;
   Trainer* trainer_ = nullptr;
   std::map<std::string, Table> tables_;  // by parameter
   std::map<std::string, Dense> dense_;

@@ -71,6 +71,7 @@ class Member {
     ElasticOptions options;
     options.prefix = options_.prefix + "group/";
     options.name = options_.name;
+    options.group.address = own_ip(options_);
     options.group.timeout = Milliseconds(3000);
     options.group.form_timeout = Milliseconds(2000);
     return options;

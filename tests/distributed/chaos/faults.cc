@@ -1,5 +1,6 @@
 #include "faults.h"
 
+#include <algorithm>
 #include <random>
 
 #include "base/error.h"
@@ -11,6 +12,8 @@ const char* name_of(Fault fault) {
     case Fault::kill_trainer: return "kill trainer";
     case Fault::kill_server: return "kill server";
     case Fault::kill_master: return "kill master";
+    case Fault::kill_trainers: return "kill all trainers";
+    case Fault::kill_chief: return "kill chief";
     case Fault::stop_trainer: return "stop trainer";
     case Fault::stop_server: return "stop server";
     case Fault::stop_master: return "stop master";
@@ -23,6 +26,10 @@ const char* name_of(Fault fault) {
     case Fault::full_disk: return "full disk";
     case Fault::clock: return "clock jump";
     case Fault::etcd_restart: return "restart etcd";
+    case Fault::stop_store: return "stop store";
+    case Fault::strangers: return "strangers";
+    case Fault::scale_trainers: return "scale trainers";
+    case Fault::scale_servers: return "scale servers";
     case Fault::partition: return "partition";
     case Fault::loss: return "lost packets";
     case Fault::narrow_wire: return "narrow wire";
@@ -37,6 +44,11 @@ Fault fault_of(const std::string& name) {
     all += std::string(i > 0 ? ", " : "") + name_of(static_cast<Fault>(i));
   }
   fail_usage("there is no fault \"" + name + "\"\n  hint   " + all);
+}
+
+int other_number(int now, int most, double amount) {
+  const int number = 1 + std::min(static_cast<int>(amount * (most - 1)), most - 2);
+  return number < now ? number : number + 1;
 }
 
 std::vector<Event> events_of(std::uint64_t seed, double seconds, double pause,

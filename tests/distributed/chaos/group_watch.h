@@ -1,9 +1,11 @@
 #pragma once
 
-// What members of an all-reduce say of their groups: whether all are in one, and how long it took after one was killed.
+// What members of an all-reduce say of their groups: whether all are in one, and how long it took after one was killed until the last
+// of the others knew it, and until the last was in a group again.
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +20,10 @@ class GroupWatch {
   bool hear(const std::string& name, const std::string& line);
   // All members are in one group, as each has said since the last hit.
   bool whole() const;
-  // One is killed or stopped now. `measured`: how long others take to know, and to go on.
-  void hit(bool measured);
+  // Something happens to the group. It is measured what it costs the others, if `killed` is a member of a whole group.
+  void hit(const std::optional<std::string>& killed);
+  // What is not over by now is no shorter than that.
+  void give_up();
   // By what is measured, seconds.
   std::map<std::string, std::vector<double>> waits() const { return waits_; }
 
@@ -28,10 +32,16 @@ class GroupWatch {
     long long generation;
     int size;
   };
+  // Of a member that lives: seconds after the hit when it knew, and when it was in a group again.
+  struct Survivor {
+    std::optional<double> knows, formed;
+  };
+  void tell_those_who_know();
+
   const int members_;
   std::map<std::string, Said> said_;
   Steady::time_point hit_ = {};
-  bool broken_ = true, formed_ = true;  // was measured
+  std::map<std::string, Survivor> survivors_;  // while it is measured
   std::map<std::string, std::vector<double>> waits_;
 };
 

@@ -26,9 +26,11 @@ bool Havoc::happen(const Event& event) {
   // One of a kind at a time, of those of which there is only one to undo.
   if (event.fault >= Fault::full_disk && lasts(event.fault)) return false;
   switch (event.fault) {
-    case Fault::kill_trainer: return kill("trainer", event);
+    case Fault::kill_trainer:
+    case Fault::kill_chief: return kill("trainer", event);
     case Fault::kill_server: return kill("server", event);
     case Fault::kill_master: return kill("master", event);
+    case Fault::kill_trainers: return kill_all("trainer", event);
     case Fault::stop_trainer: return stop("trainer", event);
     case Fault::stop_server: return stop("server", event);
     case Fault::stop_master: return stop("master", event);
@@ -44,20 +46,34 @@ bool Havoc::happen(const Event& event) {
       return true;
     case Fault::clock: jump(event); return true;
     case Fault::etcd_restart: return restart_etcd(event);
+    case Fault::stop_store:
+      if (lasts(Fault::etcd_restart)) return false;
+      last(event, 1.5 * event.lasts, [this] { parts_.silence_store(false); });
+      parts_.silence_store(true);
+      return true;
+    case Fault::strangers: return send_strangers(event);
+    case Fault::scale_trainers:
+    case Fault::scale_servers: return scale(event);
     case Fault::partition:
-      last(event, event.lasts, [this] { parts_.network.part(false); });
-      parts_.network.part(true);
-      return true;
     case Fault::loss:
-      last(event, event.lasts, [this] { parts_.network.lose(false); });
-      parts_.network.lose(true);
-      return true;
-    case Fault::narrow_wire:
-      last(event, event.lasts, [this] { parts_.network.narrow(false, 0); });
-      parts_.network.narrow(true, rate_of(event));
-      return true;
+    case Fault::narrow_wire: return strain_wire(event);
   }
   return false;
+}
+
+bool Havoc::strain_wire(const Event& event) {
+  const Network& network = *parts_.network;
+  if (event.fault == Fault::partition) {
+    last(event, event.lasts, [&network] { network.part(false); });
+    network.part(true);
+  } else if (event.fault == Fault::loss) {
+    last(event, event.lasts, [&network] { network.lose(false); });
+    network.lose(true);
+  } else {
+    last(event, event.lasts, [&network] { network.narrow(false, 0); });
+    network.narrow(true, rate_of(event));
+  }
+  return true;
 }
 
 void Havoc::last(const Event& event, double seconds, std::function<void()> undo) {
@@ -88,35 +104,53 @@ void Havoc::look() {
     say_(std::string(". ") + name_of(one.fault) + " is over");
     one.undo();
   }
+  look_at_strangers(false);
 }
 
 std::optional<Havoc::Chosen> Havoc::one(const char* role, std::uint32_t which) const {
-  const std::map<std::string, pid_t> all = parts_.children.processes(role);
+  const std::map<std::string, pid_t> all = parts_.processes(role);
   if (all.empty()) return std::nullopt;
   const auto found = std::next(all.begin(), which % all.size());
   return Chosen{found->first, found->second};
 }
 
+bool Havoc::leads(const std::string& name) const {
+  return parts_.leaders != nullptr && parts_.links->at(parts_.leaders->seen().address) == name;
+}
+
 bool Havoc::kill(const char* role, const Event& event) {
   const auto chosen = one(role, event.which);
   if (!chosen) return false;
-  killed_leader_ = parts_.links.at(parts_.leaders.seen().address) == chosen->name;
-  say_("! " + std::string(name_of(event.fault)) + ": " + chosen->name);
-  ::kill(chosen->process, SIGKILL);
+  kill(event, *chosen);
   return true;
+}
+
+void Havoc::kill(const Event& event, const Chosen& chosen) {
+  killed_ = chosen.name;
+  killed_leader_ = leads(chosen.name);
+  say_("! " + std::string(name_of(event.fault)) + ": " + chosen.name);
+  parts_.exits.killed(chosen.name);
+  ::kill(chosen.process, SIGKILL);
+}
+
+bool Havoc::kill_all(const char* role, const Event& event) {
+  const auto all = parts_.processes(role);
+  for (const auto& [name, process] : all) kill(event, {name, process});
+  return !all.empty();
 }
 
 bool Havoc::stop(const char* role, const Event& event) {
   const auto chosen = one(role, event.which);
   if (!chosen) return false;
   say_(fmt::format("! {}: {} for {:.1f} s", name_of(event.fault), chosen->name, event.lasts));
+  const bool led = leads(chosen->name);
+  const std::int64_t epoch = led ? parts_.leaders->seen().epoch : 0;
   ::kill(chosen->process, SIGSTOP);
-  const LeaderWatch::Seen before = parts_.leaders.seen();
-  const bool led = parts_.links.at(before.address) == chosen->name;
-  last(event, event.lasts, [this, chosen = *chosen, before, led] {
-    const auto all = parts_.children.processes("master");
-    const bool lives = all.contains(chosen.name) && all.at(chosen.name) == chosen.process;
-    if (led && lives && parts_.leaders.seen().epoch != before.epoch) ++two_masters_;
+  last(event, event.lasts, [this, chosen = *chosen, epoch, led] {
+    const auto all = led ? parts_.processes("master") : std::map<std::string, pid_t>();
+    const auto found = all.find(chosen.name);
+    const bool lives = found != all.end() && found->second == chosen.process;
+    if (lives && parts_.leaders->seen().epoch != epoch) ++counts_.two_masters;
     // By its number: nothing happens if it is gone, as long as nobody else has the number.
     if (!stopped(chosen.process)) ::kill(chosen.process, SIGCONT);
   });
@@ -125,7 +159,7 @@ bool Havoc::stop(const char* role, const Event& event) {
 }
 
 bool Havoc::strain(const Event& event) {
-  const std::optional<Links::Link> link = parts_.links.any(event.which);
+  const std::optional<Links::Link> link = parts_.links->any(event.which);
   if (!link) return false;
   Wire wire;
   std::string how;
@@ -163,12 +197,42 @@ void Havoc::jump(const Event& event) {
 }
 
 bool Havoc::restart_etcd(const Event& event) {
-  parts_.keys.kill();
+  if (lasts(Fault::stop_store)) return false;
+  parts_.keys->kill();
   last(event, event.lasts / 2, [this] {
-    parts_.keys.restart();
+    parts_.keys->restart();
     etcd_back_ = Time::now();
   });
   return true;
+}
+
+// Not while nobody could be told.
+bool Havoc::scale(const Event& event) {
+  if (lasts(Fault::etcd_restart) || lasts(Fault::stop_store)) return false;
+  const std::string said = parts_.scale(event.fault, event.amount);
+  if (!said.empty()) say_(std::string("! ") + name_of(event.fault) + ": " + said);
+  return !said.empty();
+}
+
+bool Havoc::send_strangers(const Event& event) {
+  if (strangers_.busy()) return false;
+  say_("! strangers");
+  strangers_.start(parts_.target(event.which), parts_.security(), event.which);
+  return true;
+}
+
+void Havoc::end_visits() { look_at_strangers(true); }
+
+void Havoc::look_at_strangers(bool wait) {
+  const std::optional<Visit> visit = strangers_.over(wait);
+  if (!visit) return;
+  ++counts_.visits;
+  counts_.compared += visit->compared ? 1 : 0;
+  say_(fmt::format(". strangers at {}: {}{}{}", visit->who,
+                   visit->compared ? "" : "disturbed by something else; ", visit->text,
+                   visit->wrong.empty() ? "" : "; WRONG: " + visit->wrong));
+  if (visit->wrong.empty()) return;
+  counts_.wrong += (counts_.wrong.empty() ? "" : "; ") + visit->who + ": " + visit->wrong;
 }
 
 }  // namespace trireme::chaos

@@ -2,6 +2,8 @@
 
 // Does what faults say to the processes, wires and files of a run, and undoes what lasts only a while.
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <functional>
 #include <map>
@@ -11,43 +13,66 @@
 
 #include "clock.h"
 #include "disk.h"
-#include "distributed/launch/supervisor.h"
+#include "exits.h"
 #include "faults.h"
 #include "keys.h"
 #include "links.h"
 #include "network.h"
+#include "strangers.h"
 
 namespace trireme::chaos {
 
-// All outlive the havoc.
+// What a run has to do it to; its faults are those for which it has something. All outlive the havoc.
 struct Parts {
-  distributed::Supervisor& children;
-  Keys& keys;
-  LeaderWatch& leaders;
-  Links& links;
+  // The processes of a role, by name.
+  std::function<std::map<std::string, pid_t>(const std::string& role)> processes;
+  Exits& exits;
   Disk& disk;
   Clock& clock;
-  Network& network;
+  // The store gives nobody an answer any more, or does again.
+  std::function<void(bool silent)> silence_store = {};
+  // So many more or fewer trainers or servers are wanted from now on, by `amount`. In words, or nothing if that cannot be said now.
+  std::function<std::string(Fault what, double amount)> scale = {};
+  // One of those to whom strangers may talk, and what the job's processes know each other by.
+  std::function<FindTarget(std::uint32_t which)> target = {};
+  std::function<distributed::Security()> security = {};
+  Keys* keys = nullptr;
+  LeaderWatch* leaders = nullptr;
+  Links* links = nullptr;
+  Network* network = nullptr;
 };
 
 class Havoc {
  public:
   using Time = std::chrono::steady_clock;
-  Havoc(const Parts& parts, std::function<void(const std::string&)> say)
-      : parts_(parts), say_(std::move(say)) {}
+  Havoc(Parts parts, std::function<void(const std::string&)> say)
+      : parts_(std::move(parts)), say_(std::move(say)) {}
 
-  // False: there is nothing to do it to at the moment. In verbose words to say().
+  // False: there is nothing to do it to at the moment. In words to say().
   bool happen(const Event& event);
   // What has lasted long enough ends.
   void look();
-  bool lasts() const { return !lasting_.empty(); }
+  // The same of visits that have been begun, with waiting for them.
+  void end_visits();
+  bool lasts() const { return !lasting_.empty() || strangers_.busy(); }
   bool lasts(Fault fault) const;
-  // How often a master that led was stopped and went on when another one led already.
-  int two_masters() const { return two_masters_; }
+  std::map<std::string, pid_t> processes(const std::string& role) const {
+    return parts_.processes(role);
+  }
+  // Whoever was killed last.
+  const std::string& killed() const { return killed_; }
+  // It led the job.
+  bool killed_leader() const { return killed_leader_; }
   // When etcd was back the last time.
   std::optional<Time::time_point> etcd_back() const { return etcd_back_; }
-  // The process that was killed last led the job.
-  bool killed_leader() const { return killed_leader_; }
+
+  struct Counts {
+    // How often a master that led was stopped and went on when another one led already.
+    int two_masters = 0;
+    int visits = 0, compared = 0;  // of strangers; those whose target has shown what they did
+    std::string wrong = {};        // what targets should not have done
+  };
+  const Counts& counts() const { return counts_; }
 
  private:
   struct Lasting {
@@ -61,19 +86,28 @@ class Havoc {
     pid_t process;
   };
   std::optional<Chosen> one(const char* role, std::uint32_t which) const;
+  bool leads(const std::string& name) const;
   bool kill(const char* role, const Event& event);
+  void kill(const Event& event, const Chosen& chosen);
+  bool kill_all(const char* role, const Event& event);
   bool stop(const char* role, const Event& event);
   bool stopped(pid_t process) const;  // by another event, too
   bool strain(const Event& event);
+  bool strain_wire(const Event& event);
   bool damage(Disk::Damage how, const Event& event);
   bool restart_etcd(const Event& event);
+  bool scale(const Event& event);
+  bool send_strangers(const Event& event);
+  void look_at_strangers(bool wait);
   void jump(const Event& event);
   void last(const Event& event, double seconds, std::function<void()> undo);
 
   const Parts parts_;
   const std::function<void(const std::string&)> say_;
   std::vector<Lasting> lasting_;
-  int two_masters_ = 0;
+  Strangers strangers_;
+  Counts counts_;
+  std::string killed_;
   bool killed_leader_ = false;
   std::optional<Time::time_point> etcd_back_;
 };

@@ -23,8 +23,11 @@ class Keys {
   distributed::Store& store() { return *store_; }
   const std::string& address() const { return address_; }
   // Of a real one.
+  bool real() const { return etcd_.has_value(); }
   void kill() { etcd_->kill(); }
   void restart() { etcd_->restart(); }
+  void stop() { etcd_->stop(); }
+  void go_on() { etcd_->go_on(); }
 
  private:
   std::optional<distributed::testing::EtcdProcess> etcd_;

@@ -10,28 +10,36 @@ constexpr const char *kProxies = "127.0.0.2", *kProcesses = "127.0.0.1";
 
 }  // namespace
 
-Links::Ends Links::open(const std::string& role, const std::string& name) {
+Links::Ends Links::open(const std::string& role, const std::string& name, const std::string& host) {
   const bool listens = role != "trainer";
-  if (!host_.empty()) {
-    const std::string own = host_ + ":" + std::to_string(distributed::testing::free_port());
-    open_.push_back({name, own, {}});
-    return {host_, listens ? own : "", store_};
+  if (!host.empty()) {
+    const std::string own = host + ":" + std::to_string(distributed::testing::free_port());
+    open_.push_back({name, own, listens ? own : "", {}});
+    return {host, open_.back().listens, store_};
   }
-  Open opened{name, "", {}};
+  Open opened{name, "", "", {}};
   Ends ends{kProxies, "", ""};
   if (listens) {
     // The same port on two addresses of loopback.
     const std::string port = std::to_string(distributed::testing::free_port());
-    ends.listens = std::string(kProcesses) + ":" + port;
+    ends.listens = opened.listens = std::string(kProcesses) + ":" + port;
     opened.address = std::string(kProxies) + ":" + port;
     opened.links.push_back(
         {"all and " + name, std::make_shared<Proxy>(opened.address, ends.listens)});
   }
-  const auto store = std::make_shared<Proxy>(std::string(kProxies) + ":0", store_);
-  opened.links.push_back({name + " and the store", store});
-  ends.store = store->address();
+  opened.store = std::make_shared<Proxy>(std::string(kProxies) + ":0", store_);
+  opened.store->set({.silent = silent_});
+  opened.links.push_back({name + " and the store", opened.store});
+  ends.store = opened.store->address();
   open_.push_back(std::move(opened));
   return ends;
+}
+
+void Links::silence_store(bool silent) {
+  silent_ = silent;
+  for (const Open& open : open_) {
+    if (open.store) open.store->set({.silent = silent});
+  }
 }
 
 void Links::close(const std::string& name) {
@@ -43,6 +51,14 @@ std::string Links::at(const std::string& address) const {
     if (open.address == address) return open.name;
   }
   return "";
+}
+
+std::map<std::string, std::string> Links::listening() const {
+  std::map<std::string, std::string> all;
+  for (const Open& open : open_) {
+    if (!open.listens.empty()) all[open.name] = open.listens;
+  }
+  return all;
 }
 
 std::optional<Links::Link> Links::any(std::uint32_t which) const {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A job whose trainers are on another "machine" than its master, servers and store: two network namespaces with a wire between
-# them that is cut, loses packets and becomes narrow. All connections have mutual TLS.
+# A job on two "machines": two network namespaces with a wire between them that is cut, loses packets and becomes narrow. The store is
+# on one, every second master, server and trainer on the other; so members of an all-reduce have that wire between them, too. All
+# connections but theirs have mutual TLS.
 #   tests/distributed/chaos/namespaces.sh CHAOS [OPTIONS OF chaos...]
 # Exits with 77, saying why, where namespaces, iptables or tc are not to be had.
 set -euo pipefail
@@ -23,4 +24,4 @@ for space in $first $second; do
     skip "tc has no token buckets here"
   ip netns exec $space tc qdisc del dev wire root
 done
-ip netns exec $first "$chaos" --host 10.77.0.1 --trainers-in $second "$@"
+ip netns exec $first "$chaos" --host 10.77.0.1 --other-namespace $second --other-host 10.77.0.2 "$@"

@@ -1,20 +1,36 @@
 #include "roles.h"
 
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <numeric>
 
 #include "base/error.h"
+#include "base/safetensors.h"
 #include "distributed/control/count_trainer_test.h"
+#include "tasks.h"
 #include "together.h"
+#include "trireme/exported_table.h"
 
 namespace trireme::chaos {
 
 using namespace distributed;
 
+namespace {
+
+constexpr Milliseconds kWork{30};  // that a task takes
+
+}  // namespace
+
 Milliseconds work_time(const CountJob& job, Milliseconds while_faults_happen) {
   return std::filesystem::exists(job.calm) ? Milliseconds(0) : while_faults_happen;
+}
+
+// Synchronous steps of 10 records and steps of all-reduce of 40 take at least this, the steps' own time included.
+double epochs_per_second(const CountJob& job) {
+  const double seconds = job.mode == "synchronous"  ? 0.040
+                         : job.mode == "all_reduce" ? 0.045
+                                                    : std::chrono::duration<double>(kWork).count();
+  return static_cast<double>(CountTrainer::kTask) / static_cast<double>(job.records) / seconds;
 }
 
 namespace {
@@ -27,20 +43,17 @@ void run_trainer_that_counts(const RoleOptions& options, const CountJob& job) {
                  .security = security_of(options),
                  .records = job.records,
                  .lease = 5,
-                 .finished =
-                     [](std::int64_t tasks) {
-                       std::printf("progress %lld\n", static_cast<long long>(tasks));
-                       std::fflush(stdout);
-                     },
+                 .finished = tell_progress,
                  .stop = options.stop,
-                 .pause = [&] { return work_time(job, Milliseconds(30)); }};
+                 .pause = [&] { return work_time(job, kWork); },
+                 .mode = job.mode == "geo" ? Mode::geo : Mode::asynchronous};
   CountTrainer(*store, network, work).run();
 }
 
 }  // namespace
 
 void run_role(const std::string& role, const RoleOptions& options, const CountJob& job) {
-  const bool together = job.mode != "asynchronous";
+  const bool together = job.mode == "synchronous" || job.mode == "all_reduce";
   if (role == "trainer") {
     if (job.mode == "synchronous") return count_synchronously(options, job);
     if (job.mode == "all_reduce") return count_by_all_reduce(options, job);
@@ -56,6 +69,9 @@ void run_role(const std::string& role, const RoleOptions& options, const CountJo
   work.synchronous = job.mode == "synchronous";
   work.group = job.mode == "all_reduce";
   if (together) work.patience *= 60;  // as run_master()
+  work.exports = export_folder(job.folder);
+  work.export_every = 1.5;
+  work.export_deltas = 3;
   lead(options, work);
 }
 
@@ -82,7 +98,9 @@ std::vector<double> counts_of_servers(Store& store, const Security& security, co
                        .name = "checker",
                        .security = security,
                        .records = job.records,
-                       .mode = job.mode == "synchronous" ? Mode::synchronous : Mode::asynchronous});
+                       .mode = job.mode == "synchronous" ? Mode::synchronous
+                               : job.mode == "geo"       ? Mode::geo
+                                                         : Mode::asynchronous});
   const CountTrainer::Counts counts = reader.counts();
   // Of several sums, if they differ, one that is wrong.
   const double right = static_cast<double>(job.records * job.epochs);
@@ -91,6 +109,20 @@ std::vector<double> counts_of_servers(Store& store, const Security& security, co
     if (static_cast<double>(one) != right) sum = one;
   }
   return {counts.rows.begin(), counts.rows.end()};
+}
+
+std::int64_t not_served(const CountJob& job, const std::vector<double>& counts, double sum) {
+  const std::string folder = export_folder(job.folder);
+  const ExportedTable table(folder + "/counts");
+  std::vector<std::int64_t> ids(counts.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  const Tensor rows = table.lookup(ids);
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    wrong += static_cast<double>(rows.data<float>()[2 * i]) == counts[i] ? 0 : 1;
+  }
+  const Tensor all = read_safetensors(folder + "/dense.safetensors").tensors.at("sum_0");
+  return wrong + (static_cast<double>(all.data<float>()[0]) == sum ? 0 : 1);
 }
 
 }  // namespace
@@ -104,6 +136,7 @@ Verdict check(Store& store, const Security& security, const CountJob& job, const
     sum = std::accumulate(counts.begin(), counts.end(), 0.0);
   } else {
     counts = counts_of_servers(store, security, job, sum);
+    verdict.not_served = not_served(job, counts, sum);
   }
   for (std::size_t record = 0; record < counts.size(); ++record) {
     const std::int64_t more = std::llround(counts[record]) - job.epochs;

@@ -9,10 +9,16 @@
 #include <optional>
 
 #include "base/error.h"
+#include "distributed/control/job_control.h"
 #include "distributed/coordination/membership.h"
+#include "distributed/job/job_keys.h"
+#include "distributed/launch/steering.h"
 #include "distributed/placement/authority.h"
-#include "group_watch.h"
+#include "folder.h"
 #include "havoc.h"
+#include "launched.h"
+#include "mending.h"
+#include "run_log.h"
 
 namespace trireme::chaos {
 
@@ -22,27 +28,11 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 constexpr double kWatchdog = 60;  // seconds without progress
+constexpr std::chrono::milliseconds kLook{10};
 
 double seconds_since(Steady::time_point start) {
   return std::chrono::duration<double>(Steady::now() - start).count();
 }
-
-// The folder of a run, which goes with it.
-class Folder {
- public:
-  Folder() : path_((std::filesystem::temp_directory_path() / "trireme-chaos-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr) fail_io("no folder for a run of chaos");
-    std::filesystem::create_directory(path_ + "/disk");
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 Security security_of_run(const RunOptions& options, const std::string& folder) {
   if (options.host.empty()) return {.token = "chaos-" + std::to_string(options.seed)};
@@ -55,59 +45,107 @@ class Run {
   explicit Run(const RunOptions& options)
       : options_(options),
         job_(options.job),
+        log_(folder_ / "log", options.verbose, options.label),
+        events_(events_of(options.seed, options.seconds, options.pause, possible(options))),
         security_(security_of_run(options, folder_ / "credentials")),
         keys_(options.etcd, options.host.empty() ? "127.0.0.1" : options.host, security_),
         leaders_(keys_.store(), std::string(kPrefix) + "master"),
         disk_(folder_ / "disk"),
         clock_(folder_ / "clock"),
-        network_(options.namespace_),
-        links_(keys_.address(), options.host),
+        network_(options.other_namespace),
+        links_(keys_.address()),
         children_(supervision()),
-        havoc_({children_, keys_, leaders_, links_, disk_, clock_, network_},
-               [this](const std::string& text) {
-                 if (options_.verbose) say(text);
-               }) {
-    if (job_.mode == "all_reduce") group_.emplace(options.trainers);
+        steering_(keys_.store(), steering_options(), children_),
+        havoc_(parts(), [this](const std::string& text) { log_.say(text); }),
+        mending_(havoc_, leaders_, options.job.mode == "all_reduce" ? options.trainers : 0) {
     job_.folder = disk_.checkpoints();
     job_.calm = folder_ / "calm";
-    // Trainers take so long for a task that they end 66 in a second at most, and with steps that all take together 50: the faults
-    // are over before the job is.
-    job_.epochs =
-        static_cast<std::int64_t>((job_.mode == "synchronous" ? 0.5 : 0.66) * options.seconds) + 1;
-    std::vector<std::string> ignored;
-    events_ =
-        events_of(options.seed, options.seconds, options.pause, possible_faults(options, ignored));
+    // So much work that it is not over before the faults are, with one trainer more than at first.
+    const bool scales = std::any_of(events_.begin(), events_.end(), [](const Event& event) {
+      return event.fault == Fault::scale_trainers;
+    });
+    job_.epochs = static_cast<std::int64_t>(epochs_per_second(job_) * options.seconds *
+                                            (options.trainers + (scales ? 1 : 0))) +
+                  1;
   }
 
   Outcome run() {
+    try {
+      under_faults();
+      if (!outcome_.hung) conclude();
+    } catch (const Error& error) {
+      exits_.hear(error.what());
+      outcome_.wrong.emplace_back(error.what());
+      log_.say(std::string("error: ") + error.what());
+    }
+    report();
+    return outcome_;
+  }
+
+ private:
+  static std::vector<Fault> possible(const RunOptions& options) {
+    std::vector<std::string> ignored;
+    return possible_faults(options, ignored);
+  }
+
+  void under_faults() {
     for (int i = 0; i < options_.masters; ++i) children_.start("master");
     for (int i = 0; i < options_.servers; ++i) children_.start("server");
     for (int i = 0; i < options_.trainers; ++i) children_.start("trainer");
     auto event = events_.begin();
     while (children_.running("trainer") > 0 && !outcome_.hung) {
-      children_.look(std::chrono::milliseconds(10));
-      while (event != events_.end() && event->at <= seconds_since(start_)) happen(*event++);
+      children_.look(kLook);
+      steering_.look();
+      while (event != events_.end() && event->at <= log_.seconds()) {
+        outcome_.faults += mending_.happen(*event++) ? 1 : 0;
+      }
       havoc_.look();
+      mending_.look();
       if (!calm_.is_open() && event == events_.end() && !havoc_.lasts() &&
-          seconds_since(start_) > options_.seconds) {
+          log_.seconds() > options_.seconds) {
         calm_.open(job_.calm);
       }
-      measure_leader();
       outcome_.hung = seconds_since(progress_) > kWatchdog;
     }
-    if (!outcome_.hung) {
-      outcome_.verdict = check(keys_.store(), security_, job_, again_);
-      children_.end();
+    if (!calm_.is_open() && !outcome_.hung) {
+      outcome_.wrong.emplace_back("the job was over before its faults were");
     }
-    outcome_.well = !outcome_.hung && outcome_.verdict.kept(job_.mode);
-    for (const auto& [task, times] : again_) outcome_.again += times;
-    outcome_.seconds = seconds_since(start_);
-    outcome_.two_masters = havoc_.two_masters();
-    if (group_) outcome_.waits.merge(group_->waits());
-    return outcome_;
   }
 
- private:
+  void conclude() {
+    havoc_.end_visits();
+    outcome_.verdict = check(keys_.store(), security_, job_, again_);
+    for (const char* role : {"master", "server"}) {
+      while (children_.leave(role)) {
+      }
+    }
+    while (children_.running("master") + children_.running("server") > 0) children_.look(kLook);
+  }
+
+  void report() {
+    outcome_.waits = mending_.waits();
+    for (const auto& [task, times] : again_) outcome_.again += times;
+    const Havoc::Counts& havoc = havoc_.counts();
+    outcome_.seconds = log_.seconds();
+    outcome_.two_masters = havoc.two_masters;
+    outcome_.visits = havoc.visits;
+    outcome_.compared = havoc.compared;
+    outcome_.exits = exits_.count();
+    outcome_.exits_text = exits_.unexplained();
+    const auto wrong = [&](bool is, const std::string& text) {
+      if (is) outcome_.wrong.push_back(text);
+    };
+    wrong(outcome_.hung, fmt::format("no task was ended for {:.0f} s", kWatchdog));
+    wrong(!outcome_.verdict.kept(job_.mode), "counts are wrong");
+    wrong(!exits_.bad().empty(), "ended by themselves: " + exits_.bad());
+    wrong(!havoc.wrong.empty(), "strangers: " + havoc.wrong);
+    if (outcome_.wrong.empty()) return;
+    for (const std::string& text : outcome_.wrong) log_.say("WRONG: " + text);
+    outcome_.log = log_.keep(options_.logs, fmt::format("{}-{}", job_.mode, options_.seed));
+  }
+
+  // --- Processes
+
   SupervisorOptions supervision() {
     std::map<std::string, std::string> environment = clock_.environment();
     environment["TRIREME_JOB_TOKEN"] = security_.token;
@@ -116,10 +154,18 @@ class Run {
             .environment = environment,
             .heard = [this](const std::string& name, const std::string& line) { hear(name, line); },
             .gone = [this](const std::string& role, const std::string& name) { gone(role, name); },
-            .restarts = 100000};
+            .restarts = restarts_for(options_, events_)};
+  }
+  SteeringOptions steering_options() const {
+    return {.prefix = kPrefix, .wanted = {options_.trainers, options_.servers}};
+  }
+  // Those with an odd number, if there is such a place.
+  bool is_over_there(const std::string& name) const {
+    return network_.there() && std::stoi(name.substr(name.find('_') + 1)) % 2 == 1;
   }
   std::vector<std::string> command(const std::string& role, const std::string& name) {
-    const Links::Ends ends = links_.open(role, name);
+    const bool there = is_over_there(name);
+    const Links::Ends ends = links_.open(role, name, there ? options_.other_host : options_.host);
     std::vector<std::string> words = {options_.program, "role", role, "--name", name};
     const std::map<std::string, std::string> more = {
         {"--store", ends.store},
@@ -130,15 +176,18 @@ class Run {
         {"--calm", job_.calm},
         {"--credentials", options_.host.empty() ? "" : folder_ / "credentials"},
         {"--epochs", std::to_string(job_.epochs)},
-        {"--servers", std::to_string(options_.servers)}};
+        {"--servers", std::to_string(steering_.places())}};
     for (const auto& [option, value] : more) {
       if (!value.empty()) words.insert(words.end(), {option, value});
     }
-    if (options_.etcd) words.push_back("--open");
-    return role == "trainer" && network_.there() ? network_.over_there(words) : words;
+    if (options_.etcd) words.emplace_back("--open");
+    // A figure of its own, which costs etcd some writes.
+    if (options_.etcd && !options_.faults.empty()) words.emplace_back("--writes");
+    return there ? network_.over_there(words) : words;
   }
   void gone(const std::string& role, const std::string& name) {
     links_.close(name);
+    mending_.gone(name);
     try {
       Membership(keys_.store(), kPrefix).forget(role, name);
     } catch (const Unavailable&) {  // then its lease ends by itself
@@ -146,75 +195,96 @@ class Run {
   }
 
   void hear(const std::string& name, const std::string& line) {
-    long long tasks = 0;
-    if (group_ && group_->hear(name, line)) return;
+    long long tasks = 0, time = 0;
+    if (mending_.hear(name, line)) return;
     if (std::sscanf(line.c_str(), "again %lld", &tasks) == 1) {
       ++again_[tasks];
-    } else if (std::sscanf(line.c_str(), "progress %lld", &tasks) == 1) {
-      if (tasks == 0) return;
-      outcome_.tasks += tasks;
-      if (options_.verbose && seconds_since(progress_) > 1) {
-        say(fmt::format(". a task is ended, after {:.1f} s without", seconds_since(progress_)));
-      }
-      progress_ = Steady::now();
-      mended();
-    } else if (options_.verbose) {
-      say("[" + name + "] " + line);
+      return;
     }
+    if (std::sscanf(line.c_str(), "progress %lld %lld", &tasks, &time) == 2) {
+      if (tasks > 0) progress(name, tasks, Steady::time_point(std::chrono::nanoseconds(time)));
+      return;
+    }
+    log_.say("[" + name + "] " + line);
+    if (name == "launch") exits_.hear(line);
     if (line.find(" went back to epoch ") != std::string::npos) {
       ++outcome_.rollbacks;
-      needs_rollback_ = false;
+      mending_.went_back();
     }
     if (line.find("no checkpoint: ") != std::string::npos) ++outcome_.no_checkpoints;
+    if (line.find(" slots moved in ") != std::string::npos) ++outcome_.moves;
   }
-  // A task was ended: if that shows that what has happened last is mended.
-  void mended() {
-    if (!waiting_ || needs_rollback_ || led_by_ || havoc_.lasts(Fault::etcd_restart)) return;
-    // What counts there is from when it could be reached again.
-    const bool etcd = *waiting_ == name_of(Fault::etcd_restart);
-    outcome_.waits[*waiting_].push_back(seconds_since(etcd ? *havoc_.etcd_back() : since_));
-    waiting_.reset();
-  }
-  void say(const std::string& text) const {
-    std::printf("%7.2f %s\n", seconds_since(start_), text.c_str());
-    std::fflush(stdout);
+  void progress(const std::string& name, std::int64_t tasks, Steady::time_point when) {
+    outcome_.tasks += tasks;
+    if (seconds_since(progress_) > 1) {
+      log_.say(fmt::format(". a task is ended, after {:.1f} s without", seconds_since(progress_)));
+    }
+    progress_ = Steady::now();
+    mending_.progress(name, when);
   }
 
-  // What it costs is measured if nothing else was the matter when it happened, nor until it was mended.
-  void happen(const Event& event) {
-    const bool hits_group =
-        group_ && (event.fault == Fault::kill_trainer || event.fault == Fault::stop_trainer);
-    // What all-reduce has learned lives as long as one of its members does.
-    if (hits_group && (havoc_.lasts(Fault::stop_trainer) || !group_->whole())) return;
-    const bool alone = !havoc_.lasts() && !waiting_;
-    const std::int64_t epoch = leaders_.seen().epoch;
-    if (!havoc_.happen(event)) return;
-    ++outcome_.faults;
-    if (hits_group) group_->hit(event.fault == Fault::kill_trainer && alone);
-    waiting_.reset();
-    led_by_.reset();
-    needs_rollback_ = false;
-    if (!alone) return;
-    since_ = Steady::now();
-    waiting_ = name_of(event.fault);
-    needs_rollback_ = event.fault == Fault::kill_server || event.fault == Fault::flip ||
-                      event.fault == Fault::tear;
-    if (event.fault != Fault::kill_master) return;
-    waiting_ = havoc_.killed_leader() ? "kill master that leads" : "kill master that stands by";
-    if (havoc_.killed_leader()) led_by_ = epoch;
+  // --- What is done to it
+
+  Parts parts() {
+    Parts parts{.processes = [this](const std::string& role) { return children_.processes(role); },
+                .exits = exits_,
+                .disk = disk_,
+                .clock = clock_};
+    parts.silence_store = [this](bool silent) {
+      if (!keys_.real()) links_.silence_store(silent);
+      else if (silent) keys_.stop();
+      else keys_.go_on();
+    };
+    parts.scale = [this](Fault what, double amount) { return scale(what, amount); };
+    parts.target = [this](std::uint32_t which) { return target(which); };
+    parts.security = [this] { return security_; };
+    parts.keys = &keys_;
+    parts.leaders = &leaders_;
+    parts.links = &links_;
+    parts.network = &network_;
+    return parts;
   }
-  void measure_leader() {
-    if (!led_by_) return;
-    const LeaderWatch::Seen seen = leaders_.seen();
-    if (seen.epoch == *led_by_) return;
-    outcome_.waits["kill master: another one leads"].push_back(
-        std::chrono::duration<double>(seen.since - since_).count());
-    led_by_.reset();
+  // As `trireme job scale`.
+  std::string scale(Fault what, double amount) {
+    const Wanted before = steering_.wanted();
+    Wanted now = before;
+    if (what == Fault::scale_servers) {
+      now.servers = before.servers == options_.servers ? options_.servers + 1 : options_.servers;
+    } else {
+      now.trainers = other_number(before.trainers, options_.trainers + 1, amount);
+    }
+    Transaction order{.then = {Put{wanted_key(kPrefix), text_of(now)}}};
+    if (now.servers != before.servers) {
+      order.then.emplace_back(Put{wanted_servers_key(kPrefix), std::to_string(now.servers)});
+    }
+    try {
+      keys_.store().commit(order);
+    } catch (const Unavailable&) {
+      return "";
+    }
+    return fmt::format("{} trainers, {} servers", now.trainers, now.servers);
+  }
+  // Among those that this process reaches.
+  FindTarget target(std::uint32_t which) {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const auto& [name, address] : links_.listening()) {
+      if (!is_over_there(name)) all.emplace_back(name, address);
+    }
+    if (all.empty()) return [] { return std::nullopt; };
+    return [this, chosen = all[which % all.size()]]() -> std::optional<Target> {
+      for (const ProcessEntry& entry : processes(keys_.store(), kPrefix)) {
+        if (entry.name == chosen.first) return Target{chosen.first, chosen.second, entry.metrics};
+      }
+      return std::nullopt;
+    };
   }
 
   const RunOptions options_;
   const Folder folder_;
   CountJob job_;
+  RunLog log_;
+  Exits exits_;
+  const std::vector<Event> events_;
   const Security security_;
   Keys keys_;
   LeaderWatch leaders_;
@@ -223,53 +293,19 @@ class Run {
   Network network_;
   Links links_;
   Supervisor children_;
+  Steering steering_;
   Havoc havoc_;
-  std::vector<Event> events_;
-  std::ofstream calm_;                  // once all are over
-  std::optional<std::string> waiting_;  // for progress, after this
-  bool needs_rollback_ = false;         // before that progress counts
-  std::optional<std::int64_t> led_by_;  // the same: another leader than the one of this epoch
+  Mending mending_;
+  std::ofstream calm_;  // once all faults are over
   Again again_;
-  std::optional<GroupWatch> group_;  // all-reduce
-  Steady::time_point since_ = {};
-  const Steady::time_point start_ = Steady::now();
-  Steady::time_point progress_ = start_;
+  Steady::time_point progress_ = Steady::now();
   Outcome outcome_;
 };
 
-// Whether a file system of one's own can be mounted.
-bool can_mount() {
-  const Folder folder;
-  return Disk(folder / "disk").mounted();
-}
-
 }  // namespace
 
-std::vector<Fault> possible_faults(const RunOptions& options, std::vector<std::string>& left_out) {
-  std::vector<Fault> faults;
-  const auto add = [&](bool possible, const char* why, std::initializer_list<Fault> more) {
-    for (const Fault fault : more) {
-      const bool wanted = options.faults.empty() ||
-                          std::count(options.faults.begin(), options.faults.end(), fault) > 0;
-      if (wanted && possible) faults.push_back(fault);
-      if (wanted && !possible && *why != '\0') {
-        left_out.push_back(std::string(name_of(fault)) + ": " + why);
-      }
-    }
-  };
-  const bool servers = options.servers > 0;
-  add(true, "", {Fault::kill_trainer, Fault::kill_master, Fault::stop_trainer, Fault::stop_master});
-  add(servers, "", {Fault::kill_server, Fault::stop_server, Fault::flip, Fault::tear});
-  add(options.host.empty(), "",
-      {Fault::slow_link, Fault::narrow_link, Fault::cut_link, Fault::silent_link});
-  add(!servers || can_mount(), "no file system can be mounted here, by root alone",
-      servers ? std::initializer_list<Fault>{Fault::full_disk} : std::initializer_list<Fault>{});
-  add(Clock::has_shim(), "sanitizers and a changed clock do not go together", {Fault::clock});
-  add(options.etcd, "", {Fault::etcd_restart});
-  add(!options.namespace_.empty(), "", {Fault::partition, Fault::loss, Fault::narrow_wire});
-  return faults;
+Outcome run(const RunOptions& options) {
+  return options.launched ? run_launched(options) : Run(options).run();
 }
-
-Outcome run(const RunOptions& options) { return Run(options).run(); }
 
 }  // namespace trireme::chaos

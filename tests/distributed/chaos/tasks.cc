@@ -1,5 +1,6 @@
 #include "tasks.h"
 
+#include <chrono>
 #include <cstdio>
 
 #include "distributed/control/count_trainer_test.h"
@@ -7,6 +8,13 @@
 namespace trireme::chaos {
 
 using namespace distributed;
+
+void tell_progress(std::int64_t tasks) {
+  const std::chrono::nanoseconds time = std::chrono::steady_clock::now().time_since_epoch();
+  std::printf("progress %lld %lld\n", static_cast<long long>(tasks),
+              static_cast<long long>(time.count()));
+  std::fflush(stdout);
+}
 
 void Attendance::stay() {
   if (presence_) return presence_->check();
@@ -54,7 +62,7 @@ bool Batches::take() {
   taken_ = client_.take(1);
   if (taken_.tasks.empty()) return false;
   const Task& task = taken_.tasks.front();
-  if (task.attempt > 1) tell_again(task);
+  if (task.again) tell_again(task);
   at_ = 0;
   return true;
 }
@@ -64,8 +72,7 @@ void Batches::next() {
   at_ += size_;
   batch_.clear();
   if (at_ < CountTrainer::kTask) return;
-  std::printf("progress %d\n", client_.finish(taken_.tasks));
-  std::fflush(stdout);
+  tell_progress(client_.finish(taken_.tasks));
 }
 
 void Batches::drop() {

@@ -32,8 +32,11 @@ class Attendance {
   std::int64_t absences_ = 0;  // when that was asked last
 };
 
-// The batches of the tasks that a trainer has, one after the other. Prints "progress N" for tasks that were ended and "again TASK" for
-// those that somebody had before, or will have again since the leader that gave them was not followed by one that knows.
+// Tells the runner that so many tasks were ended, now: "progress TASKS TIME", in nanoseconds of the steady clock.
+void tell_progress(std::int64_t tasks);
+
+// The batches of the tasks that a trainer has, one after the other. Tells of the progress, and prints "again TASK" for those that
+// somebody had before, or will have again since the leader that gave them was not followed by one that knows.
 class Batches {
  public:
   // All outlive the object.

@@ -1,6 +1,9 @@
 // A program of a user's that trains a few clicks by many processes, and goes wrong as it is told.
-//   own_program synchronous|asynchronous|paced|geo|all_reduce|saved [optimizer | options | pace | chief FILE]
+//   own_program synchronous|asynchronous|paced|geo|all_reduce|saved
+//               [optimizer | options | pace | exports SECONDS | chief FILE | abort | damage | beyond | all]
 
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -25,6 +28,25 @@ static void fail_once(const std::string& file) {
   throw std::runtime_error("the chief fails");
 }
 
+static bool same(const float* a, const float* b) { return std::equal(a, a + 13, b); }
+
+// Batches of an example in the middle make their process die, cannot be read, or look up an id that has no row.
+static tr::data::Dataset with_poison(const tr::data::Dataset& clicks, const std::string& wrong) {
+  tr::data::Batch one;
+  for (tr::data::Batch& batch : clicks.skip(3000).take(1).batch(1).epoch(0)) one = std::move(batch);
+  return clicks.map([wrong, mark = one.at("features")](tr::data::Batch batch) {
+    const tr::Tensor& features = batch.at("features");
+    for (std::int64_t i = 0; i < features.dim(0); ++i) {
+      const bool all = wrong == "all" && features.dim(0) > 1;
+      if (!all && !same(features.data<float>() + 13 * i, mark.data<float>())) continue;
+      if (wrong == "abort") std::abort();
+      if (all || wrong == "damage") throw tr::Error(tr::ErrorKind::data, "block 7 is damaged");
+      batch.at("C26").data<std::int64_t>()[i] = 1'000'000;
+    }
+    return batch;
+  });
+}
+
 int main(int argc, char** argv) {
   const std::string mode = argv[1], wrong = argc > 2 ? argv[2] : "";
   try {
@@ -41,7 +63,11 @@ int main(int argc, char** argv) {
                          .task_batches = 4,
                          .checkpoint_seconds = mode == "saved" ? 60.0 : 0.0};
     if (mode == "paced" || wrong == "pace") how.staleness = 2;
-    tr::Member member = tr::Member::join({.distribution = how});
+    if (wrong == "exports") {
+      how.export_seconds = 0.1;
+      how.checkpoint_seconds = std::atof(argv[3]);
+    }
+    tr::Member member = tr::Member::join({.distribution = how, .exports = "served"});
     tr::Optimizer optimizer = tr::Adagrad{.learning_rate = 0.1};
     if (wrong == "optimizer") optimizer = tr::RmsProp{};
     tr::TrainerOptions options = member.distribute(program, {.loss = loss, .optimizer = optimizer});
@@ -49,7 +75,10 @@ int main(int argc, char** argv) {
     tr::Trainer trainer(program, options);
     std::int64_t steps = 0;
     const auto count = [&](std::int64_t step, double) { steps = step; };
-    member.train(trainer, clicks.shuffle(1).batch(50), {.epochs = 2, .after_step = count});
+    const bool poison =
+        wrong == "abort" || wrong == "damage" || wrong == "beyond" || wrong == "all";
+    const auto data = poison ? with_poison(clicks, wrong) : clicks;
+    member.train(trainer, data.shuffle(1).batch(50), {.epochs = 2, .after_step = count});
     std::cout << "own steps: " << steps << std::endl;
 
     if (!member.is_chief()) return 0;

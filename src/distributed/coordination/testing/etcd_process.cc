@@ -97,6 +97,9 @@ void EtcdProcess::kill() {
   process_ = -1;
 }
 
+void EtcdProcess::stop() { ::kill(process_, SIGSTOP); }
+void EtcdProcess::go_on() { ::kill(process_, SIGCONT); }
+
 void EtcdProcess::restart() {
   kill();
   start();

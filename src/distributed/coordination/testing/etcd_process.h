@@ -18,6 +18,8 @@ class EtcdProcess {
   ~EtcdProcess();
   std::string address() const;
   void kill();     // SIGKILL
+  void stop();     // SIGSTOP
+  void go_on();    // SIGCONT
   void restart();  // on the same ports, with what it had written
 
  private:
