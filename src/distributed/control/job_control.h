@@ -106,10 +106,10 @@ class JobControl {
   Publisher publisher_;
   JobView view_;
   bool placed_ = false;
-  bool ticks_told_ = false;  // to all servers there are
+  bool ticks_told_ = false;                // to all servers there are
   std::optional<Master::Done> done_told_;  // the same
-  Clock::time_point done_at_ = {};          // when
-  int saved_ = 0;            // checkpoints, by this leader
+  Clock::time_point done_at_ = {};         // when
+  int saved_ = 0;                          // checkpoints, by this leader
   std::optional<SlotsMoving> moving_;
 };
 

@@ -320,9 +320,12 @@ void TrainingMember::train_by_servers(TaskReader& reader) {
       if (clock_ && !clock_->begin()) return leave(reader);
       metrics_.begin();
       look_ahead(*read, reader);
+      // All trainers are where all together are in the schedule, however late they came.
+      const auto place = static_cast<std::uint64_t>(read->place);
       const double loss = by_servers_->step(
-          read->batch,
-          ServerTraining::TaskBatch{read->task, read->epoch, read->number, read->last});
+          read->batch, ServerTraining::TaskBatch{
+                           read->task, read->epoch, read->number, read->last,
+                           place / static_cast<std::uint64_t>(std::max(options_.trainers, 1))});
       if (clock_) clock_->end();
       report(loss, data::examples_in(read->batch));
       if (read->last) {

@@ -184,7 +184,11 @@ TEST_F(Masters, AStandbyGoesOn) {
 class CutOff : public Store {
  public:
   explicit CutOff(Store& store) : store_(store) {}
-  Outcome commit(const Transaction& t) override { return ask().commit(t); }
+  Outcome commit(const Transaction& t) override {
+    Outcome outcome = ask().commit(t);
+    ++commits;
+    return outcome;
+  }
   std::int64_t grant(std::int64_t seconds) override { return ask().grant(seconds); }
   bool keep_alive(std::int64_t lease) override { return ask().keep_alive(lease); }
   void revoke(std::int64_t lease) override { ask().revoke(lease); }
@@ -192,6 +196,7 @@ class CutOff : public Store {
     return ask().watch(prefix, from);
   }
   std::atomic<bool> away = false;
+  std::atomic<int> commits = 0;
 
  private:
   Store& ask() {
@@ -218,6 +223,26 @@ TEST_F(Masters, NobodyWaitsForTheLeaseOfOneThatIsKnownToBeDead) {
     std::this_thread::sleep_for(Milliseconds(5));
   }
   EXPECT_TRUE(second.leads()) << "long before an hour is over";
+}
+
+// A trainer that was told of a leader before anybody knew that it is dead.
+TEST_F(Masters, NobodyWaitsLongForALeaderThatIsDead) {
+  const auto seconds = [&] {
+    store_->put("job/master", "127.0.0.1:1");  // where nobody listens
+    CutOff counted(*store_);
+    Trainer a(counted, network_, "a");
+    const int before = counted.commits;
+    const auto begun = std::chrono::steady_clock::now();
+    std::thread asks([&] { EXPECT_EQ(a.client->take(1).epoch, 1); });
+    while (counted.commits == before) std::this_thread::sleep_for(Milliseconds(1));
+    store_->erase("job/master");
+    const Master master(*store_, options(1, 8));
+    asks.join();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  };
+  // 2 s are what a master has that is known to live.
+  EXPECT_LT(std::min({seconds(), seconds(), seconds()}), 1.9)
+      << "on a machine that does little else";
 }
 
 // Who would take what is concluded once more may be gone by then. But when the job goes back, it is over no more.

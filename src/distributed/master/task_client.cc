@@ -11,7 +11,9 @@ namespace {
 
 constexpr Milliseconds kPause{50};     // before the next attempt
 constexpr Milliseconds kAnswer{2000};  // in which a master answers
-constexpr Milliseconds kStore{1000};   // in which the store does
+constexpr Milliseconds kFirst{
+    700};  // in which one does that may be dead: longer than it lets anybody wait
+constexpr Milliseconds kStore{1000};  // in which the store does
 constexpr Milliseconds kLeaving{2000};
 
 bool is_among(const Task& task, const std::vector<Task>& tasks) {
@@ -38,6 +40,8 @@ TaskClient::~TaskClient() = default;
 bool TaskClient::connect() {
   if (const auto leader = leaders_.now(kStore)) address_ = *leader ? (*leader)->name : "";
   if (address_.empty()) return false;
+  // It may have died, and another one lead soon: then the store is to be asked again, and not so soon if that goes on.
+  if (std::exchange(answered_, false)) answer_ = kFirst;
   connection_ = std::make_unique<Connection>(
       network_, ConnectionOptions{.address = address_, .security = options_.security, .depth = 1});
   return true;
@@ -60,7 +64,7 @@ Frame TaskClient::ask(Frame request, Believes believes, std::optional<Millisecon
       end = std::min(end, in(kLeaving));
     }
     if (connection_ != nullptr || connect()) {
-      if (auto answer = ask_once(request, believes, std::min(end, in(kAnswer)))) {
+      if (auto answer = ask_once(request, believes, std::min(end, in(answer_)))) {
         return std::move(*answer);
       }
     }
@@ -72,6 +76,8 @@ Frame TaskClient::ask(Frame request, Believes believes, std::optional<Millisecon
 std::optional<Frame> TaskClient::ask_once(const Frame& request, Believes believes,
                                           Deadline until) try {
   Frame answer = connection_->ask(request, until);
+  answer_ = kAnswer;
+  answered_ = true;
   const Code code = answer.header.code;
   problem_ = connection_->address() + ": " + name_of(code);
   if (code == Code::refused) fail_usage(problem_ + ": " + answer.payload.text());
@@ -85,6 +91,7 @@ std::optional<Frame> TaskClient::ask_once(const Frame& request, Believes believe
 } catch (const Unavailable& error) {
   problem_ = error.what();
   connection_.reset();
+  if (!answered_) answer_ = std::min(2 * answer_, kAnswer);
   return std::nullopt;
 }
 

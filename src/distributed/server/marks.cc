@@ -19,9 +19,9 @@ std::uint64_t bit_of(int slot) { return std::uint64_t{1} << (slot % 64); }
 bool TasksOver::has(const Source& source, std::uint64_t number) const {
   if (!source.is_task() || number == 0) return false;
   if (epoch_of(number) != epoch) return epoch_of(number) < epoch;
-  const auto after = std::upper_bound(
-      ranges.begin(), ranges.end(), source.number,
-      [](std::uint32_t task, const auto& range) { return task < range.first; });
+  const auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), source.number,
+                       [](std::uint32_t task, const auto& range) { return task < range.first; });
   return after != ranges.begin() && source.number < std::prev(after)->second;
 }
 
@@ -109,8 +109,8 @@ void Marks::Of::settle() {
 }
 
 void Marks::Of::read(const Source& source, int first, int last, std::vector<MarkEntry>& to) const {
-  MarkEntry entry{source.number, MarkEntry::kNoSlot, static_cast<std::uint8_t>(source.kind), 0,
-                  high_, 0};
+  MarkEntry entry{
+      source.number, MarkEntry::kNoSlot, static_cast<std::uint8_t>(source.kind), 0, high_, 0};
   to.push_back(entry);
   std::vector<std::uint64_t> seen(static_cast<std::size_t>(last - first));
   for (const auto& [number, slots] : slots_) {
@@ -219,9 +219,9 @@ std::uint64_t Marks::forgotten() const {
 // --- Of something whole
 
 bool WholeMarks::has(const Source& source, std::uint64_t number) const {
-  const auto place = std::lower_bound(
-      kept_.begin(), kept_.end(), source,
-      [](const Kept& kept, const Source& wanted) { return kept.source < wanted; });
+  const auto place =
+      std::lower_bound(kept_.begin(), kept_.end(), source,
+                       [](const Kept& kept, const Source& wanted) { return kept.source < wanted; });
   return place != kept_.end() && place->source == source && place->mark.has(number);
 }
 
@@ -234,9 +234,8 @@ void WholeMarks::add(const Source& source, std::uint64_t number) {
   auto place = place_of();
   if (place == kept_.end() || place->source != source) {
     if (kept_.size() >= most_) {
-      kept_.erase(std::min_element(kept_.begin(), kept_.end(), [](const Kept& a, const Kept& b) {
-        return a.used < b.used;
-      }));
+      kept_.erase(std::min_element(kept_.begin(), kept_.end(),
+                                   [](const Kept& a, const Kept& b) { return a.used < b.used; }));
       place = place_of();
     }
     place = kept_.insert(place, Kept{source, {}, 0});
@@ -246,8 +245,7 @@ void WholeMarks::add(const Source& source, std::uint64_t number) {
 }
 
 void WholeMarks::forget(const TasksOver& over) {
-  std::erase_if(kept_,
-                [&](const Kept& kept) { return over.has(kept.source, kept.mark.high()); });
+  std::erase_if(kept_, [&](const Kept& kept) { return over.has(kept.source, kept.mark.high()); });
   if (kept_.capacity() > 4 * kept_.size() + 16) kept_.shrink_to_fit();
 }
 

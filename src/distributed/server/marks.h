@@ -89,7 +89,8 @@ class SlotSet {
 struct MarkEntry {
   static constexpr std::uint16_t kNoSlot = UINT16_MAX;
   std::uint32_t number;
-  std::uint16_t slot;  // kNoSlot: what holds for all slots, that the source has got as far as `high`
+  std::uint16_t
+      slot;  // kNoSlot: what holds for all slots, that the source has got as far as `high`
   std::uint8_t kind, zero;
   std::uint64_t high, seen;  // as of a Mark of that slot
 };
@@ -131,7 +132,7 @@ class Marks {
     void insert(const MarkEntry& entry);
     void drop(int first, int last);
 
-    std::atomic<std::uint64_t> high_ = 0;  // read without the lock
+    std::atomic<std::uint64_t> high_ = 0;     // read without the lock
     std::map<std::uint64_t, SlotSet> slots_;  // by number, of those that were applied
     std::uint64_t bytes_ = 0;
     const std::shared_ptr<std::atomic<std::uint64_t>> total_;

@@ -52,12 +52,11 @@ RowRule get_rule(PayloadReader& reader) {
 
 const char* name_of(Op op) {
   constexpr std::array<const char*, kOps> kNames = {
-      "unknown",      "set_map",    "set_members",  "declare_table", "declare_dense",
-      "lookup",       "push",       "count",        "dense_pull",    "dense_push",
-      "finish_step",  "read_slots", "insert_slots", "drop_slots",    "dense_read",
-      "dense_insert", "dense_drop", "digest",       "statistics",    "get_map",
-      "save",         "load",       "describe",     "tick",          "export_rows",
-      "tasks_over"};
+      "unknown",      "set_map",    "set_members", "declare_table", "declare_dense", "lookup",
+      "push",         "count",      "dense_pull",  "dense_push",    "finish_step",   "read_slots",
+      "insert_slots", "drop_slots", "dense_read",  "dense_insert",  "dense_drop",    "digest",
+      "statistics",   "get_map",    "save",        "load",          "describe",      "tick",
+      "export_rows",  "tasks_over"};
   const auto number = static_cast<std::size_t>(op);
   return kNames[number < kOps ? number : 0];
 }

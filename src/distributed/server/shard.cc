@@ -220,8 +220,8 @@ bool Shard::set_tasks_over(const TasksOver& over, std::uint32_t generation, std:
   }
   {
     const std::lock_guard over_lock(over_mutex_);
-    const bool more = over.epoch != over_->epoch ? over.epoch > over_->epoch
-                                                 : over.tasks() > over_->tasks();
+    const bool more =
+        over.epoch != over_->epoch ? over.epoch > over_->epoch : over.tasks() > over_->tasks();
     if (!more) return true;
     over_ = std::make_shared<const TasksOver>(over);
   }
@@ -424,8 +424,7 @@ Frame Shard::apply_once(const Frame& request, Table& table, const Once& what, co
   const Header& header = request.header;
   std::span<const Id> ids = what.ids;
   std::span<const float> values = what.values;
-  const Source source{(header.flags & kOfTask) != 0 ? what.of_task : what.of_sender,
-                      header.sender};
+  const Source source{(header.flags & kOfTask) != 0 ? what.of_task : what.of_sender, header.sender};
   if (header.sequence == 0) {
     apply(ids, values);
   } else if (is_over(source, header.sequence)) {
@@ -535,8 +534,8 @@ std::vector<TableReport> Shard::tables() const {
   const auto lock = shared();
   std::vector<TableReport> reports;
   for (const auto& [number, table] : tables_) {
-    reports.push_back({number, table->declaration.options.name, table->rows.statistics(),
-                       table->marks.memory()});
+    reports.push_back(
+        {number, table->declaration.options.name, table->rows.statistics(), table->marks.memory()});
   }
   return reports;
 }

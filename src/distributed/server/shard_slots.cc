@@ -244,10 +244,9 @@ Frame Shard::tell(const Frame& request) {
       c.duplicates.load(), c.wrong_map.load(), c.stale.load(), c.steps.load());
   for (const auto& [number, table] : tables_) {
     const TableStatistics s = table->rows.statistics();
-    text +=
-        fmt::format("table{{number={}}} rows {} on_disk {} not_admitted {} dropped {} memory {}\n",
-                    number, s.rows, s.on_disk, s.not_admitted, s.dropped,
-                    s.memory + table->marks.memory());
+    text += fmt::format(
+        "table{{number={}}} rows {} on_disk {} not_admitted {} dropped {} memory {}\n", number,
+        s.rows, s.on_disk, s.not_admitted, s.dropped, s.memory + table->marks.memory());
   }
   answer.payload.append(std::move(text));
   return answer;
