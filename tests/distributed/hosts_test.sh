@@ -74,5 +74,31 @@ test -s model/model.json || fail "no model was saved"
 code=0
 wait $other || code=$?
 [ $code -eq 4 ] || fail "launcher 1 ended with $code"
-says together.1.out "launcher 0 has not been heard of for 30 s"
+says together.1.out "launcher 0 has not been heard of for 60 s"
+ip -n $second link set wire up
+
+echo "== a launcher that is cut off for so long that it is given up, and is back"
+job back.toml asynchronous 100000
+launch $second 1 --trainers 2 --servers 2 back.toml -o back >back.1.out 2>&1 &
+other=$!
+launch $first 0 --trainers 2 --servers 2 back.toml -o back >back.0.out 2>&1 &
+leader=$!
+until_says 60 back.0.out " examples"
+sleep 2
+ip -n $second link set wire down
+until_says 60 back.0.out "is gone; the job goes on without it"
+until_says 60 back.0.out "2 servers went back to epoch "
+ip -n $second link set wire up
+until_says 60 back.0.out "[launch] launcher 1 on "
+until_says 60 back.0.out " is back"
+until_says 60 back.1.out "has left: others have its place"
+sleep 20  # longer than anybody waits for a place
+kill -0 $leader 2>/dev/null || fail "launcher 0 has ended"
+kill -0 $other 2>/dev/null || fail "launcher 1 has ended"
+kill -TERM $(cat /proc/$leader/task/$leader/children)  # what the shell waits for
+for each in $leader $other; do
+  code=0
+  wait $each || code=$?
+  [ $code -eq 6 ] || fail "a launcher ended with $code, and not as one that was stopped"
+done
 echo "passed"

@@ -38,6 +38,24 @@ class CountTrainer {
   CountTrainer(Store& store, Network& network, CountWork work)
       : store_(store), network_(network), work_(std::move(work)) {}
 
+  // What is counted in, to all servers.
+  static void declare(ParameterClient& client, Mode mode) {
+    static const float zeros[2] = {0, 0};
+    TableDeclaration table;
+    table.options.name = "counts";
+    table.options.width = 2;
+    table.mode = mode;
+    client.declare(0, table);
+    std::vector<DenseParameter> sums;
+    for (std::uint32_t number = 0; number < kSums; ++number) {
+      DenseDeclaration sum{.name = "sum_" + std::to_string(number), .rows = 1, .columns = 2};
+      sum.rule = RowRule::sgd();
+      sum.mode = mode;
+      sums.push_back({number, sum, zeros});
+    }
+    client.declare(sums);
+  }
+
   static std::vector<std::string> tasks(std::int64_t records) {
     std::vector<std::string> all;
     for (std::int64_t first = 0; first < records; first += kTask) {
@@ -152,20 +170,8 @@ class CountTrainer {
     return options;
   }
   void declare(ParameterClient& client) {
-    static const float zeros[2] = {0, 0};
-    TableDeclaration table;
-    table.options.name = "counts";
-    table.options.width = 2;
-    table.mode = work_.mode;
     client.join(view_.generation, 0);
-    client.declare(0, table);
-    std::vector<DenseParameter> sums;
-    for (std::uint32_t number = 0; number < kSums; ++number) {
-      DenseDeclaration sum{.name = "sum", .rows = 1, .columns = 2, .rule = RowRule::sgd()};
-      sum.mode = work_.mode;
-      sums.push_back({number, sum, zeros});
-    }
-    client.declare(sums);
+    declare(client, work_.mode);
   }
   void count(ParameterClient& client, const Task& task, std::int64_t epoch) {
     const std::int64_t first = std::stoll(task.data);

@@ -13,6 +13,8 @@ namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kLongest{600000};  // in which a server saves or loads all it has
+constexpr Milliseconds kShort{5000};      // the same of what takes no time
+constexpr Milliseconds kTold{500};        // between two words on tasks that are over
 
 std::string rolling_key(const std::string& prefix) { return prefix + "rolling-back"; }
 
@@ -62,6 +64,7 @@ void JobControl::look_as_leader() {
     if (members != view_.members) regroup(members);
   }
   grow_old();
+  tell_done();
   if (!cuts_.draining() && reshard()) return;
   cuts_.look(view_.rollbacks,
              [this](const QueueState& queue, bool over) { return save(queue, over); });
@@ -73,6 +76,7 @@ void JobControl::begin(const Leadership& leadership) {
   const bool half_done = store_.get(rolling_key(options_.prefix)).has_value();
   placed_ = view.has_value() && !half_done;
   ticks_told_ = false;
+  done_told_.reset();
   view_ = view.value_or(JobView{});
   moving_.reset();
   saved_ = 0;
@@ -125,6 +129,7 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
   const std::string rolling = rolling_key(options_.prefix);
   cuts_.put({Put{rolling, "1"}});
   placed_ = false;
+  done_told_.reset();
   publisher_.start_anew();
   cuts_.drop();
   const bool first = view_.servers.map.version() == 0;
@@ -277,6 +282,7 @@ void JobControl::change_servers(int servers) {
   if (servers > before) {
     fleet_.set_members(view_.generation, view_.members.size());
     tell_ticks();
+    tell_done(/*at_once=*/true);
   }
   const SlotMap next = after(view_.servers.map, what);
   const auto start = Clock::now();
@@ -346,6 +352,33 @@ void JobControl::tell_ticks() {
   ticks_told_ = true;
   cuts_.say(fmt::format("tick {}: {} rows that were not worth their place are gone, in {:.2f} s",
                         view_.ticks, evicted, seconds_since(start)));
+}
+
+// --- Tasks that are over
+
+// Servers forget what was pushed of them, and take nothing more. Told before slots move: who has them next finds no marks, and must
+// know why.
+void JobControl::tell_done(bool at_once) {
+  if (options_.synchronous) return;  // steps are known by their numbers
+  const bool due = !done_told_ || Clock::now() - done_at_ >= kTold;
+  if (!at_once && !due) return;
+  const std::optional<Master::Done> done = master_.done();
+  if (!done) throw Deposed();
+  if (!at_once && done == done_told_) return;
+  TasksOver over{static_cast<std::uint32_t>(done->epoch), {}};
+  for (const auto& [first, last] : done->tasks) {
+    over.ranges.emplace_back(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last));
+  }
+  done_told_.reset();  // if some are told only
+  fleet_.ask_all(
+      [&](std::size_t) {
+        Frame frame = order(Op::tasks_over, to_bytes(over));
+        frame.header.generation = view_.generation;
+        return frame;
+      },
+      kShort);
+  done_told_ = done;
+  done_at_ = Clock::now();
 }
 
 // --- Synchronous steps

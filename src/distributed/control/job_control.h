@@ -92,6 +92,7 @@ class JobControl {
   std::int64_t ticks_at(const QueueState& queue) const;
   void grow_old();
   void tell_ticks();
+  void tell_done(bool at_once = false);
   bool save(const QueueState& queue, bool over);
   void export_for_serving(std::int64_t checkpoint, const Declarations& declared);
 
@@ -105,8 +106,10 @@ class JobControl {
   Publisher publisher_;
   JobView view_;
   bool placed_ = false;
-  bool ticks_told_ = false;  // to all servers there are
-  int saved_ = 0;            // checkpoints, by this leader
+  bool ticks_told_ = false;                // to all servers there are
+  std::optional<Master::Done> done_told_;  // the same
+  Clock::time_point done_at_ = {};         // when
+  int saved_ = 0;                          // checkpoints, by this leader
   std::optional<SlotsMoving> moving_;
 };
 

@@ -88,7 +88,6 @@ TEST_F(JobControlOf, MastersThatDieToo) {
   expect_exact(job, how);
 }
 
-// TRIREME_ROWS: of a table that lies there beside, so that pauses can be measured that mean something.
 // Of an epoch and more, and for longer than the leader's lease.
 TEST_F(JobControlOf, AnOutageOfTheStoreStopsNobody) {
   CountJobOptions how = options();
@@ -107,6 +106,8 @@ TEST_F(JobControlOf, AnOutageOfTheStoreStopsNobody) {
   expect_exact(job, how);
 }
 
+// TRIREME_ROWS: of a table that lies there beside, so that pauses can be measured that mean something. TRIREME_TASKS: of which servers
+// remember pushes to it.
 TEST_F(JobControlOf, FourServersToThreeAndBack) {
   const char* const asked = std::getenv("TRIREME_ROWS");
   const std::int64_t rows = asked != nullptr ? std::atoll(asked) : 20000;
@@ -120,6 +121,8 @@ TEST_F(JobControlOf, FourServersToThreeAndBack) {
   job.slow_down(asked == nullptr);
   job.wait_for_tasks(10);
   job.add_rows(rows);
+  const char* const tasks = std::getenv("TRIREME_TASKS");
+  job.add_pushes(rows, tasks != nullptr ? std::atoll(tasks) : 3);
   const std::uint64_t digest = job.digest_of_rows();
   job.want_servers(3);
   const auto until = [&](const std::string& text) {

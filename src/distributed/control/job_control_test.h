@@ -190,6 +190,22 @@ class CountJob {
       ids.clear();
     }
   }
+  // Pushes of so many tasks of a later epoch, which is not over: each of 4 batches of 4,096 of these rows.
+  void add_pushes(std::int64_t rows, std::int64_t tasks) {
+    std::vector<Id> ids(4096);
+    const std::vector<float> values(16 * ids.size(), 0.25f);
+    std::uint64_t at = 1;
+    for (std::int64_t task = 0; task < tasks; ++task) {
+      for (std::uint32_t batch = 0; batch < 4; ++batch) {
+        for (Id& id : ids) {
+          at = at * 6364136223846793005u + 1442695040888963407u;
+          id = (at >> 33) % static_cast<std::uint64_t>(rows) * 7919 + 1;
+        }
+        rows_->push(1, ids, values.data(), {.rate = 0.1},
+                    PushId::of_task(static_cast<std::uint32_t>(task), 1000, batch));
+      }
+    }
+  }
   std::uint64_t digest_of_rows() { return rows_->digest(1); }
   // By the place of a server: of the tables that it has.
   std::vector<TableReport> tables_of(std::size_t server) const {

@@ -55,7 +55,7 @@ class JobExports : public ::testing::Test {
       EXPECT_EQ(counts[i], counts[i - i % CountTrainer::kTask]) << "half a task";
     }
     // Trainers may have declared the table and not yet the sum.
-    const auto sum = dense.tensors.find("sum");
+    const auto sum = dense.tensors.find("sum_0");
     EXPECT_EQ(sum == dense.tensors.end() ? 0 : sum->second.data<float>()[0],
               static_cast<float>(all))
         << table.note();
@@ -83,7 +83,7 @@ class JobExports : public ::testing::Test {
     EXPECT_EQ(rows(fresh), counts.rows);
     EXPECT_EQ(fresh.rows(), how_.records);
     EXPECT_EQ(fresh.number(), table_->number());
-    EXPECT_EQ(read_safetensors(dense_file()).tensors.at("sum").data<float>()[0], counts.all);
+    EXPECT_EQ(read_safetensors(dense_file()).tensors.at("sum_0").data<float>()[0], counts.all[0]);
     EXPECT_THAT(job.said().back(), HasSubstr("export ")) << "the last checkpoint is exported";
     EXPECT_GT(looks_, 0);
   }
@@ -237,7 +237,7 @@ TEST_F(JobExports, HaveTheLastCheckpointOfAJobThatIsStopped) {
   const std::vector<float> counts = rows(table);
   const float learned = std::accumulate(counts.begin(), counts.end(), 0.0f);
   EXPECT_EQ(learned, static_cast<float>(last.done * CountTrainer::kTask));
-  EXPECT_EQ(read_safetensors(dense_file()).tensors.at("sum").data<float>()[0], learned);
+  EXPECT_EQ(read_safetensors(dense_file()).tensors.at("sum_0").data<float>()[0], learned);
 }
 
 // What another job has left there, whose tables were others.

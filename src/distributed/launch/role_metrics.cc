@@ -69,6 +69,14 @@ void watch_requests(Registry& registry, Shard& shard) {
            "Requests that went by another slot map.", &ShardStatistics::wrong_map);
   of_shard(counter, "trireme_server_steps_total", "Synchronous steps that were applied.",
            &ShardStatistics::steps);
+  of_shard(
+      gauge, "trireme_server_marks_bytes",
+      "What is remembered of pushes, so that none counts twice: of tables and dense parameters.",
+      &ShardStatistics::marks);
+  of_shard(counter, "trireme_server_forgotten_sources_total",
+           "Clients and tasks of which it was forgotten what they have pushed, though they are not "
+           "over.",
+           &ShardStatistics::forgotten);
   of_shard(gauge, "trireme_server_held_bytes",
            "Gradients that wait for other members of their step.", &ShardStatistics::held);
 }

@@ -88,6 +88,7 @@ TaskReader::Read TaskReader::read_batch() {
             static_cast<std::uint32_t>(current.epoch),
             static_cast<std::uint32_t>(current.at - current.range.first)};
   read.rollbacks = current.rollbacks;
+  read.place = (current.epoch - 1) * batches_.size() + current.at;
   read.last = ++current.at >= current.range.last;
   return read;
 }

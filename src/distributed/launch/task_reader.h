@@ -36,6 +36,7 @@ class TaskReader {
     std::uint32_t task = 0, epoch = 0, number = 0;  // the batch within its task
     bool last = false;                              // of its task
     std::uint32_t rollbacks = 0;                    // as Taken
+    std::int64_t place = 0;                         // among the batches of all epochs, from 0
   };
 
   // Told of a task that was given back since a batch of it could not be read, and why; some batches of it may have been read before.

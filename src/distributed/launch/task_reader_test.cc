@@ -128,6 +128,7 @@ TEST_P(TasksOf, AreTheBatchesOfOneProcess) {
           const std::lock_guard lock(mutex);
           const std::int64_t number = read->task * task_batches + read->number;
           EXPECT_TRUE(got[read->epoch].emplace(number, read->batch).second) << "twice";
+          EXPECT_EQ(read->place, (read->epoch - 1) * trainer.batches.size() + number);
           if (read->last) trainer.reader->finish();
         }
       });

@@ -302,10 +302,12 @@ void TrainingMember::train_in_parallel(TaskReader& reader, const data::Batches& 
 // Each goes its own pace.
 void TrainingMember::train_by_servers(TaskReader& reader) {
   rejoin(reader);
+  // What is to be learned next: also in the next generation, if it was of that already.
+  std::optional<TaskReader::Read> read;
   while (!reader.all_done()) {
     if (stopped()) return leave(reader);
     try {
-      const std::optional<TaskReader::Read> read = reader.next();
+      if (!read) read = reader.next();
       if (!read) {
         if (clock_) clock_->idle();
         metrics_.waited();
@@ -315,20 +317,25 @@ void TrainingMember::train_by_servers(TaskReader& reader) {
       if (read->rollbacks > view_->rollbacks) throw StaleGeneration("a task of a later time");
       if (read->rollbacks < view_->rollbacks) {  // of a master that does not lead any more
         reader.forget_before(view_->rollbacks);
+        read.reset();
         continue;
       }
       if (clock_ && !clock_->begin()) return leave(reader);
       metrics_.begin();
       look_ahead(*read, reader);
+      // All trainers are where all together are in the schedule, however late they came.
+      const auto place = static_cast<std::uint64_t>(read->place);
       const double loss = by_servers_->step(
-          read->batch,
-          ServerTraining::TaskBatch{read->task, read->epoch, read->number, read->last});
+          read->batch, ServerTraining::TaskBatch{
+                           read->task, read->epoch, read->number, read->last,
+                           place / static_cast<std::uint64_t>(std::max(options_.trainers, 1))});
       if (clock_) clock_->end();
       report(loss, data::examples_in(read->batch));
       if (read->last) {
         by_servers_->wait_for_pushes();
         reader.finish();
       }
+      read.reset();
     } catch (const StaleGeneration&) {
       metrics_.repeated();
       rejoin(reader);

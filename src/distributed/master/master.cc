@@ -118,6 +118,11 @@ bool Master::restore(const QueueState& state) try {
   return false;
 }
 
+std::optional<Master::Done> Master::done() const {
+  const std::lock_guard lock(mutex_);
+  return queue_ ? std::optional(Done{queue_->epoch(), queue_->done()}) : std::nullopt;
+}
+
 bool Master::all_over() const {
   const std::lock_guard lock(mutex_);
   return queue_ && over_ && !concluded_;

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "distributed/coordination/election.h"
@@ -83,6 +84,13 @@ class Master {
   std::optional<QueueState> state_at_rest() const;
   // Puts it back; epoch 0: to the beginning. Errors: as TaskQueue::restore, but for Deposed.
   bool restore(const QueueState& state);
+  // Tasks of the epoch that are done. Whoever still learns of one has not heard so.
+  struct Done {
+    std::int64_t epoch = 0;
+    std::vector<std::pair<std::int64_t, std::int64_t>> tasks;
+    bool operator==(const Done&) const = default;
+  };
+  std::optional<Done> done() const;
   bool all_over() const;  // all tasks of the last epoch, and conclude() is waited for
   void conclude();        // see MasterOptions::hold
   bool concluded() const;

@@ -102,6 +102,24 @@ bool TaskQueue::read_epoch(const Entry& entry) {
 void TaskQueue::sort_in(std::int64_t id, State state) {
   for (auto& [other, ids] : ids_) ids.erase(id);
   ids_.at(state).insert(id);
+  if (state == State::done) add_done(id);
+}
+
+// To the ranges: it becomes one with those that it touches.
+void TaskQueue::add_done(std::int64_t id) {
+  std::int64_t first = id, last = id + 1;
+  auto after = done_.upper_bound(id);
+  if (after != done_.begin() && std::prev(after)->second >= id) {
+    const auto before = std::prev(after);
+    first = before->first;
+    last = std::max(last, before->second);
+    done_.erase(before);
+  }
+  if (after != done_.end() && after->first == last) {
+    last = after->second;
+    done_.erase(after);
+  }
+  done_[first] = last;
 }
 
 // --- Changes: here, and then in the store
@@ -111,10 +129,12 @@ void TaskQueue::replace(std::int64_t epoch, std::vector<Item> items) {
   epoch_ = epoch;
   late_.clear();
   items_.clear();
+  done_.clear();
   for (auto& [state, ids] : ids_) ids.clear();
   for (std::size_t i = 0; i < items.size(); ++i) {
     const auto id = static_cast<std::int64_t>(i);
     ids_.at(items[i].state).insert(id);
+    if (items[i].state == State::done) add_done(id);
     items_.emplace(id, std::move(items[i]));
   }
   unwritten_.clear();

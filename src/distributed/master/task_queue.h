@@ -109,6 +109,10 @@ class TaskQueue {
   std::set<std::string> owners() const;  // of pending tasks
   std::vector<Task> pending_of(const std::string& owner) const;  // in the order that it got them
   std::vector<BadTask> bad() const;                              // of all epochs
+  // Those that are done, as ranges [first, last): rising, with gaps between them.
+  std::vector<std::pair<std::int64_t, std::int64_t>> done() const {
+    return {done_.begin(), done_.end()};
+  }
   TaskCounts counts() const;
   Milliseconds patience() const;  // after which a pending task expires now
 
@@ -137,6 +141,7 @@ class TaskQueue {
   void read();
   bool read_epoch(const Entry& entry);
   void sort_in(std::int64_t id, State state);
+  void add_done(std::int64_t id);
   const std::set<std::int64_t>& ids(State state) const { return ids_.at(state); }
   std::int64_t count(State state) const { return static_cast<std::int64_t>(ids(state).size()); }
   std::string key(std::int64_t id) const;
@@ -174,6 +179,7 @@ class TaskQueue {
                                                   {State::pending, {}},
                                                   {State::done, {}},
                                                   {State::failed, {}}};
+  std::map<std::int64_t, std::int64_t> done_;                     // ranges, by their first task
   std::map<std::pair<std::int64_t, std::int64_t>, BadTask> bad_;  // by epoch and id
   // Of those that took too long, by id and attempt: when they were handed out. Their ends tell what tasks take, though they may count
   // for nothing else.

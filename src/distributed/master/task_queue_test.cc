@@ -233,6 +233,34 @@ TEST_F(TaskQueues, WhatIsBegunComesFirstAndIsKnown) {
   EXPECT_EQ(q.counts().begun, 0) << "what was learned of it is forgotten";
 }
 
+// As ranges, in whatever order they end.
+TEST_F(TaskQueues, KnowsWhichAreDone) {
+  constexpr int kTasks = 200;
+  std::mt19937 random(3);
+  TaskQueue q = queue();
+  q.begin(1, tasks(kTasks));
+  EXPECT_TRUE(q.done().empty());
+  std::vector<Task> held;
+  while (const auto task = q.take("a", start_)) held.push_back(*task);
+  std::shuffle(held.begin(), held.end(), random);
+  std::set<std::int64_t> done;
+  for (const Task& task : held) {
+    if (task.id % 50 == 7) continue;
+    q.finish("a", task, start_);
+    done.insert(task.id);
+    std::vector<std::pair<std::int64_t, std::int64_t>> expected;
+    for (const std::int64_t id : done) {
+      if (!expected.empty() && expected.back().second == id) ++expected.back().second;
+      else expected.emplace_back(id, id + 1);
+    }
+    ASSERT_EQ(q.done(), expected);
+  }
+  EXPECT_EQ(q.done().size(), 5u);
+  EXPECT_EQ(queue().done(), q.done());
+  q.restore({1, {3, 4, 9}, {6}}, tasks(kTasks));
+  EXPECT_THAT(q.done(), ::testing::ElementsAre(std::pair(3, 5), std::pair(9, 10)));
+}
+
 TEST_F(TaskQueues, TheNextLeaderGoesOn) {
   store_->put("leader", "first");
   TaskQueue first = queue(is_value("leader", "first"));

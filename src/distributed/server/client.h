@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "distributed/coordination/store.h"
+#include "distributed/server/marks.h"
 #include "distributed/server/protocol.h"
 #include "distributed/server/slot_map.h"
 #include "distributed/server/spread.h"
@@ -56,7 +57,7 @@ struct PushId {
   // Batch `batch` of a task, both from 0: whoever has the task after somebody else makes the same batches, in the same order; the
   // epoch counts passes over all tasks.
   static PushId of_task(std::uint32_t task, std::uint32_t epoch, std::uint32_t batch) {
-    return {true, task, (std::uint64_t{epoch} << 32 | batch) + 1};
+    return {true, task, number_of_batch(epoch, batch)};
   }
   bool is_task = false;
   std::uint32_t number = 0;

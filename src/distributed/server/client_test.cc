@@ -375,6 +375,66 @@ TEST(ParameterClient, DensePushesOfATaskCountOnce) {
   EXPECT_EQ(pulled, std::vector<float>(5, 2));
 }
 
+// Of tasks that are over servers remember nothing, and take nothing: as from a trainer that was away while others did them.
+TEST(ParameterClient, OfTasksThatAreOverNothingIsTaken) {
+  Cluster cluster(2);
+  cluster.set_members(3, 0);
+  ParameterClient client(cluster.network(), cluster.client());
+  const std::vector<Id> ids = Batches(3).ids(400, 5000);
+  const std::vector<float> down(2 * ids.size(), -1), weights(5), gradient(5, -1),
+      counts(2 * ids.size(), 1);
+  client.declare(0, count_table());
+  client.declare({{0, {.name = "w", .rows = 1, .columns = 5}, weights}});
+  client.join(3, 0);
+  const auto push = [&](std::uint32_t task, std::uint32_t epoch, std::uint32_t batch) {
+    const PushId id = PushId::of_task(task, epoch, batch);
+    client.push(0, ids, down.data(), {.rate = 1}, id);
+    client.count(0, ids, counts.data(), id);
+    client.push(0, gradient.data(), {.rate = 1}, id);
+  };
+  const auto learned = [&] {
+    std::vector<float> rows(2 * ids.size()), pulled(5);
+    client.lookup(0, ids, rows.data());
+    client.pull(0, pulled.data());
+    return std::pair(rows[0], pulled[0]);
+  };
+  const auto marks = [&] {
+    return cluster.shard(0).statistics().marks + cluster.shard(1).statistics().marks;
+  };
+  const auto over = [&](const TasksOver& tasks, std::uint32_t generation, std::uint64_t leader) {
+    return cluster.shard(0).set_tasks_over(tasks, generation, leader) &&
+           cluster.shard(1).set_tasks_over(tasks, generation, leader);
+  };
+  push(7, 1, 0);
+  push(9, 1, 0);
+  const std::uint64_t of_two = marks();
+  const float each = learned().first / 2;  // an id may be named several times
+  EXPECT_GT(of_two, 1000u);
+  EXPECT_FALSE(over({1, {{7, 8}}}, 2, 1)) << "of a generation that is over";
+  EXPECT_TRUE(over({1, {{7, 8}}}, 3, 5));
+  EXPECT_FALSE(over({1, {{7, 10}}}, 3, 4)) << "by a leader that leads no more";
+  EXPECT_LT(marks(), of_two);
+  for (const std::uint32_t batch : {0, 1}) push(7, 1, batch);
+  EXPECT_EQ(learned(), std::pair(2 * each, 2.0f));
+  EXPECT_LT(marks(), of_two) << "nor is it remembered";
+  push(9, 1, 0);
+  push(9, 1, 1);
+  EXPECT_EQ(learned(), std::pair(3 * each, 3.0f));
+  // What is told late says nothing new.
+  EXPECT_TRUE(over({2, {}}, 3, 5));
+  EXPECT_TRUE(over({1, {{7, 10}}}, 3, 5));
+  EXPECT_EQ(cluster.shard(0).tables().at(0).marks + cluster.shard(1).tables().at(0).marks, 0u);
+  push(9, 1, 2);
+  push(7, 2, 0);
+  EXPECT_EQ(learned(), std::pair(4 * each, 4.0f));
+  // Servers that go back know nothing of what was over then.
+  const Declarations declared = cluster.shard(0).declarations();
+  for (std::size_t i = 0; i < 2; ++i) cluster.shard(i).replace(declared);
+  client.declare({{0, {.name = "w", .rows = 1, .columns = 5}, weights}});
+  push(9, 1, 0);
+  EXPECT_EQ(learned().first, each);
+}
+
 // Of a batch that another trainer learns again, too; shows and clicks have marks of their own beside those of pushes.
 TEST(ParameterClient, ABatchIsCountedOnce) {
   Cluster cluster(2);

@@ -32,14 +32,13 @@ void DenseBlock::pull(float* weights) const {
   layout_.read(row_.data(), weights);
 }
 
-bool DenseBlock::push(const Source& source, std::uint64_t number, std::span<const float> gradient,
+bool DenseBlock::push(const Source& source, std::uint64_t number,
+                      const std::function<bool()>& is_over, std::span<const float> gradient,
                       const UpdateStep& step, bool delta) {
   const std::lock_guard lock(mutex_);
   if (number != 0) {
-    const auto mark = marks_.of(source);
-    const std::lock_guard mark_lock(mark->mutex);
-    if (mark->has(0, number)) return false;
-    mark->add(0, number);
+    if (is_over() || marks_.has(source, number)) return false;
+    marks_.add(source, number);
   }
   if (delta) {
     layout_.add(gradient.data(), row_.data());
@@ -47,6 +46,16 @@ bool DenseBlock::push(const Source& source, std::uint64_t number, std::span<cons
     layout_.apply(RuleNumbers(rule_, step), row_.data(), gradient.data());
   }
   return true;
+}
+
+void DenseBlock::forget(const TasksOver& over) {
+  const std::lock_guard lock(mutex_);
+  marks_.forget(over);
+}
+
+std::uint64_t DenseBlock::marks_memory() const {
+  const std::lock_guard lock(mutex_);
+  return marks_.memory();
 }
 
 std::uint64_t DenseBlock::step() const {
@@ -64,30 +73,29 @@ void DenseBlock::apply_step(std::uint64_t step, std::span<const float> gradient,
 
 std::string DenseBlock::read() const {
   const std::lock_guard lock(mutex_);
-  const std::vector<Marks::Entry> entries = marks_.read(0, 1);
+  const std::vector<MarkEntry> entries = marks_.read();
   std::string bytes;
   put(bytes, step_);
   put(bytes, static_cast<std::uint32_t>(entries.size()));
-  for (const Marks::Entry& entry : entries) put(bytes, entry);
+  for (const MarkEntry& entry : entries) put(bytes, entry);
   bytes.append(reinterpret_cast<const char*>(row_.data()), row_.size());
   return bytes;
 }
 
 void DenseBlock::insert(PayloadReader& reader) {
   const auto step = reader.value<std::uint64_t>();
-  std::vector<Marks::Entry> scratch;
+  std::vector<MarkEntry> scratch;
   const auto entries = reader.values(reader.value<std::uint32_t>(), scratch);
   std::vector<std::byte> bytes;
   const auto row = reader.values(row_.size(), bytes);
   reader.end();
-  for (const Marks::Entry& entry : entries) {
+  for (const MarkEntry& entry : entries) {
     if (entry.slot != 0 || entry.kind > 1)
       fail_data("a block of a dense parameter with marks that are none");
   }
   const std::lock_guard lock(mutex_);
   step_ = step;
-  marks_.drop(0, 1);
-  marks_.insert(entries);
+  marks_.assign(entries);
   std::memcpy(row_.data(), row.data(), row.size());
 }
 
@@ -101,7 +109,7 @@ void DenseBlock::set_content(std::string_view bytes) {
   const std::lock_guard lock(mutex_);
   std::memcpy(row_.data(), bytes.data(), bytes.size());
   step_ = 0;
-  marks_.drop(0, 1);
+  marks_.assign({});
 }
 
 std::size_t DenseBlock::content_bytes(const DenseDeclaration& declaration, std::size_t floats) {

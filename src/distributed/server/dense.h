@@ -3,6 +3,7 @@
 // A block of a dense parameter: floats with the optimizer that works on them.
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <string>
@@ -23,9 +24,13 @@ class DenseBlock {
   std::size_t size() const { return layout_.width(); }
   Mode mode() const { return mode_; }
   void pull(float* weights) const;
-  // Whether it was applied: not if the source's number was before. Number 0 is always applied.
-  bool push(const Source& source, std::uint64_t number, std::span<const float> gradient,
-            const UpdateStep& step, bool delta);
+  // Whether it was applied: not if the source's number was before, or is over, which is asked when nothing can be forgotten any
+  // more. Number 0 is always applied.
+  bool push(const Source& source, std::uint64_t number, const std::function<bool()>& is_over,
+            std::span<const float> gradient, const UpdateStep& step, bool delta);
+  // As of Marks.
+  void forget(const TasksOver& over);
+  std::uint64_t marks_memory() const;
   // Of a synchronous one: the step that was applied last.
   std::uint64_t step() const;
   void apply_step(std::uint64_t step, std::span<const float> gradient, const UpdateStep& numbers);
@@ -45,7 +50,7 @@ class DenseBlock {
   const Mode mode_;
   std::vector<std::byte> row_;
   std::uint64_t step_ = 0;
-  Marks marks_;  // in slot 0
+  WholeMarks marks_;
 };
 
 }  // namespace trireme::distributed

@@ -1,8 +1,12 @@
 #pragma once
 
 // What has been applied already, so that asking again does no harm.
+//
+// Of each source it is known which of its last 64 pushes were applied, and in which slots; whoever has begun a push has got the
+// answers to all but the last few before it, so all older ones count as applied. Tasks that are over are forgotten, and known
+// for that by ranges.
 
-#include <array>
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <map>
@@ -23,7 +27,27 @@ struct Source {
   static constexpr std::uint8_t kKinds = 4;
   Kind kind = Kind::sender;
   std::uint32_t number = 0;
+  bool is_task() const { return kind == Kind::task || kind == Kind::count_of_task; }
   auto operator<=>(const Source&) const = default;
+};
+
+// The number of a batch of a task, both from 0, in a pass over all tasks; and the pass that a number is of.
+inline std::uint64_t number_of_batch(std::uint32_t epoch, std::uint32_t batch) {
+  return (std::uint64_t{epoch} << 32 | batch) + 1;
+}
+inline std::uint32_t epoch_of(std::uint64_t number) {
+  return static_cast<std::uint32_t>((number - 1) >> 32);
+}
+
+// Tasks of which nobody pushes anything any more but who has not heard so.
+struct TasksOver {
+  std::uint32_t epoch = 0;  // all tasks of epochs before this one, and of this one
+  // ranges [first, last) of tasks: rising, with gaps between them.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges = {};
+
+  bool has(const Source& source, std::uint64_t number) const;
+  std::uint64_t tasks() const;  // of ranges
+  bool operator==(const TasksOver&) const = default;
 };
 
 // Which numbers were seen: of the last 64 each one is known, all before them count as seen.
@@ -47,39 +71,85 @@ class Mark {
   std::uint64_t high_ = 0, seen_ = ~std::uint64_t{0};  // numbers count from 1
 };
 
-// The marks of one table: of every source in every slot, so that they move with the slots. Memory is bounded: of more than
-// `most` sources those are forgotten that have pushed least recently; a source takes 16 bytes for each slot that it
-// has touched, in pieces of 64 slots.
+// Slots: few as a list, many as bits.
+class SlotSet {
+ public:
+  bool has(int slot) const;
+  void add(int slot);
+  void drop(int first, int last);
+  bool empty() const { return list_.empty() && bits_.empty(); }
+  std::size_t bytes() const { return 2 * list_.capacity() + 8 * bits_.capacity(); }
+
+ private:
+  std::vector<std::uint16_t> list_;  // rising
+  std::vector<std::uint64_t> bits_;  // of all slots, or none
+};
+
+// A mark as it travels with its slots.
+struct MarkEntry {
+  static constexpr std::uint16_t kNoSlot = UINT16_MAX;
+  std::uint32_t number;
+  std::uint16_t
+      slot;  // kNoSlot: what holds for all slots, that the source has got as far as `high`
+  std::uint8_t kind, zero;
+  std::uint64_t high, seen;  // as of a Mark of that slot
+};
+
+// The marks of one table: of every source in every slot, so that they move with the slots. Memory is bounded: beyond `most`
+// sources, or so many bytes, those are forgotten that have pushed least recently. Of a source it is 2 bytes for each slot of a push,
+// and 2 KiB at most, for 64 pushes at most.
 class Marks {
  public:
   // What one source has. Locked while a push of it is applied, so that the same push does not run twice at once.
   class Of {
    public:
+    explicit Of(std::shared_ptr<std::atomic<std::uint64_t>> total) : total_(std::move(total)) {}
+    ~Of() { *total_ -= bytes_; }
+    Of(const Of&) = delete;
+    Of& operator=(const Of&) = delete;
+
     std::mutex mutex;
+    // Whether a push of that number was applied in that slot, or can only have been.
     bool has(int slot, std::uint64_t number) const;
-    void add(int slot, std::uint64_t number) { at(slot).add(number); }
+    // Whether it is known that nothing of the number was applied here.
+    bool is_new(std::uint64_t number) const;
+    // It was applied in these slots, as they come.
+    template <class Slots>
+    void add(std::uint64_t number, const Slots& for_each_slot) {
+      if (SlotSet* const slots = begin(number)) {
+        for_each_slot([slots](int slot) { slots->add(slot); });
+      }
+      settle();
+    }
 
    private:
     friend class Marks;
-    using Page = std::array<Mark, 64>;
-    Mark& at(int slot);
-    std::array<std::unique_ptr<Page>, kSlots / 64> pages_;
+    bool passed(std::uint64_t number) const { return number + Mark::kWindow <= high_.load(); }
+    void raise(std::uint64_t high);
+    SlotSet* begin(std::uint64_t number);  // nullptr: it counts as applied everywhere
+    void settle();
+    void read(const Source& source, int first, int last, std::vector<MarkEntry>& to) const;
+    void insert(const MarkEntry& entry);
+    void drop(int first, int last);
+
+    std::atomic<std::uint64_t> high_ = 0;     // read without the lock
+    std::map<std::uint64_t, SlotSet> slots_;  // by number, of those that were applied
+    std::uint64_t bytes_ = 0;
+    const std::shared_ptr<std::atomic<std::uint64_t>> total_;
   };
 
-  explicit Marks(std::size_t most) : most_(most) {}
+  explicit Marks(std::size_t most, std::uint64_t most_bytes = std::uint64_t{64} << 20)
+      : most_(most), most_bytes_(most_bytes) {}
   std::shared_ptr<Of> of(const Source& source);
-  // All marks of the slots [first, last) as entries, and the way back, which takes the place of what is there.
-  struct Entry {
-    std::uint32_t number;
-    std::uint16_t slot;
-    std::uint8_t kind, zero;
-    std::uint64_t high, seen;
-  };
-  std::vector<Entry> read(int first, int last) const;
-  void insert(std::span<const Entry> entries);
+  // These are over: nothing is remembered of them.
+  void forget(const TasksOver& over);
+  // All marks of the slots [first, last), and the way back, which takes the place of what is there.
+  std::vector<MarkEntry> read(int first, int last) const;
+  void insert(std::span<const MarkEntry> entries);
   void drop(int first, int last);
   std::size_t sources() const;
   std::uint64_t forgotten() const;
+  std::uint64_t memory() const { return *bytes_; }
 
  private:
   std::vector<std::pair<Source, std::shared_ptr<Of>>> all() const;
@@ -89,10 +159,37 @@ class Marks {
     std::list<Source>::iterator place;
   };
   const std::size_t most_;
+  const std::uint64_t most_bytes_;
+  const std::shared_ptr<std::atomic<std::uint64_t>> bytes_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
   mutable std::mutex mutex_;
   std::map<Source, Kept> sources_;
   std::list<Source> recent_;  // the last that pushed first
   std::uint64_t forgotten_ = 0;
+};
+
+// The same of what is applied as a whole, such as a block of a dense parameter: 32 bytes for each source. Guarded by its user.
+class WholeMarks {
+ public:
+  explicit WholeMarks(std::size_t most) : most_(most) {}
+  bool has(const Source& source, std::uint64_t number) const;
+  void add(const Source& source, std::uint64_t number);
+  void forget(const TasksOver& over);
+  std::vector<MarkEntry> read() const;  // of slot 0
+  // Takes the place of what is there.
+  void assign(std::span<const MarkEntry> entries);
+  std::size_t sources() const { return kept_.size(); }
+  std::uint64_t memory() const { return kept_.capacity() * sizeof(Kept); }
+
+ private:
+  struct Kept {
+    Source source;
+    Mark mark;
+    std::uint64_t used = 0;
+  };
+  const std::size_t most_;
+  std::vector<Kept> kept_;  // by source
+  std::uint64_t uses_ = 0;
 };
 
 }  // namespace trireme::distributed

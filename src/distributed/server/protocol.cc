@@ -52,11 +52,11 @@ RowRule get_rule(PayloadReader& reader) {
 
 const char* name_of(Op op) {
   constexpr std::array<const char*, kOps> kNames = {
-      "unknown",      "set_map",    "set_members",  "declare_table", "declare_dense",
-      "lookup",       "push",       "count",        "dense_pull",    "dense_push",
-      "finish_step",  "read_slots", "insert_slots", "drop_slots",    "dense_read",
-      "dense_insert", "dense_drop", "digest",       "statistics",    "get_map",
-      "save",         "load",       "describe",     "tick",          "export_rows"};
+      "unknown",      "set_map",    "set_members", "declare_table", "declare_dense", "lookup",
+      "push",         "count",      "dense_pull",  "dense_push",    "finish_step",   "read_slots",
+      "insert_slots", "drop_slots", "dense_read",  "dense_insert",  "dense_drop",    "digest",
+      "statistics",   "get_map",    "save",        "load",          "describe",      "tick",
+      "export_rows",  "tasks_over"};
   const auto number = static_cast<std::size_t>(op);
   return kNames[number < kOps ? number : 0];
 }
@@ -149,6 +149,29 @@ Declaration whole(const std::string& bytes, Declaration (*parse)(PayloadReader&)
 }
 
 }  // namespace
+
+std::string to_bytes(const TasksOver& over) {
+  std::string bytes;
+  put(bytes, over.epoch);
+  put(bytes, static_cast<std::uint32_t>(over.ranges.size()));
+  for (const auto& [first, last] : over.ranges) put(bytes, first), put(bytes, last);
+  return bytes;
+}
+
+TasksOver tasks_over_of(PayloadReader& reader) {
+  TasksOver over;
+  over.epoch = reader.value<std::uint32_t>();
+  const auto count = reader.value<std::uint32_t>();
+  if (count > reader.left() / (2 * sizeof(std::uint32_t))) fail_data("fewer tasks than are said");
+  std::uint32_t end = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto first = reader.value<std::uint32_t>(), last = reader.value<std::uint32_t>();
+    if (first < end || last <= first) fail_data("tasks that are over, in no order");
+    over.ranges.emplace_back(first, last);
+    end = last;
+  }
+  return over;
+}
 
 TableDeclaration table_declaration(const std::string& bytes) {
   return whole<TableDeclaration>(bytes, table_declaration);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "distributed/server/marks.h"
 #include "distributed/table/options.h"
 #include "distributed/transport/frame.h"
 
@@ -44,8 +45,10 @@ enum class Op : std::uint8_t {
   describe,
   tick,
   export_rows,
+  // Of whoever leads, with an epoch in `sequence` and the generation: TasksOver as to_bytes()
+  tasks_over,
 };
-inline constexpr std::size_t kOps = 25;  // with 0, which is none
+inline constexpr std::size_t kOps = 26;  // with 0, which is none
 const char* name_of(Op op);              // "push"; "unknown" of what is none
 
 // Header::flags
@@ -87,6 +90,9 @@ TableDeclaration table_declaration(PayloadReader& reader);
 DenseDeclaration dense_declaration(PayloadReader& reader);
 TableDeclaration table_declaration(const std::string& bytes);
 DenseDeclaration dense_declaration(const std::string& bytes);
+
+std::string to_bytes(const TasksOver& over);
+TasksOver tasks_over_of(PayloadReader& reader);
 
 using Blocks =
     std::map<std::uint32_t, std::vector<std::uint32_t>>;  // of dense parameters, by number

@@ -93,7 +93,8 @@ void Shard::give(Answer& answer, Frame frame) {
 void Shard::perform(Frame request, Answer& answer) {
   switch (static_cast<Op>(request.header.op)) {
     case Op::set_map:
-    case Op::set_members: give(answer, control(request)); return;
+    case Op::set_members:
+    case Op::tasks_over: give(answer, control(request)); return;
     case Op::declare_table: give(answer, declare_table(request)); return;
     case Op::declare_dense: give(answer, declare_dense(request)); return;
     case Op::insert_slots:
@@ -205,6 +206,40 @@ bool Shard::set_members(std::uint32_t generation, int members, std::uint64_t epo
   return true;
 }
 
+// Known before their marks are forgotten, so that whoever finds no marks knows that they are over.
+bool Shard::set_tasks_over(const TasksOver& over, std::uint32_t generation, std::uint64_t epoch) {
+  const bool known = [&] {  // for which nothing need stand still
+    const auto lock = shared();
+    return epoch == epoch_;
+  }();
+  if (!known && !obeys(epoch)) return false;
+  const auto lock = shared();
+  {
+    const std::lock_guard steps_lock(steps_mutex_);
+    if (generation != steps_.generation()) return false;
+  }
+  {
+    const std::lock_guard over_lock(over_mutex_);
+    const bool more =
+        over.epoch != over_->epoch ? over.epoch > over_->epoch : over.tasks() > over_->tasks();
+    if (!more) return true;
+    over_ = std::make_shared<const TasksOver>(over);
+  }
+  for (const auto& [number, table] : tables_) table->marks.forget(over);
+  for (const auto& [number, dense] : dense_) {
+    for (const auto& [block, values] : dense->blocks) values->forget(over);
+  }
+  return true;
+}
+
+bool Shard::is_over(const Source& source, std::uint64_t number) const {
+  const auto over = [this] {
+    const std::lock_guard lock(over_mutex_);
+    return over_;
+  }();
+  return over->has(source, number);
+}
+
 SlotMap Shard::map() const {
   const auto lock = shared();
   return map_;
@@ -215,6 +250,11 @@ Frame Shard::control(const Frame& request) {
   bool obeyed = false;
   if (static_cast<Op>(header.op) == Op::set_map) {
     obeyed = set_map(SlotMap::from_bytes(request.payload.text()), header.sequence);
+  } else if (static_cast<Op>(header.op) == Op::tasks_over) {
+    PayloadReader reader(request.payload);
+    const TasksOver over = tasks_over_of(reader);
+    reader.end();
+    obeyed = set_tasks_over(over, header.generation, header.sequence);
   } else {
     if (header.count > 1u << 16)
       fail_usage(fmt::format("{} members of a generation", header.count));
@@ -384,15 +424,25 @@ Frame Shard::apply_once(const Frame& request, Table& table, const Once& what, co
   const Header& header = request.header;
   std::span<const Id> ids = what.ids;
   std::span<const float> values = what.values;
+  const Source source{(header.flags & kOfTask) != 0 ? what.of_task : what.of_sender, header.sender};
   if (header.sequence == 0) {
     apply(ids, values);
+  } else if (is_over(source, header.sequence)) {
+    ids = {};
   } else {
-    const bool of_task = (header.flags & kOfTask) != 0;
-    const auto marks = table.marks.of({of_task ? what.of_task : what.of_sender, header.sender});
+    const auto marks = table.marks.of(source);
     const std::lock_guard lock(marks->mutex);
-    keep_rows(ids, values, [&](int slot) { return !marks->has(slot, header.sequence); });
-    apply(ids, values);
-    for (const Id id : ids) marks->add(slot_of(id), header.sequence);
+    if (is_over(source, header.sequence)) {  // since then, and its marks may be gone
+      ids = {};
+    } else if (!marks->is_new(header.sequence)) {
+      keep_rows(ids, values, [&](int slot) { return !marks->has(slot, header.sequence); });
+    }
+    if (!ids.empty()) {
+      apply(ids, values);
+      marks->add(header.sequence, [ids](const auto& each) {
+        for (const Id id : ids) each(slot_of(id));
+      });
+    }
   }
   counters_->duplicates += what.ids.size() - ids.size();
   return answer_to(request, !what.ids.empty() && ids.empty() ? Code::duplicate : Code::ok);
@@ -457,7 +507,13 @@ ShardStatistics Shard::statistics() const {
   const Counters& c = *counters_;
   ShardStatistics result = {c.lookups,    c.pushes,    c.rows_read, c.rows_pushed,
                             c.duplicates, c.wrong_map, c.stale,     c.steps};
-  for (const auto& [number, table] : tables_) result.forgotten += table->marks.forgotten();
+  for (const auto& [number, table] : tables_) {
+    result.forgotten += table->marks.forgotten();
+    result.marks += table->marks.memory();
+  }
+  for (const auto& [number, dense] : dense_) {
+    for (const auto& [block, values] : dense->blocks) result.marks += values->marks_memory();
+  }
   const std::lock_guard steps_lock(steps_mutex_);
   result.held = held_bytes_;
   return result;
@@ -478,7 +534,8 @@ std::vector<TableReport> Shard::tables() const {
   const auto lock = shared();
   std::vector<TableReport> reports;
   for (const auto& [number, table] : tables_) {
-    reports.push_back({number, table->declaration.options.name, table->rows.statistics()});
+    reports.push_back(
+        {number, table->declaration.options.name, table->rows.statistics(), table->marks.memory()});
   }
   return reports;
 }

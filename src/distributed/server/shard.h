@@ -39,6 +39,7 @@ struct ShardStatistics {
   std::uint64_t steps = 0;                 // synchronous ones that were applied
   std::uint64_t held = 0;                  // bytes of gradients that wait
   std::uint64_t forgotten = 0;             // sources, beyond those that are remembered
+  std::uint64_t marks = 0;                 // bytes of what is remembered of pushes
 };
 
 // How many requests of an operation were answered by a code.
@@ -52,6 +53,7 @@ struct TableReport {
   std::uint32_t number = 0;
   std::string name;
   TableStatistics statistics;
+  std::uint64_t marks = 0;  // bytes
 };
 
 class Shard {
@@ -73,6 +75,9 @@ class Shard {
   bool set_map(const SlotMap& map, std::uint64_t epoch);
   bool set_members(std::uint32_t generation, int members, std::uint64_t epoch);
   SlotMap map() const;
+  // By the same, of a generation that it must be: these tasks are over, besides those that were told before. What comes of them is a
+  // duplicate from then on.
+  bool set_tasks_over(const TasksOver& over, std::uint32_t generation, std::uint64_t epoch);
 
   // nullptr if nobody has declared it. Lives as long as the shard.
   SparseTable* table(std::uint32_t number);
@@ -142,6 +147,7 @@ class Shard {
   void give(Answer& answer, Frame frame);
   Frame serve(const Frame& request);
   bool stale(const Header& header) const;
+  bool is_over(const Source& source, std::uint64_t number) const;
   bool outdated(const Header& header) const;
   bool obey(std::uint64_t epoch);
   void drop_held();
@@ -162,6 +168,8 @@ class Shard {
   SlotMap map_;
   std::bitset<kSlots> owned_;
   std::uint64_t epoch_ = 0;
+  mutable std::mutex over_mutex_;
+  std::shared_ptr<const TasksOver> over_ = std::make_shared<const TasksOver>();
   std::uint16_t clock_ = 0;  // of new tables
 
   // Synchronous steps, below mutex_.

@@ -30,6 +30,10 @@ void Shard::replace(const Declarations& declared, std::uint16_t clock) {
     declare(number, table_declaration(bytes), bytes);
   }
   dense_ = std::move(dense);
+  {
+    const std::lock_guard over_lock(over_mutex_);
+    over_ = std::make_shared<const TasksOver>();
+  }
   const std::lock_guard steps_lock(steps_mutex_);
   std::fill(slot_steps_.begin(), slot_steps_.end(), 0);
   applied_ = updates_ = 0;

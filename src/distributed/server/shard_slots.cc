@@ -134,15 +134,16 @@ Frame Shard::insert_slots(const Frame& request) {
   check_range(head.slots);
   check_not_owned(head.slots.first, head.slots.last, "replaced");
   std::vector<Id> removed_copy;
-  std::vector<Marks::Entry> marks_copy;
+  std::vector<MarkEntry> marks_copy;
   std::vector<std::uint64_t> steps_copy;
   const auto removed = reader.values(head.removed, removed_copy);
   const auto marks = reader.values(head.marks, marks_copy);
   const auto steps =
       reader.values(static_cast<std::size_t>(head.slots.last - head.slots.first), steps_copy);
-  for (const Marks::Entry& mark : marks) {
-    if (mark.slot < head.slots.first || mark.slot >= head.slots.last ||
-        mark.kind >= Source::kKinds) {
+  for (const MarkEntry& mark : marks) {
+    const bool here = mark.slot == MarkEntry::kNoSlot ||
+                      (mark.slot >= head.slots.first && mark.slot < head.slots.last);
+    if (!here || mark.kind >= Source::kKinds) {
       fail_data("slots with marks that are none of theirs");
     }
   }
@@ -243,9 +244,9 @@ Frame Shard::tell(const Frame& request) {
       c.duplicates.load(), c.wrong_map.load(), c.stale.load(), c.steps.load());
   for (const auto& [number, table] : tables_) {
     const TableStatistics s = table->rows.statistics();
-    text +=
-        fmt::format("table{{number={}}} rows {} on_disk {} not_admitted {} dropped {} memory {}\n",
-                    number, s.rows, s.on_disk, s.not_admitted, s.dropped, s.memory);
+    text += fmt::format(
+        "table{{number={}}} rows {} on_disk {} not_admitted {} dropped {} memory {}\n", number,
+        s.rows, s.on_disk, s.not_admitted, s.dropped, s.memory + table->marks.memory());
   }
   answer.payload.append(std::move(text));
   return answer;

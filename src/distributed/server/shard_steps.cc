@@ -44,9 +44,11 @@ Frame Shard::dense_push(const Frame& request) {
   ++counters_->pushes;
   if (block->mode() == Mode::synchronous) return hold_dense(request, gradient, numbers);
   if (outdated(header)) return answer_to(request, Code::stale);
-  const auto kind = (header.flags & kOfTask) != 0 ? Source::Kind::task : Source::Kind::sender;
-  const bool applied = block->push({kind, header.sender}, header.sequence, gradient,
-                                   {numbers.rate, numbers.step}, delta);
+  const Source source{(header.flags & kOfTask) != 0 ? Source::Kind::task : Source::Kind::sender,
+                      header.sender};
+  const bool applied = block->push(
+      source, header.sequence, [&] { return is_over(source, header.sequence); }, gradient,
+      {numbers.rate, numbers.step}, delta);
   return answer_to(request, applied ? Code::ok : Code::duplicate);
 }
 

@@ -227,6 +227,31 @@ TEST(ServerSettings, ARateMayComeToNothing) {
   }
 }
 
+// Servers that went back to a checkpoint, or a trainer that came late, do not take the rate back to where it began.
+TEST(ServerSettings, AScheduleGoesByWhatAllHaveLearned) {
+  const Told told{.optimizer =
+                      Adam{.learning_rate = Schedule::exponential(0.02, 0.5), .epsilon = 1e-3}};
+  constexpr int kSteps = 6;
+  Cluster cluster(2);
+  Member member(cluster, 1, Mode::asynchronous, told);
+  member.training->start(*member.model.trainer);
+  Values first;
+  first[kTable] = member.rows();
+  for (const char* name : kDense) first[name] = member.model.parameter(name);
+  for (std::uint32_t step = 0; step < kSteps; ++step) {
+    if (step == 3) member.training->go_on(0, 0);
+    const std::int64_t begin = step * kBatch;
+    member.training->step(examples(begin, begin + kBatch),
+                          ServerTraining::TaskBatch{.epoch = 1, .batch = step, .step = step});
+  }
+  member.training->settle();
+  const Values expected = alone(first, told, kSteps);
+  for (const char* name : kDense) {
+    EXPECT_THAT(member.model.parameter(name), Pointwise(FloatNear(2e-5f), expected.at(name)));
+  }
+  EXPECT_THAT(member.rows(), Pointwise(FloatNear(2e-5f), expected.at(kTable)));
+}
+
 TEST(ServerSettings, ValuesInSixteenBitsAreThoseOfOneProcess) {
   for (const Case& how : kModes) {
     expect_the_same(how, {.precision = Precision::bf16}, 2e-3f);

@@ -354,7 +354,8 @@ PushId ServerTraining::push_id() const {
 }
 
 UpdateStep ServerTraining::update(double factor) const {
-  const auto step = static_cast<std::int64_t>(updates_);
+  const bool told = options_.mode == Mode::asynchronous && task_ && task_->step;
+  const auto step = static_cast<std::int64_t>(told ? *task_->step : updates_);
   return {options_.rate.at(step) * factor, step + 1};
 }
 
@@ -581,7 +582,7 @@ void ServerTraining::go_on(std::uint64_t step, std::uint64_t updates) {
     if (table.local) table.local->reset();
   }
   steps_ = step;
-  updates_ = updates;
+  if (options_.mode != Mode::geo) updates_ = updates;
 }
 
 void ServerTraining::settle() {

@@ -56,7 +56,7 @@ class ServerTraining {
   // began with, when servers may have lost what they were told.
   void start(Trainer& trainer);
   // What is under way is forgotten: the servers have gone back to a checkpoint, or the members have changed. The next step is
-  // number `step` + 1, and `updates` of these have changed something.
+  // number `step` + 1, and `updates` of these have changed something; but a trainer of mode geo goes on in its own schedule.
   void go_on(std::uint64_t step, std::uint64_t updates);
 
   // Asks servers for rows that the coming step, or one `later`, will read, of which this is the batch: that step then waits for them
@@ -69,6 +69,8 @@ class ServerTraining {
   struct TaskBatch {
     std::uint32_t task = 0, epoch = 0, batch = 0;
     bool last = false;  // of its task: geo pushes after it
+    // Asynchronous: how many steps the schedule has come to; without, those of this trainer.
+    std::optional<std::uint64_t> step = {};
   };
   double step(const data::Batch& batch, std::optional<TaskBatch> task = std::nullopt);
   // A synchronous step of the others, to which this member has nothing to add.

@@ -121,7 +121,7 @@ std::int64_t not_served(const CountJob& job, const std::vector<double>& counts, 
   for (std::size_t i = 0; i < counts.size(); ++i) {
     wrong += static_cast<double>(rows.data<float>()[2 * i]) == counts[i] ? 0 : 1;
   }
-  const Tensor all = read_safetensors(folder + "/dense.safetensors").tensors.at("sum");
+  const Tensor all = read_safetensors(folder + "/dense.safetensors").tensors.at("sum_0");
   return wrong + (static_cast<double>(all.data<float>()[0]) == sum ? 0 : 1);
 }
 

@@ -75,26 +75,11 @@ class SynchronousTrainer {
     tasks_.forget_before(view_.rollbacks);
     if (declared_ == view_.rollbacks) return fate == Fate::done;
     try {
-      declare();
+      CountTrainer::declare(*client_, Mode::synchronous);
       declared_ = view_.rollbacks;
     } catch (const StaleGeneration&) {  // which the next step says, too
     }
     return fate == Fate::done;
-  }
-  void declare() {
-    static const float zeros[2] = {0, 0};
-    TableDeclaration table;
-    table.options.name = "counts";
-    table.options.width = 2;
-    table.mode = Mode::synchronous;
-    client_->declare(0, table);
-    client_->declare({{0,
-                       {.name = "sum",
-                        .rows = 1,
-                        .columns = 2,
-                        .rule = RowRule::sgd(),
-                        .mode = Mode::synchronous},
-                       zeros}});
   }
   // Gradients of -1 at a rate of 1; without a batch this trainer takes part with nothing.
   void take_step() {
@@ -105,7 +90,9 @@ class SynchronousTrainer {
       const std::vector<float> down(2 * records->size(), -1);
       client_->push(0, *records, down.data(), {.rate = 1});
       const float all[2] = {-static_cast<float>(records->size()), 0};
-      client_->push(0, all, {.rate = 1});
+      for (std::uint32_t sum = 0; sum < CountTrainer::kSums; ++sum) {
+        client_->push(sum, all, {.rate = 1});
+      }
     }
     client_->finish_step();
     ++step_;
