@@ -150,6 +150,9 @@ TEST_F(Placed, AMasterStandsByAtAnotherLauncher) {
   ASSERT_GT(victim, 1);
   ::kill(victim, SIGKILL);
   EXPECT_THAT(told("master_2 stands by"), HasSubstr("master_0 leads, master_2 stands by"));
+  // By its record from whatever folder, though the one of certificates was named from here.
+  EXPECT_THAT(run("cd / && " + std::string(TRIREME_CLI) + " job status").output,
+              HasSubstr("master      master_0 leads"));
   const Outcome scaled = by_store("scale --trainers 1");
   EXPECT_EQ(scaled.output, "1 trainers and 0 servers are wanted, instead of 2 and 0\n");
   const Outcome stopped = by_store("stop --now");

@@ -51,6 +51,11 @@ MeetingOptions meeting_of(const LaunchOptions& options) {
 // The store answers, and launcher 0 has let go of its place.
 struct FirstIsGone {};
 
+// For who is elsewhere in this file system; empty stays empty.
+std::string absolute(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).string();
+}
+
 class Launcher {
  public:
   explicit Launcher(const LaunchOptions& options)
@@ -183,13 +188,13 @@ class Launcher {
   JobDeskOptions desk_options() {
     JobDeskOptions desk;
     desk.record = {.name = job_name(options_),
-                   .job = std::filesystem::absolute(options_.job).string(),
+                   .job = absolute(options_.job),
                    .store = meeting_.address(),
                    .etcd = meeting_.etcd(),
                    .prefix = meeting_.prefix(),
                    .token = meeting_.token(),
-                   .credentials = meeting_.credentials(),
-                   .etcd_credentials = meeting_.etcd_credentials()};
+                   .credentials = absolute(meeting_.credentials()),
+                   .etcd_credentials = absolute(meeting_.etcd_credentials())};
     desk.steering = {.prefix = meeting_.prefix(),
                      .wanted = {options_.trainers, options_.servers},
                      .rank = rank_,
