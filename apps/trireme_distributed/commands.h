@@ -16,5 +16,7 @@ bool stop_came();
 // Of a process of a job: SIGTERM gives it five seconds to end in good order; what is not done then is left to leases. A
 // terminal's SIGINT goes to all processes at once and is for the launcher, which asks the others in their order.
 void leave_in_time();
+// The exit code of one that does not end in that time, instead of 4.
+void end_late_with(int code);
 
 }  // namespace commands

@@ -69,7 +69,10 @@ void run(Options& options) {
   }
   std::optional<dist::StopWatch> watch;
   if (options.role.until_done && options.what == "trainer") {
-    watch.emplace(options.role, [] { ::kill(::getpid(), SIGTERM); });
+    watch.emplace(options.role, [] {
+      end_late_with(dist::kJobStoppedCode);
+      ::kill(::getpid(), SIGTERM);
+    });
   }
   try {
     run_role(options);
