@@ -95,7 +95,7 @@ until_says 60 back.1.out "has left: others have its place"
 sleep 20  # longer than anybody waits for a place
 kill -0 $leader 2>/dev/null || fail "launcher 0 has ended"
 kill -0 $other 2>/dev/null || fail "launcher 1 has ended"
-kill -TERM $leader
+kill -TERM $(cat /proc/$leader/task/$leader/children)  # what the shell waits for
 for each in $leader $other; do
   code=0
   wait $each || code=$?

@@ -302,10 +302,12 @@ void TrainingMember::train_in_parallel(TaskReader& reader, const data::Batches& 
 // Each goes its own pace.
 void TrainingMember::train_by_servers(TaskReader& reader) {
   rejoin(reader);
+  // What is to be learned next: also in the next generation, if it was of that already.
+  std::optional<TaskReader::Read> read;
   while (!reader.all_done()) {
     if (stopped()) return leave(reader);
     try {
-      const std::optional<TaskReader::Read> read = reader.next();
+      if (!read) read = reader.next();
       if (!read) {
         if (clock_) clock_->idle();
         metrics_.waited();
@@ -315,6 +317,7 @@ void TrainingMember::train_by_servers(TaskReader& reader) {
       if (read->rollbacks > view_->rollbacks) throw StaleGeneration("a task of a later time");
       if (read->rollbacks < view_->rollbacks) {  // of a master that does not lead any more
         reader.forget_before(view_->rollbacks);
+        read.reset();
         continue;
       }
       if (clock_ && !clock_->begin()) return leave(reader);
@@ -332,6 +335,7 @@ void TrainingMember::train_by_servers(TaskReader& reader) {
         by_servers_->wait_for_pushes();
         reader.finish();
       }
+      read.reset();
     } catch (const StaleGeneration&) {
       metrics_.repeated();
       rejoin(reader);

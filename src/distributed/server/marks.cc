@@ -66,7 +66,7 @@ void SlotSet::add(int slot) {
   if (list_.size() <= kLongestList) return;
   bits_.resize(kSlots / 64);
   for (const std::uint16_t one : list_) bits_[word_of(one)] |= bit_of(one);
-  list_ = {};
+  std::vector<std::uint16_t>().swap(list_);
 }
 
 void SlotSet::drop(int first, int last) {
@@ -74,7 +74,7 @@ void SlotSet::drop(int first, int last) {
   if (bits_.empty()) return;
   for (int slot = first; slot < last; ++slot) bits_[word_of(slot)] &= ~bit_of(slot);
   if (std::all_of(bits_.begin(), bits_.end(), [](std::uint64_t word) { return word == 0; })) {
-    bits_ = {};
+    std::vector<std::uint64_t>().swap(bits_);
   }
 }
 

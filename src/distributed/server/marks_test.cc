@@ -51,7 +51,7 @@ TEST(SlotSet, HasWhatWasAdded) {
       expected.insert(slot);
     }
     for (int slot = 0; slot < kSlots; ++slot) ASSERT_EQ(slots.has(slot), expected.contains(slot));
-    EXPECT_LE(slots.bytes(), static_cast<std::size_t>(kSlots) / 8 + 2048);
+    EXPECT_LE(slots.bytes(), static_cast<std::size_t>(kSlots) / 8);
     slots.drop(4000, 9000);
     for (int slot = 0; slot < kSlots; ++slot) {
       ASSERT_EQ(slots.has(slot), expected.contains(slot) && (slot < 4000 || slot >= 9000));

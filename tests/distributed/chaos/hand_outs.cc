@@ -1,5 +1,6 @@
 #include "hand_outs.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -20,14 +21,15 @@ void HandOuts::see(const Event& event) {
   }
   const std::string& text = event.entry.value;  // "p 2 1 trainer_3 data"
   const Task now{text.empty() ? 't' : text[0], text.size() < 3 ? 0 : std::atoll(text.c_str() + 2)};
-  const Task before = std::exchange(tasks_[name], now);
-  if (now.state == 'p' && (before.state != 'p' || before.attempt != now.attempt)) {
-    ++times_[{epoch_, std::atoll(name.c_str())}];
-    ++handed_;
-  }
-  // Tasks that were done when the job went back are written as such, too, but have not been pending.
-  done_ += now.state == 'd' && before.state == 'p' ? 1 : 0;
-  failed_ += now.state == 'f' && before.state != 'f' ? 1 : 0;
+  const auto [known, is_new] = tasks_.try_emplace(name, now);
+  const Task before = std::exchange(known->second, now);
+  // All tasks of an epoch are written before one is handed out, with the attempts of before if the job went back. A leader may write
+  // later that it has handed out one several times.
+  const std::int64_t from = !is_new ? before.attempt : now.state == 'p' ? 0 : now.attempt;
+  if (now.attempt > from) times_[{epoch_, std::atoll(name.c_str())}] += now.attempt - from;
+  handed_ += std::max<std::int64_t>(now.attempt - from, 0);
+  done_ += !is_new && now.state == 'd' && before.state != 'd' ? 1 : 0;
+  failed_ += !is_new && now.state == 'f' && before.state != 'f' ? 1 : 0;
 }
 
 std::int64_t HandOuts::again(std::int64_t epoch, std::int64_t task) const {

@@ -74,5 +74,18 @@ TEST_F(ChaosHandOuts, AWayBackHandsOutAgain) {
   EXPECT_EQ(seen().failed(), 0);
 }
 
+// As a leader does that has worked on while the store was away.
+TEST_F(ChaosHandOuts, WhatIsWrittenLaterIsCountedByAttempts) {
+  HandOuts all("job/task/");
+  const auto see = [&](const std::string& name, const std::string& value) {
+    all.see({.entry = {.key = "job/task/" + name, .value = value}});
+  };
+  see("epoch", "4 begun");
+  see("0000000001", "t 2 0 - data");
+  see("0000000001", "d 5 1 - data");
+  EXPECT_EQ(all.again(4, 1), 2);
+  EXPECT_EQ(all.done(), 1);
+}
+
 }  // namespace
 }  // namespace trireme::chaos
