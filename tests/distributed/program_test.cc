@@ -258,7 +258,7 @@ TEST_F(Programs, MistakesEndTheJobAtOnce) {
   EXPECT_THAT(fails("--trainers 1 --servers 1", "asynchronous options"),
               HasSubstr("what Member::distribute() gave"));
   EXPECT_THAT(fails("--trainers 1 --servers 1", "geo pace"),
-              HasSubstr("staleness is of mode asynchronous"));
+              HasSubstr("staleness is of mode = \"asynchronous\""));
   EXPECT_THAT(fails("--trainers 1 --servers 1", "geo exports 0"),
               HasSubstr("export_seconds needs checkpoint_seconds"));
   EXPECT_THAT(fails("--trainers 2", "all_reduce exports 60"),
