@@ -225,6 +225,21 @@ TEST_F(Masters, NobodyWaitsForTheLeaseOfOneThatIsKnownToBeDead) {
   EXPECT_TRUE(second.leads()) << "long before an hour is over";
 }
 
+// A leader that answered, and dies between two questions.
+TEST_F(Masters, NobodyWaitsLongForALeaderThatHasDied) {
+  const auto seconds = [&] {
+    auto first = std::make_unique<Master>(*store_, options(1, 8));
+    Trainer a(*store_, network_, "a");
+    EXPECT_EQ(a.client->take(1).epoch, 1);
+    first.reset();
+    const Master second(*store_, options(1, 8));
+    const auto begun = std::chrono::steady_clock::now();
+    EXPECT_EQ(a.client->take(1).epoch, 1);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  };
+  EXPECT_LT(std::min({seconds(), seconds(), seconds()}), 1.9) << "on a machine that does little else";
+}
+
 // A trainer that was told of a leader before anybody knew that it is dead.
 TEST_F(Masters, NobodyWaitsLongForALeaderThatIsDead) {
   const auto seconds = [&] {

@@ -63,6 +63,8 @@ Frame TaskClient::ask(Frame request, Believes believes, std::optional<Millisecon
       leaves = true;
       end = std::min(end, in(kLeaving));
     }
+    // Of a leader that has died since the last answer.
+    if (connection_ != nullptr && answered_ && !connection_->open()) connection_.reset();
     if (connection_ != nullptr || connect()) {
       if (auto answer = ask_once(request, believes, std::min(end, in(answer_)))) {
         return std::move(*answer);

@@ -442,6 +442,10 @@ Connection::~Connection() { state_->close(); }
 Pending Connection::send(Frame frame, Deadline deadline) {
   return state_->send(std::move(frame), deadline);
 }
+bool Connection::open() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->attempt != nullptr && state_->attempt->open && !state_->attempt->ended;
+}
 const std::string& Connection::address() const { return state_->options.address; }
 ConnectionStatistics Connection::statistics() const {
   const std::lock_guard lock(state_->mutex);

@@ -80,6 +80,8 @@ class Connection {
   Frame ask(Frame frame, Deadline deadline) { return send(std::move(frame), deadline).get(); }
 
   const std::string& address() const;
+  // Whether its stream is open, as far as is known by now.
+  bool open() const;
   ConnectionStatistics statistics() const;
 
   struct State;
