@@ -138,7 +138,6 @@ void TaskQueue::replace(std::int64_t epoch, std::vector<Item> items) {
     items_.emplace(id, std::move(items[i]));
   }
   unwritten_.clear();
-  unwritten_bad_.clear();
   epoch_unwritten_ = true;
 }
 
@@ -187,6 +186,7 @@ bool TaskQueue::come_back() {
 void TaskQueue::write() {
   if (epoch_unwritten_) write_epoch();
   else write_some();
+  write_bad_of_before();
 }
 
 // Every change is one of the key as it was read. So a transaction whose answer was lost, and that the store gets to see late,
@@ -208,18 +208,34 @@ void TaskQueue::write_some() {
     for (const std::int64_t id : ids) {
       items_.at(id).modified = revision;
       unwritten_.erase(id);
-      unwritten_bad_.erase(id);
+      unwritten_bad_.erase({epoch_, id});
     }
   }
 }
 
 // How the task has ended badly goes with it.
 void TaskQueue::add_bad(std::int64_t id, Transaction& transaction) const {
-  if (!unwritten_bad_.contains(id)) return;
-  const std::string key = bad_key(options_.prefix, epoch_, id);
-  const auto bad = bad_.find({epoch_, id});
-  if (bad == bad_.end()) transaction.then.emplace_back(Erase{key});
-  else transaction.then.emplace_back(Put{key, text_for_key(bad->second)});
+  if (unwritten_bad_.contains({epoch_, id})) transaction.then.push_back(bad_change(epoch_, id));
+}
+
+Action TaskQueue::bad_change(std::int64_t epoch, std::int64_t id) const {
+  const std::string key = bad_key(options_.prefix, epoch, id);
+  const auto bad = bad_.find({epoch, id});
+  if (bad == bad_.end()) return Erase{key};
+  return Put{key, text_for_key(bad->second)};
+}
+
+// Of epochs that have ended while the store was away.
+void TaskQueue::write_bad_of_before() {
+  while (!unwritten_bad_.empty()) {
+    Transaction transaction;
+    auto next = unwritten_bad_.begin();
+    for (; next != unwritten_bad_.end() && transaction.then.size() < kAtOnce; ++next) {
+      transaction.then.push_back(bad_change(next->first, next->second));
+    }
+    commit(std::move(transaction));
+    unwritten_bad_.erase(unwritten_bad_.begin(), next);
+  }
 }
 
 // All tasks of an epoch in place of those that are there.
@@ -240,14 +256,16 @@ void TaskQueue::write_epoch() {
       add_bad(item->first, transaction);
     }
     const std::int64_t revision = commit(std::move(transaction));
-    for (auto written = first; written != item; ++written) written->second.modified = revision;
+    for (auto written = first; written != item; ++written) {
+      written->second.modified = revision;
+      unwritten_bad_.erase({epoch_, written->first});
+    }
   }
   epoch_modified_ =
       commit({.when = {as_read()},
               .then = {Put{of_epoch, fmt::format("{} {} {}", epoch_, kBegun, attempt_)}}});
   epoch_unwritten_ = false;
   unwritten_.clear();
-  unwritten_bad_.clear();
 }
 
 // Of what is there now: nobody knows which of the last changes have happened.
@@ -378,7 +396,7 @@ bool TaskQueue::finish(const std::string& owner, const Task& task, Clock::time_p
   if (!own) return false;
   Item item = items_.at(task.id);
   item.state = State::done;
-  if (bad_.erase({epoch_, task.id}) > 0) unwritten_bad_.insert(task.id);
+  if (bad_.erase({epoch_, task.id}) > 0) unwritten_bad_.insert({epoch_, task.id});
   change(task.id, item);
   return true;
 }
@@ -392,7 +410,7 @@ bool TaskQueue::give_back(const std::string& owner, const Task& task, const std:
 
 void TaskQueue::note_bad(const BadTask& bad) {
   bad_[{bad.epoch, bad.id}] = bad;
-  unwritten_bad_.insert(bad.id);
+  unwritten_bad_.insert({bad.epoch, bad.id});
 }
 
 void TaskQueue::end_badly(std::int64_t id, const std::string& why, bool death) {

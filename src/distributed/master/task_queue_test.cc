@@ -427,6 +427,27 @@ TEST_F(AwayQueues, EpochsFollowEachOther) {
   EXPECT_TRUE(next.finish("a", held, start_));
 }
 
+// Of an epoch that has ended when the store is back: what was left out, and that another task was not bad after all.
+TEST_F(AwayQueues, HowTasksEndedBadlyIsWrittenLaterToo) {
+  TaskQueue q = queue_of_leader();
+  q.begin(1, tasks(2));
+  const Task well = q.take("a", start_).value();
+  EXPECT_TRUE(q.give_back("a", well, "by mistake"));
+  EXPECT_EQ(bad_tasks(*store_, "job/task/").size(), 1u);
+  cut_.cut = true;
+  EXPECT_TRUE(q.finish("a", q.take("a", start_).value(), start_));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(q.give_back("a", q.take("a", start_).value(), "damage"));
+  EXPECT_TRUE(q.finished());
+  q.begin(2, tasks(2));
+  cut_.cut = false;
+  EXPECT_TRUE(q.come_back());
+  const std::vector<BadTask> bad = bad_tasks(*store_, "job/task/");
+  ASSERT_EQ(bad.size(), 1u);
+  EXPECT_EQ(text_of(bad[0]), "task 1 of epoch 1: ended badly 3 times: damage; damage; damage");
+  EXPECT_EQ(queue().epoch(), 2);
+  EXPECT_EQ(queue().counts().left_out, 1);
+}
+
 // The same task of the epoch before has the same number and data.
 TEST_F(AwayQueues, AnEndOfTheEpochBeforeEndsNothing) {
   TaskQueue q = queue_of_leader();
