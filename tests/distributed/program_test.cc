@@ -189,6 +189,19 @@ TEST_F(Programs, AChiefThatFailsIsNotTheLastOne) {
   EXPECT_TRUE(std::filesystem::exists(path("own")));
 }
 
+// Also in steps that all take together, where it was no member any more.
+TEST_F(Programs, AChiefThatIsKilledIsNotTheLastOne) {
+  for (const std::string mode : {"asynchronous", "synchronous"}) {
+    const std::string said = succeeds(
+        launched("--trainers 2 --servers 1", "own_program", mode + " killed killed-" + mode));
+    EXPECT_THAT(said, HasSubstr(" was ended by signal 9; another one is started")) << mode;
+    EXPECT_LT(number_behind(said, "chief of 2, loss: "), 0.66) << mode;
+    EXPECT_EQ(times(said, "chief of 2, loss: "), 1) << said;
+    EXPECT_TRUE(std::filesystem::exists(path("own"))) << mode;
+    std::filesystem::remove_all(path("own"));
+  }
+}
+
 // By all-reduce with the last checkpoint, if no other has what was learned; and the job ends.
 TEST_F(Programs, AChiefOfAllReduceThatFailsIsNotTheLastOne) {
   const std::string said = succeeds(launched("--trainers 2", "own_program", "saved chief failed"));
