@@ -394,6 +394,7 @@ bool TaskQueue::finish(const std::string& owner, const Task& task, Clock::time_p
     learn(now - items_.at(task.id).since);
   }
   if (!own) return false;
+  done_at_ = now;
   Item item = items_.at(task.id);
   item.state = State::done;
   if (bad_.erase({epoch_, task.id}) > 0) unwritten_bad_.insert({epoch_, task.id});
@@ -463,13 +464,15 @@ int TaskQueue::expire(Clock::time_point now) {
     if (now - item.since >= patience()) slow.push_back(id);
   }
   if (slow.empty()) return 0;
+  // Where nobody gets anything done it is not the tasks: servers may be away.
+  const bool others_go_on = done_at_ && now - *done_at_ < patience() / 2;
   // Their owners work on the first of theirs; of the others nothing is known.
   std::set<std::int64_t> first;
   for (const std::string& owner : owners()) first.insert(pending_of(owner).front().id);
   for (const std::int64_t id : slow) {
     const Item item = items_.at(id);
     late_[{id, item.attempt}] = item.since;
-    if (average_ms_ == 0 || !first.contains(id)) {
+    if (!others_go_on || !first.contains(id)) {
       hand_out_again(id, true);
       continue;
     }

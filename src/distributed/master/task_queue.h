@@ -102,7 +102,7 @@ class TaskQueue {
   int release(const std::string& owner);
   // The same of an owner that has died: the first task that it had has ended badly.
   int lose(const std::string& owner);
-  // The same with what has been pending for too long. The first task of its owner has ended badly, if it is known what tasks take.
+  // The same with what has been pending for too long. The first task of its owner has ended badly, if others end theirs meanwhile.
   int expire(Clock::time_point now);
 
   bool finished() const;                 // an epoch has begun, and all is done or failed
@@ -194,6 +194,7 @@ class TaskQueue {
   std::optional<Clock::time_point> away_since_;
   std::int64_t refused_ = 0, attempts_ = 0, bad_ends_ = 0;
   double average_ms_ = 0;  // of tasks that were done
+  std::optional<Clock::time_point> done_at_;  // the last of them
 };
 
 }  // namespace trireme::distributed
