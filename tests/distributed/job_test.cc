@@ -398,8 +398,10 @@ TEST_F(Jobs, AFullDiskForColdRowsEndsNothing) {
   }
   run("truncate -s 0 " + disk + "/ballast && fallocate -l 60m " + disk + "/ballast");
   job(kAdagrad, "mode = \"asynchronous\"\ntask_batches = 8\ncheckpoint_seconds = 0\n", 16000);
-  begin("--trainers 2 --servers 1 --set model.width=32 --set distributed.memory_limit=800000 --set "
-        "distributed.cold_rows=" + disk + "/cold");
+  begin(
+      "--trainers 2 --servers 1 --set model.width=32 --set distributed.memory_limit=800000 --set "
+      "distributed.cold_rows=" +
+      disk + "/cold");
   std::string metrics;
   wait_for([&](const Json& now) {
     for (const Json& process : now.value("processes", Json::array())) {
@@ -414,13 +416,12 @@ TEST_F(Jobs, AFullDiskForColdRowsEndsNothing) {
   std::filesystem::remove(disk + "/ballast");
   const Outcome launched = end();
   EXPECT_EQ(launched.code, 0) << launched.output;
-  EXPECT_THAT(launched.output,
-              AllOf(HasSubstr("[server_0] trainers have to wait: sparse table '"),
-                    HasSubstr("No space left on device"),
-                    HasSubstr("[server_0] there is room for cold rows again"),
-                    HasSubstr(" 16000 examples"),
-                    ::testing::Not(HasSubstr("another one is started")),
-                    ::testing::Not(HasSubstr("left out"))));
+  EXPECT_THAT(launched.output, AllOf(HasSubstr("[server_0] trainers have to wait: sparse table '"),
+                                     HasSubstr("No space left on device"),
+                                     HasSubstr("[server_0] there is room for cold rows again"),
+                                     HasSubstr(" 16000 examples"),
+                                     ::testing::Not(HasSubstr("another one is started")),
+                                     ::testing::Not(HasSubstr("left out"))));
   ::umount(disk.c_str());
 }
 

@@ -120,7 +120,7 @@ class ServerProcess {
   const RoleOptions options_;
   const std::unique_ptr<Store> store_;
   Membership members_;
-  int place_ = -1;  // none yet
+  int place_ = -1;          // none yet
   bool disk_full_ = false;  // as was said last
   std::optional<ScratchFolder> cold_rows_;
   std::optional<ServerKeeper> keeper_;

@@ -193,7 +193,7 @@ class TaskQueue {
   bool epoch_unwritten_ = false;
   std::optional<Clock::time_point> away_since_;
   std::int64_t refused_ = 0, attempts_ = 0, bad_ends_ = 0;
-  double average_ms_ = 0;  // of tasks that were done
+  double average_ms_ = 0;                     // of tasks that were done
   std::optional<Clock::time_point> done_at_;  // the last of them
 };
 

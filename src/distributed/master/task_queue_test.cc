@@ -448,7 +448,7 @@ TEST_F(AwayQueues, HowTasksEndedBadlyIsWrittenLaterToo) {
   EXPECT_TRUE(q.come_back());
   const std::vector<BadTask> bad = bad_tasks(*store_, "job/task/");
   ASSERT_EQ(bad.size(), 1u);
-  EXPECT_EQ(text_of(bad[0]), "task 1 of epoch 1: ended badly 3 times: damage; damage; damage");
+  EXPECT_EQ(text_of(bad[0]), "task 1 of epoch 1: ended badly 3 times: damage");
   EXPECT_EQ(queue().epoch(), 2);
   EXPECT_EQ(queue().counts().left_out, 1);
 }

@@ -105,9 +105,8 @@ void Shard::give_no_space(const Header& request, const std::string& why, Answer&
 
 std::optional<std::string> Shard::disk_full() const {
   const auto lock = shared();
-  const bool full = std::any_of(tables_.begin(), tables_.end(), [](const auto& each) {
-    return each.second->rows.is_disk_full();
-  });
+  const bool full = std::any_of(tables_.begin(), tables_.end(),
+                                [](const auto& each) { return each.second->rows.is_disk_full(); });
   if (!full) return std::nullopt;
   const std::lock_guard full_lock(full_mutex_);
   return full_;

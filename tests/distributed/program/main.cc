@@ -3,8 +3,8 @@
 //               [optimizer | options | pace | exports SECONDS | chief FILE | killed FILE | abort | damage | beyond | all]
 
 #include <algorithm>
-#include <cstdlib>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <string>
