@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <thread>
@@ -302,12 +303,23 @@ TEST(ParameterClient, BatchesOfATaskCountOnceWhoeverPushesThem) {
   EXPECT_GT(second.statistics().duplicates, 0u);
 }
 
+// A busy machine may be late at anything within so short a time.
+void persist(const std::function<void()>& work) {
+  for (int i = 0; i < 200; ++i) {
+    try {
+      return work();
+    } catch (const Unavailable&) {
+    }
+  }
+  ADD_FAILURE() << "servers do not answer";
+}
+
 TEST(ParameterClient, AtTheDeadlineItGivesUpAndMayGoOn) {
   Cluster cluster(2);
   ClientOptions options = cluster.client();
   options.deadline = Milliseconds(100);
   ParameterClient client(cluster.network(), options);
-  client.declare(0, count_table());
+  persist([&] { client.declare(0, count_table()); });
   cluster.cut_network(1);
   std::vector<Id> ids(100);
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
@@ -315,15 +327,9 @@ TEST(ParameterClient, AtTheDeadlineItGivesUpAndMayGoOn) {
   Underway push = client.start_push(0, ids, gradients.data(), {.rate = 1});
   EXPECT_THROW(push.wait(), Unavailable);
   cluster.open_network(1);
-  for (int i = 0; i < 100; ++i) {
-    try {
-      push.wait();
-      break;
-    } catch (const Unavailable&) {
-    }
-  }
+  persist([&] { push.wait(); });
   std::vector<float> rows(200);
-  client.lookup(0, ids, rows.data());
+  persist([&] { client.lookup(0, ids, rows.data()); });
   EXPECT_EQ(rows, std::vector<float>(200, 1));
 }
 
