@@ -408,7 +408,7 @@ TEST_F(Jobs, AFullDiskForColdRowsEndsNothing) {
       if (process["role"] == "server") metrics = process["metrics"];
     }
     return !metrics.empty() &&
-           get(metrics, "/healthz").find("bad   disk: sparse table") != std::string::npos;
+           get(metrics, "/readyz").find("bad   disk: sparse table") != std::string::npos;
   });
   EXPECT_THAT(get(metrics, "/metrics"),
               AllOf(HasSubstr("trireme_server_disk_full{table=\"embedding_0.w\"} 1"),
