@@ -411,7 +411,7 @@ TEST_F(Jobs, AFullDiskForColdRowsEndsNothing) {
            get(metrics, "/readyz").find("bad   disk: sparse table") != std::string::npos;
   });
   EXPECT_THAT(get(metrics, "/metrics"),
-              AllOf(HasSubstr("trireme_server_disk_full{table=\"embedding_0.w\"} 1"),
+              AllOf(HasSubstr("trireme_server_disk_full{table=\"deepfm_0/embedding_0.weight\"} 1"),
                     HasSubstr("code=\"no_space\"")));
   std::filesystem::remove(disk + "/ballast");
   const Outcome launched = end();
