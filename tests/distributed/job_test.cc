@@ -1,6 +1,7 @@
 // Jobs that run are watched, scaled and stopped, by the command line.
 
 #include <signal.h>
+#include <sys/mount.h>
 
 #include <chrono>
 #include <future>
@@ -67,10 +68,10 @@ class Jobs : public Launch {
 
 // The status and the body.
 std::string get(const std::string& address, const std::string& page) {
-  return run("/usr/bin/python3 -c 'import sys, urllib.request as u; a = u.urlopen(sys.argv[1], "
-             "timeout=5); "
-             "print(a.status); print(a.read().decode())' http://" +
-             address + page)
+  return run("/usr/bin/python3 -c 'import sys, http.client as h; c = h.HTTPConnection(sys.argv[1], "
+             "timeout=5); c.request(\"GET\", sys.argv[2]); a = c.getresponse(); "
+             "print(a.status); print(a.read().decode())' " +
+             address + " " + page)
       .output;
 }
 
@@ -386,6 +387,42 @@ TEST_F(Jobs, StatusTellsOfTasksThatWereLeftOut) {
   EXPECT_THAT(launched.output,
               AllOf(HasSubstr("are given back: "), HasSubstr("[launch] left out    " + told),
                     ::testing::Not(HasSubstr("another one is started"))));
+}
+
+// Trainers wait until somebody has made room.
+TEST_F(Jobs, AFullDiskForColdRowsEndsNothing) {
+  const std::string disk = path("disk");
+  std::filesystem::create_directory(disk);
+  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=160m") != 0) {
+    GTEST_SKIP() << "no right to mount a small file system";
+  }
+  run("truncate -s 0 " + disk + "/ballast && fallocate -l 60m " + disk + "/ballast");
+  job(kAdagrad, "mode = \"asynchronous\"\ntask_batches = 8\ncheckpoint_seconds = 0\n", 16000);
+  begin(
+      "--trainers 2 --servers 1 --set model.width=32 --set distributed.memory_limit=800000 --set "
+      "distributed.cold_rows=" +
+      disk + "/cold");
+  std::string metrics;
+  wait_for([&](const Json& now) {
+    for (const Json& process : now.value("processes", Json::array())) {
+      if (process["role"] == "server") metrics = process["metrics"];
+    }
+    return !metrics.empty() &&
+           get(metrics, "/readyz").find("bad   disk: sparse table") != std::string::npos;
+  });
+  EXPECT_THAT(get(metrics, "/metrics"),
+              AllOf(HasSubstr("trireme_server_disk_full{table=\"deepfm_0/embedding_0.weight\"} 1"),
+                    HasSubstr("code=\"no_space\"")));
+  std::filesystem::remove(disk + "/ballast");
+  const Outcome launched = end();
+  EXPECT_EQ(launched.code, 0) << launched.output;
+  EXPECT_THAT(launched.output, AllOf(HasSubstr("[server_0] trainers have to wait: sparse table '"),
+                                     HasSubstr("No space left on device"),
+                                     HasSubstr("[server_0] there is room for cold rows again"),
+                                     HasSubstr(" 16000 examples"),
+                                     ::testing::Not(HasSubstr("another one is started")),
+                                     ::testing::Not(HasSubstr("left out"))));
+  ::umount(disk.c_str());
 }
 
 // The launcher is killed: its record stays, and is known for what it is; its processes end by themselves.

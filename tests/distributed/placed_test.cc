@@ -144,7 +144,7 @@ TEST_F(Placed, AMasterStandsByAtAnotherLauncher) {
     }
     return said;
   };
-  EXPECT_THAT(told("stands by"), HasSubstr("master_1"));
+  EXPECT_THAT(told(" leads, master_"), HasSubstr("master_1"));
   EXPECT_THAT(said, HasSubstr("its keys below job/ of 127.0.0.1"));
   EXPECT_THAT(told("trainer_1 "), HasSubstr("launcher    process "));
   ASSERT_GT(victim, 1);

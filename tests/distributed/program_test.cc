@@ -189,6 +189,19 @@ TEST_F(Programs, AChiefThatFailsIsNotTheLastOne) {
   EXPECT_TRUE(std::filesystem::exists(path("own")));
 }
 
+// Also in steps that all take together, where it was no member any more.
+TEST_F(Programs, AChiefThatIsKilledIsNotTheLastOne) {
+  for (const std::string mode : {"asynchronous", "synchronous"}) {
+    const std::string said = succeeds(
+        launched("--trainers 2 --servers 1", "own_program", mode + " killed killed-" + mode));
+    EXPECT_THAT(said, HasSubstr(" was ended by signal 9; another one is started")) << mode;
+    EXPECT_LT(number_behind(said, "chief of 2, loss: "), 0.66) << mode;
+    EXPECT_EQ(times(said, "chief of 2, loss: "), 1) << said;
+    EXPECT_TRUE(std::filesystem::exists(path("own"))) << mode;
+    std::filesystem::remove_all(path("own"));
+  }
+}
+
 // By all-reduce with the last checkpoint, if no other has what was learned; and the job ends.
 TEST_F(Programs, AChiefOfAllReduceThatFailsIsNotTheLastOne) {
   const std::string said = succeeds(launched("--trainers 2", "own_program", "saved chief failed"));
@@ -258,7 +271,7 @@ TEST_F(Programs, MistakesEndTheJobAtOnce) {
   EXPECT_THAT(fails("--trainers 1 --servers 1", "asynchronous options"),
               HasSubstr("what Member::distribute() gave"));
   EXPECT_THAT(fails("--trainers 1 --servers 1", "geo pace"),
-              HasSubstr("staleness is of mode asynchronous"));
+              HasSubstr("staleness is of mode = \"asynchronous\""));
   EXPECT_THAT(fails("--trainers 1 --servers 1", "geo exports 0"),
               HasSubstr("export_seconds needs checkpoint_seconds"));
   EXPECT_THAT(fails("--trainers 2", "all_reduce exports 60"),

@@ -9,6 +9,7 @@ namespace trireme::distributed {
 namespace {
 
 constexpr std::chrono::seconds kDrain{120};
+constexpr std::chrono::seconds kSaid{10};  // after which the same is said again
 
 }  // namespace
 
@@ -30,9 +31,18 @@ void Cuts::lead(const std::function<void(const Leadership&)>& begin,
   last_ = read_last_or_go_on();
   look();
 } catch (const Unavailable& error) {
-  say(std::string("tries again: ") + error.what());
+  tell_trouble(error.what());
 } catch (const Deposed&) {
   leadership_.reset();
+}
+
+// What does not change is said now and then.
+void Cuts::tell_trouble(const std::string& why) {
+  const auto now = Clock::now();
+  if (why == trouble_ && now - troubled_at_ < kSaid) return;
+  trouble_ = why;
+  troubled_at_ = now;
+  say("tries again: " + why);
 }
 
 void Cuts::put(std::vector<Action> actions) {

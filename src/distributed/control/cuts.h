@@ -80,6 +80,7 @@ class Cuts {
   bool due() const;
   std::optional<std::string> try_to_save(const Save& save);
   void fail(const Error& error);
+  void tell_trouble(const std::string& why);
   void go_on(std::uint32_t rollbacks);
   std::chrono::milliseconds every() const {
     return std::chrono::milliseconds(static_cast<std::int64_t>(options_.every * 1000));
@@ -90,6 +91,8 @@ class Cuts {
   const CutOptions options_;
   std::optional<Leadership> leadership_;  // that has begun
   Clock::time_point next_ = {};
+  std::string trouble_;  // that was told last, and when
+  Clock::time_point troubled_at_ = {};
   std::optional<Clock::time_point> draining_;  // since
   std::uint32_t rollbacks_ = 0;                // as of the last look
   Last last_ = Last::none;                     // as of this look

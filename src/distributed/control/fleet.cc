@@ -66,7 +66,9 @@ Frame Fleet::answer(std::size_t server, Pending& pending) const {
   if (code == Code::stale) throw Deposed();
   const std::string text =
       fmt::format("server {} at {}: {} {}", server, address, name_of(code), answer.payload.text());
-  if (code == Code::busy || code == Code::corrupt) throw Unavailable(text);
+  if (code == Code::busy || code == Code::no_space || code == Code::corrupt) {
+    throw Unavailable(text);
+  }
   fail_io(text);
 }
 

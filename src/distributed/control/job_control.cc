@@ -427,7 +427,7 @@ bool JobControl::save(const QueueState& queue, bool over) {
     declared.push_back(std::move(report.declared));
   }
   Declared all_declared = together(std::move(declared));
-  if (!all_declared.whole) return false;
+  if (!all_declared.whole || all_declared.dense != there.dense) return false;
   cut.declared = std::move(all_declared);
   manifest.cut = text_of(cut);
   all.commit(manifest);

@@ -65,7 +65,7 @@ struct CountJobOptions {
   double every = 0.2;  // seconds between checkpoints
   std::string folder = {};
   bool resume = false;
-  std::uint64_t move_bytes = 16 << 10;
+  std::uint64_t move_bytes = 256 << 10;
   std::optional<Ageing> ageing = {};
   PublisherOptions exports = {};
   Milliseconds slow{20};         // what trainers take for a task when they are slowed down
@@ -130,7 +130,8 @@ class CountJob {
     fleet.set_map(next);
     start_master();
   }
-  // Trainers take their time, so that the job does not end before what a test waits for.
+  // Trainers take their time, and more and more of it, so that the job does not end before what a test waits for, however slow the
+  // machine is.
   void slow_down(bool slow) { slow_ = slow; }
   void stop_trainers() {
     stop_ = true;
@@ -176,6 +177,13 @@ class CountJob {
     return "";
   }
   bool has_said(const std::string& text) const { return !line(text).empty(); }
+  // Waits for it, as long as the job lasts.
+  bool says(const std::string& text) const {
+    for (int i = 0; i < 20000 && !has_said(text) && !over_; ++i) {
+      std::this_thread::sleep_for(Milliseconds(10));
+    }
+    return has_said(text);
+  }
 
   // A table that no trainer uses, with so many rows of 16 floats; and the digest of all that servers have of it.
   void add_rows(std::int64_t rows) {
@@ -237,7 +245,7 @@ class CountJob {
   }
   void finish(std::int64_t tasks) {
     finished_ += tasks;
-    if (slow_) std::this_thread::sleep_for(options_.slow * tasks);
+    if (slow_) std::this_thread::sleep_for(options_.slow * tasks * (1 + finished_ / 100));
   }
   void declare_rows() {
     ClientOptions options;

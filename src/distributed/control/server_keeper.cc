@@ -9,6 +9,7 @@
 #include "distributed/checkpoint/restore.h"
 #include "distributed/server/dense.h"
 #include "distributed/server/spread.h"
+#include "distributed/table/no_space.h"
 
 namespace trireme::distributed {
 namespace {
@@ -111,6 +112,8 @@ Frame ServerKeeper::obey(const Frame& request) {
       case Op::export_rows: return done(export_rows(export_order_of(text)));
       default: return done(tick(tick_order_of(text)));
     }
+  } catch (const NoSpace& error) {
+    return answer_of(request, Code::no_space, error.what());
   } catch (const Error& error) {
     return answer_of(request, Code::failed, error.what());
   }

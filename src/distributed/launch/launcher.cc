@@ -111,7 +111,10 @@ class Launcher {
     };
     supervision.gone = [this](const std::string& role, const std::string& name) {
       try {
-        Membership(meeting_.store(), meeting_.prefix()).forget(role, name);
+        Membership members(meeting_.store(), meeting_.prefix());
+        members.forget(role, name);
+        // Who was to test and save, and may have been no member any more.
+        if (role == "trainer") members.forget(kChiefRole, name);
       } catch (const Unavailable&) {  // its lease will end
       }
     };

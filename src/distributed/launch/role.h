@@ -43,6 +43,9 @@ struct RoleOptions {
   int metrics_port = 0;                    // 0: any that is free
 };
 
+// A role with one place (Membership): of the trainer that tests and saves when all have trained.
+inline constexpr const char* kChiefRole = "last";
+
 // Where the job's store is, and the folders of certificates for it and for other processes.
 struct RoleAccess {
   std::string store, etcd;  // one of both

@@ -35,6 +35,15 @@ void watch_tables(Registry& registry, Shard& shard) {
   of_tables("trireme_server_disk_rows", "Of these, rows on disk.", &TableStatistics::on_disk);
   of_tables("trireme_server_memory_bytes", "Memory of rows and index, by table.",
             &TableStatistics::memory);
+  registry.collect(
+      MetricKind::gauge, "trireme_server_disk_full",
+      "1: rows that do not fit into memory find no room on disk, by table.", [&shard] {
+        Samples samples;
+        for (const TableReport& table : shard.tables()) {
+          samples.push_back({table.statistics.disk_full ? 1.0 : 0.0, {{"table", table.name}}});
+        }
+        return samples;
+      });
   of_tables("trireme_server_evicted_rows_total", "Rows that were not worth their place, by table.",
             &TableStatistics::evicted, MetricKind::counter);
 }

@@ -1,5 +1,6 @@
 // A parameter server as a process.
 
+#include <cstdio>
 #include <filesystem>
 #include <thread>
 
@@ -46,6 +47,13 @@ class ServerProcess {
     monitor_.emplace(watched);
     lease_sign_.emplace(monitor_->health());
     watch_server(monitor_->registry(), *running_);
+    monitor_->health().add(
+        "disk",
+        [&shard = running_->shard()] {
+          const std::optional<std::string> why = shard.disk_full();
+          return Finding{!why, why.value_or("there is room for cold rows")};
+        },
+        Means::not_ready);
     monitor_->start(*store_);
   }
 
@@ -62,11 +70,21 @@ class ServerProcess {
       running_->shard().check();
       lease_sign_->tell(presence_->lost());
       presence_->check();
+      look_at_disk();
     }
     running_->stop(in(Milliseconds(1000)));
   }
 
  private:
+  // Trainers wait, and ask again: nothing ends, but somebody is to make room.
+  void look_at_disk() {
+    const std::optional<std::string> why = running_->shard().disk_full();
+    if (why.has_value() == disk_full_) return;
+    disk_full_ = why.has_value();
+    std::printf("%s\n", why ? ("trainers have to wait: " + *why).c_str()
+                            : "there is room for cold rows again");
+    std::fflush(stdout);
+  }
   // One that has died has its place as long as its lease lasts. After this process was stopped or cut off for long what it
   // holds is still right if nobody has taken its own.
   void claim(const LeaseKeeper& lease) {
@@ -102,7 +120,8 @@ class ServerProcess {
   const RoleOptions options_;
   const std::unique_ptr<Store> store_;
   Membership members_;
-  int place_ = -1;  // none yet
+  int place_ = -1;          // none yet
+  bool disk_full_ = false;  // as was said last
   std::optional<ScratchFolder> cold_rows_;
   std::optional<ServerKeeper> keeper_;
   std::optional<ParameterServer> running_;

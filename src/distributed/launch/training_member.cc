@@ -399,7 +399,7 @@ void TrainingMember::end_by_servers() {
   by_servers_->settle();
   patiently([this] {
     presence_.with([this](const LeaseKeeper& lease) {
-      chief_ = members_.claim_place("last", 1, lease).has_value();
+      chief_ = members_.claim_place(kChiefRole, 1, lease, options_.name).has_value();
     });
   });
   chief_ = chief_ && !is_concluded();

@@ -237,7 +237,8 @@ TEST_F(Masters, NobodyWaitsLongForALeaderThatHasDied) {
     EXPECT_EQ(a.client->take(1).epoch, 1);
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   };
-  EXPECT_LT(std::min({seconds(), seconds(), seconds()}), 1.9) << "on a machine that does little else";
+  EXPECT_LT(std::min({seconds(), seconds(), seconds()}), 1.9)
+      << "on a machine that does little else";
 }
 
 // A trainer that was told of a leader before anybody knew that it is dead.

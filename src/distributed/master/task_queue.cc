@@ -138,7 +138,6 @@ void TaskQueue::replace(std::int64_t epoch, std::vector<Item> items) {
     items_.emplace(id, std::move(items[i]));
   }
   unwritten_.clear();
-  unwritten_bad_.clear();
   epoch_unwritten_ = true;
 }
 
@@ -187,6 +186,7 @@ bool TaskQueue::come_back() {
 void TaskQueue::write() {
   if (epoch_unwritten_) write_epoch();
   else write_some();
+  write_bad_of_before();
 }
 
 // Every change is one of the key as it was read. So a transaction whose answer was lost, and that the store gets to see late,
@@ -208,18 +208,34 @@ void TaskQueue::write_some() {
     for (const std::int64_t id : ids) {
       items_.at(id).modified = revision;
       unwritten_.erase(id);
-      unwritten_bad_.erase(id);
+      unwritten_bad_.erase({epoch_, id});
     }
   }
 }
 
 // How the task has ended badly goes with it.
 void TaskQueue::add_bad(std::int64_t id, Transaction& transaction) const {
-  if (!unwritten_bad_.contains(id)) return;
-  const std::string key = bad_key(options_.prefix, epoch_, id);
-  const auto bad = bad_.find({epoch_, id});
-  if (bad == bad_.end()) transaction.then.emplace_back(Erase{key});
-  else transaction.then.emplace_back(Put{key, text_for_key(bad->second)});
+  if (unwritten_bad_.contains({epoch_, id})) transaction.then.push_back(bad_change(epoch_, id));
+}
+
+Action TaskQueue::bad_change(std::int64_t epoch, std::int64_t id) const {
+  const std::string key = bad_key(options_.prefix, epoch, id);
+  const auto bad = bad_.find({epoch, id});
+  if (bad == bad_.end()) return Erase{key};
+  return Put{key, text_for_key(bad->second)};
+}
+
+// Of epochs that have ended while the store was away.
+void TaskQueue::write_bad_of_before() {
+  while (!unwritten_bad_.empty()) {
+    Transaction transaction;
+    auto next = unwritten_bad_.begin();
+    for (; next != unwritten_bad_.end() && transaction.then.size() < kAtOnce; ++next) {
+      transaction.then.push_back(bad_change(next->first, next->second));
+    }
+    commit(std::move(transaction));
+    unwritten_bad_.erase(unwritten_bad_.begin(), next);
+  }
 }
 
 // All tasks of an epoch in place of those that are there.
@@ -240,14 +256,16 @@ void TaskQueue::write_epoch() {
       add_bad(item->first, transaction);
     }
     const std::int64_t revision = commit(std::move(transaction));
-    for (auto written = first; written != item; ++written) written->second.modified = revision;
+    for (auto written = first; written != item; ++written) {
+      written->second.modified = revision;
+      unwritten_bad_.erase({epoch_, written->first});
+    }
   }
   epoch_modified_ =
       commit({.when = {as_read()},
               .then = {Put{of_epoch, fmt::format("{} {} {}", epoch_, kBegun, attempt_)}}});
   epoch_unwritten_ = false;
   unwritten_.clear();
-  unwritten_bad_.clear();
 }
 
 // Of what is there now: nobody knows which of the last changes have happened.
@@ -376,9 +394,10 @@ bool TaskQueue::finish(const std::string& owner, const Task& task, Clock::time_p
     learn(now - items_.at(task.id).since);
   }
   if (!own) return false;
+  done_at_ = now;
   Item item = items_.at(task.id);
   item.state = State::done;
-  if (bad_.erase({epoch_, task.id}) > 0) unwritten_bad_.insert(task.id);
+  if (bad_.erase({epoch_, task.id}) > 0) unwritten_bad_.insert({epoch_, task.id});
   change(task.id, item);
   return true;
 }
@@ -392,7 +411,7 @@ bool TaskQueue::give_back(const std::string& owner, const Task& task, const std:
 
 void TaskQueue::note_bad(const BadTask& bad) {
   bad_[{bad.epoch, bad.id}] = bad;
-  unwritten_bad_.insert(bad.id);
+  unwritten_bad_.insert({bad.epoch, bad.id});
 }
 
 void TaskQueue::end_badly(std::int64_t id, const std::string& why, bool death) {
@@ -445,13 +464,15 @@ int TaskQueue::expire(Clock::time_point now) {
     if (now - item.since >= patience()) slow.push_back(id);
   }
   if (slow.empty()) return 0;
+  // Where nobody gets anything done it is not the tasks: servers may be away.
+  const bool others_go_on = done_at_ && now - *done_at_ < patience() / 2;
   // Their owners work on the first of theirs; of the others nothing is known.
   std::set<std::int64_t> first;
   for (const std::string& owner : owners()) first.insert(pending_of(owner).front().id);
   for (const std::int64_t id : slow) {
     const Item item = items_.at(id);
     late_[{id, item.attempt}] = item.since;
-    if (average_ms_ == 0 || !first.contains(id)) {
+    if (!others_go_on || !first.contains(id)) {
       hand_out_again(id, true);
       continue;
     }

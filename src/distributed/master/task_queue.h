@@ -102,7 +102,7 @@ class TaskQueue {
   int release(const std::string& owner);
   // The same of an owner that has died: the first task that it had has ended badly.
   int lose(const std::string& owner);
-  // The same with what has been pending for too long. The first task of its owner has ended badly, if it is known what tasks take.
+  // The same with what has been pending for too long. The first task of its owner has ended badly, if others end theirs meanwhile.
   int expire(Clock::time_point now);
 
   bool finished() const;                 // an epoch has begun, and all is done or failed
@@ -157,7 +157,9 @@ class TaskQueue {
   void write();
   void write_epoch();
   void write_some();
+  void write_bad_of_before();
   void add_bad(std::int64_t id, Transaction& transaction) const;
+  Action bad_change(std::int64_t epoch, std::int64_t id) const;
   void read_revisions();
   std::int64_t commit(Transaction transaction);  // the revision
   bool owns(const std::string& owner, const Task& task, bool late = false);
@@ -186,11 +188,13 @@ class TaskQueue {
   std::map<std::pair<std::int64_t, std::int64_t>, Clock::time_point> late_;
   // What the store does not have yet: some items, or, with the epoch, all of them; and of which of these it has not heard how they
   // have ended badly, or that they have not.
-  std::set<std::int64_t> unwritten_, unwritten_bad_;
+  std::set<std::int64_t> unwritten_;
+  std::set<std::pair<std::int64_t, std::int64_t>> unwritten_bad_;  // by epoch and id
   bool epoch_unwritten_ = false;
   std::optional<Clock::time_point> away_since_;
   std::int64_t refused_ = 0, attempts_ = 0, bad_ends_ = 0;
-  double average_ms_ = 0;  // of tasks that were done
+  double average_ms_ = 0;                     // of tasks that were done
+  std::optional<Clock::time_point> done_at_;  // the last of them
 };
 
 }  // namespace trireme::distributed

@@ -122,8 +122,9 @@ bool Call::collect(Part& part, Deadline deadline) {
     case Code::no_space:
     case Code::corrupt: break;
   }
-  last_error_ = fmt::format("{}: {}", servers_.connection(part.server)->address(),
-                            name_of(answer.header.code));
+  const std::string why = answer.payload.text();
+  last_error_ = fmt::format("{}: {}{}{}", servers_.connection(part.server)->address(),
+                            name_of(answer.header.code), why.empty() ? "" : ": ", why);
   return false;
 }
 

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <thread>
@@ -50,9 +52,16 @@ void compare_with_one_table(int servers, const TableDeclaration& declaration,
       client.push(3, ids, gradients.data(), {0.1, step});
       one.update(ids, gradients.data(), {0.1, step});
     }
-    const std::vector<float> counts = batches.floats(2 * ids.size(), 0, 1);
+    // Sums of these are exact, in any order.
+    std::vector<float> counts = batches.floats(2 * ids.size(), 0, 1);
+    for (float& count : counts) count = std::round(4 * count);
     client.count(3, ids, counts.data());
-    one.count(ids, counts.data());
+    // An id that is named several times is counted as a sum, which travels once.
+    std::map<Id, std::array<float, 2>> sums;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      for (std::size_t j = 0; j < 2; ++j) sums[ids[i]][j] += counts[2 * i + j];
+    }
+    for (const auto& [id, sum] : sums) one.count({&id, 1}, sum.data());
   }
   EXPECT_EQ(client.digest(3), one.digest());
   EXPECT_GT(one.statistics().rows, 100u);
@@ -294,12 +303,23 @@ TEST(ParameterClient, BatchesOfATaskCountOnceWhoeverPushesThem) {
   EXPECT_GT(second.statistics().duplicates, 0u);
 }
 
+// A busy machine may be late at anything within so short a time.
+void persist(const std::function<void()>& work) {
+  for (int i = 0; i < 200; ++i) {
+    try {
+      return work();
+    } catch (const Unavailable&) {
+    }
+  }
+  ADD_FAILURE() << "servers do not answer";
+}
+
 TEST(ParameterClient, AtTheDeadlineItGivesUpAndMayGoOn) {
   Cluster cluster(2);
   ClientOptions options = cluster.client();
   options.deadline = Milliseconds(100);
   ParameterClient client(cluster.network(), options);
-  client.declare(0, count_table());
+  persist([&] { client.declare(0, count_table()); });
   cluster.cut_network(1);
   std::vector<Id> ids(100);
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
@@ -307,15 +327,9 @@ TEST(ParameterClient, AtTheDeadlineItGivesUpAndMayGoOn) {
   Underway push = client.start_push(0, ids, gradients.data(), {.rate = 1});
   EXPECT_THROW(push.wait(), Unavailable);
   cluster.open_network(1);
-  for (int i = 0; i < 100; ++i) {
-    try {
-      push.wait();
-      break;
-    } catch (const Unavailable&) {
-    }
-  }
+  persist([&] { push.wait(); });
   std::vector<float> rows(200);
-  client.lookup(0, ids, rows.data());
+  persist([&] { client.lookup(0, ids, rows.data()); });
   EXPECT_EQ(rows, std::vector<float>(200, 1));
 }
 

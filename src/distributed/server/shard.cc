@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "distributed/server/shard_parts.h"
+#include "distributed/table/no_space.h"
 
 namespace trireme::distributed {
 
@@ -66,7 +67,7 @@ Frame Shard::answer_to(const Frame& request, Code code) const {
 }
 
 void Shard::handle(const Peer&, Frame request, Answer& answer) {
-  const std::uint8_t op = request.header.op;
+  const Header header = request.header;
   if (broken_) {
     Frame busy;
     {
@@ -77,12 +78,38 @@ void Shard::handle(const Peer&, Frame request, Answer& answer) {
   }
   try {
     perform(std::move(request), answer);
+  } catch (const NoSpace& error) {
+    give_no_space(header, error.what(), answer);
   } catch (const Error& error) {  // which the transport answers
     const bool refused = error.kind() == ErrorKind::usage || error.kind() == ErrorKind::data ||
                          error.kind() == ErrorKind::not_found;
-    counters_->count(op, refused ? Code::refused : Code::failed);
+    counters_->count(header.op, refused ? Code::refused : Code::failed);
     throw;
   }
+}
+
+// Who asks is to ask again: somebody may make room meanwhile.
+void Shard::give_no_space(const Header& request, const std::string& why, Answer& answer) {
+  {
+    const std::lock_guard full_lock(full_mutex_);
+    full_ = why;
+  }
+  Frame frame;
+  {
+    const auto lock = shared();
+    frame = answer_to({.header = request}, Code::no_space);
+  }
+  frame.payload.append(why);
+  give(answer, std::move(frame));
+}
+
+std::optional<std::string> Shard::disk_full() const {
+  const auto lock = shared();
+  const bool full = std::any_of(tables_.begin(), tables_.end(),
+                                [](const auto& each) { return each.second->rows.is_disk_full(); });
+  if (!full) return std::nullopt;
+  const std::lock_guard full_lock(full_mutex_);
+  return full_;
 }
 
 void Shard::give(Answer& answer, Frame frame) {
@@ -156,6 +183,10 @@ bool Shard::obey(std::uint64_t epoch) {
 }
 
 void Shard::drop_held() {
+  if (half_applied_ && !broken_) {
+    failure_.emplace(ErrorKind::io, "a step was applied in part when there was no room for more");
+    broken_ = true;
+  }
   held_.clear();
   held_bytes_ = 0;
 }
@@ -300,6 +331,7 @@ void Shard::declare(std::uint32_t number, const TableDeclaration& declaration, s
                              options.name));
     }
     options.disk.folder = fmt::format("{}/table-{}", options_.folder, number);
+    options.disk.write_buffer = options_.write_buffer;
   }
   const auto table = tables_.emplace(
       number, std::make_unique<Table>(declaration, std::move(bytes), options, options_.sources));

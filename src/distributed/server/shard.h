@@ -26,6 +26,7 @@ namespace trireme::distributed {
 struct ShardOptions {
   int place = 0;            // which of the slot map's servers it is
   std::string folder = {};  // for rows that do not fit into memory; empty: no disk
+  std::uint64_t write_buffer = DiskOptions().write_buffer;  // of each table, as there
   std::uint64_t held_bytes = std::uint64_t{1}
                              << 30;  // of gradients that wait for the others of their step
   std::size_t sources = 4096;        // whose pushes it remembers, of each table
@@ -68,6 +69,8 @@ class Shard {
   // nothing but `busy` from then on: its process is to end, and the job to go back to a checkpoint.
   void check() const;
   bool is_broken() const { return broken_; }
+  // Why requests are answered by `no_space`; nothing, if there is room.
+  std::optional<std::string> disk_full() const;
 
   // By whoever leads, with the epoch of its leadership: a lower one than was seen is not obeyed (false), nor is an older
   // map or generation. When the map has changed, nothing of the old one is under way any more, and gradients that
@@ -125,9 +128,10 @@ class Shard {
   Frame hold_dense(const Frame& request, std::span<const float> gradient,
                    const StepNumbers& numbers);
   void finish_step(const Frame& request, Answer& answer);
-  bool try_to_apply_steps();
+  Code try_to_apply_steps();
   void apply_steps();
   void apply_held(std::uint64_t step);
+  void apply_held_rows(Held& held, std::uint32_t number, float scale);
   Frame read_slots(const Frame& request);
   Frame move_slots(const Frame& request);
   Frame insert_slots(const Frame& request);
@@ -145,6 +149,7 @@ class Shard {
   Frame control(const Frame& request);
   void perform(Frame request, Answer& answer);
   void give(Answer& answer, Frame frame);
+  void give_no_space(const Header& request, const std::string& why, Answer& answer);
   Frame serve(const Frame& request);
   bool stale(const Header& header) const;
   bool is_over(const Source& source, std::uint64_t number) const;
@@ -168,6 +173,8 @@ class Shard {
   SlotMap map_;
   std::bitset<kSlots> owned_;
   std::uint64_t epoch_ = 0;
+  mutable std::mutex full_mutex_;
+  std::string full_;  // what the last request without room was told
   mutable std::mutex over_mutex_;
   std::shared_ptr<const TasksOver> over_ = std::make_shared<const TasksOver>();
   std::uint16_t clock_ = 0;  // of new tables
@@ -179,6 +186,7 @@ class Shard {
   std::vector<std::uint64_t> slot_steps_;    // what was applied to each slot last
   std::map<std::uint64_t, Held> held_;       // by step
   std::uint64_t held_bytes_ = 0;
+  bool half_applied_ = false;     // the step that is being applied: some of its tables
   std::optional<Error> failure_;  // as of check()
   std::atomic<bool> broken_ = false;
 };

@@ -37,6 +37,7 @@ void Shard::replace(const Declarations& declared, std::uint16_t clock) {
   const std::lock_guard steps_lock(steps_mutex_);
   std::fill(slot_steps_.begin(), slot_steps_.end(), 0);
   applied_ = updates_ = 0;
+  half_applied_ = false;
   drop_held();
 }
 

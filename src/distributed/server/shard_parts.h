@@ -42,6 +42,7 @@ struct Shard::Held {
     StepNumbers numbers;
     std::vector<Id> ids;
     std::vector<float> values;
+    bool applied = false;  // though the step as a whole is not yet; ids and values are gone
   };
   struct Block {
     StepNumbers numbers;

@@ -7,9 +7,18 @@
 
 #include "base/error.h"
 #include "distributed/server/shard_parts.h"
+#include "distributed/table/no_space.h"
 #include "distributed/table/rules.h"
 
 namespace trireme::distributed {
+namespace {
+
+void scale_all(std::vector<float>& values, float scale) {
+  if (scale == 1) return;
+  for (float& value : values) value *= scale;
+}
+
+}  // namespace
 
 std::shared_ptr<DenseBlock> Shard::block_of(const Header& header) const {
   const auto dense = dense_.find(header.table);
@@ -105,7 +114,7 @@ void Shard::finish_step(const Frame& request, Answer& answer) {
       steps_.finish(request.header.sender, request.header.sequence, lead,
                     static_cast<std::uint32_t>(std::min<std::uint64_t>(examples, UINT32_MAX)),
                     std::move(answer));
-      if (!try_to_apply_steps()) told.header.code = Code::busy;
+      told.header.code = try_to_apply_steps();
       ready = steps_.take_ready();
       told.header.sequence = steps_.finished_by_all();
       told.header.count = static_cast<std::uint32_t>(
@@ -121,17 +130,22 @@ void Shard::check() const {
   if (failure_) throw Error(*failure_);
 }
 
-bool Shard::try_to_apply_steps() {
+// Without room on disk they are tried again when the members ask again.
+Code Shard::try_to_apply_steps() {
   try {
     apply_steps();
-    return true;
+    return Code::ok;
+  } catch (const NoSpace& error) {
+    const std::lock_guard full_lock(full_mutex_);
+    full_ = error.what();
+    return Code::no_space;
   } catch (const Error& error) {
     failure_.emplace(error);
   } catch (const std::bad_alloc&) {
     failure_.emplace(ErrorKind::io, "there is no memory left to apply a step");
   }
   broken_ = true;
-  return false;
+  return Code::busy;
 }
 
 void Shard::apply_steps() {
@@ -151,29 +165,34 @@ void Shard::apply_steps() {
   }
 }
 
+// All rows of a table that wait, as one: there is room for all or none is applied.
+void Shard::apply_held_rows(Held& held, std::uint32_t number, float scale) {
+  const auto first = held.rows.lower_bound({number, 0, 0});
+  const auto last = held.rows.lower_bound({number + 1, 0, 0});
+  if (first->second.applied) return;
+  std::vector<Id> ids;
+  std::vector<float> values;
+  for (auto at = first; at != last; ++at) {
+    ids.insert(ids.end(), at->second.ids.begin(), at->second.ids.end());
+    values.insert(values.end(), at->second.values.begin(), at->second.values.end());
+  }
+  scale_all(values, scale);
+  const StepNumbers numbers = first->second.numbers;
+  tables_.at(number)->rows.update(ids, values.data(), {numbers.rate, numbers.step});
+  half_applied_ = true;
+  for (auto at = first; at != last; ++at) at->second = {.numbers = numbers, .applied = true};
+}
+
 // Sums in the order of ranks, so that they are the same bits whoever was first. Where members tell how many examples they
 // have, what they push are sums over these, and what is applied is the mean over all.
 void Shard::apply_held(std::uint64_t step) {
-  const Held& held = held_.at(step);
+  Held& held = held_.at(step);
   const std::uint64_t examples = steps_.examples(step);
-  const auto scale = [&](std::vector<float>& values) {
-    if (examples == 0) return;
-    const float share = 1 / static_cast<float>(examples);
-    for (float& value : values) value *= share;
-  };
-  std::vector<Id> ids;
-  std::vector<float> values;
+  const float scale = examples == 0 ? 1 : 1 / static_cast<float>(examples);
   for (auto at = held.rows.begin(); at != held.rows.end();) {
     const std::uint32_t number = std::get<0>(at->first);
-    const StepNumbers numbers = at->second.numbers;
-    ids.clear();
-    values.clear();
-    for (; at != held.rows.end() && std::get<0>(at->first) == number; ++at) {
-      ids.insert(ids.end(), at->second.ids.begin(), at->second.ids.end());
-      values.insert(values.end(), at->second.values.begin(), at->second.values.end());
-    }
-    scale(values);
-    tables_.at(number)->rows.update(ids, values.data(), {numbers.rate, numbers.step});
+    apply_held_rows(held, number, scale);
+    at = held.rows.lower_bound({number + 1, 0, 0});
   }
   for (auto at = held.blocks.begin(); at != held.blocks.end();) {
     const auto [parameter, number, rank] = at->first;
@@ -184,12 +203,13 @@ void Shard::apply_held(std::uint64_t step) {
          ++at) {
       add_to(at->second.gradient.data(), sum.data(), sum.size());
     }
-    scale(sum);
+    scale_all(sum, scale);
     const auto& blocks = dense_.at(parameter)->blocks;
     if (const auto block = blocks.find(number); block != blocks.end()) {
       block->second->apply_step(step, sum, {numbers.rate, numbers.step});
     }
   }
+  half_applied_ = false;
   ++counters_->steps;
 }
 

@@ -587,7 +587,7 @@ void ServerTraining::go_on(std::uint64_t step, std::uint64_t updates) {
 
 void ServerTraining::settle() {
   wait_for_pushes(0);
-  if (options_.mode != Mode::geo) pull();
+  pull();
 }
 
 }  // namespace trireme::distributed

@@ -285,6 +285,25 @@ TEST(ServerTrainingSteps, EvaluationReadsWhatServersHave) {
               model.trainer->evaluate(test.batch(8))["loss"], 1e-6);
 }
 
+// In mode geo, too, where a trainer has taken them last when it pushed its own last task.
+TEST(ServerTrainingSteps, WhatOthersHaveTrainedLastIsThereBeforeSaving) {
+  for (const Mode mode : {Mode::asynchronous, Mode::geo}) {
+    Cluster cluster(1);
+    Member first(cluster, 1, options_of(mode)), second(cluster, 2, options_of(mode));
+    first.training.start(*first.model.trainer);
+    second.training.start(*second.model.trainer);
+    first.training.step(clicks(0, 8), ServerTraining::TaskBatch{0, 1, 0, true});
+    second.training.step(clicks(8, 16), ServerTraining::TaskBatch{1, 1, 0, true});
+    second.training.settle();
+    first.training.settle();
+    for (const char* name : kDense) {
+      EXPECT_EQ(first.model.parameter(name).to_vector<float>(),
+                second.model.parameter(name).to_vector<float>())
+          << name;
+    }
+  }
+}
+
 TEST(ServerTrainingSteps, EvaluationMakesNoRowsAndPushesNothing) {
   Cluster cluster(1);
   Member member(cluster, 1, options_of(Mode::asynchronous));

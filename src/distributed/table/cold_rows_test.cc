@@ -9,6 +9,7 @@
 
 #include "base/error_test.h"
 #include "data/test_files.h"
+#include "distributed/table/no_space.h"
 #include "distributed/table/table_test.h"
 
 namespace trireme::distributed {
@@ -189,8 +190,13 @@ std::string fill(SparseTable& table, SparseTable& twin) {
   const std::vector<float> gradient(1024, 1);
   for (Id id = 0; id < 2000; ++id) {
     const std::vector<Id> ids = {id};
-    const std::string error =
-        error_of(ErrorKind::io, [&] { table.update(ids, gradient.data(), {.rate = 1}); });
+    std::string error = "no error";
+    try {
+      table.update(ids, gradient.data(), {.rate = 1});
+    } catch (const NoSpace& full) {
+      error = full.what();
+    }
+    EXPECT_EQ(table.is_disk_full(), error != "no error");
     if (error != "no error") {
       EXPECT_EQ(table.digest(), twin.digest());
       expect_same_blocks(all_blocks(table), all_blocks(twin));
@@ -233,6 +239,7 @@ TEST(ColdRows, LoseNothingWhenTheDiskIsFull) {
     table.update(ids, gradients.data(), {.rate = 1});
     twin.update(ids, gradients.data(), {.rate = 1});
     EXPECT_EQ(table.digest(), twin.digest());
+    EXPECT_FALSE(table.statistics().disk_full);
   }
 }
 

@@ -8,9 +8,11 @@
 #include <rocksdb/table.h>
 
 #include <array>
+#include <atomic>
 #include <filesystem>
 
 #include "base/error.h"
+#include "distributed/table/no_space.h"
 
 namespace trireme::distributed {
 namespace {
@@ -59,6 +61,7 @@ struct DiskTier::Database {
   std::string table, folder;
   std::uint64_t write_buffer = 0;
   std::unique_ptr<rocksdb::DB> db;
+  std::atomic<bool> full{false};
 
   // Room for what is in memory still. RocksDB is better not led to a full disk: there it takes a second for each try, and a build of
   // it with assertions, as Debian's, ends the process if it is its list of files that does not fit.
@@ -69,11 +72,16 @@ struct DiskTier::Database {
   }
 
   void check(const rocksdb::Status& status, const char* doing, const char* advice) const {
-    if (!status.ok()) fail_to(doing, status.ToString(), advice);
+    if (is_full(status)) throw NoSpace(text_of(doing, status.ToString(), advice));
+    if (!status.ok()) fail_io(text_of(doing, status.ToString(), advice));
   }
-  [[noreturn]] void fail_to(const char* doing, const std::string& why, const char* advice) const {
-    fail_io(fmt::format("sparse table '{}': cannot {} in {}: {}; {}", table, doing, folder, why,
-                        advice));
+  static bool is_full(const rocksdb::Status& status) {
+    return status.IsNoSpace() || status.subcode() == rocksdb::Status::kSpaceLimit ||
+           status.subcode() == rocksdb::Status::kNoSpace;
+  }
+  std::string text_of(const char* doing, const std::string& why, const char* advice) const {
+    return fmt::format("sparse table '{}': cannot {} in {}: {}; {}", table, doing, folder, why,
+                       advice);
   }
 };
 
@@ -132,10 +140,11 @@ DiskTier::~DiskTier() = default;
 
 void DiskTier::write(std::span<const Write> writes) {
   if (!database_->has_room()) {
-    database_->fail_to(kWrite,
-                       fmt::format("No space left on device: {} MB are to be free",
-                                   (2 * database_->write_buffer >> 20) + 1),
-                       kMakeRoom);
+    database_->full = true;
+    throw NoSpace(database_->text_of(kWrite,
+                                     fmt::format("No space left on device: {} MB are to be free",
+                                                 (2 * database_->write_buffer >> 20) + 1),
+                                     kMakeRoom));
   }
   rocksdb::WriteBatch batch;
   for (const Write& write : writes) {
@@ -150,8 +159,11 @@ void DiskTier::write(std::span<const Write> writes) {
   if (!status.ok() && database_->db->Resume().ok()) {
     status = database_->db->Write(unlogged(), &batch);
   }
+  database_->full = Database::is_full(status);
   database_->check(status, kWrite, kMakeRoom);
 }
+
+bool DiskTier::is_full() const { return database_->full; }
 
 void DiskTier::erase_range(std::uint64_t first, std::uint64_t last) {
   rocksdb::DB& db = *database_->db;

@@ -25,9 +25,11 @@ class DiskTier {
     std::uint64_t hash;
     std::string_view record;  // empty: to be deleted
   };
-  // All or nothing. Errors: io, such as a full disk; what was written before can still be read.
+  // All or nothing. Errors: NoSpace; io; what was written before can still be read.
   void write(std::span<const Write> writes);
-  // Deletes hashes in [first, last], both included.
+  // Whether the last write found no room.
+  bool is_full() const;
+  // Deletes hashes in [first, last], both included. Errors: as write().
   void erase_range(std::uint64_t first, std::uint64_t last);
   // One MultiGet; the hashes rise. Errors: io; data, for one that is not there, or, with `all` false,
   // "" for it.

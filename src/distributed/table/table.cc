@@ -241,6 +241,10 @@ void SparseTable::assign(std::span<const Id> ids, const float* rows) {
       });
 }
 
+bool SparseTable::is_disk_full() const {
+  return state_->disk != nullptr && state_->disk->is_full();
+}
+
 TableStatistics SparseTable::statistics() const {
   TableStatistics all;
   for (Group& group : state_->groups) {
@@ -252,6 +256,7 @@ TableStatistics SparseTable::statistics() const {
   }
   all.evicted = state_->evicted.load(std::memory_order_relaxed);
   all.memory = state_->memory();
+  all.disk_full = is_disk_full();
   return all;
 }
 

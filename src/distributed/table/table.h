@@ -8,6 +8,8 @@
 // row is read and changed as a whole, while the rows of one call are not one moment's. Calls that
 // run at the same time begin with different locks.
 //
+// A disk that is full is NoSpace, an Error of kind io.
+//
 // A call that fails has had no effect, with three exceptions that leave some rows changed and others
 // not: evict(), remove() and drop() whose disk refuses; memory that the system refuses; a disk that cannot
 // be read while other threads' calls drive rows out that this one had found in memory.
@@ -63,6 +65,7 @@ struct TableStatistics {
   std::uint64_t dropped = 0;       // updates of ids that had no row yet
   std::uint64_t evicted = 0;       // rows that have gone by evict()
   std::uint64_t memory = 0;        // bytes of rows and index, the figure that memory_limit bounds
+  bool disk_full = false;          // as of the last rows that were to go to disk
 };
 
 class SparseTable {
@@ -103,6 +106,8 @@ class SparseTable {
   std::uint64_t evict(const Eviction& eviction);
 
   TableStatistics statistics() const;
+  // The last of these alone, which takes no locks.
+  bool is_disk_full() const;
 
   // The rows of slots [first, last), slot by slot. Other calls go on meanwhile: each row is as of one
   // moment, rows made meanwhile may be missing, and a lock is held for one block at a time.

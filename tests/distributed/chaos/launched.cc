@@ -218,7 +218,7 @@ class LaunchedRun {
         .disk = disk_,
         .clock = clock_};
     parts.silence_store = [this](bool silent) {
-      if (!etcd_) ::kill(launcher_.id(), silent ? SIGSTOP : SIGCONT);
+      if (!etcd_) launcher_.signal(silent ? SIGSTOP : SIGCONT);  // nobody, if it has ended
       else if (silent) etcd_->stop();
       else etcd_->go_on();
     };

@@ -1,8 +1,9 @@
 // A program of a user's that trains a few clicks by many processes, and goes wrong as it is told.
 //   own_program synchronous|asynchronous|paced|geo|all_reduce|saved
-//               [optimizer | options | pace | exports SECONDS | chief FILE | abort | damage | beyond | all]
+//               [optimizer | options | pace | exports SECONDS | chief FILE | killed FILE | abort | damage | beyond | all]
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -21,10 +22,11 @@ static Mode mode_of(const std::string& name) {
   return name == "geo" ? Mode::geo : Mode::all_reduce;
 }
 
-// The first chief that asks fails.
-static void fail_once(const std::string& file) {
+// The first chief that asks fails, or dies.
+static void fail_once(const std::string& file, bool dies) {
   if (std::ifstream(file)) return;
   std::ofstream(file) << "failed";
+  if (dies) std::raise(SIGKILL);
   throw std::runtime_error("the chief fails");
 }
 
@@ -82,7 +84,7 @@ int main(int argc, char** argv) {
     std::cout << "own steps: " << steps << std::endl;
 
     if (!member.is_chief()) return 0;
-    if (wrong == "chief") fail_once(argv[3]);
+    if (wrong == "chief" || wrong == "killed") fail_once(argv[3], wrong == "killed");
     std::cout << "chief of " << member.trainers()
               << ", loss: " << trainer.evaluate(clicks.batch(500))["loss"] << std::endl;
     member.save(trainer, "own", {.outputs = {score}});

@@ -97,8 +97,13 @@ void EtcdProcess::kill() {
   process_ = -1;
 }
 
-void EtcdProcess::stop() { ::kill(process_, SIGSTOP); }
-void EtcdProcess::go_on() { ::kill(process_, SIGCONT); }
+// A number below 1 would be many processes.
+void EtcdProcess::stop() {
+  if (process_ > 0) ::kill(process_, SIGSTOP);
+}
+void EtcdProcess::go_on() {
+  if (process_ > 0) ::kill(process_, SIGCONT);
+}
 
 void EtcdProcess::restart() {
   kill();
