@@ -30,6 +30,7 @@ constexpr const char* kExamples = R"(examples:
 )";
 
 constexpr const char* kFooter = R"(
+by several processes, each with its own --help: trireme launch, job, credentials and role
 environment: TRIREME_NUM_THREADS, TRIREME_DATA (folder of data sets), TRIREME_CACHE_DIR,
   TRIREME_DUMP (folder for what the compiler makes), TRIREME_PROFILE (a Chrome trace), NO_COLOR
 exit codes: 0 done, 1 a failure of Trireme itself, 2 wrong usage or a network that cannot be built,
