@@ -92,6 +92,15 @@ TEST_F(Jobs, StatusScaleAndStop) {
            now["tasks"]["done"] > 0;
   });
   EXPECT_EQ(training["tasks"]["epoch"], 1);
+  for (const Json& process : training["processes"]) {
+    if (process["role"] != "trainer") continue;
+    std::string metrics;  // which it tells as it learns
+    wait_for([&](const Json&) {
+      metrics = get(process["metrics"], "/metrics");
+      return metrics.find("\ntrireme_group_members 3\n") != std::string::npos;
+    });
+    EXPECT_THAT(metrics, HasSubstr("\ntrireme_group_strangers_total 0\n"));
+  }
   EXPECT_GT(training["tasks"]["todo"], 1000);
 
   Outcome outcome = run_job("scale clicks --trainers 4");
