@@ -120,14 +120,27 @@ std::uint64_t Fleet::rows() {
   return rows;
 }
 
-Fleet::Progress Fleet::progress() {
+Fleet::Progress Fleet::progress(int servers) {
   Progress least{UINT64_MAX, UINT64_MAX};
-  for (const Frame& answer : ask_all([](std::size_t) { return order(Op::statistics); }, kAnswer)) {
-    const std::string text = answer.payload.text();
+  const std::vector<Frame> answers =
+      ask_all([](std::size_t) { return order(Op::statistics); }, kAnswer);
+  for (std::size_t i = 0; i < std::min(answers.size(), static_cast<std::size_t>(servers)); ++i) {
+    const std::string text = answers[i].payload.text();
     least.step = std::min(least.step, number_of(text, "step"));
     least.updates = std::min(least.updates, number_of(text, "updates"));
   }
-  return servers_.empty() ? Progress{} : least;
+  return answers.empty() || servers == 0 ? Progress{} : least;
+}
+
+void Fleet::begin_at(int server, std::uint32_t generation, std::size_t members,
+                     const Progress& progress) {
+  Frame frame = order(Op::set_members);
+  frame.header.generation = generation;
+  frame.header.count = static_cast<std::uint32_t>(members);
+  std::uint64_t* const numbers = frame.payload.extend<std::uint64_t>(2);
+  numbers[0] = progress.step;
+  numbers[1] = progress.updates;
+  ask(static_cast<std::size_t>(server), std::move(frame), kAnswer);
 }
 
 }  // namespace trireme::distributed

@@ -35,11 +35,15 @@ class Fleet {
   void set_map(const SlotMap& map);
   void set_map(std::size_t server, const SlotMap& map);
   void set_members(std::uint32_t generation, std::size_t members);
-  // How far synchronous steps are: those that all servers have applied.
+  // How far synchronous steps are: those that all of the first so many servers have applied.
   struct Progress {
     std::uint64_t step = 0, updates = 0;
   };
-  Progress progress();
+  Progress progress(int servers);
+  // A server that is new goes on from there.
+  void begin_at(int server, std::uint32_t generation, std::size_t members,
+                const Progress& progress);
+  int servers() const { return static_cast<int>(servers_.size()); }
   std::uint64_t rows();  // of all tables, that all servers have
 
  private:

@@ -257,7 +257,7 @@ void JobControl::move(const SlotMove& move) {
     rows = mover_.copy(move, next);
   }
   fleet_.set_map(next);
-  tell_map(next, {Erase{moving_key(options_.prefix)}});
+  tell_map(next, {Erase{moving_key(options_.prefix)}}, next.servers());
   if (moving_) {
     moving_->last = seconds_since(start);
     moving_->longest = std::max(moving_->longest, moving_->last);
@@ -295,17 +295,18 @@ void JobControl::change_servers(int servers) {
   for (int place = before; place < servers; ++place) {
     more.push_back(Erase{drained_key(options_.prefix, place)});
   }
-  tell_map(next, std::move(more));
+  tell_map(next, std::move(more), before);
   fleet_.aim(view_.servers.addresses, cuts_.epoch());
   mover_.drop_dense(before, servers);
   if (moving_) moving_->longest = std::max(moving_->longest, moving_->last = seconds_since(start));
 }
 
-// With a new map, synchronous steps begin a new generation.
-void JobControl::tell_map(const SlotMap& map, std::vector<Action> more) {
+// With a new map, synchronous steps begin a new generation. Both are told at once: a leader that dies before has the next one do
+// all of it again. `known`: servers that have been there before.
+void JobControl::tell_map(const SlotMap& map, std::vector<Action> more, int known) {
   view_.servers.map = map;
+  if (options_.synchronous) begin_generation(view_.members, known);
   publish(std::move(more));
-  if (options_.synchronous) regroup(view_.members);
 }
 
 // --- Rows that grow old
@@ -383,14 +384,22 @@ void JobControl::tell_done(bool at_once) {
 
 // --- Synchronous steps
 
-// Nobody is in a step of the new generation before it is published, so servers stand still meanwhile.
-void JobControl::regroup(const std::vector<std::string>& members) {
+// Nobody is in a step of the new generation before it is published, so servers stand still meanwhile. Those that are new go on
+// from where the others are.
+void JobControl::begin_generation(const std::vector<std::string>& members, int known) {
   ++view_.generation;
   fleet_.set_members(view_.generation, members.size());
-  const Fleet::Progress progress = fleet_.progress();
+  const Fleet::Progress progress = fleet_.progress(known);
+  for (int server = known; server < fleet_.servers(); ++server) {
+    fleet_.begin_at(server, view_.generation, members.size(), progress);
+  }
   view_.step = progress.step;
   view_.updates = progress.updates;
   view_.members = members;
+}
+
+void JobControl::regroup(const std::vector<std::string>& members) {
+  begin_generation(members, fleet_.servers());
   publish();
 }
 
@@ -417,7 +426,7 @@ bool JobControl::save(const QueueState& queue, bool over) {
   manifest.previous = begun.previous;
   manifest.epoch = queue.epoch;
   manifest.map_version = view_.servers.map.version();
-  Cut cut{queue, options_.synchronous ? fleet_.progress().updates : 0, over, view_.ticks};
+  Cut cut{queue, options_.synchronous ? fleet_.progress(fleet_.servers()).updates : 0, over, view_.ticks};
   std::uint64_t bytes = 0;
   std::vector<Declarations> declared;
   for (const Frame& answer : answers) {

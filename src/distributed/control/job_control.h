@@ -80,13 +80,14 @@ class JobControl {
   std::vector<std::string> trainers();
   void roll_back(const std::vector<std::string>& addresses);
   bool load(std::int64_t checkpoint, const Cut& cut);
+  void begin_generation(const std::vector<std::string>& members, int known);
   void regroup(const std::vector<std::string>& members);
   bool reshard();
   void change_servers(int servers);
   void tell_of_moves(int servers);
   void intend(const std::string& what);
   void move(const SlotMove& move);
-  void tell_map(const SlotMap& map, std::vector<Action> more);
+  void tell_map(const SlotMap& map, std::vector<Action> more, int known);
   void publish(std::vector<Action> more = {});
   std::int64_t ticks_due() const;
   std::int64_t ticks_at(const QueueState& queue) const;

@@ -290,6 +290,12 @@ Frame Shard::control(const Frame& request) {
     if (header.count > 1u << 16)
       fail_usage(fmt::format("{} members of a generation", header.count));
     obeyed = set_members(header.generation, static_cast<int>(header.count), header.sequence);
+    if (obeyed && request.payload.size() > 0) {
+      PayloadReader reader(request.payload);
+      const auto step = reader.value<std::uint64_t>(), updates = reader.value<std::uint64_t>();
+      reader.end();
+      begin_at(step, updates);
+    }
   }
   const auto lock = shared();
   return answer_to(request, obeyed ? Code::ok : Code::stale);

@@ -98,6 +98,8 @@ class Shard {
   // The slots that are this server's by its map, as ranges [first, last).
   std::vector<std::pair<int, int>> slots() const;
   void set_updates(std::uint64_t updates);
+  // Of a server that is new where others have applied so many steps: it goes on from there.
+  void begin_at(std::uint64_t step, std::uint64_t updates);
   // A block as DenseBlock::content(), empty if it is not here; and in place of what is there. Errors: data.
   std::string block(std::uint32_t number, std::uint32_t block) const;
   void put_block(std::uint32_t number, std::uint32_t block, std::string_view content);

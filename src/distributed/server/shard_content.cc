@@ -1,5 +1,7 @@
 // All that a shard holds, at once.
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "distributed/server/shard_parts.h"
 #include "distributed/server/spread.h"
@@ -72,6 +74,12 @@ void Shard::put_block(std::uint32_t number, std::uint32_t block, std::string_vie
 bool Shard::obeys(std::uint64_t epoch) {
   const auto lock = alone();
   return obey(epoch);
+}
+
+void Shard::begin_at(std::uint64_t step, std::uint64_t updates) {
+  const std::lock_guard steps_lock(steps_mutex_);
+  applied_ = std::max(applied_, step);
+  updates_ = std::max(updates_, updates);
 }
 
 void Shard::set_updates(std::uint64_t updates) {
