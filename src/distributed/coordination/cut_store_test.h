@@ -16,7 +16,8 @@ class CutStore : public Store {
  public:
   explicit CutStore(Store& store) : store_(store) {}
   std::atomic<bool> cut{false};
-  Milliseconds patience{0};  // before it is given up, as a real one has it
+  mutable std::atomic<int> refused{0};  // questions, by the cut
+  Milliseconds patience{0};             // before it is given up, as a real one has it
   // Whether this one is lost. Both are set before anybody asks the store.
   std::function<bool(const Transaction& t)> loses = {};
 
@@ -36,6 +37,7 @@ class CutStore : public Store {
   void check() const {
     if (!cut) return;
     std::this_thread::sleep_for(patience);
+    ++refused;
     throw Unavailable("cut off");
   }
   Store& store_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "distributed/coordination/membership.h"
@@ -14,6 +15,7 @@ namespace {
 constexpr Milliseconds kLook{50};      // between two looks at what time has changed
 constexpr Milliseconds kMembers{500};  // between two looks at who is there
 constexpr Milliseconds kHeld{500};     // who waits for slower ones is told after that to ask again
+constexpr Milliseconds kWay{3000};     // for who led before, when the store is back
 constexpr const char* kTrainers = "trainer";
 constexpr const char* kMasters = "master";
 
@@ -154,16 +156,26 @@ void Master::run() {
     try {
       const LeaseKeeper lease(store_, {.seconds = options_.lease});
       be_known(lease);
-      while (wait(Milliseconds(0)) && !lease.ended()) {
+      if (std::exchange(was_away_, false)) gives_way_until_ = TaskQueue::Clock::now() + kWay;
+      while (wait(gives_way() ? kLook : Milliseconds(0)) && !lease.ended()) {
+        if (gives_way()) continue;
         const auto leader = election_.campaign(address(), lease, Milliseconds(200));
         if (!leader) continue;
         lead(*leader, lease);
         election_.resign(*leader);
       }
+    } catch (const Unavailable&) {
+      was_away_ = true;
     } catch (const Error&) {
     }
     if (!wait(Milliseconds(200))) return;
   }
+}
+
+// To one that led when the store went away, and whose lease may have ended there.
+bool Master::gives_way() const {
+  const std::lock_guard lock(mutex_);
+  return !former_ && TaskQueue::Clock::now() < gives_way_until_;
 }
 
 void Master::be_known(const LeaseKeeper& lease) {
@@ -176,12 +188,12 @@ void Master::be_known(const LeaseKeeper& lease) {
 // A lease that may have ended is no reason to stop: the store says whether it has. Until then guards see to it that nothing is
 // written by who was deposed.
 void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
-  begin_lead(leader, lease);
   const auto end = [this] {
     const std::lock_guard lock(mutex_);
     end_lead();
   };
   try {
+    begin_lead(leader, lease);
     while (!lease.ended() && look_again() && wait(kLook)) {
     }
   } catch (const Error&) {
@@ -193,10 +205,39 @@ void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
 
 void Master::begin_lead(const Leader& leader, const LeaseKeeper& lease) {
   const bool done = store_.get(options_.prefix + "done").has_value();
-  const std::lock_guard lock(mutex_);
   const Condition guard = election_.guard(leader);
+  const bool again = goes_on(leader, guard);
+  const std::lock_guard lock(mutex_);
   leadership_ = {static_cast<std::uint64_t>(leader.epoch), guard};
   hands_ = options_.hold ? Hands::none : Hands::all;
+  lease_ = &lease;
+  if (again) {
+    queue_.emplace(std::move(*former_));
+    if (queue_->come_back_as(guard)) wait_for_members();
+  } else {
+    read_queue(guard);
+    known_since_ = leader.epoch;
+  }
+  former_.reset();
+  // What the leader before has concluded is not concluded once more: those that it would take may be gone.
+  over_ = concluded_ = finished_ = done && queue_->epoch() >= options_.epochs && queue_->finished();
+}
+
+// Whether nobody else has led since this master knew what it knows. If not, this is where it begins.
+bool Master::goes_on(const Leader& leader, const Condition& guard) {
+  const std::string led = options_.prefix + "led";
+  std::optional<std::string> since;
+  {
+    const std::lock_guard lock(mutex_);
+    if (former_) since = std::to_string(known_since_);
+  }
+  if (since && store_.commit({.when = {guard, is_value(led, *since)}}).succeeded) return true;
+  const Put begins{led, std::to_string(leader.epoch)};
+  if (!store_.commit({.when = {guard}, .then = {begins}}).succeeded) throw Deposed();
+  return false;
+}
+
+void Master::read_queue(const Condition& guard) {
   queue_.emplace(store_,
                  TaskQueueOptions{.prefix = options_.prefix + "task/",
                                   .guard = guard,
@@ -205,12 +246,10 @@ void Master::begin_lead(const Leader& leader, const LeaseKeeper& lease) {
                                   .factor = options_.factor,
                                   .describe = options_.describe,
                                   .ended_badly = [this](const BadTask& task) { tell_bad(task); }});
-  lease_ = &lease;
-  // What the leader before has concluded is not concluded once more: those that it would take may be gone.
-  over_ = concluded_ = finished_ = done && queue_->epoch() >= options_.epochs && queue_->finished();
 }
 
 void Master::end_lead() {
+  if (queue_) former_.emplace(std::move(*queue_));
   queue_.reset();
   lease_ = nullptr;
   hopeless_.reset();
@@ -235,7 +274,9 @@ bool Master::look_again() {
 
 void Master::look() {
   // By the lease, so that those who ask do not wait for a store that is still away.
-  if (queue_->away() && lease_->heard() > *queue_->away_since()) queue_->come_back();
+  if (queue_->away() && lease_->heard() > *queue_->away_since() && queue_->come_back()) {
+    wait_for_members();
+  }
   const auto now = TaskQueue::Clock::now();
   queue_->expire(now);
   if (!queue_->away() && now - looked_ >= kMembers) lose_gone();
@@ -257,7 +298,7 @@ void Master::look_at_epochs() {
 bool Master::on_trust() const { return queue_->away() || lease_->lost(); }
 
 Frame Master::sign(Frame frame) const {
-  frame.header.sequence = leadership_.epoch;
+  frame.header.sequence = static_cast<std::uint64_t>(known_since_);
   if (on_trust()) frame.header.flags |= kOnTrust;
   return frame;
 }
@@ -278,6 +319,11 @@ bool Master::begin_next() {
 
 void Master::tell_bad(const BadTask& task) const {
   if (options_.say) options_.say((task.failed ? "left out: " : "") + text_of(task));
+}
+
+// Their leases may have ended while the store was away: they are members again in a moment.
+void Master::wait_for_members() {
+  looked_ = TaskQueue::Clock::now() + std::chrono::seconds(options_.lease);
 }
 
 // They have died, or been cut off for too long.

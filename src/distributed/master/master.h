@@ -5,7 +5,8 @@
 //
 // While the store does not answer a leader goes on, on trust: nobody can be elected by a store that is away, and if it is
 // away from this master alone, trainers do not believe it (task_client.h). It writes what it has done when the store
-// answers again, if nobody has followed it.
+// answers again, if nobody has followed it. If its lease has ended there meanwhile, and nobody else has led, it leads again,
+// and knows what it knew: those that did not lead let it be the first.
 
 #include <condition_variable>
 #include <functional>
@@ -100,12 +101,16 @@ class Master {
   void be_known(const LeaseKeeper& lease);
   void lead(const Leader& leader, const LeaseKeeper& lease);
   void begin_lead(const Leader& leader, const LeaseKeeper& lease);
+  bool goes_on(const Leader& leader, const Condition& guard);
+  bool gives_way() const;
   bool look_again();
   void look();  // what time has changed; with the mutex
   void look_at_epochs();
   bool begin_next();
   bool on_trust() const;
   Frame sign(Frame frame) const;
+  void read_queue(const Condition& guard);
+  void wait_for_members();
   void lose_gone();
   void tell_bad(const BadTask& task) const;
   void answer(Frame request, Answer& answer);
@@ -125,6 +130,11 @@ class Master {
   bool stop_ = false, finished_ = false, over_ = false, concluded_ = false;
   std::optional<TaskQueue> queue_;      // while it leads
   const LeaseKeeper* lease_ = nullptr;  // with it
+  // What it knew when it ceased to lead. It holds as long as the key "led" has the epoch since which it knew that.
+  std::optional<TaskQueue> former_;
+  std::int64_t known_since_ = 0;  // of the queue, or the former one
+  bool was_away_ = false;         // the store, since it was asked last
+  TaskQueue::Clock::time_point gives_way_until_ = {};
   std::optional<std::string> hopeless_;
   struct Waiting {
     PaceRequest request;

@@ -148,14 +148,51 @@ TEST_F(Outages, TrainingGoesOnWhileTheStoreIsAway) {
   EXPECT_EQ(TaskQueue(*store_, {.prefix = "job/task/"}).counts().done, 300);
 }
 
+// A store that lives on and is cut off from all: leases end there, of the leader and of trainers, too. But nobody else has led.
+TEST_F(Outages, ALeaderWhoseLeaseHasEndedMeanwhileLeadsAgainAndKnowsWhatItKnew) {
+  MasterOptions options = options_of(30, 300);
+  options.lease = 5;
+  const Master master(of_master_, options);
+  Trainer a(of_a_, network_, "a"), b(of_b_, network_, "b");
+  ASSERT_TRUE(comes_true([&] { return a.learned() > 10 && b.learned() > 10; }));
+  const std::uint64_t epoch = master.leadership()->epoch;
+  for (Seen* seen : {&of_master_, &of_a_, &of_b_}) seen->cut = true;
+  const int before = a.learned() + b.learned();
+  ASSERT_TRUE(comes_true([&] { return !store_->get("job/master"); }));
+  EXPECT_TRUE(Membership(*store_, "job/").members("trainer").empty());
+  EXPECT_TRUE(comes_true([&] { return a.learned() + b.learned() > before + 50; }));
+  EXPECT_FALSE(master.finished());
+  for (Seen* seen : {&of_master_, &of_a_, &of_b_}) seen->cut = false;
+  a.join();
+  b.join();
+  EXPECT_GT(master.leadership()->epoch, epoch) << "it had to be elected again";
+  const auto learned = all({&a, &b});
+  EXPECT_EQ(learned.size(), 9000u);
+  for (const auto& [task, times] : learned) EXPECT_EQ(times, 1) << task;
+  EXPECT_TRUE(a.lost().empty() && b.lost().empty());
+}
+
+TEST_F(Outages, WhoStandsByLetsTheLeaderOfBeforeBeTheFirst) {
+  std::optional<Master> first(std::in_place, of_master_, options_of(1, 10));
+  ASSERT_TRUE(comes_true([&] { return first->leads(); }));
+  const Master second(of_standby_, options_of(1, 10));
+  of_standby_.cut = true;
+  ASSERT_TRUE(comes_true([&] { return of_standby_.refused > 2; })) << "it notices";
+  first.reset();  // nobody leads
+  const auto back = Clock::now();
+  of_standby_.cut = false;
+  EXPECT_TRUE(comes_true([&] { return second.leads(); }));
+  EXPECT_GT(Clock::now() - back, Milliseconds(2900));
+}
+
 // It is cut off, and knows no better; another one leads meanwhile. Trainers that reach the store do not believe it.
 TEST_F(Outages, ALeaderThatIsCutOffAloneHandsOutNothing) {
   const Master first(of_master_, options_of(1, 400));
   Trainer a(of_a_, network_, "a"), b(of_b_, network_, "b");
   ASSERT_TRUE(comes_true([&] { return a.learned() > 10 && b.learned() > 10; }));
-  const Master second(of_standby_, options_of(1, 400));
+  std::optional<Master> second(std::in_place, of_standby_, options_of(1, 400));
   of_master_.cut = true;
-  EXPECT_TRUE(comes_true([&] { return second.leads(); }));
+  EXPECT_TRUE(comes_true([&] { return second->leads(); }));
   ASSERT_TRUE(comes_true([&] { return a.learned() + b.learned() > 100; }));
   of_master_.cut = false;
   EXPECT_TRUE(comes_true([&] { return !first.leads(); }));
@@ -164,6 +201,9 @@ TEST_F(Outages, ALeaderThatIsCutOffAloneHandsOutNothing) {
   const auto learned = all({&a, &b});
   EXPECT_EQ(learned.size(), 400u);
   for (const auto& [task, times] : learned) EXPECT_EQ(times, 1) << task;
+  second.reset();
+  ASSERT_TRUE(comes_true([&] { return first.leads(); }));
+  EXPECT_EQ(first.counts()->done, 400) << "what it knew when it led before is void";
 }
 
 // What was ended is told to the next leader; what was begun on trust is learned again, and known to be.

@@ -21,7 +21,8 @@ enum class MasterOp : std::uint8_t {
   release,    // the owner's name, who leaves: all that it has is to do again. The answer: `count`
   pace,  // a PaceRequest. The answer, as soon as the step may begin and after half a second at the latest: a PaceAnswer
 };
-// All answers have in `sequence` by which epoch of the leader they were given.
+// All answers have in `sequence` the epoch of the leader since which it knows what it knows: another one, and what the one
+// before had not written is void.
 inline constexpr std::uint8_t kAllDone =
     1;  // a flag of answers to `take`: there are no tasks any more
 // One of all answers: the store is away from the leader, which cannot know whether another one has followed. What it does

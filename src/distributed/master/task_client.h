@@ -86,10 +86,11 @@ class TaskClient {
   Glance<std::optional<Leader>> leaders_;
   std::string address_;  // of the last leader that the store has named
   std::unique_ptr<Connection> connection_;
-  Milliseconds answer_{0};           // in which the next answer is to come
-  bool answered_ = true;             // that leader has, once
-  std::string problem_;              // of the last attempt
-  std::uint64_t leader_ = 0;         // by its epoch: who has answered last
+  Milliseconds answer_{0};  // in which the next answer is to come
+  bool answered_ = true;    // that leader has, once
+  std::string problem_;     // of the last attempt
+  std::uint64_t leader_ =
+      0;  // who has answered last, by the epoch since which it knows what it does
   std::vector<Task> given_, ended_;  // by it, on trust, and not known to be written
   std::function<void(const Task&)> lost_;
 };

@@ -123,6 +123,12 @@ class TaskQueue {
   void go_away() { away_since_ = Clock::now(); }  // known from elsewhere
   // Writes what has changed meanwhile. Whether the store has answered.
   bool come_back();
+  // The same for a leader that leads again, under another guard, and that nobody has followed in between.
+  bool come_back_as(Condition guard) {
+    options_.guard = std::move(guard);
+    go_away();
+    return come_back();
+  }
 
  private:
   // todo: nobody has had it since the epoch began, or since the queue was put back.
@@ -169,7 +175,7 @@ class TaskQueue {
   void hand_out_again(std::int64_t id, bool may_finish);
 
   Store& store_;
-  const TaskQueueOptions options_;
+  TaskQueueOptions options_;
   std::int64_t epoch_ = 0;
   std::int64_t epoch_modified_ = 0;  // its key's revision
   std::int64_t attempt_ = 0;         // of the tasks of this epoch, before any was handed out
