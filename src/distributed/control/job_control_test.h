@@ -65,7 +65,7 @@ struct CountJobOptions {
   double every = 0.2;  // seconds between checkpoints
   std::string folder = {};
   bool resume = false;
-  std::uint64_t move_bytes = 16 << 10;
+  std::uint64_t move_bytes = 256 << 10;
   std::optional<Ageing> ageing = {};
   PublisherOptions exports = {};
   Milliseconds slow{20};         // what trainers take for a task when they are slowed down
