@@ -38,7 +38,7 @@ class HandOuts {
   };
   const std::string prefix_;
   std::int64_t epoch_ = 0, handed_ = 0, done_ = 0, failed_ = 0;
-  std::map<std::string, Task> tasks_;                                    // by key
+  std::map<std::string, Task> tasks_;  // by key
   // By epoch and task.
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> times_, lost_;
 };
