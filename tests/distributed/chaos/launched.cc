@@ -279,9 +279,9 @@ class LaunchedRun {
 
   void check() {
     const Saved saved = saved_counts(folder_ / "model", kRecords);
-    outcome_.verdict =
-        judge(saved, watch_->seen(),
-              {.mode = mode_, .epochs = epochs(), .most_trainers = 2 * options_.trainers + 2});
+    const Expected expected{mode_, epochs(), 2 * options_.trainers + 2};
+    outcome_.verdict = judge(saved, watch_->seen(), expected);
+    for (const std::string& line : described(saved, expected)) log_.say(". " + line);
   }
   void report() {
     const auto wrong = [&](bool is, const std::string& text) {
