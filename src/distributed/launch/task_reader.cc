@@ -47,8 +47,8 @@ std::vector<std::string> tasks_of(std::int64_t batches, std::int64_t task_batche
   return tasks;
 }
 
-TaskReader::TaskReader(TaskClient& client, const data::Batches& batches, Bad bad)
-    : client_(client), batches_(batches), bad_(std::move(bad)) {
+TaskReader::TaskReader(TaskClient& client, const data::Batches& batches, Bad bad, Lost lost)
+    : client_(client), batches_(batches), bad_(std::move(bad)), lost_(std::move(lost)) {
   client_.on_lost([this](const Task& task) { lose(task); });
 }
 
@@ -61,6 +61,7 @@ void TaskReader::lose(const Task& task) {
   };
   if (!tasks_.empty() && is_it(tasks_.front())) peeked_.reset();
   std::erase_if(tasks_, is_it);
+  if (lost_) lost_(task);
 }
 
 void TaskReader::take() {

@@ -41,8 +41,10 @@ class TaskReader {
 
   // Told of a task that was given back since a batch of it could not be read, and why; some batches of it may have been read before.
   using Bad = std::function<void(const Task& task, const std::string& why)>;
+  // Told of a task that this trainer has, or has ended, and which is handed out again all the same: TaskClient::on_lost.
+  using Lost = std::function<void(const Task& task)>;
   // All must outlive the reader.
-  TaskReader(TaskClient& client, const data::Batches& batches, Bad bad = {});
+  TaskReader(TaskClient& client, const data::Batches& batches, Bad bad = {}, Lost lost = {});
   ~TaskReader();
   TaskReader(const TaskReader&) = delete;
   TaskReader& operator=(const TaskReader&) = delete;
@@ -81,6 +83,7 @@ class TaskReader {
   TaskClient& client_;
   const data::Batches& batches_;
   const Bad bad_;
+  const Lost lost_;
   std::optional<Task> last_;  // of the last batch
   std::deque<Current> tasks_;
   std::optional<Read> peeked_;  // of the first task

@@ -23,6 +23,16 @@ constexpr Milliseconds kStore{500};      // in which the store is to say it
 constexpr Milliseconds kOutage{120000};
 constexpr std::int64_t kLease = 5;  // seconds
 
+// In synchronous jobs and by all-reduce they may count twice.
+void told_again(const Task& task) {
+  std::printf(
+      "%s of epoch %lld are handed out again: what the master said of them while the store was "
+      "away "
+      "has not happened\n",
+      described(range_of(task.data)).c_str(), static_cast<long long>(task.epoch));
+  std::fflush(stdout);
+}
+
 // This trainer is not to begin: others have brought the job to its end, or it is asked to leave.
 class EndsHere {};
 
@@ -144,8 +154,9 @@ void TrainingMember::train(Trainer& trainer, const data::Batches& batches,
   using Mode = Distribution::Mode;
   trainer_ = &trainer;
   after_step_ = after_step;
-  TaskReader reader(*tasks_, batches,
-                    [this](const Task& task, const std::string& why) { given_back(task, why); });
+  TaskReader reader(
+      *tasks_, batches, [this](const Task& task, const std::string& why) { given_back(task, why); },
+      told_again);
   try {
     switch (mode_) {
       case Mode::all_reduce: train_in_parallel(reader, batches); break;

@@ -33,11 +33,16 @@ void HandOuts::see(const Event& event) {
 }
 
 std::int64_t HandOuts::again(std::int64_t epoch, std::int64_t task) const {
-  const auto found = times_.find({epoch, task});
-  return found == times_.end() ? 0 : found->second - 1;
+  const auto found = times_.find({epoch, task}), lost = lost_.find({epoch, task});
+  return std::max<std::int64_t>(found == times_.end() ? 0 : found->second - 1, 0) +
+         (lost == lost_.end() ? 0 : lost->second);
 }
 
-std::int64_t HandOuts::again() const { return handed_ - static_cast<std::int64_t>(times_.size()); }
+std::int64_t HandOuts::again() const {
+  std::int64_t all = handed_ - static_cast<std::int64_t>(times_.size());
+  for (const auto& [task, times] : lost_) all += times;
+  return all;
+}
 
 HandOutWatch::HandOutWatch(std::unique_ptr<Store> store, const std::string& job)
     : store_(std::move(store)),
@@ -53,6 +58,11 @@ HandOutWatch::~HandOutWatch() {
 HandOuts HandOutWatch::seen() const {
   const std::lock_guard lock(mutex_);
   return seen_;
+}
+
+void HandOutWatch::lose(std::int64_t epoch, std::int64_t task) {
+  const std::lock_guard lock(mutex_);
+  seen_.lose(epoch, task);
 }
 
 HandOutWatch::Clock::time_point HandOutWatch::progress() const {

@@ -22,7 +22,9 @@ class HandOuts {
   explicit HandOuts(std::string prefix) : prefix_(std::move(prefix)) {}
 
   void see(const distributed::Event& event);
-  // How often a task of an epoch, from 1, was given to somebody after the first time.
+  // A leader had handed it out, or taken its end, and the next one knows nothing of that.
+  void lose(std::int64_t epoch, std::int64_t task) { ++lost_[{epoch, task}]; }
+  // How often a task of an epoch, from 1, was given to somebody after the first time, those times included of which keys say nothing.
   std::int64_t again(std::int64_t epoch, std::int64_t task) const;
   std::int64_t again() const;  // of all
   std::int64_t handed() const { return handed_; }
@@ -36,8 +38,9 @@ class HandOuts {
   };
   const std::string prefix_;
   std::int64_t epoch_ = 0, handed_ = 0, done_ = 0, failed_ = 0;
-  std::map<std::string, Task> tasks_;                                    // by key
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> times_;  // by epoch and task
+  std::map<std::string, Task> tasks_;  // by key
+  // By epoch and task.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> times_, lost_;
 };
 
 // Watches them in a thread of its own, since the store may be away.
@@ -50,6 +53,7 @@ class HandOutWatch {
 
   distributed::Store& store() { return *store_; }
   HandOuts seen() const;
+  void lose(std::int64_t epoch, std::int64_t task);
   // When a task was ended, or handed out, last.
   Clock::time_point progress() const;
   bool missed() const { return missed_; }

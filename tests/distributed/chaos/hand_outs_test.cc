@@ -85,6 +85,9 @@ TEST_F(ChaosHandOuts, WhatIsWrittenLaterIsCountedByAttempts) {
   see("0000000001", "d 5 1 - data");
   EXPECT_EQ(all.again(4, 1), 2);
   EXPECT_EQ(all.done(), 1);
+  all.lose(4, 1);  // keys never say that
+  EXPECT_EQ(all.again(4, 1), 3);
+  EXPECT_EQ(all.again(), 3);
 }
 
 }  // namespace

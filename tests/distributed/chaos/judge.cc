@@ -1,7 +1,10 @@
 #include "judge.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "program.h"
@@ -11,10 +14,11 @@ namespace trireme::chaos {
 
 namespace {
 
+constexpr std::int64_t kTask = kBatch * kTaskBatches;
+
 // How often each record may be counted after the first time in each epoch.
 std::vector<std::int64_t> again_by_record(const HandOuts& handed, std::size_t records,
                                           std::int64_t epochs) {
-  constexpr std::int64_t kTask = kBatch * kTaskBatches;
   const data::Dataset all = chaos::records(static_cast<std::int64_t>(records));
   std::vector<std::int64_t> again(records);
   for (std::int64_t epoch = 1; epoch <= epochs; ++epoch) {
@@ -59,6 +63,38 @@ Verdict judge(const Saved& saved, const HandOuts& handed, const Expected& expect
       together ? (batches + expected.most_trainers - 1) / expected.most_trainers : batches;
   verdict.sum_error = steps - std::clamp(steps, least, batches);
   return verdict;
+}
+
+std::vector<std::string> described(const Saved& saved, const Expected& expected) {
+  std::map<std::int64_t, std::int64_t> records;  // by how often they were counted
+  std::vector<std::int64_t> counts;
+  for (const double row : saved.rows) {
+    counts.push_back(std::llround(row));
+    ++records[counts.back() - expected.epochs];
+  }
+  std::vector<std::string> lines;
+  for (const auto& [more, count] : records) {
+    lines.push_back(fmt::format("{} records were counted {:+} times", count, more));
+  }
+  const auto size = static_cast<std::int64_t>(counts.size());
+  const data::Dataset all = chaos::records(size);
+  for (std::int64_t epoch = 1; epoch <= expected.epochs; ++epoch) {
+    const std::vector<std::int64_t> order = all.order(epoch - 1);
+    for (const int sign : {-1, 1}) {
+      std::string tasks;
+      for (std::int64_t task = 0; task < size / kTask; ++task) {
+        const auto first = order.begin() + task * kTask;
+        const bool whole = std::all_of(first, first + kTask, [&](std::int64_t record) {
+          return sign * (counts[static_cast<std::size_t>(record)] - expected.epochs) > 0;
+        });
+        if (whole) tasks += " " + std::to_string(task);
+      }
+      if (tasks.empty()) continue;
+      lines.push_back(fmt::format("too {}: all records of the tasks{} of epoch {}",
+                                  sign < 0 ? "rarely" : "often", tasks, epoch));
+    }
+  }
+  return lines;
 }
 
 }  // namespace trireme::chaos

@@ -59,6 +59,15 @@ TEST_F(ChaosJudge, WhatIsCountedAgainIsWrongUnlessItsTaskWasHandedOutAgain) {
   EXPECT_FALSE(verdict("all_reduce").kept("all_reduce"));
 }
 
+TEST_F(ChaosJudge, WhatIsMissingIsDescribed) {
+  for (const std::int64_t record : handed_out_again())
+    saved_.rows[static_cast<std::size_t>(record)] = 1;
+  EXPECT_EQ(described(saved_, {"geo", 3, 2}),
+            (std::vector<std::string>{"32 records were counted -2 times",
+                                      "32 records were counted +0 times",
+                                      "too rarely: all records of the tasks 0 of epoch 2"}));
+}
+
 TEST_F(ChaosJudge, TheDenseParameterCountsToo) {
   saved_.steps = 3 * kBatches + 1;
   EXPECT_EQ(verdict("asynchronous").sum_error, 1);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <list>
 #include <memory>
@@ -194,9 +195,20 @@ class LaunchedRun {
     if (line.starts_with("error: ")) exits_.hear(line.substr(7));
     if (line.find(" went back to epoch ") != std::string::npos) ++outcome_.rollbacks;
     if (line.find("no checkpoint: ") != std::string::npos) ++outcome_.no_checkpoints;
-    if (line.find(" slots moved in ") != std::string::npos) ++outcome_.moves;
+    if (line.find(" slots moved") != std::string::npos) ++outcome_.moves;
+    hear_of_lost(line);
     if (line.find(kChief) != std::string::npos && std::exchange(kills_chief_, false)) {
       kill_chief(line.substr(1, line.find(']') - 1));
+    }
+  }
+  void hear_of_lost(const std::string& line) {
+    long long first = 0, last = 0, epoch = 0;
+    const std::size_t at = line.find("] batches ");
+    if (at == std::string::npos || !watch_) return;
+    if (std::sscanf(line.c_str() + at, "] batches %lld to %lld of epoch %lld are handed out again",
+                    &first, &last, &epoch) == 3) {
+      watch_->lose(epoch, first / kTaskBatches);
+      ++outcome_.lost;
     }
   }
   void kill_chief(const std::string& name) {
@@ -267,9 +279,9 @@ class LaunchedRun {
 
   void check() {
     const Saved saved = saved_counts(folder_ / "model", kRecords);
-    outcome_.verdict =
-        judge(saved, watch_->seen(),
-              {.mode = mode_, .epochs = epochs(), .most_trainers = 2 * options_.trainers + 2});
+    const Expected expected{mode_, epochs(), 2 * options_.trainers + 2};
+    outcome_.verdict = judge(saved, watch_->seen(), expected);
+    for (const std::string& line : described(saved, expected)) log_.say(". " + line);
   }
   void report() {
     const auto wrong = [&](bool is, const std::string& text) {

@@ -212,7 +212,7 @@ class Run {
       mending_.went_back();
     }
     if (line.find("no checkpoint: ") != std::string::npos) ++outcome_.no_checkpoints;
-    if (line.find(" slots moved in ") != std::string::npos) ++outcome_.moves;
+    if (line.find(" slots moved") != std::string::npos) ++outcome_.moves;
   }
   void progress(const std::string& name, std::int64_t tasks, Steady::time_point when) {
     outcome_.tasks += tasks;

@@ -47,7 +47,8 @@ struct Outcome {
       compared = 0;  // of strangers, and those whose target's counters could be compared
   int exits = 0;     // that no kill explains
   std::string exits_text = {};
-  std::int64_t again = 0;  // tasks that were handed out again
+  std::int64_t again = 0;  // tasks that were handed out again,
+  std::int64_t lost = 0;   // of which so many since what a leader said on trust has not happened
   // Seconds until it was mended, by what has happened: mending.h.
   std::map<std::string, std::vector<double>> waits;
 };

@@ -26,13 +26,14 @@ const char* word_for(const Outcome& outcome) {
 std::string text_of(std::uint64_t seed, const Outcome& outcome) {
   const Verdict& verdict = outcome.verdict;
   std::string text = fmt::format(
-      "seed {}: {}; {}{:.0f} s, {} faults, {} tasks, {} again, {} rollbacks, {} moves, {} "
+      "seed {}: {}; {}{:.0f} s, {} faults, {} tasks, {} again and {} of these on trust, {} "
+      "rollbacks, {} moves, {} "
       "checkpoints not written, two masters {} times, strangers {} times and {} compared; lost {}, "
       "doubled {}, beyond {}, sum {:+}, unequal {}, not served {}; {} ended by themselves{}{}\n",
       seed, word_for(outcome), outcome.how, outcome.seconds, outcome.faults, outcome.tasks,
-      outcome.again, outcome.rollbacks, outcome.moves, outcome.no_checkpoints, outcome.two_masters,
-      outcome.visits, outcome.compared, verdict.lost, verdict.doubled, verdict.beyond,
-      verdict.sum_error, verdict.unequal, verdict.not_served, outcome.exits,
+      outcome.again, outcome.lost, outcome.rollbacks, outcome.moves, outcome.no_checkpoints,
+      outcome.two_masters, outcome.visits, outcome.compared, verdict.lost, verdict.doubled,
+      verdict.beyond, verdict.sum_error, verdict.unequal, verdict.not_served, outcome.exits,
       outcome.exits == 0 ? "" : ": ", outcome.exits_text);
   for (const std::string& wrong : outcome.wrong) text += fmt::format("  WRONG: {}\n", wrong);
   if (!outcome.log.empty()) text += fmt::format("  log: {}\n", outcome.log);
