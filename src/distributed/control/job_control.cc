@@ -426,7 +426,8 @@ bool JobControl::save(const QueueState& queue, bool over) {
   manifest.previous = begun.previous;
   manifest.epoch = queue.epoch;
   manifest.map_version = view_.servers.map.version();
-  Cut cut{queue, options_.synchronous ? fleet_.progress(fleet_.servers()).updates : 0, over, view_.ticks};
+  Cut cut{queue, options_.synchronous ? fleet_.progress(fleet_.servers()).updates : 0, over,
+          view_.ticks};
   std::uint64_t bytes = 0;
   std::vector<Declarations> declared;
   for (const Frame& answer : answers) {
