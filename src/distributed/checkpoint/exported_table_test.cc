@@ -36,8 +36,8 @@ class Exported : public ::testing::Test {
   }
   void publish(bool delta) {
     ++number_;
-    const std::vector<distributed::checkpoint::ExportPart> parts = exporter_->write(
-        folder_.path(), *training_, {distributed::checkpoint::SlotRange{}}, number_, delta);
+    const std::vector<distributed::checkpoint::ExportPart> parts =
+        exporter_->write(folder_.path(), *training_, {distributed::SlotRange{}}, number_, delta);
     distributed::checkpoint::publish(
         folder_.path(), training_->options(),
         {number_, delta, "checkpoint " + std::to_string(10 * number_), parts});

@@ -117,8 +117,8 @@ std::string problem_of(const PartInfo& info) {
 }
 
 TablePartWriter::TablePartWriter(const std::string& folder, const std::string& file,
-                                 const PartInfo& info, Throttle& throttle)
-    : part_{info, {}, file, {}}, writer_(folder + "/" + file, throttle) {
+                                 const PartInfo& info)
+    : part_{info, {}, file, {}}, writer_(folder + "/" + file) {
   if (const std::string problem = problem_of(info); !problem.empty()) fail_usage(problem);
   write_header(writer_, info);
   block_.reserve(kLargestBlock);
@@ -158,12 +158,12 @@ Part TablePartWriter::finish() {
 }
 
 Part write_dense_part(const std::string& folder, const std::string& file, PartInfo info,
-                      std::span<const DenseRows> rows, Throttle& throttle) {
+                      std::span<const DenseRows> rows) {
   info.kind = PartInfo::Kind::dense;
   for (const DenseRows& entry : rows) info.dense.push_back(entry.range);
   if (const std::string problem = problem_of(info); !problem.empty()) fail_usage(problem);
   Part part{std::move(info), {}, file, {}};
-  BlockWriter writer(folder + "/" + file, throttle);
+  BlockWriter writer(folder + "/" + file);
   write_header(writer, part.info);
   std::string block;
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -16,11 +16,6 @@
 
 namespace trireme::distributed::checkpoint {
 
-struct SlotRange {
-  int first = 0, last = kSlots;  // [first, last)
-  friend bool operator==(const SlotRange&, const SlotRange&) = default;
-};
-
 // Rows [first, last) of a dense parameter, or of the state that its optimizer keeps under a name of its own.
 // Without axes it is one row.
 struct DenseRange {
@@ -87,8 +82,7 @@ std::string problem_of(const PartInfo& info);
 // Writes the part of a table; memory for one block. Errors of all calls: io.
 class TablePartWriter {
  public:
-  TablePartWriter(const std::string& folder, const std::string& file, const PartInfo& info,
-                  Throttle& throttle);
+  TablePartWriter(const std::string& folder, const std::string& file, const PartInfo& info);
   void removed(std::span<const Id> ids);  // before all rows
   void rows(const RowBlock& block);       // in the order of SparseTable::read
   Part finish();
@@ -110,7 +104,7 @@ struct DenseRows {
 // Parts of at most this many entries.
 inline constexpr std::size_t kMostDense = 1000;
 Part write_dense_part(const std::string& folder, const std::string& file, PartInfo info,
-                      std::span<const DenseRows> rows, Throttle& throttle);
+                      std::span<const DenseRows> rows);
 
 // What becomes of a part that is read. What is empty is not told.
 struct PartUser {

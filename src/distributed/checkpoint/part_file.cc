@@ -10,7 +10,6 @@
 #include <cstring>
 #include <memory>
 #include <system_error>
-#include <thread>
 
 #include "base/checksum.h"
 #include "base/error.h"
@@ -42,16 +41,7 @@ std::string_view bytes_of(const T& value) {
 
 }  // namespace
 
-void Throttle::wrote(std::uint64_t bytes) {
-  if (rate_ == 0) return;
-  bytes_ += bytes;
-  const std::chrono::duration<double> due(static_cast<double>(bytes_) / static_cast<double>(rate_));
-  std::this_thread::sleep_until(
-      begin_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(due));
-}
-
-BlockWriter::BlockWriter(const std::string& path, Throttle& throttle)
-    : file_(path), throttle_(throttle) {
+BlockWriter::BlockWriter(const std::string& path) : file_(path) {
   put(kMagic);
   put(bytes_of(kVersion));
 }
@@ -71,7 +61,6 @@ void BlockWriter::write(BlockKind kind, std::string_view payload) {
   head.crc = head.crc_with(payload);
   put(bytes_of(head));
   put(payload);
-  throttle_.wrote(sizeof head + payload.size());
 }
 
 FileSum BlockWriter::finish() {

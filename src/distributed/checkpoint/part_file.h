@@ -3,7 +3,6 @@
 // Files of numbered blocks with a checksum each, as docs/formats/distributed-checkpoint.md has them: what all parts
 // of a checkpoint are made of, whatever they hold.
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -32,20 +31,10 @@ struct FileSum {
 };
 
 // So many bytes a second on average, by making the writer wait.
-class Throttle {
- public:
-  explicit Throttle(std::uint64_t bytes_per_second) : rate_(bytes_per_second) {}  // 0: no limit
-  void wrote(std::uint64_t bytes);
-
- private:
-  std::uint64_t rate_, bytes_ = 0;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
-
 class BlockWriter {
  public:
   // Under a temporary name until finish(). Errors of all calls: io.
-  BlockWriter(const std::string& path, Throttle& throttle);
+  BlockWriter(const std::string& path);
   void write(BlockKind kind, std::string_view payload);
   FileSum finish();
 
@@ -53,7 +42,6 @@ class BlockWriter {
   void put(std::string_view bytes);
 
   AtomicFile file_;
-  Throttle& throttle_;
   FileSum sum_;
   std::uint32_t next_ = 0;
 };

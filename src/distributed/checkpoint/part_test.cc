@@ -38,8 +38,7 @@ void fill(SparseTable& table, int rows) {
 
 Part write_part(const std::string& folder, SparseTable& table, const PartInfo& info,
                 const std::vector<Id>& removed = {}) {
-  Throttle throttle(0);
-  TablePartWriter writer(folder, "a.part", info, throttle);
+  TablePartWriter writer(folder, "a.part", info);
   writer.removed(removed);
   table.read(info.slots.first, info.slots.last, {.rows = rows_of_block(table.row_bytes())},
              [&](const RowBlock& block) { writer.rows(block); });
@@ -131,11 +130,10 @@ TEST(CheckpointPart, HoldsDenseParameters) {
   add({"none", DType::f32, {900, 1000}, 5, 5});
   add({"step", DType::i64, {}, 0, 1});
   add({"half", DType::bf16, {3, 0, 2}, 0, 3});
-  Throttle throttle(0);
   PartInfo info;
   info.server = "s";
   info.checkpoint = 3;
-  const Part part = write_dense_part(directory.path(), "d.part", info, rows, throttle);
+  const Part part = write_dense_part(directory.path(), "d.part", info, rows);
   EXPECT_EQ(part.counts.bytes, 700u * 4000 + 4000 + 8);
   EXPECT_EQ(parse_part(part_text(part), "text"), part);
   read_part(directory.path(), part,
@@ -161,10 +159,9 @@ std::vector<std::pair<Part, std::string>> samples(const std::string& folder) {
   const std::vector<DenseRows> rows = {
       {{"w", DType::f32, {3}, 0, 3},
        [](std::uint64_t, char* to, std::size_t bytes) { std::memset(to, 'x', bytes); }}};
-  Throttle throttle(0);
   PartInfo info;
   info.server = "s";
-  const Part part = write_dense_part(folder, "a.part", info, rows, throttle);
+  const Part part = write_dense_part(folder, "a.part", info, rows);
   samples.emplace_back(part, read_file(folder + "/a.part"));
   return samples;
 }
@@ -244,32 +241,22 @@ TEST(CheckpointPart, ItsBlocksAreInOrder) {
 
 TEST(CheckpointPart, IsThereWholeOrNotAtAll) {
   const MemoryDirectory directory;
-  Throttle throttle(0);
   const auto files = [&] {
     return std::distance(std::filesystem::directory_iterator(directory.path()), {});
   };
   {
-    BlockWriter writer(directory.path() + "/a.part", throttle);
+    BlockWriter writer(directory.path() + "/a.part");
     writer.write(BlockKind::rows, "text");
     EXPECT_FALSE(std::filesystem::exists(directory.path() + "/a.part"));
     EXPECT_EQ(files(), 1);  // under another name
   }
   EXPECT_EQ(files(), 0);
-  BlockWriter writer(directory.path() + "/a.part", throttle);
+  BlockWriter writer(directory.path() + "/a.part");
   writer.finish();
   EXPECT_TRUE(std::filesystem::exists(directory.path() + "/a.part"));
   EXPECT_EQ(files(), 1);
-  EXPECT_THAT(error_of(ErrorKind::io, [&] { BlockWriter(directory.path() + "/no/a", throttle); }),
+  EXPECT_THAT(error_of(ErrorKind::io, [&] { BlockWriter writer(directory.path() + "/no/a"); }),
               HasSubstr("/no/a: No such file or directory"));
-}
-
-TEST(CheckpointPart, IsWrittenNoFasterThanAsked) {
-  const MemoryDirectory directory;
-  const auto begin = std::chrono::steady_clock::now();
-  Throttle throttle(20u << 20);
-  BlockWriter writer(directory.path() + "/a.part", throttle);
-  for (int i = 0; i < 4; ++i) writer.write(BlockKind::rows, std::string(1 << 20, 'x'));
-  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(200));
 }
 
 }  // namespace

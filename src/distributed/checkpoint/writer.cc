@@ -40,7 +40,6 @@ PartInfo info_of(const Begun& checkpoint, const std::string& server, SparseTable
 // The files of one call; without keep() they go again.
 struct Writer::Files {
   std::string folder, server;
-  Throttle throttle;
   std::vector<Part> parts = {};
   std::vector<std::string> names = {};
   bool keep = false;
@@ -71,7 +70,7 @@ Writer::~Writer() = default;
 
 std::vector<Part> Writer::write(const Begun& checkpoint, const std::vector<TableSlots>& tables,
                                 const std::vector<DenseRows>& dense) try {
-  Files files{checkpoint.folder, options_.server, Throttle(options_.bytes_per_second)};
+  Files files{checkpoint.folder, options_.server};
   for (const TableSlots& table : tables) write_table(checkpoint, table, files);
   write_dense(checkpoint, dense, files);
   files.keep = true;
@@ -103,7 +102,7 @@ void Writer::write_table(const Begun& checkpoint, const TableSlots& what, Files&
     info.kind = all ? PartInfo::Kind::full : PartInfo::Kind::delta;
     for (const SlotRange& range : ranges_of(*some, options_.slots_per_part)) {
       info.slots = range;
-      TablePartWriter part(files.folder, files.next(), info, files.throttle);
+      TablePartWriter part(files.folder, files.next(), info);
       if (!all) part.removed(changes->removed(table, range));
       changes->read(table, range, all, [&](const RowBlock& block) { part.rows(block); });
       files.parts.push_back(part.finish());
@@ -118,7 +117,7 @@ void Writer::write_dense(const Begun& checkpoint, const std::vector<DenseRows>& 
   info.server = options_.server;
   for (std::size_t i = 0; i < dense.size(); i += kMostDense) {
     const std::span rows(dense.data() + i, std::min(kMostDense, dense.size() - i));
-    files.parts.push_back(write_dense_part(files.folder, files.next(), info, rows, files.throttle));
+    files.parts.push_back(write_dense_part(files.folder, files.next(), info, rows));
   }
 }
 

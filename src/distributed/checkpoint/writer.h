@@ -18,9 +18,8 @@ struct WriterOptions {
   // Part of the files' names: letters, digits, - _ and . alone. No other process has it, not even one that this one
   // replaces, so that one left for dead cannot write to its successor's files.
   std::string server;
-  std::uint64_t bytes_per_second = 0;  // at most, on average; 0: as many as the disk takes
-  int slots_per_part = 1024;           // a restoring server reads whole parts
-  std::array<int, 2> marks = {0, 1};   // of the tables, which nobody else uses
+  int slots_per_part = 1024;          // a restoring server reads whole parts
+  std::array<int, 2> marks = {0, 1};  // of the tables, which nobody else uses
 };
 
 struct TableSlots {

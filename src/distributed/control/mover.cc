@@ -16,16 +16,6 @@ constexpr Milliseconds kMove{20000};  // in which a server answers
 constexpr int kMostSlots = 512;       // of a move
 constexpr double kPause = 0.025;      // seconds for which slots of a move should be refused
 
-// As read_slots takes it.
-struct ReadAsked {
-  std::int32_t first, last, changed = -1, clear = -1;
-  std::uint64_t bytes = 0;
-};
-// As its answer begins.
-struct Range {
-  std::int32_t first, last;
-};
-
 Frame table_order(Op op, std::uint32_t table) {
   Frame frame = order(op);
   frame.header.table = table;
@@ -112,7 +102,7 @@ void Mover::make_room(const SlotMove& move, std::uint32_t table, const std::stri
   declare.payload = Payload(declaration);
   ask(move.to, std::move(declare));
   Frame drop = table_order(Op::drop_slots, table);
-  *drop.payload.extend<Range>(1) = {move.first, move.last};
+  *drop.payload.extend<SlotRange>(1) = {move.first, move.last};
   ask(move.to, std::move(drop));
   prepared_.insert(table);
 }
@@ -126,18 +116,26 @@ void Mover::prepare(const SlotMove& move) {
 
 std::uint64_t Mover::copy_table(const SlotMove& move, std::uint32_t table) {
   std::uint64_t moved = 0;
-  for (int first = move.first; first < move.last;) {
+  SlotsAsked asked{.slots = {move.first, move.last}};
+  while (asked.slots.first < move.last) {
     Frame read = table_order(Op::read_slots, table);
-    *read.payload.extend<ReadAsked>(1) = {.first = first, .last = move.last};
+    *read.payload.extend<SlotsAsked>(1) = asked;
     const Frame rows = ask(move.from, std::move(read));
-    PayloadReader reader(rows.payload);
-    const auto range = reader.value<Range>();
-    if (range.first != first || range.last <= first) fail_data("a server that gives other slots");
-    first = range.last;
+    const auto head = PayloadReader(rows.payload).value<SlotsHead>();
+    const bool unfinished = (head.parts & kUnfinished) != 0;
+    const bool further = !unfinished || head.slots.last > asked.slots.first + 1 ||
+                         asked.inside == 0 || head.until > asked.after;
+    if (head.slots.first != asked.slots.first || head.slots.last <= head.slots.first || !further)
+      fail_data("a server that gives other slots");
     moved += rows.header.count;
     Frame insert = table_order(Op::insert_slots, table);
     insert.payload = rows.payload;
     ask(move.to, std::move(insert));
+    asked.slots.first = unfinished ? head.slots.last - 1 : head.slots.last;
+    asked.inside = unfinished ? 1 : 0;
+    asked.after = head.until;
+    asked.bytes =
+        unfinished ? kLargestPage : 0;  // each page of a slot looks through all of its rows
   }
   return moved;
 }
@@ -160,7 +158,7 @@ bool Mover::has_arrived(const SlotMove& move, const SlotMap& next) {
 void Mover::drop(const SlotMove& move) {
   for (const auto& [table, declaration] : declarations().tables) {
     Frame drop = table_order(Op::drop_slots, table);
-    *drop.payload.extend<Range>(1) = {move.first, move.last};
+    *drop.payload.extend<SlotRange>(1) = {move.first, move.last};
     ask(move.from, std::move(drop));
   }
 }

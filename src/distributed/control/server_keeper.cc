@@ -24,8 +24,8 @@ Frame answer_of(const Frame& request, Code code, std::string text) {
   return answer;
 }
 
-std::vector<checkpoint::SlotRange> ranges_of(const Shard& shard) {
-  std::vector<checkpoint::SlotRange> ranges;
+std::vector<SlotRange> ranges_of(const Shard& shard) {
+  std::vector<SlotRange> ranges;
   for (const auto& [first, last] : shard.slots()) ranges.push_back({first, last});
   return ranges;
 }
@@ -36,7 +36,7 @@ ServerKeeper::ServerKeeper(Store& store, Shard& shard, const KeeperOptions& opti
     : store_(store),
       shard_(shard),
       options_(options),
-      writer_({.server = options.name, .bytes_per_second = options.bytes_per_second}),
+      writer_({.server = options.name}),
       exporter_({.server = options.name}),
       thread_([this] { run(); }) {}
 
@@ -121,7 +121,7 @@ Frame ServerKeeper::obey(const Frame& request) {
 
 SaveReport ServerKeeper::save(const SaveOrder& order) {
   const Declarations declared = shard_.declarations();
-  const std::vector<checkpoint::SlotRange> slots = ranges_of(shard_);
+  const std::vector<SlotRange> slots = ranges_of(shard_);
   std::vector<checkpoint::TableSlots> tables;
   for (const auto& [number, bytes] : declared.tables) {
     tables.push_back({*shard_.table(number), slots});
@@ -169,7 +169,7 @@ LoadReport ServerKeeper::load(const LoadOrder& order) {
   shard_.set_updates(order.updates);
   if (order.checkpoint == 0) return {};
   checkpoint::Share share;
-  const std::vector<checkpoint::SlotRange> slots = ranges_of(shard_);
+  const std::vector<SlotRange> slots = ranges_of(shard_);
   for (const auto& [number, bytes] : order.declared.tables) {
     share.tables.push_back({*shard_.table(number), slots});
   }

@@ -16,10 +16,9 @@
 namespace trireme::distributed {
 
 struct KeeperOptions {
-  std::string name;                    // of the process, as WriterOptions::server
-  std::string folder;                  // of checkpoints, on a file system that all servers see
-  std::string prefix;                  // of the checkpoints' keys
-  std::uint64_t bytes_per_second = 0;  // as WriterOptions
+  std::string name;    // of the process, as WriterOptions::server
+  std::string folder;  // of checkpoints, on a file system that all servers see
+  std::string prefix;  // of the checkpoints' keys
 };
 
 // Orders are done one after the other by a thread of its own.

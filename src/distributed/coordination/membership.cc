@@ -55,12 +55,6 @@ std::vector<Member> Membership::members(const std::string& role) {
   return members;
 }
 
-std::unique_ptr<Watch> Membership::watch(const std::string& role) {
-  std::string prefix = key("member", role, "x");
-  prefix.pop_back();
-  return store_.watch(prefix, store_.commit({}).revision + 1);
-}
-
 std::optional<int> Membership::claim_place(const std::string& role, int first, int end,
                                            const LeaseKeeper& lease, const std::string& name) {
   for (int place = first; place < end; ++place) {

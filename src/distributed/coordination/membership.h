@@ -28,8 +28,6 @@ class Membership {
   void leave(const std::string& role, const std::string& id, const LeaseKeeper& lease);
   // The first that came first.
   std::vector<Member> members(const std::string& role);
-  // Changes of members() from now on; what is there already is to be read after this.
-  std::unique_ptr<Watch> watch(const std::string& role);
 
   // The first place of `count` that nobody has, from 0: a process's number among those of its role, as
   // servers have. The one that the lease has already, if it does; nothing if all are taken. `name`: of the process, for forget().

@@ -45,8 +45,9 @@ std::string_view task_word(const std::string& key, std::string_view& rest) {
 std::string one_line(const std::string& text) {
   constexpr std::size_t kLongest = 1000;
   std::string_view rest = text;
-  const std::string first = line(rest);
-  return first.size() > kLongest ? first.substr(0, kLongest) + " ..." : first;
+  std::string first = line(rest);
+  if (first.size() > kLongest) first.replace(kLongest, std::string::npos, " ...");
+  return first;
 }
 
 std::string bad_key(const std::string& prefix, std::int64_t epoch, std::int64_t id) {

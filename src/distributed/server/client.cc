@@ -388,7 +388,7 @@ void ParameterClient::join(std::uint32_t generation, std::uint32_t rank) {
 
 void ParameterClient::begin_step(std::uint64_t step) { state_->step = step; }
 
-std::uint64_t ParameterClient::finish_step(std::uint64_t lead, std::uint64_t examples) {
+std::uint64_t ParameterClient::finish_step(std::uint64_t examples) {
   std::uint64_t all = 0;
   Call::Work work = state_->to_all("finish a step");
   work.build = [&](std::span<const std::uint32_t>, std::uint32_t) {
@@ -396,9 +396,7 @@ std::uint64_t ParameterClient::finish_step(std::uint64_t lead, std::uint64_t exa
     frame.header.generation = state_->generation;
     frame.header.sender = state_->rank;
     frame.header.sequence = state_->step;
-    std::uint64_t* const numbers = frame.payload.extend<std::uint64_t>(2);
-    numbers[0] = lead;
-    numbers[1] = examples;
+    *frame.payload.extend<std::uint64_t>(1) = examples;
     return frame;
   };
   work.take = [&](std::span<const std::uint32_t>, const Frame& answer) {

@@ -142,14 +142,14 @@ class ParameterClient {
                                     const UpdateStep& step, const PushId& id = PushId::next());
 
   // Which member of which generation this client is. What it pushes is of that generation, and refused (StaleGeneration)
-  // in others. Synchronous tables and bounded staleness need it; without, pushes are of any generation.
+  // in others. Synchronous tables need it; without, pushes are of any generation.
   void join(std::uint32_t generation, std::uint32_t rank);
   // The step, from 1, that pushes to synchronous tables and parameters belong to from now on.
   void begin_step(std::uint64_t step);
-  // Waits until all members have finished step - lead: with a lead of 0 this step, which is then applied.
+  // Waits until all members have finished this step, which is then applied.
   // `examples`: how many this member's gradients are sums over; then what is applied is the mean over those of all members,
   // whose number is returned. 0 by all: gradients are added up as they are. Errors: StaleGeneration.
-  std::uint64_t finish_step(std::uint64_t lead = 0, std::uint64_t examples = 0);
+  std::uint64_t finish_step(std::uint64_t examples = 0);
 
   // The sum of all servers' digests of their slots.
   std::uint64_t digest(std::uint32_t table);

@@ -110,6 +110,27 @@ void put(std::string& to, const T& value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+// What read_slots is asked for, and the beginning of its answer, which insert_slots takes as it is. Behind it are marks of
+// pushes, the slots' steps, and blocks of rows, each of a slot.
+struct SlotsAsked {
+  SlotRange slots;
+  std::uint64_t bytes = 0;  // about so many in the answer, at most kLargestPage; 0: 1 MiB
+  std::uint64_t after = 0;  // an id
+  std::uint64_t inside =
+      0;  // 1: the first slot's rows that come after that id, and then other slots
+};
+inline constexpr std::uint64_t kLargestPage = 8u << 20;
+struct SlotsHead {
+  SlotRange slots;
+  std::uint32_t marks = 0, blocks = 0;
+  std::uint32_t parts = 0;  // kInside, kUnfinished
+  std::uint32_t zero = 0;
+  std::uint64_t until = 0;  // the last id of an unfinished slot
+};
+inline constexpr std::uint32_t kInside =
+    1;  // other rows of the first slot came before, with its marks and step
+inline constexpr std::uint32_t kUnfinished = 2;  // the last slot has more rows
+
 // The least that a push says besides ids and values.
 struct StepNumbers {
   double rate = 0;

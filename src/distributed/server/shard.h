@@ -112,6 +112,7 @@ class Shard {
   struct Held;
   struct Rows;
   struct Once;
+  struct SlotsPage;
   struct Counters;
 
   // All hold mutex_, shared or alone.
@@ -134,6 +135,8 @@ class Shard {
   void apply_steps();
   void apply_held(std::uint64_t step);
   void apply_held_rows(Held& held, std::uint32_t number, float scale);
+  static std::optional<Id> read_slot(Table& table, int slot, const ReadOptions& options,
+                                     SlotsPage& page);
   Frame read_slots(const Frame& request);
   Frame move_slots(const Frame& request);
   Frame insert_slots(const Frame& request);

@@ -10,21 +10,8 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr std::uint64_t kPage = 1u << 20, kLargestPage = 8u << 20;
+constexpr std::uint64_t kPage = 1u << 20;
 
-struct SlotRange {
-  std::int32_t first, last;
-};
-struct ReadAsked {
-  SlotRange slots;
-  std::int32_t changed, clear;  // marks of the table, -1 for none
-  std::uint64_t bytes;          // about so many in the answer; 0: 1 MiB
-};
-// Before the lists themselves: ids that are gone, duplicates' marks, steps, and blocks of rows.
-struct SlotsHead {
-  SlotRange slots;
-  std::uint32_t removed, marks, blocks, zero;
-};
 struct BlockHead {
   std::int32_t slot;
   std::uint32_t rows;
@@ -52,52 +39,72 @@ SlotRange range_of(const Frame& request) {
 
 }  // namespace
 
+// Blocks of rows, one behind the other.
+struct Shard::SlotsPage {
+  Payload content;
+  std::uint32_t rows = 0, blocks = 0;
+};
+
+// The rows of a slot until there are enough bytes. The last id, if there are more rows.
+std::optional<Id> Shard::read_slot(Table& table, int slot, const ReadOptions& options,
+                                   SlotsPage& page) {
+  std::optional<Id> last;
+  const bool whole = table.rows.read(slot, slot + 1, options, [&](RowBlock block) {
+    const BlockHead begin = {block.slot, static_cast<std::uint32_t>(block.ids.size())};
+    std::string bytes(reinterpret_cast<const char*>(&begin), sizeof begin);
+    bytes.append(reinterpret_cast<const char*>(block.ids.data()), 8 * block.ids.size());
+    page.content.append(bytes + block.records);
+    page.rows += begin.rows;
+    ++page.blocks;
+    last = block.ids.back();
+  });
+  return whole ? std::nullopt : last;
+}
+
 // The slots from the first on, one after the other, until the answer has enough.
 Frame Shard::read_slots(const Frame& request) {
   Table& table = table_of(request.header);
   PayloadReader reader(request.payload);
-  const auto asked = reader.value<ReadAsked>();
+  const auto asked = reader.value<SlotsAsked>();
   reader.end();
   check_range(asked.slots);
-  ReadOptions options;
-  if (asked.changed >= 0) options.changed = asked.changed;
-  if (asked.clear >= 0) options.clear = asked.clear;
   const std::uint64_t most = std::min(asked.bytes == 0 ? kPage : asked.bytes, kLargestPage);
-  SlotsHead head = {{asked.slots.first, asked.slots.first}, 0, 0, 0, 0};
-  Payload blocks;
-  std::uint32_t rows = 0;
-  for (; head.slots.last < asked.slots.last && blocks.size() < most; ++head.slots.last) {
-    table.rows.read(head.slots.last, head.slots.last + 1, options, [&](RowBlock block) {
-      const BlockHead begin = {block.slot, static_cast<std::uint32_t>(block.ids.size())};
-      std::string bytes(reinterpret_cast<const char*>(&begin), sizeof begin);
-      bytes.append(reinterpret_cast<const char*>(block.ids.data()), 8 * block.ids.size());
-      blocks.append(bytes + block.records);
-      rows += begin.rows;
-      ++head.blocks;
-    });
+  const std::uint64_t row = sizeof(Id) + table.rows.row_bytes();
+  SlotsHead head{.slots = {asked.slots.first, asked.slots.first},
+                 .parts = asked.inside != 0 ? kInside : 0};
+  SlotsPage page;
+  ReadOptions options;
+  if (asked.inside != 0) options.after = asked.after;
+  while (head.slots.last < asked.slots.last && page.content.size() < most) {
+    options.most = (most - page.content.size()) / row + 1;
+    const std::optional<Id> until = read_slot(table, head.slots.last++, options, page);
+    options.after.reset();
+    if (!until) continue;
+    head.parts |= kUnfinished;
+    head.until = *until;
+    break;
   }
-  std::vector<Id> removed;
-  if (options.changed) {
-    removed = table.rows.take_removed(*options.changed, head.slots.first, head.slots.last);
-  }
-  const auto marks = table.marks.read(head.slots.first, head.slots.last);
-  head.removed = static_cast<std::uint32_t>(removed.size());
+  // What a slot has besides rows goes with the first of these.
+  const int begun = head.slots.first + (asked.inside != 0 ? 1 : 0);
+  const auto marks = table.marks.read(begun, std::max(begun, head.slots.last));
   head.marks = static_cast<std::uint32_t>(marks.size());
+  head.blocks = page.blocks;
   Frame answer = answer_to(request);
-  answer.header.count = rows;
+  answer.header.count = page.rows;
   *answer.payload.extend<SlotsHead>(1) = head;
-  append_all(answer.payload, removed);
   append_all(answer.payload, marks);
   {
     const std::lock_guard lock(steps_mutex_);
-    append_all(answer.payload, std::vector(slot_steps_.begin() + head.slots.first,
-                                           slot_steps_.begin() + head.slots.last));
+    append_all(answer.payload, std::vector(slot_steps_.begin() + begun,
+                                           slot_steps_.begin() + std::max(begun, head.slots.last)));
   }
-  for (const Payload::Piece& piece : blocks.pieces())
+  for (const Payload::Piece& piece : page.content.pieces())
     answer.payload.append(piece.bytes, piece.owner);
   if (answer.payload.size() + kHeaderBytes > kLargestFrame) {
-    fail_usage(fmt::format("slot {} has {} bytes, more than a frame has room for",
-                           head.slots.last - 1, answer.payload.size()));
+    fail_usage(
+        fmt::format("slots [{}, {}) have {} bytes with marks of pushes, more than a frame "
+                    "has room for",
+                    head.slots.first, head.slots.last, answer.payload.size()));
   }
   return answer;
 }
@@ -133,21 +140,18 @@ Frame Shard::insert_slots(const Frame& request) {
   const auto head = reader.value<SlotsHead>();
   check_range(head.slots);
   check_not_owned(head.slots.first, head.slots.last, "replaced");
-  std::vector<Id> removed_copy;
+  const int begun = head.slots.first + ((head.parts & kInside) != 0 ? 1 : 0);
+  const int end = std::max(begun, head.slots.last);
   std::vector<MarkEntry> marks_copy;
   std::vector<std::uint64_t> steps_copy;
-  const auto removed = reader.values(head.removed, removed_copy);
   const auto marks = reader.values(head.marks, marks_copy);
-  const auto steps =
-      reader.values(static_cast<std::size_t>(head.slots.last - head.slots.first), steps_copy);
+  const auto steps = reader.values(static_cast<std::size_t>(end - begun), steps_copy);
   for (const MarkEntry& mark : marks) {
-    const bool here = mark.slot == MarkEntry::kNoSlot ||
-                      (mark.slot >= head.slots.first && mark.slot < head.slots.last);
+    const bool here = mark.slot == MarkEntry::kNoSlot || (mark.slot >= begun && mark.slot < end);
     if (!here || mark.kind >= Source::kKinds) {
       fail_data("slots with marks that are none of theirs");
     }
   }
-  table.rows.remove(removed);
   for (std::uint32_t i = 0; i < head.blocks; ++i) {
     const auto begin = reader.value<BlockHead>();
     RowBlock block;
@@ -159,10 +163,10 @@ Frame Shard::insert_slots(const Frame& request) {
     table.rows.insert(block);
   }
   reader.end();
-  table.marks.drop(head.slots.first, head.slots.last);
+  table.marks.drop(begun, end);
   table.marks.insert(marks);
   const std::lock_guard lock(steps_mutex_);
-  std::copy(steps.begin(), steps.end(), slot_steps_.begin() + head.slots.first);
+  std::copy(steps.begin(), steps.end(), slot_steps_.begin() + begun);
   return answer_to(request);
 }
 

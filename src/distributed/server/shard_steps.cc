@@ -97,7 +97,6 @@ Frame Shard::hold_dense(const Frame& request, std::span<const float> gradient,
 
 void Shard::finish_step(const Frame& request, Answer& answer) {
   PayloadReader reader(request.payload);
-  const auto lead = reader.value<std::uint64_t>();
   const auto examples = reader.value<std::uint64_t>();
   reader.end();
   std::vector<Answer> ready;
@@ -107,11 +106,11 @@ void Shard::finish_step(const Frame& request, Answer& answer) {
     const auto lock = shared();
     const std::lock_guard steps_lock(steps_mutex_);
     late = stale(request.header);
-    if (!late) steps_.check(request.header.sequence, lead, applied_);
+    if (!late) steps_.check(request.header.sequence, applied_);
     told = answer_to(request, late ? Code::stale : Code::ok);
     if (!late) {
       answer.put_aside();
-      steps_.finish(request.header.sender, request.header.sequence, lead,
+      steps_.finish(request.header.sender, request.header.sequence,
                     static_cast<std::uint32_t>(std::min<std::uint64_t>(examples, UINT32_MAX)),
                     std::move(answer));
       told.header.code = try_to_apply_steps();

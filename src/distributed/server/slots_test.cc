@@ -37,13 +37,13 @@ class Asker {
   Network network_;
 };
 
-Payload range(std::int32_t first, std::int32_t last) {
+template <class T>
+Payload payload_of(const T& value) {
   Payload payload;
-  auto* const numbers = payload.extend<std::int32_t>(2);
-  numbers[0] = first;
-  numbers[1] = last;
+  *payload.extend<T>(1) = value;
   return payload;
 }
+Payload range(std::int32_t first, std::int32_t last) { return payload_of(SlotRange{first, last}); }
 
 // Brings the slots of the new map to where they belong, nothing else being under way. Returns how many rows moved.
 std::uint64_t move_slots(Cluster& cluster, const SlotMap& to, std::uint32_t table) {
@@ -59,16 +59,13 @@ std::uint64_t move_slots(Cluster& cluster, const SlotMap& to, std::uint32_t tabl
                place = static_cast<std::size_t>(to.owner(first));
     std::int32_t next = old_place == place ? last : first;
     while (next < last) {
-      Payload asked = range(next, last);
-      auto* const marks = asked.extend<std::int32_t>(2);
-      marks[0] = marks[1] = -1;
-      *asked.extend<std::uint64_t>(1) = 10000;  // a few slots at a time
-      const Frame slots = ask(old_place, Op::read_slots, table, std::move(asked));
+      const SlotsAsked asked{.slots = {next, last}, .bytes = 10000};  // a few slots at a time
+      const Frame slots = ask(old_place, Op::read_slots, table, payload_of(asked));
       EXPECT_EQ(slots.header.code, Code::ok) << slots.payload.text();
       EXPECT_EQ(ask(place, Op::insert_slots, table, slots.payload).header.code, Code::ok);
-      PayloadReader reader(slots.payload);
-      reader.value<std::int32_t>();
-      next = reader.value<std::int32_t>();
+      const auto head = PayloadReader(slots.payload).value<SlotsHead>();
+      EXPECT_EQ(head.parts, 0U);
+      next = head.slots.last;
     }
     if (old_place != place) gone.emplace_back(old_place, range(first, last));
     first = last;
@@ -222,11 +219,8 @@ TEST(Slots, PushesWhileTheMapChanges) {
     ASSERT_FALSE(runs.empty());
     next = map.moved(runs[0].first, runs[0].second, static_cast<int>(to));
     ASSERT_TRUE(cluster.shard(from).set_map(next, 1));
-    Payload asked = range(runs[0].first, runs[0].second);
-    auto* const marks = asked.extend<std::int32_t>(2);
-    marks[0] = marks[1] = -1;
-    *asked.extend<std::uint64_t>(1) = 8u << 20;
-    const Frame slots = ask(from, Op::read_slots, 0, std::move(asked));
+    const SlotsAsked asked{.slots = {runs[0].first, runs[0].second}, .bytes = kLargestPage};
+    const Frame slots = ask(from, Op::read_slots, 0, payload_of(asked));
     EXPECT_EQ(ask(to, Op::insert_slots, 0, slots.payload).header.code, Code::ok);
     cluster.set_map(next);
     EXPECT_EQ(ask(from, Op::drop_slots, 0, range(runs[0].first, runs[0].second)).header.code,
@@ -253,11 +247,9 @@ TEST(Slots, ComeAndGoByTheLastLeader) {
   int first = 0;
   while (map.owner(first) != 0) ++first;
   Asker before(cluster, 1), ask(cluster, 2);
-  Payload asked = range(first, first + 1);
-  auto* const marks = asked.extend<std::int32_t>(2);
-  marks[0] = marks[1] = -1;
-  *asked.extend<std::uint64_t>(1) = 0;
-  const Frame slots = before(0, Op::read_slots, 0, asked), block = before(0, Op::dense_read, 5, {});
+  const SlotsAsked asked{.slots = {first, first + 1}};
+  const Frame slots = before(0, Op::read_slots, 0, payload_of(asked)),
+              block = before(0, Op::dense_read, 5, {});
   EXPECT_EQ(ask(1, Op::drop_slots, 0, range(first, first + 1)).header.code, Code::ok);
   EXPECT_EQ(before(1, Op::insert_slots, 0, slots.payload).header.code, Code::stale);
   EXPECT_EQ(before(1, Op::drop_slots, 0, range(first, first + 1)).header.code, Code::stale);
@@ -284,7 +276,8 @@ TEST(Slots, WhatCannotBeIsRefused) {
   EXPECT_THAT(refused(Op::lookup, Payload("123456789"), 1), HasSubstr("too many"));
   EXPECT_THAT(refused(Op::lookup, {}, 0xffffffffu), HasSubstr("too early"));
   EXPECT_THAT(refused(Op::push, Payload("x")), HasSubstr("too early"));
-  EXPECT_THAT(refused(Op::read_slots, Payload(std::string(24, '\xff'))), HasSubstr("range"));
+  EXPECT_THAT(refused(Op::read_slots, Payload(std::string(sizeof(SlotsAsked), '\xff'))),
+              HasSubstr("range"));
   EXPECT_THAT(refused(Op::drop_slots, range(0, 1)), HasSubstr("this server's"));
   EXPECT_THAT(refused(Op::digest, range(-1, 5)), HasSubstr("range"));
   EXPECT_THAT(refused(Op::declare_table, Payload("x")), HasSubstr("too early"));

@@ -12,31 +12,26 @@ namespace trireme::distributed {
 std::vector<Answer> Steps::begin(std::uint32_t generation, int members) {
   generation_ = generation;
   finished_.assign(static_cast<std::size_t>(members), 0);
-  first_ = lead_ = 0;
+  first_ = 0;
   examples_.clear();
   std::vector<Answer> answers;
   for (Waiting& waiting : std::exchange(waiting_, {})) answers.push_back(std::move(waiting.answer));
   return answers;
 }
 
-void Steps::check(std::uint64_t step, std::uint64_t lead, std::uint64_t applied) const {
-  constexpr std::uint64_t kLargestLead = 1u << 16, kBehind = 1024, kLast = std::uint64_t{1} << 48;
-  if (lead > kLargestLead) {
-    fail_usage(fmt::format("a lead of {} steps: {} is the most", lead, kLargestLead));
-  }
+void Steps::check(std::uint64_t step, std::uint64_t applied) const {
+  constexpr std::uint64_t kBehind = 1024, kLast = std::uint64_t{1} << 48;
   std::uint64_t most = applied == 0 ? kLast : applied + kBehind;
-  if (first_ != 0) most = std::max(finished_by_all(), first_ - 1) + std::max(lead, lead_) + 1;
+  if (first_ != 0) most = std::max(finished_by_all(), first_ - 1) + 1;
   if (step > most) {
     fail_usage(
         fmt::format("a member has finished step {}, and nobody can be beyond step {}", step, most));
   }
 }
 
-void Steps::finish(std::uint32_t rank, std::uint64_t step, std::uint64_t lead,
-                   std::uint32_t examples, Answer answer) {
+void Steps::finish(std::uint32_t rank, std::uint64_t step, std::uint32_t examples, Answer answer) {
   constexpr std::uint64_t kKept = 8;
   if (first_ == 0) first_ = step;
-  lead_ = std::max(lead_, lead);
   examples_[step][rank] = examples;
   const std::uint64_t all = finished_by_all();
   std::erase_if(examples_, [&](const auto& each) { return each.first + kKept <= all; });
@@ -44,7 +39,7 @@ void Steps::finish(std::uint32_t rank, std::uint64_t step, std::uint64_t lead,
   finished = std::max(finished, step);
   // Who asks again no longer waits for the first answer.
   std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.rank == rank; });
-  waiting_.push_back({rank, step > lead ? step - lead : 0, std::move(answer)});
+  waiting_.push_back({rank, step, std::move(answer)});
 }
 
 std::uint64_t Steps::finished_by_all() const {
@@ -64,9 +59,9 @@ std::vector<Answer> Steps::take_ready() {
   const std::uint64_t all = finished_by_all();
   std::vector<Answer> ready;
   for (Waiting& waiting : waiting_) {
-    if (waiting.until <= all) ready.push_back(std::move(waiting.answer));
+    if (waiting.step <= all) ready.push_back(std::move(waiting.answer));
   }
-  std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.until <= all; });
+  std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.step <= all; });
   return ready;
 }
 

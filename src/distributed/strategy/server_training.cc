@@ -565,7 +565,7 @@ void ServerTraining::forget_deltas() {
 }
 
 void ServerTraining::finish_together(std::uint64_t examples) {
-  examples_ = client_.finish_step(0, examples);
+  examples_ = client_.finish_step(examples);
   ++steps_;
   if (examples_ > 0) ++updates_;
 }

@@ -58,7 +58,7 @@ void SparseTable::State::read_piece(Group& group, std::span<const std::uint64_t>
   }
 }
 
-void SparseTable::read(int first, int last, const ReadOptions& options,
+bool SparseTable::read(int first, int last, const ReadOptions& options,
                        const std::function<void(RowBlock)>& take) {
   State& state = *state_;
   state.check_slots(first, last);
@@ -66,8 +66,11 @@ void SparseTable::read(int first, int last, const ReadOptions& options,
   check_mark(state.options.name, options.clear);
   if (options.rows == 0) fail_usage("a block of a sparse table must hold at least 1 row");
   if (options.clear) state.cleared_marks.fetch_or(mark_bit(*options.clear));
+  const auto by_id = [](std::uint64_t a, std::uint64_t b) { return id_of(a) < id_of(b); };
+  std::uint64_t left = options.most;
+  bool whole = true;
   std::vector<std::uint64_t> hashes;
-  for (int slot = first; slot < last; ++slot) {
+  for (int slot = first; slot < last && whole; ++slot) {
     Group& group = state.groups[static_cast<std::size_t>(slot) % kGroups];
     hashes.clear();
     {
@@ -75,11 +78,18 @@ void SparseTable::read(int first, int last, const ReadOptions& options,
       for (const Entry& entry : group.slots[static_cast<std::size_t>(slot) / kGroups]) {
         if (entry.row == kNoEntry || entry.row == kNotAdmitted) continue;
         if (options.changed && (entry.flags & mark_bit(*options.changed)) == 0) continue;
+        if (slot == first && options.after && id_of(entry.hash) <= *options.after) continue;
         hashes.push_back(entry.hash);
       }
     }
-    std::sort(hashes.begin(), hashes.end(),
-              [](std::uint64_t a, std::uint64_t b) { return id_of(a) < id_of(b); });
+    if (hashes.size() > left) {
+      whole = false;
+      const auto end = hashes.begin() + static_cast<std::ptrdiff_t>(left);
+      std::nth_element(hashes.begin(), end, hashes.end(), by_id);
+      hashes.erase(end, hashes.end());
+    }
+    left -= hashes.size();
+    std::sort(hashes.begin(), hashes.end(), by_id);
     for (std::size_t i = 0; i < hashes.size(); i += options.rows) {
       const std::size_t n = std::min(options.rows, hashes.size() - i);
       RowBlock block;
@@ -90,6 +100,7 @@ void SparseTable::read(int first, int last, const ReadOptions& options,
       if (!block.ids.empty()) take(std::move(block));
     }
   }
+  return whole;
 }
 
 void SparseTable::clear(int mark, int first, int last) {

@@ -62,6 +62,34 @@ TEST(SparseTableBlocks, MoveATableWhole) {
   }
 }
 
+TEST(SparseTableBlocks, ComeInPagesOfAsManyRowsAsAreAskedFor) {
+  SparseTable table(small_options(RowRule::adagrad(), 2));
+  std::vector<Id> ids;  // of two slots
+  for (std::uint64_t i = 0; i < 50; ++i) ids.push_back(id_of(((3 + i % 2) << 50) + 7 * i));
+  look_up(table, ids, Create::yes);
+  std::vector<std::vector<Id>> pages;
+  ReadOptions options{.rows = 4, .most = 9};
+  const auto read = [&](int first) {
+    pages.emplace_back();
+    return table.read(first, 5, options, [&](const RowBlock& block) {
+      pages.back().insert(pages.back().end(), block.ids.begin(), block.ids.end());
+    });
+  };
+  EXPECT_FALSE(read(3));
+  for (;;) {
+    ASSERT_EQ(pages.back().size(), 9u);
+    options.after = pages.back().back();
+    if (read(slot_of(pages.back().back()))) break;
+  }
+  std::vector<Id> all;
+  for (const std::vector<Id>& page : pages) all.insert(all.end(), page.begin(), page.end());
+  std::sort(ids.begin(), ids.end(),
+            [](Id a, Id b) { return std::pair(slot_of(a), a) < std::pair(slot_of(b), b); });
+  EXPECT_EQ(all, ids);
+  options = {.most = 50};
+  EXPECT_TRUE(read(3)) << "all, and no more";
+}
+
 TEST(SparseTableBlocks, AreTheRecordsOfTheFormat) {
   TableOptions options = small_options(RowRule::adagrad(), 2);
   options.initializer = RowInitializer::zeros();

@@ -17,8 +17,6 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr std::string_view kDescription = "table";  // no row's key, as those have 8 bytes
-
 constexpr const char* kWrite = "write cold rows";
 constexpr const char* kMakeRoom =
     "no row is lost, and the call had no effect: make room there and call again";
@@ -29,12 +27,6 @@ Key key_of(std::uint64_t hash) {
   Key key;
   for (std::size_t i = 0; i < 8; ++i) key[i] = static_cast<char>(hash >> (56 - 8 * i));
   return key;
-}
-
-std::uint64_t hash_in(const rocksdb::Slice& key) {
-  std::uint64_t hash = 0;
-  for (std::size_t i = 0; i < 8; ++i) hash = hash << 8 | static_cast<unsigned char>(key[i]);
-  return hash;
 }
 
 rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
@@ -93,16 +85,14 @@ DiskTier::DiskTier(const std::string& table, const DiskOptions& options)
   database_->table = table;
   database_->folder = named.string();
   database_->write_buffer = options.write_buffer;
-  const bool reopen = options.start == DiskOptions::Start::reopen;
   std::error_code ignored;
-  if (!fs::is_directory(reopen ? named : named.parent_path(), ignored)) {
+  if (!fs::is_directory(named.parent_path(), ignored)) {
     fail(ErrorKind::not_found,
-         fmt::format("sparse table '{}': the folder {} for its cold rows is not there{}", table,
-                     (reopen ? named : named.parent_path()).string(),
-                     reopen ? "; to begin with an empty one, start with wipe" : ""));
+         fmt::format("sparse table '{}': the folder {} for its cold rows is not there", table,
+                     named.parent_path().string()));
   }
   rocksdb::Options db;
-  db.create_if_missing = !reopen;
+  db.create_if_missing = true;
   db.write_buffer_size = options.write_buffer;
   db.max_write_buffer_number = 2;
   db.compression = rocksdb::kNoCompression;  // floats that were trained do not compress
@@ -119,16 +109,14 @@ DiskTier::DiskTier(const std::string& table, const DiskOptions& options)
     db.sst_file_manager.reset(rocksdb::NewSstFileManager(rocksdb::Env::Default()));
     db.sst_file_manager->SetMaxAllowedSpaceUsage(options.limit);
   }
-  if (!reopen) {
-    // RocksDB deletes its own files alone, so a folder named by mistake loses nothing else.
-    if (fs::exists(named / "CURRENT", ignored)) {
-      database_->check(rocksdb::DestroyDB(database_->folder, db), "wipe the cold rows",
-                       "is another process at work in it?");
-    } else if (fs::exists(named, ignored) && !fs::is_empty(named, ignored)) {
-      fail_usage(fmt::format(
-          "sparse table '{}': the folder {} holds something else than cold rows: name another one",
-          table, database_->folder));
-    }
+  // RocksDB deletes its own files alone, so a folder named by mistake loses nothing else.
+  if (fs::exists(named / "CURRENT", ignored)) {
+    database_->check(rocksdb::DestroyDB(database_->folder, db), "wipe the cold rows",
+                     "is another process at work in it?");
+  } else if (fs::exists(named, ignored) && !fs::is_empty(named, ignored)) {
+    fail_usage(fmt::format(
+        "sparse table '{}': the folder {} holds something else than cold rows: name another one",
+        table, database_->folder));
   }
   rocksdb::DB* opened = nullptr;
   database_->check(rocksdb::DB::Open(db, database_->folder, &opened), "open the cold rows",
@@ -200,38 +188,6 @@ std::vector<std::string> DiskTier::read(std::span<const std::uint64_t> hashes, b
     records.push_back(found[i].ToString());
   }
   return records;
-}
-
-std::string DiskTier::description() const {
-  std::string text;
-  const rocksdb::Status status =
-      database_->db->Get(rocksdb::ReadOptions(), slice(kDescription), &text);
-  if (!status.IsNotFound()) database_->check(status, "read the description", "");
-  return text;
-}
-
-void DiskTier::seal(std::string_view description) {
-  database_->check(database_->db->Put(unlogged(), slice(kDescription), slice(description)),
-                   "write the description", "make room there and call again");
-  database_->check(database_->db->Flush(rocksdb::FlushOptions()), "store cold rows",
-                   "make room there and call again");
-}
-
-void DiskTier::unseal() {
-  database_->check(database_->db->Delete(unlogged(), slice(kDescription)), "delete the description",
-                   "make room there");
-  database_->check(database_->db->Flush(rocksdb::FlushOptions()), "delete the description",
-                   "make room there");
-}
-
-void DiskTier::for_each(
-    const std::function<void(std::uint64_t hash, std::string_view record)>& take) const {
-  const std::unique_ptr<rocksdb::Iterator> each(database_->db->NewIterator(rocksdb::ReadOptions()));
-  for (each->SeekToFirst(); each->Valid(); each->Next()) {
-    if (each->key().size() != sizeof(Key)) continue;
-    take(hash_in(each->key()), {each->value().data(), each->value().size()});
-  }
-  database_->check(each->status(), "read cold rows", "restore a checkpoint");
 }
 
 }  // namespace trireme::distributed

@@ -1,7 +1,7 @@
 #pragma once
 
 // Cold rows in RocksDB: a map from hashes to records (docs/formats/table.md). Holds what does not fit
-// into memory; it is no checkpoint, so nothing is synced before store(). Threads may call at once.
+// into memory; it is no checkpoint, so nothing is synced. Threads may call at once.
 
 #include <cstdint>
 #include <functional>
@@ -17,7 +17,8 @@ namespace trireme::distributed {
 
 class DiskTier {
  public:
-  // Errors: not_found, if the parent of the folder, or with reopen the folder, is not there; io.
+  // Cold rows that lie there already are deleted. Errors: not_found, if the parent of the folder is not there; usage, if it
+  // holds something else; io.
   DiskTier(const std::string& table, const DiskOptions& options);
   ~DiskTier();
 
@@ -34,14 +35,6 @@ class DiskTier {
   // One MultiGet; the hashes rise. Errors: io; data, for one that is not there, or, with `all` false,
   // "" for it.
   std::vector<std::string> read(std::span<const std::uint64_t> hashes, bool all = true) const;
-
-  // What describes the table, beside the rows; "" if there is none.
-  std::string description() const;
-  // Everything written so far, with a description of it, reaches the disk.
-  void seal(std::string_view description);
-  // The description is deleted, so that a process that dies without seal() is noticed.
-  void unseal();
-  void for_each(const std::function<void(std::uint64_t hash, std::string_view record)>& take) const;
 
  private:
   struct Database;

@@ -78,8 +78,7 @@ void check_options(const TableOptions& options) {
       fmt::format("the initializer's range [{}, {}) is empty", initializer.low, initializer.high));
   require(initializer.kind != RowInitializer::Kind::normal || initializer.high >= 0,
           fmt::format("the initializer's standard deviation {} is negative", initializer.high));
-  require(options.disk.folder.empty() || options.memory_limit != 0 ||
-              options.disk.start == DiskOptions::Start::reopen,
+  require(options.disk.folder.empty() || options.memory_limit != 0,
           "a folder for cold rows is of no use without a memory limit");
 }
 

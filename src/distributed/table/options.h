@@ -43,12 +43,8 @@ struct RowInitializer {
 
 // Where rows lie that do not fit into memory.
 struct DiskOptions {
-  std::string folder;  // its parent must exist; empty: no disk
-  enum class Start : std::uint8_t {
-    wipe,    // what lies in the folder is deleted
-    reopen,  // the rows that SparseTable::store() left there are the table's
-  };
-  Start start = Start::wipe;
+  // Its parent must exist, and cold rows that lie in it are deleted; empty: no disk.
+  std::string folder;
   std::uint64_t limit = 0;                 // bytes on disk, 0: no limit
   std::uint64_t write_buffer = 64u << 20;  // bytes gathered before a file is written; two in memory
 };

@@ -11,6 +11,11 @@ using Id = std::uint64_t;  // every value is an id
 
 inline constexpr int kSlots = 16384;  // of every table; a slot lies on one server as a whole
 
+struct SlotRange {
+  std::int32_t first = 0, last = kSlots;  // [first, last)
+  friend bool operator==(const SlotRange&, const SlotRange&) = default;
+};
+
 // The finalizer of SplitMix (Steele et al., "Fast splittable pseudorandom number generators", 2014)
 // behind the addition of its constant. One to one, so that a hash stands for its id.
 inline std::uint64_t hash_of(Id id) {

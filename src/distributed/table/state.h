@@ -129,8 +129,6 @@ struct SparseTable::State {
   }
   void make_room(std::size_t rows);
   std::size_t spill(Group& group, std::size_t rows);
-  void reopen();
-  std::string description() const;
 
   void check_slots(int first, int last) const;
   void read_piece(Group& group, std::span<const std::uint64_t> hashes, const ReadOptions& options,

@@ -46,7 +46,6 @@ SparseTable::State::State(const TableOptions& o)
       pool(layout.bytes()) {
   if (!options.disk.folder.empty()) {
     disk = std::make_unique<DiskTier>(options.name, options.disk);
-    if (options.disk.start == DiskOptions::Start::reopen) reopen();
   }
 }
 

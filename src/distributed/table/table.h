@@ -48,6 +48,8 @@ struct ReadOptions {
   std::optional<int> changed = {};  // only rows changed since this mark was last cleared on them
   std::optional<int> clear = {};    // clear this mark on what is read
   std::size_t rows = 1024;          // at most, in a block
+  std::optional<Id> after = {};     // of the first slot only rows with higher ids
+  std::uint64_t most = UINT64_MAX;  // rows in all
 };
 
 // What is not worth its place. A row goes if either holds.
@@ -70,8 +72,7 @@ struct TableStatistics {
 
 class SparseTable {
  public:
-  // Errors: usage, for options that make no sense; not_found and io, for the folder of cold rows; data,
-  // if what lies there is another table's or was not stored.
+  // Errors: usage, for options that make no sense; not_found and io, for the folder of cold rows.
   explicit SparseTable(const TableOptions& options);
   ~SparseTable();
 
@@ -111,8 +112,8 @@ class SparseTable {
 
   // The rows of slots [first, last), slot by slot. Other calls go on meanwhile: each row is as of one
   // moment, rows made meanwhile may be missing, and a lock is held for one block at a time.
-  // `take` may call the table.
-  void read(int first, int last, const ReadOptions& options,
+  // `take` may call the table. False if there are more than the most that were asked for, of which these are the first.
+  bool read(int first, int last, const ReadOptions& options,
             const std::function<void(RowBlock)>& take);
   // Clears the mark on all rows of slots [first, last) without reading them.
   void clear(int mark, int first, int last);
@@ -133,11 +134,6 @@ class SparseTable {
   // Of ids, weights, state and statistics, not of ages: the sum of hash64(id, record without its last 4
   // bytes) over all rows of the slots, which does not depend on their order or place.
   std::uint64_t digest(int first = 0, int last = kSlots);
-
-  // Brings all rows to the folder of cold rows, so that a table with DiskOptions::reopen goes on with
-  // them; what changes afterwards is not part of it. Ids not admitted are forgotten. No other call may
-  // run meanwhile. Errors: usage, without a folder; io.
-  void store();
 
  private:
   struct State;

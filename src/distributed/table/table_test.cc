@@ -268,7 +268,6 @@ TEST(SparseTable, SaysWhatIsWrongWithOptions) {
     EXPECT_THAT(error_of(ErrorKind::usage, [&] { table.update(ids, g.data(), step); }),
                 HasSubstr("rate must be positive, and steps count from 1"));
   }
-  EXPECT_THAT(error_of(ErrorKind::usage, [&] { table.store(); }), HasSubstr("no folder"));
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { table.drop(3, 2); }), HasSubstr("slots [3, 2)"));
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { table.digest(0, kSlots + 1); }), HasSubstr("16385"));
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { table.take_removed(4, 0, 1); }),
