@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A click-through model on clicks that are made up by a model that is known, with 2 trainers and 2 servers: asynchronous
 # and geo training reach the area under the ROC curve of synchronous training within 0.002, and each that of the known
-# model itself within 0.005, all on the same 200,000 rows that no training saw. So does DeepFM, asynchronously.
+# model itself within 0.005, all on the same 200,000 rows that no training saw. DeepFM, which has no crosses and so cannot come near
+# the known model (docs/examples/clicks.md), learns asynchronously what it learns by one process, within 0.002.
 source "$(dirname "$0")/common.sh"
 build_release
 cmake --build --preset release --target example_clicks_truth -j "$(nproc)"
@@ -16,6 +17,7 @@ for mode in synchronous asynchronous geo; do
     --output "$out/clicks-$mode" 2>&1 | tee "$out/04-6-$mode.log" || status=1
 done
 
+"$trireme" train examples/jobs/clicks_deepfm.toml --output "$out/clicks-deepfm-alone" 2>&1 | tee "$out/04-6-deepfm-alone.log"
 "$trireme" launch --trainers 2 --servers 2 examples/jobs/clicks_deepfm.toml \
   --output "$out/clicks-deepfm" 2>&1 | tee "$out/04-6-deepfm.log" || status=1
 
@@ -23,7 +25,7 @@ done
 far() { awk -v a="${1:-9}" -v b="${2:--9}" -v limit="$3" 'BEGIN { d = a - b; exit !(d > limit || -d > limit) }'; }
 synchronous=$(value_of "test auc" "$out/04-6-synchronous.log")
 text=""
-for mode in alone synchronous asynchronous geo deepfm; do
+for mode in alone synchronous asynchronous geo; do
   auc=$(value_of "test auc" "$out/04-6-$mode.log")
   ! far "$auc" "$truth" 0.005 || status=1
   case $mode in
@@ -31,4 +33,7 @@ for mode in alone synchronous asynchronous geo deepfm; do
   esac
   text+="; $mode ${auc:-none}"
 done
-conclude "$status" "AUC of the truth ${truth:-none}$text (each within 0.005 of it, and the modes within 0.002 of synchronous)"
+deepfm=$(value_of "test auc" "$out/04-6-deepfm.log") deepfm_alone=$(value_of "test auc" "$out/04-6-deepfm-alone.log")
+! far "$deepfm" "$deepfm_alone" 0.002 || status=1
+text+=" (each within 0.005 of it, and the modes within 0.002 of synchronous); DeepFM, which has no crosses: alone ${deepfm_alone:-none}, asynchronous ${deepfm:-none} (within 0.002)"
+conclude "$status" "AUC of the truth ${truth:-none}$text"

@@ -17,7 +17,8 @@ using namespace distributed;
 
 namespace {
 
-constexpr Milliseconds kWork{30};  // that a task takes
+constexpr Milliseconds kWork{
+    90};  // that a task takes: two runs at a time then leave two cores some rest
 
 }  // namespace
 
