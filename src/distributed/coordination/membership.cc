@@ -71,6 +71,13 @@ std::optional<int> Membership::claim_place(const std::string& role, int first, i
   return std::nullopt;
 }
 
+bool Membership::all_taken(const std::string& role, int count) {
+  for (int place = 0; place < count; ++place) {
+    if (!store_.get(key("place", role, std::to_string(place)))) return false;
+  }
+  return true;
+}
+
 bool Membership::claim_again(const std::string& role, int place, const LeaseKeeper& lease,
                              const std::string& name) {
   const std::string own = key("place", role, std::to_string(place));

@@ -41,6 +41,8 @@ class Membership {
   // This very place, for who has had it until its lease ended. Whether nobody else has it by now.
   bool claim_again(const std::string& role, int place, const LeaseKeeper& lease,
                    const std::string& name = "");
+  // Whether all of the first `count` places are somebody's.
+  bool all_taken(const std::string& role, int count);
   // Ends the lease of a member with this id, or of who has claimed a place by this name: of a process that is known to
   // have ended, so that nobody waits for its lease. Whether there was one.
   bool forget(const std::string& role, const std::string& name);

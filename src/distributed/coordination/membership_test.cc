@@ -74,7 +74,10 @@ TEST(Membership, PlacesAreTakenOnceAndFreedWithTheirLease) {
   const auto of_one = std::find(places.begin(), places.end(), 1) - places.begin();
   EXPECT_EQ(job.claim_place("server", 3, *leases[static_cast<std::size_t>(of_one)]), 1);
   EXPECT_EQ(job.claim_place("server", 3, *leases[static_cast<std::size_t>(without)]), std::nullopt);
+  EXPECT_TRUE(job.all_taken("server", 3));
+  EXPECT_FALSE(job.all_taken("server", 4));
   leases[static_cast<std::size_t>(of_one)].reset();
+  EXPECT_FALSE(job.all_taken("server", 3));
   EXPECT_EQ(job.claim_place("server", 3, *leases[static_cast<std::size_t>(without)]), 1);
 }
 

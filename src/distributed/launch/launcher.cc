@@ -118,6 +118,7 @@ class Launcher {
       } catch (const Unavailable&) {  // its lease will end
       }
     };
+    supervision.missing = [this](const std::string& role) { return is_missing(role); };
     supervision.restarts = options_.restarts;
     supervision.pardoned = [this] { return pardoned(); };
     supervision.spare = [this] { return desk_->steering().enough(children_.staying("trainer")); };
@@ -213,6 +214,16 @@ class Launcher {
       desk.strangers = [this] { return meeting_.strangers(); };
     }
     return desk;
+  }
+
+  // Whether a place of a server is free that somebody is to have. If in doubt, since who is started in vain leaves again.
+  bool is_missing(const std::string& role) {
+    try {
+      Membership members(meeting_.store(), meeting_.prefix());
+      return role == "server" && !members.all_taken(role, desk_->steering().wanted().servers);
+    } catch (const Unavailable&) {
+      return true;
+    }
   }
 
   // Whether all epochs are over, as far as the store says.

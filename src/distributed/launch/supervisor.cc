@@ -65,7 +65,10 @@ void Supervisor::ended(const Child& gone, int code) {
                              : late    ? gone.name + " had to be ended to leave"
                                        : how_it_ended(gone.name, code) + ", asked to leave");
   } else if (code == kReplacedCode) {
-    options_.heard("launch", gone.name + " has left: others have its place");
+    const bool missing = options_.missing && options_.missing(gone.role);
+    options_.heard("launch", gone.name + " has left: others have its place" +
+                                 (missing ? "; another one is started for one that is free" : ""));
+    if (missing) start(gone.role);
   } else if (code != 0 || gone.role != "trainer") {
     replace(gone, code);
   } else if (options_.over && !options_.over()) {

@@ -36,6 +36,10 @@ struct SupervisorOptions {
   std::function<bool()> begun = {};
   // Whether the job goes on without a trainer that ended badly when restarts are used up; if empty, it does not.
   std::function<bool()> spare = {};
+  // Others have the place of a process that ended by kReplacedCode: whether there is another place of its role that nobody has,
+  // such as that of one which has died meanwhile, and whose substitute took this one's. Then another one is started. If empty,
+  // there is none.
+  std::function<bool(const std::string& role)> missing = {};
   // Whether the job is over. A trainer that ends well before that was asked to by somebody else, and another one is
   // started; if empty, it is done.
   std::function<bool()> over = {};
@@ -54,8 +58,8 @@ class Supervisor {
   // Errors: io.
   void start(const std::string& role);
   // Waits so long at most for lines, hands them on, and starts others for those that have ended badly. Trainers that end
-  // well are done, and so is who was replaced by others (kReplacedCode). Errors: usage or data, for a process that says that the job is wrong; io, when processes end badly too
-  // often.
+  // well are done, and so is who was replaced by others (kReplacedCode), if no place is free. Errors: usage or data, for a process
+  // that says that the job is wrong; io, when processes end badly too often.
   void look(std::chrono::milliseconds most);
   int running(const std::string& role) const;
   // By name.

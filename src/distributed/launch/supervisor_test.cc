@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 class SupervisorOf : public ::testing::Test {
  protected:
   // Every process ends with this code.
-  Supervisor supervisor(int code) {
+  SupervisorOptions options(int code) {
     SupervisorOptions options;
     options.command = [code](const std::string&, const std::string&) {
       return std::vector<std::string>{"/bin/sh", "-c", "exit " + std::to_string(code)};
@@ -24,8 +24,9 @@ class SupervisorOf : public ::testing::Test {
       lines_.push_back("[" + name + "] " + line);
     };
     options.restarts = 1;
-    return Supervisor(options);
+    return options;
   }
+  Supervisor supervisor(int code) { return Supervisor(options(code)); }
   // Until no process is left.
   static bool all_end(Supervisor& supervisor) {
     return comes_true([&] {
@@ -45,6 +46,22 @@ TEST_F(SupervisorOf, WhoWasReplacedByOthersIsNotStartedAgain) {
   EXPECT_THAT(lines_,
               ::testing::UnorderedElementsAre("[launch] server_0 has left: others have its place",
                                               "[launch] server_1 has left: others have its place"));
+}
+
+// A server stands still for longer than its lease, another one dies, and the substitute of that one takes the place of the first:
+// when this has left, the place of the other one is nobody's.
+TEST_F(SupervisorOf, WhoWasReplacedIsStartedForAPlaceThatNobodyHas) {
+  int free = 2;
+  SupervisorOptions options = this->options(kReplacedCode);
+  options.missing = [&](const std::string& role) { return role == "server" && free-- > 0; };
+  Supervisor some(options);
+  some.start("server");
+  ASSERT_TRUE(all_end(some));
+  EXPECT_EQ(some.restarts(), 0) << "nothing has failed";
+  const std::string left = " has left: others have its place",
+                    more = "; another one is started for one that is free";
+  EXPECT_THAT(lines_, ElementsAre("[launch] server_0" + left + more,
+                                  "[launch] server_1" + left + more, "[launch] server_2" + left));
 }
 
 TEST_F(SupervisorOf, WhoEndsBadlyIsReplacedAsOftenAsMayBe) {

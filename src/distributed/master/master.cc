@@ -334,9 +334,11 @@ void Master::lose_gone() {
   }
   looked_ = TaskQueue::Clock::now();
   members_ = std::max<std::int64_t>(static_cast<std::int64_t>(here.size()), 1);
+  std::vector<std::string> gone;
   for (const std::string& owner : queue_->owners()) {
-    if (!here.contains(owner)) queue_->lose(owner);
+    if (!here.contains(owner)) gone.push_back(owner);
   }
+  queue_->lose(gone);
 }
 
 void Master::answer(Frame request, Answer& answer) {

@@ -444,13 +444,18 @@ int TaskQueue::release(const std::string& owner) {
   return static_cast<int>(held.size());
 }
 
-int TaskQueue::lose(const std::string& owner) {
-  const std::vector<Task> held = pending_of(owner);
-  for (std::size_t i = 0; i < held.size(); ++i) {
-    if (i == 0) end_badly(held[i].id, owner + " died or was cut off", true);
-    else hand_out_again(held[i].id, true);
+int TaskQueue::lose(const std::vector<std::string>& owners) {
+  int count = 0;
+  for (const std::string& owner : owners) {
+    const std::vector<Task> held = pending_of(owner);
+    for (const Task& task : held) {
+      const bool blamed = owners.size() == 1 && task.id == held.front().id;
+      if (blamed) end_badly(task.id, owner + " died or was cut off", true);
+      else hand_out_again(task.id, true);
+    }
+    count += static_cast<int>(held.size());
   }
-  return static_cast<int>(held.size());
+  return count;
 }
 
 int TaskQueue::expire(Clock::time_point now) {

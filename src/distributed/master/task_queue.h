@@ -100,8 +100,9 @@ class TaskQueue {
                  bool death = false);
   // Hands out again what was pending with `owner`, who leaves. Of how many tasks.
   int release(const std::string& owner);
-  // The same of an owner that has died: the first task that it had has ended badly.
-  int lose(const std::string& owner);
+  // The same of owners that have died. The first task that one had has ended badly; but where several died at the same time, as
+  // with their machine, no task is to blame.
+  int lose(const std::vector<std::string>& owners);
   // The same with what has been pending for too long. The first task of its owner has ended badly, if others end theirs meanwhile.
   int expire(Clock::time_point now);
 

@@ -150,7 +150,7 @@ TEST_F(TaskQueues, AnOwnerThatDiesIsTheFaultOfItsFirstTask) {
   EXPECT_EQ(before.release("b"), 1);
   EXPECT_EQ(before.take("a", start_)->id, begun.id);
   TaskQueue q = queue();  // the next leader's
-  EXPECT_EQ(q.lose("a"), 4);
+  EXPECT_EQ(q.lose({"a"}), 4);
   ASSERT_EQ(q.bad().size(), 1u);
   EXPECT_EQ(q.bad()[0].id, 1);
   EXPECT_EQ(q.bad()[0].deaths, 1);
@@ -164,6 +164,23 @@ TEST_F(TaskQueues, AnOwnerThatDiesIsTheFaultOfItsFirstTask) {
   EXPECT_TRUE(q.finish("c", second, start_));
   EXPECT_TRUE(q.bad().empty());
   EXPECT_TRUE(bad_tasks(*store_, "job/task/").empty());
+}
+
+// Such as of a machine that is gone, or a job whose processes are all preempted, however often.
+TEST_F(TaskQueues, OwnersThatDieTogetherAreNoTasksFault) {
+  TaskQueue q = queue();
+  q.begin(1, tasks(3));
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(q.take("a", start_)->id, 0);
+    EXPECT_EQ(q.take("b", start_)->id, 1);
+    q.take("b", start_);
+    EXPECT_EQ(q.lose({"a", "b"}), 3);
+    EXPECT_EQ(q.counts().begun, 3);
+  }
+  EXPECT_TRUE(q.bad().empty());
+  q.take("a", start_);
+  EXPECT_EQ(q.lose({"a"}), 1);
+  EXPECT_EQ(q.bad().size(), 1u) << "who dies alone";
 }
 
 TEST_F(TaskQueues, WhoLeavesIsNoTasksFault) {
@@ -183,12 +200,12 @@ TEST_F(TaskQueues, PoisonIsKnownWhenTheQueueIsPutBack) {
   q.begin(1, tasks(3));
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(q.take("a", start_)->id, 0);
-    q.lose("a");
+    q.lose({"a"});
     q.restore({1, {}, {}}, tasks(3));
     EXPECT_EQ(q.counts().begun, 0);
   }
   q.take("a", start_);
-  q.lose("a");
+  q.lose({"a"});
   EXPECT_EQ(q.counts().failed, 1);
   q.restore({1, {1}, {}}, tasks(3));
   EXPECT_EQ(q.counts().failed, 1);
