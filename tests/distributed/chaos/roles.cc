@@ -17,8 +17,8 @@ using namespace distributed;
 
 namespace {
 
-constexpr Milliseconds kWork{
-    90};  // that a task takes: two runs at a time then leave two cores some rest
+// That a task takes: so two runs at a time leave two cores some rest.
+constexpr Milliseconds kWork{90};
 
 }  // namespace
 
