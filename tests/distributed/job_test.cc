@@ -57,8 +57,8 @@ class Jobs : public Launch {
   }
   Json wait_for_trainers(const std::vector<std::string>& wanted) const {
     return wait_for([&](const Json& now) {
-      return names(now, "trainer") == wanted && now.contains("group") &&
-             now["group"]["members"].size() == wanted.size();
+      return names(now, "trainer") == wanted && !names(now, "master").empty() &&
+             now.contains("group") && now["group"]["members"].size() == wanted.size();
     });
   }
   Outcome end() { return running_.get(); }
