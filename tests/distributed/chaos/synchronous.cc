@@ -13,7 +13,7 @@ using namespace distributed;
 
 namespace {
 
-constexpr Milliseconds kPause{5}, kWork{7};
+constexpr Milliseconds kPause{5}, kWork{25};
 
 class SynchronousTrainer {
  public:
