@@ -115,9 +115,8 @@ void put(std::string& to, const T& value) {
 struct SlotsAsked {
   SlotRange slots;
   std::uint64_t bytes = 0;  // about so many in the answer, at most kLargestPage; 0: 1 MiB
-  std::uint64_t after = 0;  // an id
-  std::uint64_t inside =
-      0;  // 1: the first slot's rows that come after that id, and then other slots
+  // With 1 the first slot's rows that come after that id, and then other slots.
+  std::uint64_t after = 0, inside = 0;
 };
 inline constexpr std::uint64_t kLargestPage = 8u << 20;
 struct SlotsHead {
@@ -127,9 +126,8 @@ struct SlotsHead {
   std::uint32_t zero = 0;
   std::uint64_t until = 0;  // the last id of an unfinished slot
 };
-inline constexpr std::uint32_t kInside =
-    1;  // other rows of the first slot came before, with its marks and step
-inline constexpr std::uint32_t kUnfinished = 2;  // the last slot has more rows
+// Other rows of the first slot came before, with its marks and step; the last slot has more rows.
+inline constexpr std::uint32_t kInside = 1, kUnfinished = 2;
 
 // The least that a push says besides ids and values.
 struct StepNumbers {

@@ -45,7 +45,7 @@ struct Shard::SlotsPage {
   std::uint32_t rows = 0, blocks = 0;
 };
 
-// The rows of a slot until there are enough bytes. The last id, if there are more rows.
+// Rows of a slot, as many as are asked for. The last id, if there are more. Errors: io, if all of these were evicted meanwhile.
 std::optional<Id> Shard::read_slot(Table& table, int slot, const ReadOptions& options,
                                    SlotsPage& page) {
   std::optional<Id> last;
@@ -58,6 +58,7 @@ std::optional<Id> Shard::read_slot(Table& table, int slot, const ReadOptions& op
     ++page.blocks;
     last = block.ids.back();
   });
+  if (!whole && !last) fail_io(fmt::format("rows of slot {} went while they were read", slot));
   return whole ? std::nullopt : last;
 }
 

@@ -4,7 +4,6 @@
 // into memory; it is no checkpoint, so nothing is synced. Threads may call at once.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
