@@ -177,6 +177,14 @@ class CountJob {
     return "";
   }
   bool has_said(const std::string& text) const { return !line(text).empty(); }
+  // Whether there was a checkpoint. The first need not be number 1: one that is begun while trainers declare their tables does not
+  // come to be.
+  bool has_saved() const {
+    for (const std::string& line : said()) {
+      if (line.starts_with("checkpoint ") && line.find(" MB in ") != std::string::npos) return true;
+    }
+    return false;
+  }
   // Waits for it, as long as the job lasts.
   bool says(const std::string& text) const {
     for (int i = 0; i < 20000 && !has_said(text) && !over_; ++i) {
