@@ -40,6 +40,9 @@ function(trireme_room name)
   target_include_directories(${target} PUBLIC
     ${PROJECT_SOURCE_DIR}/include ${TRIREME_GENERATED_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PRIVATE trireme_flags trireme_headers ${ARG_LIBRARIES})
+  if(TRIREME_FUZZ)  # what fuzzing is to reach; tests it does not
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
   if(ARG_SELF_CONTAINED)
     set_property(GLOBAL APPEND PROPERTY TRIREME_INFERENCE_ROOMS ${target})
   endif()

@@ -30,11 +30,10 @@ struct FileSum {
   friend bool operator==(const FileSum&, const FileSum&) = default;
 };
 
-// So many bytes a second on average, by making the writer wait.
 class BlockWriter {
  public:
   // Under a temporary name until finish(). Errors of all calls: io.
-  BlockWriter(const std::string& path);
+  explicit BlockWriter(const std::string& path);
   void write(BlockKind kind, std::string_view payload);
   FileSum finish();
 

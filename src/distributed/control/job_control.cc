@@ -31,6 +31,33 @@ SlotMap after(const SlotMap& map, const std::string& moving) {
   return servers > map.servers() ? map.moved(0, 0, servers - 1) : map.moved_to(servers);
 }
 
+// Of what is learned in full, or never will be.
+TasksOver settled_in(const QueueState& queue) {
+  TasksOver settled{static_cast<std::uint32_t>(queue.epoch), {}};
+  std::vector<std::int64_t> tasks = queue.done;
+  tasks.insert(tasks.end(), queue.failed.begin(), queue.failed.end());
+  std::sort(tasks.begin(), tasks.end());
+  for (const std::int64_t task : tasks) {
+    const auto first = static_cast<std::uint32_t>(task);
+    const bool next = !settled.ranges.empty() && settled.ranges.back().second == first;
+    if (next) ++settled.ranges.back().second;
+    else settled.ranges.emplace_back(first, first + 1);
+  }
+  return settled;
+}
+
+// A leader that dies while the store is away has handed out tasks of which the next one knows nothing. Until they have been
+// handed out again, and servers have dropped them as duplicates, what servers hold is more than the queue of tasks says: who went
+// back to it would learn them twice.
+void check_is_cut(const SaveReport& report) {
+  if (report.begun == 0) return;
+  fail_io(
+      fmt::format("{} tasks, such as task {} of epoch {}, were learned for a leader that died "
+                  "while the store was away, and are to be handed "
+                  "out again first",
+                  report.begun, report.first.task, report.first.epoch));
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -414,9 +441,10 @@ bool JobControl::save(const QueueState& queue, bool over) {
   checkpoint::Catalog all = cuts_.catalog();
   const checkpoint::Begun begun = all.begin(saved_ % (options_.deltas + 1) != 0);
   const auto blocks = blocks_by_server(there.dense, view_.servers.map.servers());
+  const TasksOver settled = settled_in(queue);
   const std::vector<Frame> answers = fleet_.ask_all(
       [&](std::size_t server) {
-        return order(Op::save, text_of(SaveOrder{begun, blocks.at(server)}));
+        return order(Op::save, text_of(SaveOrder{begun, blocks.at(server), settled}));
       },
       kLongest);
   checkpoint::Manifest manifest;
@@ -432,6 +460,7 @@ bool JobControl::save(const QueueState& queue, bool over) {
   std::vector<Declarations> declared;
   for (const Frame& answer : answers) {
     SaveReport report = save_report_of(answer.payload.text());
+    check_is_cut(report);
     for (const checkpoint::Part& part : report.parts) bytes += part.sum.bytes;
     std::move(report.parts.begin(), report.parts.end(), std::back_inserter(manifest.parts));
     declared.push_back(std::move(report.declared));

@@ -106,6 +106,56 @@ TEST_F(JobControlOf, AnOutageOfTheStoreStopsNobody) {
   expect_exact(job, how);
 }
 
+// The next leader knows nothing of what the one before had handed out by then; servers do. They go back to a checkpoint with which both
+// agree.
+TEST_F(JobControlOf, ALeaderThatDiesWhileTheStoreIsAway) {
+  CountJobOptions how = options();
+  how.epochs = 6;
+  CountJob job(how);
+  job.slow_down(true);
+  job.wait_for_tasks(30);
+  job.take_store_away();
+  const std::int64_t before = job.finished();
+  job.wait_for_tasks(before + 60);
+  job.replace_master();
+  job.bring_store_back();
+  EXPECT_TRUE(job.says("were learned for a leader that died while the store was away"));
+  job.kill_server(0);
+  EXPECT_TRUE(job.says("2 servers went back to epoch"));
+  job.slow_down(false);
+  job.join();
+  expect_exact(job, how);
+}
+
+// And checkpoints are made again when the same has been handed out again.
+TEST_F(JobControlOf, CheckpointsComeBackAfterALeaderThatDiedWhileTheStoreWasAway) {
+  CountJobOptions how = options();
+  how.epochs = 8;
+  CountJob job(how);
+  job.slow_down(true);
+  job.wait_for_tasks(30);
+  job.take_store_away();
+  const std::int64_t before = job.finished();
+  job.wait_for_tasks(before + 30);
+  job.replace_master();
+  job.bring_store_back();
+  EXPECT_TRUE(job.says("were learned for a leader that died while the store was away"));
+  const auto saves = [&] {
+    const std::vector<std::string> said = job.said();
+    return std::count_if(said.begin(), said.end(),
+                         [](const std::string& line) { return line.starts_with("checkpoint "); });
+  };
+  for (const std::ptrdiff_t had = saves(); saves() == had && !job.over();) {
+    std::this_thread::sleep_for(Milliseconds(5));
+  }
+  EXPECT_FALSE(job.over());
+  job.kill_server(1);
+  EXPECT_TRUE(job.says("2 servers went back to epoch"));
+  job.slow_down(false);
+  job.join();
+  expect_exact(job, how);
+}
+
 // TRIREME_ROWS: of a table that lies there beside, so that pauses can be measured that mean something. TRIREME_TASKS: of which servers
 // remember pushes to it.
 TEST_F(JobControlOf, FourServersToThreeAndBack) {
@@ -117,6 +167,7 @@ TEST_F(JobControlOf, FourServersToThreeAndBack) {
   how.epochs = asked != nullptr ? 40 : 4;
   how.every = asked != nullptr ? 1000 : 0.5;
   if (asked != nullptr) how.move_bytes = JobControlOptions().move_bytes;
+  if (asked != nullptr) how.folder.clear();
   CountJob job(how);
   job.slow_down(asked == nullptr);
   job.wait_for_tasks(10);

@@ -206,7 +206,7 @@ class CountJob {
       ids.clear();
     }
   }
-  // Pushes of so many tasks of a later epoch, which is not over: each of 4 batches of 4,096 of these rows.
+  // Pushes of so many tasks of the last epoch, which is not over: each of 4 batches of 4,096 of these rows.
   void add_pushes(std::int64_t rows, std::int64_t tasks) {
     std::vector<Id> ids(4096);
     const std::vector<float> values(16 * ids.size(), 0.25f);
@@ -218,7 +218,8 @@ class CountJob {
           id = (at >> 33) % static_cast<std::uint64_t>(rows) * 7919 + 1;
         }
         rows_->push(1, ids, values.data(), {.rate = 0.1},
-                    PushId::of_task(static_cast<std::uint32_t>(task), 1000, batch));
+                    PushId::of_task(static_cast<std::uint32_t>(task),
+                                    static_cast<std::uint32_t>(options_.epochs), batch));
       }
     }
   }

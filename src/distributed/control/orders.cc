@@ -5,6 +5,24 @@
 #include "distributed/control/json.h"
 
 namespace trireme::distributed {
+namespace {
+
+Json json_of(const TasksOver& over) {
+  Json json = {{"epoch", over.epoch}, {"tasks", Json::array()}};
+  for (const auto& [first, last] : over.ranges) json["tasks"].push_back({first, last});
+  return json;
+}
+
+TasksOver tasks_over_in(const Json& json) {
+  TasksOver over;
+  over.epoch = json.at("epoch").get<std::uint32_t>();
+  for (const Json& range : json.at("tasks")) {
+    over.ranges.emplace_back(range.at(0).get<std::uint32_t>(), range.at(1).get<std::uint32_t>());
+  }
+  return over;
+}
+
+}  // namespace
 
 std::string text_of(const SaveOrder& order) {
   Json json;
@@ -14,6 +32,7 @@ std::string text_of(const SaveOrder& order) {
   json["previous"] = order.checkpoint.previous;
   json["folder"] = checkpoint::escaped(order.checkpoint.folder);
   json["blocks"] = json_of_blocks(order.blocks);
+  json["over"] = json_of(order.over);
   return json.dump();
 }
 
@@ -26,6 +45,7 @@ SaveOrder save_order_of(const std::string& text) {
     order.checkpoint.previous = json.at("previous").get<std::int64_t>();
     order.checkpoint.folder = checkpoint::unescaped(json.at("folder").get<std::string>());
     order.blocks = blocks_in(json.at("blocks"));
+    order.over = tasks_over_in(json.at("over"));
     return order;
   });
 }
@@ -37,6 +57,8 @@ std::string text_of(const SaveReport& report) {
     json["parts"].push_back(checkpoint::part_json(part));
   }
   json["declared"] = json_of(report.declared);
+  json["begun"] = report.begun;
+  json["first"] = {report.first.epoch, report.first.task};
   return json.dump();
 }
 
@@ -45,6 +67,9 @@ SaveReport save_report_of(const std::string& text) {
     SaveReport report;
     for (const Json& part : json.at("parts")) report.parts.push_back(checkpoint::part_from(part));
     report.declared = declared_in(json.at("declared"));
+    report.begun = json.at("begun").get<std::uint64_t>();
+    const Json& first = json.at("first");
+    report.first = {first.at(0).get<std::uint32_t>(), first.at(1).get<std::uint32_t>()};
     return report;
   });
 }

@@ -140,7 +140,12 @@ SaveReport ServerKeeper::save(const SaveOrder& order) {
     }
   }
   const std::lock_guard lock(writer_mutex_);
-  return {writer_.write(order.checkpoint, tables, dense), declared};
+  SaveReport report{writer_.write(order.checkpoint, tables, dense), declared};
+  // Asked behind it: what was applied before that is in it, or else has come since, and is no part of a checkpoint either way.
+  const std::set<TaskOf> begun = shard_.begun_tasks(order.over);
+  report.begun = begun.size();
+  if (!begun.empty()) report.first = *begun.begin();
+  return report;
 }
 
 TickReport ServerKeeper::tick(const TickOrder& order) {

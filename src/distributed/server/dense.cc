@@ -53,6 +53,11 @@ void DenseBlock::forget(const TasksOver& over) {
   marks_.forget(over);
 }
 
+void DenseBlock::add_begun(const TasksOver& over, std::set<TaskOf>& to) const {
+  const std::lock_guard lock(mutex_);
+  marks_.add_begun(over, to);
+}
+
 std::uint64_t DenseBlock::marks_memory() const {
   const std::lock_guard lock(mutex_);
   return marks_.memory();

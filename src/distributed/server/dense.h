@@ -30,6 +30,7 @@ class DenseBlock {
             std::span<const float> gradient, const UpdateStep& step, bool delta);
   // As of Marks.
   void forget(const TasksOver& over);
+  void add_begun(const TasksOver& over, std::set<TaskOf>& to) const;
   std::uint64_t marks_memory() const;
   // Of a synchronous one: the step that was applied last.
   std::uint64_t step() const;

@@ -11,6 +11,14 @@ constexpr std::size_t kLongestList = kSlots / 16;
 // What a source takes besides its slots, about.
 constexpr std::uint64_t kSourceBytes = 256, kPushBytes = 96;
 
+// `high`: the number that was applied last.
+void add_if_begun(const TasksOver& over, const Source& source, std::uint64_t high,
+                  std::set<TaskOf>& to) {
+  if (source.is_task() && high != 0 && !over.has(source, high)) {
+    to.insert({epoch_of(high), source.number});
+  }
+}
+
 std::size_t word_of(int slot) { return static_cast<std::size_t>(slot) / 64; }
 std::uint64_t bit_of(int slot) { return std::uint64_t{1} << (slot % 64); }
 
@@ -169,6 +177,13 @@ void Marks::forget(const TasksOver& over) {
   }
 }
 
+void Marks::add_begun(const TasksOver& over, std::set<TaskOf>& to) const {
+  for (const auto& [source, of] : all()) {
+    const std::lock_guard lock(of->mutex);
+    add_if_begun(over, source, of->high_, to);
+  }
+}
+
 std::vector<std::pair<Source, std::shared_ptr<Marks::Of>>> Marks::all() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::pair<Source, std::shared_ptr<Of>>> result;
@@ -247,6 +262,10 @@ void WholeMarks::add(const Source& source, std::uint64_t number) {
 void WholeMarks::forget(const TasksOver& over) {
   std::erase_if(kept_, [&](const Kept& kept) { return over.has(kept.source, kept.mark.high()); });
   if (kept_.capacity() > 4 * kept_.size() + 16) kept_.shrink_to_fit();
+}
+
+void WholeMarks::add_begun(const TasksOver& over, std::set<TaskOf>& to) const {
+  for (const Kept& kept : kept_) add_if_begun(over, kept.source, kept.mark.high(), to);
 }
 
 std::vector<MarkEntry> WholeMarks::read() const {

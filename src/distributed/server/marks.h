@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -48,6 +49,12 @@ struct TasksOver {
   bool has(const Source& source, std::uint64_t number) const;
   std::uint64_t tasks() const;  // of ranges
   bool operator==(const TasksOver&) const = default;
+};
+
+// A task of an epoch.
+struct TaskOf {
+  std::uint32_t epoch = 0, task = 0;
+  auto operator<=>(const TaskOf&) const = default;
 };
 
 // Which numbers were seen: of the last 64 each one is known, all before them count as seen.
@@ -143,6 +150,8 @@ class Marks {
   std::shared_ptr<Of> of(const Source& source);
   // These are over: nothing is remembered of them.
   void forget(const TasksOver& over);
+  // Tasks that are not over, and of which something was applied, are added to these. Who pushes meanwhile is waited for.
+  void add_begun(const TasksOver& over, std::set<TaskOf>& to) const;
   // All marks of the slots [first, last), and the way back, which takes the place of what is there.
   std::vector<MarkEntry> read(int first, int last) const;
   void insert(std::span<const MarkEntry> entries);
@@ -175,6 +184,7 @@ class WholeMarks {
   bool has(const Source& source, std::uint64_t number) const;
   void add(const Source& source, std::uint64_t number);
   void forget(const TasksOver& over);
+  void add_begun(const TasksOver& over, std::set<TaskOf>& to) const;
   std::vector<MarkEntry> read() const;  // of slot 0
   // Takes the place of what is there.
   void assign(std::span<const MarkEntry> entries);

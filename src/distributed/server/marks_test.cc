@@ -198,6 +198,35 @@ TEST(TasksOver, AreKnownByRanges) {
 }
 
 // Of a block: the same as of one slot.
+TEST(TasksOver, AreHeldAgainstWhatWasBegun) {
+  Marks marks(100);
+  WholeMarks whole(100);
+  const auto push = [&](Source::Kind kind, std::uint32_t number, std::uint64_t batch) {
+    marks.of({kind, number})->add(batch, [](const auto& each) { each(7); });
+    whole.add({kind, number}, batch);
+  };
+  const auto begun = [](const auto& all, const TasksOver& over) {
+    std::set<TaskOf> tasks;
+    all.add_begun(over, tasks);
+    return tasks;
+  };
+  push(Source::Kind::task, 3, number_of_batch(1, 0));
+  push(Source::Kind::task, 3, number_of_batch(2, 0));
+  push(Source::Kind::count_of_task, 4, number_of_batch(2, 1));
+  push(Source::Kind::task, 5, number_of_batch(1, 1));
+  push(Source::Kind::sender, 9, 1);
+  const std::set<TaskOf> two = {{2, 3}, {2, 4}};
+  EXPECT_EQ(begun(marks, {2, {}}), two);
+  EXPECT_EQ(begun(whole, {2, {}}), two);
+  const std::set<TaskOf> one = {{2, 3}};
+  EXPECT_EQ(begun(marks, {2, {{4, 6}}}), one);
+  EXPECT_EQ(begun(whole, {2, {{4, 6}}}), one);
+  EXPECT_TRUE(begun(marks, {2, {{3, 6}}}).empty());
+  EXPECT_TRUE(begun(whole, {3, {}}).empty());
+  const std::set<TaskOf> all = {{1, 5}, {2, 3}, {2, 4}};
+  EXPECT_EQ(begun(marks, {1, {{3, 4}}}), all);
+}
+
 TEST(WholeMarks, KnowTheSameAsMarksOfASlot) {
   std::mt19937 random(7);
   Marks slots(1000);

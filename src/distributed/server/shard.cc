@@ -263,6 +263,16 @@ bool Shard::set_tasks_over(const TasksOver& over, std::uint32_t generation, std:
   return true;
 }
 
+std::set<TaskOf> Shard::begun_tasks(const TasksOver& over) const {
+  std::set<TaskOf> begun;
+  const auto lock = shared();
+  for (const auto& [number, table] : tables_) table->marks.add_begun(over, begun);
+  for (const auto& [number, dense] : dense_) {
+    for (const auto& [block, values] : dense->blocks) values->add_begun(over, begun);
+  }
+  return begun;
+}
+
 bool Shard::is_over(const Source& source, std::uint64_t number) const {
   const auto over = [this] {
     const std::lock_guard lock(over_mutex_);

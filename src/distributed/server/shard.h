@@ -82,6 +82,9 @@ class Shard {
   // duplicate from then on.
   bool set_tasks_over(const TasksOver& over, std::uint32_t generation, std::uint64_t epoch);
 
+  // Tasks of which something was applied here, and that are not among these.
+  std::set<TaskOf> begun_tasks(const TasksOver& over) const;
+
   // nullptr if nobody has declared it. Lives as long as the shard.
   SparseTable* table(std::uint32_t number);
   ShardStatistics statistics() const;
