@@ -157,7 +157,7 @@ class CountJob {
   int exports() const { return exports_; }
   int failed_exports() const { return failed_exports_; }
   void wait_for_tasks(std::int64_t count) const {
-    for (int i = 0; i < 3000 && finished_ < count && !over_; ++i) {
+    for (int i = 0; i < 20000 && finished_ < count && !over_; ++i) {
       std::this_thread::sleep_for(Milliseconds(10));
     }
   }
