@@ -25,6 +25,16 @@ class JobControlOf : public ::testing::Test {
     EXPECT_THAT(counts.rows, Each(static_cast<float>(options.epochs)));
     EXPECT_THAT(counts.all, Each(static_cast<float>(options.records * options.epochs)));
   }
+  // So many tasks are learned while the store is away, for a leader that dies before it is back.
+  void lose_leader_and_store(CountJob& job, std::int64_t tasks) {
+    job.slow_down(true);
+    job.wait_for_tasks(30);
+    job.take_store_away();
+    job.wait_for_tasks(job.finished() + tasks);
+    job.replace_master();
+    job.bring_store_back();
+    EXPECT_TRUE(job.says("were learned for a leader that died while the store was away"));
+  }
   checkpoint::MemoryDirectory folder_;
 };
 
@@ -32,7 +42,7 @@ TEST_F(JobControlOf, CountsEachRecordOnceInEachEpoch) {
   CountJob job(options());
   job.join();
   expect_exact(job, options());
-  EXPECT_TRUE(job.has_saved());
+  EXPECT_GT(job.saves(), 0);
 }
 
 TEST_F(JobControlOf, WithoutCheckpointsJobsEnd) {
@@ -112,14 +122,7 @@ TEST_F(JobControlOf, ALeaderThatDiesWhileTheStoreIsAway) {
   CountJobOptions how = options();
   how.epochs = 6;
   CountJob job(how);
-  job.slow_down(true);
-  job.wait_for_tasks(30);
-  job.take_store_away();
-  const std::int64_t before = job.finished();
-  job.wait_for_tasks(before + 60);
-  job.replace_master();
-  job.bring_store_back();
-  EXPECT_TRUE(job.says("were learned for a leader that died while the store was away"));
+  lose_leader_and_store(job, 60);
   job.kill_server(0);
   EXPECT_TRUE(job.says("2 servers went back to epoch"));
   job.slow_down(false);
@@ -132,20 +135,8 @@ TEST_F(JobControlOf, CheckpointsComeBackAfterALeaderThatDiedWhileTheStoreWasAway
   CountJobOptions how = options();
   how.epochs = 8;
   CountJob job(how);
-  job.slow_down(true);
-  job.wait_for_tasks(30);
-  job.take_store_away();
-  const std::int64_t before = job.finished();
-  job.wait_for_tasks(before + 30);
-  job.replace_master();
-  job.bring_store_back();
-  EXPECT_TRUE(job.says("were learned for a leader that died while the store was away"));
-  const auto saves = [&] {
-    const std::vector<std::string> said = job.said();
-    return std::count_if(said.begin(), said.end(),
-                         [](const std::string& line) { return line.starts_with("checkpoint "); });
-  };
-  for (const std::ptrdiff_t had = saves(); saves() == had && !job.over();) {
+  lose_leader_and_store(job, 30);
+  for (const std::ptrdiff_t had = job.saves(); job.saves() == had && !job.over();) {
     std::this_thread::sleep_for(Milliseconds(5));
   }
   EXPECT_FALSE(job.over());
@@ -166,8 +157,10 @@ TEST_F(JobControlOf, FourServersToThreeAndBack) {
   how.records = 8000;
   how.epochs = asked != nullptr ? 40 : 4;
   how.every = asked != nullptr ? 1000 : 0.5;
-  if (asked != nullptr) how.move_bytes = JobControlOptions().move_bytes;
-  if (asked != nullptr) how.folder.clear();
+  if (asked != nullptr) {
+    how.move_bytes = JobControlOptions().move_bytes;
+    how.folder.clear();  // pushes of more tasks than there are would be in no checkpoint
+  }
   CountJob job(how);
   job.slow_down(asked == nullptr);
   job.wait_for_tasks(10);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <thread>
@@ -177,13 +178,13 @@ class CountJob {
     return "";
   }
   bool has_said(const std::string& text) const { return !line(text).empty(); }
-  // Whether there was a checkpoint. The first need not be number 1: one that is begun while trainers declare their tables does not
+  // How many checkpoints there were. The first need not be number 1: one that is begun while trainers declare their tables does not
   // come to be.
-  bool has_saved() const {
-    for (const std::string& line : said()) {
-      if (line.starts_with("checkpoint ") && line.find(" MB in ") != std::string::npos) return true;
-    }
-    return false;
+  std::ptrdiff_t saves() const {
+    const std::vector<std::string> lines = said();
+    return std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+      return line.starts_with("checkpoint ") && line.find(" MB in ") != std::string::npos;
+    });
   }
   // Waits for it, as long as the job lasts.
   bool says(const std::string& text) const {

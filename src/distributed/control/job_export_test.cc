@@ -174,7 +174,7 @@ TEST_F(JobExports, ThatCannotBeWrittenCostNothing) {
   job.join();
   EXPECT_THAT(job.counts().rows, Each(2.0f));
   EXPECT_THAT(job.line("no export: "), HasSubstr(how_.exports.folder));
-  EXPECT_TRUE(job.has_saved());
+  EXPECT_GT(job.saves(), 0);
   EXPECT_EQ(job.exports(), 0);
   EXPECT_GT(job.failed_exports(), 0);
 }

@@ -141,7 +141,7 @@ SaveReport ServerKeeper::save(const SaveOrder& order) {
   }
   const std::lock_guard lock(writer_mutex_);
   SaveReport report{writer_.write(order.checkpoint, tables, dense), declared};
-  // Asked behind it: what was applied before that is in it, or else has come since, and is no part of a checkpoint either way.
+  // Asked afterwards, so that what was applied while it was written is among these.
   const std::set<TaskOf> begun = shard_.begun_tasks(order.over);
   report.begun = begun.size();
   if (!begun.empty()) report.first = *begun.begin();

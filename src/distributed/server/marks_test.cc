@@ -197,7 +197,6 @@ TEST(TasksOver, AreKnownByRanges) {
   EXPECT_TRUE(has(marks, task(5), 1, number_of_batch(3, 4)));
 }
 
-// Of a block: the same as of one slot.
 TEST(TasksOver, AreHeldAgainstWhatWasBegun) {
   Marks marks(100);
   WholeMarks whole(100);
@@ -227,6 +226,7 @@ TEST(TasksOver, AreHeldAgainstWhatWasBegun) {
   EXPECT_EQ(begun(marks, {1, {{3, 4}}}), all);
 }
 
+// Of a block: the same as of one slot.
 TEST(WholeMarks, KnowTheSameAsMarksOfASlot) {
   std::mt19937 random(7);
   Marks slots(1000);
