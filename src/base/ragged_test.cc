@@ -11,7 +11,7 @@
 namespace trireme {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Ids = std::vector<std::int64_t>;
 using Sequences = std::vector<Ids>;
 using Nested = std::vector<Sequences>;

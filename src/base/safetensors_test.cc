@@ -13,7 +13,7 @@
 namespace trireme {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Safetensors sample() {
   Safetensors content;

@@ -12,7 +12,7 @@
 namespace trireme::data {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // An archive of these files, written by libarchive.
 std::string pack(int (*format)(archive*), const std::vector<ArchivedFile>& files) {

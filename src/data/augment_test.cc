@@ -13,7 +13,7 @@
 namespace trireme::data {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // n pictures [channels, height, width]; every value tells picture and place, in (0, 1].
 Dataset pictures(std::int64_t n, std::int64_t channels, std::int64_t height, std::int64_t width) {

@@ -13,7 +13,7 @@
 namespace trireme::data {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // A picture of one shade of grey.
 std::string jpeg(int width, int height, int shade) {

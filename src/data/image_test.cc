@@ -15,7 +15,7 @@ namespace trireme::image {
 namespace {
 
 using data::jpeg;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // A smooth picture, so that JPEG keeps it nearly as it is.
 Tensor slope(std::int64_t height, std::int64_t width, std::int64_t channels) {

@@ -9,7 +9,7 @@
 namespace trireme::data {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // The probability that a click has a higher score than another example: ties count half.
 double auc(const std::vector<float>& scores, const std::vector<float>& clicks) {

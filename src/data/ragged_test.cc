@@ -14,7 +14,7 @@
 namespace trireme::data {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Ids = std::vector<std::int64_t>;
 
 Ids ids(const Batch& batch) { return batch.at("id").to_vector<std::int64_t>(); }

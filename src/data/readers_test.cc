@@ -18,7 +18,7 @@
 namespace trireme::data {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string bytes(std::initializer_list<int> values) {
   std::string text;

@@ -16,7 +16,7 @@
 namespace trireme::data {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Dataset sample() {
   return from_tensors(

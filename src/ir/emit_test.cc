@@ -9,7 +9,7 @@
 namespace trireme {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class EmitTest : public testing::Test {
  protected:

@@ -10,8 +10,8 @@
 namespace trireme::ir {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::string message_of(const std::function<void()>& action, ErrorKind kind = ErrorKind::usage) {
   try {

@@ -12,7 +12,7 @@
 namespace trireme::ir {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* kGolden = R"(program digits v1
 param %linear_0.weight : f32[3, 2] = kaiming_uniform(fan_in = 3, gain = 0.5)   // digits.cc:9 linear_0

@@ -13,7 +13,7 @@ namespace {
 
 using ops::RefTensor;
 using ops::RefTensors;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Value sequence(Program& program, const char* name, Dim steps, std::int64_t width) {
   return program.input(name, f64, {batch, steps, width});

@@ -10,7 +10,7 @@ namespace trireme::nn {
 namespace {
 
 using ops::RefTensors;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(Embedding, LooksUpRowsByIdsOfAnyShape) {
   Program program;

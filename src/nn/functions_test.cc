@@ -14,8 +14,8 @@ namespace {
 
 using ops::RefTensor;
 using ops::RefTensors;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 RefTensor run_on(const RefTensor& x, DType dtype, const Shape& shape,
                  const std::function<Value(const Value&)>& function) {

@@ -10,7 +10,7 @@ namespace {
 
 using ops::RefTensor;
 using ops::RefTensors;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(Activations, FollowTheirFormulas) {
   const std::vector<double> points{-30, -4, -3, -1.5, -0.5, 0, 0.25, 1, 2.5, 3.5, 7, 30};

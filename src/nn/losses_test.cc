@@ -17,8 +17,8 @@ namespace {
 
 using ops::RefTensor;
 using ops::RefTensors;
-using testing::Each;
-using testing::HasSubstr;
+using ::testing::Each;
+using ::testing::HasSubstr;
 
 // The gradient of the sum of `loss` by `x`.
 std::vector<double> gradient(const Program& program, const Value& loss, const Value& x,

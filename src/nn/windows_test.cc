@@ -11,7 +11,7 @@ namespace {
 
 using ops::RefTensor;
 using ops::RefTensors;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(Conv1d, LengthsAndWeights) {
   Program program;

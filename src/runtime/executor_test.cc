@@ -18,7 +18,7 @@ using plan::Buffer;
 using plan::BufferKind;
 using plan::Plan;
 using plan::Step;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const Dim kBatch("batch");
 

@@ -13,7 +13,7 @@
 namespace trireme {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 CheckpointState example(std::int64_t step) {
   CheckpointState state;

@@ -19,7 +19,7 @@
 namespace trireme {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const RunOptions kTraining{.training = true, .updates = true};
 

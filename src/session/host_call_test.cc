@@ -8,8 +8,8 @@
 namespace trireme {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Tensor tensor(std::vector<float> values) {
   const auto count = static_cast<std::int64_t>(values.size());

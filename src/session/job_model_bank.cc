@@ -92,7 +92,7 @@ void read_steps(Table& table, const data::Column& column,
   }
 }
 
-Value transformer_encoder(Table& table, const std::vector<Feed>& feeds, std::int64_t classes) {
+Value bank_transformer(Table& table, const std::vector<Feed>& feeds, std::int64_t classes) {
   using models::Pooling, models::Positions;
   auto options = common<models::TransformerEncoderOptions>(table, classes);
   read_steps(table, feeds.front().column, options);
@@ -149,7 +149,7 @@ std::vector<BankModel> picture_models() {
   for (const int depth : {11, 13, 16, 19}) add("vgg", depth, vgg);
   for (const int depth : {20, 32, 44, 56, 110, 18, 34, 50, 101, 152}) add("resnet", depth, resnet);
   models.push_back({"mobilenet_v2", false, mobilenet_v2});
-  models.push_back({"transformer_encoder", false, transformer_encoder});
+  models.push_back({"transformer_encoder", false, bank_transformer});
   return models;
 }
 

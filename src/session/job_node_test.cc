@@ -9,7 +9,7 @@
 namespace trireme::job {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* kJob = R"([data]
 train = "mnist/train"

@@ -9,7 +9,7 @@
 namespace trireme {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Ids = std::vector<std::vector<std::int64_t>>;
 
 // Sequences of 0 to 6 ids below 9 in turn, and of each id its remainder by 3.

@@ -10,7 +10,7 @@
 namespace trireme {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string text_of(const std::string& data, const std::string& layers,
                     const std::string& loss = "cross_entropy") {

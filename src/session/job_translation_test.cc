@@ -9,7 +9,7 @@
 namespace trireme {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const char* const kPairs =
     "one two\tun deux\ntwo one\tdeux un\none\tun\ntwo\tdeux\none one\tun un\ntwo two\tdeux deux\n";

@@ -13,8 +13,8 @@
 namespace trireme::job {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // What becomes of a job, with this corpus as its training data.
 struct Trained {

@@ -10,7 +10,7 @@
 namespace trireme {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr std::int64_t kExamples = 60;
 

@@ -9,8 +9,8 @@
 namespace trireme {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Texts = std::vector<std::string>;
 
 constexpr BleuOptions kLowerWords{.tokenizer = BleuOptions::Tokenizer::none, .lower_case = true};

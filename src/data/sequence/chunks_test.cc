@@ -12,9 +12,9 @@ namespace trireme {
 namespace {
 
 using Tags = std::vector<std::string>;
-using testing::HasSubstr;
-using testing::Key;
-using testing::UnorderedElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Key;
+using ::testing::UnorderedElementsAre;
 
 auto numbers(const ChunkCounts& c) { return std::tuple(c.correct, c.predicted, c.reference); }
 

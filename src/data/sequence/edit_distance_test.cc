@@ -12,7 +12,7 @@ namespace trireme {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Span = std::span<const std::int64_t>;
 
 auto parts(const Edits& e) { return std::tuple(e.insertions, e.deletions, e.substitutions); }

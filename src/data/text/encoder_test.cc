@@ -10,8 +10,8 @@ namespace trireme {
 namespace {
 
 using Kind = text::TokenOptions::Kind;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(Encoder, CutsAsTheOptionsSay) {
   const char* const text = "Not so, not so.";

@@ -13,8 +13,8 @@
 namespace trireme::data {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class KnownText : public testing::Test {
  protected:

@@ -12,8 +12,8 @@
 namespace trireme::data {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Ids = std::vector<std::int64_t>;
 using Kind = text::TokenOptions::Kind;
 

@@ -14,8 +14,8 @@
 namespace trireme::text {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 using Ids = std::vector<std::int64_t>;
 using Pair = std::pair<std::int64_t, std::int64_t>;

@@ -16,12 +16,12 @@
 namespace trireme::text {
 namespace {
 
-using testing::Contains;
-using testing::Each;
-using testing::ElementsAre;
-using testing::Ge;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::vector<std::string>& fables() {
   static const std::vector<std::string> lines = {

@@ -14,8 +14,8 @@
 namespace trireme::data {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(Lines, EndInOneOrTwoCharacters) {
   EXPECT_THAT(lines_of("a\n\r\nb\r\n c"), ElementsAre("a", "", "b", " c"));

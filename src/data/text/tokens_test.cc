@@ -16,9 +16,9 @@
 namespace trireme::text {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST(Utf8, CodePointsAreReadAndWritten) {
   for (char32_t code = 0; code <= 0x10FFFF; ++code) {

@@ -16,8 +16,8 @@
 namespace trireme::text {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TokenCounts counts_of(const std::string& text) {
   TokenCounts counts;

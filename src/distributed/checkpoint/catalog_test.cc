@@ -16,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // A store whose next change is lost, or done without an answer.
 class BadStore : public Store {

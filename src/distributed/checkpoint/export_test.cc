@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Every id that was ever used, and some that were not.
 std::vector<Id> all_ids() {

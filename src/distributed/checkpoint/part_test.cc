@@ -16,7 +16,7 @@
 namespace trireme::distributed::checkpoint {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 PartInfo info_of(const SparseTable& table, PartInfo::Kind kind) {
   PartInfo info;

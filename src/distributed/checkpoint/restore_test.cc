@@ -18,9 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class Restore : public testing::Test {
  protected:

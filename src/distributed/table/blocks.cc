@@ -31,14 +31,14 @@ void SparseTable::State::check_slots(int first, int last) const {
 }
 
 // The rows that are still there, read with the lock held.
-void SparseTable::State::read_piece(Group& group, std::span<const std::uint64_t> hashes,
+void SparseTable::State::read_piece(SlotGroup& group, std::span<const std::uint64_t> hashes,
                                     const ReadOptions& read, RowBlock& block) {
   const std::lock_guard lock(group.mutex);
   SlotIndex& slot = group.slots[static_cast<std::size_t>(block.slot) / kGroups];
-  std::vector<Entry*> entries;
+  std::vector<IndexEntry*> entries;
   std::vector<std::uint64_t> cold;
   for (const std::uint64_t hash : hashes) {
-    Entry* const entry = slot.find(hash);
+    IndexEntry* const entry = slot.find(hash);
     if (entry == nullptr || entry->row == kNotAdmitted) continue;
     entries.push_back(entry);
     if (entry->row == kOnDisk) cold.push_back(hash);
@@ -46,7 +46,7 @@ void SparseTable::State::read_piece(Group& group, std::span<const std::uint64_t>
   std::sort(cold.begin(), cold.end());
   const std::vector<std::string> records =
       cold.empty() ? std::vector<std::string>() : disk->read(cold);
-  for (Entry* entry : entries) {
+  for (IndexEntry* entry : entries) {
     block.ids.push_back(id_of(entry->hash));
     if (entry->row == kOnDisk) {
       const auto place = std::lower_bound(cold.begin(), cold.end(), entry->hash);
@@ -71,11 +71,11 @@ bool SparseTable::read(int first, int last, const ReadOptions& options,
   bool whole = true;
   std::vector<std::uint64_t> hashes;
   for (int slot = first; slot < last && whole; ++slot) {
-    Group& group = state.groups[static_cast<std::size_t>(slot) % kGroups];
+    SlotGroup& group = state.groups[static_cast<std::size_t>(slot) % kGroups];
     hashes.clear();
     {
       const std::lock_guard lock(group.mutex);
-      for (const Entry& entry : group.slots[static_cast<std::size_t>(slot) / kGroups]) {
+      for (const IndexEntry& entry : group.slots[static_cast<std::size_t>(slot) / kGroups]) {
         if (entry.row == kNoEntry || entry.row == kNotAdmitted) continue;
         if (options.changed && (entry.flags & mark_bit(*options.changed)) == 0) continue;
         if (slot == first && options.after && id_of(entry.hash) <= *options.after) continue;
@@ -110,9 +110,9 @@ void SparseTable::clear(int mark, int first, int last) {
   const std::uint16_t bit = mark_bit(mark);
   state.cleared_marks.fetch_or(bit);
   for (int slot = first; slot < last; ++slot) {
-    Group& group = state.groups[static_cast<std::size_t>(slot) % kGroups];
+    SlotGroup& group = state.groups[static_cast<std::size_t>(slot) % kGroups];
     const std::lock_guard lock(group.mutex);
-    for (Entry& entry : group.slots[static_cast<std::size_t>(slot) / kGroups]) {
+    for (IndexEntry& entry : group.slots[static_cast<std::size_t>(slot) / kGroups]) {
       // Elsewhere the flags have another meaning.
       if (entry.row == kNoEntry || entry.row == kNotAdmitted) continue;
       entry.flags &= static_cast<std::uint16_t>(~bit);
@@ -125,9 +125,9 @@ std::vector<bool> SparseTable::contains(std::span<const Id> ids) const {
   there.reserve(ids.size());
   for (const Id id : ids) {
     const std::uint64_t hash = hash_of(id);
-    Group& group = state_->group_of(hash);
+    SlotGroup& group = state_->group_of(hash);
     const std::lock_guard lock(group.mutex);
-    const Entry* const entry = group.slot(hash).find(hash);
+    const IndexEntry* const entry = group.slot(hash).find(hash);
     there.push_back(entry != nullptr && entry->row != kNotAdmitted);
   }
   return there;
@@ -139,9 +139,9 @@ std::vector<Id> SparseTable::take_removed(int mark, int first, int last) {
   check_mark(state.options.name, mark);
   const std::uint16_t bit = mark_bit(mark);
   std::vector<Id> ids;
-  for (Group& group : state.groups) {
+  for (SlotGroup& group : state.groups) {
     const std::lock_guard lock(group.mutex);
-    std::erase_if(group.removed, [&](Group::Removed& removed) {
+    std::erase_if(group.removed, [&](SlotGroup::Removed& removed) {
       const int slot = slot_of_hash(removed.hash);
       if ((removed.marks & bit) == 0 || slot < first || slot >= last) return false;
       ids.push_back(id_of(removed.hash));
@@ -172,11 +172,11 @@ void SparseTable::insert(const RowBlock& block) {
   }
   Batch& batch = Batch::of(block.ids);
   if (state.options.memory_limit != 0) state.prepare(batch, true);
-  Group& group = state.groups[static_cast<std::size_t>(block.slot) % kGroups];
+  SlotGroup& group = state.groups[static_cast<std::size_t>(block.slot) % kGroups];
   const std::lock_guard lock(group.mutex);
   for (const BatchItem& item : batch.group(block.slot % kGroups)) {
     const std::string_view record(block.records.data() + item.position * bytes, bytes);
-    Entry* entry = group.slot(item.hash).find(item.hash);
+    IndexEntry* entry = group.slot(item.hash).find(item.hash);
     if (entry == nullptr || entry->row == kNotAdmitted) {
       entry = &state.make_row(group, item.hash, entry);
     } else {
@@ -192,14 +192,14 @@ void SparseTable::drop(int first, int last) {
   State& state = *state_;
   state.check_slots(first, last);
   for (int number = first; number < last; ++number) {
-    Group& group = state.groups[static_cast<std::size_t>(number) % kGroups];
+    SlotGroup& group = state.groups[static_cast<std::size_t>(number) % kGroups];
     const std::lock_guard lock(group.mutex);
     SlotIndex& slot = group.slots[static_cast<std::size_t>(number) / kGroups];
     if (state.disk != nullptr && slot.count() != 0) {
       const std::uint64_t from = static_cast<std::uint64_t>(number) << 50;
       state.disk->erase_range(from, from + ((std::uint64_t{1} << 50) - 1));
     }
-    for (const Entry& entry : slot) {
+    for (const IndexEntry& entry : slot) {
       if (entry.row == kNoEntry) continue;
       if (entry.row == kNotAdmitted) {
         --group.not_admitted;
@@ -216,7 +216,7 @@ void SparseTable::drop(int first, int last) {
     }
     slot.clear(state.index_memory);
     // What another server now has is no longer ours to tell of.
-    std::erase_if(group.removed, [&](const Group::Removed& removed) {
+    std::erase_if(group.removed, [&](const SlotGroup::Removed& removed) {
       return slot_of_hash(removed.hash) == number;
     });
   }

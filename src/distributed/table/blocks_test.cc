@@ -13,9 +13,9 @@
 namespace trireme::distributed {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 void train(SparseTable& table, unsigned seed, int steps, std::uint64_t different = 300) {
   Batches batches(seed);

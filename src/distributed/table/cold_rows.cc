@@ -17,7 +17,7 @@ constexpr std::size_t kMostSpilled = 4096;  // rows in one write, for which a lo
 
 }  // namespace
 
-const std::string* Fetched::find(std::uint64_t hash, const Group& group) const {
+const std::string* Fetched::find(std::uint64_t hash, const SlotGroup& group) const {
   const auto place = std::lower_bound(hashes.begin(), hashes.end(), hash);
   if (place == hashes.end() || *place != hash) return nullptr;
   if (group.spills.load(std::memory_order_relaxed) !=
@@ -28,7 +28,7 @@ const std::string* Fetched::find(std::uint64_t hash, const Group& group) const {
   return record.empty() ? nullptr : &record;
 }
 
-void SparseTable::State::bring_back(Group& group, Entry& entry, const Fetched& fetched) {
+void SparseTable::State::bring_back(SlotGroup& group, IndexEntry& entry, const Fetched& fetched) {
   const std::string* record = fetched.find(entry.hash, group);
   std::vector<std::string> again;
   if (record == nullptr) {  // it went to disk after the call began
@@ -53,11 +53,11 @@ Fetched SparseTable::State::prepare(Batch& batch, bool create) {
     return fetched;
   }
   std::vector<std::uint64_t> absent;
-  for_each_group([&](Group& group, int number) {
+  for_each_group([&](SlotGroup& group, int number) {
     if (batch.group(number).empty()) return;
     const std::lock_guard lock(group.mutex);
     for (const BatchItem& item : batch.group(number)) {
-      Entry* const entry = group.slot(item.hash).find(item.hash);
+      IndexEntry* const entry = group.slot(item.hash).find(item.hash);
       if (entry == nullptr || entry->row == kNotAdmitted) {
         if (create) absent.push_back(item.hash);
       } else if (entry->row == kOnDisk) {
@@ -109,7 +109,7 @@ void SparseTable::State::make_room(std::size_t rows) {
   left = std::max<std::size_t>(left, options.memory_limit / 64 / pool.bytes_per_row());
   // The first round may find all rows used of late. What then is left serves the call that runs.
   for (int i = 0; i < 2 * kGroups && left > 0; ++i) {
-    Group& group = groups[spill_hand];
+    SlotGroup& group = groups[spill_hand];
     std::size_t spilled = 0;
     do {
       const std::lock_guard lock(group.mutex);
@@ -120,10 +120,10 @@ void SparseTable::State::make_room(std::size_t rows) {
   }
 }
 
-std::size_t SparseTable::State::spill(Group& group, std::size_t most) {
-  std::vector<Entry*> cold;
+std::size_t SparseTable::State::spill(SlotGroup& group, std::size_t most) {
+  std::vector<IndexEntry*> cold;
   for (std::size_t i = 0; i < kSlotsPerGroup && cold.size() < most; ++i) {
-    for (Entry& entry : group.slots[group.hand]) {
+    for (IndexEntry& entry : group.slots[group.hand]) {
       if (entry.row >= kNotAdmitted) continue;
       if ((entry.flags & kReferenced) != 0) {
         entry.flags &= static_cast<std::uint16_t>(~kReferenced);
@@ -138,7 +138,7 @@ std::size_t SparseTable::State::spill(Group& group, std::size_t most) {
   std::string records;
   std::vector<DiskTier::Write> writes;
   records.reserve(cold.size() * record_bytes());  // views into it must stay
-  for (const Entry* entry : cold) {
+  for (const IndexEntry* entry : cold) {
     if ((entry->flags & kDiskIsSame) != 0) continue;
     const std::size_t begin = records.size();
     append_record(*entry, records);
@@ -146,7 +146,7 @@ std::size_t SparseTable::State::spill(Group& group, std::size_t most) {
   }
   if (!writes.empty()) disk->write(writes);
   group.spills.fetch_add(1, std::memory_order_release);
-  for (Entry* entry : cold) {
+  for (IndexEntry* entry : cold) {
     pool.give_back(group.free, entry->row);
     entry->row = kOnDisk;
     entry->flags &= kMarkBits;

@@ -16,7 +16,7 @@ namespace trireme::distributed {
 namespace {
 
 using data::TestDirectory;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr std::uint64_t kDifferent = 400;
 

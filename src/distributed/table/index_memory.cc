@@ -21,7 +21,7 @@ std::byte* buddy_of(std::byte* block, std::size_t bytes) {
 std::byte* IndexMemory::take(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes > kHugePage) {
-    Pages pages(bytes);
+    HugePages pages(bytes);
     std::byte* const block = pages.data();
     large_.emplace(block, std::move(pages));
     taken_ += bytes;

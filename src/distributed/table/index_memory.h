@@ -31,8 +31,8 @@ class IndexMemory {
 
   std::mutex mutex_;
   std::array<std::unordered_set<std::byte*>, kOrders> free_;  // blocks of kLeast << order bytes
-  std::vector<Pages> chunks_;
-  std::map<std::byte*, Pages> large_;  // blocks above kHugePage
+  std::vector<HugePages> chunks_;
+  std::map<std::byte*, HugePages> large_;  // blocks above kHugePage
   std::atomic<std::size_t> taken_{0};
 };
 

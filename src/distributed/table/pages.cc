@@ -12,7 +12,7 @@
 
 namespace trireme::distributed {
 
-Pages::Pages(std::size_t bytes) : size_((bytes + kHugePage - 1) / kHugePage * kHugePage) {
+HugePages::HugePages(std::size_t bytes) : size_((bytes + kHugePage - 1) / kHugePage * kHugePage) {
   const std::size_t reserved = size_ + kHugePage;
   void* const start = ::mmap(nullptr, reserved, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -29,16 +29,16 @@ Pages::Pages(std::size_t bytes) : size_((bytes + kHugePage - 1) / kHugePage * kH
   ::madvise(data_, size_, MADV_HUGEPAGE);  // small pages do as well, if slower
 }
 
-Pages::Pages(Pages&& other) noexcept
+HugePages::HugePages(HugePages&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
 
-Pages& Pages::operator=(Pages&& other) noexcept {
+HugePages& HugePages::operator=(HugePages&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   return *this;
 }
 
-Pages::~Pages() {
+HugePages::~HugePages() {
   if (data_ != nullptr) ::munmap(data_, size_);
 }
 

@@ -11,13 +11,13 @@ inline constexpr std::size_t kHugePage = 2u << 20;
 
 // Owns zeroed memory that begins at a multiple of kHugePage. Only what is touched is taken from the
 // system. Errors: io, when the system has no more.
-class Pages {
+class HugePages {
  public:
-  Pages() = default;
-  explicit Pages(std::size_t bytes);
-  Pages(Pages&& other) noexcept;
-  Pages& operator=(Pages&& other) noexcept;
-  ~Pages();
+  HugePages() = default;
+  explicit HugePages(std::size_t bytes);
+  HugePages(HugePages&& other) noexcept;
+  HugePages& operator=(HugePages&& other) noexcept;
+  ~HugePages();
 
   std::byte* data() const { return data_; }
   std::size_t size() const { return size_; }

@@ -26,7 +26,7 @@ RowStatistics SparseTable::State::decayed(RowStatistics statistics) const {
 }
 
 // Weights and state as in memory; show, click, tick of these, tick of the last use.
-void SparseTable::State::append_record(const Entry& entry, std::string& to) const {
+void SparseTable::State::append_record(const IndexEntry& entry, std::string& to) const {
   RowStatistics statistics = pool.statistics(entry.row);
   statistics.unused = entry.used;
   to.append(reinterpret_cast<const char*>(pool.row(entry.row)), layout.bytes());
@@ -56,7 +56,7 @@ void SparseTable::count(std::span<const Id> ids, const float* counts) {
   State& state = *state_;
   Batch& batch = Batch::of(ids);
   const Fetched fetched = state.prepare(batch, false);
-  state.for_each_group([&](Group& group, int number) {
+  state.for_each_group([&](SlotGroup& group, int number) {
     const std::lock_guard lock(group.mutex);
     for (const BatchItem& item : batch.group(number)) {
       const std::uint32_t row = state.use_or_make(group, item.hash, 0, true, fetched);
@@ -75,7 +75,7 @@ namespace {
 template <class Keep>
 std::vector<std::uint64_t> hashes_of(const SlotIndex& slot, const Keep& keep) {
   std::vector<std::uint64_t> hashes;
-  for (const Entry& entry : slot) {
+  for (const IndexEntry& entry : slot) {
     if (entry.row != kNoEntry && keep(entry)) hashes.push_back(entry.hash);
   }
   return hashes;
@@ -93,7 +93,7 @@ std::uint64_t SparseTable::evict(const Eviction& eviction) {
   }
   const std::uint16_t now = state.now.load(std::memory_order_relaxed);
   const bool by_score = eviction.below > 0;
-  const auto too_old = [&](const Entry& entry) {
+  const auto too_old = [&](const IndexEntry& entry) {
     const auto age = static_cast<std::uint16_t>(now - entry.used);
     return eviction.unused_for != 0 && age >= eviction.unused_for;
   };
@@ -103,12 +103,12 @@ std::uint64_t SparseTable::evict(const Eviction& eviction) {
            eviction.below;
   };
   std::uint64_t evicted = 0;
-  for (Group& group : state.groups) {
+  for (SlotGroup& group : state.groups) {
     for (SlotIndex& slot : group.slots) {
       const std::lock_guard lock(group.mutex);
       // Scores of cold rows are on disk.
       std::vector<std::uint64_t> cold;
-      std::vector<std::uint64_t> gone = hashes_of(slot, [&](const Entry& entry) {
+      std::vector<std::uint64_t> gone = hashes_of(slot, [&](const IndexEntry& entry) {
         if (too_old(entry)) return true;
         if (!by_score || entry.row == kNotAdmitted) return false;
         if (entry.row != kOnDisk) return too_low(state.pool.statistics(entry.row));
@@ -134,14 +134,14 @@ void SparseTable::remove(std::span<const Id> ids) {
   State& state = *state_;
   for (const Id id : ids) {
     const std::uint64_t hash = hash_of(id);
-    Group& group = state.group_of(hash);
+    SlotGroup& group = state.group_of(hash);
     const std::lock_guard lock(group.mutex);
     state.remove_from(group, group.slot(hash), {&hash, 1});
   }
 }
 
 // Returns how many rows went.
-std::uint64_t SparseTable::State::remove_from(Group& group, SlotIndex& slot,
+std::uint64_t SparseTable::State::remove_from(SlotGroup& group, SlotIndex& slot,
                                               std::span<const std::uint64_t> hashes) {
   // Records may be on disk for rows in memory, too; a row that comes again must not meet them.
   std::vector<DiskTier::Write> deletes;
@@ -152,7 +152,7 @@ std::uint64_t SparseTable::State::remove_from(Group& group, SlotIndex& slot,
   const std::uint16_t marks = cleared_marks.load(std::memory_order_relaxed);
   std::uint64_t rows = 0;
   for (const std::uint64_t hash : hashes) {
-    Entry* const entry = slot.find(hash);
+    IndexEntry* const entry = slot.find(hash);
     if (entry == nullptr) continue;
     if (entry->row != kNotAdmitted) {
       ++rows;

@@ -38,7 +38,7 @@ void RowPool::refill(Free& free) {
   }
   if ((next_ >> shift_) == pages_.size()) {
     const std::size_t rows = mask_ + std::size_t{1};
-    Pages& pages = pages_.emplace_back(rows * (stride_ + sizeof(RowStatistics)));
+    HugePages& pages = pages_.emplace_back(rows * (stride_ + sizeof(RowStatistics)));
     chunks_[pages_.size() - 1] = pages.data();
   }
   for (std::uint32_t i = kExtent; i-- > 0;) free.push_back(static_cast<std::uint32_t>(next_) + i);

@@ -61,7 +61,7 @@ class RowPool {
   std::uint32_t shift_ = 0, mask_ = 0;       // rows of a chunk: 1 << shift_
   std::unique_ptr<std::byte*[]> chunks_;
   std::mutex mutex_;
-  std::vector<Pages> pages_;
+  std::vector<HugePages> pages_;
   std::uint64_t next_ = 0;  // the first row that was never given
   Free free_;
 };

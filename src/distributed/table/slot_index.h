@@ -24,20 +24,20 @@ inline constexpr std::uint16_t kMarkBits = 0x000f;    // changed, for each mark
 inline constexpr std::uint16_t kReferenced = 0x0010;  // used since the clock's hand passed
 inline constexpr std::uint16_t kDiskIsSame = 0x0020;  // the disk has the row as it is
 
-struct Entry {
+struct IndexEntry {
   std::uint64_t hash;
   std::uint32_t row;
   std::uint16_t used;  // tick of the last use
   std::uint16_t flags;
 };
-static_assert(sizeof(Entry) == 16);
+static_assert(sizeof(IndexEntry) == 16);
 
 class SlotIndex {
  public:
   // nullptr if there is none. The four places of a line are compared at once, without a branch for each.
-  Entry* find(std::uint64_t hash) const {
+  IndexEntry* find(std::uint64_t hash) const {
     for (std::uint64_t line = hash & mask_;; line = (line + 1) & mask_) {
-      Entry* const place = entries_ + line * kLine;
+      IndexEntry* const place = entries_ + line * kLine;
       unsigned same = 0, used = 1;
 #pragma GCC unroll 4
       for (unsigned i = 0; i < kLine; ++i) {
@@ -45,33 +45,33 @@ class SlotIndex {
         used &= static_cast<unsigned>(place[i].row != kNoEntry);
       }
       for (; same != 0; same &= same - 1) {
-        Entry& entry = place[std::countr_zero(same)];
+        IndexEntry& entry = place[std::countr_zero(same)];
         if (entry.row != kNoEntry) return &entry;  // as a free place may have any hash
       }
       if (used == 0) return nullptr;
     }
   }
-  const Entry* home(std::uint64_t hash) const { return entries_ + (hash & mask_) * kLine; }
+  const IndexEntry* home(std::uint64_t hash) const { return entries_ + (hash & mask_) * kLine; }
 
   // The hash must not be there. Moves other entries when it grows. Errors: io, without effect.
-  Entry* insert(std::uint64_t hash, IndexMemory& memory);
-  void erase(Entry* entry);  // moves other entries
+  IndexEntry* insert(std::uint64_t hash, IndexMemory& memory);
+  void erase(IndexEntry* entry);  // moves other entries
   void clear(IndexMemory& memory);
 
   std::uint32_t count() const { return count_; }
   // All places, of which those with kNoEntry are free.
-  Entry* begin() const { return count_ == 0 ? nullptr : entries_; }
-  Entry* end() const { return count_ == 0 ? nullptr : entries_ + places(); }
+  IndexEntry* begin() const { return count_ == 0 ? nullptr : entries_; }
+  IndexEntry* end() const { return count_ == 0 ? nullptr : entries_ + places(); }
 
  private:
   static constexpr unsigned kLine = 4;
 
   std::uint64_t places() const { return (mask_ + std::uint64_t{1}) * kLine; }
-  Entry* first_free(std::uint64_t hash) const;
+  IndexEntry* first_free(std::uint64_t hash) const;
   void grow(IndexMemory& memory);
 
-  static Entry none_[kLine];  // what an empty slot searches; never written
-  Entry* entries_ = none_;
+  static IndexEntry none_[kLine];  // what an empty slot searches; never written
+  IndexEntry* entries_ = none_;
   std::uint32_t mask_ = 0;  // of lines
   std::uint32_t count_ = 0;
 };

@@ -23,7 +23,7 @@ TEST(SlotIndex, FindsWhatIsThereWhateverComesAndGoes) {
       const bool grow = i < 2000 ? i % 4 != 0 : i < 4000 ? i % 4 == 0 : i % 2 == 0;
       if (grow) known.push_back(random() & bits);
       const std::uint64_t hash = grow ? known.back() : known[random() % known.size()];
-      Entry* const entry = index.find(hash);
+      IndexEntry* const entry = index.find(hash);
       const auto expected = oracle.find(hash);
       ASSERT_EQ(entry != nullptr, expected != oracle.end());
       if (entry != nullptr) {
@@ -40,7 +40,7 @@ TEST(SlotIndex, FindsWhatIsThereWhateverComesAndGoes) {
     }
     for (const auto& [hash, row] : oracle) ASSERT_EQ(index.find(hash)->row, row);
     std::size_t used = 0;
-    for (const Entry& entry : index) used += entry.row != kNoEntry ? 1 : 0;
+    for (const IndexEntry& entry : index) used += entry.row != kNoEntry ? 1 : 0;
     EXPECT_EQ(used, oracle.size());
     index.clear(memory);
     EXPECT_EQ(memory.taken(), 0u);

@@ -21,7 +21,7 @@ namespace trireme::distributed {
 inline constexpr std::size_t kSlotsPerGroup = kSlots / kGroups;
 
 // What one lock guards; all but `spills` is used with the lock held.
-struct alignas(64) Group {
+struct alignas(64) SlotGroup {
   std::mutex mutex;
   std::array<SlotIndex, kSlotsPerGroup> slots;  // slot s is slots[s / kGroups] of group s % kGroups
   RowPool::Free free;
@@ -44,7 +44,7 @@ struct Fetched {
   std::array<std::uint64_t, kGroups> spills = {};  // of the groups, before the rows were read
 
   // nullptr if it is not there or may be out of date.
-  const std::string* find(std::uint64_t hash, const Group& group) const;
+  const std::string* find(std::uint64_t hash, const SlotGroup& group) const;
 };
 
 struct SparseTable::State {
@@ -55,7 +55,7 @@ struct SparseTable::State {
   const Initializer initializer;
   RowPool pool;
   IndexMemory index_memory;
-  std::array<Group, kGroups> groups;
+  std::array<SlotGroup, kGroups> groups;
   std::atomic<std::uint16_t> now{0};
   std::atomic<std::uint16_t> cleared_marks{0};         // bits of the marks that were ever cleared
   std::atomic<std::int64_t> in_memory{0}, on_disk{0};  // rows
@@ -65,7 +65,7 @@ struct SparseTable::State {
   unsigned spill_hand = 0;  // the group whose rows go next; guarded by `spilling`
   std::unique_ptr<DiskTier> disk;
 
-  Group& group_of(std::uint64_t hash) {
+  SlotGroup& group_of(std::uint64_t hash) {
     return groups[static_cast<std::size_t>(group_of_hash(hash))];
   }
   // Calls body(group, its number) for all groups, from one that differs from call to call, each locked.
@@ -80,7 +80,7 @@ struct SparseTable::State {
 
   // Rows, with the group's lock held. `change`: the row is about to be changed.
   // The number of the row of an entry that has one, brought back from disk where need be.
-  std::uint32_t use(Group& group, Entry& entry, bool change, const Fetched& fetched) {
+  std::uint32_t use(SlotGroup& group, IndexEntry& entry, bool change, const Fetched& fetched) {
     const std::uint16_t tick = now.load(std::memory_order_relaxed);
     if (entry.row == kOnDisk) bring_back(group, entry, fetched);
     std::uint16_t flags = entry.flags | kReferenced;
@@ -94,28 +94,29 @@ struct SparseTable::State {
   }
   // The row of an id, made if it is not there and `seen` and what was before reach the admission.
   // kNoEntry where there is none.
-  std::uint32_t use_or_make(Group& group, std::uint64_t hash, unsigned seen, bool change,
+  std::uint32_t use_or_make(SlotGroup& group, std::uint64_t hash, unsigned seen, bool change,
                             const Fetched& fetched) {
-    Entry* const entry = group.slot(hash).find(hash);
+    IndexEntry* const entry = group.slot(hash).find(hash);
     if (entry != nullptr && entry->row != kNotAdmitted) return use(group, *entry, change, fetched);
     return seen == 0 ? kNoEntry : make(group, hash, entry, seen);
   }
-  std::uint32_t make(Group& group, std::uint64_t hash, Entry* entry, unsigned seen);
+  std::uint32_t make(SlotGroup& group, std::uint64_t hash, IndexEntry* entry, unsigned seen);
   // An entry with a fresh row, of undefined content but for its statistics.
-  Entry& make_row(Group& group, std::uint64_t hash, Entry* entry);
-  void bring_back(Group& group, Entry& entry, const Fetched& fetched);
+  IndexEntry& make_row(SlotGroup& group, std::uint64_t hash, IndexEntry* entry);
+  void bring_back(SlotGroup& group, IndexEntry& entry, const Fetched& fetched);
   void fill_initial(std::uint64_t hash, std::byte* row) const;
   // The row's memory and its entry go; of one on disk, the caller deletes the record.
-  void erase(Group& group, SlotIndex& slot, Entry& entry);
+  void erase(SlotGroup& group, SlotIndex& slot, IndexEntry& entry);
 
-  std::uint64_t remove_from(Group& group, SlotIndex& slot, std::span<const std::uint64_t> hashes);
+  std::uint64_t remove_from(SlotGroup& group, SlotIndex& slot,
+                            std::span<const std::uint64_t> hashes);
 
   // Statistics, decayed to now.
   RowStatistics decayed(RowStatistics statistics) const;
 
   // Records: docs/formats/table.md.
   std::size_t record_bytes() const { return layout.bytes() + sizeof(RowStatistics); }
-  void append_record(const Entry& entry, std::string& to) const;  // of a row in memory
+  void append_record(const IndexEntry& entry, std::string& to) const;  // of a row in memory
   void read_record(std::string_view record, std::uint32_t row) const;
   std::uint16_t used_in(std::string_view record) const;
 
@@ -128,11 +129,11 @@ struct SparseTable::State {
            index_memory.taken();
   }
   void make_room(std::size_t rows);
-  std::size_t spill(Group& group, std::size_t rows);
+  std::size_t spill(SlotGroup& group, std::size_t rows);
 
   void check_slots(int first, int last) const;
-  void read_piece(Group& group, std::span<const std::uint64_t> hashes, const ReadOptions& options,
-                  RowBlock& block);
+  void read_piece(SlotGroup& group, std::span<const std::uint64_t> hashes,
+                  const ReadOptions& options, RowBlock& block);
 };
 
 }  // namespace trireme::distributed

@@ -71,7 +71,7 @@ void SparseTable::State::fill_initial(std::uint64_t hash, std::byte* row) const 
   layout.reset_state(row);
 }
 
-Entry& SparseTable::State::make_row(Group& group, std::uint64_t hash, Entry* entry) {
+IndexEntry& SparseTable::State::make_row(SlotGroup& group, std::uint64_t hash, IndexEntry* entry) {
   const std::uint32_t row = pool.take(group.free);
   if (entry == nullptr) {
     try {
@@ -93,7 +93,7 @@ Entry& SparseTable::State::make_row(Group& group, std::uint64_t hash, Entry* ent
   return *entry;
 }
 
-std::uint32_t SparseTable::State::make(Group& group, std::uint64_t hash, Entry* entry,
+std::uint32_t SparseTable::State::make(SlotGroup& group, std::uint64_t hash, IndexEntry* entry,
                                        unsigned seen) {
   const unsigned total = seen + (entry == nullptr ? 0 : entry->flags);
   if (total < static_cast<unsigned>(options.admission)) {
@@ -111,7 +111,7 @@ std::uint32_t SparseTable::State::make(Group& group, std::uint64_t hash, Entry* 
   return row;
 }
 
-void SparseTable::State::erase(Group& group, SlotIndex& slot, Entry& entry) {
+void SparseTable::State::erase(SlotGroup& group, SlotIndex& slot, IndexEntry& entry) {
   if (entry.row == kNotAdmitted) {
     --group.not_admitted;
   } else {
@@ -134,7 +134,7 @@ void SparseTable::lookup(std::span<const Id> ids, float* rows, Create create) {
   const std::size_t weight_bytes = width * (state.options.float16 ? 2 : 4);
   Batch& batch = Batch::of(ids);
   const Fetched fetched = state.prepare(batch, create == Create::yes);
-  state.for_each_group([&](Group& group, int number) {
+  state.for_each_group([&](SlotGroup& group, int number) {
     const std::span<BatchItem> items = batch.group(number);
     if (items.empty()) return;
     const std::lock_guard lock(group.mutex);
@@ -170,7 +170,7 @@ void change_rows(State& state, Batch& batch, bool create, const Merge& merge,
   const unsigned seen = create ? 65535 : 0;
   const Fetched fetched = state.prepare(batch, create);
   const std::size_t bytes = state.layout.bytes();
-  state.for_each_group([&](Group& group, int number) {
+  state.for_each_group([&](SlotGroup& group, int number) {
     const std::span<Batch::Sum> sums = merge(number);
     if (sums.empty()) return;
     const std::lock_guard lock(group.mutex);
@@ -246,7 +246,7 @@ bool SparseTable::is_disk_full() const {
 
 TableStatistics SparseTable::statistics() const {
   TableStatistics all;
-  for (Group& group : state_->groups) {
+  for (SlotGroup& group : state_->groups) {
     const std::lock_guard lock(group.mutex);
     all.rows += group.rows;
     all.on_disk += group.on_disk;

@@ -14,7 +14,7 @@
 namespace trireme::distributed {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr Id kLast = ~Id{0};
 

@@ -20,7 +20,7 @@ using nn::run;
 using nn::tensor;
 using ops::RefTensor;
 using ops::RefTensors;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::int64_t trainable(const Program& program) {
   std::int64_t total = 0;

@@ -14,7 +14,7 @@ using nn::refusal_here;
 using nn::tensor;
 using ops::RefTensor;
 using ops::RefTensors;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Cell = TranslatorOptions::Cell;
 
 struct Words {

@@ -14,7 +14,7 @@ using nn::refusal_here;
 using nn::tensor;
 using ops::RefTensor;
 using ops::RefTensors;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // The score of a word and a candidate.
 double score(const RefTensors& p, std::size_t word, std::size_t candidate, bool bias) {
