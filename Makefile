@@ -5,6 +5,8 @@
 JOBS ?= $(shell nproc)
 # One more, since tests of jobs wait more than they compute.
 TEST_JOBS := $(shell expr $(JOBS) + 1)
+# ON: files of a target are compiled together, which builds all of it sooner and a change later (cmake/TriremeUnity.cmake).
+UNITY ?= OFF
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 # One ccache for every checkout and preset: paths relative to the checkout, directory not hashed.
 export CCACHE_BASEDIR ?= $(CURDIR)
@@ -27,7 +29,7 @@ launch-demo:  ## train by three processes, one of which is killed while you watc
 
 test:  ## install packages, build with debug information, run every test
 	tools/install-deps.sh --test
-	cmake --preset dev
+	cmake --preset dev -DTRIREME_UNITY=$(UNITY)
 	cmake --build --preset dev -j $(JOBS)
 	ctest --preset dev -j $(TEST_JOBS) --output-on-failure
 

@@ -1,5 +1,5 @@
 # trireme_room(NAME [SELF_CONTAINED] [APART] [THREADS] [LIBRARIES third-party...] [SOURCES file...]
-#              [EXCLUDE file...] [PRECOMPILE header...] [TEST_SHARDS n])
+#              [EXCLUDE file...] [PRECOMPILE header...] [TEST option value...])
 #
 # A room is a folder of src/: every .cc in it (and below) that is not a test becomes part of the
 # object library trireme_<room>; every *_test.cc, and every file of a folder `testing`, becomes part
@@ -9,7 +9,7 @@
 # library, so that programs that do not want it need not have what it stands on. PRECOMPILE names headers
 # that most files of a large room include, to be read once beside TRIREME_COMMON_HEADERS; files include what they need all the
 # same (-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON shows whether they do).
-# TEST_SHARDS: its tests run as so many processes, each with its share, since they wait more than they compute.
+# TEST: options of its tests, as trireme_test takes them.
 # THREADS: the room's code runs on several threads, so its tests are built under ThreadSanitizer, which has
 # nothing to say to the others (tools/check_layers.py finds a room that lacks it).
 # The include rules between rooms are checked by tools/check_layers.py, not here.
@@ -19,7 +19,7 @@ set(TRIREME_COMMON_HEADERS <algorithm> <cmath> <cstdint> <functional> <map> <mem
   <string_view> <utility> <vector> <fmt/core.h> <base/error.h>)
 
 function(trireme_room name)
-  cmake_parse_arguments(ARG "SELF_CONTAINED;APART;THREADS" "TEST_SHARDS" "LIBRARIES;SOURCES;EXCLUDE;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "SELF_CONTAINED;APART;THREADS" "" "LIBRARIES;SOURCES;EXCLUDE;PRECOMPILE;TEST" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   foreach(excluded ${ARG_EXCLUDE})
     list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${excluded})
@@ -62,7 +62,7 @@ function(trireme_room name)
     return()
   endif()
   if(tests AND TRIREME_BUILD_TESTS)
-    trireme_test(${name}_test SOURCES ${tests} LIBRARIES ${ARG_LIBRARIES} SHARDS ${ARG_TEST_SHARDS})
+    trireme_test(${name}_test SOURCES ${tests} LIBRARIES ${ARG_LIBRARIES} ${ARG_TEST})
   endif()
 endfunction()
 
@@ -73,10 +73,13 @@ if(TRIREME_BUILD_TESTS)
   trireme_precompile(trireme_test_headers <gmock/gmock.h> <gtest/gtest.h>)
 endif()
 
-# trireme_test(NAME SOURCES file... [LABEL label] [TIMEOUT seconds] [SHARDS n])
+# trireme_test(NAME SOURCES file... [LIBRARIES library...] [LABEL label] [TIMEOUT seconds] [COST n] [SHARDS n] [FILTER tests])
 # Unit tests reach behind the public API, so they link the static collection of all rooms.
+# COST: the higher, the sooner it begins. SHARDS: it runs as so many processes, each with its share: those that wait more than
+# they compute, and those that would keep one processor busy when all others are done. FILTER: as --gtest_filter.
+# Sanitizers are given twice the TIMEOUT.
 function(trireme_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;SHARDS" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;COST;SHARDS;FILTER" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE trireme_internal trireme_quick trireme_headers
                                         ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
@@ -85,19 +88,31 @@ function(trireme_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
+  if(TRIREME_SANITIZE)
+    math(EXPR ARG_TIMEOUT "2 * ${ARG_TIMEOUT}")
+  endif()
+  set(properties TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_LABEL)
+    list(APPEND properties LABELS ${ARG_LABEL})
+  endif()
+  if(ARG_COST)
+    list(APPEND properties COST ${ARG_COST})
+  endif()
   if(NOT ARG_SHARDS)
     set(ARG_SHARDS 1)
   endif()
   foreach(shard RANGE 1 ${ARG_SHARDS})
     set(test ${name})
     set(environment "TRIREME_CACHE_DIR=${PROJECT_BINARY_DIR}/cache;TRIREME_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+    if(ARG_FILTER)
+      list(APPEND environment "GTEST_FILTER=${ARG_FILTER}")
+    endif()
     if(ARG_SHARDS GREATER 1)
       string(APPEND test _${shard})
       math(EXPR index "${shard} - 1")
       list(APPEND environment GTEST_TOTAL_SHARDS=${ARG_SHARDS} GTEST_SHARD_INDEX=${index})
     endif()
     add_test(NAME ${test} COMMAND ${name})
-    set_tests_properties(${test} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABEL}"
-      ENVIRONMENT "${environment}")
+    set_tests_properties(${test} PROPERTIES ${properties} ENVIRONMENT "${environment}")
   endforeach()
 endfunction()

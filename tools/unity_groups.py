@@ -24,21 +24,19 @@ TEST = re.compile(r"(?:TYPED_)?TEST(?:_F|_P)?\((\w+,\s*\w+)\)")
 NAMED = re.compile(r"(?:^|[\s&*>])(\w+)\s*(?:\[[^]]*\]\s*)*([({=;])")
 
 
-def parameter_types(text):
-    """The types of "(int a, const std::map<K, V>& b = {})...", without the names of the parameters."""
-    depth, types, start = 0, [], 1
-    for at, letter in enumerate(text):
+def parameter_count(text):
+    """How many there are in "(int a, const std::map<K, V>& b = {})..."."""
+    depth, count = 0, 0
+    for letter in text:
         depth += (letter in "(<[{") - (letter in ")>]}")
-        if (letter == "," and depth == 1) or depth == 0:
-            types.append(re.sub(r"\s+", " ", text[start:at].split("=")[0]).strip())
-            start = at + 1
         if depth == 0:
             break
-    return tuple(re.sub(r"(?<=[\s&*>])\w+$", "", kind).strip() for kind in types)
+        count += (letter == "," and depth == 1) or (count == 0 and letter not in "( \n")
+    return count
 
 
 def definition(text, start):
-    """What the line at `start` defines: a name, and of an alias what it stands for, of a function its parameters."""
+    """What the line at `start` defines: a name, and of an alias what it stands for, of a function how many parameters it takes."""
     line = text[start:text.find("\n", start)]
     for kind in (TYPE, TEST):
         match = kind.match(line)
@@ -52,7 +50,7 @@ def definition(text, start):
     match = NAMED.search(line)
     if not match or line[:match.start(1)].endswith("::"):
         return None
-    parameters = parameter_types(text[start + match.start(2):]) if match.group(2) == "(" else None
+    parameters = parameter_count(text[start + match.start(2):]) if match.group(2) == "(" else None
     return match.group(1), parameters
 
 
@@ -86,8 +84,8 @@ def declared():
 
 
 def both_may_be(one, other):
-    """Functions that differ in their parameters, and the same alias twice."""
-    return one != other if isinstance(one, tuple) and isinstance(other, tuple) else isinstance(one, str) and one == other
+    """Functions of other numbers of parameters, since two names can be of one type, and the same alias twice."""
+    return one != other if isinstance(one, int) and isinstance(other, int) else isinstance(one, str) and one == other
 
 
 def clash(some, others):
@@ -100,7 +98,7 @@ def hides_what_is_declared(own):
         parts = space.split("::")
         for length in range(1, len(parts) + 1):
             there = declared().get(("::".join(parts[:length]), name), set())
-            if any(isinstance(one, tuple) or not both_may_be(one, other) for one in what for other in there):
+            if any(isinstance(one, int) or not both_may_be(one, other) for one in what for other in there):
                 return True
     return False
 

@@ -62,7 +62,7 @@ std::string with_thousands(std::int64_t number) {
   std::string digits = std::to_string(number);
   for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > (number < 0 ? 1 : 0);
        at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), ",");
+    digits.insert(digits.begin() + at, ',');
   }
   return digits;
 }

@@ -34,7 +34,8 @@ class UnityGroups(unittest.TestCase):
         self.assertFalse(self.together("template <typename T>\nvoid add(T* to) {\n}", "template <typename T>\nvoid add(T* sum) {\n}"))
 
     def test_functions_of_other_parameters(self):
-        self.assertTrue(self.together("int count(const Block& b) {", "int count(const Program& p) {"))
+        self.assertTrue(self.together("int count(const Block& b) {", "int count(const Block& b, int most) {"))
+        self.assertFalse(self.together("int count(const Ids& ids) {", "int count(const std::vector<int>& ids) {"))
         self.assertFalse(self.together("int count(const Block& b) {", "int count(const Block& block,\n          int most = 3);\n"
                                        "int count(const Block& of) {"))
 
