@@ -19,10 +19,11 @@ if [ "$shared_here" != "$wanted" ]; then
   library=$(dirname "$build")/$(basename "$build")_$kind
   distributed=$(sed -n 's/^TRIREME_BUILD_DISTRIBUTED:BOOL=//p' "$build/CMakeCache.txt")
   flags=$(sed -n 's/^CMAKE_CXX_FLAGS_DEBUG:[A-Z]*=//p' "$build/CMakeCache.txt")
+  unity=$(sed -n 's/^TRIREME_UNITY:[A-Z]*=//p' "$build/CMakeCache.txt")
   type=$(sed -n 's/^CMAKE_BUILD_TYPE:[A-Z]*=//p' "$build/CMakeCache.txt")
   cmake -S "$source" -B "$library" -G Ninja -DCMAKE_BUILD_TYPE="$type" \
     -DCMAKE_CXX_FLAGS_DEBUG="$flags" -DBUILD_SHARED_LIBS="$wanted" \
-    -DTRIREME_BUILD_DISTRIBUTED="$distributed" \
+    -DTRIREME_BUILD_DISTRIBUTED="$distributed" -DTRIREME_UNITY="$unity" \
     -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF -DTRIREME_BUILD_APPS=OFF >/dev/null
   targets=(trireme trireme_inference_shared trireme_inference_static)
   [ "$distributed" = OFF ] || targets+=(trireme_distributed_library)
