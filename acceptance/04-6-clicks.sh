@@ -5,7 +5,7 @@
 # the known model (docs/examples/clicks.md), learns asynchronously what it learns by one process, within 0.002.
 source "$(dirname "$0")/common.sh"
 build_release
-cmake --build --preset release --target example_clicks_truth -j "$(nproc)"
+cmake --build --preset release --target trireme_distributed_cli example_clicks_truth -j "$(nproc)"
 status=0
 job=examples/jobs/clicks_wide_and_deep.toml
 build/release/bin/clicks_truth | tee "$out/04-6-truth.log"
