@@ -2,10 +2,7 @@
 # ctest under asan and tsan, then every fuzz target for 60 s.
 source "$(dirname "$0")/common.sh"
 tools/install-deps.sh --test
-export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp halt_on_error=1 history_size=7"
-export ASAN_OPTIONS="detect_stack_use_after_return=1 strict_string_checks=1"
-export LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp"
-export UBSAN_OPTIONS="print_stacktrace=1"
+source tools/sanitizer_options.sh
 status=0
 figures=""
 for preset in asan tsan; do

@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-10}
+source tools/sanitizer_options.sh
 
 if [ ! -f tests/fuzz/CMakeLists.txt ]; then
   echo "fuzz: no tests/fuzz, nothing to run"
