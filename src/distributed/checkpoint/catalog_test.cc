@@ -131,14 +131,14 @@ TEST_F(Checkpoints, OneThatWasOvertakenIsRefused) {
 TEST_F(Checkpoints, OnlyTheLeaderChangesThem) {
   Election election(store_, "job/leader");
   auto lease = std::make_unique<LeaseKeeper>(store_, LeaseOptions{.seconds = 5});
-  const Leader first = election.campaign("first", *lease, Milliseconds(100)).value();
+  const Leader first = election.campaign("first", *lease, Milliseconds(60000)).value();
   CatalogOptions options = options_;
   options.guard = election.guard(first);
   Catalog deposed(store_, options);
   save(deposed);
   const Manifest late = manifest(deposed.begin(false));
   EXPECT_TRUE(election.resign(first));
-  const Leader second = election.campaign("second", *lease, Milliseconds(100)).value();
+  const Leader second = election.campaign("second", *lease, Milliseconds(60000)).value();
   options.guard = election.guard(second);
   Catalog leading(store_, options);
   EXPECT_THROW(deposed.commit(late), Deposed);

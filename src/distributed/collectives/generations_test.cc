@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "base/comes_true_test.h"
 #include "base/error_test.h"
 #include "distributed/collectives/life_sign.h"
 #include "distributed/coordination/memory_store.h"
@@ -26,19 +27,9 @@ struct Party {
   Generations generations;
 };
 
-template <class Done>
-bool eventually(const Done& done) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (std::chrono::steady_clock::now() < until) {
-    if (done()) return true;
-    std::this_thread::sleep_for(Milliseconds(1));
-  }
-  return false;
-}
-
 // Proposes until a generation of that number is there, and gives its text.
 std::string next(Party& party, std::int64_t number) {
-  EXPECT_TRUE(eventually([&] {
+  EXPECT_TRUE(comes_true([&] {
     if (party.generations.current().number >= number) return true;
     party.generations.propose();
     return false;
@@ -48,7 +39,7 @@ std::string next(Party& party, std::int64_t number) {
 
 void all_answer(const std::vector<Party*>& parties, std::int64_t number) {
   for (Party* party : parties) {
-    ASSERT_TRUE(eventually([&] { return party->generations.current().number == number - 1; }));
+    ASSERT_TRUE(comes_true([&] { return party->generations.current().number == number - 1; }));
     party->generations.answer(party->lease);
   }
 }
@@ -58,7 +49,7 @@ TEST(Generations, ThoseWhoAnswerFormTheNextOne) {
   Party anna(*store, "anna"), berta(*store, "berta");
   EXPECT_EQ(anna.generations.current().number, 0);
   anna.generations.answer(anna.lease);
-  EXPECT_TRUE(eventually([&] { return berta.generations.called(); }));
+  EXPECT_TRUE(comes_true([&] { return berta.generations.called(); }));
   berta.generations.answer(berta.lease);
   EXPECT_EQ(next(anna, 1), "1 1:anna 1:berta");
   EXPECT_EQ(next(berta, 1), "1 1:anna 1:berta");
@@ -72,11 +63,11 @@ TEST(Generations, WhoIsDeadIsNotWaitedForLong) {
   all_answer({&anna, &berta, &carla}, 1);
   EXPECT_EQ(next(anna, 1), "1 1:anna 1:berta 1:carla");
   all_answer({&carla, &berta}, 2);  // anna lives by her lease, but says nothing
-  EXPECT_TRUE(eventually([&] { return berta.generations.called(); }));
+  EXPECT_TRUE(comes_true([&] { return berta.generations.called(); }));
   EXPECT_TRUE(berta.generations.propose().has_value());
   EXPECT_EQ(next(berta, 2), "2 1:berta 1:carla");
   // She comes back, as a new one, behind the others.
-  EXPECT_TRUE(eventually([&] { return anna.generations.current().number == 2; }));
+  EXPECT_TRUE(comes_true([&] { return anna.generations.current().number == 2; }));
   all_answer({&anna, &berta, &carla}, 3);
   EXPECT_EQ(next(anna, 3), "3 1:berta 1:carla 3:anna");
 }
@@ -89,7 +80,7 @@ TEST(Generations, WhoseLifeSignIsGoneIsNotWaitedFor) {
   all_answer({&anna, &berta}, 1);
   EXPECT_EQ(next(anna, 1), "1 1:anna 1:berta");
   all_answer({&anna}, 2);
-  EXPECT_TRUE(eventually([&] { return anna.generations.propose().has_value(); }));  // she lives
+  EXPECT_TRUE(comes_true([&] { return anna.generations.propose().has_value(); }));  // she lives
   all_answer({&berta}, 2);
   EXPECT_EQ(next(anna, 2), "2 1:anna 1:berta");
   sign.reset();
@@ -106,7 +97,7 @@ TEST(Generations, WhoHasLostItsLeaseButLivesIsWaitedFor) {
   EXPECT_EQ(next(anna, 1), "1 1:anna 1:berta");
   store->erase("ring/member/ring/berta");
   all_answer({&anna}, 2);
-  EXPECT_TRUE(eventually([&] { return anna.generations.propose().has_value(); }));
+  EXPECT_TRUE(comes_true([&] { return anna.generations.propose().has_value(); }));
   EXPECT_EQ(store->get("ring/generation")->value, "1 1:anna 1:berta");
   all_answer({&berta}, 2);
   EXPECT_EQ(next(anna, 2), "2 1:anna 1:berta");
@@ -156,7 +147,7 @@ TEST(Generations, OneLateAnswerDoesNotCountForTheNextButOne) {
   EXPECT_EQ(next(berta, 1), "1 1:berta");
   store->put("ring/generation", "5 5:berta");  // far ahead of what anna has seen
   anna.generations.answer(anna.lease);
-  EXPECT_TRUE(eventually([&] { return anna.generations.current().number == 5; }));
+  EXPECT_TRUE(comes_true([&] { return anna.generations.current().number == 5; }));
   EXPECT_TRUE(store->list("ring/next/2/").entries.empty());
 }
 
@@ -181,7 +172,7 @@ TEST(Generations, WrongNamesAndKeysAreTold) {
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { Party(*store, "anna"); }),
               HasSubstr("another ring is called anna"));
   store->put("ring/generation", "nonsense");
-  EXPECT_TRUE(eventually([&] {
+  EXPECT_TRUE(comes_true([&] {
     return error_of([&] { anna.generations.current(); }).find("nonsense") != std::string::npos;
   }));
 }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/comes_true_test.h"
 #include "distributed/coordination/store.h"
 
 namespace trireme::distributed {
@@ -71,16 +72,5 @@ class StandingClock {
   Time::time_point since_ = {};
   Time::duration behind_ = {};
 };
-
-// Whether it becomes so, with the patience of a busy machine.
-template <class Condition>
-bool comes_true(const Condition& condition) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(Milliseconds(2));
-  }
-  return true;
-}
 
 }  // namespace trireme::distributed

@@ -70,7 +70,7 @@ std::vector<std::string> keys(const std::vector<Entry>& entries) {
 // All events of a watch until there are so many, as "key=value" and "key erased".
 std::vector<std::string> next(Watch& watch, std::size_t count) {
   std::vector<std::string> result;
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (result.size() < count && std::chrono::steady_clock::now() < until) {
     for (const Event& event : watch.wait(Milliseconds(200)).events) {
       result.push_back(event.entry.key + (event.erased ? " erased" : "=" + event.entry.value));

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/comes_true_test.h"
 #include "base/error_test.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/job/job_status.h"
@@ -225,12 +226,6 @@ class Flaky : public Store {
   Store& store_;
 };
 
-template <class Done>
-bool wait_for(const Done& done) {
-  for (int i = 0; i < 1000 && !done(); ++i) std::this_thread::sleep_for(Milliseconds(5));
-  return done();
-}
-
 TEST(ProcessMonitor, IsSeenAsLongAsItRuns) {
   const std::unique_ptr<Store> store = make_memory_store();
   Flaky flaky(*store);
@@ -240,18 +235,18 @@ TEST(ProcessMonitor, IsSeenAsLongAsItRuns) {
     std::atomic<int> value = 1;
     monitor.publish("job/number", [&] { return std::to_string(value); });
     monitor.start(flaky);
-    ASSERT_TRUE(wait_for([&] { return processes(*store, "job/").size() == 1; }));
+    ASSERT_TRUE(comes_true([&] { return processes(*store, "job/").size() == 1; }));
     const ProcessEntry entry = processes(*store, "job/")[0];
     EXPECT_EQ(entry.pid, ::getpid());
     EXPECT_EQ(entry.place, 2);
     EXPECT_EQ(entry.metrics, "127.0.0.1:" + std::to_string(monitor.port()));
-    ASSERT_TRUE(wait_for([&] { return store->get("job/number").has_value(); }));
+    ASSERT_TRUE(comes_true([&] { return store->get("job/number").has_value(); }));
     flaky.away = true;
     value = 2;
-    ASSERT_TRUE(wait_for([&] { return !monitor.entered(); }));
+    ASSERT_TRUE(comes_true([&] { return !monitor.entered(); }));
     EXPECT_TRUE(monitor.health().report().well) << "it goes on";
     flaky.away = false;
-    EXPECT_TRUE(wait_for([&] { return store->get("job/number")->value == "2"; }));
+    EXPECT_TRUE(comes_true([&] { return store->get("job/number")->value == "2"; }));
     EXPECT_THAT(monitor.registry().text(),
                 AllOf(HasSubstr("\nprocess_cpu_seconds_total "), HasSubstr("trireme_build_info{"),
                       HasSubstr("trireme_healthy{check=\"store\"} 1\n")));
@@ -274,14 +269,14 @@ TEST(ProcessMonitor, LeavesToOthersWhatItHasNothingToSayOf) {
     const std::optional<Entry> tasks = store->get("job/tasks");
     return tasks && tasks->value == text;
   };
-  ASSERT_TRUE(wait_for([&] { return is("mine"); }));
+  ASSERT_TRUE(comes_true([&] { return is("mine"); }));
   leads = false;
   store->put("job/tasks", "theirs");
   const int before = asked;
-  ASSERT_TRUE(wait_for([&] { return asked > before + 1; }));
+  ASSERT_TRUE(comes_true([&] { return asked > before + 1; }));
   EXPECT_TRUE(is("theirs"));
   leads = true;
-  EXPECT_TRUE(wait_for([&] { return is("mine"); }))
+  EXPECT_TRUE(comes_true([&] { return is("mine"); }))
       << "it leads again, and says the same as before";
 }
 

@@ -8,6 +8,7 @@
 #include <future>
 #include <thread>
 
+#include "base/comes_true_test.h"
 #include "base/error_test.h"
 #include "distributed/coordination/etcd_store.h"
 #include "distributed/coordination/testing/etcd_process.h"
@@ -44,9 +45,11 @@ class MeetingTest : public InFolder {
         const Meeting meeting(of(rank));
         Roster roster(meeting.store(), meeting.prefix(), rank);
         meeting.store().put(meeting.prefix() + "hello/" + std::to_string(rank), "hello");
-        const std::string told = meeting.store().get(meeting.prefix() + "told")->value;
+        std::optional<Entry> told;
+        EXPECT_TRUE(comes_true(
+            [&] { return (told = meeting.store().get(meeting.prefix() + "told")).has_value(); }));
         end.wait();
-        return told;
+        return told ? told->value : "";
       }));
     }
     std::this_thread::sleep_for(Milliseconds(300));

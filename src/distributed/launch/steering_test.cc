@@ -230,7 +230,7 @@ TEST_F(Orders, WhoDoesNotEndIsKilled) {
            std::count(heard_.begin(), heard_.end(), "trainer_1: ready") == 1;
   });
   std::vector<std::string> killed;
-  children_->end_trainers(Milliseconds(200), killed);
+  children_->end_trainers(Milliseconds(3000), killed);
   EXPECT_EQ(killed, std::vector<std::string>{"trainer_0"});
   EXPECT_EQ(children_->running("trainer"), 0);
   EXPECT_EQ(children_->running("server"), 1);

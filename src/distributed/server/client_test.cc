@@ -12,6 +12,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/comes_true_test.h"
 #include "base/error_test.h"
 #include "distributed/server/cluster_test.h"
 
@@ -146,8 +147,11 @@ TEST(ParameterClient, StrangersGetNothing) {
   options.security.token = "wrong";
   options.deadline = Milliseconds(2000);
   ParameterClient stranger(cluster.network(), options);
-  EXPECT_THAT(error_of(ErrorKind::io, [&] { stranger.declare(0, count_table()); }),
-              HasSubstr("token"));
+  // It tells the last reason, which on a busy machine may be that no answer came in time.
+  EXPECT_TRUE(comes_true([&] {
+    return error_of(ErrorKind::io, [&] { stranger.declare(0, count_table()); }).find("token") !=
+           std::string::npos;
+  }));
   EXPECT_EQ(cluster.server(0).statistics().requests, 0u);
 }
 

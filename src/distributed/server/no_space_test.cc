@@ -85,7 +85,7 @@ TEST_F(NoSpaceOn, AServerThatIsPushedToIsWaitedFor) {
   wait_until_full();
   // Whoever has less patience is told why.
   ClientOptions hurried = cluster_->client(2);
-  hurried.deadline = Milliseconds(300);
+  hurried.deadline = Milliseconds(2000);
   ParameterClient other(cluster_->network(), hurried);
   other.declare(0, table(true, Mode::asynchronous));
   const std::vector<Id> many = {500, 501, 502, 503, 504, 505, 506, 507, 508, 509, 510, 511, 512};

@@ -70,7 +70,7 @@ TEST(Steps, AServerThatCannotApplyOneAnswersNothingMore) {
   Cluster cluster(1);
   cluster.set_members(1, 1);
   ClientOptions options = impatient(cluster, 1);
-  options.deadline = Milliseconds(300);
+  options.deadline = Milliseconds(2000);  // all but the last calls are answered sooner
   ParameterClient client(cluster.network(), options);
   TableDeclaration small = synchronous_table();
   small.options.memory_limit = 4000;
