@@ -146,15 +146,20 @@ class Groups : public ::testing::Test {
     const std::lock_guard lock(mutex_);
     return said_;
   }
-  // Two members, until all is done, or so many tasks are and this was said; what they have then, which is the same for both.
+  // Two members, until all is done, or so many tasks are and this was said, for which they take their time; what they have then,
+  // which is the same for both.
   std::vector<float> run(const std::string& name, std::int64_t until,
                          const std::string& text = "") {
     std::vector<float> counts[2];
     std::atomic<std::int64_t> finished = 0;
     const auto member = [&](int i) {
       Counter counter(*store_, name + std::to_string(i), folder());
-      counter.run(finished,
-                  [&] { return finished >= until && said().find(text) != std::string::npos; });
+      counter.run(finished, [&] {
+        const bool heard = said().find(text) != std::string::npos;
+        if (!heard)
+          std::this_thread::sleep_for(Milliseconds(20));  // it must come before all is done
+        return finished >= until && heard;
+      });
       counts[i] = counter.counts();
     };
     std::thread other(member, 1);
@@ -175,7 +180,7 @@ constexpr std::int64_t kNever = INT64_MAX;
 
 TEST_F(Groups, CountEachTaskOnceInEachEpoch) {
   start_master();
-  EXPECT_THAT(run("a", kNever), Each(static_cast<float>(kEpochs)));
+  EXPECT_THAT(run("a", kNever, "checkpoint 1: "), Each(static_cast<float>(kEpochs)));
   EXPECT_THAT(said(), HasSubstr("checkpoint 1: "));
 }
 
