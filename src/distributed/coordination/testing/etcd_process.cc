@@ -9,8 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <vector>
 
 #include "base/error.h"
@@ -38,14 +41,23 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-EtcdProcess::EtcdProcess() : port_(free_port()), peer_port_(free_port()) {
+EtcdProcess::EtcdProcess() {
   if (!std::filesystem::exists(kProgram)) {
     fail(ErrorKind::not_found, "etcd is not installed\n  hint   tools/install-deps.sh --test");
   }
   std::string name = (std::filesystem::temp_directory_path() / "trireme_etcd_XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) fail(ErrorKind::io, "no folder for etcd");
   folder_ = name;
-  start();
+  for (int attempt = 0; attempt < 5;
+       ++attempt) {  // between, somebody else may take a port that was free
+    port_ = free_port();
+    peer_port_ = free_port();
+    start();
+    if (answers()) return;
+    kill();
+    std::filesystem::remove_all(folder_ + "/data");
+  }
+  fail_to_start();
 }
 
 EtcdProcess::~EtcdProcess() {
@@ -82,12 +94,31 @@ void EtcdProcess::start() {
   const int failed = ::posix_spawn(&process_, kProgram, &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) fail(ErrorKind::io, "etcd cannot be started");
-  wait_until_ready();
 }
 
-void EtcdProcess::wait_until_ready() const {
-  const auto store = connect_etcd({.address = address(), .timeout = Milliseconds(20000)});
-  store->commit({});
+bool EtcdProcess::answers() {
+  const auto store = connect_etcd({.address = address(), .timeout = Milliseconds(500)});
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  for (bool answered = false; std::chrono::steady_clock::now() < until;) {
+    try {
+      store->commit({});
+      answered = true;
+    } catch (const Unavailable&) {
+    }
+    if (::waitpid(process_, nullptr, WNOHANG) == process_) {
+      process_ = -1;
+      return false;
+    }
+    if (answered) return true;
+  }
+  return false;
+}
+
+void EtcdProcess::fail_to_start() const {
+  std::ifstream log(folder_ + "/log");
+  std::ostringstream text;
+  text << log.rdbuf();
+  fail(ErrorKind::io, "etcd does not answer at " + address() + "; it says:\n" + text.str());
 }
 
 void EtcdProcess::kill() {
@@ -108,6 +139,7 @@ void EtcdProcess::go_on() {
 void EtcdProcess::restart() {
   kill();
   start();
+  if (!answers()) fail_to_start();
 }
 
 }  // namespace trireme::distributed::testing

@@ -13,7 +13,7 @@ int free_port();
 
 class EtcdProcess {
  public:
-  // Waits until it answers. Errors: io, if it does not within 20 s; not_found, where there is no etcd.
+  // Waits until it answers. Errors: io, with what it says, if it does not; not_found, where there is no etcd.
   EtcdProcess();
   ~EtcdProcess();
   std::string address() const;
@@ -24,7 +24,9 @@ class EtcdProcess {
 
  private:
   void start();
-  void wait_until_ready() const;
+  // Whether it does before it ends, within a minute.
+  bool answers();
+  [[noreturn]] void fail_to_start() const;
 
   std::string folder_;
   int port_ = 0, peer_port_ = 0;
