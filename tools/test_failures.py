@@ -13,22 +13,24 @@ import sys
 LINES = 40  # of what each test said: the last ones
 STARTED = re.compile(r"\s*Start\s+\d+: ")
 ENDED = re.compile(r"\s*\d+/\d+ Test\s+#\d+: (\S+) .*?(\*\*\*\S+|Passed)")
+SUMMARY = re.compile(r"\d+% tests passed, ")
+NOT_FAILED = ("Passed", "***Skipped")
 GTEST_RUN = "[ RUN      ]"
 GTEST_ENDS = ("[       OK ]", "[  SKIPPED ]")
 GTEST_FAILED = "[  FAILED  ]"
 
 
 def failing_tests(log):
-    """Yields (name, verdict, what it printed) of each test of ctest that did not pass."""
+    """Yields (name, verdict, what it printed) of each test of ctest that failed."""
     name = verdict = None
     said = []
     for line in log:
         ended = ENDED.match(line)
-        if ended or STARTED.match(line) or line.rstrip().endswith(" tests failed out of"):
+        if ended or STARTED.match(line) or SUMMARY.match(line):
             if name:
                 yield name, verdict, said
             name, said = None, []
-            if ended and ended[2] != "Passed":
+            if ended and ended[2] not in NOT_FAILED:
                 name, verdict = ended[1], ended[2].strip("*")
         elif name:
             said.append(line)

@@ -38,6 +38,7 @@ class TestFailures(unittest.TestCase):
                     with open(os.path.join(folder, name), "w") as file:
                         file.write(said)
                     tests.write('add_test(%s sh -c "cat %s/%s; exit %d")\n' % (name, folder, name, status))
+                    tests.write("set_tests_properties(%s PROPERTIES SKIP_RETURN_CODE 77)\n" % name)
             log = subprocess.run(["ctest", "--test-dir", folder, "--output-on-failure"], capture_output=True, text=True)
             path = os.path.join(folder, "log")
             with open(path, "w") as file:
@@ -50,6 +51,10 @@ class TestFailures(unittest.TestCase):
             log.flush()
             told = subprocess.run([sys.executable, TOOL, log.name], capture_output=True, text=True, check=True).stdout
         self.assertEqual(told, "-- %s\n   sums.cc:1: error: no such file\n   ninja: build stopped\n" % log.name)
+
+    def test_nothing_of_the_skipped_nor_of_the_summary(self):
+        told = self.told(good=("fine", 0), skipped=("no network here", 77), script=("it broke", 1))
+        self.assertEqual(told.rstrip(), "-- script: Failed\n   it broke")
 
     def test_the_failing_ones_of_a_binary(self):
         self.assertEqual(

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr Milliseconds kSoon{60000};  // no test waits so long
+constexpr Milliseconds kLong{60000};  // no test waits so long
 
 // That a lease of so many seconds is renewed for longer than it lasts. A machine that stands still for a second loses any short
 // one, so it is given some attempts.
@@ -114,17 +114,17 @@ TEST(Election, OneLeadsAndTheNextTakesOver) {
   EXPECT_FALSE(election.leader());
   auto first_lease = std::make_unique<LeaseKeeper>(*store, LeaseOptions{.seconds = 60});
   const LeaseKeeper second_lease(*store, {.seconds = 60});
-  const Leader first = election.campaign("first", *first_lease, kSoon).value();
+  const Leader first = election.campaign("first", *first_lease, kLong).value();
   EXPECT_EQ(election.leader()->name, "first");
   EXPECT_FALSE(election.campaign("second", second_lease, Milliseconds(50)));
   // Again, as after an answer that was lost.
-  EXPECT_EQ(election.campaign("first", *first_lease, kSoon)->epoch, first.epoch);
+  EXPECT_EQ(election.campaign("first", *first_lease, kLong)->epoch, first.epoch);
 
   std::thread later([&] {
     std::this_thread::sleep_for(Milliseconds(100));
     first_lease.reset();
   });
-  const Leader second = election.campaign("second", second_lease, kSoon).value();
+  const Leader second = election.campaign("second", second_lease, kLong).value();
   later.join();
   EXPECT_GT(second.epoch, first.epoch);
   EXPECT_EQ(election.leader()->epoch, second.epoch);
@@ -148,7 +148,7 @@ TEST(Election, NeverTwoAtOnce) {
       Election election(*store, "leader");
       const LeaseKeeper lease(*store, {.seconds = 60});
       for (int k = 0; k < 10; ++k) {
-        const auto leader = election.campaign(std::to_string(i), lease, kSoon);
+        const auto leader = election.campaign(std::to_string(i), lease, kLong);
         ASSERT_TRUE(leader);
         EXPECT_EQ(++leading, 1);
         std::this_thread::sleep_for(Milliseconds(1));
