@@ -40,7 +40,7 @@ check:  ## include rules, file sizes and formatting (no build needed)
 format:  ## rewrite C++ files in the project's format
 	tools/format.sh
 
-bench:  ## compare speed with PyTorch and others, into docs/performance.md (downloads 4 GB at first)
+bench:  ## compare speed with PyTorch and others, into docs/reference/performance.md (downloads 4 GB at first)
 	tools/install-deps.sh
 	benchmarks/run.sh --page
 

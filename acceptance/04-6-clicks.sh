@@ -2,7 +2,7 @@
 # A click-through model on clicks that are made up by a model that is known, with 2 trainers and 2 servers: asynchronous
 # and geo training reach the area under the ROC curve of synchronous training within 0.002, and each that of the known
 # model itself within 0.005, all on the same 200,000 rows that no training saw. DeepFM, which has no crosses and so cannot come near
-# the known model (docs/examples/clicks.md), learns asynchronously what it learns by one process, within 0.002.
+# the known model (docs/tutorials/clicks.md), learns asynchronously what it learns by one process, within 0.002.
 source "$(dirname "$0")/common.sh"
 build_release
 cmake --build --preset release --target trireme_distributed_cli example_clicks_truth -j "$(nproc)"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run.sh [CASE...] [--rounds N] [--seconds S] [--threads N...] [--page]: Trireme against its peers on
 # this machine. Builds what is measured, sets the peers up, measures in rounds, writes
-# build/bench/results.json and prints the tables; --page also writes docs/performance.md. --help tells
+# build/bench/results.json and prints the tables; --page also writes docs/reference/performance.md. --help tells
 # all options and cases.
 set -euo pipefail
 cd "$(dirname "$0")/.."

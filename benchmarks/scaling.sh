@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scaling.sh [FILE]: measures on this machine what the cost model of docs/scaling.md stands on, and what it is compared
+# scaling.sh [FILE]: measures on this machine what the cost model of docs/explanation/scaling.md stands on, and what it is compared
 # with: 1 to 3 trainers with 1 and 2 parameter servers, rings of 2 to 4, tables in memory and half on disk, checkpoints,
 # messages, and steps of one process. Writes one JSON file, build/bench/scaling.json by default; 5 minutes on a quiet machine.
 #   benchmarks/scaling.sh && tools/scaling_model.py --measured build/bench/scaling.json

@@ -1,4 +1,4 @@
-# Third-party libraries. Each is used by few files behind our own interface; docs/dependencies.md
+# Third-party libraries. Each is used by few files behind our own interface; docs/reference/dependencies.md
 # says what for. All come from Debian packages (tools/install-deps.sh).
 find_package(Threads REQUIRED)
 

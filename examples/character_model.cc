@@ -1,5 +1,5 @@
 // A language model of characters: two LSTMs read a text and say at each character how likely each other one is
-// the next; text is then drawn from it (Tiny Shakespeare). docs/examples/character_model.md explains it.
+// the next; text is then drawn from it (Tiny Shakespeare). docs/tutorials/character_model.md explains it.
 //   character_model [--quick]
 
 #include <algorithm>

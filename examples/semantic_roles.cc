@@ -1,6 +1,6 @@
 // Who did what to whom: given a predicate, the roles of the other words, as PropBank names them. Two layers of
 // LSTMs in both directions over words, parts of speech, distances to the predicate and what stands around it, below
-// a conditional random field (propbank: the English Web Treebank; Zhou and Xu 2015). docs/examples/semantic_roles.md.
+// a conditional random field (propbank: the English Web Treebank; Zhou and Xu 2015). docs/tutorials/semantic_roles.md.
 //   semantic_roles [--quick]
 
 #include <algorithm>

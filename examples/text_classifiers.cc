@@ -1,7 +1,7 @@
 // The four classic classifiers of texts, on films: logistic regression over words and pairs of words, the mean of
 // embeddings, a convolution and an LSTM (sentence_polarity and movie_reviews: Pang and Lee 2005 and 2004).
 //   text_classifiers [logistic | mean | convolution | lstm] [sentence_polarity | movie_reviews] [--quick]
-// docs/examples/text_classifiers.md tells what each reaches; jobs/text_*.toml are the same as job files.
+// docs/tutorials/text_classifiers.md tells what each reaches; jobs/text_*.toml are the same as job files.
 
 #include <algorithm>
 #include <iostream>

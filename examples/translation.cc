@@ -1,7 +1,7 @@
 // English to French (Tatoeba), by one of two networks; beam search finds the translation. A GRU reads the
 // sentence in both directions, and another one writes the translation and looks at what was read (Bahdanau et al.
 // 2015, with the attention of Luong et al. 2015). Or a small Transformer (Vaswani et al. 2017).
-// docs/examples/translation.md explains both.
+// docs/tutorials/translation.md explains both.
 //   translation [gru|transformer] [--quick]
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // A recurrent network with two memories, small enough to follow by hand: the sum so far, and the largest
-// number so far, of sequences of different lengths. docs/sequences.md walks through what it prints.
+// number so far, of sequences of different lengths. docs/explanation/sequences.md walks through what it prints.
 
 #include <trireme/trireme.h>
 

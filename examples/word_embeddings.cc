@@ -2,7 +2,7 @@
 //   word_embeddings ngram     a language model: four words give the next one (Bengio et al. 2003)
 //   word_embeddings negative  skip-gram with negative sampling (Mikolov et al. 2013)
 //   word_embeddings tree      skip-gram with hierarchical softmax over a Huffman tree (the same)
-// Each may be followed by --quick. docs/examples/word_embeddings.md tells what they reach.
+// Each may be followed by --quick. docs/tutorials/word_embeddings.md tells what they reach.
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
     tools/check_layers.py [--root DIR]
 
 Prints one line per breach, `file:line: what (the rule)`, and exits 1 if there is any. The tables
-below are the rules; docs/architecture.md explains them.
+below are the rules; docs/explanation/architecture.md explains them.
 """
 
 import argparse

@@ -4,7 +4,7 @@
 #   tools/install-deps.sh --test   also what only the tests and checks need, some things of it from PyPI
 #   tools/install-deps.sh --alone  without what training by many processes stands on: -DTRIREME_BUILD_DISTRIBUTED=OFF
 #   tools/install-deps.sh --bench  also what our own speed is compared with
-# docs/dependencies.md says what each package is for.
+# docs/reference/dependencies.md says what each package is for.
 set -euo pipefail
 
 build=(

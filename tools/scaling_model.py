@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The cost model of docs/scaling.md: distributed training on more machines than anybody here has.
+"""The cost model of docs/explanation/scaling.md: distributed training on more machines than anybody here has.
 
     tools/scaling_model.py --table            the page's tables
-    tools/scaling_model.py --page             puts them into docs/scaling.md, and draws docs/scaling.svg
+    tools/scaling_model.py --page             puts them into docs/explanation/scaling.md, and draws docs/explanation/scaling.svg
     tools/scaling_model.py --measured FILE    the model against what benchmarks/scaling.sh measured into FILE
     tools/scaling_model.py --constants FILE   with one of the others: constants from that file
 """
@@ -18,7 +18,7 @@ import constants  # noqa: E402
 import picture  # noqa: E402
 import tables  # noqa: E402
 
-PAGE, PICTURE = os.path.join(ROOT, "docs/scaling.md"), os.path.join(ROOT, "docs/scaling.svg")
+PAGE, PICTURE = os.path.join(ROOT, "docs/explanation/scaling.md"), os.path.join(ROOT, "docs/explanation/scaling.svg")
 
 
 def block(name, text):

@@ -18,7 +18,7 @@ namespace {
 void add_train(CLI::App& app) {
   auto arguments = std::make_shared<TrainArguments>();
   CLI::App* command = app.add_subcommand("train", "train, test and save what a job file describes");
-  command->add_option("job", arguments->job, "job file (docs/job.md)");
+  command->add_option("job", arguments->job, "job file (docs/reference/job.md)");
   command
       ->add_option("--set", arguments->options.set,
                    "change one key of the job: --set train.epochs=2 (may be repeated)")

@@ -159,7 +159,7 @@ def parse():
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--json", default=f"{OUT}/results.json", help="where the figures go")
     parser.add_argument("--page", action="store_true",
-                        help="also write docs/performance.md and docs/performance.svg")
+                        help="also write docs/reference/performance.md and docs/reference/performance.svg")
     options = parser.parse_args()
     for name in options.cases:
         if name not in CASES and name != "start":

@@ -9,8 +9,8 @@ import sys
 import plot
 from cases import CASES, ROOT
 
-PAGE = os.path.join(ROOT, "docs/performance.md")
-PLOT = os.path.join(ROOT, "docs/performance.svg")
+PAGE = os.path.join(ROOT, "docs/reference/performance.md")
+PLOT = os.path.join(ROOT, "docs/reference/performance.svg")
 BEGIN, END = "<!-- compare: begin -->", "<!-- compare: end -->"
 GROUPS = {"eager": "the fastest eager peer", "compile": "torch.compile",
           "runtime": "the faster of ONNX Runtime and OpenVINO", "any": "the fastest peer",
@@ -142,7 +142,7 @@ def conditions(results):
 
 
 def write_page(text):
-    """Puts the text between the markers of docs/performance.md."""
+    """Puts the text between the markers of docs/reference/performance.md."""
     with open(PAGE) as f:
         page = f.read()
     head, tail = page.split(BEGIN)[0], page.split(END, 1)[1]
@@ -165,7 +165,7 @@ def show(results, page):
                   "## Compiling and starting"]
         parts[0] += "\n\n![Trireme's lead and its goals](performance.svg)"
         write_page("\n\n".join(f"{t}\n\n{p}" for t, p in zip(titles, parts) if p))
-        print("\nwritten to docs/performance.md and docs/performance.svg")
+        print("\nwritten to docs/reference/performance.md and docs/reference/performance.svg")
     print(f"\nlowest share of the goal: {least:.2f}")
     return 0 if results["rows"] or results["start"] else 1
 

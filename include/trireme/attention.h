@@ -3,7 +3,7 @@
 // Attention and what is built of it, after Vaswani et al. 2017, "Attention is all you need". Sequences are
 // [batch, steps, width], whose width is a number, the batch and the steps may be symbols; or, but for
 // scaled_dot_product_attention(), of different lengths, the rows [rows, width] of a ragged input or what is made
-// of them (trireme/sequence.h): nothing is padded or masked there by the user. docs/sequences.md.
+// of them (trireme/sequence.h): nothing is padded or masked there by the user. docs/explanation/sequences.md.
 
 #include <cstdint>
 #include <optional>

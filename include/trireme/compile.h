@@ -28,7 +28,7 @@ struct CompiledSize {
 };
 
 // Compiles what Model::predict() does ahead of time, for CompiledModel of trireme/inference.h: a
-// folder that needs no compiler and no library where it runs. docs/formats/compiled.md describes it.
+// folder that needs no compiler and no library where it runs. docs/reference/formats/compiled.md describes it.
 // Whatever fails, a compiled model that stood there is still whole.
 // Errors: usage, for a target that does not exist, a linker that is missing, a folder that is
 // something else, or a model with an op that needs a library; io.

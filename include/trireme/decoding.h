@@ -1,7 +1,7 @@
 #pragma once
 
 // Generation: the step of a decoder that nn::rnn trains with, run on the words that it chooses itself, as a
-// loop of the Program. docs/decoding.md has examples.
+// loop of the Program. docs/how-to/decoding.md has examples.
 
 #include <cstdint>
 #include <functional>

@@ -67,13 +67,13 @@ struct Distribution {
   double checkpoint_seconds = 60;
   std::int64_t checkpoint_keep = 2;  // full ones, each with the changes since
   bool resume = false;               // goes on with the newest of them
-  // Of modes with servers: what a checkpoint has, for serving, in the folder OUTPUT-exports (docs/distributed.md, "Exports"): with
+  // Of modes with servers: what a checkpoint has, for serving, in the folder OUTPUT-exports (docs/how-to/distributed.md, "Exports"): with
   // the first checkpoint so many seconds after the export before, and with the last one; 0: none.
   double export_seconds = 0;
   std::int64_t export_deltas = 24;  // exports of what changed, from one of all rows to the next
 };
 
-// A training run described by a TOML file: docs/job.md lists all keys. Reading checks form and
+// A training run described by a TOML file: docs/reference/job.md lists all keys. Reading checks form and
 // keys; data are opened and the Program is built when they are first asked for.
 // Errors of all functions: data, naming the file's line, where the job is wrong; usage, where the
 // network it describes is; what readers of data throw.

@@ -73,7 +73,7 @@ struct FolderOptions {
 // of another size.
 TRIREME_API Dataset image_folder(const std::string& path, const FolderOptions& options = {});
 
-// A record file (docs/formats/records.md), mapped into memory: any data set, with a checksum for
+// A record file (docs/reference/formats/records.md), mapped into memory: any data set, with a checksum for
 // each example, which is checked when it is read. Errors: not_found, io; data, naming the byte.
 TRIREME_API Dataset records(const std::string& path);
 

@@ -34,7 +34,7 @@ struct SaveOptions {
   std::map<std::string, text::Encoder> text = {};
   std::string target =
       {};  // the data column that the first output predicts; lets `trireme eval` work
-  // What `trireme eval` measures, in JSON, as [train] of a job says it (docs/job.md):
+  // What `trireme eval` measures, in JSON, as [train] of a job says it (docs/reference/job.md):
   // {"loss": "mse", "metrics": ["rmse"]}. Empty: accuracy or mse.
   std::string measured = {};
   // How a corpus becomes examples, in JSON, as [data] text of a job says it: {"tokens": "bytes", "next": true}.

@@ -2,7 +2,7 @@
 
 // Metrics of structured output over plain data in host memory: edit distance, F1 of chunks, BLEU and
 // perplexity. Each is a function of a whole corpus and a class that is told of it piece by piece. The
-// definitions, with examples and sources, are in docs/sequence-metrics.md; metrics of Values, which a
+// definitions, with examples and sources, are in docs/reference/sequence-metrics.md; metrics of Values, which a
 // Trainer measures, are in trireme/metrics.h.
 //
 // Corpora without sequences are Error(usage) for the functions; the classes say NaN until they were

@@ -2,7 +2,7 @@
 
 // Losses and decoders of whole sequences of labels: linear-chain conditional random fields, and connectionist
 // temporal classification. Sequences are those of trireme/sequence.h, of any lengths, without padding.
-// A mistake is Error(usage) naming the function, the caller's line and the value. docs/structured.md.
+// A mistake is Error(usage) naming the function, the caller's line and the value. docs/how-to/structured.md.
 
 #include <cstdint>
 #include <string>

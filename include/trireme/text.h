@@ -15,7 +15,7 @@
 #include "trireme/export.h"
 #include "trireme/tensor.h"
 
-// From text to numbers: tokens, ids for them, and samples for language models. docs/text.md has
+// From text to numbers: tokens, ids for them, and samples for language models. docs/how-to/text.md has
 // examples.
 namespace trireme::text {
 
@@ -123,7 +123,7 @@ class TRIREME_API Vocabulary {
   // How often the text had each token; the unknown one counts all that were left out.
   const std::vector<std::int64_t>& counts() const { return counts_; }
 
-  // A text file (docs/formats/vocabulary.md), written beside its place and renamed. Errors: io.
+  // A text file (docs/reference/formats/vocabulary.md), written beside its place and renamed. Errors: io.
   void save(const std::string& path) const;
   // Errors: not_found, io; data, naming the line, if it is damaged, cut short or no vocabulary.
   static Vocabulary load(const std::string& path);

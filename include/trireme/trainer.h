@@ -56,7 +56,7 @@ struct TrainerOptions {
   UpdateOptions updates = {};        // accumulation of gradients, averages, l1 and l2
   ExchangeGradients exchange = {};   // of several processes; empty: none
   HostFunctions host = {};           // as in SessionOptions
-  std::vector<Metric> metrics = {};  // training measures the means among them: docs/training.md
+  std::vector<Metric> metrics = {};  // training measures the means among them: docs/how-to/training.md
   int threads = 0;
   std::uint64_t seed = 1;
   Precision precision = Precision::f32;  // of what is stored between kernels; f16 is refused
@@ -87,14 +87,14 @@ struct FitOptions {
   EarlyStopping early_stopping = {};
   CheckpointOptions checkpoint = {};
   // A folder for what can be watched: metrics.jsonl, TensorBoard events, checkpoints
-  // (docs/run-folder.md). Empty: none.
+  // (docs/reference/run-folder.md). Empty: none.
   std::string run = {};
   std::int64_t log_every = 10;  // steps between two lines of the run folder
   // Goes on from the newest whole checkpoint of the run, if it has any: see Trainer::resume().
   // Without it a run folder that holds checkpoints is refused.
   bool resume = false;
 
-  // Callbacks; docs/training.md has their order and an example.
+  // Callbacks; docs/how-to/training.md has their order and an example.
   std::function<bool(const EpochReport&)> after_epoch = {};             // false stops
   std::function<void(std::int64_t step, double loss)> after_step = {};  // steps of this fit, from 1
   std::function<void(std::int64_t step, const Metrics&)> after_evaluation = {};
@@ -131,7 +131,7 @@ class TRIREME_API Trainer {
   void save(const std::string& directory, const SaveOptions& options);
 
   // All that training depends on: parameters with the optimizer's state, counters, place in the data
-  // (docs/formats/checkpoint.md). Written in one step: a checkpoint is there whole or not at all.
+  // (docs/reference/formats/checkpoint.md). Written in one step: a checkpoint is there whole or not at all.
   // Errors: io; usage, for a folder that holds something else.
   void save_checkpoint(const std::string& directory);
   // Goes back to a checkpoint, or to the newest whole one of a folder of them or of a run folder;

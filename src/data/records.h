@@ -10,7 +10,7 @@
 
 namespace trireme::data {
 
-// Parts of a record file; docs/formats/records.md describes it.
+// Parts of a record file; docs/reference/formats/records.md describes it.
 inline constexpr std::string_view kRecordsMagic = "\x89TREC\r\n\x1a";
 inline constexpr std::string_view kRecordsEnd = "TRECEND\n";
 inline constexpr std::uint32_t kRecordsVersion = 2;  // the newest; 1 has no ragged columns

@@ -1,6 +1,6 @@
 #pragma once
 
-// The files of a compiled model: docs/formats/compiled.md.
+// The files of a compiled model: docs/reference/formats/compiled.md.
 
 #include <string>
 #include <string_view>

@@ -8,7 +8,7 @@
 namespace trireme::ir {
 
 // The text of an error in building an op: what rule is violated, the user's layer and line, where
-// each operand comes from, and a hint. See "A mistake" in docs/architecture.md.
+// each operand comes from, and a hint. See "A mistake" in docs/explanation/architecture.md.
 std::string describe_mistake(std::string_view op, const OpDef* def,
                              const std::vector<Value*>& operands, const Location& location,
                              const TypeError& error);

@@ -1,6 +1,6 @@
 #pragma once
 
-// A Plan as JSON, for models compiled ahead of time: docs/formats/compiled.md.
+// A Plan as JSON, for models compiled ahead of time: docs/reference/formats/compiled.md.
 
 #include <cstdint>
 #include <limits>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Checkpoints on disk: docs/formats/checkpoint.md.
+// Checkpoints on disk: docs/reference/formats/checkpoint.md.
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a training run leaves to be watched and gone on with: docs/run-folder.md.
+// What a training run leaves to be watched and gone on with: docs/reference/run-folder.md.
 
 #include <chrono>
 #include <cstdint>

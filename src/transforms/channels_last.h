@@ -8,7 +8,7 @@ namespace trireme::transforms {
 // [batch, height, width, channels], those of volumes alike, and the transposes this needs are pushed through the elementwise
 // ops and reductions between them until they meet and vanish. What is left are the borders of a
 // chain of convolutions. Measured as fast as the library's blocked layouts, and any kernel reads it
-// without knowing of blocks; see docs/architecture.md.
+// without knowing of blocks; see docs/explanation/architecture.md.
 void use_channels_last(ir::Program& program);
 
 }  // namespace trireme::transforms

@@ -1,4 +1,4 @@
-// What jobs export for serving, read by whoever serves: in C++, and in Python as docs/formats/export.md has it; against the model
+// What jobs export for serving, read by whoever serves: in C++, and in Python as docs/reference/formats/export.md has it; against the model
 // that the job saves.
 
 #include <set>
@@ -93,7 +93,7 @@ TEST_F(Exports, OfRowsThatAreKeptIn16Bits) {
 // The lines between "```python" and "```" of the page of the format.
 std::string example() {
   const std::string page =
-      read(std::string(std::getenv("TRIREME_SOURCE_DIR")) + "/docs/formats/export.md");
+      read(std::string(std::getenv("TRIREME_SOURCE_DIR")) + "/docs/reference/formats/export.md");
   const std::string begin = "```python\n";
   const std::size_t at = page.find(begin) + begin.size();
   return page.substr(at, page.find("```", at) - at);

@@ -197,7 +197,7 @@ TEST_F(EndToEnd, WordEmbeddingsAreLearntInThreeWays) {
   }
 }
 
-// What docs/sequences.md walks through.
+// What docs/explanation/sequences.md walks through.
 TEST_F(EndToEnd, TwoMemoriesSayWhatTheDocumentSays) {
   const std::string output = succeeds(std::string(TRIREME_EXAMPLES) + "/two_memories");
   EXPECT_THAT(output, HasSubstr("block 1 (%memory : f32[active_1, 1]"));

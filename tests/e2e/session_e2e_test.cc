@@ -263,7 +263,7 @@ TEST_F(Saving, InputsThatAreNotListedAreTold) {
   EXPECT_FALSE(std::filesystem::exists(path("model")));
 }
 
-// docs/training.md says when each is called.
+// docs/how-to/training.md says when each is called.
 TEST(Training, CallbacksComeInTheirOrder) {
   Net net;
   Trainer trainer(net.program, net.options());
@@ -295,7 +295,7 @@ TEST(Training, CallbacksComeInTheirOrder) {
   EXPECT_EQ(trainer.steps(), 6 + 4);
 }
 
-// The metrics of one's own of docs/training.md.
+// The metrics of one's own of docs/how-to/training.md.
 TEST(Training, MetricsOfOnesOwn) {
   Program program("p");
   const Value x = program.input("x", f32, {batch, 1}), target = program.input("y", f32, {batch, 1});

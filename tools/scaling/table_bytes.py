@@ -1,4 +1,4 @@
-"""What a row of a sparse table takes: docs/formats/table.md and src/distributed/table as arithmetic."""
+"""What a row of a sparse table takes: docs/reference/formats/table.md and src/distributed/table as arithmetic."""
 
 import math
 

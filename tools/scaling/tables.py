@@ -1,4 +1,4 @@
-"""The tables of docs/scaling.md as Markdown."""
+"""The tables of docs/explanation/scaling.md as Markdown."""
 
 import formulas
 import simulation

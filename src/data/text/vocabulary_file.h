@@ -8,7 +8,7 @@
 
 namespace trireme::text {
 
-// What a vocabulary file holds (docs/formats/vocabulary.md).
+// What a vocabulary file holds (docs/reference/formats/vocabulary.md).
 struct VocabularyFile {
   std::vector<std::string> tokens;
   std::vector<std::int64_t> counts;       // as many

@@ -1,7 +1,7 @@
 #pragma once
 
 // Tables as they are served: ids and weights alone, in files that can be read without servers. An export is a base,
-// with all rows, or a delta, with those that changed since the export before. docs/formats/export.md has the format.
+// with all rows, or a delta, with those that changed since the export before. docs/reference/formats/export.md has the format.
 
 #include <array>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a checkpoint consists of: a text beside its parts. docs/formats/distributed-checkpoint.md has the format.
+// What a checkpoint consists of: a text beside its parts. docs/reference/formats/distributed-checkpoint.md has the format.
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
 // The parts of a checkpoint: what one server held of a table in a range of slots, or of dense parameters in ranges
-// of their rows. docs/formats/distributed-checkpoint.md has the format.
+// of their rows. docs/reference/formats/distributed-checkpoint.md has the format.
 
 #include <cstdint>
 #include <functional>

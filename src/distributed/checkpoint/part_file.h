@@ -1,6 +1,6 @@
 #pragma once
 
-// Files of numbered blocks with a checksum each, as docs/formats/distributed-checkpoint.md has them: what all parts
+// Files of numbered blocks with a checksum each, as docs/reference/formats/distributed-checkpoint.md has them: what all parts
 // of a checkpoint are made of, whatever they hold.
 
 #include <cstdint>

@@ -100,7 +100,7 @@ TEST(CheckpointPart, IsOfTheFormat) {
   EXPECT_THAT(payloads[0],
               HasSubstr("\"table\":\"w%C3%B6rter%0A%25\",\"layout\":\"width 2 sgd f32\""));
   ASSERT_EQ(payloads[1].size(), 4 + 4 + 8 + 20u);
-  const std::uint32_t slot_and_rows[2] = {14472, 1};  // of id 0: docs/formats/table.md
+  const std::uint32_t slot_and_rows[2] = {14472, 1};  // of id 0: docs/reference/formats/table.md
   const float weights[2] = {1.5f, -2};
   EXPECT_EQ(std::memcmp(payloads[1].data(), slot_and_rows, 8), 0);
   EXPECT_EQ(payloads[1].substr(8, 8), std::string(8, '\0'));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Exports of all that parameter servers hold, as the leader of a job makes them for serving: docs/formats/export.md has
+// Exports of all that parameter servers hold, as the leader of a job makes them for serving: docs/reference/formats/export.md has
 // the files. They are made while servers stand still, of what a checkpoint has just saved.
 //
 //   FOLDER/TABLE/export.json ...   of each table; servers write the rows

@@ -2,7 +2,7 @@
 
 // The wire format of protocol buffers, as much of it as etcd's messages need: fields of a number each, which
 // hold an integer, bytes or a message. By hand, for no process can have libprotobuf and Debian's
-// libsentencepiece, which brings an older one of its own, at once: docs/dependencies.md.
+// libsentencepiece, which brings an older one of its own, at once: docs/reference/dependencies.md.
 // Source: the public description of the encoding, protobuf.dev/programming-guides/encoding.
 
 #include <cstdint>

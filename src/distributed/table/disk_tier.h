@@ -1,6 +1,6 @@
 #pragma once
 
-// Cold rows in RocksDB: a map from hashes to records (docs/formats/table.md). Holds what does not fit
+// Cold rows in RocksDB: a map from hashes to records (docs/reference/formats/table.md). Holds what does not fit
 // into memory; it is no checkpoint, so nothing is synced. Threads may call at once.
 
 #include <cstdint>

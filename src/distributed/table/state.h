@@ -114,7 +114,7 @@ struct SparseTable::State {
   // Statistics, decayed to now.
   RowStatistics decayed(RowStatistics statistics) const;
 
-  // Records: docs/formats/table.md.
+  // Records: docs/reference/formats/table.md.
   std::size_t record_bytes() const { return layout.bytes() + sizeof(RowStatistics); }
   void append_record(const IndexEntry& entry, std::string& to) const;  // of a row in memory
   void read_record(std::string_view record, std::uint32_t row) const;

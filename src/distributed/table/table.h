@@ -31,7 +31,7 @@ namespace trireme::distributed {
 enum class Create : std::uint8_t { no, yes };
 
 // Rows of one slot in order of their ids. Each row's record has row_bytes() of the table:
-// docs/formats/table.md. Equal content gives equal bytes.
+// docs/reference/formats/table.md. Equal content gives equal bytes.
 struct RowBlock {
   int slot = 0;
   std::vector<Id> ids;
