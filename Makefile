@@ -1,37 +1,57 @@
 # Thin wrappers over CMake, CTest and the scripts in tools/; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo launch-demo test check format bench fuzz clean
+.PHONY: help demo launch-demo test test-unit test-system test-threads test-long check format bench fuzz clean
 
 JOBS ?= $(shell nproc)
-# One more, since tests of jobs wait more than they compute.
+# One more than processors: tests of jobs wait more than they compute.
 TEST_JOBS := $(shell expr $(JOBS) + 1)
-# ON: files of a target are compiled together, which builds all of it sooner and a change later (cmake/TriremeUnity.cmake).
-UNITY ?= OFF
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
-# One ccache for every checkout and preset: paths relative to the checkout, directory not hashed.
+# One ccache for every checkout and preset: paths are relative to the checkout, directories are not hashed.
 export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
 
-help:  ## what can be made
+help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo:  ## install packages, build, train a small network on Fashion-MNIST and show what it learned
+demo:  ## install packages, build, train a small network on Fashion-MNIST and show the result
 	tools/install-deps.sh
 	cmake --preset release -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF
 	cmake --build --preset release --target trireme_cli -j $(JOBS)
 	tools/demo.sh build/release/bin/trireme
 
-launch-demo:  ## train by three processes, one of which is killed while you watch
+launch-demo:  ## train with three processes, one of which is killed while you watch
 	tools/install-deps.sh
 	cmake --preset release -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF
 	cmake --build --preset release --target trireme_cli trireme_distributed_cli -j $(JOBS)
 	tools/launch_demo.sh build/release/bin/trireme
 
-test:  ## install packages, build with debug information, run every test
+test:  ## install packages, build and run every test: test-unit, test-system, test-threads
 	tools/install-deps.sh --test
-	cmake --preset dev -DTRIREME_UNITY=$(UNITY)
-	cmake --build --preset dev -j $(JOBS)
-	ctest --preset dev -j $(TEST_JOBS) --output-on-failure
+	$(MAKE) test-unit
+	$(MAKE) test-system
+	$(MAKE) test-threads
+
+test-unit: build-asan run-unit  ## tests of the rooms and of bad input, with AddressSanitizer and UBSan
+test-system: build-release run-system  ## tests of whole programs and jobs, in release
+test-threads: build-tsan run-threads  ## tests of rooms that use threads, with ThreadSanitizer
+
+build-asan build-tsan: build-%:
+	cmake --preset $*
+	cmake --build --preset $* -j $(JOBS)
+build-release:
+	cmake --preset release -DTRIREME_UNITY=ON -DTRIREME_BUILD_TESTS=ON -DTRIREME_BUILD_EXAMPLES=ON
+	cmake --build --preset release -j $(JOBS)
+
+run-unit:
+	. tools/sanitizer_options.sh && ctest --preset asan -j $(TEST_JOBS)
+run-system:
+	ctest --preset release -j $(TEST_JOBS)
+run-threads:
+	. tools/sanitizer_options.sh && ctest --preset tsan -j $(TEST_JOBS)
+
+test-long:  ## every test in its long form and in every configuration; takes hours
+	tools/install-deps.sh --test
+	tools/test_long.sh
 
 check:  ## include rules, file sizes and formatting (no build needed)
 	$(PYTHON) tools/check_layers.py

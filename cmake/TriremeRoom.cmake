@@ -9,7 +9,9 @@
 # library, so that programs that do not want it need not have what it stands on. PRECOMPILE names headers
 # that most files of a large room include, to be read once beside TRIREME_COMMON_HEADERS; files include what they need all the
 # same (-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON shows whether they do).
-# TEST: options of its tests, as trireme_test takes them.
+# TEST: options of its tests, as trireme_test takes them. SYSTEM_TESTS: test files that take long because
+# they sweep generated code or read whole data sets; they become <room>_system_test, part of the
+# system suite (tests/CMakeLists.txt).
 # THREADS: the room's code runs on several threads, so its tests are built under ThreadSanitizer, which has
 # nothing to say to the others (tools/check_layers.py finds a room that lacks it).
 # The include rules between rooms are checked by tools/check_layers.py, not here.
@@ -19,7 +21,8 @@ set(TRIREME_COMMON_HEADERS <algorithm> <cmath> <cstdint> <functional> <map> <mem
   <string_view> <utility> <vector> <fmt/core.h> <base/error.h>)
 
 function(trireme_room name)
-  cmake_parse_arguments(ARG "SELF_CONTAINED;APART;THREADS" "" "LIBRARIES;SOURCES;EXCLUDE;PRECOMPILE;TEST" ${ARGN})
+  cmake_parse_arguments(ARG "SELF_CONTAINED;APART;THREADS" ""
+    "LIBRARIES;SOURCES;EXCLUDE;PRECOMPILE;TEST;SYSTEM_TESTS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   foreach(excluded ${ARG_EXCLUDE})
     list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${excluded})
@@ -58,10 +61,17 @@ function(trireme_room name)
     set_property(GLOBAL APPEND PROPERTY TRIREME_LIBRARIES ${ARG_LIBRARIES})
   endif()
 
-  if(TRIREME_SANITIZE STREQUAL "thread" AND NOT ARG_THREADS)
+  if(NOT tests OR NOT TRIREME_BUILD_TESTS)
     return()
   endif()
-  if(tests AND TRIREME_BUILD_TESTS)
+  list(TRANSFORM ARG_SYSTEM_TESTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  if(ARG_SYSTEM_TESTS AND TRIREME_TEST_SUITE MATCHES "^(all|system)$")
+    trireme_test(${name}_system_test SOURCES ${ARG_SYSTEM_TESTS} LIBRARIES ${ARG_LIBRARIES} ${ARG_TEST})
+  endif()
+  if(TRIREME_TEST_SUITE MATCHES "^(all|unit)$" OR (TRIREME_TEST_SUITE STREQUAL "threads" AND ARG_THREADS))
+    if(ARG_SYSTEM_TESTS)
+      list(REMOVE_ITEM tests ${ARG_SYSTEM_TESTS})
+    endif()
     trireme_test(${name}_test SOURCES ${tests} LIBRARIES ${ARG_LIBRARIES} ${ARG_TEST})
   endif()
 endfunction()

@@ -1,6 +1,7 @@
-# trireme_unity(TARGET): where TRIREME_UNITY is on, compiles files of the target as one, ten at a time, which takes a third of
-# the time: most of that of a file goes into what it includes. Files that get in each other's way are kept apart by
-# tools/unity_groups.py. For builds that nobody works in: a change costs its whole group.
+# trireme_unity(TARGET): if TRIREME_UNITY is on, compiles up to 40 files of the target as one file.
+# Headers and templates are then compiled once per group, which takes a quarter of the time.
+# tools/unity_groups.py separates files whose definitions clash. Meant for CI: after a change of one
+# file, its whole group is compiled again.
 option(TRIREME_UNITY "Compile files of a target together, to build all of it sooner" OFF)
 
 function(trireme_unity target)
@@ -11,7 +12,7 @@ function(trireme_unity target)
   list(FILTER sources INCLUDE REGEX "\\.cc$")
   list(TRANSFORM sources REPLACE "^([^/].*)$" "${CMAKE_CURRENT_SOURCE_DIR}/\\1")
   execute_process(
-    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/unity_groups.py ${sources}
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/unity_groups.py --size 40 ${sources}
     OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)
   string(REGEX MATCHALL "[^\n]+" lines "${lines}")
   foreach(line ${lines})
@@ -21,6 +22,6 @@ function(trireme_unity target)
     endif()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  # Says of a file that is included what it does not say of the same file compiled alone.
+  # This warning appears only for included files, not for the same file compiled alone.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the libFuzzer targets of tests/fuzz (part of the asan preset) and runs each for SECONDS (default 10):
+# Builds the libFuzzer targets of tests/fuzz (preset fuzz) and runs each for SECONDS (default 10):
 #   tools/fuzz.sh [SECONDS]
 # A finding is left as build/fuzz/findings/<target>-<hash>; run the target on that file to see it.
 set -euo pipefail
@@ -11,8 +11,8 @@ if [ ! -f tests/fuzz/CMakeLists.txt ]; then
   echo "fuzz: no tests/fuzz, nothing to run"
   exit 0
 fi
-cmake --preset asan >/dev/null
-cmake --build --preset asan --target fuzz_targets -j "${JOBS:-$(nproc)}"
+cmake --preset fuzz >/dev/null
+cmake --build --preset fuzz --target fuzz_targets -j "${JOBS:-$(nproc)}"
 
 mkdir -p build/fuzz/findings
 
@@ -23,7 +23,7 @@ fuzz() {
   if [ -d "tests/fuzz/corpus/${name#fuzz_}" ]; then
     seeds=("tests/fuzz/corpus/${name#fuzz_}")
   fi
-  if "build/asan/bin/$name" "$found" "${seeds[@]}" -max_total_time="$seconds" -timeout=10 \
+  if "build/fuzz/bin/$name" "$found" "${seeds[@]}" -max_total_time="$seconds" -timeout=10 \
       -rss_limit_mb=2048 -artifact_prefix="build/fuzz/findings/$name-" \
       -print_final_stats=1 </dev/null >"$log" 2>&1; then
     echo "fuzz: $name ok, $(sed -n 's/stat::number_of_executed_units: *//p' "$log") runs"
@@ -36,7 +36,7 @@ export -f fuzz
 export seconds
 
 report=build/fuzz/report
-for program in build/asan/bin/fuzz_*; do
+for program in build/fuzz/bin/fuzz_*; do
   if [ -x "$program" ]; then basename "$program"; fi
 done | xargs -P "${JOBS:-$(nproc)}" -I {} bash -c 'fuzz {}' | tee "$report"
 
