@@ -17,7 +17,7 @@
 //   ./clicks                                                        one process, as with Trainer::fit()
 //   trireme launch --program ./clicks --trainers 4 --servers 2      four that train, and two parameter servers
 //
-// Link Trireme::distributed. docs/how-to/distributed.md, "A program of your own", tells what happens when a process dies.
+// Link Trireme::distributed. docs/how-to/distributed-training.md, "Train a program of your own", tells what happens when a process dies.
 
 #include <cstdint>
 #include <functional>
@@ -73,7 +73,7 @@ class TRIREME_API Member {
   // of gradients before the optimizer; the other modes keep parameters on servers, where those that are looked up with
   // a sparse gradient become tables, and servers do what the optimizer says; a Value that is looked-up rows itself is then
   // replaced and not to be used any more, other than what was made of it. Once; the Program outlives the member.
-  // Errors: usage, for what many processes cannot keep to in that mode: docs/how-to/distributed.md, "What a job says"
+  // Errors: usage, for what many processes cannot keep to in that mode: docs/reference/distributed-jobs.md, "Job keys per mode"
   TrainerOptions distribute(Program& program, TrainerOptions options);
 
   // Once. Trains until all processes have learned all epochs together: each batch is learned by one of them. Also ends, early,

@@ -9,7 +9,7 @@
 //     std::this_thread::sleep_for(std::chrono::seconds(10));
 //   }
 //
-// Link Trireme::distributed. docs/how-to/distributed.md, "Exports", tells how a job is made to export; docs/reference/formats/export.md what
+// Link Trireme::distributed. docs/how-to/distributed-training.md, "Export for serving", tells how a job is made to export; docs/reference/formats/export.md what
 // the files are, for readers in other languages.
 
 #include <cstdint>

@@ -67,7 +67,7 @@ struct Distribution {
   double checkpoint_seconds = 60;
   std::int64_t checkpoint_keep = 2;  // full ones, each with the changes since
   bool resume = false;               // goes on with the newest of them
-  // Of modes with servers: what a checkpoint has, for serving, in the folder OUTPUT-exports (docs/how-to/distributed.md, "Exports"): with
+  // Of modes with servers: what a checkpoint has, for serving, in the folder OUTPUT-exports (docs/how-to/distributed-training.md, "Export for serving"): with
   // the first checkpoint so many seconds after the export before, and with the last one; 0: none.
   double export_seconds = 0;
   std::int64_t export_deltas = 24;  // exports of what changed, from one of all rows to the next

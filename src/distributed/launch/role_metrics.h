@@ -1,6 +1,6 @@
 #pragma once
 
-// The metrics of each role. docs/how-to/distributed.md lists them.
+// The metrics of each role. docs/reference/distributed-jobs.md lists them.
 
 #include <memory>
 #include <optional>

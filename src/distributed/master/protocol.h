@@ -1,6 +1,6 @@
 #pragma once
 
-// What trainers ask a master, as frames: docs/how-to/distributed.md has them in a table.
+// What trainers ask a master, as frames: docs/reference/distributed-jobs.md has them in a table.
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Who started this launcher, and as which of how many: what srun, mpirun, torchrun and others tell by environment
-// variables. docs/how-to/distributed.md has them as a table.
+// variables. docs/reference/distributed-jobs.md has them as a table.
 
 #include <map>
 #include <string>

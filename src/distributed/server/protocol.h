@@ -1,6 +1,6 @@
 #pragma once
 
-// The operations of parameter servers as frames: docs/how-to/distributed.md has them in a table.
+// The operations of parameter servers as frames: docs/reference/distributed-jobs.md has them in a table.
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What processes of a job send each other: a header of 48 bytes and a payload. docs/how-to/distributed.md has the layout.
+// What processes of a job send each other: a header of 48 bytes and a payload. docs/reference/distributed-jobs.md has the layout.
 
 #include <array>
 #include <cstddef>
