@@ -16,10 +16,10 @@ void divide_all(T* values, std::size_t count, int by) {
 
 }  // namespace
 
-void add_to(float* sum, const float* more, std::size_t count) { add(sum, more, count); }
-void add_to(double* sum, const double* more, std::size_t count) { add(sum, more, count); }
+void accumulate(float* sum, const float* more, std::size_t count) { add(sum, more, count); }
+void accumulate(double* sum, const double* more, std::size_t count) { add(sum, more, count); }
 // Wraps around, as sums without sign do.
-void add_to(std::int64_t* sum, const std::int64_t* more, std::size_t count) {
+void accumulate(std::int64_t* sum, const std::int64_t* more, std::size_t count) {
   add(reinterpret_cast<std::uint64_t*>(sum), reinterpret_cast<const std::uint64_t*>(more), count);
 }
 void divide(float* values, std::size_t count, int by) { divide_all(values, count, by); }

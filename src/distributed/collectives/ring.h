@@ -17,9 +17,9 @@ inline constexpr std::size_t kSegment = 128 * 1024;  // bytes: fits into a core'
 // they are read.
 inline constexpr std::size_t kAhead = 4;
 
-void add_to(float* sum, const float* more, std::size_t count);
-void add_to(double* sum, const double* more, std::size_t count);
-void add_to(std::int64_t* sum, const std::int64_t* more, std::size_t count);
+void accumulate(float* sum, const float* more, std::size_t count);
+void accumulate(double* sum, const double* more, std::size_t count);
+void accumulate(std::int64_t* sum, const std::int64_t* more, std::size_t count);
 void divide(float* values, std::size_t count, int by);
 void divide(double* values, std::size_t count, int by);
 void divide(std::int64_t* values, std::size_t count, int by);
@@ -91,7 +91,7 @@ class Ring {
   void add(std::size_t k, bool mean) {
     const Part part = incoming(k);
     mesh_.receive_behind(scratch_, part.count * sizeof(T), deadline_);
-    add_to(data_ + part.first, scratch_, part.count);
+    accumulate(data_ + part.first, scratch_, part.count);
     if (mean && k >= total_ - segments_) divide(data_ + part.first, part.count, size_);
   }
   // In their places. Nothing there is still to be sent: its sum could not be complete.
