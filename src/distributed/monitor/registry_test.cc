@@ -134,7 +134,7 @@ TEST(Registry, PrometheusReadsIt) {
   registry.gauge("trireme_rate", "", {{"a", "\"\\\n{},= é"}, {"b", ""}}).set(0.1 + 0.2);
   Histogram& histogram = registry.histogram("trireme_seconds", "H.", time_bounds(), {{"x", "y"}});
   for (int i = 0; i < 100; ++i) histogram.observe(i * 0.001);
-  const std::string stem = testing::TempDir() + "/prometheus";
+  const std::string stem = ::testing::TempDir() + "/prometheus";
   write_file_atomically(stem + ".txt", registry.text());
   write_file_atomically(stem + ".py", R"(
 import math, sys
