@@ -9,11 +9,12 @@
 # library, so that programs that do not want it need not have what it stands on. PRECOMPILE names headers
 # that most files of a large room include, to be read once beside TRIREME_COMMON_HEADERS; files include what they need all the
 # same (-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON shows whether they do).
-# TEST: options of its tests, as trireme_test takes them. SYSTEM_TESTS: test files that take long because
-# they sweep generated code or read whole data sets; they become <room>_system_test, part of the
-# system suite (tests/CMakeLists.txt).
-# THREADS: the room's code runs on several threads, so its tests are built under ThreadSanitizer, which has
-# nothing to say to the others (tools/check_layers.py finds a room that lacks it).
+# TEST: options of its tests, as trireme_test takes them.
+# THREAD_TESTS: test files, as regular expressions of their path in the room, that run code on several threads;
+# they run in the suite threads, with ThreadSanitizer, and not in the suite unit.
+# SYSTEM_TESTS: test files that take long because they sweep generated code, read whole data sets or run whole
+# jobs; they become <room>_system_test of the suite system. tests/CMakeLists.txt explains the suites.
+# THREADS: the room's code runs on several threads (tools/check_layers.py finds a room that does not say so).
 # The include rules between rooms are checked by tools/check_layers.py, not here.
 set(TRIREME_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 # What most files of every room include: a third of the time that they take to compile is spent reading it.
@@ -22,7 +23,7 @@ set(TRIREME_COMMON_HEADERS <algorithm> <cmath> <cstdint> <functional> <map> <mem
 
 function(trireme_room name)
   cmake_parse_arguments(ARG "SELF_CONTAINED;APART;THREADS" ""
-    "LIBRARIES;SOURCES;EXCLUDE;PRECOMPILE;TEST;SYSTEM_TESTS" ${ARGN})
+    "LIBRARIES;SOURCES;EXCLUDE;PRECOMPILE;TEST;SYSTEM_TESTS;THREAD_TESTS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   foreach(excluded ${ARG_EXCLUDE})
     list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${excluded})
@@ -49,7 +50,9 @@ function(trireme_room name)
   if(ARG_SELF_CONTAINED)
     set_property(GLOBAL APPEND PROPERTY TRIREME_INFERENCE_ROOMS ${target})
   endif()
-  trireme_precompile(${target} ${TRIREME_COMMON_HEADERS} ${ARG_PRECOMPILE})
+  if(NOT TRIREME_UNITY OR ARG_PRECOMPILE)  # a room that is compiled as one or two files gains nothing
+    trireme_precompile(${target} ${TRIREME_COMMON_HEADERS} ${ARG_PRECOMPILE})
+  endif()
   trireme_unity(${target})
   if(TARGET trireme_generate)
     add_dependencies(${target} trireme_generate)
@@ -64,16 +67,52 @@ function(trireme_room name)
   if(NOT tests OR NOT TRIREME_BUILD_TESTS)
     return()
   endif()
-  list(TRANSFORM ARG_SYSTEM_TESTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-  if(ARG_SYSTEM_TESTS AND TRIREME_TEST_SUITE MATCHES "^(all|system)$")
-    trireme_test(${name}_system_test SOURCES ${ARG_SYSTEM_TESTS} LIBRARIES ${ARG_LIBRARIES} ${ARG_TEST})
+  trireme_tests_of_suite(chosen system_tests ROOM_TESTS ${tests}
+    SYSTEM_TESTS ${ARG_SYSTEM_TESTS} THREAD_TESTS ${ARG_THREAD_TESTS})
+  if(system_tests)
+    trireme_test(${name}_system_test SOURCES ${system_tests} LIBRARIES ${ARG_LIBRARIES} ${ARG_TEST})
   endif()
-  if(TRIREME_TEST_SUITE MATCHES "^(all|unit)$" OR (TRIREME_TEST_SUITE STREQUAL "threads" AND ARG_THREADS))
-    if(ARG_SYSTEM_TESTS)
-      list(REMOVE_ITEM tests ${ARG_SYSTEM_TESTS})
-    endif()
-    trireme_test(${name}_test SOURCES ${tests} LIBRARIES ${ARG_LIBRARIES} ${ARG_TEST})
+  if(chosen)
+    trireme_test(${name}_test SOURCES ${chosen} LIBRARIES ${ARG_LIBRARIES} ${ARG_TEST})
   endif()
+endfunction()
+
+# trireme_tests_of_suite(CHOSEN SYSTEM ROOM_TESTS file... SYSTEM_TESTS regex... THREAD_TESTS regex...): sets CHOSEN
+# and SYSTEM to the test files of a room that TRIREME_TEST_SUITE selects; see trireme_room.
+function(trireme_tests_of_suite chosen system)
+  cmake_parse_arguments(ARG "" "" "ROOM_TESTS;SYSTEM_TESTS;THREAD_TESTS" ${ARGN})
+  set(helpers ${ARG_ROOM_TESTS})
+  list(FILTER helpers INCLUDE REGEX "/testing/[^/]*\\.cc$")
+  foreach(kind SYSTEM THREAD)
+    set(${kind})
+    foreach(pattern ${ARG_${kind}_TESTS})
+      set(matching ${ARG_ROOM_TESTS})
+      list(FILTER matching INCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/(${pattern})$")
+      if(NOT matching)
+        message(FATAL_ERROR "${kind}_TESTS: no test matches ${pattern} in ${CMAKE_CURRENT_SOURCE_DIR}")
+      endif()
+      list(APPEND ${kind} ${matching})
+    endforeach()
+  endforeach()
+  set(unit ${ARG_ROOM_TESTS})
+  list(REMOVE_ITEM unit "" ${SYSTEM} ${THREAD} ${helpers})
+  set(wanted)
+  if(TRIREME_TEST_SUITE MATCHES "^(all|unit)$")
+    list(APPEND wanted ${unit})
+  endif()
+  if(TRIREME_TEST_SUITE MATCHES "^(all|threads)$")
+    list(APPEND wanted ${THREAD})
+  endif()
+  if(wanted)
+    list(APPEND wanted ${helpers})
+  endif()
+  if(NOT TRIREME_TEST_SUITE MATCHES "^(all|system)$" OR NOT SYSTEM)
+    set(SYSTEM)
+  else()
+    list(APPEND SYSTEM ${helpers})
+  endif()
+  set(${chosen} ${wanted} PARENT_SCOPE)
+  set(${system} ${SYSTEM} PARENT_SCOPE)
 endfunction()
 
 # The headers that all tests share, to be read once.

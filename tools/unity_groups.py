@@ -20,23 +20,31 @@ KEYWORDS = {"if", "for", "while", "switch", "return", "case", "else", "do", "pub
             "extern", "template", "friend", "typedef", "goto", "default", "try", "catch", "static_assert"}
 TYPE = re.compile(r"(?:template\s*<[^;{]*>\s*)?(?:struct|class|union|enum(?:\s+class)?)\s+(?:\[\[\w+\]\]\s*)?(\w+)")
 ALIAS = re.compile(r"using\s+(\w+)\s*=(.*)")
-TEST = re.compile(r"(?:TYPED_)?TEST(?:_F|_P)?\((\w+,\s*\w+)\)")
+TEST = re.compile(r"(?:(?:TYPED_)?TEST(?:_F|_P)?|INSTANTIATE_TEST_SUITE_P)\((\w+,\s*\w+)\b")
 NAMED = re.compile(r"(?:^|[\s&*>])(\w+)\s*(?:\[[^]]*\]\s*)*([({=;])")
 
 
-def parameter_count(text):
-    """How many there are in "(int a, const std::map<K, V>& b = {})..."."""
-    depth, count = 0, 0
+def parameter_types(text):
+    """The types in "(int a, const Block& b = {})...", without const and references: ("int", "Block")."""
+    depth, parts = 0, [""]
     for letter in text:
         depth += (letter in "(<[{") - (letter in ")>]}")
         if depth == 0:
             break
-        count += (letter == "," and depth == 1) or (count == 0 and letter not in "( \n")
-    return count
+        if letter == "," and depth == 1:
+            parts.append("")
+        elif depth > 1 or letter != "(":
+            parts[-1] += letter
+    types = []
+    for part in parts:
+        words = re.sub(r"\bconst\b|[&*]", " ", part.split("=")[0]).split()
+        if words:
+            types.append(" ".join(words[:-1] or words))
+    return tuple(types)
 
 
 def definition(text, start):
-    """What the line at `start` defines: a name, and of an alias what it stands for, of a function how many parameters it takes."""
+    """What the line at `start` defines: a name, and the target of an alias or the parameter types of a function."""
     line = text[start:text.find("\n", start)]
     for kind in (TYPE, TEST):
         match = kind.match(line)
@@ -50,7 +58,7 @@ def definition(text, start):
     match = NAMED.search(line)
     if not match or line[:match.start(1)].endswith("::"):
         return None
-    parameters = parameter_count(text[start + match.start(2):]) if match.group(2) == "(" else None
+    parameters = parameter_types(text[start + match.start(2):]) if match.group(2) == "(" else None
     return match.group(1), parameters
 
 
@@ -83,9 +91,21 @@ def declared():
     return found
 
 
+CLASS = re.compile(r"(?:\w+::)*[A-Z]\w*|std::\w+<\s*[A-Z]\w*\s*>")  # Block, ir::Block, std::vector<Block>
+
+
 def both_may_be(one, other):
-    """Functions of other numbers of parameters, since two names can be of one type, and the same alias twice."""
-    return one != other if isinstance(one, int) and isinstance(other, int) else isinstance(one, str) and one == other
+    """Whether one namespace may hold both definitions: the same alias twice, or overloads that no call can confuse.
+
+    Overloads differ in the number of parameters or, at one place, in the class they take. Other types do not count,
+    since one converts to another or is an alias of it.
+    """
+    if not isinstance(one, tuple) or not isinstance(other, tuple):
+        return isinstance(one, str) and one == other
+    if len(one) != len(other):
+        return True
+    return any(CLASS.fullmatch(a) and CLASS.fullmatch(b) and a.split("::")[-1] != b.split("::")[-1]
+               for a, b in zip(one, other))
 
 
 def clash(some, others):
@@ -98,7 +118,9 @@ def hides_what_is_declared(own):
         parts = space.split("::")
         for length in range(1, len(parts) + 1):
             there = declared().get(("::".join(parts[:length]), name), set())
-            if any(isinstance(one, int) or not both_may_be(one, other) for one in what for other in there):
+            inner = length < len(parts)  # a function in an inner namespace hides all of its name outside
+            if any((inner and isinstance(one, tuple)) or not both_may_be(one, other)
+                   for one in what for other in there):
                 return True
     return False
 

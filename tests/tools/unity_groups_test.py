@@ -35,7 +35,10 @@ class UnityGroups(unittest.TestCase):
 
     def test_functions_of_other_parameters(self):
         self.assertTrue(self.together("int count(const Block& b) {", "int count(const Block& b, int most) {"))
+        self.assertTrue(self.together("int count(const Block& b) {", "int count(const ir::Op& op) {"))
+        self.assertFalse(self.together("int count(const Block& b) {", "int count(const ir::Block& b) {"))
         self.assertFalse(self.together("int count(const Ids& ids) {", "int count(const std::vector<int>& ids) {"))
+        self.assertFalse(self.together("int count(double x) {", "int count(int x) {"))
         self.assertFalse(self.together("int count(const Block& b) {", "int count(const Block& block,\n          int most = 3);\n"
                                        "int count(const Block& of) {"))
 
@@ -47,7 +50,7 @@ class UnityGroups(unittest.TestCase):
         self.assertTrue(self.together("constexpr int kDepth = 3;", "constexpr int kDepth = 4;", space="trireme::data"))
 
     def test_what_a_header_declares_is_hidden_from_others(self):
-        self.assertFalse(self.together("int size_of(const Block& block) {", "int other;"))
+        self.assertFalse(self.together("int size_of(int bytes) {", "int other;"))
         self.assertFalse(self.together("struct Shape {\n};", "int other;"))
 
     def test_macros_are_seen_by_others(self):

@@ -19,7 +19,7 @@ constexpr std::size_t kDigits = 12;
 constexpr std::size_t kMostAdopted = 100;  // one transaction's
 
 // A whole number of `base`, or nothing.
-std::optional<std::uint64_t> number(std::string_view text, int base = 10) {
+std::optional<std::uint64_t> parse_number(std::string_view text, int base = 10) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (error != std::errc() || end != text.data() + text.size() || value > INT64_MAX) return {};
@@ -27,7 +27,7 @@ std::optional<std::uint64_t> number(std::string_view text, int base = 10) {
 }
 
 std::int64_t id_in(const std::optional<Entry>& entry) {
-  return entry ? static_cast<std::int64_t>(number(entry->value).value_or(0)) : 0;
+  return entry ? static_cast<std::int64_t>(parse_number(entry->value).value_or(0)) : 0;
 }
 
 // Ids of the folders of checkpoints there are, whole or not.
@@ -37,7 +37,7 @@ std::vector<std::int64_t> ids_in(const std::string& folder) {
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    const auto id = name.size() == kDigits ? number(name) : std::nullopt;
+    const auto id = name.size() == kDigits ? parse_number(name) : std::nullopt;
     if (id) ids.push_back(static_cast<std::int64_t>(*id));
   }
   return ids;
@@ -67,8 +67,8 @@ Committed parse_committed(std::int64_t id, std::string_view text) {
     rest.remove_prefix(space + 1);
   }
   if (words.size() == 5 && (words[0] == "full" || words[0] == "delta")) {
-    const auto base = number(words[1]), previous = number(words[2]), bytes = number(words[3]),
-               crc = number(words[4], 16);
+    const auto base = parse_number(words[1]), previous = parse_number(words[2]), bytes = parse_number(words[3]),
+               crc = parse_number(words[4], 16);
     if (base && previous && bytes && crc && *crc <= UINT32_MAX) {
       return {id,
               words[0] == "delta",
@@ -100,7 +100,7 @@ Catalog::Keys Catalog::read() {
   Keys keys{only(std::move(outcome.got[0])), only(std::move(outcome.got[1])), {}, {}};
   const std::string prefix = key("at/");
   for (const Entry& entry : store_.list(prefix).entries) {
-    const auto id = number(std::string_view(entry.key).substr(prefix.size()));
+    const auto id = parse_number(std::string_view(entry.key).substr(prefix.size()));
     if (!id) continue;
     keys.ids.insert(static_cast<std::int64_t>(*id));
     try {

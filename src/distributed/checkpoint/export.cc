@@ -120,7 +120,7 @@ std::vector<Id> ids_in(const Safetensors& content, const char* name, const std::
   return result;
 }
 
-std::string bytes_of(const std::string& path, const FileSum& sum) {
+std::string read_checked(const std::string& path, const FileSum& sum) {
   std::string bytes;
   try {
     bytes = read_file(path);
@@ -134,7 +134,7 @@ std::string bytes_of(const std::string& path, const FileSum& sum) {
 }
 
 Rows read_rows(const std::string& path, const ExportPart& part, const ExportIndex& index) {
-  const Safetensors content = parse_safetensors(bytes_of(path, part.sum), path);
+  const Safetensors content = parse_safetensors(read_checked(path, part.sum), path);
   Rows rows;
   rows.in_order = ids_in(content, "ids", path, part.slots);
   if (!part.whole) rows.removed = ids_in(content, "removed", path, part.slots);

@@ -17,8 +17,8 @@ namespace trireme::distributed::checkpoint {
 namespace {
 
 constexpr const char* kIndexFile = "export.json";
-constexpr const char* kFormat = "trireme export";
-constexpr int kVersion = 1;
+constexpr const char* kExportFormat = "trireme export";
+constexpr int kExportVersion = 1;
 constexpr const char* kInitializers[] = {"zeros", "uniform", "normal"};
 
 Json export_json(const Export& one) {
@@ -72,7 +72,7 @@ std::string problem_of(const ExportIndex& index) {
 }
 
 ExportIndex index_from(const Json& json) {
-  if (json.at("format") != kFormat || json.at("version") != kVersion) {
+  if (json.at("format") != kExportFormat || json.at("version") != kExportVersion) {
     throw std::domain_error("it is another kind of file, or of a newer Trireme");
   }
   ExportIndex index;
@@ -122,7 +122,7 @@ struct Present {
 };
 
 // Errors: usage, io.
-Present present(const std::string& folder, const std::string& table) try {
+Present check_present(const std::string& folder, const std::string& table) try {
   Present found{read_index(folder)};
   if (found.index.table != table) {
     fail_usage(fmt::format("{} has exports of another table, '{}'", folder, found.index.table));
@@ -183,8 +183,8 @@ TableOptions options_of(const ExportIndex& index) {
 
 std::string index_text(const ExportIndex& index) {
   const RowInitializer& initializer = index.initializer;
-  Json json = {{"format", kFormat},
-               {"version", kVersion},
+  Json json = {{"format", kExportFormat},
+               {"version", kExportVersion},
                {"table", escaped(index.table)},
                {"width", index.width},
                {"dtype", index.float16 ? "f16" : "f32"},
@@ -209,7 +209,7 @@ ExportIndex read_index(const std::string& folder) {
 
 NextExport next_export(const std::string& folder, const TableOptions& options,
                        std::int64_t deltas) {
-  const Present there = present(folder, options.name);
+  const Present there = check_present(folder, options.name);
   std::int64_t last = there.last();
   if (there.damaged) {  // readers may have whatever its files are
     for_files(folder, [&](std::int64_t number, const auto&) { last = std::max(last, number); });
@@ -221,7 +221,7 @@ NextExport next_export(const std::string& folder, const TableOptions& options,
 void publish(const std::string& folder, const TableOptions& options, const Export& what) {
   ExportIndex index{options.name,        options.width, options.float16,
                     options.initializer, options.seed,  {}};
-  const Present there = present(folder, options.name);
+  const Present there = check_present(folder, options.name);
   const ExportIndex& before = there.index;
   if (what.number != there.last() + 1 && !there.damaged) {
     fail_usage(

@@ -12,8 +12,8 @@
 namespace trireme::distributed::checkpoint {
 namespace {
 
-constexpr const char* kFormat = "trireme distributed checkpoint";
-constexpr int kVersion = 1;
+constexpr const char* kManifestFormat = "trireme distributed checkpoint";
+constexpr int kManifestVersion = 1;
 
 std::string problem_of_tables(const Manifest& manifest) {
   std::map<std::string, Ranges> slots;
@@ -68,8 +68,8 @@ std::string problem_of_part(const Manifest& manifest, const Part& part) {
 }
 
 Manifest manifest_from(const Json& json) {
-  if (json.at("format") != kFormat) throw std::domain_error("it is another kind of file");
-  if (json.at("version") != kVersion) {
+  if (json.at("format") != kManifestFormat) throw std::domain_error("it is another kind of file");
+  if (json.at("version") != kManifestVersion) {
     throw std::domain_error("another version of Trireme wrote it: format " +
                             json.at("version").dump());
   }
@@ -131,8 +131,8 @@ std::string problem_of(const Manifest& manifest) {
 }
 
 std::string manifest_text(const Manifest& manifest) {
-  Json json = {{"format", kFormat},
-               {"version", kVersion},
+  Json json = {{"format", kManifestFormat},
+               {"version", kManifestVersion},
                {"id", manifest.id},
                {"delta", manifest.delta},
                {"base", manifest.base},

@@ -32,7 +32,7 @@ struct FooterNumbers {
 };
 
 template <class T>
-std::string_view bytes_of(const T& value) {
+std::string_view raw_bytes(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
@@ -42,7 +42,7 @@ std::string_view bytes_of_ids(std::span<const Id> ids) {
 
 void write_footer(BlockWriter& writer, const PartCounts& counts) {
   const FooterNumbers numbers{counts.rows, counts.removed, counts.bytes, counts.digest};
-  writer.write(BlockKind::footer, bytes_of(numbers));
+  writer.write(BlockKind::footer, raw_bytes(numbers));
 }
 
 void write_header(BlockWriter& writer, const PartInfo& info) {
@@ -138,7 +138,7 @@ void TablePartWriter::rows(const RowBlock& block) {
   if (block_.size() + bytes > kLargestBlock) flush();
   const SlotHead head{static_cast<std::uint32_t>(block.slot),
                       static_cast<std::uint32_t>(block.ids.size())};
-  block_ += bytes_of(head);
+  block_ += raw_bytes(head);
   block_ += bytes_of_ids(block.ids);
   block_ += block.records;
   part_.counts.rows += block.ids.size();

@@ -20,7 +20,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "numbers in files are little-endian");
 
 constexpr std::string_view kMagic = "\x89TPART\r\n";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kPartVersion = 1;
 
 // In front of every payload.
 struct BlockHead {
@@ -43,7 +43,7 @@ std::string_view bytes_of(const T& value) {
 
 BlockWriter::BlockWriter(const std::string& path) : file_(path) {
   put(kMagic);
-  put(bytes_of(kVersion));
+  put(bytes_of(kPartVersion));
 }
 
 void BlockWriter::put(std::string_view bytes) {
@@ -114,8 +114,8 @@ BlockReader::BlockReader(Source source, std::string name)
   if (std::string_view(magic, sizeof magic) != kMagic) fail("it is no part of a checkpoint");
   std::uint32_t version = 0;
   take(reinterpret_cast<char*>(&version), sizeof version);
-  if (version != kVersion) {
-    fail(fmt::format("it has format {}, and this version of Trireme reads {}", version, kVersion));
+  if (version != kPartVersion) {
+    fail(fmt::format("it has format {}, and this version of Trireme reads {}", version, kPartVersion));
   }
 }
 

@@ -12,7 +12,7 @@ namespace trireme::distributed::checkpoint {
 namespace {
 
 // For people who look into a part.
-std::string text_of(const TableOptions& options) {
+std::string table_options_text(const TableOptions& options) {
   const RowRule& rule = options.rule;
   const RowInitializer& initial = options.initializer;
   return fmt::format(
@@ -29,7 +29,7 @@ PartInfo info_of(const Begun& checkpoint, const std::string& server, SparseTable
   info.server = server;
   info.table = table.options().name;
   info.layout = layout_of(table.options());
-  info.options = text_of(table.options());
+  info.options = table_options_text(table.options());
   info.row_bytes = static_cast<std::uint32_t>(table.row_bytes());
   info.clock = table.clock();
   return info;

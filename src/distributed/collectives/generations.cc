@@ -12,8 +12,8 @@ namespace trireme::distributed {
 namespace {
 
 constexpr const char* kRole = "ring";
-constexpr Milliseconds kSlice{50};  // between two looks at whether to stop
-constexpr Milliseconds kRetry{10};
+constexpr Milliseconds kStopPoll{50};  // between two looks at whether to stop
+constexpr Milliseconds kConflictRetryDelay{10};
 
 // The number before `end` in the text, or nothing.
 std::optional<std::int64_t> number_before(char end, std::string_view& text) {
@@ -157,7 +157,7 @@ std::optional<Milliseconds> Generations::propose() {
   next.members = seats(present);
   propose.then = {Put{generation_key_, text_of(next), 0}, Erase{next_prefix_, true}};
   if (store_.commit(propose).succeeded) return std::nullopt;
-  return kRetry;
+  return kConflictRetryDelay;
 }
 
 // Asks each one once for each generation.
@@ -208,7 +208,7 @@ void Generations::run() {
     if (options_.on_change) options_.on_change();
     std::unique_lock lock(mutex_);
     if (failure_ != nullptr) return;
-    if (stopped_.wait_for(lock, kRetry, [this] { return stop_; })) return;
+    if (stopped_.wait_for(lock, kConflictRetryDelay, [this] { return stop_; })) return;
   }
 }
 
@@ -225,7 +225,7 @@ void Generations::follow() {
   }
   if (options_.on_change) options_.on_change();
   for (;;) {
-    const Events events = watch->wait(kSlice);
+    const Events events = watch->wait(kStopPoll);
     if (events.compacted) return;
     {
       const std::lock_guard lock(mutex_);

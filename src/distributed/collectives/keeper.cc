@@ -11,7 +11,7 @@ namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kIdle{1000};  // between two looks when nothing happens
-constexpr Milliseconds kRetry{50};   // while the store is unavailable
+constexpr Milliseconds kKeeperRetryDelay{50};   // while the store is unavailable
 
 }  // namespace
 
@@ -71,7 +71,7 @@ bool Keeper::in_all_since(std::int64_t number) const {
 
 void Keeper::run() {
   for (;;) {
-    Milliseconds next = kRetry;
+    Milliseconds next = kKeeperRetryDelay;
     try {
       next = look();
     } catch (const Unavailable&) {

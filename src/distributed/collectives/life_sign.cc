@@ -9,7 +9,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr int kPatience = 50;  // ms
+constexpr int kHeartbeatTimeoutMs = 50;  // ms
 
 }  // namespace
 
@@ -24,7 +24,7 @@ bool is_gone(const std::string& address) {
   if (socket < 0) return false;
   int error = ::connect(socket, &endpoint->any, endpoint->size) == 0 ? 0 : errno;
   pollfd descriptor{socket, POLLOUT, 0};
-  if (error == EINPROGRESS && ::poll(&descriptor, 1, kPatience) == 1) {
+  if (error == EINPROGRESS && ::poll(&descriptor, 1, kHeartbeatTimeoutMs) == 1) {
     socklen_t size = sizeof error;
     ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size);
   }

@@ -7,7 +7,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr std::uint64_t kSlice = 100'000;  // ns, the least that the scheduler takes
+constexpr std::uint64_t kMinSchedulerSlice = 100'000;  // ns, the least that the scheduler takes
 
 // As in linux/sched/types.h, which cannot be included beside sched.h.
 struct Attributes {
@@ -35,7 +35,7 @@ bool set_slice(std::uint64_t nanoseconds) {
 // Kernels that know no slices tell none, and take what they are told for nothing.
 Prompt::Prompt() {
   Attributes attributes;
-  if (get(attributes) && attributes.runtime > kSlice && set_slice(kSlice)) {
+  if (get(attributes) && attributes.runtime > kMinSchedulerSlice && set_slice(kMinSchedulerSlice)) {
     before_ = attributes.runtime;
   }
 }

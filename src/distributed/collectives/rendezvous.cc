@@ -11,9 +11,9 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr std::int64_t kLease = 30;  // seconds: longer than a group takes to form
+constexpr std::int64_t kRendezvousLease = 30;  // seconds: longer than a group takes to form
 constexpr std::size_t kRandom = 16;  // bytes
-constexpr Milliseconds kSlice{20};   // between two looks at `cancelled`
+constexpr Milliseconds kCancelPoll{20};   // between two looks at `cancelled`
 
 std::string random_bytes() {
   std::random_device device;
@@ -30,7 +30,7 @@ Rendezvous::Rendezvous(Store& store, std::string prefix, Clock::time_point deadl
       prefix_(std::move(prefix)),
       deadline_(deadline),
       cancelled_(std::move(cancelled)),
-      lease_(store.grant(kLease)) {}
+      lease_(store.grant(kRendezvousLease)) {}
 
 Rendezvous::~Rendezvous() {
   try {
@@ -78,7 +78,7 @@ std::string Rendezvous::fetch(const std::string& name) {
     if (left.count() <= 0) {
       fail_io(fmt::format("nobody has written {}{} in time: a member is missing", prefix_, name));
     }
-    look(std::min(left, kSlice));
+    look(std::min(left, kCancelPoll));
   }
   return values_.at(name).substr(kRandom);
 }

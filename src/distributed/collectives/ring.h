@@ -15,7 +15,7 @@ namespace trireme::distributed {
 inline constexpr std::size_t kSegment = 128 * 1024;  // bytes: fits into a core's own cache
 // Segments that are sent before the first of them was answered by one that arrived: more would only leave the cache before
 // they are read.
-inline constexpr std::size_t kAhead = 4;
+inline constexpr std::size_t kRingDepth = 4;
 
 void accumulate(float* sum, const float* more, std::size_t count);
 void accumulate(double* sum, const double* more, std::size_t count);
@@ -39,7 +39,7 @@ class Ring {
         deadline_(deadline),
         segments_(segments(count, size_)),
         total_(segments_ * static_cast<std::size_t>(size_ - 1)),
-        ahead_(std::min(kAhead, segments_)) {}
+        ahead_(std::min(kRingDepth, segments_)) {}
 
   void run(bool mean) {
     std::size_t sent = 0;

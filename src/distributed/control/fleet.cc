@@ -10,8 +10,8 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kAnswer{5000};  // to what takes no time
-constexpr Milliseconds kLook{100};     // between two looks at whether a server is gone
+constexpr Milliseconds kServerReplyTimeout{5000};  // to what takes no time
+constexpr Milliseconds kServerPoll{100};     // between two looks at whether a server is gone
 
 }  // namespace
 
@@ -55,7 +55,7 @@ void Fleet::aim(const std::vector<std::string>& addresses, std::uint64_t epoch) 
 // A connection waits for its server to come back. One that is gone does not, or not at this address.
 Frame Fleet::answer(std::size_t server, Pending& pending) const {
   const std::string& address = servers_[server]->address();
-  while (!pending.wait(in(kLook))) {
+  while (!pending.wait(in(kServerPoll))) {
     if (gone_(server, address)) {
       throw Unavailable(fmt::format("server {} at {} is gone", server, address));
     }
@@ -93,11 +93,11 @@ Frame Fleet::ask(std::size_t server, Frame request, Milliseconds most) {
 }
 
 void Fleet::set_map(const SlotMap& map) {
-  ask_all([&](std::size_t) { return order(Op::set_map, map.to_bytes()); }, kAnswer);
+  ask_all([&](std::size_t) { return order(Op::set_map, map.to_bytes()); }, kServerReplyTimeout);
 }
 
 void Fleet::set_map(std::size_t server, const SlotMap& map) {
-  ask(server, order(Op::set_map, map.to_bytes()), kAnswer);
+  ask(server, order(Op::set_map, map.to_bytes()), kServerReplyTimeout);
 }
 
 void Fleet::set_members(std::uint32_t generation, std::size_t members) {
@@ -108,12 +108,12 @@ void Fleet::set_members(std::uint32_t generation, std::size_t members) {
         frame.header.count = static_cast<std::uint32_t>(members);
         return frame;
       },
-      kAnswer);
+      kServerReplyTimeout);
 }
 
 std::uint64_t Fleet::rows() {
   std::uint64_t rows = 0;
-  for (const Frame& answer : ask_all([](std::size_t) { return order(Op::statistics); }, kAnswer)) {
+  for (const Frame& answer : ask_all([](std::size_t) { return order(Op::statistics); }, kServerReplyTimeout)) {
     const std::string text = answer.payload.text();
     if (text.find(" rows ") != std::string::npos) rows += number_of(text, "rows");
   }
@@ -123,7 +123,7 @@ std::uint64_t Fleet::rows() {
 Fleet::Progress Fleet::progress(int servers) {
   Progress least{UINT64_MAX, UINT64_MAX};
   const std::vector<Frame> answers =
-      ask_all([](std::size_t) { return order(Op::statistics); }, kAnswer);
+      ask_all([](std::size_t) { return order(Op::statistics); }, kServerReplyTimeout);
   for (std::size_t i = 0; i < std::min(answers.size(), static_cast<std::size_t>(servers)); ++i) {
     const std::string text = answers[i].payload.text();
     least.step = std::min(least.step, number_of(text, "step"));
@@ -140,7 +140,7 @@ void Fleet::begin_at(int server, std::uint32_t generation, std::size_t members,
   std::uint64_t* const numbers = frame.payload.extend<std::uint64_t>(2);
   numbers[0] = progress.step;
   numbers[1] = progress.updates;
-  ask(static_cast<std::size_t>(server), std::move(frame), kAnswer);
+  ask(static_cast<std::size_t>(server), std::move(frame), kServerReplyTimeout);
 }
 
 }  // namespace trireme::distributed

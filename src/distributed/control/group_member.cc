@@ -12,10 +12,10 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kLook{20};    // between two looks at what the leader wants
-constexpr Milliseconds kStore{100};  // in which the store says what it is; others wait meanwhile
+constexpr Milliseconds kOrderPoll{20};    // between two looks at what the leader wants
+constexpr Milliseconds kStateReadTimeout{100};  // in which the store says what it is; others wait meanwhile
 
-checkpoint::DenseRange range_of(std::size_t bytes) {
+checkpoint::DenseRange dense_range(std::size_t bytes) {
   const auto size = static_cast<std::int64_t>(bytes);
   return {"state of the group", u8, {size}, 0, size};
 }
@@ -41,7 +41,7 @@ auto GroupMember::patiently(const Ask& ask) {
     }
     if (options_.stop && options_.stop()) return decltype(ask())();
     if (std::chrono::steady_clock::now() > end) throw Unavailable(reason);
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kOrderPoll);
   }
 }
 
@@ -74,7 +74,7 @@ std::vector<std::byte> GroupMember::load(const GroupStart& start, std::size_t by
   checkpoint::Catalog catalog(
       store_, {.folder = options_.folder, .prefix = options_.prefix + "checkpoint/"});
   checkpoint::Share share;
-  share.dense.push_back({range_of(bytes), [&](std::uint64_t offset, std::string_view piece) {
+  share.dense.push_back({dense_range(bytes), [&](std::uint64_t offset, std::string_view piece) {
                            std::memcpy(state.data() + offset, piece.data(), piece.size());
                          }});
   checkpoint::load(catalog, catalog.list(), start.checkpoint, share);
@@ -85,8 +85,8 @@ void GroupMember::save_if_asked(std::int64_t committed,
                                 const std::function<std::vector<std::byte>()>& state) {
   const auto now = std::chrono::steady_clock::now();
   if (options_.folder.empty() || now < next_look_) return;
-  next_look_ = now + kLook;
-  const auto order = orders_.now(kStore);
+  next_look_ = now + kOrderPoll;
+  const auto order = orders_.now(kStateReadTimeout);
   if (!order || !*order) return;
   try {
     save(**order, committed, state);
@@ -106,7 +106,7 @@ void GroupMember::save(const Entry& order, std::int64_t committed,
 GroupSaved GroupMember::write(const checkpoint::Begun& begun, std::int64_t committed,
                               std::span<const std::byte> state) {
   GroupSaved saved{begun.id, committed, {}, ""};
-  const checkpoint::DenseRows rows{range_of(state.size()),
+  const checkpoint::DenseRows rows{dense_range(state.size()),
                                    [&](std::uint64_t offset, char* to, std::size_t count) {
                                      std::memcpy(to, state.data() + offset, count);
                                    }};

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Milliseconds kMove{20000};  // in which a server answers
 constexpr int kMostSlots = 512;       // of a move
-constexpr double kPause = 0.025;      // seconds for which slots of a move should be refused
+constexpr double kTargetRefusal = 0.025;      // seconds for which slots of a move should be refused
 
 Frame table_order(Op op, std::uint32_t table) {
   Frame frame = order(op);
@@ -43,7 +43,7 @@ SlotMove slot_move_of(const std::string& text) {
 }
 
 std::uint64_t next_bytes(std::uint64_t bytes, double seconds, std::uint64_t most) {
-  const double scale = std::min(kPause / std::max(seconds, 1e-6), 2.0);
+  const double scale = std::min(kTargetRefusal / std::max(seconds, 1e-6), 2.0);
   return std::clamp(static_cast<std::uint64_t>(scale * static_cast<double>(bytes)), most / 64 + 1,
                     std::max(most, most / 64 + 1));
 }

@@ -58,7 +58,7 @@ std::string range(Store& store, const std::string& request) {
   return etcd::to_range_response(store.commit({.then = {etcd::from_range_request(request)}}));
 }
 
-std::string put(Store& store, const std::string& request) {
+std::string handle_put(Store& store, const std::string& request) {
   return etcd::to_put_response(store.commit({.then = {etcd::from_put_request(request)}}));
 }
 
@@ -124,7 +124,7 @@ void watch(Common& common, ServerContext& context, ServerStream& stream) {
 struct EtcdServer::State {
   State(Store& store, const EtcdServerOptions& options) : common{store, options.security} {
     add("/etcdserverpb.KV/Range", range);
-    add("/etcdserverpb.KV/Put", put);
+    add("/etcdserverpb.KV/Put", handle_put);
     add("/etcdserverpb.KV/DeleteRange", erase);
     add("/etcdserverpb.KV/Txn", transact);
     add("/etcdserverpb.Lease/LeaseGrant",

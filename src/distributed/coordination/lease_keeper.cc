@@ -7,7 +7,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kRetry{250};  // of a store that has not answered
+constexpr Milliseconds kLeaseRetryDelay{250};  // of a store that has not answered
 
 LeaseOptions checked(const LeaseOptions& options) {
   check_lease_time(options.seconds);
@@ -89,7 +89,7 @@ void LeaseKeeper::run() {
   for (bool answered = true;;) {
     {
       std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, answered ? pause : kRetry, [this] { return stop_; });
+      wake_.wait_for(lock, answered ? pause : kLeaseRetryDelay, [this] { return stop_; });
       if (stop_) return;
     }
     answered = ask();

@@ -7,7 +7,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kLook{100};  // between two looks at whether the lease is still there
+constexpr Milliseconds kLeasePoll{100};  // between two looks at whether the lease is still there
 
 }  // namespace
 
@@ -65,7 +65,7 @@ void Presence::run() {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      if (wake_.wait_for(lock, kLook, [this] { return stop_; })) return;
+      if (wake_.wait_for(lock, kLeasePoll, [this] { return stop_; })) return;
     }
     try {
       look();

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kPage = 1000;
 
-const std::string& key_of(const Action& action) {
+const std::string& action_key(const Action& action) {
   return std::visit([](const auto& a) -> const std::string& { return a.key; }, action);
 }
 
@@ -23,7 +23,7 @@ void check_branch(const std::vector<Action>& actions) {
   }
   std::set<std::string> written;
   for (const Action& action : actions) {
-    if (key_of(action).empty()) fail_usage("a transaction names the empty key");
+    if (action_key(action).empty()) fail_usage("a transaction names the empty key");
     if (const auto* put = std::get_if<Put>(&action)) {
       if (put->key.size() + put->value.size() > kLargestValue) {
         fail_usage(fmt::format("\"{}\" and its value are {} bytes, but {} is the most", put->key,

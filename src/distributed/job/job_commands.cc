@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr Milliseconds kPause{50};
+constexpr Milliseconds kStatusPoll{50};
 // Beyond the time that a job has to end: for a launcher to see that it is asked, and to end servers and master.
 constexpr std::chrono::seconds kMore{15};
 
@@ -29,7 +29,7 @@ Security security_of(const JobRecord& record) {
 
 void wait_for_end(const OpenJob& job, Milliseconds most) try {
   const auto until = Clock::now() + most;
-  while (lives(job) && Clock::now() < until) std::this_thread::sleep_for(kPause);
+  while (lives(job) && Clock::now() < until) std::this_thread::sleep_for(kStatusPoll);
 } catch (const Unavailable&) {  // the store has ended with its launcher
 }
 
@@ -124,7 +124,7 @@ std::optional<StopReport> stop_job(const OpenJob& job, const StopOrder& order,
   if (order.checkpoint.count() > 0) {  // for the master
     orders.then.push_back(Put{last_wanted_key(job.record.prefix), "1"});
   }
-  for (bool asked = false; Clock::now() < until; std::this_thread::sleep_for(kPause)) {
+  for (bool asked = false; Clock::now() < until; std::this_thread::sleep_for(kStatusPoll)) {
     try {
       const bool living = lives(job);
       if (!asked && living) asked = job.store->commit(orders).succeeded;

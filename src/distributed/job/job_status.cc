@@ -13,11 +13,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string line(const char* label, const std::string& text) {
+std::string status_line(const char* label, const std::string& text) {
   return fmt::format("{:<12}{}\n", label, text);
 }
 
-std::vector<std::int64_t> checkpoints_of(Store& store, const std::string& prefix) {
+std::vector<std::int64_t> stored_checkpoints(Store& store, const std::string& prefix) {
   std::vector<std::int64_t> ids;
   const std::string at = prefix + "checkpoint/at/";
   for (const Entry& entry : store.list(at).entries) {
@@ -29,7 +29,7 @@ std::vector<std::int64_t> checkpoints_of(Store& store, const std::string& prefix
   return ids;
 }
 
-std::string names_of(const Generation& generation) {
+std::string member_names(const Generation& generation) {
   std::string names;
   for (const Seat& seat : generation.members) names += (names.empty() ? "" : " ") + seat.name;
   return names;
@@ -60,7 +60,7 @@ std::string text_of_wanted(const JobStatus& status) {
   return text;
 }
 
-std::string text_of(const std::vector<ProcessEntry>& processes, std::int64_t now) {
+std::string process_table(const std::vector<ProcessEntry>& processes, std::int64_t now) {
   if (processes.empty()) return "no process has told of itself\n";
   std::string text = fmt::format("{:<14}{:<10}{:>8}  {:<20}{:<10}{}\n", "process", "role", "pid",
                                  "host", "since", "metrics");
@@ -94,9 +94,9 @@ std::string text_of_left_out(const std::vector<BadTask>& bad) {
   int count = 0;
   for (const BadTask& task : bad) {
     if (!task.failed) continue;
-    if (count++ < kShown) text += line("left out", text_of(task));
+    if (count++ < kShown) text += status_line("left out", text_of(task));
   }
-  if (count > kShown) text += line("", fmt::format("and {} tasks more", count - kShown));
+  if (count > kShown) text += status_line("", fmt::format("and {} tasks more", count - kShown));
   return text;
 }
 
@@ -110,7 +110,7 @@ JobStatus read_status(Store& store, const std::string& prefix) {
   status.limits = read(store, limits_key(prefix), limits_of);
   status.group = read(store, prefix + "group/generation", generation_of);
   status.view = read_job_view(store, prefix);
-  status.checkpoints = checkpoints_of(store, prefix);
+  status.checkpoints = stored_checkpoints(store, prefix);
   status.done = store.get(prefix + "done").has_value();
   return status;
 }
@@ -135,41 +135,41 @@ std::string text_of(const JobRecord& record, const JobStatus& status, std::int64
   const std::string where =
       record.job.empty() ? fmt::format("its keys below {} of {}", record.prefix, record.store)
                          : record.job;
-  std::string text = line("job", fmt::format("{}, {}", record.name, where));
-  text += line("launcher", record.pid == 0 ? "none runs"
+  std::string text = status_line("job", fmt::format("{}, {}", record.name, where));
+  text += status_line("launcher", record.pid == 0 ? "none runs"
                                            : fmt::format("process {} on {}, for {}", record.pid,
                                                          record.host, age(now - record.since)));
-  text += line("master", masters_of(status));
+  text += status_line("master", masters_of(status));
   if (const auto& tasks = status.tasks) {
-    text += line("epoch", fmt::format("{} of {}{}", tasks->epoch, tasks->epochs,
+    text += status_line("epoch", fmt::format("{} of {}{}", tasks->epoch, tasks->epochs,
                                       status.done ? ", all are over" : ""));
-    text += line("tasks", fmt::format("{} to do, {} pending, {} done, {} failed", tasks->todo,
+    text += status_line("tasks", fmt::format("{} to do, {} pending, {} done, {} failed", tasks->todo,
                                       tasks->pending, tasks->done, tasks->failed));
     if (tasks->left_out > 0) text += text_of_left_out(status.bad);
   } else {
-    text += line("epoch", "none has begun, or no master is there");
+    text += status_line("epoch", "none has begun, or no master is there");
   }
   if (const auto& progress = status.progress) {
-    text += line("trained",
+    text += status_line("trained",
                  fmt::format("{} examples, {:.0f}/s, loss {}", progress->examples, progress->rate,
                              progress->loss ? fmt::format("{:.4g}", *progress->loss) : "-"));
   }
   if (const auto& group = status.group) {
-    text += line("group", fmt::format("generation {} of {} members: {}", group->number,
-                                      group->members.size(), names_of(*group)));
+    text += status_line("group", fmt::format("generation {} of {} members: {}", group->number,
+                                      group->members.size(), member_names(*group)));
   }
   if (const auto& view = status.view) {
-    text += line("servers", fmt::format("{} by version {} of the slot map; generation {}, {} times "
+    text += status_line("servers", fmt::format("{} by version {} of the slot map; generation {}, {} times "
                                         "back to a checkpoint",
                                         view->servers.map.servers(), view->servers.map.version(),
                                         view->generation, view->rollbacks));
   }
   if (!status.checkpoints.empty()) {
-    text += line("checkpoints", fmt::format("{}, the last is number {}", status.checkpoints.size(),
+    text += status_line("checkpoints", fmt::format("{}, the last is number {}", status.checkpoints.size(),
                                             status.checkpoints.back()));
   }
-  if (status.wanted) text += line("wanted", text_of_wanted(status));
-  return text + "\n" + text_of(status.processes, now);
+  if (status.wanted) text += status_line("wanted", text_of_wanted(status));
+  return text + "\n" + process_table(status.processes, now);
 }
 
 std::string json_of(const JobRecord& record, const JobStatus& status) {

@@ -15,7 +15,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kPause{500};  // between two looks at what is new
+constexpr Milliseconds kReportInterval{500};  // between two looks at what is new
 
 double cpu_seconds() {
   rusage usage{};
@@ -135,7 +135,7 @@ void ProcessMonitor::run() {
     }
     std::unique_lock lock(mutex_);
     entered_ = well;
-    if (wake_.wait_for(lock, kPause, [this] { return stop_; })) return;
+    if (wake_.wait_for(lock, kReportInterval, [this] { return stop_; })) return;
   }
 }
 

@@ -6,7 +6,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr std::chrono::seconds kGrace{5};  // in which processes end that are asked to
+constexpr std::chrono::seconds kStopTimeout{5};  // in which processes end that are asked to
 
 }  // namespace
 
@@ -46,7 +46,7 @@ std::optional<StopReport> JobDesk::end(const std::function<void()>& then) {
   const std::optional<Steering::Stop> asked = steering_->stop_asked();
   StopReport report{.go_on = go_on_};
   for (const char* role : {"master", "server", "trainer"}) report.ended += children_.running(role);
-  children_.end_trainers(asked ? asked->order.within : kGrace, report.killed);
+  children_.end_trainers(asked ? asked->order.within : kStopTimeout, report.killed);
   then();
   try {
     if (asked) report.tasks = tasks_left(store_, prefix_);

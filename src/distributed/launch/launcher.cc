@@ -28,10 +28,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Phase = LauncherState::Phase;
 
-constexpr std::chrono::milliseconds kLook{100};  // between two looks at what has ended
+constexpr std::chrono::milliseconds kExitPoll{100};  // between two looks at what has ended
 constexpr std::chrono::milliseconds kTalk{500};  // between two words to other launchers
 constexpr std::chrono::seconds kSilence{60};     // after which a store is given up
-constexpr std::chrono::seconds kFarewell{10};    // in which other launchers end
+constexpr std::chrono::seconds kLauncherExitTimeout{10};    // in which other launchers end
 
 MeetingOptions meeting_of(const LaunchOptions& options) {
   MeetingOptions meeting;
@@ -281,7 +281,7 @@ class Launcher {
 
   // What both kinds of launchers do all the time. Whether it is time to talk to others.
   bool look() {
-    children_.look(kLook);
+    children_.look(kExitPoll);
     desk_->look(progress_.all());
     const bool ends = rank_ == 0 && desk_->steering().ends();
     if (ends || (options_.stop && options_.stop())) {
@@ -406,9 +406,9 @@ class Launcher {
     }
     // Trainers of other launchers finish what they do by our master and servers.
     return desk_->end([this] {
-      const auto until = Clock::now() + kFarewell;
+      const auto until = Clock::now() + kLauncherExitTimeout;
       while (rank_ == 0 && world_ > 1 && any_alive() && Clock::now() < until) {
-        std::this_thread::sleep_for(kLook);
+        std::this_thread::sleep_for(kExitPoll);
       }
     });
   }

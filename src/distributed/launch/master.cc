@@ -22,8 +22,8 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kPause{50};
-constexpr Milliseconds kStore{
+constexpr Milliseconds kMasterPoll{50};
+constexpr Milliseconds kMasterStoreTimeout{
     2000};  // in which the store of the tasks answers: trainers wait for it
 
 bool stopped(const RoleOptions& options) { return options.stop && options.stop(); }
@@ -64,7 +64,7 @@ std::string told_tasks(const Master& running, const MasterWork& work, const std:
 }  // namespace
 
 void lead(const RoleOptions& options, const MasterWork& work) {
-  const std::unique_ptr<Store> store = open_store(options), tasks = open_store(options, kStore);
+  const std::unique_ptr<Store> store = open_store(options), tasks = open_store(options, kMasterStoreTimeout);
   MasterOptions master;
   master.prefix = options.prefix;
   master.name = options.name;
@@ -99,7 +99,7 @@ void lead(const RoleOptions& options, const MasterWork& work) {
     if (control) control->look();
     if (group) group->look();
     if (const auto why = running.hopeless()) fail_data(*why);
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kMasterPoll);
   }
 }
 

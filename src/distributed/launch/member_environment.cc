@@ -13,7 +13,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-int number(const char* name, const std::string& unset = "") {
+int environment_number(const char* name, const std::string& unset = "") {
   const std::string found = variable(name), text = found.empty() ? unset : found;
   int value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -56,13 +56,13 @@ std::optional<RoleOptions> launched_member() {
   options.prefix = variable("TRIREME_JOB_PREFIX");
   options.job_name = variable("TRIREME_JOB_NAME");
   options.name = variable("TRIREME_JOB_PROCESS");
-  options.trainers = number("TRIREME_JOB_TRAINERS");
-  options.servers = number("TRIREME_JOB_SERVERS");
+  options.trainers = environment_number("TRIREME_JOB_TRAINERS");
+  options.servers = environment_number("TRIREME_JOB_SERVERS");
   if (const std::string host = variable("TRIREME_JOB_HOST"); !host.empty()) options.host = host;
   if (const std::string host = variable("TRIREME_JOB_METRICS_HOST"); !host.empty()) {
     options.metrics_host = host;
   }
-  options.metrics_port = number("TRIREME_JOB_METRICS_PORT", "0");
+  options.metrics_port = environment_number("TRIREME_JOB_METRICS_PORT", "0");
   if (options.prefix.empty() || options.name.empty()) {
     fail_usage(
         "TRIREME_JOB_PREFIX and TRIREME_JOB_PROCESS are missing beside TRIREME_JOB_STORE\n"

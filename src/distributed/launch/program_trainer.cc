@@ -19,7 +19,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr int kLook = 100;  // ms between two looks at what is asked of it
+constexpr int kRequestPollMs = 100;  // ms between two looks at what is asked of it
 
 bool can_run(const std::string& path) {
   return !std::filesystem::is_directory(path) && ::access(path.c_str(), X_OK) == 0;
@@ -52,7 +52,7 @@ void pass_on(Process& child) {
 int end_of(Process& child, const std::function<bool()>& stop) {
   for (bool asked = false;;) {
     pollfd lines{child.output(), POLLIN, 0};
-    ::poll(&lines, child.output() >= 0 ? 1 : 0, kLook);
+    ::poll(&lines, child.output() >= 0 ? 1 : 0, kRequestPollMs);
     const std::optional<int> code = child.ended();
     pass_on(child);
     if (code) return *code;

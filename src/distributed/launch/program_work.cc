@@ -9,12 +9,11 @@ namespace trireme::distributed {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Eviction = Distribution::Eviction;
 
-constexpr Milliseconds kPause{50};
-constexpr Milliseconds kPatience{600000};  // a program may have much to do before it trains
+constexpr Milliseconds kProgramPoll{50};
+constexpr Milliseconds kProgramTimeout{600000};  // a program may have much to do before it trains
 
-Json json_of(const Eviction& how) {
+Json eviction_json(const Distribution::Eviction& how) {
   return {{"unused_for", how.unused_for},
           {"below", how.below},
           {"show_weight", how.show_weight},
@@ -22,8 +21,8 @@ Json json_of(const Eviction& how) {
           {"tick_tasks", how.tick_tasks}};
 }
 
-Eviction eviction_of(const Json& json) {
-  Eviction how;
+Distribution::Eviction eviction_of(const Json& json) {
+  Distribution::Eviction how;
   how.unused_for = json.at("unused_for").get<std::int64_t>();
   how.below = json.at("below").get<double>();
   how.show_weight = json.at("show_weight").get<double>();
@@ -47,7 +46,7 @@ std::string text_of(const ProgramWork& work) {
               {"checkpoint_seconds", work.how.checkpoint_seconds},
               {"checkpoint_keep", work.how.checkpoint_keep},
               {"resume", work.how.resume},
-              {"eviction", json_of(work.how.eviction)},
+              {"eviction", eviction_json(work.how.eviction)},
               {"export_seconds", work.how.export_seconds},
               {"export_deltas", work.how.export_deltas}}
       .dump();
@@ -97,7 +96,7 @@ void announce_work(Store& store, const std::string& prefix, const ProgramWork& w
 
 std::optional<ProgramWork> await_work(Store& store, const std::string& prefix,
                                       const std::function<bool()>& stop) {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto until = std::chrono::steady_clock::now() + kProgramTimeout;
   while (!stop || !stop()) {
     try {
       if (const std::optional<Entry> entry = store.get(work_key(prefix))) {
@@ -111,7 +110,7 @@ std::optional<ProgramWork> await_work(Store& store, const std::string& prefix,
           "calls "
           "Member::train() (trireme/distributed.h)");
     }
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kProgramPoll);
   }
   return std::nullopt;
 }

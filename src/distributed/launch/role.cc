@@ -10,8 +10,8 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kPatience{120000};
-constexpr Milliseconds kPause{200};
+constexpr Milliseconds kRoleTimeout{120000};
+constexpr Milliseconds kRolePoll{200};
 
 }  // namespace
 
@@ -38,7 +38,7 @@ std::string own_ip(const RoleOptions& options) {
 std::unique_ptr<Store> open_store(const RoleOptions& options, Milliseconds answer) {
   std::unique_ptr<Store> store = connect_etcd(
       {.address = options.store, .timeout = answer, .security = options.store_security});
-  const Deadline until = in(kPatience);
+  const Deadline until = in(kRoleTimeout);
   for (;;) {
     try {
       store->commit({});
@@ -46,7 +46,7 @@ std::unique_ptr<Store> open_store(const RoleOptions& options, Milliseconds answe
     } catch (const Unavailable&) {
       if (std::chrono::steady_clock::now() >= until || (options.stop && options.stop())) throw;
     }
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kRolePoll);
   }
 }
 

@@ -10,7 +10,7 @@ using Samples = std::vector<Registry::Sample>;
 constexpr std::chrono::seconds kStep{120};  // after which a trainer without a step is not well
 
 template <class T>
-double number(T value) {
+double metric_number(T value) {
   return static_cast<double>(value);
 }
 
@@ -26,7 +26,7 @@ void watch_tables(Registry& registry, Shard& shard) {
     registry.collect(kind, name, help, [&shard, value] {
       Samples samples;
       for (const TableReport& table : shard.tables()) {
-        samples.push_back({number(table.statistics.*value), {{"table", table.name}}});
+        samples.push_back({metric_number(table.statistics.*value), {{"table", table.name}}});
       }
       return samples;
     });
@@ -53,7 +53,7 @@ void watch_requests(Registry& registry, Shard& shard) {
                    "Requests by operation and by the code of the answer.", [&shard] {
                      Samples samples;
                      for (const RequestCount& count : shard.requests()) {
-                       samples.push_back({number(count.requests),
+                       samples.push_back({metric_number(count.requests),
                                           {{"operation", name_of(count.op)},
                                            {"code", without_spaces(name_of(count.code))}}});
                      }
@@ -62,7 +62,7 @@ void watch_requests(Registry& registry, Shard& shard) {
   const auto of_shard = [&](MetricKind kind, const char* name, const char* help,
                             std::uint64_t ShardStatistics::* value) {
     registry.collect(kind, name, help,
-                     [&shard, value] { return number(shard.statistics().*value); });
+                     [&shard, value] { return metric_number(shard.statistics().*value); });
   };
   using enum MetricKind;
   of_shard(counter, "trireme_server_read_rows_total", "Rows looked up.",
@@ -93,7 +93,7 @@ void watch_requests(Registry& registry, Shard& shard) {
 void watch_transport(Registry& registry, const std::function<TransportStatistics()>& read) {
   const auto add = [&](MetricKind kind, const char* name, const char* help,
                        std::uint64_t TransportStatistics::* value) {
-    registry.collect(kind, name, help, [read, value] { return number(read().*value); });
+    registry.collect(kind, name, help, [read, value] { return metric_number(read().*value); });
   };
   using enum MetricKind;
   add(gauge, "trireme_transport_streams", "Streams that are open.", &TransportStatistics::open);
@@ -163,7 +163,7 @@ void TrainerMetrics::group(const DataParallel& parallel) {
   strangers();
   repeated_->raise_to(static_cast<std::uint64_t>(parallel.repeated()));
   registry_.gauge("trireme_group_generation", "Number of the group's generation.")
-      .set(number(parallel.generation()));
+      .set(metric_number(parallel.generation()));
   registry_.gauge("trireme_group_members", "Members of the group.").set(parallel.members());
   registry_
       .counter("trireme_group_breaks_total",
@@ -195,10 +195,10 @@ CheckpointMetrics::CheckpointMetrics(Registry& registry) {
 }
 
 void CheckpointMetrics::done(std::int64_t last, double seconds, std::uint64_t bytes) {
-  last_->set(number(last));
+  last_->set(metric_number(last));
   seconds_->set(seconds);
-  bytes_->set(number(bytes));
-  at_->set(number(std::time(nullptr)));
+  bytes_->set(metric_number(bytes));
+  at_->set(metric_number(std::time(nullptr)));
   made_->add();
 }
 
@@ -211,7 +211,7 @@ ExportMetrics::ExportMetrics(Registry& registry) {
 }
 
 void ExportMetrics::done(std::int64_t last) {
-  last_->set(number(last));
+  last_->set(metric_number(last));
   made_->add();
 }
 
@@ -225,15 +225,15 @@ void watch_master(Registry& registry, const Master& master) {
   using enum MetricKind;
   registry.collect(gauge, "trireme_master_tasks", "Tasks of the epoch, by state.", [&master] {
     const TaskCounts counts = master.counts().value_or(TaskCounts{});
-    return Samples{{number(counts.todo), {{"state", "todo"}}},
-                   {number(counts.pending), {{"state", "pending"}}},
-                   {number(counts.done), {{"state", "done"}}},
-                   {number(counts.failed), {{"state", "failed"}}}};
+    return Samples{{metric_number(counts.todo), {{"state", "todo"}}},
+                   {metric_number(counts.pending), {{"state", "pending"}}},
+                   {metric_number(counts.done), {{"state", "done"}}},
+                   {metric_number(counts.failed), {{"state", "failed"}}}};
   });
   const auto of_tasks = [&](MetricKind kind, const char* name, const char* help,
                             std::int64_t TaskCounts::* value) {
     registry.collect(kind, name, help, [&master, value] {
-      return number(master.counts().value_or(TaskCounts{}).*value);
+      return metric_number(master.counts().value_or(TaskCounts{}).*value);
     });
   };
   of_tasks(counter, "trireme_master_task_attempts_total",
@@ -250,11 +250,11 @@ void watch_master(Registry& registry, const Master& master) {
            "Tasks that ended badly, as this leader has heard: each time.", &TaskCounts::bad_ends);
   registry.collect(gauge, "trireme_master_leader_epoch",
                    "The epoch of its leadership; 0: another one leads.",
-                   [&master] { return number(master.leadership().value_or(Leadership{}).epoch); });
+                   [&master] { return metric_number(master.leadership().value_or(Leadership{}).epoch); });
   registry.collect(gauge, "trireme_master_epoch", "Which pass over the data, from 1.",
-                   [&master] { return number(master.epoch()); });
+                   [&master] { return metric_number(master.epoch()); });
   registry.collect(gauge, "trireme_master_trainers", "Trainers that are there.",
-                   [&master] { return number(master.leads() ? master.trainers() : 0); });
+                   [&master] { return metric_number(master.leads() ? master.trainers() : 0); });
   watch_transport(registry, [&master] { return master.transport(); });
 }
 

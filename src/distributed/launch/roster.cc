@@ -14,7 +14,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr std::int64_t kLease = 10;  // seconds
+constexpr std::int64_t kLauncherLease = 10;  // seconds
 
 // The number at the end of a key.
 int rank_in(const std::string& key) {
@@ -59,7 +59,7 @@ Roster::Roster(Store& store, std::string prefix, int rank)
     : store_(store),
       prefix_(std::move(prefix)),
       rank_(rank),
-      presence_(store, kLease, [this](const LeaseKeeper& lease) { take_place(lease); }) {
+      presence_(store, kLauncherLease, [this](const LeaseKeeper& lease) { take_place(lease); }) {
   tell({});
   earlier_ = static_cast<int>(store_.get(key("launcher_state", rank_)).value().version) - 1;
 }
@@ -71,7 +71,7 @@ void Roster::take_place(const LeaseKeeper& lease) {
   begin.when = {absent(own)};
   begin.then = {Put{own, "here", lease.id()}};
   begin.otherwise = {Get{own}};
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kLease + 2);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kLauncherLease + 2);
   for (;;) {
     const Outcome outcome = store_.commit(begin);
     // An answer may have been lost, and this be the second attempt.

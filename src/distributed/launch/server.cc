@@ -18,16 +18,16 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kLook{50};
+constexpr Milliseconds kServerLoopPoll{50};
 constexpr Milliseconds kPlace{15000};  // in which a place becomes free
-constexpr std::int64_t kLease = 5;     // seconds
+constexpr std::int64_t kServerLease = 5;     // seconds
 
 class ServerProcess {
  public:
   ServerProcess(const RoleOptions& options, const ServerFolders& folders)
       : options_(options), store_(open_store(options)), members_(*store_, options.prefix) {
     if (!folders.cold_rows.empty()) cold_rows_.emplace(folders.cold_rows);
-    presence_.emplace(*store_, kLease, [this](const LeaseKeeper& lease) { claim(lease); });
+    presence_.emplace(*store_, kServerLease, [this](const LeaseKeeper& lease) { claim(lease); });
     ParameterServerOptions server{
         .transport = {.address = listening_address(options), .security = security_of(options)}};
     server.shard.place = place_;
@@ -66,7 +66,7 @@ class ServerProcess {
 
   void run() {
     while (!options_.stop || !options_.stop()) {
-      std::this_thread::sleep_for(kLook);
+      std::this_thread::sleep_for(kServerLoopPoll);
       running_->shard().check();
       lease_sign_->tell(presence_->lost());
       presence_->check();
@@ -107,7 +107,7 @@ class ServerProcess {
                            ? "another parameter server has place " + std::to_string(first)
                            : "all places of parameter servers are taken: this one is not needed");
       }
-      std::this_thread::sleep_for(kLook);
+      std::this_thread::sleep_for(kServerLoopPoll);
     }
   }
   // By its place, so that whoever takes it over is the same member to others.

@@ -13,8 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr Milliseconds kPause{200};      // between two looks into the store
-constexpr Milliseconds kFarewell{3000};  // for reading what became of a job
+constexpr Milliseconds kSteeringPoll{200};      // between two looks into the store
+constexpr Milliseconds kFinalReadTimeout{3000};  // for reading what became of a job
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void Steering::run() {
     }
     std::unique_lock lock(mutex_);
     if (orders) orders_ = std::move(*orders);
-    if (wake_.wait_for(lock, kPause, [this] { return end_; })) return;
+    if (wake_.wait_for(lock, kSteeringPoll, [this] { return end_; })) return;
   }
 }
 
@@ -176,7 +176,7 @@ void Steering::stopped(const StopReport& report) {
   if (options_.rank != 0) return;
   try {
     store_.put(stopped_key(options_.prefix), text_of(report));
-    const auto until = Clock::now() + kFarewell;
+    const auto until = Clock::now() + kFinalReadTimeout;
     while (store_.get(stop_key(options_.prefix)) && Clock::now() < until) {
       std::this_thread::sleep_for(Milliseconds(20));
     }

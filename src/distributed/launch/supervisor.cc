@@ -11,9 +11,9 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr std::chrono::seconds kGrace{10};  // in which a process ends that is asked to leave
+constexpr std::chrono::seconds kExitTimeout{10};  // in which a process ends that is asked to leave
 constexpr std::chrono::seconds kLast{5};    // the same at the end of all
-constexpr std::chrono::milliseconds kPause{50};
+constexpr std::chrono::milliseconds kSupervisorPoll{50};
 
 std::string how_it_ended(const std::string& name, int code) {
   return name + (code > 128 ? " was ended by signal " + std::to_string(code - 128)
@@ -131,7 +131,7 @@ bool Supervisor::leave(const std::string& role, const std::string& name) {
     return child.role == role && !child.leaves && (name.empty() || child.name == name);
   });
   if (newest == children_.rend()) return false;
-  newest->leaves = Clock::now() + kGrace;
+  newest->leaves = Clock::now() + kExitTimeout;
   newest->process->signal(SIGTERM);
   return true;
 }
@@ -155,7 +155,7 @@ void Supervisor::end(bool trainers, std::chrono::milliseconds most,
   }
   const auto until = Clock::now() + most;
   while (std::any_of(children_.begin(), children_.end(), concerned) && Clock::now() < until) {
-    wait(kPause);
+    wait(kSupervisorPoll);
     std::erase_if(children_, [this](Child& child) {
       const bool ended = child.process->ended().has_value();
       for (const std::string& line : child.process->lines()) options_.heard(child.name, line);

@@ -12,16 +12,16 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kPause{20};
+constexpr Milliseconds kMemberPoll{20};
 // In which servers must be there again that were replaced, and have loaded what they held.
 constexpr Milliseconds kServers{300000};
 constexpr std::uint64_t kLargestModel = std::uint64_t{4} << 30;
-constexpr Milliseconds kFarewell{2000};  // in which a master hears of who ends by an error
+constexpr Milliseconds kFailureReportTimeout{2000};  // in which a master hears of who ends by an error
 constexpr Milliseconds kAttempt{1000};   // after which it is asked where the servers are now
-constexpr Milliseconds kStore{500};      // in which the store is to say it
+constexpr Milliseconds kMemberStoreTimeout{500};      // in which the store is to say it
 // In which the store is there again that was away, or another master leads, or another group is formed.
 constexpr Milliseconds kOutage{120000};
-constexpr std::int64_t kLease = 5;  // seconds
+constexpr std::int64_t kTrainerLease = 5;  // seconds
 
 // In synchronous jobs and by all-reduce they may count twice.
 void told_again(const Task& task) {
@@ -66,7 +66,7 @@ TrainingMember::TrainingMember(const RoleOptions& options)
       lease_sign_(monitor_.health()),
       metrics_(monitor_.registry(), monitor_.health()),
       members_(*store_, options.prefix),
-      presence_(*store_, kLease, [this](const LeaseKeeper& lease) {
+      presence_(*store_, kTrainerLease, [this](const LeaseKeeper& lease) {
         members_.join("trainer", options_.name, "", lease);
       }) {
   tasks_.emplace(*store_, network_,
@@ -186,7 +186,7 @@ void TrainingMember::given_back(const Task& task, const std::string& why) {
 void TrainingMember::fail(TaskReader& reader, const Error& error) {
   if (error.kind() == ErrorKind::io || error.kind() == ErrorKind::numeric) {
     try {
-      reader.leave(kFarewell);
+      reader.leave(kFailureReportTimeout);
     } catch (const Unavailable&) {  // then it looks as if this process had died
     }
     return;
@@ -204,7 +204,7 @@ void TrainingMember::fail(TaskReader& reader, const Error& error) {
 
 // For the client. When the job has gone back to a checkpoint, what it is asked for is asked no more.
 ServerView TrainingMember::newest_servers() {
-  std::optional<JobView> view = views_->now(kStore).value_or(std::nullopt);
+  std::optional<JobView> view = views_->now(kMemberStoreTimeout).value_or(std::nullopt);
   const bool first = !std::exchange(servers_told_, true);
   if (!view && first) view = view_;
   if (!view) throw Unavailable("the store does not say which parameter servers there are");
@@ -246,7 +246,7 @@ void TrainingMember::rejoin(TaskReader& reader) {
     if (std::chrono::steady_clock::now() > end) {
       throw Unavailable("no master has said what becomes of the parameter servers");
     }
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kMemberPoll);
   }
 }
 void TrainingMember::enter(JobView view, TaskReader& reader) {
@@ -322,7 +322,7 @@ void TrainingMember::train_by_servers(TaskReader& reader) {
       if (!read) {
         if (clock_) clock_->idle();
         metrics_.waited();
-        std::this_thread::sleep_for(kPause);
+        std::this_thread::sleep_for(kMemberPoll);
         continue;
       }
       if (read->rollbacks > view_->rollbacks) throw StaleGeneration("a task of a later time");
@@ -387,7 +387,7 @@ void TrainingMember::train_by_servers_together(TaskReader& reader) {
     if (by_servers_->examples() > 0 || read_) continue;
     if (reader.all_done()) break;
     metrics_.waited();
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kMemberPoll);
   }
   leave_members();
   end_by_servers();
@@ -441,7 +441,7 @@ void TrainingMember::patiently(const std::function<void()>& ask) const {
                          error.kind() == ErrorKind::not_found;
       if (!again || stopped() || std::chrono::steady_clock::now() > end) throw;
     }
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kMemberPoll);
   }
 }
 

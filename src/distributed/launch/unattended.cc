@@ -13,7 +13,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kPause{300};  // between two looks into the store
+constexpr Milliseconds kUnattendedPoll{300};  // between two looks into the store
 
 }  // namespace
 
@@ -81,7 +81,7 @@ void StopWatch::run() {
     std::unique_lock lock(mutex_);
     came_ = orders.ends();
     if (came_) break;
-    if (wake_.wait_for(lock, kPause, [this] { return end_; })) return;
+    if (wake_.wait_for(lock, kUnattendedPoll, [this] { return end_; })) return;
   }
   std::printf("the job is stopped: this process leaves\n");
   std::fflush(stdout);
@@ -108,7 +108,7 @@ bool UnattendedMaster::trainers_are_gone() {
 
 bool UnattendedMaster::over() try {
   if (Clock::now() < next_) return false;
-  next_ = Clock::now() + kPause;
+  next_ = Clock::now() + kUnattendedPoll;
   orders_.look();
   if (orders_.stopped()) throw JobStopped{"the job was stopped"};
   if (orders_.ends()) {

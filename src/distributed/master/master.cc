@@ -12,7 +12,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kLook{50};      // between two looks at what time has changed
+constexpr Milliseconds kTickInterval{50};      // between two looks at what time has changed
 constexpr Milliseconds kMembers{500};  // between two looks at who is there
 constexpr Milliseconds kHeld{500};     // who waits for slower ones is told after that to ask again
 constexpr Milliseconds kWay{3000};     // for who led before, when the store is back
@@ -157,7 +157,7 @@ void Master::run() {
       const LeaseKeeper lease(store_, {.seconds = options_.lease});
       be_known(lease);
       if (std::exchange(was_away_, false)) gives_way_until_ = TaskQueue::Clock::now() + kWay;
-      while (wait(gives_way() ? kLook : Milliseconds(0)) && !lease.ended()) {
+      while (wait(gives_way() ? kTickInterval : Milliseconds(0)) && !lease.ended()) {
         if (gives_way()) continue;
         const auto leader = election_.campaign(address(), lease, Milliseconds(200));
         if (!leader) continue;
@@ -194,7 +194,7 @@ void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
   };
   try {
     begin_lead(leader, lease);
-    while (!lease.ended() && look_again() && wait(kLook)) {
+    while (!lease.ended() && look_again() && wait(kTickInterval)) {
     }
   } catch (const Error&) {
     end();

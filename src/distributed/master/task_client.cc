@@ -9,11 +9,11 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kPause{50};     // before the next attempt
-constexpr Milliseconds kAnswer{2000};  // in which a master answers
+constexpr Milliseconds kRetryDelay{50};     // before the next attempt
+constexpr Milliseconds kReplyTimeout{2000};  // in which a master answers
 constexpr Milliseconds kFirst{
     700};  // in which one does that may be dead: longer than it lets anybody wait
-constexpr Milliseconds kStore{1000};  // in which the store does
+constexpr Milliseconds kStoreTimeout{1000};  // in which the store does
 constexpr Milliseconds kLeaving{2000};
 
 bool is_among(const Task& task, const std::vector<Task>& tasks) {
@@ -38,7 +38,7 @@ TaskClient::~TaskClient() = default;
 
 // Asks the store who leads. While it does not answer, the one that was known is meant. Whether there is one.
 bool TaskClient::connect() {
-  if (const auto leader = leaders_.now(kStore)) address_ = *leader ? (*leader)->name : "";
+  if (const auto leader = leaders_.now(kStoreTimeout)) address_ = *leader ? (*leader)->name : "";
   if (address_.empty()) return false;
   // It may have died, and another one lead soon: then the store is to be asked again, and not so soon if that goes on.
   if (std::exchange(answered_, false)) answer_ = kFirst;
@@ -49,7 +49,7 @@ bool TaskClient::connect() {
 
 // Whether it does, so that the leader from which it is away is to be replaced, or will be.
 bool TaskClient::store_answers() {
-  const auto leader = leaders_.now(kStore);
+  const auto leader = leaders_.now(kStoreTimeout);
   if (!leader) return false;
   if (!*leader || (*leader)->name != address_) connection_.reset();
   return true;
@@ -70,7 +70,7 @@ Frame TaskClient::ask(Frame request, Believes believes, std::optional<Millisecon
         return std::move(*answer);
       }
     }
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kRetryDelay);
   }
   throw Unavailable("no master has answered in time: " + problem_);
 }
@@ -78,7 +78,7 @@ Frame TaskClient::ask(Frame request, Believes believes, std::optional<Millisecon
 std::optional<Frame> TaskClient::ask_once(const Frame& request, Believes believes,
                                           Deadline until) try {
   Frame answer = connection_->ask(request, until);
-  answer_ = kAnswer;
+  answer_ = kReplyTimeout;
   answered_ = true;
   const Code code = answer.header.code;
   problem_ = connection_->address() + ": " + name_of(code);
@@ -93,7 +93,7 @@ std::optional<Frame> TaskClient::ask_once(const Frame& request, Believes believe
 } catch (const Unavailable& error) {
   problem_ = error.what();
   connection_.reset();
-  if (!answered_) answer_ = std::min(2 * answer_, kAnswer);
+  if (!answered_) answer_ = std::min(2 * answer_, kReplyTimeout);
   return std::nullopt;
 }
 

@@ -25,7 +25,7 @@ bool is_metric_name(const std::string& name) {
   });
 }
 
-const char* name_of(MetricKind kind) {
+const char* kind_name(MetricKind kind) {
   switch (kind) {
     case MetricKind::counter: return "counter";
     case MetricKind::gauge: return "gauge";
@@ -43,7 +43,7 @@ std::string escaped(const std::string& text, bool quotes) {
   return result;
 }
 
-std::string number(double value) {
+std::string number_text(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
   return fmt::format("{}", value);
@@ -61,14 +61,14 @@ void check_labels(const std::string& metric, MetricKind kind, Labels& labels) {
   }
 }
 
-std::vector<std::string> names_of(const Labels& labels) {
+std::vector<std::string> label_names(const Labels& labels) {
   std::vector<std::string> names;
   for (const auto& [name, value] : labels) names.push_back(name);
   return names;
 }
 
 // "a=\"1\",b=\"2\"", without braces.
-std::string text_of(const Labels& labels) {
+std::string labels_text(const Labels& labels) {
   std::string text;
   for (const auto& [name, value] : labels) {
     text += fmt::format("{}{}=\"{}\"", text.empty() ? "" : ",", name, escaped(value, true));
@@ -76,9 +76,9 @@ std::string text_of(const Labels& labels) {
   return text;
 }
 
-std::string line(const std::string& name, const std::string& labels, double value) {
-  return labels.empty() ? fmt::format("{} {}\n", name, number(value))
-                        : fmt::format("{}{{{}}} {}\n", name, labels, number(value));
+std::string sample_line(const std::string& name, const std::string& labels, double value) {
+  return labels.empty() ? fmt::format("{} {}\n", name, number_text(value))
+                        : fmt::format("{}{{{}}} {}\n", name, labels, number_text(value));
 }
 
 std::string lines_of(const std::string& name, const std::string& labels,
@@ -90,12 +90,12 @@ std::string lines_of(const std::string& name, const std::string& labels,
   for (std::size_t i = 0; i < counts.size(); ++i) {
     all += counts[i];
     const std::string bound =
-        i < histogram.bounds().size() ? number(histogram.bounds()[i]) : "+Inf";
+        i < histogram.bounds().size() ? number_text(histogram.bounds()[i]) : "+Inf";
     text +=
-        line(name + "_bucket", fmt::format("{}le=\"{}\"", before, bound), static_cast<double>(all));
+        sample_line(name + "_bucket", fmt::format("{}le=\"{}\"", before, bound), static_cast<double>(all));
   }
-  text += line(name + "_sum", labels, histogram.sum());
-  return text + line(name + "_count", labels, static_cast<double>(all));
+  text += sample_line(name + "_sum", labels, histogram.sum());
+  return text + sample_line(name + "_count", labels, static_cast<double>(all));
 }
 
 }  // namespace
@@ -143,7 +143,7 @@ Registry::Family& Registry::family(MetricKind kind, const std::string& name,
     family.kind = kind;
     family.help = help;
   } else if (family.kind != kind) {
-    fail_usage(fmt::format("the metric {} is a {} already", name, name_of(family.kind)));
+    fail_usage(fmt::format("the metric {} is a {} already", name, kind_name(family.kind)));
   }
   return family;
 }
@@ -152,11 +152,11 @@ Registry::Metric& Registry::metric(MetricKind kind, const std::string& name,
                                    const std::string& help, Labels labels) {
   check_labels(name, kind, labels);
   Family& of = family(kind, name, help);
-  if (of.metrics.empty()) of.label_names = names_of(labels);
-  if (of.read || of.label_names != names_of(labels)) {
+  if (of.metrics.empty()) of.label_names = label_names(labels);
+  if (of.read || of.label_names != label_names(labels)) {
     fail_usage(fmt::format("the metric {} has other labels already", name));
   }
-  return of.metrics[text_of(labels)];
+  return of.metrics[labels_text(labels)];
 }
 
 Counter& Registry::counter(const std::string& name, const std::string& help, const Labels& labels) {
@@ -206,22 +206,22 @@ std::string Registry::text() const {
     std::string lines;
     for (const auto& [labels, metric] : family.metrics) {
       if (metric.counter != nullptr)
-        lines += line(name, labels, static_cast<double>(metric.counter->value()));
-      if (metric.gauge != nullptr) lines += line(name, labels, metric.gauge->value());
+        lines += sample_line(name, labels, static_cast<double>(metric.counter->value()));
+      if (metric.gauge != nullptr) lines += sample_line(name, labels, metric.gauge->value());
       if (metric.histogram != nullptr) lines += lines_of(name, labels, *metric.histogram);
     }
     try {
       std::set<std::string> seen;  // the same labels twice would spoil the whole text
       for (Sample& sample : family.read ? family.read() : std::vector<Sample>{}) {
         check_labels(name, family.kind, sample.labels);
-        const std::string labels = text_of(sample.labels);
-        if (seen.insert(labels).second) lines += line(name, labels, sample.value);
+        const std::string labels = labels_text(sample.labels);
+        if (seen.insert(labels).second) lines += sample_line(name, labels, sample.value);
       }
     } catch (const std::exception&) {  // left out
       continue;
     }
     text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, escaped(family.help, false), name,
-                        name_of(family.kind));
+                        kind_name(family.kind));
     text += lines;
   }
   return text;

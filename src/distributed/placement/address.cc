@@ -30,7 +30,7 @@ bool is_ipv6(const std::string& host) {
          ::inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &number) == 1;
 }
 
-std::optional<Parts> parts_of(const std::string& address) {
+std::optional<Parts> address_parts(const std::string& address) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos || colon == 0) return std::nullopt;
   Parts parts{address.substr(0, colon), 0};
@@ -45,7 +45,7 @@ std::optional<Parts> parts_of(const std::string& address) {
 }
 
 Parts checked(const std::string& address, const std::string& what) {
-  const std::optional<Parts> parts = parts_of(address);
+  const std::optional<Parts> parts = address_parts(address);
   if (!parts) fail_usage(fmt::format("{}: HOST:PORT is expected, not \"{}\"", what, address));
   return *parts;
 }
@@ -58,7 +58,7 @@ Interfaces interfaces() {
   return {list, &::freeifaddrs};
 }
 
-std::string text_of(const sockaddr* address) {
+std::string address_text(const sockaddr* address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (address == nullptr) return "";
   if (address->sa_family == AF_INET) {
@@ -79,7 +79,7 @@ OwnAddress of_interface(const std::string& name) {
   std::string names;
   for (const ifaddrs* each = all.get(); each != nullptr; each = each->ifa_next) {
     if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
-    const std::string host = text_of(each->ifa_addr);
+    const std::string host = address_text(each->ifa_addr);
     if (each->ifa_name == name) return {host, name, is_loopback(host + ":0")};
     names += (names.empty() ? "" : ", ") + std::string(each->ifa_name) + " (" + host + ")";
   }
@@ -104,7 +104,7 @@ OwnAddress own_address(const std::string& interface, const std::string& bind) {
   const std::string host = bare ? "[" + bind + "]" : bind;
   const Interfaces all = interfaces();
   for (const ifaddrs* each = all.get(); each != nullptr; each = each->ifa_next) {
-    if (text_of(each->ifa_addr) == host) return {host, "", is_loopback(host + ":0")};
+    if (address_text(each->ifa_addr) == host) return {host, "", is_loopback(host + ":0")};
   }
   // All of 127.0.0.0/8 is this machine's.
   if (is_loopback(host + ":0") && host != "localhost") return {host, "", true};

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kAuthority = "/ca.crt";
 constexpr const char* kCertificate = "/tls.crt";
 constexpr const char* kKey = "/tls.key";
-constexpr Milliseconds kPause{100};
+constexpr Milliseconds kAuthorityPoll{100};
 
 bool is_trusted(uid_t owner) { return owner == ::geteuid() || owner == 0; }
 
@@ -159,7 +159,7 @@ Security obtain_credentials(const std::string& folder, bool first, Milliseconds 
                         error.what(), folder, folder));
       }
     }
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kAuthorityPoll);
   }
 }
 

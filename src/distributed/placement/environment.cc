@@ -105,7 +105,7 @@ std::optional<Placement> by_torch(const Reader& reader) {
   return placement;
 }
 
-std::vector<std::string> parts_of(const std::string& list) {
+std::vector<std::string> host_list_parts(const std::string& list) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= list.size();) {
     const std::size_t end = std::min(list.find(',', begin), list.size());
@@ -117,7 +117,7 @@ std::vector<std::string> parts_of(const std::string& list) {
 
 // PADDLE_TRAINER_ENDPOINTS, one address for each, the first of which is the master's.
 void read_endpoints(const Reader& reader, Placement& placement) {
-  const std::vector<std::string> all = parts_of(reader.text("PADDLE_TRAINER_ENDPOINTS"));
+  const std::vector<std::string> all = host_list_parts(reader.text("PADDLE_TRAINER_ENDPOINTS"));
   if (static_cast<int>(all.size()) != placement.world) {
     fail_usage(fmt::format("PADDLE_TRAINER_ENDPOINTS has {} addresses and PADDLE_TRAINERS_NUM={}",
                            all.size(), placement.world));

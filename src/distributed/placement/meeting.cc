@@ -19,7 +19,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kPause{200};
+constexpr Milliseconds kMeetingPoll{200};
 constexpr const char* kOwnPrefix = "job/";  // in a store that has one job only
 
 std::string random_text(int words) {
@@ -49,7 +49,7 @@ bool is_ip(std::string host) {
          ::inet_pton(AF_INET6, host.c_str(), &number) == 1;
 }
 
-std::vector<std::string> parts_of(const std::string& list) {
+std::vector<std::string> list_parts(const std::string& list) {
   std::vector<std::string> parts;
   std::istringstream stream(list);
   for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
@@ -59,7 +59,7 @@ std::vector<std::string> parts_of(const std::string& list) {
 }  // namespace
 
 Security etcd_security(const std::string& addresses, const std::string& folder) {
-  const std::vector<std::string> parts = parts_of(addresses);
+  const std::vector<std::string> parts = list_parts(addresses);
   bool here = true;
   for (const std::string& part : parts) {
     const std::string host = host_of(part);
@@ -225,7 +225,7 @@ void Meeting::find() {
           "that all machines see, or MASTER_ADDR and MASTER_PORT the address of launcher 0",
           options_.placement.world, options_.patience.count() / 1000, why));
     }
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kMeetingPoll);
   }
 }
 

@@ -29,7 +29,7 @@ void append_all(Payload& payload, const std::vector<T>& values) {
   if (!values.empty()) std::copy(values.begin(), values.end(), payload.extend<T>(values.size()));
 }
 
-SlotRange range_of(const Frame& request) {
+SlotRange requested_slots(const Frame& request) {
   PayloadReader reader(request.payload);
   const auto slots = reader.value<SlotRange>();
   reader.end();
@@ -173,7 +173,7 @@ Frame Shard::insert_slots(const Frame& request) {
 
 Frame Shard::drop_slots(const Frame& request) {
   Table& table = table_of(request.header);
-  const SlotRange slots = range_of(request);
+  const SlotRange slots = requested_slots(request);
   check_not_owned(slots.first, slots.last, "dropped");
   table.rows.drop(slots.first, slots.last);
   table.marks.drop(slots.first, slots.last);
@@ -223,7 +223,7 @@ Frame Shard::dense_drop(const Frame& request) {
 }
 
 Frame Shard::digest(const Frame& request) {
-  const SlotRange slots = range_of(request);
+  const SlotRange slots = requested_slots(request);
   Frame answer = answer_to(request);
   *answer.payload.extend<std::uint64_t>(1) =
       table_of(request.header).rows.digest(slots.first, slots.last);

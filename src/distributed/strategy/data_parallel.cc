@@ -26,7 +26,7 @@ Value dense(const ParameterGradient& one) {
   return scatter_add(one.gradient.rows, one.gradient.values, {.rows = {one.parameter.dim(0)}});
 }
 
-std::string key_of(const Value& parameter) { return parameter.name().substr(1); }
+std::string parameter_key(const Value& parameter) { return parameter.name().substr(1); }
 
 // How often each row of the parameter was looked up.
 Value lookups(const ParameterGradient& one) {
@@ -67,7 +67,7 @@ void DataParallel::exchange(std::vector<ParameterGradient>& gradients) {
         host_call({value, count}, {.name = kAdd, .key = key, .dtype = i64, .early = true}));
   };
   std::vector<Value> looked_up;  // of each gradient that is of rows
-  for (const Statistic& one : statistics_) send(one.next, key_of(one.parameter));
+  for (const Statistic& one : statistics_) send(one.next, parameter_key(one.parameter));
   for (ParameterGradient& one : gradients) {
     Value& g = one.gradient.values;
     if (g.dtype() != f32) {
@@ -75,9 +75,9 @@ void DataParallel::exchange(std::vector<ParameterGradient>& gradients) {
                  " is not f32: other ones cannot be exchanged between processes");
     }
     looked_up.push_back(one.gradient.rows ? lookups(one) : Value());
-    if (looked_up.back()) send(looked_up.back(), key_of(one.parameter) + kRows);
+    if (looked_up.back()) send(looked_up.back(), parameter_key(one.parameter) + kRows);
     g = dense(one);
-    send(g, key_of(one.parameter));
+    send(g, parameter_key(one.parameter));
   }
   const Value settled = host_call(added, {.name = kSettle, .dtype = i64});
   const auto receive = [&](const Value& value, const std::string& key) {
@@ -86,13 +86,13 @@ void DataParallel::exchange(std::vector<ParameterGradient>& gradients) {
   };
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     nn::Gradient& g = gradients[i].gradient;
-    const std::string key = key_of(gradients[i].parameter);
+    const std::string key = parameter_key(gradients[i].parameter);
     g.values = receive(g.values, key);
     g.rows = looked_up[i] ? rows_of(program_, receive(looked_up[i], key + kRows)) : Value();
   }
   for (const Statistic& one : statistics_) {
     assign(one.parameter, host_call({one.next, settled}, {.name = kAverage,
-                                                          .key = key_of(one.parameter),
+                                                          .key = parameter_key(one.parameter),
                                                           .dtype = f32,
                                                           .shape = one.next.shape()}));
   }
@@ -207,7 +207,7 @@ void DataParallel::average(const std::string& key, HostTensor& result) {
 std::vector<std::byte> DataParallel::state() {
   std::vector<std::byte> bytes;
   for (const Value& parameter : program_.parameters()) {
-    const Tensor value = trainer_->session().parameter(key_of(parameter));
+    const Tensor value = trainer_->session().parameter(parameter_key(parameter));
     bytes.insert(bytes.end(), value.bytes(), value.bytes() + value.size_bytes());
   }
   return bytes;
@@ -216,20 +216,20 @@ std::vector<std::byte> DataParallel::state() {
 std::size_t DataParallel::state_bytes() {
   std::size_t bytes = 0;
   for (const Value& parameter : program_.parameters()) {
-    bytes += trainer_->session().parameter(key_of(parameter)).size_bytes();
+    bytes += trainer_->session().parameter(parameter_key(parameter)).size_bytes();
   }
   return bytes;
 }
 
 void DataParallel::set_state(std::span<const std::byte> bytes) {
   for (const Value& parameter : program_.parameters()) {
-    Tensor value = trainer_->session().parameter(key_of(parameter));
+    Tensor value = trainer_->session().parameter(parameter_key(parameter));
     if (bytes.size() < value.size_bytes()) {
       fail_data("another member's state is of another model: it is too short");
     }
     std::memcpy(value.bytes(), bytes.data(), value.size_bytes());
     bytes = bytes.subspan(value.size_bytes());
-    trainer_->session().set_parameter(key_of(parameter), value);
+    trainer_->session().set_parameter(parameter_key(parameter), value);
   }
   if (!bytes.empty()) fail_data("another member's state is of another model: it is too long");
 }

@@ -20,7 +20,7 @@ constexpr const char* kPushRows = "servers.push_rows";
 constexpr const char* kPushDense = "servers.push_dense";
 constexpr const char* kPushCounts = "servers.push_counts";
 
-std::string key_of(const Value& parameter) { return parameter.name().substr(1); }
+std::string dense_key(const Value& parameter) { return parameter.name().substr(1); }
 
 Distribution::Mode job_mode(Mode mode) {
   switch (mode) {
@@ -266,7 +266,7 @@ void ServerTraining::make_counts(const std::string& key, const Value& ids) {
 }
 
 void ServerTraining::make_table(const ParameterGradient& one) {
-  const std::string key = key_of(one.parameter);
+  const std::string key = dense_key(one.parameter);
   ir::Value* const parameter = one.parameter.get();
   if (one.parameter.rank() != 2) {
     fail_usage("a table has rows of one axis, and " + one.parameter.str() + " has others");
@@ -306,7 +306,7 @@ void ServerTraining::make_table(const ParameterGradient& one) {
 }
 
 void ServerTraining::make_dense(const ParameterGradient& one) {
-  const std::string key = key_of(one.parameter);
+  const std::string key = dense_key(one.parameter);
   dense_.emplace(key, Dense{static_cast<std::uint32_t>(dense_.size()), one.parameter,
                             rate_of(program_, one.parameter)});
   if (options_.mode == Mode::geo) return;
@@ -344,7 +344,7 @@ void ServerTraining::pull() {
   }
   for (Underway& each : underway) each.wait();
   for (auto& [dense, value] : values) {
-    trainer_->session().set_parameter(key_of(dense->parameter), value);
+    trainer_->session().set_parameter(dense_key(dense->parameter), value);
     if (options_.mode == Mode::geo) dense->base = value;
   }
 }

@@ -23,7 +23,7 @@ constexpr const char* kMakeRoom =
 
 // Big-endian, so that keys are in the order of hashes, and with them of slots.
 using Key = std::array<char, 8>;
-Key key_of(std::uint64_t hash) {
+Key disk_key(std::uint64_t hash) {
   Key key;
   for (std::size_t i = 0; i < 8; ++i) key[i] = static_cast<char>(hash >> (56 - 8 * i));
   return key;
@@ -137,9 +137,9 @@ void DiskTier::write(std::span<const Write> writes) {
   rocksdb::WriteBatch batch;
   for (const Write& write : writes) {
     if (write.record.empty()) {
-      batch.Delete(slice(key_of(write.hash)));
+      batch.Delete(slice(disk_key(write.hash)));
     } else {
-      batch.Put(slice(key_of(write.hash)), slice(write.record));
+      batch.Put(slice(disk_key(write.hash)), slice(write.record));
     }
   }
   rocksdb::Status status = database_->db->Write(unlogged(), &batch);
@@ -155,7 +155,7 @@ bool DiskTier::is_full() const { return database_->full; }
 
 void DiskTier::erase_range(std::uint64_t first, std::uint64_t last) {
   rocksdb::DB& db = *database_->db;
-  const Key from = key_of(first), to = key_of(last);
+  const Key from = disk_key(first), to = disk_key(last);
   rocksdb::WriteBatch batch;
   batch.DeleteRange(db.DefaultColumnFamily(), slice(from), slice(to));
   batch.Delete(slice(to));  // the range ends before it
@@ -165,7 +165,7 @@ void DiskTier::erase_range(std::uint64_t first, std::uint64_t last) {
 std::vector<std::string> DiskTier::read(std::span<const std::uint64_t> hashes, bool all) const {
   std::vector<Key> keys;
   keys.reserve(hashes.size());
-  for (const std::uint64_t hash : hashes) keys.push_back(key_of(hash));
+  for (const std::uint64_t hash : hashes) keys.push_back(disk_key(hash));
   std::vector<rocksdb::Slice> slices;
   slices.reserve(keys.size());
   for (const Key& key : keys) slices.push_back(slice(key));

@@ -14,7 +14,7 @@ namespace trireme::distributed {
 namespace {
 
 // How many rows ahead memory is asked for: first the place in the index, then the row.
-constexpr std::size_t kAhead = 16;
+constexpr std::size_t kPrefetchDistance = 16;
 constexpr std::size_t kLine = 64;  // bytes
 
 // Inlined by force, as the lambdas that call it are: g++ 12 takes a function that only prefetches for
@@ -29,11 +29,11 @@ template <bool Write>
 // are on their way while find goes on with others.
 template <class Index, class Find, class Work>
 void pipeline(std::size_t n, const Index& index, const Find& find, const Work& work) {
-  for (std::size_t i = 0; i < std::min(kAhead, n); ++i) index(i);
-  for (std::size_t i = 0; i < n + kAhead; ++i) {
-    if (i + kAhead < n) index(i + kAhead);
+  for (std::size_t i = 0; i < std::min(kPrefetchDistance, n); ++i) index(i);
+  for (std::size_t i = 0; i < n + kPrefetchDistance; ++i) {
+    if (i + kPrefetchDistance < n) index(i + kPrefetchDistance);
     if (i < n) find(i);
-    if (i >= kAhead) work(i - kAhead);
+    if (i >= kPrefetchDistance) work(i - kPrefetchDistance);
   }
 }
 

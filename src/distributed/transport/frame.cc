@@ -14,7 +14,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "frames are little-endian");
 
 constexpr std::uint32_t kMagic = 0x464d5254;  // "TRMF"
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kFrameVersion = 1;
 constexpr std::size_t kChecksumAt = 40;
 
 struct Layout {
@@ -27,13 +27,13 @@ struct Layout {
 static_assert(sizeof(Layout) == kHeaderBytes && offsetof(Layout, checksum) == kChecksumAt &&
               offsetof(Layout, sequence) == 24);
 
-std::string_view text_of(std::span<const std::byte> bytes) {
+std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 Layout layout_of(const Header& header, std::size_t length) {
   return {kMagic,
-          kVersion,
+          kFrameVersion,
           header.op,
           header.flags,
           static_cast<std::uint8_t>(header.code),
@@ -77,7 +77,7 @@ void Payload::append(std::span<const std::byte> bytes, std::shared_ptr<const voi
 std::string Payload::text() const {
   std::string result;
   result.reserve(size_);
-  for (const Piece& piece : pieces_) result += text_of(piece.bytes);
+  for (const Piece& piece : pieces_) result += as_text(piece.bytes);
   return result;
 }
 
@@ -129,7 +129,7 @@ std::string PayloadReader::text(std::size_t n) {
 
 std::uint32_t checksum_of(const Payload& payload) {
   std::uint32_t sum = 0;
-  for (const Payload::Piece& piece : payload.pieces()) sum = crc32c(text_of(piece.bytes), sum);
+  for (const Payload::Piece& piece : payload.pieces()) sum = crc32c(as_text(piece.bytes), sum);
   return sum;
 }
 
@@ -155,9 +155,9 @@ Arrived decode_frame(const Payload& bytes, std::size_t largest) {
   }
   const auto layout = PayloadReader(bytes).value<Layout>();
   if (layout.magic != kMagic) fail_data("a message that is no frame of Trireme");
-  if (layout.version != kVersion) {
+  if (layout.version != kFrameVersion) {
     fail_data(fmt::format("a frame of version {}; this program speaks version {}", layout.version,
-                          kVersion));
+                          kFrameVersion));
   }
   if (layout.length != bytes.size() - kHeaderBytes) {
     fail_data(fmt::format("a frame that tells of {} bytes and has {}", layout.length,
