@@ -57,8 +57,9 @@ std::vector<Type> type_of_input_gradient(const TypeContext& c, std::size_t axes)
   const Ints& size = ir::get<Ints>(c.attributes, "size");
   const Convolution convolution = convolution_of(c.attributes, weight.shape, axes);
   require_image(dy, c.operand_texts[0], axes);
-  require(size.size() == axes, axes == 3 ? "size is the depth, height and width of the volume"
-                                         : "size is the height and the width of the image");
+  require(size.size() == axes, axes == 3
+                                   ? "`size` must be the depth, height and width of the volume"
+                                   : "`size` must be the height and width of the image");
   require(weight.rank() == static_cast<int>(2 + axes) && is_constant(weight.shape),
           c.operand_texts[1] + " is not a weight [K, C/groups, ...] with a window of " +
               std::to_string(axes) + " axes");
