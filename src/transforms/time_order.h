@@ -47,8 +47,8 @@ class TimeOrder {
   ir::Value* gathered(ir::Value* x, ir::Value* index);
   ir::Value* placed(ir::Value* rows);
   bool is_in_time(const ir::Value* x) const;
-  ir::Value* part(ir::Value* splits,
-                  int from);  // splits without the last (from 0) or first (from 1)
+  // Returns `splits` without the last (from = 0) or the first (from = 1).
+  ir::Value* part(ir::Value* splits, int from);
   ir::Value* lengths(ir::Value* splits);
   ir::Value* splits_from(ir::Value* lengths, const std::string& rows);
   ir::Value* reorder_sequences(ir::Value* x, ir::Value* from, ir::Value* to, ir::Value* order);
