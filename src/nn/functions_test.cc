@@ -80,10 +80,10 @@ TEST(Functions, RejectInvalidArguments) {
   expect_rejected({3}, [](auto& x) { pad_reflect(x, {3}, {0}); }, "3 on one side are too many");
   expect_rejected({3}, [](auto& x) { pad_circular(x, {0}, {4}); }, "4 on one side are too many");
   expect_rejected({3}, [](auto& x) { pad_edge(x, {-1}, {0}); }, "must not be negative");
-  expect_rejected({batch}, [](auto& x) { pad_edge(x, {1}, {0}); }, "must be of constant size");
-  expect_rejected({3}, [](auto& x) { resize_nearest(x, 2, 2); }, "images are [batch");
-  expect_rejected({1, 1, 2, 2}, [](auto& x) { resize_bilinear(x, 0, 2); }, "must be 1 or more");
-  expect_rejected({1, 1, 2, 2}, [](auto& x) { resize_bilinear(x, 3, 3); }, "of floats", u8);
+  expect_rejected({batch}, [](auto& x) { pad_edge(x, {1}, {0}); }, "must have a constant size");
+  expect_rejected({3}, [](auto& x) { resize_nearest(x, 2, 2); }, "images must be [batch");
+  expect_rejected({1, 1, 2, 2}, [](auto& x) { resize_bilinear(x, 0, 2); }, "must be at least 1");
+  expect_rejected({1, 1, 2, 2}, [](auto& x) { resize_bilinear(x, 3, 3); }, "a float dtype", u8);
   EXPECT_THROW(stack({}), Error);
 }
 
