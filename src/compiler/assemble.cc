@@ -81,7 +81,7 @@ class Assembler {
     return id;
   }
 
-  static std::string text_name(const ir::Value* value) {
+  static std::string display_name(const ir::Value* value) {
     const std::string& layer = value->producer->location.layer;
     return value->producer->name() + (layer.empty() ? "" : " " + layer);
   }
@@ -90,7 +90,7 @@ class Assembler {
     const auto found = buffer_of_.find(value);
     if (found != buffer_of_.end()) return found->second;
     return add_buffer(value, has_own_memory(value) ? BufferKind::own : BufferKind::arena,
-                      text_name(value));
+                      display_name(value));
   }
 
   void find_defined_symbols() {
@@ -99,7 +99,7 @@ class Assembler {
       const auto rows = Dim::parse(op->result()->type.splits_of)->symbol();
       if (rows) defined_.insert(*rows);
     }
-    // What an input has is known from the start, and only checked by a step.
+    // Symbols in the shapes of inputs are known from the start; steps only check them.
     for (const auto& argument : program_.main().arguments) {
       for (const Dim& dim : argument->type.shape) {
         if (const auto symbol = dim.symbol()) defined_.erase(*symbol);
@@ -126,7 +126,7 @@ class Assembler {
     return std::find(results.begin(), results.end(), value) != results.end();
   }
 
-  // Conservative: uses through any reshape count as uses of what is behind it.
+  // Conservative: a use of a reshape counts as a use of the reshaped value.
   void find_last_uses() {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       for (const Op* op : groups_[g].ops) {
@@ -162,8 +162,8 @@ class Assembler {
                        [&](const Op* user) { return group_of_.at(user) != g; });
   }
 
-  // Lets outputs take the storage of inputs that are read here for the last time. Returns the
-  // buffers that were given one.
+  // Lets outputs reuse the storage of inputs that are read for the last time. Returns the buffers
+  // that reuse storage.
   std::vector<int> share_storage(const Group& group, int g, std::vector<Output>& outputs) {
     std::vector<int> shared;
     std::set<int> taken;
@@ -172,7 +172,7 @@ class Assembler {
       const plan::Buffer& buffer = plan_.buffers[static_cast<std::size_t>(id)];
       if (buffer.kind != BufferKind::arena || buffer.alias_of >= 0) continue;
       for (const Op* op : group.ops) {
-        const ir::Value* found = dying_operand(*op, g, buffer, taken);
+        const ir::Value* found = operand_with_last_use(*op, g, buffer, taken);
         if (found == nullptr) continue;
         taken.insert(storage_of(found));
         output.storage = storage_of(found);
@@ -184,8 +184,8 @@ class Assembler {
     return shared;
   }
 
-  const ir::Value* dying_operand(const Op& op, int g, const plan::Buffer& like,
-                                 const std::set<int>& taken) {
+  const ir::Value* operand_with_last_use(const Op& op, int g, const plan::Buffer& like,
+                                         const std::set<int>& taken) {
     for (const ir::Value* operand : op.operands) {
       if (operand->producer != nullptr && group_of_.at(operand->producer) == g) continue;
       const int root = storage_of(operand);
@@ -222,7 +222,7 @@ class Assembler {
     }
     if (!lowered.in_place_is_safe) fail_internal("a parameter cannot be updated in place");
     add_step(group, std::move(lowered));
-    // A result in another value's storage is a value of its own.
+    // A result in the storage of another value is written as a buffer of its own.
     for (const int buffer : shared) {
       if (plan_.buffers[static_cast<std::size_t>(buffer)].alias_of >= 0) {
         plan_.steps.back().writes.push_back(buffer);
@@ -231,7 +231,7 @@ class Assembler {
   }
 
   void add_step(const Group& group, LoweredGroup lowered) {
-    plan::Step step = named_step(group);
+    plan::Step step = make_step(group);
     step.kernel = static_cast<int>(kernels_.size());
     step.buffers = std::move(lowered.storages);
     step.sizes = std::move(lowered.sizes);
@@ -249,7 +249,7 @@ class Assembler {
     plan_.steps.push_back(std::move(step));
   }
 
-  static plan::Step named_step(const Group& group) {
+  static plan::Step make_step(const Group& group) {
     plan::Step step;
     std::string layers, ops;
     std::string last_layer = "\n";
@@ -278,7 +278,7 @@ class Assembler {
   void add_library_step(const Group& group) {
     const Op& op = **std::find_if(group.ops.begin(), group.ops.end(),
                                   [](const Op* o) { return o->has(Trait::library); });
-    plan::Step step = named_step(group);
+    plan::Step step = make_step(group);
     if (op.blocks.empty()) {
       step.library.kernel = ops::Catalog::of(op).library_kernel;
       for (const NamedAttribute& attribute : op.attributes) {
@@ -305,7 +305,7 @@ class Assembler {
       results = {epilogue.result};
     }
     for (const ir::Value* operand : operands) {
-      const int buffer = widened(group, operand);
+      const int buffer = widened_buffer(group, operand);
       step.buffers.push_back(buffer);
       step.reads.push_back(buffer);
     }
@@ -313,18 +313,18 @@ class Assembler {
       step.buffers.push_back(buffer_of(result));
       step.writes.push_back(buffer_of(result));
     }
-    // A library kernel with a side effect changes its parameter in place.
+    // A library kernel with a side effect updates its parameter in place.
     if (op.has(Trait::side_effect)) step.writes.push_back(buffer_of(op.operands[0]));
     plan_.steps.push_back(std::move(step));
   }
 
-  // The operand's buffer, or a copy of it in f32 if it is stored otherwise.
-  int widened(const Group& group, const ir::Value* operand) {
+  // Returns the operand's buffer, or an f32 copy of it if it is stored in another type.
+  int widened_buffer(const Group& group, const ir::Value* operand) {
     const int from = storage_of(operand);
     const DType type = plan_.buffers[static_cast<std::size_t>(from)].dtype;
     if (type == operand->type.dtype) return buffer_of(operand);
     const int to = static_cast<int>(plan_.buffers.size());
-    plan_.buffers.push_back({.name = "wide " + text_name(operand),
+    plan_.buffers.push_back({.name = "wide " + display_name(operand),
                              .dtype = operand->type.dtype,
                              .shape = operand->type.shape});
     add_step(group, widen(from, type, to, product(operand->type.shape), target_));
@@ -344,7 +344,7 @@ class Assembler {
     }
   }
 
-  // --- The end
+  // --- Finishing the Plan
 
   void set_lifetimes() {
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
@@ -368,7 +368,7 @@ class Assembler {
     plan_.symbols.assign(symbols.begin(), symbols.end());
   }
 
-  // What blocks need to know that they do not define themselves.
+  // Adds the symbols that blocks use but do not define.
   static void add_nested_symbols(const plan::Control& control, std::set<std::string>& symbols) {
     for (const Dim& dim : {control.length}) {
       for (const std::string& symbol : dim.symbols()) symbols.insert(symbol);
@@ -391,7 +391,7 @@ class Assembler {
   const codegen::Target& target_;
   const CompileBlock& compile_block_;
   NarrowStorage narrow_;
-  std::set<std::string> defined_;  // symbols whose sizes are known when some step has run
+  std::set<std::string> defined_;  // symbols whose sizes are known only after some step
   std::vector<Assembly> nested_;
   std::unordered_map<const Op*, int> group_of_;
   std::unordered_map<const ir::Value*, int> buffer_of_;

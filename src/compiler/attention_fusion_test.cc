@@ -1,5 +1,5 @@
-// Attention is products of matrices and one kernel between them: scale, masks, softmax and dropout,
-// and one more in the gradient.
+// Attention compiles to matrix products and one kernel between them, for scale, masks, softmax and
+// dropout. The gradient adds one more kernel.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ Steps steps_of(const Program& program, const std::vector<const ir::Value*>& fetc
   return steps;
 }
 
-TEST(AttentionFusion, OneKernelForwardAndOneBack) {
+TEST(AttentionFusion, CompilesToOneKernelForwardAndOneBackward) {
   Program program;
   const Dim steps("steps");
   const auto sequence = [&](const char* name) {
@@ -47,7 +47,7 @@ TEST(AttentionFusion, OneKernelForwardAndOneBack) {
   EXPECT_EQ(forward.products, 2) << forward.plan;
   EXPECT_EQ(forward.kernels, 1) << forward.plan;
 
-  // A loss whose gradient needs y itself: y * weight is a kernel of its own.
+  // A loss whose gradient needs y itself: y * weight is a separate kernel.
   const Value loss = sum(y * y * weight);
   const auto gradients = transforms::gradients(loss.get(), {q.get(), k.get(), v.get()});
   const Steps both = steps_of(program, {gradients[0], gradients[1], gradients[2]});

@@ -26,10 +26,10 @@
 namespace trireme::compiler {
 namespace {
 
-// A copy of `program` whose results are `fetches`.
+// Returns a copy of `program` whose results are `fetches`.
 std::unique_ptr<ir::Program> copy_for(const ir::Program& program,
                                       const std::vector<const ir::Value*>& fetches) {
-  const auto fetched = [&](const ir::Value* value) {
+  const auto checked = [&](const ir::Value* value) {
     if (value->program != &program) {
       fail_usage("run: " + ir::name_in_text(value) + " is not a value of this Program");
     }
@@ -43,26 +43,26 @@ std::unique_ptr<ir::Program> copy_for(const ir::Program& program,
     position[program.main().ops[i].get()] = i;
   }
   for (const ir::Value* fetch : fetches) {
-    const ir::Value* value = fetched(fetch);
-    ir::Value* twin = nullptr;
+    const ir::Value* value = checked(fetch);
+    ir::Value* copied_value = nullptr;
     if (value->kind == ir::ValueKind::parameter) {
-      twin = copy->find_parameter(value->name)->value.get();
+      copied_value = copy->find_parameter(value->name)->value.get();
     } else if (value->kind == ir::ValueKind::argument) {
-      twin = block.arguments[static_cast<std::size_t>(value->index)].get();
+      copied_value = block.arguments[static_cast<std::size_t>(value->index)].get();
     } else {
       const auto found = position.find(value->producer);
       if (found == position.end()) {
         fail_usage("run: " + ir::name_in_text(value) + " is inside a nested block");
       }
-      twin = block.ops[found->second]->result(value->index);
+      copied_value = block.ops[found->second]->result(value->index);
     }
-    block.results.push_back(twin);
+    block.results.push_back(copied_value);
   }
   return copy;
 }
 
-// Every fetch becomes the result of an op of its own, so that some step writes it: inputs,
-// parameters and values that are fetched twice are copied.
+// Makes every fetch the result of its own op, so that some step writes it: copies inputs,
+// parameters and values that are fetched twice.
 void give_fetches_storage(ir::Program& program) {
   std::unordered_set<const ir::Value*> seen;
   for (ir::Value*& result : program.main().results) {
@@ -77,8 +77,8 @@ void give_fetches_storage(ir::Program& program) {
   }
 }
 
-// What the values that the Program computes take together. Views move nothing and constants need no
-// memory, so they do not count; nor does what only a run tells the size of.
+// Returns the total size of the values that the Program computes. Views and constants need no
+// memory and do not count. Returns 0 if a size is known only at run time.
 Dim value_bytes(const ir::Program& program) {
   Dim bytes = 0;
   for (const auto& op : program.main().ops) {
@@ -104,7 +104,7 @@ void collect_kernels(const Assembly& assembly,
   for (const Assembly& nested : assembly.nested) collect_kernels(nested, kernels);
 }
 
-// Of all kernels at once, those of blocks too, so that the work is shared.
+// Compiles all kernels at once, also those of blocks, so that the codegen can share the work.
 void generate_code(Assembly& assembly, codegen::Codegen& codegen) {
   std::vector<std::pair<plan::Plan*, const kernel_ir::Kernel*>> owned;
   collect_kernels(assembly, owned);
@@ -120,17 +120,17 @@ void generate_code(Assembly& assembly, codegen::Codegen& codegen) {
   }
 }
 
-// What training or inference leaves of the ops, in nested blocks too.
+// Selects training or inference in all ops, also in nested blocks.
 void specialise(ir::Program& program, bool training) {
   transforms::specialise(program, training);
   for (const auto& op : program.main().ops) {
     for (auto& block : op->blocks) {
       const std::unique_ptr<ir::Program> body = ir::as_program(*block);
       specialise(*body, training);
-      std::unique_ptr<ir::Block> made = ir::as_block(*body, program.main());
-      ir::prune(*made);
-      made->owner = op.get();
-      block = std::move(made);
+      std::unique_ptr<ir::Block> new_block = ir::as_block(*body, program.main());
+      ir::prune(*new_block);
+      new_block->owner = op.get();
+      block = std::move(new_block);
     }
   }
 }
@@ -164,7 +164,7 @@ std::unique_ptr<ir::Program> transformed(const ir::Program& source,
   return program;
 }
 
-// What the Plan has the parameters stored as.
+// Returns the dtypes in which the Plan stores the parameters.
 std::vector<DType> types_of_parameters(const plan::Plan& plan,
                                        const std::vector<std::string>& names) {
   std::vector<DType> types;
@@ -230,7 +230,9 @@ PreparedPlans compile_prepared(const ir::Program& source,
                                const std::vector<const ir::Value*>& fetches,
                                codegen::Codegen& preparing, codegen::Codegen& codegen,
                                const CompileOptions& options) {
-  if (options.updates) fail_internal("compile_prepared: what is updated cannot be prepared");
+  if (options.updates)
+    fail_internal(
+        "compile_prepared: updates are not supported, because prepared parameters must not change");
   Dump dump(options.dump_directory);
   const std::unique_ptr<ir::Program> program = transformed(source, fetches, options, dump);
   PreparedPlans plans;

@@ -18,10 +18,10 @@
 namespace trireme::compiler {
 namespace {
 
-// Runs a Program compiled and by the reference, and compares fetches and parameters.
-class Twin {
+// Runs a Program compiled and with the reference loops, and compares fetches and parameters.
+class CompiledAndReference {
  public:
-  Twin(Program& program, std::vector<Value> fetches, CompileOptions options)
+  CompiledAndReference(Program& program, std::vector<Value> fetches, CompileOptions options)
       : program_(program), fetches_(std::move(fetches)), options_(std::move(options)) {
     unsigned seed = 1;
     for (const Value& parameter : program_.parameters()) {
@@ -136,69 +136,70 @@ TEST_P(CompileTest, ElementwiseChain) {
   Program program("chain");
   const Value x = program.input("x", f32, {batch, 5});
   const Value y = tanh(x * 2.0 + 1.0) * sigmoid(x) - exp(-x);
-  Twin twin(program, {y, x}, options());
-  for (const std::int64_t n : {0, 1, 7, 64, 1000}) twin.check({{"batch", n}}, *codegen_, 1e-5);
+  CompiledAndReference runner(program, {y, x}, options());
+  for (const std::int64_t n : {0, 1, 7, 64, 1000}) runner.check({{"batch", n}}, *codegen_, 1e-5);
   if (GetParam()) {
-    EXPECT_EQ(twin.plan().steps.size(), 2u) << plan::print(twin.plan());
+    EXPECT_EQ(runner.plan().steps.size(), 2u) << plan::print(runner.plan());
   }
 }
 
 TEST_P(CompileTest, SoftmaxIsOneKernel) {
   Program program("softmax");
   const Value x = program.input("x", f32, {batch, 37});
-  Twin twin(program, {softmax(x)}, options());
-  for (const std::int64_t n : {0, 1, 7, 64}) twin.check({{"batch", n}}, *codegen_, 1e-5);
+  CompiledAndReference runner(program, {softmax(x)}, options());
+  for (const std::int64_t n : {0, 1, 7, 64}) runner.check({{"batch", n}}, *codegen_, 1e-5);
   if (GetParam()) {
-    EXPECT_EQ(twin.plan().steps.size(), 1u) << plan::print(twin.plan());
+    EXPECT_EQ(runner.plan().steps.size(), 1u) << plan::print(runner.plan());
   }
 }
 
-// A sum may take the place of a factor of each row only if nothing behind it needs the factor.
-TEST_P(CompileTest, WhatIsStoredInPlaceIsNotReadBehindIt) {
+// A sum may reuse the storage of a factor of each row only if nothing later reads the factor.
+TEST_P(CompileTest, StorageIsNotReusedBeforeTheLastRead) {
   Program program("rows");
   const Value x = program.input("x", f32, {batch, 9}), y = program.input("y", f32, {batch, 9});
   const Value factor = cumsum(program.input("u", f32, {batch}), {.axis = 0});
   const Value total = sum(x * y, {.axes = {1}});
   const Value scaled = total * factor;
   const Value rows = y * broadcast(factor, {.shape = y.shape(), .axes = {0}});
-  Twin twin(program, {rows, cumsum(total, {.axis = 0}), cumsum(-scaled, {.axis = 0})}, options());
-  for (const std::int64_t n : {0, 1, 37}) twin.check({{"batch", n}}, *codegen_, 1e-4);
+  CompiledAndReference runner(
+      program, {rows, cumsum(total, {.axis = 0}), cumsum(-scaled, {.axis = 0})}, options());
+  for (const std::int64_t n : {0, 1, 37}) runner.check({{"batch", n}}, *codegen_, 1e-4);
 }
 
-// What is made of the same operands, and what is assigned, goes along with the sums of blocks.
-TEST_P(CompileTest, ATotalIsMadeInBlocksBesideItsGradient) {
+// Ops on the same operands and the assign are fused with the sums of blocks.
+TEST_P(CompileTest, TotalIsSummedInBlocksFusedWithItsGradient) {
   Program program("total");
   const Value x = program.parameter("x", f32, {70'001});
   const Value loss = mean(tanh(x) * x);
   apply_sgd(loss);
-  Twin twin(program, {loss}, options());
-  twin.check({}, *codegen_, 1e-5);
+  CompiledAndReference runner(program, {loss}, options());
+  runner.check({}, *codegen_, 1e-5);
   if (!GetParam()) return;
-  ASSERT_EQ(twin.plan().steps.size(), 2u) << plan::print(twin.plan());
-  EXPECT_EQ(twin.plan().steps[0].trip.evaluate({}), 18);  // blocks of 4096
+  ASSERT_EQ(runner.plan().steps.size(), 2u) << plan::print(runner.plan());
+  EXPECT_EQ(runner.plan().steps[0].trip.evaluate({}), 18);  // blocks of 4096
 }
 
-TEST_P(CompileTest, ATotalIsMadeInRowsWhereTheyAreLong) {
+TEST_P(CompileTest, TotalOfLongRowsIsSummedByRows) {
   Program program("rows");
   const Value x = program.input("x", f32, {batch, 40, 30});
   const Value largest = reduce_max(abs(x), {.axes = {1, 2}});
   const Value spread = broadcast(largest, {.shape = x.shape(), .axes = {0}});
-  Twin twin(program, {sum(x * x), mean(x / (spread + 1.0))}, options());
-  for (const std::int64_t n : {1, 7, 40}) twin.check({{"batch", n}}, *codegen_, 1e-5);
-  EXPECT_TRUE(std::any_of(twin.plan().steps.begin(), twin.plan().steps.end(), [](const auto& s) {
-    return s.trip.evaluate({{"batch", 40}}) == 40;
-  })) << plan::print(twin.plan());
+  CompiledAndReference runner(program, {sum(x * x), mean(x / (spread + 1.0))}, options());
+  for (const std::int64_t n : {1, 7, 40}) runner.check({{"batch", n}}, *codegen_, 1e-5);
+  EXPECT_TRUE(std::any_of(runner.plan().steps.begin(), runner.plan().steps.end(),
+                          [](const auto& s) { return s.trip.evaluate({{"batch", 40}}) == 40; }))
+      << plan::print(runner.plan());
 }
 
-TEST_P(CompileTest, AColumnOfSingleNumbersIsWalkedByVectors) {
+TEST_P(CompileTest, ColumnOfSingleNumbersIsVectorized) {
   Program program("column");
   const Value x = program.input("x", f32, {batch});
   const Value table = program.parameter("table", f32, {10, 1});
   const Value y = gather(table, cast(floor(abs(x) * 9.0), {.dtype = i64})) * 2.0;
   const Value z = broadcast(x, {.shape = {1, batch, 1}, .axes = {1}}) + 1.0;
-  Twin twin(program, {y, z}, options());
-  for (const std::int64_t n : {0, 1, 7, 5000}) twin.check({{"batch", n}}, *codegen_, 1e-6);
-  for (const plan::Step& step : twin.plan().steps) {
+  CompiledAndReference runner(program, {y, z}, options());
+  for (const std::int64_t n : {0, 1, 7, 5000}) runner.check({{"batch", n}}, *codegen_, 1e-6);
+  for (const plan::Step& step : runner.plan().steps) {
     EXPECT_EQ(step.trip.evaluate({{"batch", 4000}}), 1) << step.name;  // one block, not a row each
   }
 }
@@ -215,8 +216,8 @@ TEST_P(CompileTest, TrainsAPerceptron) {
   const Value p = softmax(layer(h, 10, "l1"));
   const Value loss = mean(p * p);
   apply_sgd(loss);
-  Twin twin(program, {loss, p}, options());
-  for (const std::int64_t n : {1, 7, 64, 64, 100}) twin.check({{"batch", n}}, *codegen_, 2e-5);
+  CompiledAndReference runner(program, {loss, p}, options());
+  for (const std::int64_t n : {1, 7, 64, 64, 100}) runner.check({{"batch", n}}, *codegen_, 2e-5);
 }
 
 TEST_P(CompileTest, TrainsAConvolution) {
@@ -232,8 +233,8 @@ TEST_P(CompileTest, TrainsAConvolution) {
   const Value w3 = program.parameter("w3", f32, {6 * 5 * 5, 3});
   const Value loss = mean(softmax(matmul(flat, w3)) * 3.0);
   apply_sgd(loss);
-  Twin twin(program, {loss, z}, options());
-  for (const std::int64_t n : {1, 7, 16}) twin.check({{"batch", n}}, *codegen_, 5e-5);
+  CompiledAndReference runner(program, {loss, z}, options());
+  for (const std::int64_t n : {1, 7, 16}) runner.check({{"batch", n}}, *codegen_, 5e-5);
 }
 
 }  // namespace

@@ -11,11 +11,11 @@ namespace {
 using kernel_ir::LoopKind;
 using kernel_ir::Stmt;
 
-constexpr std::int64_t kColumnBlock = 256;  // of a parallel iteration, at most
-constexpr std::int64_t kGroupTiles = 4;     // of rows, that read the same columns one after another
-constexpr std::int64_t kRowChunks = 16;     // parts that rows are cut into for the threads
-constexpr std::int64_t kMostScratchBytes = 96 << 10;
-// A weight that does not stay in a near cache is to be read as few times as can be.
+constexpr std::int64_t kColumnBlock = 256;  // maximum columns of a parallel iteration
+constexpr std::int64_t kGroupTiles = 4;     // tiles of rows that read the same columns in turn
+constexpr std::int64_t kRowChunks = 16;     // parts of the rows for the threads
+constexpr std::int64_t kMaxScratchBytes = 96 << 10;
+// A weight that does not fit into a near cache should be read as few times as possible.
 constexpr std::int64_t kLargeWeight = 512 << 10, kFarScratchBytes = 512 << 10;
 
 class ContractionLowering : public TileLowering {
@@ -50,8 +50,8 @@ class ContractionLowering : public TileLowering {
     const std::int64_t chunks = shared ? kRowChunks : 1;
     set_trip(product(leading) * Dim(blocks * chunks));
 
-    // Threads take neighbouring iterations. Where there are few rows, only the first chunks have any,
-    // so the blocks of columns are what threads must share.
+    // Threads take neighbouring iterations. With few rows only the first chunks have any, so the
+    // threads must share the blocks of columns.
     ExprId rest = root_var();
     const ExprId chunk = k_.rem(rest, k_.integer(chunks));
     rest = k_.div(rest, k_.integer(chunks));
@@ -62,14 +62,15 @@ class ContractionLowering : public TileLowering {
     const ExprId left = k_.sub(evaluator_.dim(columns), start);
     const ExprId extent = blocks == 1 ? evaluator_.dim(columns) : k_.min(k_.integer(width), left);
 
-    // The rows of one chunk: groups of tiles that share what is read of the second operand, then tiles,
-    // then smaller ones, then the rest one by one, which reads the second operand as it lies, in long runs.
+    // The rows of one chunk: first groups of tiles that share reads of the second operand, then
+    // tiles, then smaller tiles, then single rows, which read the second operand in long contiguous
+    // runs.
     const ExprId all = evaluator_.dim(product(rows));
     const std::int64_t group_rows = kGroupTiles * tile_rows;
-    const ExprId each = times(
+    const ExprId rows_per_chunk = times(
         k_.div(plus(all, chunks * group_rows - 1), k_.integer(chunks * group_rows)), group_rows);
-    ExprId first = k_.mul(chunk, each);
-    ExprId count = k_.min(each, k_.sub(all, first));
+    ExprId first = k_.mul(chunk, rows_per_chunk);
+    ExprId count = k_.min(rows_per_chunk, k_.sub(all, first));
     struct Phase {
       int tile;
       std::int64_t group;  // tiles
@@ -104,17 +105,17 @@ class ContractionLowering : public TileLowering {
     }
   }
 
-  // Columns of a parallel iteration: a few blocks, so that threads have something to share where there are
-  // few rows.
+  // Returns the columns of a parallel iteration: a few blocks, so that threads can share the work
+  // even with few rows.
   static std::int64_t block_for(const Dim& columns, std::int64_t unit) {
-    constexpr std::int64_t kLeast = 64;
+    constexpr std::int64_t kMinColumns = 64;
     if (!columns.is_constant()) return kColumnBlock / unit * unit;
-    const std::int64_t least = ceil_div(std::min(kLeast, kColumnBlock), unit) * unit;
+    const std::int64_t min_width = ceil_div(std::min(kMinColumns, kColumnBlock), unit) * unit;
     const std::int64_t quarter = ceil_div(ceil_div(columns.constant(), 4), unit) * unit;
-    return std::max(least, std::min(quarter, kColumnBlock / unit * unit));
+    return std::max(min_width, std::min(quarter, kColumnBlock / unit * unit));
   }
 
-  // Whether the second operand is given in strips of columns (packed_matmul).
+  // Whether the second operand is packed in strips of columns (packed_matmul).
   bool is_packed() const {
     return !how_.windows && weight_->type.shape.size() > y_->type.shape.size();
   }
@@ -193,8 +194,8 @@ class ContractionLowering : public TileLowering {
     kernel_->root.body.push_back(std::move(vector));
   }
 
-  // How many rows of the result one parallel iteration makes: a divisor of all, such that the rows
-  // of x that are read fit beside each other in a near cache.
+  // Chooses the number of rows of the result per parallel iteration. It divides the number of all
+  // rows, and the rows of x that it reads fit together into a near cache.
   void choose_rows(std::int64_t out_h) {
     const std::int64_t row_bytes =
         padded_width() * size(x_, 3) * static_cast<std::int64_t>(size_of(type_));
@@ -205,8 +206,8 @@ class ContractionLowering : public TileLowering {
     for (std::int64_t rows = 1; rows <= (large ? out_h : std::max<std::int64_t>(4, out_h / 4));
          ++rows) {
       if (out_h % rows != 0) continue;
-      const std::int64_t most = large ? kFarScratchBytes : kMostScratchBytes;
-      if (rows > 1 && source_rows(rows) * row_bytes > most) break;
+      const std::int64_t max_bytes = large ? kFarScratchBytes : kMaxScratchBytes;
+      if (rows > 1 && source_rows(rows) * row_bytes > max_bytes) break;
       rows_ = rows;
     }
     if (out_h == 0) rows_ = 0;
@@ -214,9 +215,9 @@ class ContractionLowering : public TileLowering {
 
   void add_pixels(Body& body, ExprId channel) {
     const std::int64_t out_w = size(y_, 2);
-    const std::int64_t most = rows_for(lanes_);
-    const std::int64_t columns = piece(out_w, most);
-    const std::int64_t rows = columns == out_w ? largest_divisor(rows_, most / columns) : 1;
+    const std::int64_t max_pixels = rows_for(lanes_);
+    const std::int64_t columns = piece(out_w, max_pixels);
+    const std::int64_t rows = columns == out_w ? largest_divisor(rows_, max_pixels / columns) : 1;
     Stmt down = loop(LoopKind::serial, k_.integer(rows_ / rows));
     const ExprId p = times(var(down), rows);
     if (out_w / columns > 0) {
@@ -231,8 +232,8 @@ class ContractionLowering : public TileLowering {
     body.push_back(std::move(down));
   }
 
-  // Sums over the window's rows, columns and channels. Columns and channels are one loop where they
-  // lie side by side in both operands.
+  // Sums over the window's rows, columns and channels. Columns and channels are one loop if they
+  // are contiguous in both operands.
   void add_window_tile(Body& body, ExprId p, ExprId q, std::int64_t rows, std::int64_t columns,
                        ExprId channel) {
     const std::int64_t inner = size(weight_, 2);
@@ -240,7 +241,7 @@ class ContractionLowering : public TileLowering {
     Stmt r = loop(LoopKind::serial, k_.integer(how_.kernel[0]));
     Stmt s = loop(LoopKind::serial, k_.integer(how_.kernel[1] * (joined ? inner : 1)));
     std::vector<Stmt> loops = {r, s};
-    ExprId c = k_.integer(0);  // of the weight
+    ExprId c = k_.integer(0);  // channel of the weight
     if (!joined && inner > 1) {
       loops.push_back(loop(LoopKind::serial, k_.integer(inner)));
       c = var(loops.back());
@@ -287,14 +288,15 @@ LoweredGroup lower_contraction(const Group& group, const std::vector<Output>& ou
   return ContractionLowering(group, outputs, storages, target).run();
 }
 
-// Measured on Zen 4: our convolutions reach 90% of the peak for any number of channels, where oneDNN
-// 2.6 falls to 7% with few. Our products are as fast as the libraries' as long as the second matrix
-// stays in a level 2 cache, and take in whatever follows; transposing it first would cost too much.
+// Measured on Zen 4: generated convolutions reach 90% of the peak for any number of channels, while
+// oneDNN 2.6 drops to 7% with few channels. Generated products are as fast as the libraries' if the
+// second matrix fits into a level 2 cache, and they fuse the ops that follow. Transposing that
+// matrix first would cost too much.
 bool generated_is_faster(const ir::Op& op) {
   if (op.name() != "matmul") return true;
-  constexpr std::int64_t kMostElements = 512 * 1024;
+  constexpr std::int64_t kMaxElements = 512 * 1024;
   const Dim elements = product(op.operands[1]->type.shape);
-  return elements.is_constant() && elements.constant() <= kMostElements &&
+  return elements.is_constant() && elements.constant() <= kMaxElements &&
          !ir::get<bool>(op.attributes, "transpose_a") &&
          !ir::get<bool>(op.attributes, "transpose_b");
 }

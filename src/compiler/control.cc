@@ -14,7 +14,7 @@ int integer(const ir::Op& op, const char* name) {
   return static_cast<int>(ir::get<std::int64_t>(op.attributes, name));
 }
 
-// Which arguments of the block the Plan still wants.
+// Returns the Plan of a block with the arguments of the block that the Plan still reads.
 plan::Nested nested(const ir::Block& block, std::shared_ptr<const plan::Plan> plan) {
   plan::Nested result{std::move(plan), {}};
   for (const plan::Buffer& buffer : result.plan->buffers) {
@@ -22,7 +22,8 @@ plan::Nested nested(const ir::Block& block, std::shared_ptr<const plan::Plan> pl
     const auto found =
         std::find_if(block.arguments.begin(), block.arguments.end(),
                      [&](const auto& argument) { return argument->name == buffer.name; });
-    if (found == block.arguments.end()) fail_internal("a block's Plan wants " + buffer.name);
+    if (found == block.arguments.end())
+      fail_internal("a block's Plan reads an unknown value " + buffer.name);
     result.arguments.push_back((*found)->index);
   }
   return result;
@@ -69,7 +70,7 @@ class RnnControl {
       control_.sizes.push_back({symbol, static_cast<int>(i), by_row, of});
       return static_cast<int>(control_.sizes.size()) - 1;
     }
-    fail_internal("rnn: nothing splits " + symbol);
+    fail_internal("rnn: there are no splits of " + symbol);
   }
 
   const ir::Recurrence rnn_;

@@ -8,7 +8,7 @@
 
 namespace trireme::compiler {
 
-// What a step does for an op with blocks, each of which `compile` makes a Plan of.
+// Returns the control part of the step for an op with blocks. `compile` makes a Plan of each block.
 plan::Control control_of(
     const ir::Op& op,
     const std::function<std::shared_ptr<const plan::Plan>(const ir::Block&)>& compile);

@@ -9,13 +9,14 @@ namespace {
 using ir::Op;
 using ir::Trait;
 
-// Shape that an op works over: what it reduces, what it produces, or what it assigns.
+// Returns the shape that an op iterates over: of the operand it reduces or assigns, or of its
+// result.
 const Shape& shape_of(const Op& op) {
   if (op.has(Trait::reduction) || op.results.empty()) return op.operands[0]->type.shape;
   return op.result()->type.shape;
 }
 
-// 0 where whole dimensions are reduced.
+// Returns the block size of block_sum, or 0 for ops that reduce whole dimensions.
 std::int64_t block_of(const Op& op) {
   return op.name() == "block_sum" ? ir::get<std::int64_t>(op.attributes, "size") : 0;
 }
@@ -33,7 +34,7 @@ std::vector<bool> reduced_axes(const Op& op) {
 }
 
 bool axes_skip_reduced(const Op& broadcast, const Domain& domain) {
-  // A row value spread over the full shape must keep each of its dimensions in its place.
+  // A row value that is broadcast to the full shape must keep the order of its dimensions.
   const auto& axes = ir::get<std::vector<std::int64_t>>(broadcast.attributes, "axes");
   std::vector<std::int64_t> kept;
   for (std::size_t i = 0; i < domain.reduced.size(); ++i) {
@@ -58,17 +59,17 @@ bool reads_in_place(const Op& op, const ir::Value& operand, const Domain& domain
       return axes_skip_reduced(op, domain);
     }
   }
-  return false;  // other ops read elements at other places
+  return false;  // other ops read elements at other positions
 }
 
-// One number for the whole kernel, as a learning rate: cheap enough to be computed by every thread.
+// A single number for the whole kernel, such as a learning rate, is cheap enough for every thread.
 bool is_uniform(const Op& op) {
   return shape_of(op).empty() && op.has(Trait::cheap) && !op.has(Trait::side_effect);
 }
 
-// Beside a contraction, its sums are worked on one by one, and everything else is read.
-bool goes_with_contraction(const Op& op, const Domain& domain,
-                           const std::unordered_set<const Op*>& members) {
+// Next to a contraction, ops work on its sums element by element; all other values are read.
+bool can_follow_contraction(const Op& op, const Domain& domain,
+                            const std::unordered_set<const Op*>& members) {
   if (&op == domain.contraction || op.has(Trait::elementwise)) return true;
   if (op.has(Trait::contraction) || op.has(Trait::side_effect)) return false;
   return std::all_of(op.operands.begin(), op.operands.end(), [&](const ir::Value* operand) {
@@ -77,10 +78,11 @@ bool goes_with_contraction(const Op& op, const Domain& domain,
   });
 }
 
-bool fits(const Op& op, const Domain& domain, const std::unordered_set<const Op*>& members) {
+bool is_compatible(const Op& op, const Domain& domain,
+                   const std::unordered_set<const Op*>& members) {
   const Shape& shape = shape_of(op);
   if (op.has(Trait::library) || !op.blocks.empty()) return false;
-  if (domain.contraction != nullptr && !goes_with_contraction(op, domain, members)) return false;
+  if (domain.contraction != nullptr && !can_follow_contraction(op, domain, members)) return false;
   if (op.has(Trait::reduction)) {
     if (!domain.is_full(shape) || reduced_axes(op) != domain.reduced ||
         block_of(op) != domain.block) {
@@ -140,7 +142,7 @@ std::optional<Domain> common_domain(const std::vector<const Op*>& ops) {
       domain.has_reduction ? reduced_axes(model) : std::vector<bool>(domain.shape.size(), false);
   const std::unordered_set<const Op*> members(ops.begin(), ops.end());
   for (const Op* op : ops) {
-    if (!fits(*op, domain, members)) return std::nullopt;
+    if (!is_compatible(*op, domain, members)) return std::nullopt;
   }
   return domain;
 }

@@ -9,7 +9,7 @@
 namespace trireme::compiler {
 namespace {
 
-// "batch=7,width=3" over the default of 64 for every symbol.
+// Reads $TRIREME_DUMP_SIZES, "batch=7,width=3"; all other symbols have size 64.
 SymbolSizes dump_sizes(const plan::Plan& plan) {
   SymbolSizes sizes;
   for (const std::string& symbol : plan.symbols) sizes[symbol] = 64;
@@ -19,7 +19,7 @@ SymbolSizes dump_sizes(const plan::Plan& plan) {
     rest.erase(0, item.size() + 1);
     const std::size_t equals = item.find('=');
     const long size = equals == std::string::npos ? -1 : std::atol(item.c_str() + equals + 1);
-    if (size < 0) fail_usage("TRIREME_DUMP_SIZES: '" + item + "' is not name=size");
+    if (size < 0) fail_usage("TRIREME_DUMP_SIZES: '" + item + "' is not of the form name=size");
     sizes[item.substr(0, equals)] = size;
   }
   return sizes;

@@ -8,8 +8,8 @@
 
 namespace trireme::compiler {
 
-// Writes what a compilation went through as numbered text files. Does nothing if the directory is
-// empty. Several compilations of one process get subdirectories compile_0, compile_1 ...
+// Writes the phases of a compilation to numbered text files. Does nothing if the directory is
+// empty. Each compilation of a process gets its own subdirectory: compile_0, compile_1 ...
 class Dump {
  public:
   explicit Dump(const std::string& directory);

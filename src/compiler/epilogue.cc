@@ -10,7 +10,7 @@ namespace {
 
 using ir::Op;
 
-// The one op that uses `value`, or null if there are none or several, or a run returns it.
+// Returns the only op that uses `value`; null if there is none or several, or if a run returns it.
 const Op* only_user(const ir::Program& program, const Dependencies& dependencies,
                     const ir::Value* value) {
   const auto& results = program.main().results;
@@ -23,8 +23,9 @@ const ir::Value* other_operand(const Op& op, const ir::Value* value) {
   return op.operands[0] == value ? op.operands[1] : op.operands[0];
 }
 
-// The parameter or input [channels] that `value` spreads along all but the last dimension.
-const ir::Value* spread_bias(const ir::Value* value) {
+// Returns the parameter or input [channels] that `value` broadcasts along all but the last
+// dimension, or null.
+const ir::Value* broadcast_bias(const ir::Value* value) {
   const Op* op = value->producer;
   if (op == nullptr || op->name() != "broadcast") return nullptr;
   const auto& axes = ir::get<std::vector<std::int64_t>>(op->attributes, "axes");
@@ -47,7 +48,7 @@ Epilogue find_epilogue(const ir::Program& program, const Dependencies& dependenc
   const Op* add = only_user(program, dependencies, op.result());
   if (add == nullptr || add->name() != "add") return epilogue;
   const ir::Value* spread = other_operand(*add, op.result());
-  epilogue.bias = spread_bias(spread);
+  epilogue.bias = broadcast_bias(spread);
   if (epilogue.bias == nullptr) return {};
   if (only_user(program, dependencies, spread) == add) epilogue.ops.push_back(spread->producer);
   epilogue.ops.push_back(add);

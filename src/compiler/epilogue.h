@@ -6,15 +6,15 @@
 
 namespace trireme::compiler {
 
-// What follows a library op and can be done by its kernel: a bias, then perhaps relu.
+// The ops after a library op that its kernel can include: a bias, then optionally relu.
 struct Epilogue {
-  std::vector<const ir::Op*> ops;  // empty: nothing
+  std::vector<const ir::Op*> ops;  // empty if there is no epilogue
   const ir::Value* bias = nullptr;
   bool relu = false;
   const ir::Value* result = nullptr;
 };
 
-// The longest epilogue of `op`: nobody else may need what it makes on the way.
+// Returns the longest epilogue of `op` whose intermediate values have no other users.
 Epilogue find_epilogue(const ir::Program& program, const Dependencies& dependencies,
                        const ir::Op& op);
 

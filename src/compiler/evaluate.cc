@@ -9,7 +9,7 @@ namespace trireme::compiler {
 
 using kernel_ir::kNoExpr;
 
-// The view that one op's lowering rule has of the group.
+// The Lowering that is passed to the lowering rule of one op of the group.
 class OpLowering final : public ops::Lowering {
  public:
   OpLowering(Evaluator& evaluator, const ir::Value& value, const Index& index, ExprId guard)
@@ -74,7 +74,7 @@ ExprId Evaluator::computed_at(const ir::Value* value, const Index& index, ExprId
   if (found != known_.end()) return found->second;
   OpLowering lowering(*this, *value, index, guard);
   const ops::Op& op = ops::Catalog::of(*value->producer);
-  if (!op.lower) fail_internal(op.name + ": has no lowering and is no library op");
+  if (!op.lower) fail_internal(op.name + ": it has no lowering and is not a library op");
   ExprId expr = as_stored(value, op.lower(lowering));
   if (guard != kNoExpr) {
     expr = k_.select(guard, expr, k_.constant(value->type.dtype, 0));
@@ -86,7 +86,7 @@ ExprId Evaluator::computed_at(const ir::Value* value, const Index& index, ExprId
 ExprId Evaluator::reduction_at(const ir::Value* value, const Index& index) {
   Index row = index;
   if (domain_.block == 0 &&
-      row.size() == domain_.shape.size()) {  // reduced dimensions were kept as 1
+      row.size() == domain_.shape.size()) {  // reduced dimensions kept with size 1
     row.clear();
     for (std::size_t i = 0; i < index.size(); ++i) {
       if (!domain_.reduced[i]) row.push_back(index[i]);
@@ -94,7 +94,7 @@ ExprId Evaluator::reduction_at(const ir::Value* value, const Index& index) {
   }
   const auto found = reductions_.find(value);
   if (found == reductions_.end() || row != row_) {
-    fail_internal(value->producer->name() + ": its result is read where it is not known");
+    fail_internal(value->producer->name() + ": its result is read before it is computed");
   }
   return found->second;
 }
@@ -155,7 +155,7 @@ ExprId Evaluator::linear(std::span<const ExprId> index, const Shape& shape) {
 
 Index Evaluator::delinear(ExprId position, const Shape& shape) {
   Index index(shape.size(), k_.integer(0));
-  std::vector<std::size_t> dims;  // those that are not 1
+  std::vector<std::size_t> dims;  // dimensions with a size other than 1
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] != Dim(1)) dims.push_back(i);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Expressions of a group's values: what element `index` of a value is, by asking each op's lowering.
+// Builds expressions for elements of a group's values by calling the lowering rule of each op.
 
 #include <functional>
 #include <map>
@@ -20,34 +20,35 @@ using Index = std::vector<ExprId>;
 
 class Evaluator {
  public:
-  // buffer_of: the kernel's buffer of a value from outside. type_stored: what a value of the group is
-  // stored as, its own type if it is not stored.
+  // buffer_of returns the kernel's buffer of a value from outside the group. type_stored returns
+  // the storage type of a value of the group; its own type if it is not stored.
   Evaluator(const Group& group, kernel_ir::Builder& builder,
             std::function<int(const ir::Value*)> buffer_of,
             std::function<DType(const ir::Value*)> type_stored);
 
-  // The element of `value` at `index`, one coordinate per dimension; zero where `guard` is false.
+  // Returns the element of `value` at `index`, one coordinate per dimension; zero if `guard` is
+  // false.
   ExprId value_at(const ir::Value* value, const Index& index, ExprId guard = kernel_ir::kNoExpr);
 
-  // A Dim as an i64: a number, or a size parameter of the kernel.
+  // Returns a Dim as an i64: a constant, or a size parameter of the kernel.
   ExprId dim(const Dim& dim);
   const std::vector<Dim>& sizes() const { return sizes_; }
 
-  // Row-major position and coordinates. A position that was taken apart by delinear() or
-  // register_run() is recognised when it is put together again, so reshapes cost nothing.
+  // Convert coordinates to a row-major position, and back. linear() recognises a position that
+  // delinear() has split, so reshapes cost nothing.
   ExprId linear(std::span<const ExprId> index, const Shape& shape);
   Index delinear(ExprId position, const Shape& shape);
 
-  // Where the kernel stands: coordinates of the dimensions that are not reduced, and results of
-  // reductions and stored values that can be read from here on.
+  // Set the current position of the kernel: coordinates of the dimensions that are not reduced, and
+  // results of reductions and stored values that can be read from now on.
   void set_row(Index row) { row_ = std::move(row); }
   void set_reduction(const ir::Value* result, ExprId expr) { reductions_[result] = expr; }
-  // `expr`, an element of `value`, rounded to what the value is stored as.
+  // Rounds `expr`, an element of `value`, to the storage type of the value.
   ExprId as_stored(const ir::Value* value, ExprId expr);
-  // From now on `value` at exactly the coordinates `index` is `expr`.
+  // From now on, `value` at exactly the coordinates `index` is `expr`.
   void set_known(const ir::Value* value, const Index& index, ExprId expr);
 
-  // Positions at which each kernel buffer was loaded.
+  // The positions at which each buffer of the kernel was loaded.
   const std::unordered_map<int, std::vector<ExprId>>& loads() const { return loads_; }
   bool computes(const ir::Value* value) const;
 

@@ -14,19 +14,19 @@ namespace {
 using ir::Op;
 using ir::Trait;
 
-// The parameter whose storage `value` shows: itself, or what a reshape of it is a view of.
-const ir::Value* parameter_behind(const ir::Value* value) {
+// Returns the parameter whose storage `value` shares, directly or through reshapes; null if none.
+const ir::Value* underlying_parameter(const ir::Value* value) {
   while (value->producer != nullptr && value->producer->name() == "reshape") {
     value = value->producer->operands[0];
   }
   return value->kind == ir::ValueKind::parameter ? value : nullptr;
 }
 
-// Beyond this a kernel runs out of registers and its compile time grows for no gain.
+// With more ops a kernel runs out of registers, and its compile time grows without a gain.
 constexpr std::size_t kMaxOps = 64;
 constexpr std::size_t kMaxExternalValues = 24;
 
-// Groups while they grow: op i belongs to group leader(i).
+// Groups that grow by merging: op i belongs to group leader(i).
 class Merger {
  public:
   Merger(const ir::Program& program, const Dependencies& dependencies)
@@ -38,9 +38,9 @@ class Merger {
     results_.insert(program.main().results.begin(), program.main().results.end());
   }
 
-  // Consumers take in producers, the last first, so that cheap ops end up beside their users
-  // instead of being stored where they were first possible. What stood between two groups may have
-  // joined one of them in the meantime, so those are looked at once more.
+  // Merges producers into consumers, the last consumers first, so that cheap ops are computed next
+  // to their users instead of being stored where they were first possible. A group between two
+  // others may be merged with one of them later, so those pairs are tried a second time.
   void merge_all() {
     for (int i = dependencies_.count() - 1; i >= 0; --i) {
       for (const ir::Value* operand : dependencies_.op(i)->operands) {
@@ -53,7 +53,7 @@ class Merger {
     for (const auto& [producer, consumer] : between) try_merge(producer, consumer);
   }
 
-  // Library kernels take in what their library can do on the way out.
+  // Adds to library kernels the following ops that the library can include.
   void absorb_epilogues() {
     for (int i = 0; i < dependencies_.count(); ++i) {
       const Epilogue epilogue = find_epilogue(program_, dependencies_, *dependencies_.op(i));
@@ -108,23 +108,23 @@ class Merger {
         const Shape& shape = result->type.shape;
         if (!is_needed_outside(result.get(), inside)) continue;
         stores_full = stores_full || domain.is_full(shape);
-        // A number that others need too has a kernel of its own.
+        // A scalar with other users gets its own kernel.
         if (!domain.is_full(shape) && !domain.is_row(shape)) return false;
       }
     }
     if (external.size() > kMaxExternalValues) return false;
-    // A total over everything runs on one thread; large results must not be made there.
+    // A reduction to one element runs on one thread, which must not write large results.
     return !(domain.has_reduction && domain.row_shape().empty() && stores_full);
   }
 
-  // A kernel that assigns a parameter updates it in place, so whatever reads it there must read
+  // A kernel that assigns a parameter updates it in place. All its reads of the parameter must read
   // the element that is about to be replaced.
   static bool reads_before_assigning(const std::vector<const Op*>& ops) {
     std::set<const ir::Value*> assigned, moved;
     for (const Op* op : ops) {
       const bool assigns = op->has(Trait::side_effect);
       for (std::size_t k = assigns ? 1 : 0; k < op->operands.size(); ++k) {
-        const ir::Value* parameter = parameter_behind(op->operands[k]);
+        const ir::Value* parameter = underlying_parameter(op->operands[k]);
         if (parameter == nullptr) continue;
         if (assigned.contains(parameter)) return false;
         if (!assigns && !op->has(Trait::elementwise)) moved.insert(parameter);
@@ -142,7 +142,7 @@ class Merger {
                        [&](const Op* user) { return !inside.contains(user); });
   }
 
-  // Whether `into` depends on `from` by way of a third group.
+  // Whether `into` depends on `from` through a third group.
   bool makes_cycle(int from, int into) const {
     std::set<int> seen;
     std::vector<int> open;
@@ -175,8 +175,8 @@ class Merger {
   std::set<const ir::Value*> results_;
 };
 
-// Repeatedly the group that can run and whose last op stands first in the Program, so that values
-// are made and used up near each other.
+// Repeatedly takes the group that can run and whose last op is first in the Program, so that values
+// are used soon after they are computed.
 std::vector<Group> Merger::ordered() const {
   std::vector<int> leaders;
   for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -202,18 +202,18 @@ std::vector<Group> Merger::ordered() const {
   while (!ready.empty()) {
     const int group = ready.begin()->second;
     ready.erase(ready.begin());
-    Group& made = groups.emplace_back();
-    for (const int i : members(group)) made.ops.push_back(dependencies_.op(i));
-    made.library = std::any_of(made.ops.begin(), made.ops.end(),
-                               [](const Op* op) { return op->has(Trait::library); });
-    if (!made.library) made.domain = *common_domain(made.ops);
+    Group& new_group = groups.emplace_back();
+    for (const int i : members(group)) new_group.ops.push_back(dependencies_.op(i));
+    new_group.library = std::any_of(new_group.ops.begin(), new_group.ops.end(),
+                                    [](const Op* op) { return op->has(Trait::library); });
+    if (!new_group.library) new_group.domain = *common_domain(new_group.ops);
     for (const int other : next[static_cast<std::size_t>(group)]) {
       auto& left = waiting[static_cast<std::size_t>(other)];
       left.erase(group);
       if (left.empty()) ready.insert({members(other).back(), other});
     }
   }
-  if (groups.size() != leaders.size()) fail_internal("fusion made a cycle");
+  if (groups.size() != leaders.size()) fail_internal("fusion made a cycle of groups");
   return groups;
 }
 
@@ -221,7 +221,7 @@ std::vector<Group> Merger::ordered() const {
 
 namespace {
 
-// The ops after which the sizes of the op's results are known.
+// Adds the ops that define the symbols in the shapes of the op's results.
 void add_definers(const Op& op, const std::map<std::string, int>& defined_by,
                   std::set<int>& before) {
   if (defined_by.empty()) return;
@@ -238,9 +238,10 @@ void add_definers(const Op& op, const std::map<std::string, int>& defined_by,
 }  // namespace
 
 Dependencies::Dependencies(const ir::Program& program) {
-  std::map<std::string, int> defined_by;                        // symbols, first
-  std::unordered_map<const ir::Value*, int> assigned;           // by which op, last
-  std::unordered_map<const ir::Value*, std::vector<int>> read;  // since then
+  std::map<std::string, int> defined_by;               // symbol to its first defining op
+  std::unordered_map<const ir::Value*, int> assigned;  // parameter to its last assigning op
+  std::unordered_map<const ir::Value*, std::vector<int>>
+      read;  // parameter to the ops that read it since then
   for (const auto& owned : program.main().ops) {
     const Op* op = owned.get();
     const int i = count();
@@ -253,7 +254,7 @@ Dependencies::Dependencies(const ir::Program& program) {
     for (std::size_t k = 0; k < op->operands.size(); ++k) {
       const ir::Value* operand = op->operands[k];
       if (operand->producer != nullptr) before.insert(index_.at(operand->producer));
-      const ir::Value* parameter = assigns && k == 0 ? nullptr : parameter_behind(operand);
+      const ir::Value* parameter = assigns && k == 0 ? nullptr : underlying_parameter(operand);
       if (parameter != nullptr) {
         const auto found = assigned.find(parameter);
         if (operand == parameter && found != assigned.end()) before.insert(found->second);

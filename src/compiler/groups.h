@@ -1,6 +1,6 @@
 #pragma once
 
-// Fusion: which ops become one kernel.
+// Fusion: selects the ops that become one kernel.
 
 #include <cstdint>
 #include <optional>
@@ -11,18 +11,18 @@
 
 namespace trireme::compiler {
 
-// The index space that a group's kernel loops over. `shape` is the shape of its largest values;
-// `reduced` marks the dimensions that its reductions add up, all the same ones, or none.
-// Where blocks of elements are added up (block_sum) all dimensions count as reduced, and there is a
-// row for each block. A contraction's result is full, and the other ops work on it element by element.
-// A value of the group is "full" (one element per point of `shape`) or, where something is
-// reduced, "row" (one element per point of the dimensions that are not reduced).
+// The index space that a group's kernel loops over. `shape` is the shape of its largest values.
+// `reduced` marks the dimensions that its reductions sum over; all reductions of a group have the
+// same ones. If blocks of elements are summed (block_sum), all dimensions count as reduced, and
+// there is one row per block. The result of a contraction is full, and the other ops work on it
+// element by element. A value of the group is "full" (one element per point of `shape`) or, if the
+// group has reductions, "row" (one element per point of the dimensions that are not reduced).
 struct Domain {
   Shape shape;
   std::vector<bool> reduced;
   bool has_reduction = false;
-  std::int64_t block = 0;               // elements of a block, if blocks are added up
-  const ir::Op* contraction = nullptr;  // the one that makes full values, or null
+  std::int64_t block = 0;               // elements of a block, if blocks are summed
+  const ir::Op* contraction = nullptr;  // the group's contraction, or null
 
   Shape row_shape() const;       // without the reduced dimensions, or the number of blocks
   Shape kept_row_shape() const;  // with the reduced dimensions as 1
@@ -32,11 +32,12 @@ struct Domain {
 
 struct Group {
   std::vector<const ir::Op*> ops;  // in Program order
-  bool library = false;            // one library op, and what its epilogue takes in
+  bool library = false;            // one library op and the ops of its epilogue
   Domain domain;                   // not for library groups
 };
 
-// What must run before what: operands, and reads and assigns of one parameter in Program order.
+// The order in which ops must run: producers before users; reads and assigns of a parameter in
+// Program order.
 class Dependencies {
  public:
   explicit Dependencies(const ir::Program& program);
@@ -44,7 +45,7 @@ class Dependencies {
   const ir::Op* op(int i) const { return ops_[static_cast<std::size_t>(i)]; }
   int index_of(const ir::Op* op) const { return index_.at(op); }
   const std::vector<int>& before(int i) const { return before_[static_cast<std::size_t>(i)]; }
-  // Ops that read `value`, in order.
+  // Returns the ops that read `value`, in order.
   const std::vector<const ir::Op*>& users(const ir::Value* value) const;
 
  private:
@@ -55,10 +56,11 @@ class Dependencies {
   std::vector<const ir::Op*> none_;
 };
 
-// The domain in which all `ops` can be one kernel, or nothing. Follows traits only.
+// Returns the domain in which all `ops` can be one kernel, or nullopt. Uses only traits of the ops.
 std::optional<Domain> common_domain(const std::vector<const ir::Op*>& ops);
 
-// Groups in an order in which they can run. With `fuse` false, every op is a group of its own.
+// Returns the groups in an order in which they can run. If `fuse` is false, every op is its own
+// group.
 std::vector<Group> make_groups(const ir::Program& program, const Dependencies& dependencies,
                                bool fuse);
 

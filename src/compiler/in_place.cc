@@ -12,9 +12,9 @@ using kernel_ir::kNoExpr;
 using kernel_ir::Stmt;
 using kernel_ir::StmtKind;
 
-class Walk {
+class StoreOrderChecker {
  public:
-  explicit Walk(const kernel_ir::Kernel& kernel) : kernel_(kernel) {}
+  explicit StoreOrderChecker(const kernel_ir::Kernel& kernel) : kernel_(kernel) {}
 
   bool is_safe() {
     statement(kernel_.root);
@@ -30,26 +30,26 @@ class Walk {
 
   void statement(const Stmt& s) {
     if (s.kind == StmtKind::loop) {
-      if (s.extent != kNoExpr) use(s.extent);
+      if (s.extent != kNoExpr) evaluate_expr(s.extent);
       block(s.body);
       return;
     }
     for (const ExprId expr : {s.value, s.index, s.guard}) {
-      if (expr != kNoExpr) use(expr);
+      if (expr != kNoExpr) evaluate_expr(expr);
     }
     if (s.kind == StmtKind::store && is_inout(s.buffer)) stored_.insert(s.buffer);
   }
 
-  bool is_done(ExprId expr) const {
+  bool is_evaluated(ExprId expr) const {
     return std::any_of(scopes_.begin(), scopes_.end(),
                        [&](const std::set<ExprId>& scope) { return scope.contains(expr); });
   }
 
-  void use(ExprId id) {
-    if (is_done(id)) return;
+  void evaluate_expr(ExprId id) {
+    if (is_evaluated(id)) return;
     const kernel_ir::Expr& expr = kernel_.expr(id);
     for (const ExprId argument : expr.args) {
-      if (argument != kNoExpr) use(argument);
+      if (argument != kNoExpr) evaluate_expr(argument);
     }
     if (expr.op == kernel_ir::ExprOp::load && stored_.contains(expr.index)) safe_ = false;
     scopes_.back().insert(id);
@@ -67,6 +67,8 @@ class Walk {
 
 }  // namespace
 
-bool loads_before_storing(const kernel_ir::Kernel& kernel) { return Walk(kernel).is_safe(); }
+bool loads_before_storing(const kernel_ir::Kernel& kernel) {
+  return StoreOrderChecker(kernel).is_safe();
+}
 
 }  // namespace trireme::compiler

@@ -4,8 +4,9 @@
 
 namespace trireme::compiler {
 
-// Whether in one pass through the statements every load of an inout buffer comes before the stores to it.
-// A load that was done in a block, or in one around it, before, is not done again.
+// Whether, in one pass through the statements, every load of an inout buffer comes before the
+// stores to it. A load that was already evaluated in the same or an enclosing block is not
+// repeated.
 bool loads_before_storing(const kernel_ir::Kernel& kernel);
 
 }  // namespace trireme::compiler

@@ -1,4 +1,4 @@
-// Images and volumes change their layout at the borders of a chain of convolutions only.
+// Images and volumes change their layout only at the ends of a chain of convolutions.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace trireme::compiler {
 namespace {
 
-// Steps that do nothing but transpose images in the training of `output`.
+// Returns the number of steps that only transpose images in the training of `output`.
 int transposes_in_training(const Program& program, const Value& output) {
   const Value loss = sum(output * output);
   std::vector<ir::Value*> wanted;

@@ -20,7 +20,8 @@ using kernel_ir::StmtKind;
 
 constexpr std::int64_t kBlock = 4096;  // elements of one iteration of a flat parallel loop
 constexpr int kReductionUnroll = 4;
-constexpr std::size_t kFewOps = 8;  // up to which several vectors at once fit into registers
+constexpr std::size_t kMaxUnrolledOps =
+    8;  // with more ops, several vectors do not fit into registers
 
 class GroupLowering : public KernelLowering {
  public:
@@ -45,14 +46,14 @@ class GroupLowering : public KernelLowering {
   }
 
  private:
-  // What an element costs, in elements of a kernel that does next to nothing.
+  // Returns the cost of an element, relative to an element of a trivial kernel.
   std::int64_t weight() const {
-    constexpr std::int64_t kTranscendental = 6, kCheapOnes = 8;
-    std::int64_t dear = 0, cheap = 0;
+    constexpr std::int64_t kTranscendental = 6, kCheapPerUnit = 8;
+    std::int64_t costly = 0, cheap = 0;
     for (const ir::Op* op : group_.ops) {
-      if (op->has(Trait::elementwise)) ++(op->has(Trait::cheap) ? cheap : dear);
+      if (op->has(Trait::elementwise)) ++(op->has(Trait::cheap) ? cheap : costly);
     }
-    return 1 + kTranscendental * dear + cheap / kCheapOnes;
+    return 1 + kTranscendental * costly + cheap / kCheapPerUnit;
   }
 
   bool is_full(const Output& output) const {
@@ -64,8 +65,8 @@ class GroupLowering : public KernelLowering {
 
   // --- Coordinates
 
-  // Writes the coordinates of a segment whose loop stands at `position` into `index`.
-  void place(const Segment& segment, ExprId position, Index& index) {
+  // Writes the coordinates of a segment, whose loop is at `position`, into `index`.
+  void set_coordinates(const Segment& segment, ExprId position, Index& index) {
     const auto begin = group_.domain.shape.begin();
     const Shape shape(begin + static_cast<std::ptrdiff_t>(segment.first),
                       begin + static_cast<std::ptrdiff_t>(segment.last) + 1);
@@ -74,8 +75,8 @@ class GroupLowering : public KernelLowering {
               index.begin() + static_cast<std::ptrdiff_t>(segment.first));
   }
 
-  // Takes `position`, a place in the product of the segments' extents, apart.
-  void place_all(const std::vector<Segment>& segments, ExprId position, Index& index) {
+  // Splits `position`, a position in the product of the segments' extents, into coordinates.
+  void set_all_coordinates(const std::vector<Segment>& segments, ExprId position, Index& index) {
     for (std::size_t i = segments.size(); i-- > 0;) {
       ExprId here = position;
       if (i > 0) {
@@ -83,7 +84,7 @@ class GroupLowering : public KernelLowering {
         here = k_.rem(position, extent);
         position = k_.div(position, extent);
       }
-      place(segments[i], here, index);
+      set_coordinates(segments[i], here, index);
     }
   }
 
@@ -113,8 +114,8 @@ class GroupLowering : public KernelLowering {
 
   // --- The four shapes of kernels
 
-  // One long loop, cut into blocks: nothing is reduced and nothing tells dimensions apart, or every
-  // block is added up.
+  // One long loop, split into blocks. Used if nothing is reduced and no op distinguishes
+  // dimensions, or if every block is summed.
   void lower_flat(std::int64_t block) {
     const Dim total = product(group_.domain.shape);
     set_trip(total, block);
@@ -124,7 +125,7 @@ class GroupLowering : public KernelLowering {
     const ExprId start = k_.mul(root_var(), k_.integer(block));
     Stmt vector =
         loop(LoopKind::vector, k_.min(k_.integer(block), k_.sub(evaluator_.dim(total), start)));
-    if (!sums.empty() && group_.ops.size() <= kFewOps) vector.unroll = kReductionUnroll;
+    if (!sums.empty() && group_.ops.size() <= kMaxUnrolledOps) vector.unroll = kReductionUnroll;
     const ExprId position = k_.add(start, k_.loop_var(vector.loop_var));
     const Index index = evaluator_.delinear(position, group_.domain.shape);
     for (const ir::Op* op : sums) accumulate(vector.body, *op, index);
@@ -133,30 +134,30 @@ class GroupLowering : public KernelLowering {
       if (!is_sum(output)) store_output(vector.body, output, index);
     }
     kernel_->root.body.push_back(std::move(vector));
-    for (const ir::Op* op : sums) conclude(*op);
+    for (const ir::Op* op : sums) finish_reduction(*op);
     for (const Output& output : outputs_) {
       if (is_sum(output)) store_output(kernel_->root.body, output, {root_var()});
     }
   }
 
-  // No reduction: the outer segments are one parallel loop, the last is the vector loop.
+  // No reduction: the outer segments are one parallel loop, the last one is the vector loop.
   void lower_map() {
     const std::vector<Segment> outer(segments_.begin(), segments_.end() - 1);
     set_trip(extent_of(outer));
     Index index = empty_index();
-    place_all(outer, root_var(), index);
+    set_all_coordinates(outer, root_var(), index);
     Stmt vector = loop(LoopKind::vector, evaluator_.dim(segments_.back().extent));
-    place(segments_.back(), k_.loop_var(vector.loop_var), index);
+    set_coordinates(segments_.back(), k_.loop_var(vector.loop_var), index);
     for (const Output& output : outputs_) store_output(vector.body, output, index);
     kernel_->root.body.push_back(std::move(vector));
   }
 
-  // The last dimension is reduced: a parallel iteration is a row, each stage a pass over it.
+  // The last dimension is reduced: a parallel iteration is a row, and each stage is a pass over it.
   void lower_rows() {
     const std::vector<Segment> rows = segments_where(false);
     set_trip(extent_of(rows));
     Index index = empty_index();
-    place_all(rows, root_var(), index);
+    set_all_coordinates(rows, root_var(), index);
     evaluator_.set_row(row_of(index));
     allow_scratch_ = true;
     lower_stages(kernel_->root.body, index, LoopKind::vector);
@@ -165,7 +166,7 @@ class GroupLowering : public KernelLowering {
     }
   }
 
-  // The last dimension is kept: its elements are lanes, and every lane walks down its column.
+  // The last dimension is kept: its elements are lanes, and every lane reduces its column.
   void lower_columns() {
     std::vector<Segment> rows = segments_where(false);
     const Segment lanes = rows.back();
@@ -178,12 +179,12 @@ class GroupLowering : public KernelLowering {
     ExprId start = k_.integer(0), extent = evaluator_.dim(lanes.extent);
     if (one_block) {
       set_trip(outer);
-      place_all(rows, root_var(), index);
+      set_all_coordinates(rows, root_var(), index);
     } else {
       if (lanes.extent.is_constant()) {
         const std::int64_t blocks = (lanes.extent.constant() + width - 1) / width;
         set_trip(outer * Dim(blocks));
-        place_all(rows, k_.div(root_var(), k_.integer(blocks)), index);
+        set_all_coordinates(rows, k_.div(root_var(), k_.integer(blocks)), index);
         start = k_.mul(k_.rem(root_var(), k_.integer(blocks)), k_.integer(width));
       } else {
         set_trip(lanes.extent, width);
@@ -192,7 +193,7 @@ class GroupLowering : public KernelLowering {
       extent = k_.min(k_.integer(width), k_.sub(extent, start));
     }
     Stmt vector = loop(LoopKind::vector, extent);
-    place(lanes, k_.add(start, k_.loop_var(vector.loop_var)), index);
+    set_coordinates(lanes, k_.add(start, k_.loop_var(vector.loop_var)), index);
     evaluator_.set_row(row_of(index));
     lower_stages(vector.body, index, LoopKind::serial);
     for (const Output& output : outputs_) {
@@ -201,7 +202,7 @@ class GroupLowering : public KernelLowering {
     kernel_->root.body.push_back(std::move(vector));
   }
 
-  // Several vectors side by side make independent sums, which hides the latency of adding.
+  // Several vectors at once compute independent sums, which hides the latency of additions.
   int column_lanes(const Dim& extent) const {
     int lanes = lanes_;
     while (lanes < 4 * lanes_ && 2 * lanes <= 64 &&
@@ -211,7 +212,7 @@ class GroupLowering : public KernelLowering {
     return lanes;
   }
 
-  // The coordinates of a row value, with or without the reduced dimensions.
+  // Returns the coordinates of a row value, with or without the reduced dimensions.
   Index output_index(const Output& output, const Index& index) {
     if (output.value->type.shape.size() != group_.domain.shape.size() ||
         !group_.domain.has_reduction) {
@@ -236,7 +237,7 @@ class GroupLowering : public KernelLowering {
         const bool last = &segment == &reduced.back();
         Stmt stmt = loop(last ? innermost : LoopKind::serial, evaluator_.dim(segment.extent));
         if (last && innermost == LoopKind::vector) stmt.unroll = unroll_of(segment, stage);
-        place(segment, k_.loop_var(stmt.loop_var), index);
+        set_coordinates(segment, k_.loop_var(stmt.loop_var), index);
         loops.push_back(std::move(stmt));
       }
       lower_stage(inside, index, stage);
@@ -246,7 +247,7 @@ class GroupLowering : public KernelLowering {
         inside.push_back(std::move(loops[i]));
       }
       for (Stmt& stmt : inside) body.push_back(std::move(stmt));
-      for (const ir::Op* op : stages_.reductions(stage)) conclude(*op);
+      for (const ir::Op* op : stages_.reductions(stage)) finish_reduction(*op);
     }
   }
 
@@ -271,7 +272,7 @@ class GroupLowering : public KernelLowering {
     }
   }
 
-  // Position among the reduced dimensions.
+  // Returns the position among the reduced dimensions.
   ExprId reduced_position(const Index& index) {
     Index coordinates;
     Shape shape;
@@ -283,7 +284,7 @@ class GroupLowering : public KernelLowering {
     return evaluator_.linear(coordinates, shape);
   }
 
-  // Stores a costly value that later stages need again.
+  // Stores an expensive value that later stages need.
   void keep(std::vector<Stmt>& body, const ir::Value* value, const Index& index) {
     const int slot = scratch_buffer(value->type.dtype, extent_of(segments_where(true)));
     const ExprId position = reduced_position(index);
@@ -320,8 +321,8 @@ class GroupLowering : public KernelLowering {
     body.push_back(stmt);
   }
 
-  // After its loops the result of a reduction is an expression like any other.
-  void conclude(const ir::Op& op) {
+  // Makes the result of a reduction available as an expression after its loops.
+  void finish_reduction(const ir::Op& op) {
     const ops::Op& def = ops::Catalog::of(op);
     const int accumulator = accumulator_of_.at(&op);
     ExprId result = kNoExpr;
@@ -338,8 +339,8 @@ class GroupLowering : public KernelLowering {
     evaluator_.set_reduction(op.result(), result);
   }
 
-  // Passes over a row have loop variables of their own, so positions of different stages are equal
-  // up to their names.
+  // Passes over a row have separate loop variables, so positions of different stages are equal
+  // except for the names of the variables.
   int twin_of(int loop_var) const override {
     const int first = first_stage_var();
     const int per_stage = static_cast<int>(segments_where(true).size());

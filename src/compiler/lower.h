@@ -1,6 +1,6 @@
 #pragma once
 
-// One group to one kernel.
+// Lowers one group to one kernel.
 
 #include <functional>
 #include <memory>
@@ -14,32 +14,33 @@
 
 namespace trireme::compiler {
 
-// A value that the kernel must store, and where.
+// A value that the kernel must store, and its storage.
 struct Output {
   const ir::Value* value;
   int storage;
 };
 
-// Where values lie. Two values of one storage share memory. A value of f32 in a storage of bf16 or f16 is
-// rounded when it is made, so that whoever uses it sees the same, and widened when it is loaded.
+// The storage of values. Two values with one storage share memory. An f32 value in a storage of
+// bf16 or f16 is rounded when it is computed, so that all users see the same number, and widened
+// when it is loaded.
 struct Storages {
-  std::function<int(const ir::Value*)> of;  // of a value that a group reads or stores
-  std::function<DType(int)> type;           // of a storage's elements
+  std::function<int(const ir::Value*)> of;  // storage of a value that a group reads or stores
+  std::function<DType(int)> type;           // type of a storage's elements
 };
 
 struct LoweredGroup {
   std::unique_ptr<kernel_ir::Kernel> kernel;
-  std::vector<int> storages;  // of each kernel buffer; -1 for scratch
+  std::vector<int> storages;  // storage of each kernel buffer; -1 for scratch
   std::vector<Dim> sizes;
   plan::Quotient trip;
   Dim work = 0;
   std::vector<plan::Step::Scratch> scratch;
   // False if a storage is both loaded and stored and some element would be overwritten before it is
-  // read: the outputs may not share storage with the inputs in this way.
+  // read. The outputs must then not share storage with the inputs.
   bool in_place_is_safe = true;
 };
 
-// Each distinct storage becomes one buffer of the kernel.
+// Lowers the group. Each distinct storage becomes one buffer of the kernel.
 LoweredGroup lower_group(const Group& group, const std::vector<Output>& outputs,
                          const Storages& storages, const codegen::Target& target);
 

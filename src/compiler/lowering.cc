@@ -45,8 +45,8 @@ KernelLowering::KernelLowering(const Group& group, const std::vector<Output>& ou
   kernel_->root.loop_var = kernel_->loop_vars++;
 }
 
-// An output that is assigned to a parameter has the parameter's type; the value itself may be stored
-// besides.
+// An output that is assigned to a parameter has the parameter's type. The value itself may also be
+// stored in another output.
 DType KernelLowering::type_stored(const ir::Value* value) const {
   for (const Output& output : outputs_) {
     if (output.value == value && is_half(storages_.type(output.storage))) {

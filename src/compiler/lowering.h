@@ -1,7 +1,7 @@
 #pragma once
 
-// What the ways of making a group's kernel share: buffers, loops, stores, and what is said of the
-// kernel at the end.
+// Code that all lowerings of groups share: buffers, loops, stores, and the properties of the
+// finished kernel.
 
 #include <map>
 #include <memory>
@@ -21,21 +21,21 @@ class KernelLowering {
   KernelLowering& operator=(const KernelLowering&) = delete;
 
  protected:
-  // The kernel's buffer of a storage.
+  // Returns the kernel's buffer of a storage.
   int buffer(int storage);
-  // A buffer that every thread has for itself.
+  // Adds a buffer that is private to every thread.
   int scratch_buffer(DType type, const Dim& elements);
 
   kernel_ir::Stmt loop(kernel_ir::LoopKind kind, ExprId extent);
   void store_output(std::vector<kernel_ir::Stmt>& body, const Output& output, const Index& index);
 
-  // The parallel loop runs over numerator / denominator, rounded up.
+  // Sets the trip count of the parallel loop to numerator / denominator, rounded up.
   void set_trip(const Dim& numerator, std::int64_t denominator = 1);
   ExprId root_var() { return k_.loop_var(kernel_->root.loop_var); }
 
   LoweredGroup finish(const Dim& work);
 
-  // The loop that `loop_var` repeats, or itself.
+  // Returns the loop variable of the earlier stage that corresponds to `loop_var`, or `loop_var`.
   virtual int twin_of(int loop_var) const { return loop_var; }
 
   const Group& group_;
@@ -44,12 +44,12 @@ class KernelLowering {
   std::unique_ptr<kernel_ir::Kernel> kernel_;
   kernel_ir::Builder k_;
   Evaluator evaluator_;
-  int lanes_;  // of the widest element type, in one vector of the target
+  int lanes_;  // elements of the widest type in one vector of the target
 
  private:
   bool same_element(ExprId a, ExprId b) const;
 
-  // What outputs are stored as.
+  // Returns the storage type of an output.
   DType type_stored(const ir::Value* value) const;
 
   std::vector<int> slots_;  // storage of each buffer; -1 for scratch

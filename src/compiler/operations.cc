@@ -13,28 +13,30 @@ using ir::Trait;
 
 Dim elements(const ir::Value* value) { return product(value->type.shape); }
 
-// Of the first operand, or the second, each number of which is added to something.
+// Counts one operation for each element of the first, or the second, operand.
 Dim first(const Op& op) { return elements(op.operands[0]); }
 Dim second(const Op& op) { return elements(op.operands[1]); }
 
-Dim of_matmul(const Op& op) {
+Dim count_matmul(const Op& op) {
   const Shape& x = op.operands[0]->type.shape;
   return Dim(2) * elements(op.result()) *
          x[x.size() - (ir::get<bool>(op.attributes, "transpose_a") ? 2 : 1)];
 }
 
-// Every element of the images y is a sum over the weight without its output channels; y and weight have
-// these where `layout` says.
-Dim of_convolution(const Op& op, const ir::Value* y, const ir::Value* weight) {
+// Every element of the images y is a sum over the weight of one output channel. `layout` gives the
+// position of the channels in y.
+Dim count_convolution(const Op& op, const ir::Value* y, const ir::Value* weight) {
   const bool last = ir::get<std::string>(op.attributes, "layout") == "nhwc";
   const Shape& image = y->type.shape;
   const std::int64_t channels = (last ? image.back() : image[1]).constant();
   return Dim(2 * elements(weight).constant() / channels) * elements(y);
 }
 
-Dim forwards(const Op& op) { return of_convolution(op, op.result(), op.operands[1]); }
-Dim to_input(const Op& op) { return of_convolution(op, op.operands[0], op.operands[1]); }
-Dim to_weight(const Op& op) { return of_convolution(op, op.operands[1], op.result()); }
+Dim of_forward(const Op& op) { return count_convolution(op, op.result(), op.operands[1]); }
+Dim of_input_gradient(const Op& op) {
+  return count_convolution(op, op.operands[0], op.operands[1]);
+}
+Dim of_weight_gradient(const Op& op) { return count_convolution(op, op.operands[1], op.result()); }
 
 Dim of_pool(const Op& op) {
   std::int64_t window = 1;
@@ -44,7 +46,7 @@ Dim of_pool(const Op& op) {
   return Dim(window) * elements(op.result());
 }
 
-// Contractions that become kernels of ours.
+// Contractions that become generated kernels.
 Dim of_contraction(const Op& op) {
   const ops::Contraction c = ops::Catalog::of(op).contraction(op);
   const Dim summed = op.operands[0]->type.shape.back();
@@ -58,13 +60,13 @@ struct Rule {
 };
 
 constexpr Rule kRules[] = {
-    {"matmul", of_matmul},
-    {"conv2d", forwards},
-    {"conv3d", forwards},
-    {"conv2d_input_gradient", to_input},
-    {"conv3d_input_gradient", to_input},
-    {"conv2d_weight_gradient", to_weight},
-    {"conv3d_weight_gradient", to_weight},
+    {"matmul", count_matmul},
+    {"conv2d", of_forward},
+    {"conv3d", of_forward},
+    {"conv2d_input_gradient", of_input_gradient},
+    {"conv3d_input_gradient", of_input_gradient},
+    {"conv2d_weight_gradient", of_weight_gradient},
+    {"conv3d_weight_gradient", of_weight_gradient},
     {"avg_pool", of_pool},
     {"avg_pool_gradient", first},
     {"max_pool", of_pool},

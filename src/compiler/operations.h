@@ -4,10 +4,10 @@
 
 namespace trireme::compiler {
 
-// How many multiplications, additions and other operations on single numbers an op does, as its definition
-// says and whatever its kernel does instead: two for each product that is summed up, one for each element
-// of an elementwise op's result and for each summand of a reduction, none where numbers are only moved.
-// Those of a block are of its own ops.
+// Returns how many operations on single numbers an op does according to its definition, whatever
+// its kernel does instead. Counts two for each product that is summed, one for each element of the
+// result of an elementwise op, one for each summand of a reduction, and none for moved elements.
+// Operations of a block belong to the ops in the block.
 Dim operations(const ir::Op& op);
 
 }  // namespace trireme::compiler

@@ -6,19 +6,19 @@ namespace {
 using ir::Op;
 using ir::Trait;
 
-// Marks the borders between dimensions of `domain` that `op` tells apart.
+// Marks the borders between dimensions of `domain` that `op` distinguishes.
 void add_borders(const Op& op, const Domain& domain, std::vector<bool>& border, bool& reshapes) {
   if (op.has(Trait::elementwise) || op.has(Trait::reduction) || op.has(Trait::side_effect) ||
       (op.operands.empty() && !op.has(Trait::random) && op.name() == "constant")) {
     return;
   }
   const Shape& shape = op.result()->type.shape;
-  if (op.has(Trait::random)) return;  // needs the position alone
+  if (op.has(Trait::random)) return;  // needs only the position
   if (op.name() == "reshape") {
     reshapes = true;
     return;
   }
-  if (!domain.is_full(shape)) return;  // a row value: its dimensions are loops of their own
+  if (!domain.is_full(shape)) return;  // a row value: its dimensions are separate loops
   if (op.name() == "broadcast") {
     std::vector<bool> kept(shape.size(), false);
     for (const std::int64_t axis : ir::get<std::vector<std::int64_t>>(op.attributes, "axes")) {
@@ -32,10 +32,11 @@ void add_borders(const Op& op, const Domain& domain, std::vector<bool>& border, 
   border.assign(border.size(), true);
 }
 
-// A dimension of size 1 joins the one before it, or, in front, the one behind it: the column of a
-// table of single numbers is walked by vectors, not one row at a time.
+// Joins a dimension of size 1 to the one before it or, at the front, to the one after it. The
+// column of a table of single numbers is then vectorized instead of being processed one row at a
+// time.
 void join_ones(const Shape& shape, std::vector<bool>& border) {
-  bool in_front = true;  // nothing but ones so far
+  bool in_front = true;  // only ones so far
   for (std::size_t i = 0; i + 1 < shape.size(); ++i) {
     in_front = in_front && shape[i] == Dim(1);
     if (in_front || shape[i + 1] == Dim(1)) border[i] = false;
@@ -57,8 +58,8 @@ std::vector<Segment> make_segments(const Group& group) {
     if (domain.reduced[i] != domain.reduced[i + 1]) border[i] = true;
     any_border = any_border || border[i];
   }
-  // A reshape keeps positions, so where nothing else tells dimensions apart all are one loop;
-  // otherwise its borders lie anywhere.
+  // A reshape keeps positions. If nothing else distinguishes dimensions, all are one loop.
+  // Otherwise its borders may be anywhere.
   if (reshapes && any_border) border.assign(rank, true);
 
   std::vector<Segment> segments;

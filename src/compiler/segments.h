@@ -7,7 +7,7 @@
 
 namespace trireme::compiler {
 
-// Neighbouring dimensions of a domain that no op of the group tells apart: one loop runs over all
+// Neighbouring dimensions of a domain that no op of the group distinguishes. One loop runs over all
 // of them. `extent` is the product of their sizes.
 struct Segment {
   std::size_t first, last;

@@ -54,10 +54,10 @@ const std::vector<const ir::Value*>& Stages::kept(int stage) const {
 
 void Stages::find_kept(const Group& group, const std::vector<Output>& outputs) {
   for (const ir::Op* op : group.ops) {
-    if (op->has(Trait::reduction)) visit(op->operands[0], pass_.at(op));
+    if (op->has(Trait::reduction)) record_use(op->operands[0], pass_.at(op));
   }
   for (const Output& output : outputs) {
-    if (group.domain.is_full(output.value->type.shape)) visit(output.value, count_ - 1);
+    if (group.domain.is_full(output.value->type.shape)) record_use(output.value, count_ - 1);
   }
   for (const ir::Op* op : group.ops) {
     if (!is_costly(*op) || op->results.empty()) continue;
@@ -69,9 +69,9 @@ void Stages::find_kept(const Group& group, const std::vector<Output>& outputs) {
   }
 }
 
-// Notes that `value` is computed in `pass`, and what it is computed from. A costly value that is
-// kept is not computed again, but what it needs was noted when its first pass was.
-void Stages::visit(const ir::Value* value, int pass) {
+// Records that `value` is computed in `pass`, and so are its operands. A kept expensive value is
+// not recomputed; its operands were recorded for its first pass.
+void Stages::record_use(const ir::Value* value, int pass) {
   const auto here = stage_.find(value);
   if (here == stage_.end() || value->producer->has(Trait::reduction)) return;
   int& last = last_use_.try_emplace(value, -1).first->second;
@@ -80,7 +80,7 @@ void Stages::visit(const ir::Value* value, int pass) {
   const bool kept = is_costly(*value->producer) && here->second < pass &&
                     group_.domain.is_full(value->type.shape);
   for (const ir::Value* operand : value->producer->operands) {
-    visit(operand, kept ? here->second : pass);
+    record_use(operand, kept ? here->second : pass);
   }
 }
 

@@ -8,11 +8,12 @@ namespace {
 using ir::Op;
 using ir::Trait;
 
-constexpr std::int64_t kLeastPerExample = 32;
-constexpr std::int64_t kLeastFixed = 1024;
-// How many groups after the one that makes it a value may wait for a library in f32. What waits longer,
-// from the pass forward to the gradients, is widened when the library wants it.
-constexpr std::size_t kNear = 6;
+constexpr std::int64_t kMinPerExample = 32;
+constexpr std::int64_t kMinFixed = 1024;
+// The maximum number of groups between producer and library user for which a value stays in f32. A
+// value that waits longer, from the forward pass to the gradients, is widened when the library
+// reads it.
+constexpr std::size_t kMaxDistance = 6;
 
 std::int64_t constant_part(const Shape& shape) {
   Dim elements = 1;
@@ -22,8 +23,8 @@ std::int64_t constant_part(const Shape& shape) {
   return elements.constant();
 }
 
-// Numbers of things rather than measures of them: 16 bits do not hold them.
-bool counts(const Op& op) {
+// Whether the op returns counts, which 16 bits cannot hold exactly.
+bool returns_counts(const Op& op) {
   if (op.name() == "cast") {
     const DType from = op.operands[0]->type.dtype;
     return from == DType::i32 || from == DType::i64;
@@ -31,20 +32,21 @@ bool counts(const Op& op) {
   return op.name() == "iota" || op.name() == "cumsum";
 }
 
-// An input in another order, or joined to something: its numbers may be of any kind.
-bool shows_input(const ir::Value* value) {
+// Whether the value is an input, possibly reordered or joined with others. Its numbers may be of
+// any kind.
+bool is_view_of_input(const ir::Value* value) {
   if (value->producer == nullptr) return value->kind == ir::ValueKind::argument;
   const auto& operands = value->producer->operands;
   return value->producer->has(Trait::view) &&
          std::any_of(operands.begin(), operands.end(), [&](const ir::Value* operand) {
-           return operand->type.dtype == value->type.dtype && shows_input(operand);
+           return operand->type.dtype == value->type.dtype && is_view_of_input(operand);
          });
 }
 
 bool is_weight(const ir::Value* value) {
   const ir::Type& type = value->type;
   return value->kind == ir::ValueKind::parameter && type.dtype == DType::f32 && type.rank() >= 2 &&
-         is_constant(type.shape) && constant_part(type.shape) >= kLeastFixed;
+         is_constant(type.shape) && constant_part(type.shape) >= kMinFixed;
 }
 
 }  // namespace
@@ -65,19 +67,20 @@ NarrowStorage::NarrowStorage(const ir::Program& program, const std::vector<Group
     alias_of_[op.result()] = op.operands[0];
   }
   for (const ir::Value* result : program.main().results) wide_.insert(result);
-  std::unordered_map<const ir::Value*, std::size_t> made_by;
+  std::unordered_map<const ir::Value*, std::size_t> producer_group;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const Group& group = groups[g];
     for (const Op* op : group.ops) {
-      const bool whole = op->has(Trait::reduction) || counts(*op);
+      const bool exact = op->has(Trait::reduction) || returns_counts(*op);
       for (const auto& result : op->results) {
-        made_by[result.get()] = g;
-        if (group.library || whole) wide_.insert(root(result.get()));
+        producer_group[result.get()] = g;
+        if (group.library || exact) wide_.insert(root(result.get()));
       }
       if (!group.library) continue;
       for (const ir::Value* operand : op->operands) {
-        const auto made = made_by.find(root(operand));
-        if (made == made_by.end() || g - made->second <= kNear) wide_.insert(root(operand));
+        const auto made = producer_group.find(root(operand));
+        if (made == producer_group.end() || g - made->second <= kMaxDistance)
+          wide_.insert(root(operand));
       }
     }
   }
@@ -93,8 +96,8 @@ const ir::Value* NarrowStorage::root(const ir::Value* value) const {
 
 bool NarrowStorage::is_large(const ir::Value* value) const {
   const Shape& shape = value->type.shape;
-  if (!is_constant(shape)) return constant_part(shape) >= kLeastPerExample;
-  return options_.fixed_shapes && constant_part(shape) >= kLeastFixed;
+  if (!is_constant(shape)) return constant_part(shape) >= kMinPerExample;
+  return options_.fixed_shapes && constant_part(shape) >= kMinFixed;
 }
 
 DType NarrowStorage::type(const ir::Value* value) const {
@@ -105,7 +108,7 @@ DType NarrowStorage::type(const ir::Value* value) const {
   if (stored->kind == ir::ValueKind::parameter) {
     return options_.prepared.contains(stored->name) && is_weight(stored) ? options_.type : own;
   }
-  return !shows_input(stored) && is_large(stored) ? options_.type : own;
+  return !is_view_of_input(stored) && is_large(stored) ? options_.type : own;
 }
 
 std::function<bool(const ir::Value*)> narrow_weights(const ir::Program& program) {

@@ -11,20 +11,21 @@
 
 namespace trireme::compiler {
 
-// How the values of a Plan may be stored.
+// Options for the storage of a Plan's values.
 struct StorageOptions {
-  DType type = DType::f32;    // of large values of f32 between generated kernels
-  bool fixed_shapes = false;  // values whose shape knows no symbol too: nothing is trained
-  std::set<std::string> prepared = {};  // parameters that are made for this Plan alone
-  std::vector<DType> fetches = {};      // not empty: what each fetch is stored as
+  DType type = DType::f32;    // type of large f32 values between generated kernels
+  bool fixed_shapes = false;  // also narrow values without symbols in their shape; not for training
+  std::set<std::string> prepared = {};  // parameters that exist only for this Plan
+  std::vector<DType> fetches = {};      // if not empty: storage type of each fetch
 };
 
-// A reshape that is not fused moves nothing: its result is the same storage under another shape.
+// Whether the group is an unfused reshape: its result shares the storage of its operand.
 bool is_alias(const ir::Program& program, const Group& group);
 
-// Decides which values of f32 are stored as another type. Large ones are that generated kernels alone
-// write; a library that reads one long after it was made gets a wide copy. Sums, counts and what has few
-// elements for each example keep f32, and so does what the caller sees or a library makes or reads soon.
+// Selects the f32 values that are stored as another type: large ones that only generated kernels
+// write. A library that reads such a value long after it was computed gets an f32 copy. Sums,
+// counts and values with few elements per example keep f32, and so do fetches and values that a
+// library writes, or reads soon.
 class NarrowStorage {
  public:
   NarrowStorage(const ir::Program& program, const std::vector<Group>& groups,
@@ -41,8 +42,8 @@ class NarrowStorage {
   std::unordered_set<const ir::Value*> wide_;  // roots that keep f32
 };
 
-// Whether a parameter is a weight that generated kernels alone read, so that a copy of it in 16 bits
-// can take its place.
+// Returns a predicate: whether a parameter is a weight that only generated kernels read, so that a
+// 16-bit copy can replace it.
 std::function<bool(const ir::Value*)> narrow_weights(const ir::Program& program);
 
 }  // namespace trireme::compiler

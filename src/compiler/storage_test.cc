@@ -1,4 +1,4 @@
-// What is stored in 16 bits, and that nothing but storage changes.
+// Checks which values are stored in 16 bits, and that only their storage changes.
 
 #include "compiler/storage.h"
 
@@ -46,7 +46,7 @@ std::vector<DType> arena_types(const plan::Plan& plan) {
   return types;
 }
 
-// The rows of a times b, in double.
+// Returns the rows of a times b, in double.
 std::vector<double> product_of(const std::vector<double>& a, const Tensor& b) {
   const auto inner = static_cast<std::size_t>(b.dim(0)), width = static_cast<std::size_t>(b.dim(1));
   std::vector<double> c(a.size() / inner * width);
@@ -75,14 +75,16 @@ class StorageTest : public testing::TestWithParam<DType> {
     return static_cast<double>(GetParam() == bf16 ? to_float(to_bf16(narrow))
                                                   : to_float(to_f16(narrow)));
   }
-  static double last_bit() { return GetParam() == bf16 ? 0x1p-8 : 0x1p-11; }  // half of it, of 1
+  static double half_last_bit() {
+    return GetParam() == bf16 ? 0x1p-8 : 0x1p-11;
+  }  // half of the last bit of 1
   std::unique_ptr<codegen::Codegen> codegen_ = codegen::make_interpreter();
 };
 
 INSTANTIATE_TEST_SUITE_P(Halves, StorageTest, testing::Values(bf16, f16),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
-TEST_P(StorageTest, BetweenTwoContractionsLieTwoBytesForAnElement) {
+TEST_P(StorageTest, ValuesBetweenContractionsTakeTwoBytes) {
   Program program("chain");
   const Value x = program.input("x", f32, {batch, 40});
   const Value first = program.parameter("first", f32, {40, 128});
@@ -103,15 +105,15 @@ TEST_P(StorageTest, BetweenTwoContractionsLieTwoBytesForAnElement) {
     h = h > 0 ? h : 0;
     bound = std::max(bound, h);
   }
-  // Exact but for the few elements that f32 puts on the other side of a rounding border: one of the
-  // 128 summands then differs by a last bit. A sum in 16 bits would be off by far more.
+  // Exact except for a few elements that f32 puts on the other side of a rounding border. One of
+  // the 128 summands then differs by a last bit. A sum in 16 bits would differ by far more.
   for (double& h : hidden) h = rounded(h);
   const std::vector<double> expected = product_of(hidden, parameters.at("second"));
   std::size_t exact = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double error = std::abs(static_cast<double>(out.data<float>()[i]) - expected[i]);
     exact += error < 1e-4 ? 1 : 0;
-    ASSERT_LE(error, 4 * bound * last_bit() + 1e-4) << i;
+    ASSERT_LE(error, 4 * bound * half_last_bit() + 1e-4) << i;
   }
   EXPECT_GE(exact, expected.size() * 8 / 10);
 }
@@ -139,17 +141,17 @@ TEST_P(StorageTest, ConvolutionsWidenTheirInputOnce) {
   const auto expected = run(wide, feeds, parameters, sizes);
   const auto actual = run(narrow, feeds, parameters, sizes);
   for (std::size_t k = 0; k < 2; ++k) {
-    // Each of the summands, up to 1 each, is off by half a last bit at most; they add up at random.
+    // Each summand is at most 1 and has an error of at most half a last bit; errors add at random.
     const double summands = k == 0 ? 16 : 144;
     for (std::int64_t i = 0; i < expected[k].elements(); ++i) {
       ASSERT_NEAR(actual[k].data<float>()[i], expected[k].data<float>()[i],
-                  2 * std::sqrt(summands) * last_bit())
+                  2 * std::sqrt(summands) * half_last_bit())
           << k << " " << i;
     }
   }
 }
 
-TEST_P(StorageTest, LibrariesCallersAndCountsKeepF32) {
+TEST_P(StorageTest, LibraryOperandsFetchesAndCountsKeepF32) {
   Program program("kept");
   const Value x = program.input("x", f32, {batch, 64});
   const Value ids = program.input("ids", i64, {batch, 64});
@@ -167,9 +169,9 @@ TEST_P(StorageTest, LibrariesCallersAndCountsKeepF32) {
   }
 }
 
-// Whoever looks at a value sees the same number, whether it was stored in between or not: the largest of a
-// row is one of the row when the gradient looks for it.
-TEST_P(StorageTest, AllUsersOfAValueSeeItRounded) {
+// All users of a value see the same number, whether it is stored in between or not. The gradient of
+// reduce_max relies on it, because it searches the row for the maximum.
+TEST_P(StorageTest, AllUsersOfAValueSeeTheRoundedNumber) {
   Program program("largest");
   const Value x = program.input("x", f32, {batch, 32});
   const Value w = program.parameter("w", f32, {32, 64});
@@ -184,14 +186,15 @@ TEST_P(StorageTest, AllUsersOfAValueSeeItRounded) {
     const auto best = std::max_element(row, row + 64) - row;
     for (std::int64_t k = 0; k < 32; ++k) {
       EXPECT_NEAR(results[0].data<float>()[i * 32 + k], weight.data<float>()[k * 64 + best],
-                  0.02 + 64 * last_bit())
+                  0.02 + 64 * half_last_bit())
           << i << " " << k;
     }
   }
 }
 
-// What the gradients of weights need of the pass forward waits in 16 bits; oneDNN reads a copy in f32.
-TEST_P(StorageTest, LibrariesReadWideCopiesOfWhatWaitedLong) {
+// Values of the forward pass that the weights' gradients need are stored in 16 bits; oneDNN reads
+// an f32 copy.
+TEST_P(StorageTest, LibrariesReadWideCopiesOfDistantValues) {
   Program program("deep");
   Value h = program.input("x", f32, {batch, 4, 6, 6});
   Tensors parameters;
@@ -222,7 +225,7 @@ TEST_P(StorageTest, LibrariesReadWideCopiesOfWhatWaitedLong) {
       difference += (a - e) * (a - e);
       size += e * e;
     }
-    EXPECT_LE(std::sqrt(difference / size), 8 * last_bit()) << k;  // up to 8 roundings on the way
+    EXPECT_LE(std::sqrt(difference / size), 8 * half_last_bit()) << k;  // up to 8 roundings
     EXPECT_GT(difference, 0) << k;
   }
 }
@@ -230,8 +233,8 @@ TEST_P(StorageTest, LibrariesReadWideCopiesOfWhatWaitedLong) {
 TEST_P(StorageTest, PreparedWeightsTakeTwoBytes) {
   Program program("prepared");
   const Value x = program.input("x", f32, {batch, 16, 6, 6});
-  const Value w = program.parameter("w", f32, {16, 16, 3, 3});    // wants another order
-  const Value v = program.parameter("v", f32, {16 * 4 * 4, 32});  // is read as it is
+  const Value w = program.parameter("w", f32, {16, 16, 3, 3});    // needs another order
+  const Value v = program.parameter("v", f32, {16 * 4 * 4, 32});  // is read unchanged
   const Value bias = program.parameter("bias", f32, {32});
   const Value y = matmul(reshape(conv2d(x, w), {.shape = {batch, 16 * 4 * 4}}), v) + bias;
   const PreparedPlans plans =
@@ -258,8 +261,8 @@ TEST_P(StorageTest, PreparedWeightsTakeTwoBytes) {
   for (std::size_t i = 0; i < prepared.size(); ++i) parameters[plans.names[i]] = prepared[i];
   const Tensor actual = run(plans.plan, feeds, parameters, sizes).at(0);
   for (std::int64_t i = 0; i < expected.elements(); ++i) {
-    // 256 summands up to about 10, each off by some last bits.
-    EXPECT_NEAR(actual.data<float>()[i], expected.data<float>()[i], 256 * last_bit()) << i;
+    // 256 summands of up to about 10, each with an error of a few last bits.
+    EXPECT_NEAR(actual.data<float>()[i], expected.data<float>()[i], 256 * half_last_bit()) << i;
   }
 }
 

@@ -10,15 +10,15 @@ using kernel_ir::Stmt;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-std::int64_t largest_divisor(std::int64_t n, std::int64_t most) {
-  std::int64_t d = std::max<std::int64_t>(std::min(n, most), 1);
+std::int64_t largest_divisor(std::int64_t n, std::int64_t limit) {
+  std::int64_t d = std::max<std::int64_t>(std::min(n, limit), 1);
   while (n % d != 0) --d;
   return d;
 }
 
-std::int64_t piece(std::int64_t n, std::int64_t most) {
-  const std::int64_t equal = largest_divisor(n, most);
-  return 2 * equal < std::min(n, most) ? std::min(n, most) : equal;
+std::int64_t piece(std::int64_t n, std::int64_t limit) {
+  const std::int64_t equal = largest_divisor(n, limit);
+  return 2 * equal < std::min(n, limit) ? std::min(n, limit) : equal;
 }
 
 TileLowering::TileLowering(const Group& group, const std::vector<Output>& outputs,
@@ -147,7 +147,7 @@ void TileLowering::fill(Body& body) {
   body.push_back(std::move(line));
 }
 
-// Where `c` may run over the channels of neighbouring pixels.
+// With one channel, `c` may run over the pixels after w.
 Index TileLowering::x_index(ExprId h, ExprId w, ExprId c) {
   if (size(x_, 3) == 1) return {image_, h, k_.add(w, c), k_.integer(0)};
   return {image_, h, w, c};

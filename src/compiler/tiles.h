@@ -1,7 +1,7 @@
 #pragma once
 
-// What the kernels of contractions share: tiles of sums in registers, and rows of images with zeros
-// around them.
+// Code that the kernels of contractions share: tiles of sums in registers, and rows of images
+// padded with zeros.
 
 #include <functional>
 #include <vector>
@@ -14,10 +14,11 @@ namespace trireme::compiler {
 using Body = std::vector<kernel_ir::Stmt>;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b);
-// The largest divisor of n that is not above `most`.
-std::int64_t largest_divisor(std::int64_t n, std::int64_t most);
-// Into how large pieces n is best cut, where up to `most` fit: equal ones, if those are not small.
-std::int64_t piece(std::int64_t n, std::int64_t most);
+// Returns the largest divisor of n that is at most `limit`.
+std::int64_t largest_divisor(std::int64_t n, std::int64_t limit);
+// Returns the piece size for splitting n into pieces of at most `limit`: equal pieces, unless those
+// are small.
+std::int64_t piece(std::int64_t n, std::int64_t limit);
 
 class TileLowering : public KernelLowering {
  public:
@@ -27,44 +28,45 @@ class TileLowering : public KernelLowering {
  protected:
   // --- Sizes of tiles
 
-  // Lanes of a loop over `columns`: no more than are needed, and of
+  // Return the lanes of a loop over `columns`: no more than are needed, and at most
   int single_lanes_for(const Dim& columns) const;  // one vector
-  int lanes_for(const Dim& columns) const;         // two, where there are enough columns
-  int wide_lanes_for(const Dim& columns) const;    // up to sixteen
-  // Rows of a tile whose accumulators stay in registers.
+  int lanes_for(const Dim& columns) const;         // two vectors, if there are enough columns
+  int wide_lanes_for(const Dim& columns) const;    // sixteen vectors
+  // Returns the rows of a tile whose accumulators fit into registers.
   int rows_for(int lanes) const;
-  // Additions of products that weigh as much as an element of other kernels, roughly.
+  // Returns the work in units of an element of another kernel, roughly.
   Dim work() const;
 
   // --- One tile
 
-  // Sums factor(i) * second() over `loops`, from the outside in, for i in [0, count), each in an
-  // accumulator. done(i, total) says what is done with the sums.
+  // Sums factor(i) * second() over `loops`, outermost first, for i in [0, count), each in its own
+  // accumulator. Then calls done(i, total) with each sum.
   void sums(Body& body, std::size_t count, std::vector<kernel_ir::Stmt> loops,
             const std::function<ExprId(std::size_t)>& factor, const std::function<ExprId()>& second,
             const std::function<void(std::size_t, ExprId)>& done);
-  // Stores what the group makes of `total`, the element of the contraction's result at `index`.
+  // Stores the group's outputs computed from `total`, the element of the contraction's result at
+  // `index`.
   void store_result(Body& body, const Index& index, ExprId total);
 
   ExprId var(const kernel_ir::Stmt& loop) { return k_.loop_var(loop.loop_var); }
   ExprId plus(ExprId a, std::int64_t b) { return k_.add(a, k_.integer(b)); }
   ExprId times(ExprId a, std::int64_t b) { return k_.mul(a, k_.integer(b)); }
-  // Takes a number below n out of `rest`, the lowest digit first.
+  // Removes the lowest digit, a number below n, from `rest`.
   ExprId digit(ExprId* rest, std::int64_t n);
 
-  // --- Images: rows_ rows of the result from first_row_ on, of image image_
+  // --- Images: rows_ rows of the result, starting at first_row_, of image image_
 
   std::int64_t size(const ir::Value* value, std::size_t axis) const {
     return value->type.shape[axis].constant();
   }
   std::int64_t padded_width() const;
-  // Rows of x, with padding, that so many rows of the result are made of.
+  // Returns the number of rows of x, with padding, that `rows` rows of the result need.
   std::int64_t source_rows(std::int64_t rows) const;
-  // Where there is padding, or x is stored in 16 bits and so is better widened once than whenever an
-  // element is needed, copies the rows of x that are needed, with zeros around, to memory of the
-  // thread's own.
+  // Copies the rows of x that are needed to memory of the thread, with zeros around them. Does so
+  // only if there is padding, or if x is stored in 16 bits and is better widened once than at every
+  // use.
   void fill(Body& body);
-  // x at row h after the first one that is needed, and at w, both counted with the padding.
+  // Returns x at row h, relative to the first needed row, and column w, both counted with padding.
   ExprId x_at(ExprId h, ExprId w, ExprId c);
 
   const ir::Op& op_;
@@ -74,7 +76,7 @@ class TileLowering : public KernelLowering {
   const ir::Value* y_;
   const DType type_;
   const int vector_lanes_;
-  const int accumulators_;  // vectors of a tile: the registers less those for operands
+  const int accumulators_;  // vectors of a tile: the registers minus those for operands
 
   std::int64_t rows_ = 0;
   ExprId image_ = 0, first_row_ = 0;

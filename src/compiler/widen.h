@@ -4,7 +4,8 @@
 
 namespace trireme::compiler {
 
-// A kernel that copies `elements` of storage `from`, of type `narrow`, to storage `to`, which is f32.
+// Returns a kernel that copies `elements` of storage `from`, of type `narrow`, to the f32 storage
+// `to`.
 LoweredGroup widen(int from, DType narrow, int to, const Dim& elements,
                    const codegen::Target& target);
 

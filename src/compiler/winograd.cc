@@ -11,11 +11,11 @@ namespace {
 using kernel_ir::LoopKind;
 using kernel_ir::Stmt;
 
-constexpr std::int64_t kSmallWeight = 512 << 10;  // bytes: it stays in a level 2 cache
-constexpr std::int64_t kNearBytes = 160 << 10;    // of both scratch matrices, beside a small weight
-constexpr std::int64_t kFarBytes = 1 << 20;       // beside a large one, which is read rarely then
-constexpr std::int64_t kColumns = 256, kFewColumns = 64;
-constexpr std::size_t kPlaces = 16;  // of a tile of 4 by 4
+constexpr std::int64_t kSmallWeight = 512 << 10;  // bytes; it fits into a level 2 cache
+constexpr std::int64_t kNearBytes = 160 << 10;    // both scratch matrices, with a small weight
+constexpr std::int64_t kFarBytes = 1 << 20;       // with a large weight, which is then read rarely
+constexpr std::int64_t kColumns = 256, kMinColumns = 64;
+constexpr std::size_t kPlaces = 16;  // elements of a 4 by 4 tile
 
 using Four = std::array<ExprId, 4>;
 using Tile = std::array<Four, 4>;
@@ -36,8 +36,8 @@ class WinogradLowering : public TileLowering {
       image_ = rest;
       Body& body = kernel_->root.body;
       fill(body);
-      inputs_ = scratch_buffer(type_, Dim(16 * matrix(channels_)));
-      sums_ = scratch_buffer(type_, Dim(16 * matrix(columns_)));
+      inputs_ = scratch_buffer(type_, Dim(16 * matrix_stride(channels_)));
+      sums_ = scratch_buffer(type_, Dim(16 * matrix_stride(columns_)));
       transform_inputs(body);
       multiply(body);
       transform_sums(body);
@@ -51,27 +51,29 @@ class WinogradLowering : public TileLowering {
     across_ = size(y_, 2) / 2;
     const std::int64_t bytes = static_cast<std::int64_t>(size_of(type_)), all = size(y_, 3);
     const bool small = 16 * channels_ * all * bytes <= kSmallWeight;
-    columns_ = largest_divisor(all, small ? kColumns : kFewColumns);
-    if (2 * columns_ < std::min(all, kFewColumns)) columns_ = all;
+    columns_ = largest_divisor(all, small ? kColumns : kMinColumns);
+    if (2 * columns_ < std::min(all, kMinColumns)) columns_ = all;
     const std::int64_t row_bytes = 16 * across_ * (channels_ + columns_) * bytes;
-    const std::int64_t most =
+    const std::int64_t max_rows =
         (small ? kNearBytes : kFarBytes) / std::max<std::int64_t>(1, row_bytes);
-    tile_rows_ = largest_divisor(size(y_, 1) / 2, most);
+    tile_rows_ = largest_divisor(size(y_, 1) / 2, max_rows);
     rows_ = 2 * tile_rows_;
     tiles_ = tile_rows_ * across_;
   }
 
-  // Elements from one of the 16 matrices of tiles by `width` columns to the next. They are a cache line
-  // apart, as a power of two between them would put a tile's 16 places into one set of the cache.
-  std::int64_t matrix(std::int64_t width) const { return tiles_ * width + 16; }
+  // Returns the distance between consecutive of the 16 matrices of tiles by `width` columns. A gap
+  // of one cache line keeps a tile's 16 elements from falling into one set of the cache.
+  std::int64_t matrix_stride(std::int64_t width) const { return tiles_ * width + 16; }
 
-  // Where the element `column` of place i, j of a tile is in a scratch matrix of `width` columns.
+  // Returns the position of element `column` at i, j of a tile in a scratch matrix of `width`
+  // columns.
   ExprId place(std::size_t i, std::size_t j, ExprId tile, ExprId column, std::int64_t width) {
     const auto number = static_cast<std::int64_t>(4 * i + j);
-    return plus(k_.add(times(tile, width), column), number * matrix(width));
+    return plus(k_.add(times(tile, width), column), number * matrix_stride(width));
   }
 
-  // Calls inside(body, row, column, tile) in loops over all tiles, one vector of `columns` at a time.
+  // Calls inside(body, row, column, tile, c) in loops over all tiles, one vector of `columns` at a
+  // time.
   template <class Inside>
   void for_tiles(Body& body, std::int64_t columns, const Inside& inside) {
     lanes_ = single_lanes_for(columns);
@@ -85,7 +87,7 @@ class WinogradLowering : public TileLowering {
     body.push_back(std::move(vector));
   }
 
-  // B' d B, by columns first.
+  // Computes B' d B, by columns first.
   void transform_inputs(Body& body) {
     for_tiles(body, channels_, [&](Body& in, ExprId row, ExprId column, ExprId tile, ExprId c) {
       const auto line = [&](const Four& d) {
@@ -108,7 +110,8 @@ class WinogradLowering : public TileLowering {
     });
   }
 
-  // For each place of the tiles, a matrix of tiles by channels times one of channels by columns.
+  // Multiplies, for each of the 16 positions, a matrix of tiles by channels with one of channels by
+  // columns.
   void multiply(Body& body) {
     lanes_ = lanes_for(columns_);
     Stmt places = loop(LoopKind::serial, k_.integer(kPlaces));
@@ -129,7 +132,7 @@ class WinogradLowering : public TileLowering {
     Stmt depth = loop(LoopKind::serial, k_.integer(channels_));
     const ExprId c = var(depth);
     const auto row = [&](std::size_t i, std::int64_t width) {
-      return k_.add(times(at, matrix(width)),
+      return k_.add(times(at, matrix_stride(width)),
                     times(plus(tile, static_cast<std::int64_t>(i)), width));
     };
     sums(
@@ -141,7 +144,7 @@ class WinogradLowering : public TileLowering {
         });
   }
 
-  // A' m A, by columns first, and what follows in the group.
+  // Computes A' m A, by columns first, and the other ops of the group.
   void transform_sums(Body& body) {
     for_tiles(body, columns_, [&](Body& in, ExprId row, ExprId column, ExprId tile, ExprId k) {
       const auto line = [&](const Four& m) {
@@ -168,8 +171,8 @@ class WinogradLowering : public TileLowering {
     });
   }
 
-  std::int64_t channels_ = 0, columns_ = 0;  // of x, and those of the result in one iteration
-  std::int64_t tile_rows_ = 0, across_ = 0, tiles_ = 0;  // of tiles in one iteration
+  std::int64_t channels_ = 0, columns_ = 0;  // channels of x; columns of the result per iteration
+  std::int64_t tile_rows_ = 0, across_ = 0, tiles_ = 0;  // tiles per iteration
   ExprId first_column_ = 0;
   int inputs_ = -1, sums_ = -1;  // scratch: [16, tiles, channels] and [16, tiles, columns]
 };

@@ -1,4 +1,4 @@
-// Attributes: access, comparison, and their completion from an op's signature.
+// Attributes: access, comparison, and filling in defaults from an op's signature.
 
 #include <algorithm>
 #include <bit>
@@ -10,17 +10,17 @@
 namespace trireme::ir {
 namespace {
 
-auto position_of(const Attributes& attributes, std::string_view name) {
+auto lower_bound_of(const Attributes& attributes, std::string_view name) {
   return std::lower_bound(attributes.begin(), attributes.end(), name,
                           [](const NamedAttribute& a, std::string_view n) { return a.name < n; });
 }
 
 const Attribute* find(const Attributes& attributes, std::string_view name) {
-  const auto at = position_of(attributes, name);
-  return at != attributes.end() && at->name == name ? &at->value : nullptr;
+  const auto it = lower_bound_of(attributes, name);
+  return it != attributes.end() && it->name == name ? &it->value : nullptr;
 }
 
-bool same_number(double a, double b) {
+bool same_double(double a, double b) {
   return (std::isnan(a) && std::isnan(b)) ||
          std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
@@ -31,12 +31,12 @@ const char* kind_name(AttributeSpec::Kind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-// The kinds are declared in the order of the alternatives of Attribute.
+// The kinds are declared in the same order as the alternatives of the variant Attribute.
 bool has_kind(const Attribute& value, AttributeSpec::Kind kind) {
   return value.index() == static_cast<std::size_t>(kind);
 }
 
-// The value as `kind` where the meaning is plain; otherwise unchanged.
+// Returns the value converted to `kind` if the conversion is lossless; otherwise unchanged.
 Attribute converted(const Attribute& value, AttributeSpec::Kind kind) {
   using Kind = AttributeSpec::Kind;
   if (has_kind(value, kind)) return value;
@@ -54,8 +54,8 @@ Attribute converted(const Attribute& value, AttributeSpec::Kind kind) {
 }
 
 std::string known_attributes(const OpDef& def) {
-  if (def.attributes.empty()) return "it has none";
-  std::string text = "known are ";
+  if (def.attributes.empty()) return "the op has no attributes";
+  std::string text = "known attributes: ";
   for (const AttributeSpec& spec : def.attributes) {
     if (&spec != &def.attributes.front()) text += ", ";
     text += spec.name;
@@ -101,22 +101,22 @@ bool has_attribute(const Attributes& attributes, std::string_view name) {
 }
 
 void set(Attributes& attributes, std::string name, Attribute value) {
-  const auto at = attributes.begin() + (position_of(attributes, name) - attributes.cbegin());
-  if (at != attributes.end() && at->name == name) {
-    at->value = std::move(value);
+  const auto it = attributes.begin() + (lower_bound_of(attributes, name) - attributes.cbegin());
+  if (it != attributes.end() && it->name == name) {
+    it->value = std::move(value);
   } else {
-    attributes.insert(at, {std::move(name), std::move(value)});
+    attributes.insert(it, {std::move(name), std::move(value)});
   }
 }
 
 bool same(const Attribute& a, const Attribute& b) {
   if (a.index() != b.index()) return false;
   if (const double* number = std::get_if<double>(&a)) {
-    return same_number(*number, std::get<double>(b));
+    return same_double(*number, std::get<double>(b));
   }
   if (const auto* numbers = std::get_if<std::vector<double>>(&a)) {
     const auto& others = std::get<std::vector<double>>(b);
-    return std::equal(numbers->begin(), numbers->end(), others.begin(), others.end(), same_number);
+    return std::equal(numbers->begin(), numbers->end(), others.begin(), others.end(), same_double);
   }
   return a == b;
 }
@@ -136,7 +136,7 @@ Attributes complete_attributes(const OpDef& def, const Attributes& given) {
                      [&](const AttributeSpec& s) { return s.name == attribute.name; });
     if (spec == def.attributes.end()) fail_unknown(def, attribute.name);
     if (has_attribute(result, attribute.name)) {
-      throw TypeError{"attribute '" + attribute.name + "' is given twice", ""};
+      throw TypeError{"attribute '" + attribute.name + "' is set twice", ""};
     }
     Attribute value = converted(attribute.value, spec->kind);
     if (!has_kind(value, spec->kind)) {
@@ -150,7 +150,7 @@ Attributes complete_attributes(const OpDef& def, const Attributes& given) {
     if (has_attribute(result, spec.name)) continue;
     if (spec.required) {
       throw TypeError{"attribute '" + spec.name + "' is missing",
-                      "it is a " + std::string(kind_name(spec.kind)) + " and has no default"};
+                      "it has type " + std::string(kind_name(spec.kind)) + " and no default"};
     }
     set(result, spec.name, spec.default_value);
   }

@@ -77,7 +77,7 @@ std::unique_ptr<Block> Copier::copied(const Block& block, Block& around) {
 
 namespace {
 
-std::string stem_of(const Value& value) {
+std::string base_name(const Value& value) {
   if (value.kind != ValueKind::result) return value.name;
   const std::string& layer = value.producer->location.layer;
   return (layer.empty() ? "" : layer + ".") + value.producer->name();
@@ -94,17 +94,17 @@ std::vector<Value*> close(Block& block, const std::vector<Value*>& shared) {
   }
   std::vector<Value*> outside;
   std::unordered_map<const Value*, Value*> inside;
-  const auto enter = [&](Value* value) {
+  const auto capture = [&](Value* value) {
     if (own.contains(value) || inside.contains(value)) return;
     outside.push_back(value);
     inside[value] =
-        program.add_argument(block, program.unique_argument(stem_of(*value)), value->type);
+        program.add_argument(block, program.unique_argument(base_name(*value)), value->type);
   };
-  for (Value* value : shared) enter(value);
+  for (Value* value : shared) capture(value);
   for (const auto& op : block.ops) {
-    for (Value* operand : op->operands) enter(operand);
+    for (Value* operand : op->operands) capture(operand);
   }
-  for (Value* result : block.results) enter(result);
+  for (Value* result : block.results) capture(result);
   replace_uses(block, inside);
   return outside;
 }
@@ -113,21 +113,21 @@ void prune(Block& block) {
   std::unordered_set<const Value*> needed(block.results.begin(), block.results.end());
   std::unordered_set<std::string> symbols;
   std::vector<std::unique_ptr<Op>> kept;
-  const auto mention = [&](const Type& type) {
+  const auto add_symbols = [&](const Type& type) {
     for (const Dim& dim : type.shape) {
       for (std::string& symbol : dim.symbols()) symbols.insert(std::move(symbol));
     }
   };
-  for (const Value* result : block.results) mention(result->type);
+  for (const Value* result : block.results) add_symbols(result->type);
   for (auto op = block.ops.rbegin(); op != block.ops.rend(); ++op) {
-    const bool counts =
+    const bool defines_symbol =
         (*op)->has(Trait::makes_splits) && symbols.contains((*op)->result()->type.splits_of);
     const bool used =
         std::any_of((*op)->results.begin(), (*op)->results.end(),
                     [&](const auto& result) { return needed.contains(result.get()); });
-    if (!used && !counts && !(*op)->has(Trait::side_effect)) continue;
+    if (!used && !defines_symbol && !(*op)->has(Trait::side_effect)) continue;
     needed.insert((*op)->operands.begin(), (*op)->operands.end());
-    for (const auto& result : (*op)->results) mention(result->type);
+    for (const auto& result : (*op)->results) add_symbols(result->type);
     kept.push_back(std::move(*op));
   }
   std::reverse(kept.begin(), kept.end());

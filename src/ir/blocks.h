@@ -1,7 +1,6 @@
 #pragma once
 
-// Working with nested blocks: copies of ops under other symbols, and blocks that read nothing from
-// outside.
+// Copying nested blocks, with symbols replaced, and turning captured values into arguments.
 
 #include <map>
 #include <memory>
@@ -14,21 +13,22 @@
 
 namespace trireme::ir {
 
-// What stands for symbols.
+// The dimension that replaces each symbol.
 using Symbols = std::map<std::string, Dim, std::less<>>;
 Dim substituted(const Dim& dim, const Symbols& symbols);
 Shape substituted(const Shape& shape, const Symbols& symbols);
 Type substituted(const Type& type, const Symbols& symbols);
 Attributes substituted(const Attributes& attributes, const Symbols& symbols);
 
-// Copies ops to the end of `to`, their operands replaced by what stands for them. Values that nothing
-// stands for are read as they are. Symbols are replaced in types and attributes, nested blocks too.
+// Copies ops to the end of `to`. Operands are replaced by their copies; values without a copy are
+// used as they are. Symbols are replaced in types and attributes, and in nested blocks.
 class Copier {
  public:
   explicit Copier(Block& to, Symbols symbols = {}) : to_(&to), symbols_(std::move(symbols)) {}
 
   void set(const Value* value, Value* copy) { copies_[value] = copy; }
   bool has(const Value* value) const { return copies_.contains(value); }
+  // Returns the copy of `value`, or `value` itself if it has none.
   Value* of(Value* value) const;
   Op* copy(const Op& op);
 
@@ -40,7 +40,7 @@ class Copier {
   std::unordered_map<const Value*, Value*> copies_;
 };
 
-// New ops go to `block` while this lives.
+// While a guard lives, new ops go to `block`.
 class InsertionGuard {
  public:
   InsertionGuard(Program& program, Block& block)
@@ -54,20 +54,21 @@ class InsertionGuard {
   Block* previous_;
 };
 
-// Values from outside that the block reads become arguments of it; returns them, in the order of the
-// new arguments. `shared`, of another block of the same op, come first whether they are read or not.
+// Turns the values that the block captures from outside into arguments of the block. Returns these
+// values in the order of the new arguments. The values in `shared`, which another block of the same
+// op needs, come first whether this block reads them or not.
 std::vector<Value*> close(Block& block, const std::vector<Value*>& shared = {});
 
-// Drops the ops of the block that its results do not need.
+// Drops the ops that the results of the block do not need.
 void prune(Block& block);
 
-// Replaces each use of a value, in the block's ops and results, by what stands for it.
+// Replaces each use of a value in the block's ops and results.
 void replace_uses(Block& block, const std::unordered_map<const Value*, Value*>& replacements);
 
-// A closed block as a Program: its arguments are the inputs, of the same names. `block`'s own values
-// are matched with the Program's by position.
+// Returns a block that captures nothing as a Program. The block's arguments become inputs of the
+// same names. Match values of `block` with values of the Program by position.
 std::unique_ptr<Program> as_program(const Block& block);
-// The inverse: a block, to stand in `around`, of a Program that has no parameters.
+// The inverse: returns a Program without parameters as a block to be placed in `around`.
 std::unique_ptr<Block> as_block(const Program& program, Block& around);
 
 }  // namespace trireme::ir

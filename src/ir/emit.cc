@@ -1,5 +1,5 @@
-// emit(): what stands between an expression in the user's code and an op of the Program. Numbers
-// become constants and operands of elementwise ops are broadcast, so that ops need not do either.
+// emit() turns an expression of the user's code into an op of the Program. It makes constants of
+// numbers and broadcasts the operands of elementwise ops, so that ops need to do neither.
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ class Emitter {
     values_.reserve(operands.size());
     for (const Operand& operand : operands) values_.push_back(operand.value().get());
     check_owners(operands);
-    replace_numbers(operands);
+    make_constants(operands);
     if (def_ && def_->has(ir::Trait::elementwise)) broadcast_all();
     const ir::Op* made =
         program_.append(block(), op_, std::move(values_), std::move(attributes), location_);
@@ -34,26 +34,26 @@ class Emitter {
  private:
   ir::Block& block() { return *program_.insertion_block; }
 
-  [[noreturn]] void fail_mistake(const std::string& message, const std::string& hint) {
+  [[noreturn]] void fail_emit(const std::string& message, const std::string& hint) {
     fail_usage(ir::describe_mistake(op_, def_, values_, location_, {message, hint}));
   }
 
-  // Before constants and broadcasts are made, so that a mistake leaves the Program as it was.
+  // Runs before constants and broadcasts are made, so that an error leaves the Program unchanged.
   void check_owners(const std::vector<Operand>& operands) {
     for (std::size_t i = 0; i < values_.size(); ++i) {
       if (!values_[i] && !operands[i].is_number()) {
-        fail_mistake("operand " + ir::operand_name(def_, i) + " is an empty Value",
-                     "it was declared but never given a value");
+        fail_emit("operand " + ir::operand_name(def_, i) + " is an empty Value",
+                  "it was declared but never given a value");
       }
       if (!values_[i] || values_[i]->program == &program_) continue;
-      fail_mistake("operand " + ir::operand_name(def_, i) + " belongs to another Program",
-                   "build all of a network with values of one Program");
+      fail_emit("operand " + ir::operand_name(def_, i) + " belongs to another Program",
+                "build the whole network from values of one Program");
     }
   }
 
-  // Numbers take the dtype of the first Value, conditions apart: in select(condition, x, 0.0) it is
-  // that of x.
-  DType dtype_of_numbers() const {
+  // A number takes the dtype of the first Value that is not boolean, because the first operand of
+  // select(condition, x, 0.0) is a condition. If all are boolean, it is boolean.
+  DType number_dtype() const {
     const ir::Value* first = nullptr;
     for (const ir::Value* value : values_) {
       if (value && (!first || (first->type.dtype == boolean && value->type.dtype != boolean))) {
@@ -63,10 +63,10 @@ class Emitter {
     return first->type.dtype;
   }
 
-  void replace_numbers(const std::vector<Operand>& operands) {
+  void make_constants(const std::vector<Operand>& operands) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (!operands[i].is_number()) continue;
-      const DType dtype = dtype_of_numbers();
+      const DType dtype = number_dtype();
       check_number(operands[i].number(), dtype);
       Attributes attributes = {{"dtype", dtype}, {"value", operands[i].number()}};
       values_[i] =
@@ -75,18 +75,18 @@ class Emitter {
   }
 
   void check_number(double number, DType dtype) {
-    if (is_float(dtype) || is_half(dtype)) return;  // 16-bit ones are refused by the op
+    if (is_float(dtype) || is_half(dtype)) return;  // ops reject 16-bit floats
     constexpr double kLimits[] = {1, 255, 2147483647.0, 9007199254740992.0};
     const double high = kLimits[static_cast<std::size_t>(dtype)];
     const double low = dtype == boolean || dtype == u8 ? 0 : -high;
     if (number == std::floor(number) && number >= low && number <= high) return;
-    fail_mistake("the number " + float_text(number) + " does not fit " +
-                     std::string(name_of(dtype)) + " operands",
-                 "cast the operand to a floating-point type first: cast(x, f32)");
+    fail_emit("the number " + float_text(number) + " does not fit " + std::string(name_of(dtype)) +
+                  " operands",
+              "cast the operand to a floating-point type first: cast(x, f32)");
   }
 
-  // The shape all operands are stretched to, as NumPy does: aligned at the last dimension, where
-  // sizes are equal or one of them is the number 1.
+  // Returns the shape that all operands are broadcast to. The rule is NumPy's: shapes are aligned
+  // at the last dimension, where sizes are equal or one of them is the number 1.
   Shape common_shape() {
     Shape result;
     for (const ir::Value* value : values_) {
@@ -99,9 +99,9 @@ class Emitter {
         Dim& size = result[offset + i];
         if (size == Dim(1)) size = shape[i];
         if (shape[i] == size || shape[i] == Dim(1)) continue;
-        fail_mistake("the shapes do not fit: " + str(shape) + " has " + shape[i].str() + " where " +
-                         "another operand has " + size.str(),
-                     "sizes must be equal or 1, compared from the last dimension backwards");
+        fail_emit("the shapes do not match: " + str(shape) + " has " + shape[i].str() + " where " +
+                      "another operand has " + size.str(),
+                  "sizes must be equal or 1, compared from the last dimension to the first");
       }
     }
     return result;
@@ -114,7 +114,7 @@ class Emitter {
     }
   }
 
-  // Dimensions of size 1 that stretch are dropped by a reshape, so that `broadcast` only adds some.
+  // A reshape drops dimensions of size 1 that are stretched, so that `broadcast` only adds some.
   ir::Value* broadcast(ir::Value* value, const Shape& shape) {
     const Shape& from = value->type.shape;
     const std::size_t offset = shape.size() - from.size();
@@ -148,16 +148,18 @@ Value emit_one(std::string_view op, const std::vector<Operand>& operands) {
 
 std::vector<Value> emit(std::string_view op, const std::vector<Operand>& operands,
                         Attributes attributes, const SourceLocation& where) {
-  const auto known = std::find_if(operands.begin(), operands.end(),
-                                  [](const Operand& operand) { return bool(operand.value()); });
-  if (known == operands.end()) {
+  const auto first_value =
+      std::find_if(operands.begin(), operands.end(),
+                   [](const Operand& operand) { return bool(operand.value()); });
+  if (first_value == operands.end()) {
     const std::string file = where.file_name();
     fail_usage(std::string(op) +
                ": at least one operand must be a Value of a Program\n  made   at " +
                file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(where.line()) +
                "\n  hint   a Value that was declared but never assigned counts as empty");
   }
-  return Emitter(op, *known->value().get()->program, where).emit(operands, std::move(attributes));
+  return Emitter(op, *first_value->value().get()->program, where)
+      .emit(operands, std::move(attributes));
 }
 
 Value operator+(Operand a, Operand b) { return emit_one("add", {a, b}); }

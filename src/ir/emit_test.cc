@@ -1,4 +1,4 @@
-// The public handles: operators, numbers, broadcasting, scopes.
+// The public handles Value and Program: operators, numbers, broadcasting, scopes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,8 +35,8 @@ class EmitTest : public testing::Test {
 TEST_F(EmitTest, OperatorsAppendOps) {
   const Value a = program_.input("a", f32, {batch, 3});
   const Value b = program_.input("b", f32, {batch, 3});
-  for (const Value& made : {a + b, a - b, a * b, a / b, -a, a < b, a <= b}) {
-    EXPECT_NE(made.get()->producer, nullptr);
+  for (const Value& value : {a + b, a - b, a * b, a / b, -a, a < b, a <= b}) {
+    EXPECT_NE(value.get()->producer, nullptr);
   }
   EXPECT_THAT(ops(), testing::ElementsAre("add", "sub", "mul", "div", "neg", "less", "less_equal"));
   const Value greater = a > b;
@@ -47,7 +47,7 @@ TEST_F(EmitTest, OperatorsAppendOps) {
   EXPECT_EQ((a >= b).get()->producer->operands[0], b.get());
 }
 
-TEST_F(EmitTest, RecordsTheLineOfTheUser) {
+TEST_F(EmitTest, RecordsTheCallersLine) {
   const Value a = program_.input("a", f32, {});
   const auto scope = program_.scope("layer_0");
   const auto line = std::to_string(std::source_location::current().line() + 1);
@@ -55,7 +55,7 @@ TEST_F(EmitTest, RecordsTheLineOfTheUser) {
   EXPECT_EQ(sum.get()->producer->location.str(), "emit_test.cc:" + line + " layer_0");
 }
 
-TEST_F(EmitTest, NumbersTakeTheTypeOfTheValue) {
+TEST_F(EmitTest, NumbersTakeTheDtypeOfTheValue) {
   const Value x = program_.input("x", f64, {});
   const Value n = program_.input("n", i64, {});
   const Value flag = program_.input("flag", boolean, {});
@@ -71,7 +71,7 @@ TEST_F(EmitTest, NumbersTakeTheTypeOfTheValue) {
               HasSubstr("at least one operand must be a Value"));
 }
 
-TEST_F(EmitTest, BroadcastsAsNumPyDoes) {
+TEST_F(EmitTest, BroadcastsLikeNumPy) {
   struct Case {
     Shape a, b, expected;
   };
@@ -92,7 +92,7 @@ TEST_F(EmitTest, BroadcastsAsNumPyDoes) {
   ir::verify(program_.ir());
 }
 
-TEST_F(EmitTest, StretchedDimensionsAreDroppedFirst) {
+TEST_F(EmitTest, ReshapesStretchedDimensionsBeforeBroadcast) {
   const Value a = program_.input("a", f32, {4, 1, 5});
   const Value b = program_.input("b", f32, {4, 3, 5});
   const Value sum = a + b;
@@ -102,11 +102,11 @@ TEST_F(EmitTest, StretchedDimensionsAreDroppedFirst) {
               testing::ElementsAre(0, 2));
 }
 
-TEST_F(EmitTest, AMistakeLeavesTheProgramAsItWas) {
+TEST_F(EmitTest, AnErrorLeavesTheProgramUnchanged) {
   const Value a = program_.input("a", f32, {batch, 3});
   const Value b = program_.input("b", f32, {Dim(std::string_view("width")), 3});
   const std::string before = program_.str();
-  EXPECT_THAT(message_of([&] { a + b; }), HasSubstr("add: the shapes do not fit"));
+  EXPECT_THAT(message_of([&] { a + b; }), HasSubstr("add: the shapes do not match"));
   Program other(std::make_unique<ir::Program>("other", ops_));
   const Value foreign = other.input("c", f32, {batch, 3});
   EXPECT_THAT(message_of([&] { a + foreign; }), HasSubstr("another Program"));
@@ -128,7 +128,7 @@ TEST_F(EmitTest, ScopesNestAndEnd) {
   EXPECT_THROW(program_.scope(""), Error);
 }
 
-TEST_F(EmitTest, HandlesDescribeTheirValue) {
+TEST_F(EmitTest, HandlesReportNameTypeAndDimensions) {
   const Value x = program_.input("x", f32, {batch, 3});
   const Value y = -x;
   EXPECT_EQ(y.str(), "%0 : f32[batch, 3]");

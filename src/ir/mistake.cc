@@ -10,8 +10,8 @@ std::string padded(std::string text, std::size_t width) {
 
 std::string place(const Location& location) {
   if (location.file.empty()) return "";
-  const bool has_lines = location.line > 0;  // a command-line flag has none
-  return "at " + location.file + (has_lines ? ":" + std::to_string(location.line) : "");
+  const bool has_line = location.line > 0;  // a command-line flag has none
+  return "at " + location.file + (has_line ? ":" + std::to_string(location.line) : "");
 }
 
 std::string origin(const Value& value) {

@@ -7,13 +7,14 @@
 
 namespace trireme::ir {
 
-// The text of an error in building an op: what rule is violated, the user's layer and line, where
-// each operand comes from, and a hint. See "A mistake" in docs/explanation/architecture.md.
+// Returns the text of an error in building an op: the violated rule, the user's layer and line,
+// where each operand comes from, and a hint. See "A mistake" in docs/explanation/architecture.md.
 std::string describe_mistake(std::string_view op, const OpDef* def,
                              const std::vector<Value*>& operands, const Location& location,
                              const TypeError& error);
 
-// "x", "xs[2]": how the signature calls operand `i`; "operand 3" beyond it.
+// Returns the name of operand `i` in the signature, such as "x" or "xs[2]"; "operand 3" if the
+// signature has no operand `i`.
 std::string operand_name(const OpDef* def, std::size_t i);
 
 }  // namespace trireme::ir

@@ -1,4 +1,4 @@
-// Reads signatures: "conv2d(x, weight; stride: ints = [1, 1], groups: int = 1)".
+// Parses signatures: "conv2d(x, weight; stride: ints = [1, 1], groups: int = 1)".
 
 #include "ir/op_def.h"
 
@@ -28,7 +28,7 @@ bool is_identifier(std::string_view text) {
   return true;
 }
 
-// The parts between commas outside of brackets and quotes; none for a blank text.
+// Splits at commas outside brackets and quotes. Returns nothing for a blank text.
 std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> parts;
   if (trimmed(text).empty()) return parts;
@@ -57,7 +57,7 @@ std::optional<Kind> kind_named(std::string_view name) {
   return std::nullopt;
 }
 
-// The elements of "[a, b]", each read by `read`. Empty if the text or an element does not parse.
+// Parses "[a, b]", each element with `read`. Returns nullopt if the text or an element is invalid.
 template <class T, class Read>
 std::optional<std::vector<T>> parse_list(std::string_view text, Read read) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
@@ -110,14 +110,15 @@ AttributeSpec parse_attribute(const OpDef& def, std::string_view text) {
   if (colon == std::string_view::npos) fail_signature(def, "an attribute needs ': kind'");
   AttributeSpec spec;
   spec.name = trimmed(head.substr(0, colon));
-  if (!is_identifier(spec.name)) fail_signature(def, "'" + spec.name + "' is no attribute name");
+  if (!is_identifier(spec.name))
+    fail_signature(def, "'" + spec.name + "' is not a valid attribute name");
   const std::optional<Kind> kind = kind_named(trimmed(head.substr(colon + 1)));
   if (!kind) fail_signature(def, "attribute '" + spec.name + "' has an unknown kind");
   spec.kind = *kind;
   spec.required = equals == std::string_view::npos;
   if (spec.required) return spec;
   const std::optional<Attribute> value = parse_default(*kind, trimmed(text.substr(equals + 1)));
-  if (!value) fail_signature(def, "the default of '" + spec.name + "' does not fit its kind");
+  if (!value) fail_signature(def, "the default of '" + spec.name + "' does not match its kind");
   spec.default_value = *value;
   return spec;
 }
@@ -135,10 +136,10 @@ void parse_signature(OpDef& def) {
   }
   const std::size_t open = text.find('(');
   if (open == std::string_view::npos || text.back() != ')') {
-    fail_signature(def, "it is not name(operands; attributes)");
+    fail_signature(def, "it is not of the form name(operands; attributes)");
   }
   def.name = trimmed(text.substr(0, open));
-  if (!is_identifier(def.name)) fail_signature(def, "'" + def.name + "' is no op name");
+  if (!is_identifier(def.name)) fail_signature(def, "'" + def.name + "' is not a valid op name");
   const std::string_view inside = text.substr(open + 1, text.size() - open - 2);
   const std::size_t semicolon = inside.find(';');
 
@@ -150,7 +151,7 @@ void parse_signature(OpDef& def) {
       def.variadic = true;
       operand.remove_suffix(3);
     }
-    if (!is_identifier(operand)) fail_signature(def, "an operand has no proper name");
+    if (!is_identifier(operand)) fail_signature(def, "an operand has no valid name");
     def.operands.emplace_back(operand);
   }
 

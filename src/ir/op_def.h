@@ -1,7 +1,7 @@
 #pragma once
 
-// What a Program must know of an op: its signature, its traits, how it types its results and how it
-// is differentiated. How it is computed is added by ops::Op (ops/op.h).
+// The definition of an op that a Program needs: its signature, traits, type rule and gradient rule.
+// ops::Op (ops/op.h) adds how to compute it.
 
 #include <cstdint>
 #include <functional>
@@ -18,51 +18,54 @@ struct Op;
 struct Value;
 struct Block;
 
-// What transforms and the compiler ask of an op, instead of its name.
+// Properties of ops. Transforms and the compiler query them instead of comparing op names.
 enum class Trait : std::uint32_t {
-  elementwise = 1u << 0,  // results and operands have one shape; element i depends on elements i
+  elementwise = 1u << 0,  // same shape for all; element i depends on elements i
   reduction = 1u << 1,    // combines elements along attribute `axes`
   view = 1u << 2,         // moves elements without computing: reshape, transpose, broadcast ...
-  generator = 1u << 3,    // no operands that matter: constant, iota, random
-  random = 1u << 4,       // differs from run to run; not merged with an equal op
-  side_effect = 1u << 5,  // kept without users: assign
+  generator = 1u << 3,    // reads no values: constant, iota, random
+  random = 1u << 4,       // differs between runs; not merged with an equal op
+  side_effect = 1u << 5,  // kept even if its results are unused: assign
   library = 1u << 6,      // runs as a library kernel
   commutative = 1u << 7,
   not_differentiable = 1u << 8,  // gradient is zero or undefined: comparisons, argmax, casts to int
-  cheap = 1u << 9,               // costs less to compute again than to store and load
-  contraction = 1u << 10,        // a sum of products, as of matrices, that becomes a kernel of ours
-  // Its first result is splits of rows that no operand has: from then on their number is known.
+  cheap = 1u << 9,               // cheaper to recompute than to store and load
+  contraction = 1u << 10,        // a sum of products (matmul, conv) with a generated kernel
+  // Its first result is the splits of new rows. It defines the number of these rows.
   makes_splits = 1u << 11,
-  sequences = 1u << 12,  // computes each sequence by itself, given the splits of its rows
+  sequences = 1u << 12,  // computes each sequence independently, from the splits of its rows
 };
 
-// A violated rule, before it is dressed with layer, line and shapes: throw from a type rule.
+// A violated type rule, thrown by type rules. describe_mistake() adds layer, line and shapes.
 struct TypeError {
   std::string message;  // "the inner dimensions differ: x f32[4, 5], weight f32[6, 7]"
   std::string hint;     // what to try; may be empty
 };
 
-// What a type rule sees.
+// The input of a type rule.
 struct TypeContext {
   const std::vector<Type>& operands;
-  const Attributes& attributes;            // complete
-  std::vector<std::string> operand_texts;  // "x f32[batch, 10]": for messages
+  const Attributes& attributes;            // with defaults filled in
+  std::vector<std::string> operand_texts;  // "x f32[batch, 10]", for messages
   std::vector<const Block*> blocks = {};
 };
 
-// What a gradient rule sees: builds ops, in the Program of `op`, and hands gradients to operands.
+// The input of a gradient rule. The rule builds ops in the Program of `op` and passes gradients to
+// the operands of `op`.
 class GradientContext {
  public:
   virtual ~GradientContext() = default;
   virtual const Op& op() const = 0;
   virtual trireme::Value operand(int i) const = 0;
   virtual trireme::Value result(int i = 0) const = 0;
-  virtual trireme::Value gradient(int result = 0) const = 0;  // of the loss by result; never empty
-  virtual bool has_gradient(int result) const = 0;            // false: gradient() would be zeros
-  virtual bool wants(int operand) const = 0;  // false: nobody needs this operand's gradient
-  virtual void give(int operand, trireme::Value gradient) = 0;  // adds to what was given before
-  // The same for a gradient that is zero but in some rows of axis 0: values[i] is added to that of
-  // row rows[i]. `rows` are integers, and the shape of `values` is theirs and that of a row.
+  // The gradient of the loss with respect to a result; never empty.
+  virtual trireme::Value gradient(int result = 0) const = 0;
+  virtual bool has_gradient(int result) const = 0;  // false: gradient() is zeros
+  virtual bool wants(int operand) const = 0;        // false: the operand's gradient is not needed
+  virtual void give(int operand, trireme::Value gradient) = 0;  // adds to earlier gradients
+  // The same for a gradient that is zero except in some rows of axis 0: adds values[i] to the
+  // gradient of row rows[i]. `rows` are integers; the shape of `values` is the shape of `rows`
+  // followed by the shape of a row.
   virtual void give_rows(int operand, trireme::Value rows, trireme::Value values) = 0;
 };
 
@@ -83,29 +86,31 @@ struct AttributeSpec {
 };
 
 struct OpDef {
-  // "conv2d(x, weight; stride: ints = [1, 1], groups: int = 1)". Operands before the semicolon (a
-  // last one written `xs...` takes any number), attributes behind it; without `=` required. Kinds:
-  // bool int float string ints floats dtype shape. An op has one result unless the signature ends
-  // in `-> y, position` (two), `-> ()` (none) or `-> ys...` (any number). Read by tools/gen_ops.py too, which makes the
-  // public function from it.
+  // "conv2d(x, weight; stride: ints = [1, 1], groups: int = 1)". Operands come before the
+  // semicolon; a last operand written `xs...` takes any number. Attributes come after it; one
+  // without `=` is required. Kinds: bool int float string ints floats dtype shape. An op has one
+  // result unless the signature ends in `-> y, position` (two), `-> ()` (none) or `-> ys...` (any
+  // number). tools/gen_ops.py also reads the signature and makes the public function from it.
   std::string signature;
   std::string doc;  // one sentence, then details; shapes, dtypes, source
   std::uint32_t traits = 0;
   std::function<std::vector<Type>(const TypeContext&)> type;
   std::function<void(GradientContext&)> gradient;  // empty: not differentiable
-  // Elementwise ops: the result's number where every operand is one number, in double. Used to fold
-  // constants; may be empty.
+  // Elementwise ops: computes one element of the result in double from one element of each operand.
+  // Used to fold constants; may be empty.
   std::function<double(const Op& op, const std::vector<double>& operands)> fold;
 
-  // Some operands have the rows of a batch, or of its sequences, as their axis 0: rows[i] says whether
-  // operand i does. Whether the results have them too, row r depending on rows r alone (and all of the
-  // other operands). Empty: no, but elementwise ops do.
+  // rows[i] is true if axis 0 of operand i counts the rows of a batch or of its sequences. Returns
+  // whether axis 0 of the results counts the same rows, and row r of a result depends only on rows
+  // r of these operands (and on all of the other operands). If empty: true for elementwise ops
+  // only.
   std::function<bool(const Op& op, const std::vector<bool>& rows)> row_wise;
-  // Whether the results have no such rows and are sums over the rows of what each gives alone. Empty: no.
+  // Returns whether the results have no such rows and are sums over the rows of the results for
+  // each row alone. If empty: false.
   std::function<bool(const Op& op, const std::vector<bool>& rows)> row_additive;
 
-  // Ops with an attribute `layout` ("nchw" or "nhwc"): which operands and results are images in that
-  // order. Transforms may change the layout if they transpose these.
+  // Ops with an attribute `layout` ("nchw" or "nhwc"): the operands and results that are images in
+  // that layout. Transforms may change the layout if they transpose these.
   std::vector<int> image_operands, image_results;
 
   // Parsed from the signature by the constructor of ops::Op.
@@ -113,7 +118,7 @@ struct OpDef {
   std::vector<std::string> operands;
   bool variadic = false;
   int result_count = 1;
-  bool variadic_results = false;  // as many as its blocks say
+  bool variadic_results = false;  // the number depends on its blocks
   std::vector<AttributeSpec> attributes;
 
   bool has(Trait trait) const { return (traits & static_cast<std::uint32_t>(trait)) != 0; }

@@ -1,6 +1,6 @@
-// Reads the text form of a Program: the inverse of printer.cc. Types are checked by the ops' own
-// rules as the Program is built, so what parse() returns is well-formed whatever bytes it was given.
-// Depth and sizes are bounded, and work is about linear in the length of the text.
+// Parses the text form of a Program; the inverse of printer.cc. The type rules of the ops check
+// types while the Program is built, so the result of parse() is well-formed for any input bytes.
+// Depth and sizes are limited, and the work is about linear in the length of the text.
 
 #include <unordered_map>
 
@@ -12,13 +12,13 @@
 namespace trireme::ir {
 namespace {
 
-constexpr int kDeepestBlock = 64;
-constexpr std::size_t kHighestRank = 32;
-constexpr std::size_t kLongestDim = 256;
-constexpr std::size_t kMostOperands = 4096;
-constexpr std::size_t kMostAttributes = 256;
-constexpr std::size_t kMostCandidates = 1000;  // looked at for "did you mean"
-constexpr std::size_t kLongestGuess = 64;
+constexpr int kMaxBlockDepth = 64;
+constexpr std::size_t kMaxRank = 32;
+constexpr std::size_t kMaxDimLength = 256;
+constexpr std::size_t kMaxOperands = 4096;
+constexpr std::size_t kMaxAttributes = 256;
+constexpr std::size_t kMaxCandidates = 1000;  // names compared for "did you mean"
+constexpr std::size_t kMaxSuggestionLength = 64;
 
 class Parser {
  public:
@@ -33,7 +33,7 @@ class Parser {
   }
 
  private:
-  // Runs `make`, which builds a part of the Program, and says where in the text if it fails.
+  // Runs `make`, which builds a part of the Program. Adds the position in the text to its errors.
   template <class Make>
   auto build(std::size_t at, Make make) {
     try {
@@ -57,7 +57,7 @@ class Parser {
     const std::string version(scan_.word());
     if (version != "v1") {
       scan_.fail_at(at, "expected the version v1, found '" + version.substr(0, 20) + "'",
-                    "a later version needs a later Trireme");
+                    "this version of Trireme reads v1 only; use a newer Trireme");
     }
     program_ = std::make_unique<Program>(std::move(name), op_set_);
   }
@@ -85,7 +85,7 @@ class Parser {
     scan_.skip();
     const std::size_t at = scan_.position();
     scan_.expect_word("block");
-    if (depth == kDeepestBlock) scan_.fail_at(at, "blocks are nested more than 64 deep");
+    if (depth == kMaxBlockDepth) scan_.fail_at(at, "blocks are nested more than 64 deep");
     if (scan_.word() != std::to_string(blocks_)) {
       scan_.fail_at(at, "expected block " + std::to_string(blocks_) +
                             ": blocks are numbered in the order of the text");
@@ -155,8 +155,9 @@ class Parser {
 
   void check_op_name(const std::string& name, std::size_t at) {
     if (op_set_.find(name)) return;
-    const std::string near = name.size() > kLongestGuess ? "" : nearest(name, op_set_.names());
-    scan_.fail_at(at, "there is no op '" + name.substr(0, kLongestGuess) + "'",
+    const std::string near =
+        name.size() > kMaxSuggestionLength ? "" : nearest(name, op_set_.names());
+    scan_.fail_at(at, "there is no op '" + name.substr(0, kMaxSuggestionLength) + "'",
                   near.empty() ? "" : "did you mean '" + near + "'?");
   }
 
@@ -166,7 +167,7 @@ class Parser {
     if (scan_.accept(')')) return operands;
     do {
       operands.push_back(parse_value(block));
-      if (operands.size() > kMostOperands) scan_.fail("an op has more than 4096 operands");
+      if (operands.size() > kMaxOperands) scan_.fail("an op has more than 4096 operands");
     } while (scan_.accept(','));
     scan_.expect(')', "after the operands of the op");
     return operands;
@@ -175,22 +176,22 @@ class Parser {
   void check_results(const Op& op, const std::vector<Type>& types, std::size_t at) {
     for (std::size_t i = 0; i < op.results.size() && i < types.size(); ++i) {
       if (op.results[i]->type == types[i]) continue;
-      scan_.fail_at(at, op.name() + " gives " + op.results[i]->type.str() +
-                            " where the text says " + types[i].str());
+      scan_.fail_at(at, op.name() + " returns " + op.results[i]->type.str() +
+                            ", but the text says " + types[i].str());
     }
     if (types.size() == op.results.size()) return;
-    scan_.fail_at(at, op.name() + " gives " + std::to_string(op.results.size()) +
-                          " results, the text has types for " + std::to_string(types.size()));
+    scan_.fail_at(at, op.name() + " returns " + std::to_string(op.results.size()) +
+                          " results, but the text has types for " + std::to_string(types.size()));
   }
 
   void define_results(const Op& op, const std::vector<std::string>& names, std::size_t at) {
     if (names.size() != op.results.size()) {
-      scan_.fail_at(at, op.name() + " gives " + std::to_string(op.results.size()) +
-                            " results, the text names " + std::to_string(names.size()));
+      scan_.fail_at(at, op.name() + " returns " + std::to_string(op.results.size()) +
+                            " results, but the text names " + std::to_string(names.size()));
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (names[i].find_first_not_of("0123456789") != std::string::npos) {
-        scan_.fail_at(at, "results are called by numbers: %0, %1 ..., not %" + names[i]);
+        scan_.fail_at(at, "results are named by numbers: %0, %1 ..., not %" + names[i]);
       }
       if (!values_.emplace(names[i], op.result(static_cast<int>(i))).second) {
         scan_.fail_at(at, "%" + names[i] + " is defined a second time");
@@ -213,8 +214,8 @@ class Parser {
   [[noreturn]] void fail_undefined(const std::string& name, std::size_t at) {
     std::vector<std::string> candidates;
     for (const auto& [candidate, value] : values_) {
-      if (candidates.size() == kMostCandidates || name.size() > kLongestGuess) break;
-      if (candidate.size() <= kLongestGuess) candidates.push_back(candidate);
+      if (candidates.size() == kMaxCandidates || name.size() > kMaxSuggestionLength) break;
+      if (candidate.size() <= kMaxSuggestionLength) candidates.push_back(candidate);
     }
     const std::string near = nearest(name, candidates);
     scan_.fail_at(at, "%" + name + " is not defined before it is used",
@@ -225,7 +226,7 @@ class Parser {
     scan_.skip();
     const std::size_t at = scan_.position();
     Type type;
-    const std::string dtype(scan_.word().substr(0, kLongestGuess));
+    const std::string dtype(scan_.word().substr(0, kMaxSuggestionLength));
     if (!parse_dtype(dtype, &type.dtype)) {
       scan_.fail_at(at, "expected a type such as f32[2, 3], found '" + dtype + "'",
                     "dtypes are boolean, u8, i32, i64, f32 and f64");
@@ -238,7 +239,7 @@ class Parser {
       type.splits_of = scan_.word();
       const auto rows = Dim::parse(type.splits_of);
       if (!rows || (!rows->symbol() && !rows->is_constant()) || rows->str() != type.splits_of) {
-        scan_.fail_at(rows_at, "splits are of rows that a symbol, or a number, counts");
+        scan_.fail_at(rows_at, "the rows of splits must be a symbol or a number");
       }
       scan_.expect(')', "after the rows that are split");
     }
@@ -252,11 +253,12 @@ class Parser {
     do {
       scan_.skip();
       const std::size_t at = scan_.position();
-      const std::string text(scan_.until(",]", kLongestDim));
+      const std::string text(scan_.until(",]", kMaxDimLength));
       const std::optional<Dim> dim = Dim::parse(text);
       if (!dim)
-        scan_.fail_at(at, "'" + text + "' is no dimension", "write a number or 2*batch + 1");
-      if (shape.size() == kHighestRank) scan_.fail_at(at, "a shape has more than 32 dimensions");
+        scan_.fail_at(at, "'" + text + "' is not a dimension",
+                      "write a number, or a term such as 2*batch + 1");
+      if (shape.size() == kMaxRank) scan_.fail_at(at, "a shape has more than 32 dimensions");
       shape.push_back(*dim);
     } while (scan_.accept(','));
     scan_.expect(']', "after the dimensions of a shape");
@@ -271,7 +273,7 @@ class Parser {
       std::string name = scan_.name("an attribute");
       scan_.expect('=', "after the name of an attribute");
       attributes.push_back({std::move(name), parse_attribute()});
-      if (attributes.size() > kMostAttributes) scan_.fail("there are more than 256 attributes");
+      if (attributes.size() > kMaxAttributes) scan_.fail("there are more than 256 attributes");
     } while (scan_.accept(','));
     scan_.expect(close, "after the attributes");
     return attributes;
@@ -289,8 +291,9 @@ class Parser {
     if (parse_dtype(text, &dtype)) return dtype;
     if (const auto integer = parse_integer(text)) return *integer;
     if (const auto number = parse_float(text)) return *number;
-    scan_.fail_at(at, "'" + text.substr(0, kLongestGuess) + "' is no value of an attribute",
-                  "numbers, \"text\", true, false, [1, 2], floats[0.5], shape[batch, 2], f32");
+    scan_.fail_at(
+        at, "'" + text.substr(0, kMaxSuggestionLength) + "' is not an attribute value",
+        "values are numbers, \"text\", true, false, [1, 2], floats[0.5], shape[batch, 2], f32");
   }
 
   template <class T, class Read>
@@ -309,7 +312,7 @@ class Parser {
     return numbers;
   }
 
-  // Layer names that the text uses must not be given again to layers appended later.
+  // Reserves the layer names of the text, so that layers appended later get other names.
   Location parse_location_comment() {
     Location location = scan_.trailing_location();
     if (location.layer != last_layer_) program_->reserve_names(location.layer);

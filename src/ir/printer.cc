@@ -1,4 +1,4 @@
-// The text form of a Program. parser.cc reads it back; the grammar is in README.md.
+// Prints the text form of a Program. parser.cc reads it back; README.md has the grammar.
 
 #include <unordered_map>
 
@@ -8,7 +8,7 @@
 namespace trireme::ir {
 namespace {
 
-std::string in_quotes(std::string_view text) {
+std::string quoted(std::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string result = "\"";
   for (const char c : text) {
@@ -43,7 +43,7 @@ struct AttributeText {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(double value) const { return float_text(value); }
-  std::string operator()(const std::string& value) const { return in_quotes(value); }
+  std::string operator()(const std::string& value) const { return quoted(value); }
   std::string operator()(const std::vector<std::int64_t>& value) const {
     return list(value, [](std::int64_t v) { return std::to_string(v); });
   }
@@ -66,7 +66,7 @@ std::string attributes_text(const Attributes& attributes) {
 class Printer {
  public:
   std::string print(const Program& program) {
-    text_ = "program " + (is_name(program.name) ? program.name : in_quotes(program.name)) + " v1\n";
+    text_ = "program " + (is_name(program.name) ? program.name : quoted(program.name)) + " v1\n";
     for (const auto& parameter : program.parameters()) print_parameter(*parameter);
     print_block(program.main(), 0);
     return std::move(text_);
@@ -139,7 +139,7 @@ class Printer {
   int blocks_ = 0;
 };
 
-// Counts results in the order they are printed, until `wanted`.
+// Counts results in the order of printing until `wanted`. Returns false if `wanted` is not found.
 bool count_until(const Block& block, const Value* wanted, int* count) {
   for (const auto& op : block.ops) {
     for (const auto& result : op->results) {

@@ -9,7 +9,7 @@
 namespace trireme::ir {
 namespace {
 
-constexpr std::size_t kLongestName = 512;
+constexpr std::size_t kMaxNameLength = 512;
 
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
@@ -28,7 +28,7 @@ void check_operands(const OpDef& def, const Program& program, const Block& block
     }
     if (operands[i]->program != &program) {
       throw TypeError{"operand " + operand_name(&def, i) + " belongs to another Program",
-                      "build all of a network with values of one Program"};
+                      "build the whole network from values of one Program"};
     }
     if (!is_visible(*operands[i], block)) {
       throw TypeError{
@@ -40,14 +40,14 @@ void check_operands(const OpDef& def, const Program& program, const Block& block
 
 Initializer checked_initializer(const std::string& parameter, const Initializer& given) {
   Initializer result{given.name, {}};
-  bool good = is_name(given.name);
+  bool valid = is_name(given.name);
   for (const NamedAttribute& attribute : given.attributes) {
-    good = good && is_name(attribute.name) && !has_attribute(result.attributes, attribute.name);
+    valid = valid && is_name(attribute.name) && !has_attribute(result.attributes, attribute.name);
     set(result.attributes, attribute.name, attribute.value);
   }
-  if (!good) {
+  if (!valid) {
     fail_usage("the initializer '" + given.name + "' of parameter " + parameter +
-               " needs a name and distinct names for its numbers");
+               " needs a valid name and distinct attribute names");
   }
   return result;
 }
@@ -80,8 +80,8 @@ std::vector<Type> result_types(const OpDef& def, const std::vector<Value*>& oper
   for (const auto& block : blocks) bodies.push_back(block.get());
   std::vector<Type> results = def.type({types, attributes, texts, bodies});
   if (!def.variadic_results && results.size() != static_cast<std::size_t>(def.result_count)) {
-    fail_internal("the type rule of op " + def.name + " gives " + std::to_string(results.size()) +
-                  " results where its signature says " + std::to_string(def.result_count));
+    fail_internal("the type rule of op " + def.name + " returns " + std::to_string(results.size()) +
+                  " results, but its signature says " + std::to_string(def.result_count));
   }
   if (!def.has(Trait::makes_splits)) {
     for (Type& type : results) type.splits_of.clear();
@@ -90,7 +90,7 @@ std::vector<Type> result_types(const OpDef& def, const std::vector<Value*>& oper
 }
 
 bool is_name(std::string_view text) {
-  if (text.empty() || text.size() > kLongestName || !is_name_start(text[0])) return false;
+  if (text.empty() || text.size() > kMaxNameLength || !is_name_start(text[0])) return false;
   return std::all_of(text.begin(), text.end(), [](char c) {
     return is_name_start(c) || (c >= '0' && c <= '9') || c == '.' || c == '/' || c == '-';
   });
@@ -132,7 +132,7 @@ Parameter* Program::find_parameter(std::string_view wanted) const {
 
 Parameter& Program::parameter_of(const Value* value) const {
   if (value->kind != ValueKind::parameter || value->program != this) {
-    fail_internal("a value that is no parameter of this Program is used as one");
+    fail_internal("a value that is not a parameter of this Program is used as one");
   }
   return *parameters_[static_cast<std::size_t>(value->index)];
 }
@@ -151,12 +151,12 @@ void Program::remove_parameters(const std::function<bool(const Parameter&)>& unw
 void Program::check_declaration(const std::string& new_name, const char* what,
                                 const Type& type) const {
   if (!is_name(new_name)) {
-    fail_usage("'" + new_name + "' is no name for " + what +
-               ": use letters, digits and the characters _ . / -, a letter or _ first");
+    fail_usage("'" + new_name + "' is not a valid name for " + what +
+               ": use letters, digits and _ . / - and start with a letter or _");
   }
   if (by_name_.contains(new_name) || argument_names_.contains(new_name)) {
     fail_usage("the name '" + new_name + "' of " + what + " is taken in program " + name +
-               "\n  hint   Program::unique_name() gives names that are free");
+               "\n  hint   Program::unique_name() returns a free name");
   }
   const auto rows = Dim::parse(type.splits_of);
   if (!type.splits_of.empty() && (!rows || (!rows->symbol() && !rows->is_constant()) ||
@@ -189,7 +189,7 @@ Value* Program::add_parameter(std::string new_name, Type type, const Initializer
   check(settings);
   check_declaration(new_name, "parameter", type);
   if (!is_constant(type.shape)) {
-    fail_usage("parameter " + new_name + " needs a shape of numbers only, got " + type.str());
+    fail_usage("parameter " + new_name + " needs a shape without symbols, got " + type.str());
   }
   auto parameter = std::make_unique<Parameter>();
   parameter->initializer = checked_initializer(new_name, initializer);
@@ -204,24 +204,24 @@ Value* Program::add_parameter(std::string new_name, Type type, const Initializer
 }
 
 Value* Program::shared_parameter(const std::string& wanted, const Type& type) const {
-  const Parameter* known = find_parameter(wanted);
-  if (known == nullptr) {
+  const Parameter* existing = find_parameter(wanted);
+  if (existing == nullptr) {
     fail_usage("there is no parameter " + wanted +
-               " to share\n  hint   what runs in a shared scope makes the same layers, in the same "
+               " to share\n  hint   code in a shared scope must build the same layers in the same "
                "order, each time");
   }
-  if (known->value->type != type) {
-    fail_usage("the shared parameter " + wanted + " is " + known->value->type.str() +
-               ", and is asked for as " + type.str() + "\n  made   at " + known->location.str() +
-               "\n  hint   what runs in a shared scope gets values of the same widths each time");
+  if (existing->value->type != type) {
+    fail_usage("the shared parameter " + wanted + " is " + existing->value->type.str() +
+               ", but is requested as " + type.str() + "\n  made   at " + existing->location.str() +
+               "\n  hint   inputs of code in a shared scope must have the same widths each time");
   }
-  return known->value.get();
+  return existing->value.get();
 }
 
 bool Program::has_parameters(std::string_view path) const {
-  const auto found = by_name_.lower_bound(path);
-  for (auto at = found; at != by_name_.end() && at->first.starts_with(path); ++at) {
-    const char next = at->first.size() > path.size() ? at->first[path.size()] : ' ';
+  const auto first = by_name_.lower_bound(path);
+  for (auto it = first; it != by_name_.end() && it->first.starts_with(path); ++it) {
+    const char next = it->first.size() > path.size() ? it->first[path.size()] : ' ';
     if (next == '/' || next == '.') return true;
   }
   return false;
@@ -253,8 +253,8 @@ Op* Program::append(Block& block, std::string_view op, std::vector<Value*> opera
     if (error.kind() != ErrorKind::usage) throw;
     fail_usage(describe_mistake(op, def, operands, location, {error.what(), ""}));
   }
-  Op* made =
-      place(block, *def, std::move(operands), std::move(attributes), location, std::move(types));
+  Op* made = insert_op(block, *def, std::move(operands), std::move(attributes), location,
+                       std::move(types));
   for (auto& body : blocks) body->owner = made;
   made->blocks = std::move(blocks);
   return made;
@@ -263,12 +263,12 @@ Op* Program::append(Block& block, std::string_view op, std::vector<Value*> opera
 Op* Program::append_like(Block& block, const Op& like, std::vector<Value*> operands) {
   std::vector<Type> types;
   for (const auto& result : like.results) types.push_back(result->type);
-  return place(block, *like.def, std::move(operands), like.attributes, like.location,
-               std::move(types));
+  return insert_op(block, *like.def, std::move(operands), like.attributes, like.location,
+                   std::move(types));
 }
 
-Op* Program::place(Block& block, const OpDef& def, std::vector<Value*> operands,
-                   Attributes attributes, Location location, std::vector<Type> types) {
+Op* Program::insert_op(Block& block, const OpDef& def, std::vector<Value*> operands,
+                       Attributes attributes, Location location, std::vector<Type> types) {
   auto op = std::make_unique<Op>();
   op->def = &def;
   op->operands = std::move(operands);

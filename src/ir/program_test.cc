@@ -1,4 +1,4 @@
-// Building Programs: what the builder checks, what it says, and what a copy holds.
+// Building Programs: checks, error messages, unique names and clones.
 
 #include "ir/program.h"
 
@@ -37,7 +37,7 @@ class ProgramTest : public testing::Test {
   Program program_{"test", ops_};
 };
 
-TEST_F(ProgramTest, AMistakeNamesLayerLineShapesAndHint) {
+TEST_F(ProgramTest, AnErrorNamesLayerLineShapesAndHint) {
   Value* image = input("image", {batch, 784});
   Op* flat = program_.append(program_.main(), "neg", {image}, {}, {"digits.cc", 9, "flatten_0"});
   Value* weight = program_.add_parameter("linear_0.weight", {f32, {800, 128}, ""}, {}, true,
@@ -54,12 +54,12 @@ TEST_F(ProgramTest, AMistakeNamesLayerLineShapesAndHint) {
 TEST_F(ProgramTest, ChecksNumberAndOriginOfOperands) {
   Value* x = input("x", {2});
   Program other("other", ops_);
-  Value* foreign = other.add_input("y", {f32, {2}, ""});
+  Value* other_value = other.add_input("y", {f32, {2}, ""});
   EXPECT_THAT(message_of([&] { append("add", {x}); }), HasSubstr("takes 2 operands, got 1"));
   EXPECT_THAT(message_of([&] { append("gather_all", {}); }),
               HasSubstr("takes at least 1 operands, got 0"));
   EXPECT_THAT(message_of([&] { append("add", {x, nullptr}); }), HasSubstr("b is an empty Value"));
-  EXPECT_THAT(message_of([&] { append("add", {x, foreign}); }), HasSubstr("another Program"));
+  EXPECT_THAT(message_of([&] { append("add", {x, other_value}); }), HasSubstr("another Program"));
   EXPECT_NO_THROW(append("gather_all", {x}));
 }
 
@@ -82,12 +82,12 @@ TEST_F(ProgramTest, FillsAndChecksAttributes) {
   EXPECT_THAT(message_of([&] { append("constant", {}, {{"value", true}}); }),
               HasSubstr("'value' must be a float, not true"));
   EXPECT_THAT(message_of([&] { append("constant", {}, {{"value", 1.0}, {"value", 2.0}}); }),
-              HasSubstr("given twice"));
+              HasSubstr("set twice"));
   EXPECT_THROW(get<bool>(op->attributes, "value"), Error);
   EXPECT_THROW(get<double>(op->attributes, "missing"), Error);
 }
 
-TEST_F(ProgramTest, RefusesNamesThatAreTakenOrNone) {
+TEST_F(ProgramTest, RejectsTakenAndInvalidNames) {
   input("x", {2});
   program_.add_parameter("w", {f32, {2}, ""}, {}, true, {});
   EXPECT_THAT(message_of([&] { input("x", {}); }), HasSubstr("is taken"));
@@ -95,11 +95,11 @@ TEST_F(ProgramTest, RefusesNamesThatAreTakenOrNone) {
   EXPECT_THAT(message_of([&] { program_.add_parameter("x", {}, {}, true, {}); }),
               HasSubstr("is taken"));
   for (const char* name : {"", "0", "a b", "%x", "x\n", "-"}) {
-    EXPECT_THAT(message_of([&] { input(name, {}); }), HasSubstr("is no name"));
+    EXPECT_THAT(message_of([&] { input(name, {}); }), HasSubstr("is not a valid name"));
   }
   EXPECT_THAT(message_of([&] { input("n", {-1}); }), HasSubstr("negative"));
   EXPECT_THAT(message_of([&] { program_.add_parameter("p", {f32, {batch}, ""}, {}, true, {}); }),
-              HasSubstr("shape of numbers only"));
+              HasSubstr("shape without symbols"));
 }
 
 TEST_F(ProgramTest, UniqueNamesCountWithinTheLayer) {
@@ -115,7 +115,7 @@ TEST_F(ProgramTest, UniqueNamesCountWithinTheLayer) {
   EXPECT_EQ(program_.unique_name("linear"), "linear_2");
 }
 
-TEST_F(ProgramTest, RemovedParametersAreGoneAndTheOthersKeepTheirNames) {
+TEST_F(ProgramTest, RemoveParametersKeepsTheOthersConsistent) {
   for (const char* name : {"a", "b", "c"}) program_.add_parameter(name, {}, {}, true, {});
   program_.remove_parameters([](const Parameter& p) { return p.name() == "b"; });
   EXPECT_EQ(program_.find_parameter("b"), nullptr);
@@ -126,7 +126,7 @@ TEST_F(ProgramTest, RemovedParametersAreGoneAndTheOthersKeepTheirNames) {
   EXPECT_NO_THROW(verify(program_));
 }
 
-TEST_F(ProgramTest, ValuesOfAnEndedBlockAreNotVisible) {
+TEST_F(ProgramTest, ValuesOfANestedBlockAreNotVisibleOutside) {
   Value* x = input("x", {2});
   Op* repeat = append("repeat", {x});
   Block& block = program_.add_block(*repeat);
@@ -134,7 +134,7 @@ TEST_F(ProgramTest, ValuesOfAnEndedBlockAreNotVisible) {
   EXPECT_THAT(message_of([&] { append("neg", {inner}); }), HasSubstr("nested block"));
 }
 
-TEST_F(ProgramTest, ACloneIsEqualAndSharesNothing) {
+TEST_F(ProgramTest, CloneIsADeepCopy) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     std::unique_ptr<Program> original = random_program(ops_, seed);
     original->unique_name("linear");
@@ -147,7 +147,7 @@ TEST_F(ProgramTest, ACloneIsEqualAndSharesNothing) {
   }
 }
 
-TEST_F(ProgramTest, LocationsHoldTheBaseNameAndTheLayer) {
+TEST_F(ProgramTest, LocationsHoldTheBaseNameAndLayer) {
   program_.layer = "encoder/linear_0";
   const SourceLocation here = SourceLocation::current();
   EXPECT_EQ(program_.locate(here).str(),
@@ -157,7 +157,7 @@ TEST_F(ProgramTest, LocationsHoldTheBaseNameAndTheLayer) {
   EXPECT_EQ(program_.locate(here).str(), "other.cc:3 encoder/linear_0");
 }
 
-TEST_F(ProgramTest, NamesInTextAreThoseOfThePrint) {
+TEST_F(ProgramTest, NameInTextAgreesWithPrint) {
   Value* x = input("x", {2});
   append("twins", {x});
   Value* last = append("neg", {x})->result();
@@ -166,7 +166,7 @@ TEST_F(ProgramTest, NamesInTextAreThoseOfThePrint) {
   EXPECT_THAT(print(program_), HasSubstr("%2 = neg(%x)"));
 }
 
-TEST(Signature, HoldsOperandsAttributesAndResults) {
+TEST(Signature, ParsesOperandsAttributesAndResults) {
   const TestOps ops;
   const OpDef& def = *ops.find("everything");
   ASSERT_EQ(def.attributes.size(), 8u);
@@ -179,7 +179,7 @@ TEST(Signature, HoldsOperandsAttributesAndResults) {
   EXPECT_EQ(ops.find("twins")->result_count, 2);
 }
 
-TEST(Signature, RefusesWhatIsWrong) {
+TEST(Signature, RejectsInvalidSignatures) {
   for (const char* text : {"", "f", "f(", "f(x;)x", "f(x y)", "f(xs..., y)", "f(;a)", "f(;a: what)",
                            "f(;a: int = x)", "f(;a: ints = 1)", "f(;a: bool = 1)", "2f()"}) {
     OpDef def;

@@ -9,19 +9,19 @@ void require(bool holds, const std::string& message) {
   if (!holds) throw TypeError{message, ""};
 }
 
-std::size_t count_of(const Attributes& attributes, const char* name, std::size_t most) {
+std::size_t count_attribute(const Attributes& attributes, const char* name, std::size_t max_count) {
   const auto count = get<std::int64_t>(attributes, name);
-  require(count >= 0 && static_cast<std::uint64_t>(count) <= most,
-          "`" + std::string(name) + "` is " + std::to_string(count) + ", but there are " +
-              std::to_string(most) + " operands for it");
+  require(count >= 0 && static_cast<std::uint64_t>(count) <= max_count,
+          "`" + std::string(name) + "` is " + std::to_string(count) + ", but only " +
+              std::to_string(max_count) + " operands are left for it");
   return static_cast<std::size_t>(count);
 }
 
-std::string both(const Value& argument, const Type& operand) {
+std::string type_pair_text(const Value& argument, const Type& operand) {
   return "%" + argument.name + " : " + argument.type.str() + " and " + operand.str();
 }
 
-// How splits at `operand` and `argument` call their rows; nothing for other values.
+// If both are splits, stores the rows they split, in the step and outside, and returns true.
 bool split_rows(const Type& operand, const Type& argument, std::pair<Dim, Dim>* rows) {
   if (operand.splits_of.empty() || argument.splits_of.empty()) return false;
   *rows = {*Dim::parse(argument.splits_of), *Dim::parse(operand.splits_of)};
@@ -52,11 +52,11 @@ Dim StepDims::outside(const Dim& inside, bool by_row) const {
 StepDims step_dims(const std::vector<Type>& operands, const Block& body,
                    const Attributes& attributes, const Dim& batch, const Dim& rows,
                    std::size_t first) {
-  const std::size_t memories = count_of(attributes, "memories", operands.size() - first);
+  const std::size_t memories = count_attribute(attributes, "memories", operands.size() - first);
   const std::size_t sequences =
-      count_of(attributes, "sequences", operands.size() - first - memories);
+      count_attribute(attributes, "sequences", operands.size() - first - memories);
   const Shape& active = get<Shape>(attributes, "active");
-  require(active.size() == 1 && active[0].symbol(), "`active` is one symbol");
+  require(active.size() == 1 && active[0].symbol(), "`active` must be one symbol");
   require(body.arguments.size() == operands.size() - first,
           "the step has " + std::to_string(body.arguments.size()) + " arguments for " +
               std::to_string(operands.size() - first) + " values");
@@ -76,10 +76,10 @@ StepDims step_dims(const std::vector<Type>& operands, const Block& body,
     if (inside == outside && !by_row) continue;
     const bool splits = !inside.splits_of.empty();
     const Dim one = splits ? Dim(1) : Dim(0);
-    require(
-        same_row(inside, outside) && dims.is_inside(inside.shape[0] - one) &&
-            dims.outside(inside.shape[0] - one, by_row) == outside.shape[0] - one,
-        "what the step takes does not fit what it is given: " + both(*body.arguments[i], outside));
+    require(same_row(inside, outside) && dims.is_inside(inside.shape[0] - one) &&
+                dims.outside(inside.shape[0] - one, by_row) == outside.shape[0] - one,
+            "the type of a step's argument does not match its operand: " +
+                type_pair_text(*body.arguments[i], outside));
   }
   return dims;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The ops `rnn` and `packed_rnn`, their operands and results by what they are for. Their block is a step:
-// its values have a row for each sequence that is still running.
+// A view of the ops `rnn` and `packed_rnn` that sorts operands and results by role. The block of
+// the op is one step. Values in the step have one row for each sequence that is still running.
 
 #include <utility>
 #include <vector>
@@ -10,20 +10,22 @@
 
 namespace trireme::ir {
 
-// The dimension `active` of a step's values, and how its other dimensions are called outside.
+// The dimensions of values in a step, and the dimensions that they correspond to outside.
 struct StepDims {
-  Dim active;  // sequences that have a row at this step
-  Dim rows;    // of all sequences
-  Dim batch;   // sequences
-  // Rows of sequences of the next level, and of what else is split: in the step, and outside.
+  Dim active;  // number of sequences that have a row at this step
+  Dim rows;    // number of rows of all sequences
+  Dim batch;   // number of sequences
+  // Pairs of a dimension in the step and the dimension outside: rows of the sequences of the next
+  // level, and rows of other ragged values.
   std::vector<std::pair<Dim, Dim>> of_sequences, of_others;
 
-  bool is_inside(const Dim& dim) const;               // a dimension of rows in the step
-  Dim outside(const Dim& inside, bool by_row) const;  // by row, or by sequence
+  bool is_inside(const Dim& dim) const;  // whether `dim` counts rows in the step
+  // The outer dimension; `by_row` for a value with a row per step, otherwise one per sequence.
+  Dim outside(const Dim& inside, bool by_row) const;
 };
 
-// Read off the types of operands, the memories being from `first` on, and of the step's arguments, which
-// are one for each of these operands. TypeError if they do not fit.
+// Derives the dimensions from the types of the operands and of the step's arguments. Operand
+// `first` + i belongs to argument i; memories come first. TypeError if the types do not match.
 StepDims step_dims(const std::vector<Type>& operands, const Block& body,
                    const Attributes& attributes, const Dim& batch, const Dim& rows,
                    std::size_t first);
@@ -33,8 +35,8 @@ struct Recurrence {
 
   const Op& op;
   const Block& body;
-  std::size_t first = 1;  // operand `first` + i is for argument i of the step
-  // The arguments are memories, then sequences (a row for each step), then others.
+  std::size_t first = 1;  // operand `first` + i belongs to argument i of the step
+  // Arguments are ordered: memories, sequences (one row for each step), others.
   std::size_t memories, sequences, outputs;
   bool reverse;
   StepDims dims;

@@ -27,7 +27,7 @@ std::optional<int> hex_digit(char c) {
   return std::nullopt;
 }
 
-// "digits.cc:10" into file and line.
+// Splits "digits.cc:10" into file and line. Returns false if the text has another form.
 bool parse_place(std::string_view text, Location* location) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return false;
@@ -41,7 +41,7 @@ bool parse_place(std::string_view text, Location* location) {
 
 }  // namespace
 
-// Layer names hold neither ':' nor spaces, so the last colon and the space behind it decide.
+// Layer names contain neither ':' nor spaces, so the last colon and the space after it are enough.
 std::optional<Location> parse_location(std::string_view text) {
   Location location;
   const std::size_t space = text.rfind(' ');
@@ -158,18 +158,18 @@ std::string Scanner::quoted() {
       result += static_cast<char>(*high * 16 + *low);
       position_ += 2;
     } else {
-      fail("a text knows the escapes \\\" \\\\ \\n and \\xHH only");
+      fail("unknown escape in a text; use \\\" \\\\ \\n or \\xHH");
     }
   }
   fail("a text must end with '\"' on its line");
 }
 
-std::string_view Scanner::until(std::string_view ends, std::size_t longest) {
+std::string_view Scanner::until(std::string_view ends, std::size_t max_length) {
   skip();
   const std::size_t begin = position_;
   while (position_ < text_.size() && ends.find(text_[position_]) == std::string_view::npos) {
-    if (position_ - begin == longest) {
-      fail_at(begin, "longer than " + std::to_string(longest) + " characters");
+    if (position_ - begin == max_length) {
+      fail_at(begin, "longer than " + std::to_string(max_length) + " characters");
     }
     ++position_;
   }

@@ -9,13 +9,13 @@
 
 namespace trireme::ir {
 
-// Walks over the characters of a Program's text. Knows white space, comments and the small tokens;
-// what they mean is the parser's. Every failure is Error(data) with line and column.
+// Splits the text of a Program into tokens. It knows white space, comments and tokens, but not
+// their meaning, which is the parser's. Every failure is Error(data) with line and column.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
 
-  // Past white space and comments, to the next token.
+  // Skips white space and comments up to the next token.
   void skip();
   bool at_end();
   std::size_t position() const { return position_; }
@@ -27,17 +27,17 @@ class Scanner {
   bool accept_word(std::string_view word);
   void expect_word(std::string_view word);
 
-  // The longest run of letters, digits and "_./-+"; may be empty.
+  // Reads the longest run of letters, digits and "_./-+"; may be empty.
   std::string_view word();
-  // A word that is a name (is_name()); `what` says of what, for the message.
+  // Reads a word that is a valid name (is_name()). `what` describes the named thing in messages.
   std::string name(const char* what);
-  // "%image", "%12": what stands behind the percent sign.
+  // Reads "%image" or "%12". Returns the part after the percent sign.
   std::string value_name();
-  // "text" in double quotes, with \" \\ \n and \xHH.
+  // Reads a text in double quotes, with the escapes \" \\ \n and \xHH.
   std::string quoted();
-  // All up to one of the characters `ends`, without white space around it; at most `longest` long.
-  std::string_view until(std::string_view ends, std::size_t longest);
-  // The location written as a comment behind the last token, on its line.
+  // Reads up to one of the characters `ends`, at most `max_length` characters. Trims white space.
+  std::string_view until(std::string_view ends, std::size_t max_length);
+  // Returns the location in the comment after the last token, on the same line.
   Location trailing_location() const;
 
   [[noreturn]] void fail(const std::string& message, const std::string& hint = "") const;
@@ -47,14 +47,15 @@ class Scanner {
  private:
   std::string_view peek_run() const;
   void take(std::size_t count) { token_end_ = position_ += count; }
-  std::string found() const;  // what stands here, for messages
+  std::string found() const;  // the text at this position, for messages
 
   std::string_view text_;
   std::size_t position_ = 0;
-  std::size_t token_end_ = 0;  // behind the last token that was taken; skip() leaves it
+  std::size_t token_end_ = 0;  // end of the last token; skip() does not move it
 };
 
-// "digits.cc:10 encoder/conv2d_0" as Location::str() writes it; empty if it is not that.
+// Parses "digits.cc:10 encoder/conv2d_0", the form of Location::str(). Returns nullopt if the text
+// has another form.
 std::optional<Location> parse_location(std::string_view text);
 
 }  // namespace trireme::ir

@@ -1,4 +1,4 @@
-// What optimizers make of single parameters: settings as text, and which names they are for.
+// Optimizer settings of single parameters: conversion to and from attributes, and name patterns.
 
 #include <cmath>
 
@@ -9,15 +9,15 @@ namespace trireme {
 namespace ir {
 namespace {
 
-struct Number {
+struct NumberSetting {
   const char* name;
   double ParameterSettings::* member;
 };
-// In the order of their names, as attributes are.
-constexpr Number kNumbers[] = {{"l1", &ParameterSettings::l1},
-                               {"l2", &ParameterSettings::l2},
-                               {"learning_rate", &ParameterSettings::learning_rate},
-                               {"weight_decay", &ParameterSettings::weight_decay}};
+// Sorted by name, like attributes.
+constexpr NumberSetting kNumberSettings[] = {{"l1", &ParameterSettings::l1},
+                                             {"l2", &ParameterSettings::l2},
+                                             {"learning_rate", &ParameterSettings::learning_rate},
+                                             {"weight_decay", &ParameterSettings::weight_decay}};
 
 }  // namespace
 
@@ -25,7 +25,7 @@ Attributes attributes_of(const ParameterSettings& settings) {
   const ParameterSettings defaults;
   Attributes attributes;
   if (settings.frozen) attributes.push_back({"frozen", true});
-  for (const Number& number : kNumbers) {
+  for (const NumberSetting& number : kNumberSettings) {
     if (settings.*number.member != defaults.*number.member) {
       attributes.push_back({number.name, settings.*number.member});
     }
@@ -39,7 +39,7 @@ ParameterSettings settings_from(const Attributes& attributes) {
     const auto* flag = std::get_if<bool>(&attribute.value);
     bool known = attribute.name == "frozen" && flag != nullptr;
     if (known) settings.frozen = *flag;
-    for (const Number& number : kNumbers) {
+    for (const NumberSetting& number : kNumberSettings) {
       if (attribute.name != number.name) continue;
       const auto* integer = std::get_if<std::int64_t>(&attribute.value);
       const auto* real = std::get_if<double>(&attribute.value);
@@ -49,27 +49,30 @@ ParameterSettings settings_from(const Attributes& attributes) {
     if (!known) {
       fail_usage("a parameter has no setting '" + attribute.name + " = " +
                  print_attribute(attribute.value) +
-                 "'; there are numbers l1, l2, learning_rate, weight_decay, and frozen = true");
+                 "'; the settings are the numbers l1, l2, learning_rate and weight_decay, and "
+                 "frozen = true");
     }
   }
   return settings;
 }
 
 void check(const ParameterSettings& settings) {
-  for (const Number& number : kNumbers) {
+  for (const NumberSetting& number : kNumberSettings) {
     const double value = settings.*number.member;
     if (!std::isfinite(value) || value < 0) {
       fail_usage("the setting " + std::string(number.name) +
-                 " of a parameter must be a number that is not negative");
+                 " of a parameter must be finite and not negative");
     }
   }
   if (settings.learning_rate == 0) {
-    fail_usage("the learning rate of a parameter is multiplied by 0\n  hint   {.frozen = true}");
+    fail_usage(
+        "the learning rate of a parameter is multiplied by 0\n  hint   to freeze it, use {.frozen "
+        "= true}");
   }
 }
 
 bool matches(std::string_view pattern, std::string_view text) {
-  // The last * seen takes in one character more whenever what follows does not fit.
+  // After a mismatch, the last * matches one more character and the rest is tried again.
   std::size_t p = 0, t = 0, star = std::string_view::npos, taken = 0;
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {

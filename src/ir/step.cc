@@ -27,7 +27,7 @@ class Splitter {
       }
       Value* sum = split(*op);
       if (sum == nullptr) {
-        note(*op);
+        propagate_dependence(*op);
         step_.ops.push_back(std::move(op));
       } else {
         depends_.insert(sum);
@@ -41,7 +41,7 @@ class Splitter {
   }
 
  private:
-  void note(const Op& op) {
+  void propagate_dependence(const Op& op) {
     for (const Value* operand : op.operands) {
       if (!depends_.contains(operand)) continue;
       for (const auto& result : op.results) depends_.insert(result.get());
@@ -54,7 +54,7 @@ class Splitter {
         ->result();
   }
 
-  // The sum of products that stands for `op`, or null.
+  // Returns the sum of products that replaces `op`, or null if `op` is not split.
   Value* split(const Op& op) {
     if (op.name() != "matmul" || op.operands[1]->type.rank() != 2) return nullptr;
     if (get<bool>(op.attributes, "transpose_a") || get<bool>(op.attributes, "transpose_b")) {
@@ -75,10 +75,10 @@ class Splitter {
         to = to + parts[end]->type.shape.back();
       }
       if (begin == 0 && end == parts.size()) return nullptr;
-      const Values some(parts.begin() + static_cast<std::ptrdiff_t>(begin),
-                        parts.begin() + static_cast<std::ptrdiff_t>(end));
-      Value* left =
-          some.size() == 1 ? some[0] : append("concat", some, {{"axis", std::int64_t{last}}}, op);
+      const Values group(parts.begin() + static_cast<std::ptrdiff_t>(begin),
+                         parts.begin() + static_cast<std::ptrdiff_t>(end));
+      Value* left = group.size() == 1 ? group[0]
+                                      : append("concat", group, {{"axis", std::int64_t{last}}}, op);
       Value* weight = append(
           "slice", {op.operands[1]},
           {{"limits", Shape{to, op.operands[1]->type.shape[1]}}, {"starts", Shape{from, 0}}}, op);
@@ -94,10 +94,10 @@ class Splitter {
   std::unordered_set<const Value*> depends_;
 };
 
-// Constants and what is spread out are as cheap in the step, and are fused there.
+// Constants and broadcasts cost nothing in the step, because they are fused there.
 bool is_free(const Op& op) { return op.has(Trait::generator) || op.name() == "broadcast"; }
 
-// `symbols`: of dimensions that only the block has.
+// `symbols` are those of dimensions that exist only in the block.
 void move_out(Block& step, const std::unordered_set<std::string>& symbols) {
   std::unordered_set<const Value*> inside;
   for (const auto& argument : step.arguments) inside.insert(argument.get());

@@ -6,18 +6,19 @@
 
 namespace trireme::ir {
 
-// What is done to a step of a recurrent network when it has been built, before it becomes an op. Its first
-// `memories` arguments are its memories.
-// A product of a matrix that is joined, column by column, of what depends on a memory and what does not
-// becomes a sum of products, so that a part of it can be computed for all steps at once. And what is made of
-// values from outside alone moves to the end of the block around.
+// Rewrites a finished step of a recurrent network before it becomes an op. `memories` are the
+// arguments of the step that hold its memories.
+// First, splits a product whose left operand concatenates columns, some of which depend on a memory
+// and some of which do not, into a sum of products. The part that does not depend on a memory can
+// then be computed for all steps at once. Second, moves ops that read only values from outside to
+// the end of the enclosing block.
 void normalise_step(Block& step, const std::vector<const Value*>& memories);
 
-// Error(usage), naming op, line and what to do, where an op of the step combines rows of different sequences;
-// `rows` are the sizes that count rows in it.
+// Checks that no op of the step combines rows of different sequences; otherwise Error(usage) with
+// the op, its line and a hint. `rows` are the dimensions that count rows in the step.
 void require_rows_apart(const Block& step, const std::vector<Dim>& rows);
-// Of a block whose dimensions are those of the block around: what is made of values from outside alone
-// moves to the end of that.
+// Moves ops that read only values from outside to the end of the enclosing block. The dimensions of
+// the block must be those of the enclosing block.
 void move_out(Block& block);
 
 }  // namespace trireme::ir

@@ -1,4 +1,4 @@
-// Whether a step of a recurrent network keeps the rows of its sequences apart.
+// Checks that a step of a recurrent network does not mix the rows of different sequences.
 
 #include <algorithm>
 #include <unordered_set>
@@ -19,7 +19,7 @@ class RowChecker {
   void check(const Block& block) {
     for (const auto& op : block.ops) {
       for (const auto& result : op->results) {
-        // Sequences that the step makes, such as those of filter().
+        // The step may make sequences itself, for example with filter().
         if (op->has(Trait::makes_splits)) rows_.insert(result->type.splits_of);
       }
       if (mixes(*op)) fail(*op);
@@ -38,12 +38,12 @@ class RowChecker {
                        [&](const std::string& symbol) { return rows_.contains(symbol); });
   }
 
-  std::ptrdiff_t axes_of_rows(const Type& type) const {
+  std::ptrdiff_t count_row_axes(const Type& type) const {
     return std::count_if(type.shape.begin(), type.shape.end(),
                          [&](const Dim& dim) { return counts_rows(dim); });
   }
 
-  // Whether the op works along axes of its first operand, and rows are one of them.
+  // Whether the op works along axes of its first operand and one of these axes counts rows.
   bool works_along_rows(const Op& op) const {
     const Shape& shape = op.operands[0]->type.shape;
     std::vector<std::int64_t> axes;
@@ -58,16 +58,16 @@ class RowChecker {
     });
   }
 
-  // Rows of one operand with rows of the other, or sums over them.
+  // Whether a matmul combines rows of one operand with rows of the other, or sums over rows.
   bool multiplies_rows(const Op& op) const {
     const Shape& a = op.operands[0]->type.shape;
     const std::size_t summed =
         get<bool>(op.attributes, "transpose_a") ? a.size() - 2 : a.size() - 1;
-    return counts_rows(a[summed]) || axes_of_rows(op.result()->type) > 1;
+    return counts_rows(a[summed]) || count_row_axes(op.result()->type) > 1;
   }
 
-  // Functions of sequences gather and sort rows as their splits say, which cannot be seen here: what is
-  // told is what no sequence by itself would give.
+  // Functions of sequences gather and sort rows according to splits, which cannot be checked here.
+  // Reports only ops whose result differs from computing each sequence alone.
   bool mixes(const Op& op) const {
     if (op.operands.empty() || !op.blocks.empty()) return false;
     if (op.has(Trait::elementwise) || op.has(Trait::sequences) || op.has(Trait::makes_splits)) {
@@ -75,10 +75,10 @@ class RowChecker {
     }
     const bool reads_rows =
         std::any_of(op.operands.begin(), op.operands.end(),
-                    [&](const Value* operand) { return axes_of_rows(operand->type) > 0; });
+                    [&](const Value* operand) { return count_row_axes(operand->type) > 0; });
     if (!reads_rows || op.name() == "dim_size") return false;
     for (const auto& result : op.results) {
-      if (axes_of_rows(result->type) == 0) return true;
+      if (count_row_axes(result->type) == 0) return true;
     }
     if (op.name() == "matmul") return multiplies_rows(op);
     const bool along = op.has(Trait::reduction) || op.name() == "cumsum" || op.name() == "flip";
@@ -88,19 +88,19 @@ class RowChecker {
   [[noreturn]] void fail(const Op& op) const {
     const Value& rows =
         **std::find_if(op.operands.begin(), op.operands.end(),
-                       [&](const Value* operand) { return axes_of_rows(operand->type) > 0; });
+                       [&](const Value* operand) { return count_row_axes(operand->type) > 0; });
     const auto dim = std::find_if(rows.type.shape.begin(), rows.type.shape.end(),
                                   [&](const Dim& size) { return counts_rows(size); });
     fail_usage(describe_mistake(
         op.name(), op.def, op.operands, op.location,
-        {"in the step of a recurrent network it makes one thing of rows of different sequences: " +
-             dim->str() + " counts them",
-         "work along other axes; rows of a ragged input() or static_input() are summed up by "
-         "sequence::sum(); what is said of all sequences together, such as a loss, is made of an "
-         "output() behind the step"}));
+        {"it mixes rows of different sequences in a step of a recurrent network: " + dim->str() +
+             " counts these rows",
+         "work along other axes; to sum rows of a ragged input() or static_input(), use "
+         "sequence::sum(); compute values of all sequences together, such as a loss, from an "
+         "output() after the step"}));
   }
 
-  std::unordered_set<std::string> rows_;  // symbols that count them
+  std::unordered_set<std::string> rows_;  // symbols that count rows
 };
 
 }  // namespace

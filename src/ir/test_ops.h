@@ -1,7 +1,7 @@
 #pragma once
 
-// A small set of ops for the tests of this room: just enough kinds of signature, type rule and trait
-// to exercise Programs without the real ops, which live above.
+// A small set of ops for the tests of this folder. It has enough kinds of signatures, type rules
+// and traits to test Programs without the real ops, which are in a higher layer.
 
 #include <map>
 #include <string>
@@ -22,8 +22,8 @@ class TestOps : public OpSet {
   std::map<std::string, OpDef, std::less<>> ops_;
 };
 
-// A random Program of these ops with every feature the text form has: parameters, all kinds of
-// attributes, ragged and symbolic types, several results, nested blocks, locations.
+// Returns a random Program of these ops that uses every feature of the text form: parameters, all
+// kinds of attributes, ragged and symbolic types, several results, nested blocks, locations.
 std::unique_ptr<Program> random_program(const OpSet& ops, unsigned seed);
 
 }  // namespace trireme::ir

@@ -231,7 +231,7 @@ class Generator {
       case 2: op = append(block, "twins", {x}); break;
       case 3: op = append(block, "assign", {x, x}); break;
       case 4: op = append(block, "gather_all", {x, any(), any()}); break;
-      case 5: op = append(block, "everything", {}, everything()); break;
+      case 5: op = append(block, "everything", {}, everything_attributes()); break;
       case 6: op = append(block, "constant", {}, {{"value", real()}, {"dtype", f32}}); break;
       case 7: op = append(block, "neg", {x}); break;
       default:
@@ -256,7 +256,7 @@ class Generator {
     visible_.resize(outside);
   }
 
-  Attributes everything() {
+  Attributes everything_attributes() {
     return {{"flag", number(0, 1) == 1},
             {"count", one_of<std::int64_t>({0, INT64_MIN, INT64_MAX})},
             {"scale", real()},

@@ -1,4 +1,4 @@
-// Printer and parser: golden texts, random Programs there and back, and what the parser refuses.
+// Printer and parser: golden texts, round trips of random Programs, and rejected texts.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ block 0 (%image : f32[batch, 3], %words : i64[2*batch + 1] splits(words)) {
 }
 )";
 
-TEST(Text, GoldenReadsBack) {
+TEST(Text, GoldenTextRoundTrips) {
   const TestOps ops;
   const auto program = parse(kGolden, ops);
   EXPECT_EQ(print(*program), kGolden);
@@ -50,14 +50,14 @@ TEST(Text, GoldenReadsBack) {
   EXPECT_EQ(get<std::string>(last.attributes, "title"), std::string("a \"b\"\n\0", 7));
 }
 
-TEST(Text, NamesThatTheTextUsesAreNotGivenAgain) {
+TEST(Text, UniqueNamesSkipNamesInTheText) {
   const TestOps ops;
   const auto program = parse(kGolden, ops);
   EXPECT_EQ(program->unique_name("linear"), "linear_1");
   EXPECT_EQ(program->unique_name("loop"), "loop_1");
 }
 
-// Deep comparison, independent of the printer.
+// Compares two blocks deeply, without the printer.
 void expect_equal(const Block& a, const Block& b) {
   ASSERT_EQ(a.arguments.size(), b.arguments.size());
   for (std::size_t i = 0; i < a.arguments.size(); ++i) {
@@ -90,7 +90,7 @@ void expect_equal(const Block& a, const Block& b) {
   }
 }
 
-TEST(Text, RandomProgramsReadBack) {
+TEST(Text, RandomProgramsRoundTrip) {
   const TestOps ops;
   for (unsigned seed = 0; seed < 500; ++seed) {
     const auto program = random_program(ops, seed);
@@ -116,7 +116,7 @@ TEST(Text, RandomProgramsReadBack) {
   }
 }
 
-TEST(Text, WhiteSpaceCommentsAndNumberingAreFree) {
+TEST(Text, AcceptsAnyWhiteSpaceCommentsAndNumbering) {
   const TestOps ops;
   const auto program = parse(
       "// made by hand\r\n program  p\tv1 // v\nblock 0(%x:f32[ batch ,2]){\n"
@@ -129,7 +129,7 @@ TEST(Text, WhiteSpaceCommentsAndNumberingAreFree) {
             "  %1 = neg(%0) : f32[batch, 2]\n  return %1\n}\n");
 }
 
-std::string refusal(const std::string& text) {
+std::string parse_error(const std::string& text) {
   const TestOps ops;
   try {
     parse(text, ops);
@@ -141,7 +141,7 @@ std::string refusal(const std::string& text) {
   return "";
 }
 
-TEST(Text, RefusalsSayWhereAndWhy) {
+TEST(Text, ErrorsReportPositionAndReason) {
   const std::string head = "program p v1\n";
   const std::string open = head + "block 0 (%x : f32[2], %image : i64[]) {\n  ";
   struct Case {
@@ -154,8 +154,8 @@ TEST(Text, RefusalsSayWhereAndWhy) {
       {head, "2:1: expected 'block'"},
       {head + "block 1 () {", "2:1: expected block 0"},
       {head + "param %w : f32[batch] = c() block",
-       "2:1: parameter w needs a shape of numbers only"},
-      {head + "param %w : f32[2] = c(a = 1, a = 2) block", "distinct names"},
+       "2:1: parameter w needs a shape without symbols"},
+      {head + "param %w : f32[2] = c(a = 1, a = 2) block", "distinct attribute names"},
       {head + "param %w : f31[2]", "2:12: expected a type"},
       {head + "param %w : f32[2] c", "expected '=' before the initializer"},
       {open + "%0 = negg(%x) : f32[2]", "3:8: there is no op 'negg'\n  hint   did you mean 'neg'?"},
@@ -163,17 +163,17 @@ TEST(Text, RefusalsSayWhereAndWhy) {
        "3:12: %imagf is not defined before it is used\n"
        "  hint   did you mean '%image'?"},
       {open + "%0 = neg(%0) : f32[2]", "3:12: %0 is not defined before it is used"},
-      {open + "%0 = neg(%x) : f32[3]", "3:3: neg gives f32[2] where the text says f32[3]"},
-      {open + "%0 = neg(%x)", "3:3: neg gives 1 results, the text has types for 0"},
-      {open + "neg(%x) : f32[2]", "3:3: neg gives 1 results, the text names 0"},
-      {open + "%y = neg(%x) : f32[2]", "results are called by numbers"},
+      {open + "%0 = neg(%x) : f32[3]", "3:3: neg returns f32[2], but the text says f32[3]"},
+      {open + "%0 = neg(%x)", "3:3: neg returns 1 results, but the text has types for 0"},
+      {open + "neg(%x) : f32[2]", "3:3: neg returns 1 results, but the text names 0"},
+      {open + "%y = neg(%x) : f32[2]", "results are named by numbers"},
       {open + "%0 = add(%x, %image) : f32[2]", "3:3: add: the types differ"},
       {open + "%0 = neg(%x) : f32[2] %0 = neg(%x) : f32[2]", "%0 is defined a second time"},
-      {open + "%0 = constant() {value = x}", "'x' is no value of an attribute"},
+      {open + "%0 = constant() {value = x}", "'x' is not an attribute value"},
       {open + "%0 = constant() {value = 1.0, walue = 1} : f32[]", "no attribute 'walue'"},
       {open + "%0 = constant() {value = 1.0} : f32[]", "attribute 'dtype' is missing"},
       {open + "%0 = constant() {value = \"a\n\"}", "must end with '\"'"},
-      {open + "%0 = constant() {shape = shape[2*]}", "'2*' is no dimension"},
+      {open + "%0 = constant() {shape = shape[2*]}", "'2*' is not a dimension"},
       {open + "return %x", "expected '}'"},
       {open + "return } x", "nothing may follow"},
       {open + "%0 = repeat(%x) : f32[2] block 1 () { %1 = neg(%x) : f32[2] return } return %1 }",
@@ -181,24 +181,24 @@ TEST(Text, RefusalsSayWhereAndWhy) {
       {head + "block 0 (%x : f32[2], %x : f32[2]) {", "2:23: the name 'x' of input is taken"},
       {head + "block 0 (%x : f32[-1]) {", "negative size"},
   };
-  for (const Case& c : cases) EXPECT_THAT(refusal(c.text), HasSubstr(c.expected)) << c.text;
+  for (const Case& c : cases) EXPECT_THAT(parse_error(c.text), HasSubstr(c.expected)) << c.text;
 }
 
-TEST(Text, DepthAndSizesAreBounded) {
+TEST(Text, LimitsDepthAndSizes) {
   std::string deep = "program p v1\nblock 0 (%x : f32[]) {\n";
   for (int i = 0; i < 100; ++i) {
     deep +=
         "%" + std::to_string(i) + " = repeat(%x) : f32[] block " + std::to_string(i + 1) + " () {";
   }
-  EXPECT_THAT(refusal(deep), HasSubstr("more than 64 deep"));
+  EXPECT_THAT(parse_error(deep), HasSubstr("more than 64 deep"));
   std::string rank = "program p v1 block 0 (%x : f32[1";
   for (int i = 0; i < 100; ++i) rank += ", 1";
-  EXPECT_THAT(refusal(rank + "])"), HasSubstr("more than 32 dimensions"));
-  EXPECT_THAT(refusal("program p v1 block 0 (%x : f32[" + std::string(5000, 'a') + "])"),
+  EXPECT_THAT(parse_error(rank + "])"), HasSubstr("more than 32 dimensions"));
+  EXPECT_THAT(parse_error("program p v1 block 0 (%x : f32[" + std::string(5000, 'a') + "])"),
               HasSubstr("longer than 256"));
 }
 
-TEST(Text, AnyDamageIsARefusalOrAProgram) {
+TEST(Text, DamagedTextParsesOrIsDataError) {
   const TestOps ops;
   std::mt19937 random(1);
   const std::string golden = kGolden;
@@ -223,9 +223,9 @@ TEST(Text, AnyDamageIsARefusalOrAProgram) {
   }
 }
 
-// Ten times the text takes about ten times the work; a hundred times would be a slip. In time of this
-// process, so that a busy machine does not matter.
-TEST(Text, WorkIsLinearInTheLength) {
+// Ten times the text should take about ten times the work, not a hundred times. Measures the CPU
+// time of this process, so that a busy machine does not matter.
+TEST(Text, ParsingTakesLinearTime) {
   const TestOps ops;
   const auto seconds_for = [&](int count) {
     std::string text = "program p v1\n";

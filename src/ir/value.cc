@@ -1,5 +1,6 @@
-// The public handles of include/trireme/program.h: Value and Program over ir::Value, ir::Program.
-// Program's constructor and parse() are in ops/program_api.cc: they need the catalog of ops.
+// The public handles of include/trireme/program.h: Value wraps ir::Value, Program wraps
+// ir::Program. Program's constructor and parse() are in ops/program_api.cc because they need the
+// catalog of ops.
 
 #include "base/error.h"
 #include "ir/program.h"
@@ -46,7 +47,7 @@ Value Program::input(std::string_view name, DType dtype, Shape shape, SourceLoca
 
 namespace {
 
-// `name` with what a symbol cannot hold replaced.
+// Returns `name` with the characters replaced that a symbol cannot hold.
 std::string as_symbol(std::string_view name) {
   std::string symbol(name);
   for (char& c : symbol) {
@@ -74,11 +75,11 @@ Value Program::input(std::string_view name, DType dtype, const RaggedShape& shap
     const Dim& above = dims[static_cast<std::size_t>(level)];
     if (!below.symbol()) {
       fail_usage("input " + std::string(name) + ": the level " + below.str() +
-                 " is no symbol\n  hint   name it: Dim(\"sentences\")");
+                 " is not a symbol\n  hint   name it: Dim(\"sentences\")");
     }
     if (const ir::Value* known = ir::find_splits(ir_->main(), below)) {
       if (known->type.shape[0] == above + 1) continue;
-      fail_usage("input " + std::string(name) + ": " + below.str() + " are split already, by %" +
+      fail_usage("input " + std::string(name) + ": " + below.str() + " is already split by %" +
                  known->name + " : " + known->type.str());
     }
     ir_->add_input(splits_name(name, level, levels), {DType::i64, {above + 1}, *below.symbol()});
@@ -119,8 +120,8 @@ Program::Scope Program::scope(std::string_view name) {
   path += name;
   if (!ir::is_name(name) || !ir::is_name(path)) {
     fail_usage("'" + path +
-               "' is no name for a layer: use letters, digits and the characters "
-               "_ . / -, a letter or _ first");
+               "' is not a valid name for a layer: use letters, digits and _ . / - and start with "
+               "a letter or _");
   }
   std::string previous = std::move(ir_->layer);
   ir_->layer = std::move(path);
@@ -128,12 +129,12 @@ Program::Scope Program::scope(std::string_view name) {
 }
 
 Program::Scope Program::shared_scope(std::string_view name) {
-  Scope made = scope(name);
+  Scope result = scope(name);
   if (!ir_->sharing && ir_->has_parameters(ir_->layer)) {
     ir_->sharing = true;
     ir_->restart_names(ir_->layer);
   }
-  return made;
+  return result;
 }
 
 std::string Program::unique_name(std::string_view stem) { return ir_->unique_name(stem); }

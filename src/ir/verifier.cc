@@ -1,5 +1,5 @@
-// verify(): what every transform must leave true. It trusts nothing but the op definitions, so that
-// a mistake shows in the transform that made it rather than in the compiler.
+// verify() checks the invariants that every transform must preserve. It trusts only the op
+// definitions, so that an error is found in the transform that made it, not in the compiler.
 
 #include <unordered_set>
 
@@ -32,7 +32,7 @@ class Verifier {
   }
 
   void verify_name(const std::string& name) {
-    if (!is_name(name)) fail("'" + name + "' is no name");
+    if (!is_name(name)) fail("'" + name + "' is not a valid name");
     if (!names_.insert(name).second) fail("the name %" + name + " is used twice");
   }
 
@@ -67,7 +67,7 @@ class Verifier {
     for (const Value* result : block.results) {
       if (!defined_.contains(result)) fail("a block returns a value that is not defined in it");
     }
-    // What a nested block defines ends with it.
+    // Values defined in a block are not visible after it.
     for (const auto& argument : block.arguments) defined_.erase(argument.get());
     for (const auto& op : block.ops) {
       for (const auto& result : op->results) defined_.erase(result.get());
@@ -80,14 +80,14 @@ class Verifier {
     }
     if (op.parent != &block) fail(op, "it is linked to the wrong block");
     if (!op.location.layer.empty() && !is_name(op.location.layer)) {
-      fail(op, "'" + op.location.layer + "' is no name for a layer");
+      fail(op, "'" + op.location.layer + "' is not a valid name for a layer");
     }
     const std::size_t named = op.def->operands.size();
     if (op.def->variadic ? op.operands.size() + 1 < named : op.operands.size() != named) {
       fail(op, "it has the wrong number of operands");
     }
     for (std::size_t i = 0; i < op.operands.size(); ++i) {
-      // What is not defined may not even exist any more: it must not be read.
+      // An undefined operand may be a dangling pointer: do not read it.
       if (!defined_.contains(op.operands[i])) {
         fail(op, "operand " + operand_name(op.def, i) +
                      " is used where it is not defined or not visible");
@@ -117,7 +117,8 @@ class Verifier {
         fail(op, "a result is linked wrongly");
       }
       if (result.type != types[i]) {
-        fail(op, "a result is " + result.type.str() + " where its rule gives " + types[i].str());
+        fail(op,
+             "a result is " + result.type.str() + ", but its type rule returns " + types[i].str());
       }
     }
   }

@@ -1,4 +1,4 @@
-// verify() against Programs that a careless transform might leave.
+// verify() on Programs that a faulty transform might leave behind.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class VerifierTest : public testing::Test {
     program_.main().results = {second_->result()};
   }
 
-  void expect_refused(const std::string& why) {
+  void expect_rejected(const std::string& why) {
     try {
       verify(program_);
       ADD_FAILURE() << "accepted; expected: " << why;
@@ -37,63 +37,63 @@ class VerifierTest : public testing::Test {
   Op* second_;
 };
 
-TEST_F(VerifierTest, AcceptsWhatTheBuilderMakes) { EXPECT_NO_THROW(verify(program_)); }
+TEST_F(VerifierTest, AcceptsProgramsFromTheBuilder) { EXPECT_NO_THROW(verify(program_)); }
 
-TEST_F(VerifierTest, UseBeforeDefinition) {
+TEST_F(VerifierTest, RejectsUseBeforeDefinition) {
   std::swap(program_.main().ops[0], program_.main().ops[1]);
-  expect_refused("operand x is used where it is not defined");
+  expect_rejected("operand x is used where it is not defined");
 }
 
-TEST_F(VerifierTest, UseOfARemovedValue) {
+TEST_F(VerifierTest, RejectsUseOfARemovedValue) {
   program_.main().ops.erase(program_.main().ops.begin());
-  expect_refused("matmul: operand x is used where it is not defined");
+  expect_rejected("matmul: operand x is used where it is not defined");
 }
 
-TEST_F(VerifierTest, WrongResultType) {
+TEST_F(VerifierTest, RejectsAWrongResultType) {
   second_->result()->type.dtype = f64;
-  expect_refused("a result is f64[batch, 3] where its rule gives f32[batch, 3]");
+  expect_rejected("a result is f64[batch, 3], but its type rule returns f32[batch, 3]");
 }
 
-TEST_F(VerifierTest, ViolatedRuleAfterAnOperandWasReplaced) {
+TEST_F(VerifierTest, RejectsAViolatedRuleAfterReplacingAnOperand) {
   second_->operands[0] = weight_;
-  expect_refused("the inner dimensions differ");
+  expect_rejected("the inner dimensions differ");
 }
 
-TEST_F(VerifierTest, NamesTheOpAndItsPlace) {
+TEST_F(VerifierTest, ErrorNamesTheOpAndItsLocation) {
   first_->attributes = {{"extra", true}};
-  expect_refused("neg (a.cc:7 neg_0): there is no attribute 'extra'");
+  expect_rejected("neg (a.cc:7 neg_0): there is no attribute 'extra'");
 }
 
-TEST_F(VerifierTest, IncompleteAttributes) {
+TEST_F(VerifierTest, RejectsIncompleteAttributes) {
   Op* constant =
       program_.append(program_.main(), "constant", {}, {{"value", 1.0}, {"dtype", f32}}, {});
   constant->attributes.erase(constant->attributes.begin() + 1);
-  expect_refused("not complete and sorted");
+  expect_rejected("not complete and sorted");
 }
 
-TEST_F(VerifierTest, WrongNumberOfOperands) {
+TEST_F(VerifierTest, RejectsAWrongNumberOfOperands) {
   second_->operands.pop_back();
-  expect_refused("wrong number of operands");
+  expect_rejected("wrong number of operands");
 }
 
-TEST_F(VerifierTest, NamesUsedTwice) {
+TEST_F(VerifierTest, RejectsDuplicateNames) {
   x_->name = "w";
-  expect_refused("used twice");
+  expect_rejected("used twice");
 }
 
-TEST_F(VerifierTest, WrongLinks) {
+TEST_F(VerifierTest, RejectsWrongLinks) {
   first_->result()->producer = second_;
-  expect_refused("linked wrongly");
+  expect_rejected("linked wrongly");
 }
 
-TEST_F(VerifierTest, ReturnOfAnInnerValue) {
+TEST_F(VerifierTest, RejectsReturnOfAnInnerValue) {
   Op* repeat = program_.append(program_.main(), "repeat", {x_}, {}, {});
   Block& block = program_.add_block(*repeat);
   Op* inner = program_.append(block, "neg", {x_}, {}, {});
   block.results = {inner->result()};
   EXPECT_NO_THROW(verify(program_));
   program_.main().results = {inner->result()};
-  expect_refused("returns a value that is not defined");
+  expect_rejected("returns a value that is not defined");
 }
 
 }  // namespace

@@ -10,9 +10,9 @@ namespace {
 constexpr double kSqrtHalf = 0.7071067811865476;
 constexpr double kSqrtTwoByPi = 0.7978845608028654;
 
-using Named = std::pair<const char*, Value (*)(const Value&, SourceLocation)>;
+using NamedActivation = std::pair<const char*, Value (*)(const Value&, SourceLocation)>;
 
-constexpr Named kActivations[] = {
+constexpr NamedActivation kActivations[] = {
     {"elu", elu},
     {"gelu", gelu},
     {"gelu_tanh", gelu_tanh},
@@ -49,7 +49,7 @@ Value LeakyRelu::operator()(const Value& x, SourceLocation where) const {
 }
 Value leaky_relu(const Value& x, SourceLocation where) { return LeakyRelu{}(x, where); }
 
-// The branch not taken must not overflow: infinity times zero in the gradient would be NaN.
+// The branch not taken must not overflow: in the gradient, infinity times zero would be NaN.
 Value Elu::operator()(const Value& x, SourceLocation where) const {
   const At at(x, "elu", where);
   return select(x > 0.0, x, (exp(minimum(x, 0.0)) - 1.0) * scale);
@@ -104,15 +104,15 @@ Value sigmoid(const Value& x, SourceLocation where) {
 }
 
 Activation find_activation(std::string_view name) {
-  for (const Named& known : kActivations) {
-    if (name == known.first) return known.second;
+  for (const NamedActivation& activation : kActivations) {
+    if (name == activation.first) return activation.second;
   }
   return {};
 }
 
 std::vector<std::string> activation_names() {
   std::vector<std::string> names;
-  for (const Named& known : kActivations) names.emplace_back(known.first);
+  for (const NamedActivation& activation : kActivations) names.emplace_back(activation.first);
   return names;
 }
 

@@ -9,9 +9,9 @@
 namespace trireme::nn {
 namespace {
 
-// What a hidden score becomes: its exponential beside any other's is exactly 0, and unlike infinity
-// it gives a number where all of a row are hidden.
-constexpr double kHidden = -1e30;
+// The score of a masked key. Next to any other score its exponential is exactly 0. Unlike infinity,
+// it yields a finite result if all keys of a row are masked.
+constexpr double kMaskedScore = -1e30;
 
 void check_operands(const Value& query, const Value& key, const Value& value) {
   const bool ranks = query.rank() >= 2 && key.rank() == query.rank() && value.rank() == key.rank();
@@ -21,21 +21,21 @@ void check_operands(const Value& query, const Value& key, const Value& value) {
   }
   fail_layer("scaled_dot_product_attention",
              "query [..., query steps, width], key [..., key steps, width] and value [..., key "
-             "steps, value width] do not fit: " +
+             "steps, value width] do not match: " +
                  query.str() + ", " + key.str() + ", " + value.str(),
-             "query and key have one constant width, key and value one number of steps", query);
+             "query and key need one constant width, and key and value one number of steps", query);
 }
 
 Value causal_mask(At& at, const Shape& scores) {
-  const auto numbers = [&](std::size_t from_end) {
+  const auto positions = [&](std::size_t from_end) {
     const auto axis = static_cast<std::int64_t>(scores.size() - from_end);
     return at.make("iota", {{"axis", axis}, {"dtype", DType::i32}, {"shape", scores}});
   };
-  return numbers(1) <= numbers(2);
+  return positions(1) <= positions(2);
 }
 
-// A boolean mask of padded keys for all heads and queries.
-Value spread_key_mask(const Value& key_mask, const Value& scores) {
+// Broadcasts a boolean mask of padded keys to all heads and queries.
+Value broadcast_key_mask(const Value& key_mask, const Value& scores) {
   const Shape expected{scores.dim(0), scores.dim(-1)};
   if (scores.rank() < 3 || key_mask.dtype() != boolean || key_mask.shape() != expected) {
     fail_layer("scaled_dot_product_attention",
@@ -48,14 +48,14 @@ Value spread_key_mask(const Value& key_mask, const Value& scores) {
 Value masked(At& at, Value scores, const ScaledDotProductOptions& options) {
   const Shape shape = scores.shape();
   Value allowed;
-  const auto allow = [&](const Value& also) {
-    allowed = allowed ? logical_and(allowed, also) : also;
+  const auto allow = [&](const Value& other_mask) {
+    allowed = allowed ? logical_and(allowed, other_mask) : other_mask;
   };
   if (options.causal) allow(causal_mask(at, shape));
-  if (options.key_mask) allow(spread_key_mask(options.key_mask, scores));
+  if (options.key_mask) allow(broadcast_key_mask(options.key_mask, scores));
   if (options.mask && options.mask.dtype() == boolean) allow(options.mask);
   if (options.mask && options.mask.dtype() != boolean) scores = scores + options.mask;
-  if (allowed) scores = select(allowed, scores, kHidden);
+  if (allowed) scores = select(allowed, scores, kMaskedScore);
   if (scores.shape() != shape) {
     fail_layer(
         "scaled_dot_product_attention",
@@ -65,10 +65,10 @@ Value masked(At& at, Value scores, const ScaledDotProductOptions& options) {
   return scores;
 }
 
-// [batch, steps, width] as [batch, heads, steps, width / heads], and back.
+// Reshapes [batch, steps, width] to [batch, heads, steps, width / heads], and back.
 Value split_heads(const Value& x, std::int64_t heads) {
-  const Shape apart{x.dim(0), x.dim(1), heads, x.dim(2).constant() / heads};
-  return transpose(reshape(x, {.shape = apart}), {.permutation = {0, 2, 1, 3}});
+  const Shape split_shape{x.dim(0), x.dim(1), heads, x.dim(2).constant() / heads};
+  return transpose(reshape(x, {.shape = split_shape}), {.permutation = {0, 2, 1, 3}});
 }
 Value join_heads(const Value& x) {
   const Value ordered = transpose(x, {.permutation = {0, 2, 1, 3}});
@@ -83,7 +83,7 @@ void require_sequence(Layer& layer, const Value& x) {
                 "sequences are [batch, steps, width], or rows of sequences [rows, width], with a "
                 "constant width, not " +
                     x.str(),
-                "reshape it, or make sequences of images by im2sequence");
+                "reshape it, or convert images to sequences with im2sequence");
 }
 
 Value scaled_dot_product_attention(const Value& query, const Value& key, const Value& value,
@@ -112,31 +112,36 @@ namespace {
 
 void check_rows(Layer& layer, const Value& query, const Value& key, const Value& value,
                 const AttentionOptions& options) {
-  layer.require(!options.mask && !options.key_mask,
-                "rows of sequences take no masks: each has its own length",
-                "masks are for [batch, steps, width]; {.causal = true} is for both");
-  layer.require(key.rank() == 2 && value.rank() == 2 && value.dim(0) == key.dim(0),
-                "queries are rows of sequences, and keys and values are not, or not as many: " +
-                    key.str() + ", " + value.str(),
-                "keys and values are [rows, width] of the same sequences");
+  layer.require(
+      !options.mask && !options.key_mask,
+      "masks are not supported for rows of sequences, because each sequence has its own length",
+      "masks work on [batch, steps, width]; {.causal = true} works on both");
+  layer.require(
+      key.rank() == 2 && value.rank() == 2 && value.dim(0) == key.dim(0),
+      "queries are rows of sequences, but keys and values are not, or have different rows: " +
+          key.str() + ", " + value.str(),
+      "keys and values must be [rows, width] of the same sequences");
   if (options.step == nullptr) {
     require_same_sequences(layer, query, key, options.causal);
     return;
   }
-  layer.require(query == key && query == value,
-                "in a step only self-attention keeps what was before",
-                "attention to a static input needs no .step");
-  layer.require(options.limit > 0, "a step needs to know how many there are at most",
+  layer.require(
+      query == key && query == value,
+      "a step supports only self-attention to earlier steps: query, key and value must be equal",
+      "for attention to a static input, omit .step");
+  layer.require(options.limit > 0, "attention in a step needs the maximum number of steps",
                 "{.step = &step, .limit = 100}");
 }
 
 void check_dense(Layer& layer, const Value& key, const Value& value,
                  const AttentionOptions& options) {
-  layer.require(options.step == nullptr, "a step attends row by row: x is [active, width]");
+  layer.require(options.step == nullptr,
+                "attention in a step works row by row: x must be [active, width]");
   layer.require(key.rank() == 3 && value.rank() == 3,
-                "queries are [batch, steps, width], and keys and values are not: " + key.str() +
+                "queries are [batch, steps, width], but keys and values are not: " + key.str() +
                     ", " + value.str(),
-                "sequence::pad() makes such of rows of sequences; or take those for queries too");
+                "sequence::pad() makes them from rows of sequences; or use rows of sequences for "
+                "queries too");
 }
 
 }  // namespace
@@ -155,9 +160,9 @@ Value multi_head_attention(const Value& query, const Value& key, const Value& va
   layer.require(options.heads > 0 && width > 0 && width % options.heads == 0,
                 "a width of " + std::to_string(width) + " cannot be divided into " +
                     std::to_string(options.heads) + " heads",
-                "{.heads = 8}, which divides the width");
+                "set .heads to a divisor of the width: {.heads = 8}");
   const auto project = [&](const Value& x, std::int64_t units, const char* name) {
-    // To the scores of one query, a bias of the keys would add one number, which softmax ignores.
+    // A bias of the keys adds one number to all scores of a query, which softmax ignores.
     const bool bias = options.bias && std::string_view(name) != "key";
     return linear(
         x, {.units = units, .bias = bias, .weight_init = options.weight_init, .name = name}, where);
@@ -165,11 +170,11 @@ Value multi_head_attention(const Value& query, const Value& key, const Value& va
   const Heads heads{options.heads, options.causal, options.dropout, where};
   const Value q = project(query, width, "query"), k = project(key, width, "key");
   const Value v = project(value, width, "value");
-  const Value seen = options.step != nullptr
-                         ? attend_in_step(*options.step, options.limit, q, k, v, heads)
-                     : by_row ? attend_ragged(q, k, v, heads)
-                              : attend(q, k, v, heads, options.mask, options.key_mask);
-  return project(seen, out, "out");
+  const Value attended = options.step != nullptr
+                             ? attend_in_step(*options.step, options.limit, q, k, v, heads)
+                         : by_row ? attend_ragged(q, k, v, heads)
+                                  : attend(q, k, v, heads, options.mask, options.key_mask);
+  return project(attended, out, "out");
 }
 
 }  // namespace trireme::nn

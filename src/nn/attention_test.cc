@@ -1,4 +1,4 @@
-// What the conformance suite's rows, in training and against PyTorch, do not show.
+// Tests of attention that the conformance suite, in training and against PyTorch, does not cover.
 
 #include "trireme/attention.h"
 
@@ -19,7 +19,7 @@ Value sequence(Program& program, const char* name, Dim steps, std::int64_t width
   return program.input(name, f64, {batch, steps, width});
 }
 
-TEST(Attention, ACausalStepDoesNotSeeWhatFollows) {
+TEST(Attention, CausalStepsDoNotSeeLaterSteps) {
   Program program;
   const Value x = sequence(program, "x", 4, 6);
   const Value y = multi_head_attention(x, x, x, {.heads = 3, .causal = true});
@@ -32,7 +32,7 @@ TEST(Attention, ACausalStepDoesNotSeeWhatFollows) {
   EXPECT_NE(a.data.back(), b.data.back());
 }
 
-TEST(Attention, AQueryThatMayLookAtNothingGetsTheMeanOfAllValues) {
+TEST(Attention, FullyMaskedQueryGetsTheMeanOfAllValues) {
   Program program;
   const Value q = sequence(program, "q", 2, 3), v = sequence(program, "v", 4, 3);
   const Value allowed = program.input("allowed", boolean, {batch, 4});
@@ -78,8 +78,9 @@ TEST(Attention, StepsMayBeSymbols) {
   RefTensor part = noise({1, 5, 4});
   part.shape = {1, 3, 4};
   part.data.resize(12);
-  const RefTensor some = run(program, y, {{"x", part}}, parameters);
-  for (std::size_t i = 0; i < some.data.size(); ++i) EXPECT_NEAR(some.data[i], all.data[i], 1e-12);
+  const RefTensor prefix = run(program, y, {{"x", part}}, parameters);
+  for (std::size_t i = 0; i < prefix.data.size(); ++i)
+    EXPECT_NEAR(prefix.data[i], all.data[i], 1e-12);
 }
 
 TEST(Attention, NamesItsParameters) {
@@ -96,7 +97,7 @@ TEST(Attention, NamesItsParameters) {
   EXPECT_EQ(program.find("block/feed_forward_in.weight").shape(), (Shape{8, 32}));
 }
 
-TEST(Attention, MistakesNameLayerAndLine) {
+TEST(Attention, ErrorsNameLayerAndLine) {
   Program program;
   const Value x = sequence(program, "x", 5, 8), image = program.input("i", f64, {batch, 3, 8, 8});
   const Value other = sequence(program, "other", 7, 8);
@@ -110,7 +111,7 @@ TEST(Attention, MistakesNameLayerAndLine) {
   EXPECT_THAT(attend({.heads = 2, .dropout = 1}), HasSubstr("rate must be in [0, 1)"));
   EXPECT_THAT(attend({.heads = 2, .key_mask = mask}),
               HasSubstr("key_mask must be boolean [batch, key steps]"));
-  EXPECT_THAT(attend({.heads = 2, .mask = mask}), HasSubstr("the shapes do not fit"));
+  EXPECT_THAT(attend({.heads = 2, .mask = mask}), HasSubstr("the shapes do not match"));
   EXPECT_THAT(refusal([&] { multi_head_attention(image, x, x, {.heads = 2}); }),
               HasSubstr("sequences are [batch, steps, width]"));
   EXPECT_THAT(refusal([&] { multi_head_attention(x, x, other, {.heads = 2}); }),

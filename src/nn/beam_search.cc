@@ -11,7 +11,7 @@
 namespace trireme::nn {
 namespace {
 
-constexpr double kLeastCoverage = 1e-6;
+constexpr double kMinCoverage = 1e-6;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 GenerationOptions loop_options(const BeamOptions& options) {
@@ -21,55 +21,57 @@ GenerationOptions loop_options(const BeamOptions& options) {
 
 void check(const Generation& loop, const BeamOptions& options) {
   if (options.best < 1 || options.best > options.beam) {
-    loop.fail(".best is " + std::to_string(options.best) + " of a beam of " +
+    loop.fail(".best is " + std::to_string(options.best) + " for a beam of " +
                   std::to_string(options.beam),
-              "it is 1 or more, and at most .beam");
+              "it must be at least 1 and at most .beam");
   }
   const auto check_factor = [&](const char* name, double factor) {
     if (factor >= 0 && factor < kInfinity) return;
-    loop.fail(std::string(name) + " is " + std::to_string(factor), "it is 0 or more");
+    loop.fail(std::string(name) + " is " + std::to_string(factor),
+              "it must be finite and at least 0");
   };
   check_factor(".length_penalty", options.length_penalty);
   check_factor(".coverage", options.coverage);
 }
 
-// A beam that no hypotheses of at most `limit` words can fill is a mistake.
+// A beam that hypotheses of at most `limit` words cannot fill is an error.
 void check_width(const Generation& loop, const BeamOptions& options) {
-  std::int64_t most = 1;
-  for (std::int64_t i = 0; i < options.limit && most < options.beam; ++i) {
-    most *= loop.vocabulary();
+  std::int64_t max_hypotheses = 1;
+  for (std::int64_t i = 0; i < options.limit && max_hypotheses < options.beam; ++i) {
+    max_hypotheses *= loop.vocabulary();
     if (loop.vocabulary() == 1) break;
   }
-  if (most >= options.beam) return;
-  loop.fail(".beam is " + std::to_string(options.beam) + ", and at most " +
-                std::to_string(options.limit) + " of " + std::to_string(loop.vocabulary()) +
-                " words make no more than " + std::to_string(most) + " hypotheses",
-            "a beam of so many is exact");
+  if (max_hypotheses >= options.beam) return;
+  loop.fail(".beam is " + std::to_string(options.beam) + ", but " + std::to_string(options.limit) +
+                " steps with " + std::to_string(loop.vocabulary()) + " words yield at most " +
+                std::to_string(max_hypotheses) + " hypotheses",
+            "a beam of that size makes the search exact");
 }
 
-// How much the hypotheses have looked at each row of the source.
+// How much attention the hypotheses have paid to each row of the source.
 class Coverage {
  public:
-  // `finished` [n * beam]: those that look no further.
+  // `finished` [n * beam]: the hypotheses that have ended and pay no more attention.
   Coverage(Generation& loop, double factor, const Value& finished) : loop_(loop), factor_(factor) {
     if (factor == 0) return;
     const Value& weights = loop.attention_weights();
     if (!weights) {
-      loop.fail(".coverage needs to know what the decoder looks at",
-                "call Step::attention() in the decoder with the weights of its attention");
+      loop.fail(".coverage needs the attention weights of the decoder",
+                "call Step::attention() in the decoder with its attention weights");
     }
     before_ = loop.carry(
         loop.outside([&] { return loop.constant(weights.shape(), weights.dtype(), 0); }));
     now_ = before_ + select(sequence::expand(finished, weights), 0.0, weights);
   }
 
-  bool counts() const { return factor_ != 0; }
-  // What is added to the scores, [n, beam].
+  bool is_enabled() const { return factor_ != 0; }
+  // Returns the term that is added to the scores, [n, beam].
   Value bonus(const Shape& shape, DType dtype) const {
-    const Value logarithms = sequence::sum(log(clamp(now_, kLeastCoverage, 1)));
+    const Value logarithms = sequence::sum(log(clamp(now_, kMinCoverage, 1)));
     return cast(reshape(logarithms, {.shape = shape}), {.dtype = dtype}) * factor_;
   }
-  // Hypothesis i goes on from `parents[i]`, which is of the same example and has as many rows.
+  // Makes hypothesis i continue from `parents[i]`, which belongs to the same example and has the
+  // same number of rows.
   void advance(const Value& parents) {
     const Sequences rows("beam_search", now_);
     const Value begin = gather(gather(rows.begins(), parents), rows.ids());
@@ -82,7 +84,7 @@ class Coverage {
   Value before_, now_;
 };
 
-// Values are [n, beam] where nothing else is said.
+// Values are [n, beam] unless a comment gives another shape.
 class BeamSearch {
  public:
   BeamSearch(Generation& loop, const BeamOptions& options, const Value& word, const Value& logits)
@@ -97,8 +99,8 @@ class BeamSearch {
         logits_(logits),
         step_(zeros({}, DType::i64)),
         done_(zeros({loop.examples()}, DType::boolean)),
-        scores_(of_the_first()),
-        log_p_(of_the_first()),
+        scores_(initial_scores()),
+        log_p_(initial_scores()),
         finished_(zeros(beams_, DType::boolean)),
         lengths_(zeros(beams_, DType::i64)),
         tokens_(zeros({loop.rows(), options.limit}, DType::i64)),
@@ -106,7 +108,7 @@ class BeamSearch {
 
   void build() {
     continue_hypotheses();
-    choose();
+    select_best();
     loop_.set_next(step_, step_ + 1.0);
     loop_.set_next(done_, is_done());
   }
@@ -118,12 +120,12 @@ class BeamSearch {
     });
     const Value &scores = all[3], &ended = all[5];
     const Value without_end = all[6] - cast(ended, {.dtype = DType::i64});
-    const Value there = scores > -kInfinity;
+    const Value exists = scores > -kInfinity;
     return hypotheses_of(loop_,
                          {.tokens = all[7],
-                          .lengths = select(there, without_end, 0.0),
+                          .lengths = select(exists, without_end, 0.0),
                           .scores = scores,
-                          .ended = logical_and(ended, there)},
+                          .ended = logical_and(ended, exists)},
                          options_.best);
   }
 
@@ -131,55 +133,55 @@ class BeamSearch {
   Value zeros(const Shape& shape, DType dtype) {
     return loop_.carry(loop_.outside([&] { return loop_.constant(shape, dtype, 0); }));
   }
-  // At first there is one hypothesis of each example.
-  Value of_the_first() {
+  // Each example starts with one hypothesis: 0 for the first, -infinity for the others.
+  Value initial_scores() {
     return loop_.carry(loop_.outside([&] {
       const Value first = equal(counted(options_.over, beams_, 1), 0.0);
       return select(first, loop_.constant(beams_, dtype_, 0), -kInfinity);
     }));
   }
   Value flat(const Value& x) const { return reshape(x, {.shape = {loop_.rows()}}); }
-  Value by_hypothesis(const Value& x) const { return spread(x, gained_, {0, 1}); }
+  Value expand_words(const Value& x) const { return spread(x, gained_, {0, 1}); }
 
   // ((5 + length) / 6)^length_penalty
   Value penalty(const Value& length) const {
     return pow((cast(length, {.dtype = dtype_}) + 5.0) / 6.0, options_.length_penalty);
   }
 
-  // The likeliest words that each hypothesis may go on with, [n, beam, words]. One that has ended goes on
-  // as it is, once.
+  // Computes the likeliest next words of each hypothesis, [n, beam, words]. A hypothesis that has
+  // ended continues unchanged, once.
   void continue_hypotheses() {
     const std::vector<Value> likeliest = top_k(logits_, {.k = words_});
     const Value all = reshape(log_sum_exp(logits_), {.shape = {loop_.rows()}});
     gained_ = reshape(likeliest[0] - spread(all, likeliest[0], {0}), {.shape = continued_});
-    const Value stays = by_hypothesis(finished_);
+    const Value has_ended = expand_words(finished_);
     const Value once = equal(counted(gained_, continued_, 2), 0.0);
-    const Value as_it_is = select(once, loop_.constant(continued_, dtype_, 0), -kInfinity);
-    total_ = by_hypothesis(log_p_) + select(stays, as_it_is, gained_);
-    next_words_ = select(stays, static_cast<double>(options_.end),
+    const Value unchanged = select(once, loop_.constant(continued_, dtype_, 0), -kInfinity);
+    total_ = expand_words(log_p_) + select(has_ended, unchanged, gained_);
+    next_words_ = select(has_ended, static_cast<double>(options_.end),
                          reshape(likeliest[1], {.shape = continued_}));
     next_lengths_ = select(finished_, lengths_, broadcast(step_ + 1.0, {.shape = beams_}));
     score_ = total_;
-    if (options_.length_penalty > 0) score_ = score_ / by_hypothesis(penalty(next_lengths_));
-    if (coverage_.counts()) score_ = score_ + by_hypothesis(coverage_.bonus(beams_, dtype_));
+    if (options_.length_penalty > 0) score_ = score_ / expand_words(penalty(next_lengths_));
+    if (coverage_.is_enabled()) score_ = score_ + expand_words(coverage_.bonus(beams_, dtype_));
   }
 
-  // The best of all that continues an example.
-  void choose() {
+  // Selects the best continuations of each example.
+  void select_best() {
     const std::vector<Value> best =
         top_k(reshape(score_, {.shape = candidates_}), {.k = options_.beam});
-    const auto chosen = [&](const Value& x) {
+    const auto select_candidates = [&](const Value& x) {
       return take_along_axis(reshape(x, {.shape = candidates_}), best[1]);
     };
-    const Value parent = chosen(counted(gained_, continued_, 1));
+    const Value parent = select_candidates(counted(gained_, continued_, 1));
     const Value row =
         flat(parent + counted(parent, beams_, 0) * static_cast<double>(options_.beam));
-    const Value word = chosen(next_words_);
+    const Value word = select_candidates(next_words_);
     best_ = {.scores = best[0],
-             .log_p = chosen(total_),
+             .log_p = select_candidates(total_),
              .finished = equal(word, static_cast<double>(options_.end))};
     loop_.advance(row);
-    if (coverage_.counts()) coverage_.advance(row);
+    if (coverage_.is_enabled()) coverage_.advance(row);
     loop_.set_next(word_, flat(word));
     loop_.set_next(scores_, best_.scores);
     loop_.set_next(log_p_, best_.log_p);
@@ -188,16 +190,16 @@ class BeamSearch {
     loop_.set_next(tokens_, with_column(gather(tokens_, row), flat(word), step_));
   }
 
-  // [n]: whether the best have ended, and the others cannot become as good: their probability only
-  // falls, what coverage adds is at most 0, and no length is above the limit.
+  // Returns [n]: whether the best hypotheses have ended and no other can become as good. A
+  // probability only decreases, coverage adds at most 0, and no length exceeds the limit.
   Value is_done() const {
     const Dim& n = loop_.examples();
     const auto best_of = [&](const Value& x) {
       return slice(x, {.starts = {0, 0}, .limits = {n, options_.best}});
     };
-    const double most =
+    const double max_penalty =
         std::pow((5.0 + static_cast<double>(options_.limit)) / 6.0, options_.length_penalty);
-    const Value reachable = select(best_.finished, -kInfinity, best_.log_p / most);
+    const Value reachable = select(best_.finished, -kInfinity, best_.log_p / max_penalty);
     return logical_and(
         all(best_of(best_.finished), {.axes = {1}}),
         reduce_max(reachable, {.axes = {1}}) <= reduce_min(best_of(best_.scores), {.axes = {1}}));
@@ -210,9 +212,9 @@ class BeamSearch {
   Generation& loop_;
   const BeamOptions& options_;
   DType dtype_;
-  std::int64_t words_;  // that continue each hypothesis
+  std::int64_t words_;  // candidates per hypothesis
   Shape beams_, continued_, candidates_;
-  Value word_, logits_;                                               // of this step
+  Value word_, logits_;                                               // current step
   Value step_, done_, scores_, log_p_, finished_, lengths_, tokens_;  // carried
   Coverage coverage_;
   Value gained_, total_, next_words_, next_lengths_, score_;

@@ -12,7 +12,7 @@ std::vector<ir::Value*> close_both(ir::Block& a, ir::Block& b) {
   std::vector<ir::Value*> outside = ir::close(a);
   const std::size_t own = outside.size();
   const std::vector<ir::Value*> all = ir::close(b, outside);
-  // What only b reads: arguments of a that nothing reads.
+  // Adds unused arguments to `a` for the values that only `b` captures.
   for (std::size_t i = own; i < all.size(); ++i) {
     outside.push_back(all[i]);
     a.program->add_argument(a, a.program->unique_argument("unused"), all[i]->type);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Blocks of ops that run them again and again, while they are built.
+// Builds blocks of control-flow ops.
 
 #include <memory>
 #include <utility>
@@ -28,7 +28,7 @@ class Body {
   void build(Build make) {
     const ir::InsertionGuard guard(program_, *block_);
     for (const Value& value : make()) {
-      if (!value) fail_usage("a block gives an empty Value");
+      if (!value) fail_usage("a block returns an empty Value");
       block_->results.push_back(value.get());
     }
   }
@@ -45,15 +45,16 @@ class Body {
 
 Values results_of(const ir::Op& op);
 
-// Closes two blocks that share what they read from outside; returns it.
+// Turns the values that either block captures into arguments of both, and returns the values.
 std::vector<ir::Value*> close_both(ir::Block& a, ir::Block& b);
 
-// Appends an op of these blocks, one after the other.
+// Appends an op with one or two blocks.
 const ir::Op& append_blocks(ir::Program& program, const char* name,
                             std::vector<ir::Value*> operands, Attributes attributes, Body& first,
                             Body* second = nullptr);
 
-// The loop of a condition and a body, neither of which is closed; `initial` are what it carries.
+// Appends a while_loop with this condition and body, which may capture values; `initial` are the
+// carried values.
 Values append_while(ir::Program& program, const Values& initial, Body& condition, Body& body,
                     std::int64_t limit);
 

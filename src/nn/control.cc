@@ -68,7 +68,7 @@ Value switch_case(const Value& index, const std::vector<std::function<Value()>>&
                   SourceLocation where) {
   const nn::At at(index, "switch_case", where);
   if (blocks.empty())
-    nn::fail_layer("switch_case", "there is no block", "give at least one", index);
+    nn::fail_layer("switch_case", "there is no block", "pass at least one", index);
   return case_from(index, blocks, 0);
 }
 
@@ -76,14 +76,15 @@ Values if_else(const Value& condition, const Values& xs, const ByRows& yes, cons
                SourceLocation where) {
   const nn::At at(condition, "if_else", where);
   if (condition.rank() != 1 || condition.dtype() != DType::boolean) {
-    nn::fail_layer("if_else", "the condition is a boolean for each row", "compare something [n]",
-                   condition);
+    nn::fail_layer("if_else", "the condition must be a boolean [n], one for each row",
+                   "compare a value [n] with another", condition);
   }
-  // Rows as sequences of one row or none: those that are chosen are the rows that there are.
-  const auto chosen = [&](const Value& is) {
+  // Treats each row as a sequence of one row or none; the selected rows are the rows of these
+  // sequences.
+  const auto selected = [&](const Value& is) {
     return nn::Sequences(cast(is, {.dtype = DType::i64}), Dim(std::string_view("rows")));
   };
-  const nn::Sequences left = chosen(condition), right = chosen(logical_not(condition));
+  const nn::Sequences left = selected(condition), right = selected(logical_not(condition));
   const auto rows_of = [&](const nn::Sequences& part) {
     const Value index = part.ids();
     Values rows;
@@ -92,14 +93,14 @@ Values if_else(const Value& condition, const Values& xs, const ByRows& yes, cons
   };
   const Values a = yes(rows_of(left)), b = no(rows_of(right));
   if (a.size() != b.size()) {
-    nn::fail_layer("if_else", "the branches give different numbers of values", "", condition);
+    nn::fail_layer("if_else", "the branches return different numbers of values", "", condition);
   }
-  const Value behind = left.begins();  // how many rows of `yes` come before
+  const Value position_in_yes = left.begins();  // number of earlier rows for `yes`
   const Value total = gather(left.splits, dim_size(condition, {.axes = {0}, .dtype = DType::i64}));
-  const Value place = select(condition, behind, right.begins() + total);
+  const Value position = select(condition, position_in_yes, right.begins() + total);
   Values results;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    results.push_back(gather(concat({a[i], b[i]}, {.axis = 0}), place));
+    results.push_back(gather(concat({a[i], b[i]}, {.axis = 0}), position));
   }
   return results;
 }
@@ -125,7 +126,7 @@ ScanResult scan(const Values& initial, const Values& sequences,
   ir::Program& program = at.program();
   Dim length = options.length;
   for (const Value& sequence : sequences) {
-    if (sequence.rank() == 0) nn::fail_layer("scan", "a sequence has rows", "", sequence);
+    if (sequence.rank() == 0) nn::fail_layer("scan", "a sequence must have rows", "", sequence);
     if (length == Dim(0)) length = sequence.dim(0);
   }
   Values given = initial;
@@ -134,16 +135,16 @@ ScanResult scan(const Values& initial, const Values& sequences,
   add_arguments(body, given, initial.size());
   const auto middle = body.arguments.begin() + static_cast<std::ptrdiff_t>(initial.size());
   body.build([&] {
-    ScanStep made =
+    ScanStep result =
         step(Values(body.arguments.begin(), middle), Values(middle, body.arguments.end()));
-    if (made.carried.size() != initial.size()) {
+    if (result.carried.size() != initial.size()) {
       nn::fail_layer("scan",
-                     "the step gives " + std::to_string(made.carried.size()) + " of " +
-                         std::to_string(initial.size()) + " carried values anew",
+                     "the step returns " + std::to_string(result.carried.size()) + " of " +
+                         std::to_string(initial.size()) + " carried values",
                      "", any);
     }
-    made.carried.insert(made.carried.end(), made.outputs.begin(), made.outputs.end());
-    return made.carried;
+    result.carried.insert(result.carried.end(), result.outputs.begin(), result.outputs.end());
+    return result.carried;
   });
   IrValues operands;
   for (const Value& value : given) operands.push_back(value.get());
@@ -169,21 +170,21 @@ TensorArray TensorArray::zeros(const Program& program, const Dim& size, const Sh
 
 namespace {
 
-Value inside(const Value& values, const Value& index) {
-  const Value most = dim_size(values, {.axes = {0}, .dtype = index.dtype()}) - 1.0;
-  return maximum(minimum(index, most), 0.0);
+Value clamped_index(const Value& values, const Value& index) {
+  const Value last = dim_size(values, {.axes = {0}, .dtype = index.dtype()}) - 1.0;
+  return maximum(minimum(index, last), 0.0);
 }
 
 }  // namespace
 
 Value TensorArray::read(const Value& index, SourceLocation where) const {
   const nn::At at(values_, "TensorArray::read", where);
-  return gather(values_, inside(values_, index));
+  return gather(values_, clamped_index(values_, index));
 }
 
 TensorArray TensorArray::write(const Value& index, const Value& value, SourceLocation where) const {
   const nn::At at(values_, "TensorArray::write", where);
-  const Value number = cast(inside(values_, index), {.dtype = DType::i64});
+  const Value number = cast(clamped_index(values_, index), {.dtype = DType::i64});
   const Value here = equal(nn::counted(values_, values_.shape(), 0), number);
   std::vector<std::int64_t> axes;
   for (int i = 1; i < values_.rank(); ++i) axes.push_back(i);

@@ -11,7 +11,7 @@ namespace {
 
 bool is_word_same(const std::string& word) {
   if (word != "same" && word != "valid") {
-    fail_usage("padding is \"same\", \"valid\" or numbers, not \"" + word + "\"");
+    fail_usage("padding must be \"same\", \"valid\" or numbers, not \"" + word + "\"");
   }
   return word == "same";
 }
@@ -23,7 +23,7 @@ bool is_line(const Value& x) {
   return x.rank() == 3 && x.dim(1).is_constant() && x.dim(2).is_constant();
 }
 
-// A line as an image of height 1, and back.
+// Reshapes a line to an image of height 1, and back.
 Value as_image(const Value& line) {
   return reshape(line, {.shape = {line.dim(0), line.dim(1), 1, line.dim(2)}});
 }
@@ -31,11 +31,11 @@ Value as_line(const Value& image) {
   return reshape(image, {.shape = {image.dim(0), image.dim(1), image.dim(3)}});
 }
 
-// What the options of all convolutions have in common; the geometry is that of an image.
+// The common options of all convolutions; the geometry is that of an image.
 struct Geometry {
   Pair kernel, stride, dilation;
   Padding padding;
-  bool line;  // the weight has one axis of the window only
+  bool line;  // the window of the weight has one axis
 };
 
 Geometry line_geometry(std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
@@ -55,7 +55,7 @@ void check(Layer& layer, const Options& options, const Geometry& g, std::int64_t
                     std::to_string(options.groups) + " groups");
 }
 
-// The weight [rows, columns, window] as the ops take it.
+// Returns the weight [rows, columns, window] in the form of the ops.
 template <class Options>
 Value weight_of(Layer& layer, const Value& x, const Options& options, const Geometry& g,
                 std::int64_t rows, std::int64_t columns) {
@@ -68,8 +68,8 @@ Value weight_of(Layer& layer, const Value& x, const Options& options, const Geom
 }
 
 template <class Options>
-Value finished(Layer& layer, Value y, const Options& options, const Geometry& g,
-               SourceLocation where) {
+Value add_bias_and_activation(Layer& layer, Value y, const Options& options, const Geometry& g,
+                              SourceLocation where) {
   if (g.line) y = as_line(y);
   if (options.bias) {
     y = y + spread(layer.parameter("bias", y.dtype(), {options.channels}, options.bias_init, true,
@@ -91,26 +91,27 @@ Value convolve(Layer& layer, const Value& x, const Options& options, const Geome
        .padding = padding_of(size_of_image(x), g.padding, g.kernel, g.stride, g.dilation),
        .dilation = list(g.dilation),
        .groups = options.groups});
-  return finished(layer, y, options, g, where);
+  return add_bias_and_activation(layer, y, options, g, where);
 }
 
-// The length that a convolution brings to `size`.
+// Returns the length of the result of a transposed convolution.
 std::int64_t transposed_size(Layer& layer, std::int64_t size, std::int64_t kernel,
                              std::int64_t stride, std::int64_t dilation, std::int64_t padding,
-                             std::int64_t more) {
+                             std::int64_t extra) {
   layer.require(stride > 0 && dilation > 0, "stride and dilation must be at least 1");
-  layer.require(more >= 0 && more < stride, "output_padding must be less than the stride",
-                "of the results of one length, output_padding chooses a longer one");
-  // In Dims, which refuse numbers that are too large.
+  layer.require(
+      extra >= 0 && extra < stride, "output_padding must be less than the stride",
+      "output_padding selects one of the lengths that the convolution maps to the input's length");
+  // Computes with Dims, which reject numbers that are too large.
   const Dim spread_out = Dim(size - 1) * Dim(stride) + Dim(dilation) * Dim(kernel - 1);
-  const std::int64_t result = (spread_out - Dim(padding) + Dim(1 + more)).constant();
-  layer.require(result > 0, "nothing is left of the result", "use less padding");
+  const std::int64_t result = (spread_out - Dim(padding) + Dim(1 + extra)).constant();
+  layer.require(result > 0, "the result is empty", "use less padding");
   return result;
 }
 
 template <class Options>
 Value convolve_transposed(Layer& layer, const Value& x, const Options& options, const Geometry& g,
-                          const Pair& more, SourceLocation where) {
+                          const Pair& extra, SourceLocation where) {
   const std::int64_t in = x.dim(1).constant();
   check(layer, options, g, in, "channels");
   check(layer, options, g, options.channels, "channels of the result");
@@ -121,9 +122,9 @@ Value convolve_transposed(Layer& layer, const Value& x, const Options& options, 
               (Dim(size.width) * Dim(g.stride.width)).constant()};
   } else {
     result = {transposed_size(layer, size.height, g.kernel.height, g.stride.height,
-                              g.dilation.height, g.padding.top + g.padding.bottom, more.height),
+                              g.dilation.height, g.padding.top + g.padding.bottom, extra.height),
               transposed_size(layer, size.width, g.kernel.width, g.stride.width, g.dilation.width,
-                              g.padding.left + g.padding.right, more.width)};
+                              g.padding.left + g.padding.right, extra.width)};
   }
   const Value weight = weight_of(layer, x, options, g, in, options.channels / options.groups);
   const Value y = conv2d_input_gradient(
@@ -133,7 +134,7 @@ Value convolve_transposed(Layer& layer, const Value& x, const Options& options, 
        .padding = padding_of(result, g.padding, g.kernel, g.stride, g.dilation),
        .dilation = list(g.dilation),
        .groups = options.groups});
-  return finished(layer, y, options, g, where);
+  return add_bias_and_activation(layer, y, options, g, where);
 }
 
 }  // namespace
@@ -158,7 +159,8 @@ std::int64_t same_padding(std::int64_t size, std::int64_t kernel, std::int64_t s
 std::vector<std::int64_t> padding_of(const Pair& size, const Padding& padding, const Pair& kernel,
                                      const Pair& stride, const Pair& dilation) {
   if (!padding.same) return {padding.top, padding.bottom, padding.left, padding.right};
-  if (stride.height < 1 || stride.width < 1) return {0, 0, 0, 0};  // the op complains of the stride
+  if (stride.height < 1 || stride.width < 1)
+    return {0, 0, 0, 0};  // the op reports the wrong stride
   const std::int64_t v = same_padding(size.height, kernel.height, stride.height, dilation.height);
   const std::int64_t h = same_padding(size.width, kernel.width, stride.width, dilation.width);
   return {v / 2, v - v / 2, h / 2, h - h / 2};
@@ -170,7 +172,7 @@ bool is_image(const Value& x) {
 }
 
 void require_image(const Value& x, const char* what) {
-  if (!is_image(x)) fail_layer(what, "the input is no batch of images", kImageHint, x);
+  if (!is_image(x)) fail_layer(what, "the input is not a batch of images", kImageHint, x);
 }
 
 Pair size_of_image(const Value& x) { return {x.dim(2).constant(), x.dim(3).constant()}; }
@@ -182,14 +184,14 @@ Padding1d::Padding1d(const std::string& word) : same(is_word_same(word)) {}
 
 Value conv2d(const Value& x, Conv2dOptions options, SourceLocation where) {
   Layer layer(x, "conv2d", options.name, where);
-  layer.require(is_image(x), "the input is no batch of images", kImageHint);
+  layer.require(is_image(x), "the input is not a batch of images", kImageHint);
   const Geometry g{options.kernel, options.stride, options.dilation, options.padding, false};
   return convolve(layer, x, options, g, where);
 }
 
 Value conv1d(const Value& x, Conv1dOptions options, SourceLocation where) {
   Layer layer(x, "conv1d", options.name, where);
-  layer.require(is_line(x), "the input is no batch of lines", kLineHint);
+  layer.require(is_line(x), "the input is not a batch of lines", kLineHint);
   const Geometry g =
       line_geometry(options.kernel, options.stride, options.dilation, options.padding);
   return convolve(layer, as_image(x), options, g, where);
@@ -197,14 +199,14 @@ Value conv1d(const Value& x, Conv1dOptions options, SourceLocation where) {
 
 Value conv_transpose2d(const Value& x, ConvTranspose2dOptions options, SourceLocation where) {
   Layer layer(x, "conv_transpose2d", options.name, where);
-  layer.require(is_image(x), "the input is no batch of images", kImageHint);
+  layer.require(is_image(x), "the input is not a batch of images", kImageHint);
   const Geometry g{options.kernel, options.stride, options.dilation, options.padding, false};
   return convolve_transposed(layer, x, options, g, options.output_padding, where);
 }
 
 Value conv_transpose1d(const Value& x, ConvTranspose1dOptions options, SourceLocation where) {
   Layer layer(x, "conv_transpose1d", options.name, where);
-  layer.require(is_line(x), "the input is no batch of lines", kLineHint);
+  layer.require(is_line(x), "the input is not a batch of lines", kLineHint);
   const Geometry g =
       line_geometry(options.kernel, options.stride, options.dilation, options.padding);
   return convolve_transposed(layer, as_image(x), options, g, {0, options.output_padding}, where);

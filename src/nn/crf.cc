@@ -16,13 +16,13 @@ namespace {
 std::int64_t tags_of(const char* what, const Value& emissions) {
   if (!is_float(emissions.dtype()) || emissions.rank() != 2 || !emissions.dim(1).is_constant() ||
       emissions.dim(1).constant() < 1) {
-    fail_layer(what, "emissions are floats [rows, tags] with a constant number of tags",
-               "nn::linear(states, {.units = tags}) makes them", emissions);
+    fail_layer(what, "emissions must be floats [rows, tags] with a constant number of tags",
+               "nn::linear(states, {.units = tags}) computes them", emissions);
   }
   return emissions.dim(1).constant();
 }
 
-// Emissions along their sequences, with the scores of a chain.
+// Emissions of sequences with the scores of a chain.
 struct Chain {
   const Sequences sequences;
   const std::int64_t tags;
@@ -39,7 +39,7 @@ struct Chain {
     require(what, scores.end, {tags}, "end");
   }
 
-  // boolean [rows].
+  // Whether each row is the first of its sequence, boolean [rows].
   Value is_first() const { return equal(sequences.positions(), 0.0); }
   Value has_rows() const { return sequences.lengths() > 0.0; }  // boolean [n]
 
@@ -50,16 +50,17 @@ struct Chain {
                std::string("the scores `") + name + "` must be " +
                    std::string(name_of(emissions.dtype())) + str(shape) + ", but are " +
                    (score ? score.str() : "empty"),
-               "crf_scores(emissions) makes them", emissions);
+               "crf_scores(emissions) creates them", emissions);
   }
 };
 
-// [active, tags, tags] of best or total scores of paths to tag i, [active, tags]: at [j, i] that of going on to j.
-Value onwards(const Value& before, const Value& transposed) {
+// `before` [active, tags] is the best or total score of paths to each tag. Returns
+// [active, tags, tags], with the score of continuing from tag i to tag j at [j, i].
+Value continue_paths(const Value& before, const Value& transposed) {
   return unsqueeze(before, 1) + transposed;
 }
 
-// log sum exp along the last axis.
+// Returns log sum exp along the last axis.
 Value log_sum(const Value& x) {
   const int last = x.rank() - 1;
   const Value top = stop_gradient(reduce_max(x, {.axes = {last}}));
@@ -67,22 +68,22 @@ Value log_sum(const Value& x) {
   return log(sum(part, {.axes = {last}})) + top;
 }
 
-// The number at `index` [active] of each row of x [active, tags].
-Value chosen(const Value& x, const Value& index) {
+// Returns the element at `index` [active] of each row of x [active, tags].
+Value element_at(const Value& x, const Value& index) {
   return squeeze(take_along_axis(x, unsqueeze(index, 1), {.axis = 1}), {1});
 }
 
 void require_labels(const Chain& chain, const Value& labels) {
   if (labels && is_integer(labels.dtype()) && labels.shape() == Shape{chain.sequences.rows}) return;
   fail_layer("crf_loss",
-             "labels are integers, one for each row: [" + chain.sequences.rows.str() + "], not " +
-                 (labels ? labels.str() : "empty"),
-             "labels of the same sequences are an input with that dimension: input(\"tags\", i64, "
+             "labels must be integers, one for each row: [" + chain.sequences.rows.str() +
+                 "], not " + (labels ? labels.str() : "empty"),
+             "make the labels an input with the same dimension: input(\"tags\", i64, "
              "{words.dim(0)})",
              chain.emissions);
 }
 
-// What each row adds to the score of the labels, [rows], but for that of the end.
+// Returns what each row adds to the score of the labels, [rows], without the score of the end.
 Value score_of_labels(const Chain& chain, const Value& labels, const Value& first) {
   const Value row = counted(labels, {chain.sequences.rows}, 0);
   const Value before = gather(labels, row - 1.0);
@@ -105,29 +106,31 @@ CrfScores crf_scores(const Value& emissions, const CrfOptions& options, SourceLo
   return {scores("start", {tags}), scores("transition", {tags, tags}), scores("end", {tags})};
 }
 
-// The memory holds, for each tag, the logarithm of the sum over all ways to it, less the score of the labels so far.
+// The memory holds, for each tag, the logarithm of the sum over all paths to it, minus the score of
+// the labels so far.
 Value crf_loss(const Value& emissions, const Value& labels, const CrfScores& scores,
                SourceLocation where) {
   const At at(emissions, "crf_loss", where);
   const Chain chain("crf_loss", emissions, scores);
   require_labels(chain, labels);
-  const Value known = cast(check_indices(labels, {.size = chain.tags}), {.dtype = DType::i64});
+  const Value checked_labels =
+      cast(check_indices(labels, {.size = chain.tags}), {.dtype = DType::i64});
   const Value first = chain.is_first();
-  const Value gold = score_of_labels(chain, known, first);
+  const Value gold = score_of_labels(chain, checked_labels, first);
   const Value relative = emissions - by_row(gold, emissions);
   const Value transposed = transpose(scores.transition, {.permutation = {1, 0}});
   const RnnResult run = run_rnn([&](Step& step) {
     const Value now = step.input(relative), begins = step.input(first);
     const Value before = step.memory({.width = chain.tags, .dtype = emissions.dtype()});
-    const Value total = log_sum(onwards(before, transposed));
+    const Value total = log_sum(continue_paths(before, transposed));
     step.update(before, select(by_row(begins, now), scores.start, total) + now);
   });
-  const Value last = gather(scores.end, sequence::last(known));
+  const Value last = gather(scores.end, sequence::last(checked_labels));
   const Value loss = log_sum(run.memories[0] + scores.end) - last;
   return select(chain.has_rows(), loss, 0.0);
 }
 
-// Forwards the best score of each tag and where it comes from, then back along the best path.
+// Forward: the best score of each tag and its predecessor. Backward: follows the best path.
 CrfPath crf_decode(const Value& emissions, const CrfScores& scores, SourceLocation where) {
   const At at(emissions, "crf_decode", where);
   const Chain chain("crf_decode", emissions, scores);
@@ -136,17 +139,17 @@ CrfPath crf_decode(const Value& emissions, const CrfScores& scores, SourceLocati
   const RnnResult forwards = run_rnn([&](Step& step) {
     const Value now = step.input(emissions), begins = step.input(first);
     const Value before = step.memory({.width = chain.tags, .dtype = emissions.dtype()});
-    const Value ways = onwards(before, transposed);
-    const Value best = reduce_max(ways, {.axes = {2}});
+    const Value paths = continue_paths(before, transposed);
+    const Value best = reduce_max(paths, {.axes = {2}});
     step.update(before, select(by_row(begins, now), scores.start, best) + now);
-    step.output(argmax(ways, {.axes = {2}}));
+    step.output(argmax(paths, {.axes = {2}}));
   });
   const Value ends = forwards.memories[0] + scores.end;
   const RnnResult backwards = run_rnn(
       [&](Step& step) {
         const Value from = step.input(forwards.outputs[0]);
         const Value tag = step.memory({.init = argmax(ends, {.axes = {1}})});
-        step.update(tag, chosen(from, tag));
+        step.update(tag, element_at(from, tag));
         step.output(tag);
       },
       {.reverse = true});

@@ -1,4 +1,4 @@
-// Connectionist temporal classification: the loss and the greedy decoder, as parts of a Program.
+// Connectionist temporal classification in a Program: the loss and the greedy decoder.
 
 #include "nn/layer.h"
 #include "nn/sequences.h"
@@ -11,15 +11,17 @@ namespace {
 
 void require_logits(const char* what, const Value& logits, std::int64_t blank) {
   if (!is_float(logits.dtype()) || logits.rank() != 2 || !logits.dim(1).is_constant()) {
-    fail_layer(what, "logits are floats [rows, classes] with a constant number of classes",
-               "nn::linear(states, {.units = classes}) makes them, the blank being one", logits);
+    fail_layer(
+        what, "logits must be floats [rows, classes] with a constant number of classes",
+        "nn::linear(states, {.units = classes}) computes them; the blank is one of the classes",
+        logits);
   }
   const std::int64_t classes = logits.dim(1).constant();
   if (blank < 0 || blank >= classes) {
     fail_layer(what,
                "the blank is class " + std::to_string(blank) + ", but there are " +
                    std::to_string(classes) + " classes",
-               "count the blank among the classes, and give .blank", logits);
+               "include the blank in the classes, and set .blank", logits);
   }
 }
 
@@ -32,7 +34,7 @@ Value ctc_loss(const Value& logits, const Value& labels, const CtcOptions& optio
   const Sequences rows("ctc_loss", logits);
   if (!labels || !is_integer(labels.dtype()) || labels.rank() != 1) {
     fail_layer("ctc_loss",
-               "labels are integers [label_rows], not " + (labels ? labels.str() : "empty"),
+               "labels must be integers [label_rows], not " + (labels ? labels.str() : "empty"),
                "input(\"labels\", i64, ragged({batch}))", logits);
   }
   const Sequences of_labels("ctc_loss", labels);
@@ -40,7 +42,7 @@ Value ctc_loss(const Value& logits, const Value& labels, const CtcOptions& optio
     fail_layer("ctc_loss",
                "there are " + rows.count.str() + " sequences of logits, but " +
                    of_labels.count.str() + " of labels: " + labels.str(),
-               "both are ragged over one batch", logits);
+               "both must be ragged over the same batch", logits);
   }
   return ctc(log_softmax(logits), rows.splits, cast(labels, {.dtype = DType::i64}),
              of_labels.splits, {.blank = options.blank, .zero_infinity = options.zero_infinity});

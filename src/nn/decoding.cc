@@ -12,10 +12,10 @@
 namespace trireme::nn {
 namespace {
 
-// Of logits [rows, vocabulary] the next word of each, i64 [rows].
+// Returns the next word i64 [rows] for logits [rows, vocabulary].
 using Choose = std::function<Value(const Value& logits)>;
 
-// A loop in which hypotheses know nothing of each other.
+// Builds a loop in which hypotheses are independent of each other.
 Hypotheses generate(Generation& loop, const Decoder& decoder, const Choose& choose) {
   const auto [word, logits] = loop.run(decoder);
   const auto zeros = [&](const Shape& shape, DType dtype) {
@@ -55,7 +55,8 @@ Hypotheses generate(Generation& loop, const Decoder& decoder, const Choose& choo
                        loop.options().copies);
 }
 
-// A draw from the softmax of each row of x: the largest of x - log(-log(u)), u being uniform (Gumbel 1954).
+// Samples from the softmax of each row of x: the maximum of x - log(-log(u)) with uniform u
+// (Gumbel 1954).
 Value draw(const Value& x, const Value& like) {
   Layer layer(like, "sample", "", SourceLocation::current());
   const Value u = layer.make(
@@ -66,27 +67,29 @@ Value draw(const Value& x, const Value& like) {
 Value draw_word(const Value& logits, const SampleOptions& options, std::int64_t vocabulary) {
   const Value x = logits / options.temperature;
   if (options.top_k == 0 && options.top_p == 1) return draw(x, options.over);
-  const std::int64_t most = options.top_k == 0 ? vocabulary : std::min(options.top_k, vocabulary);
-  const std::vector<Value> likeliest = top_k(x, {.k = most});
-  Value some = likeliest[0];
+  const std::int64_t candidates =
+      options.top_k == 0 ? vocabulary : std::min(options.top_k, vocabulary);
+  const std::vector<Value> likeliest = top_k(x, {.k = candidates});
+  Value kept = likeliest[0];
   if (options.top_p < 1) {
-    const Value before = cumsum(softmax(some), {.axis = 1, .exclusive = true});
-    some = select(before < options.top_p, some, -std::numeric_limits<double>::infinity());
+    const Value before = cumsum(softmax(kept), {.axis = 1, .exclusive = true});
+    kept = select(before < options.top_p, kept, -std::numeric_limits<double>::infinity());
   }
-  const Value place = reshape(draw(some, options.over), {.shape = {x.dim(0), 1}});
+  const Value place = reshape(draw(kept, options.over), {.shape = {x.dim(0), 1}});
   return reshape(take_along_axis(likeliest[1], place), {.shape = {x.dim(0)}});
 }
 
 void check(const Generation& loop, const SampleOptions& options) {
   if (!(options.temperature > 0) || options.temperature > std::numeric_limits<double>::max()) {
     loop.fail(".temperature is " + std::to_string(options.temperature),
-              "it is above 0; greedy_search() is what 0 would be");
+              "it must be finite and above 0; for 0, use greedy_search()");
   }
   if (options.top_k < 0) {
-    loop.fail(".top_k is " + std::to_string(options.top_k), "it is above 0, or 0 for all words");
+    loop.fail(".top_k is " + std::to_string(options.top_k),
+              "it must be above 0, or 0 for all words");
   }
   if (!(options.top_p > 0 && options.top_p <= 1)) {
-    loop.fail(".top_p is " + std::to_string(options.top_p), "it is in (0, 1]");
+    loop.fail(".top_p is " + std::to_string(options.top_p), "it must be in (0, 1]");
   }
 }
 

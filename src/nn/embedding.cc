@@ -17,7 +17,7 @@ Initializer table_init(const EmbeddingOptions& options) {
 
 void check(Layer& layer, const Value& ids, const EmbeddingOptions& options) {
   layer.require(is_integer(ids.dtype()),
-                "ids are integers, not " + std::string(name_of(ids.dtype())),
+                "ids must be integers, not " + std::string(name_of(ids.dtype())),
                 "cast(ids, {.dtype = trireme::i64})");
   layer.require(options.rows > 0, "rows must be above 0, but is " + std::to_string(options.rows),
                 "set .rows to the number of different ids");
@@ -29,7 +29,7 @@ void check(Layer& layer, const Value& ids, const EmbeddingOptions& options) {
                                                             std::to_string(options.rows) + ")");
 }
 
-// Rows of a new table by ids that are all in [0, rows).
+// Gathers rows of a new table by ids, all of which are in [0, rows).
 Value look_up(Layer& layer, const Value& ids, const EmbeddingOptions& options) {
   const Value weight = layer.parameter("weight", f32, {options.rows, options.width},
                                        table_init(options), true, options.weight_settings);
@@ -37,10 +37,10 @@ Value look_up(Layer& layer, const Value& ids, const EmbeddingOptions& options) {
     return gather(weight, ids, {.sparse_gradient = options.sparse_gradient});
   }
   const Value is_padding = equal(ids, static_cast<double>(*options.padding_row));
-  // In a list of rows -1 names none, so that padding is not even summed up.
-  const Value named =
+  // In a row-sparse gradient, -1 means no row, so that padding is not summed.
+  const Value row_ids =
       !options.sparse_gradient ? ids : select(is_padding, -1.0, cast(ids, {.dtype = i64}));
-  const Value rows = gather(weight, named, {.sparse_gradient = options.sparse_gradient});
+  const Value rows = gather(weight, row_ids, {.sparse_gradient = options.sparse_gradient});
   return select(spread(is_padding, rows, axes_but(ids.rank(), rows.rank())), 0.0, rows);
 }
 

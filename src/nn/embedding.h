@@ -4,7 +4,8 @@
 
 namespace trireme::nn {
 
-// embedding() of ids that check_indices has found to be in [0, rows): they are not checked again.
+// embedding() for ids that check_indices has checked to be in [0, rows); they are not checked
+// again.
 Value embedding_of_checked(const Value& ids, EmbeddingOptions options, SourceLocation where);
 
 }  // namespace trireme::nn

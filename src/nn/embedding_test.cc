@@ -1,4 +1,4 @@
-// nn::embedding, and updates of a table by rows.
+// Tests of nn::embedding and of row-sparse updates of a table.
 
 #include <gmock/gmock.h>
 
@@ -33,26 +33,26 @@ TEST(Embedding, PaddingIsZero) {
   EXPECT_EQ(first[2], 0);
   EXPECT_EQ(first[3], 0);
   EXPECT_NE(first[0], 0);
-  values["words.weight"].data[2] = 5;  // whatever it holds
+  values["words.weight"].data[2] = 5;  // any value
   const RefTensors inputs = {{"ids", tensor({3}, {1, 0, 1})}};
   EXPECT_EQ(run(program, x, inputs, values).data,
             (std::vector<double>{0, 0, first[0], first[1], 0, 0}));
-  const auto copy = Program::parse(program.str());  // the text form knows the row
+  const auto copy = Program::parse(program.str());  // the text form holds padding_row
   EXPECT_EQ(copy.str(), program.str());
 }
 
-TEST(Embedding, MistakesNameTheLayer) {
+TEST(Embedding, ErrorsNameTheLayer) {
   Program program;
   const Value ids = program.input("ids", i64, {3}), x = program.input("x", f32, {3});
   EXPECT_THAT(error_of([&] { embedding(ids, {.width = 2}); }), HasSubstr("rows must be above 0"));
   EXPECT_THAT(error_of([&] { embedding(ids, {.rows = 2}); }), HasSubstr("width must be above 0"));
   EXPECT_THAT(error_of([&] { embedding(x, {.rows = 2, .width = 2, .name = "words"}); }),
-              testing::AllOf(HasSubstr("words: ids are integers, not f32"), HasSubstr("cast")));
+              testing::AllOf(HasSubstr("words: ids must be integers, not f32"), HasSubstr("cast")));
   EXPECT_THAT(error_of([&] { embedding(ids, {.rows = 2, .width = 2, .padding_row = 2}); }),
               HasSubstr("padding_row 2 is outside [0, 2)"));
 }
 
-TEST(Embedding, PaddingIsInNoListOfRows) {
+TEST(Embedding, RowSparseGradientLeavesOutPadding) {
   Program program;
   const Value ids = program.input("ids", u8, {4});
   const Value x = embedding(
@@ -69,7 +69,7 @@ TEST(Embedding, PaddingIsInNoListOfRows) {
             (std::vector<double>{0, 16, 0, 10}));
 }
 
-// A table [4, 2] whose row-sparse gradient is fed: values for rows 2, 0, 2 and none.
+// A table [4, 2] with a row-sparse gradient from inputs: values for rows 2, 0, 2 and -1.
 struct Table {
   Program program;
   Value weight = program.parameter("table", f64, {4, 2});
@@ -89,17 +89,17 @@ struct Table {
   const std::vector<double>& operator[](const std::string& name) { return values.at(name).data; }
 };
 
-TEST(SparseUpdates, TouchTheirRowsOnly) {
+TEST(SparseUpdates, ChangeOnlyTheirRows) {
   Table table;
   table.apply(Sgd{.learning_rate = 0.5});
   table.step();
   EXPECT_EQ(table["table"], (std::vector<double>{1, 0.5, 3, 4, 3, 6, 7, 8}));
 }
 
-TEST(SparseUpdates, LeaveStateOfOtherRowsAsItIs) {
+TEST(SparseUpdates, LeaveStateOfOtherRowsUnchanged) {
   Table table;
   table.apply(Adam{.learning_rate = 0.5});
-  table.values["table.adam_m"].data[2] = 3;  // of row 1: a dense update would make it fade
+  table.values["table.adam_m"].data[2] = 3;  // row 1: a dense update would decay it
   table.step();
   EXPECT_EQ(table["table.adam_m"][2], 3);
   EXPECT_NEAR(table["table.adam_m"][4], 0.1 * 4, 1e-12);
@@ -109,8 +109,8 @@ TEST(SparseUpdates, LeaveStateOfOtherRowsAsItIs) {
   EXPECT_EQ(table["table"][5], 6);
 }
 
-// The gradient's length is that of the sums: row 2 gets (4, 0) and row 0 (0, 3).
-TEST(SparseUpdates, AreClippedAsTheSumsTheyStandFor) {
+// The norm of the gradient is that of the summed rows: row 2 gets (4, 0) and row 0 gets (0, 3).
+TEST(SparseUpdates, AreClippedByTheSummedRows) {
   for (const Clip& clip : {Clip{.norm = 2.5}, Clip{.global_norm = 2.5}}) {
     Table table;
     table.apply(Sgd{.learning_rate = 1, .clip = clip});
@@ -125,7 +125,7 @@ TEST(SparseUpdates, AreClippedAsTheSumsTheyStandFor) {
   EXPECT_EQ(table["table"][1], 2 - 3);
 }
 
-TEST(SparseUpdates, FollowScheduleAndTheTablesOwnRate) {
+TEST(SparseUpdates, UseTheScheduleAndTheRateOfTheTable) {
   Table table;
   table.program.configure("table", {.learning_rate = 10});
   table.apply(Sgd{.learning_rate = Schedule::step_decay(0.1, 1, 0.5)});
@@ -134,7 +134,7 @@ TEST(SparseUpdates, FollowScheduleAndTheTablesOwnRate) {
   EXPECT_NEAR(table["table"][4], 5 - 4 * (1 + 0.5), 1e-12);
 }
 
-TEST(SparseUpdates, RefuseWhatNeedsAllRows) {
+TEST(SparseUpdates, RejectOptionsThatNeedAllRows) {
   const auto error = [](const Optimizer& optimizer, const UpdateOptions& options = {}) {
     Table table;
     return error_of([&] { table.apply(optimizer, options); });

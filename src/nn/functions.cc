@@ -10,11 +10,11 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// `axis` in [-count, count) as [0, count).
+// Returns `axis`, which is in [-count, count), as a number in [0, count); otherwise Error(usage).
 int checked_axis(const char* what, const Value& x, std::int64_t axis, int count) {
   if (axis < -count || axis >= count) {
     nn::fail_layer(what, "there is no axis " + std::to_string(axis),
-                   "axes count from 0, or from the end when negative", x);
+                   "axes count from 0; negative axes count from the end", x);
   }
   return static_cast<int>(axis < 0 ? axis + count : axis);
 }
@@ -39,11 +39,11 @@ Value squeeze(const Value& x, const Ints& axes, SourceLocation where) {
   for (std::size_t i = 0; i < dropped.size(); ++i) {
     dropped[i] = axes.empty() && x.shape()[i] == Dim(1);
   }
-  for (const std::int64_t named : axes) {
-    const int axis = checked_axis("squeeze", x, named, x.rank());
+  for (const std::int64_t given : axes) {
+    const int axis = checked_axis("squeeze", x, given, x.rank());
     if (x.dim(axis) != Dim(1)) {
-      nn::fail_layer("squeeze", "axis " + std::to_string(named) + " is not of size 1",
-                     "take one of its elements with slice(), or reduce it", x);
+      nn::fail_layer("squeeze", "axis " + std::to_string(given) + " does not have size 1",
+                     "select one of its elements with slice(), or reduce it", x);
     }
     dropped[static_cast<std::size_t>(axis)] = true;
   }
@@ -54,13 +54,13 @@ Value squeeze(const Value& x, const Ints& axes, SourceLocation where) {
   return reshape(x, {.shape = shape});
 }
 
-// Each repeated axis gets an axis for its repetitions in front, and the two become one.
+// Adds an axis for the repetitions before each repeated axis, then merges the two.
 Value tile(const Value& x, const Ints& repeats, SourceLocation where) {
   const nn::At at(x, "tile", where);
   const bool negative = std::any_of(repeats.begin(), repeats.end(), [](auto n) { return n < 0; });
   if (repeats.size() != x.shape().size() || negative) {
-    nn::fail_layer("tile", "one number of repetitions is needed for each axis, none negative",
-                   "leave an axis as it is with 1", x);
+    nn::fail_layer("tile", "each axis needs one number of repetitions, which must not be negative",
+                   "1 leaves an axis unchanged", x);
   }
   Shape repeated, shape;
   Ints axes;
@@ -76,7 +76,7 @@ Value tile(const Value& x, const Ints& repeats, SourceLocation where) {
 Value stack(const std::vector<Value>& xs, int axis, SourceLocation where) {
   const Value& first = first_of(xs);
   const nn::At at(first, "stack", where);
-  const int place = checked_axis("stack", first, axis, first.rank() + 1);
+  const int position = checked_axis("stack", first, axis, first.rank() + 1);
   std::vector<Value> parts;
   for (const Value& x : xs) {
     const nn::At at_this(x, "stack", where);
@@ -84,24 +84,24 @@ Value stack(const std::vector<Value>& xs, int axis, SourceLocation where) {
       nn::fail_layer("stack", "the values differ: " + first.str() + ", " + x.str(),
                      "reshape or cast them to one type", x);
     }
-    parts.push_back(unsqueeze(x, place, where));
+    parts.push_back(unsqueeze(x, position, where));
   }
-  return concat(parts, {.axis = place});
+  return concat(parts, {.axis = position});
 }
 
 std::vector<Value> split(const Value& x, const Ints& sizes, int axis, SourceLocation where) {
   const nn::At at(x, "split", where);
-  const auto place = static_cast<std::size_t>(checked_axis("split", x, axis, x.rank()));
+  const auto position = static_cast<std::size_t>(checked_axis("split", x, axis, x.rank()));
   std::int64_t total = 0;
   for (const std::int64_t size : sizes) {
     if (size < 0) nn::fail_layer("split", "a size is negative", "", x);
     total += size;
   }
-  if (x.shape()[place] != Dim(total)) {
+  if (x.shape()[position] != Dim(total)) {
     nn::fail_layer("split",
                    "the sizes add up to " + std::to_string(total) + ", but axis " +
-                       std::to_string(axis) + " is of size " + x.shape()[place].str(),
-                   "a part of a symbolic axis is taken with slice()", x);
+                       std::to_string(axis) + " has size " + x.shape()[position].str(),
+                   "use slice() for a part of a symbolic axis", x);
   }
   std::vector<Value> parts;
   SliceAttrs part;
@@ -109,8 +109,8 @@ std::vector<Value> split(const Value& x, const Ints& sizes, int axis, SourceLoca
   part.limits.assign(x.shape().size(), -1);
   std::int64_t start = 0;
   for (const std::int64_t size : sizes) {
-    part.starts[place] = start;
-    part.limits[place] = start += size;
+    part.starts[position] = start;
+    part.limits[position] = start += size;
     parts.push_back(slice(x, part));
   }
   return parts;
@@ -122,9 +122,9 @@ std::vector<Value> split_evenly(const Value& x, std::int64_t parts, int axis,
   const Dim& size = x.dim(checked_axis("split_evenly", x, axis, x.rank()));
   if (parts < 1 || !size.is_constant() || size.constant() % parts != 0) {
     nn::fail_layer("split_evenly",
-                   "axis " + std::to_string(axis) + " of size " + size.str() + " makes no " +
-                       std::to_string(parts) + " equal parts",
-                   "name their sizes: split(x, {3, 2}, axis)", x);
+                   "axis " + std::to_string(axis) + " of size " + size.str() +
+                       " cannot be split into " + std::to_string(parts) + " equal parts",
+                   "give the sizes: split(x, {3, 2}, axis)", x);
   }
   return split(x, Ints(static_cast<std::size_t>(parts), size.constant() / parts), axis, where);
 }
@@ -142,9 +142,9 @@ Value clamp(const Value& x, double low, double high, SourceLocation where) {
 Value one_hot(const Value& labels, std::int64_t depth, DType dtype, SourceLocation where) {
   nn::At at(labels, "one_hot", where);
   if (!is_integer(labels.dtype())) {
-    nn::fail_layer("one_hot", "labels are integers", "cast them to i64", labels);
+    nn::fail_layer("one_hot", "labels must be integers", "cast them to i64", labels);
   }
-  if (depth < 1) nn::fail_layer("one_hot", "depth must be 1 or more", "", labels);
+  if (depth < 1) nn::fail_layer("one_hot", "depth must be at least 1", "", labels);
   const Value classes =
       at.make("iota", {{"axis", std::int64_t{0}}, {"dtype", DType::i64}, {"shape", Shape{depth}}});
   const Value wide = cast(labels, {.dtype = DType::i64});

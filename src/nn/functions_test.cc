@@ -1,5 +1,5 @@
-// Values and gradients of trireme/functions.h are compared with PyTorch in tests/conformance; here
-// are symbolic sizes, integers, and what is refused.
+// tests/conformance compares values and gradients of trireme/functions.h with PyTorch. These tests
+// cover symbolic sizes, integers and errors.
 
 #include "trireme/functions.h"
 
@@ -25,14 +25,14 @@ RefTensor run_on(const RefTensor& x, DType dtype, const Shape& shape,
   return run(program, y, {{"x", x}}, none);
 }
 
-void expect_refused(const Shape& shape, const std::function<void(const Value&)>& function,
-                    const std::string& message, DType dtype = f32) {
+void expect_rejected(const Shape& shape, const std::function<void(const Value&)>& function,
+                     const std::string& message, DType dtype = f32) {
   Program program;
   const Value x = program.input("x", dtype, shape);
   EXPECT_THAT(refusal_here([&] { function(x); }), HasSubstr(message));
 }
 
-TEST(Functions, TakeSymbolicSizes) {
+TEST(Functions, AcceptSymbolicSizes) {
   const RefTensor x = tensor({2, 1}, {1, 2});
   EXPECT_THAT(run_on(x, f64, {batch, 1}, [](auto& v) { return tile(v, {2, 3}); }).data,
               ElementsAre(1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2));
@@ -48,7 +48,7 @@ TEST(Functions, TakeSymbolicSizes) {
               ElementsAre(1, 1, 2, 2, 2));
 }
 
-TEST(Functions, TakeIntegers) {
+TEST(Functions, AcceptIntegers) {
   const RefTensor x = tensor({4}, {1, 2, 3, 4});
   EXPECT_THAT(run_on(x, i64, {4}, [](auto& v) { return clamp(v, 2, 3); }).data,
               ElementsAre(2, 2, 3, 3));
@@ -64,25 +64,26 @@ TEST(Functions, TakeIntegers) {
               ElementsAre(7, 7, 9, 9));
 }
 
-TEST(Functions, RefuseWhatMakesNoSense) {
-  expect_refused({2, 3}, [](auto& x) { unsqueeze(x, 3); }, "there is no axis 3");
-  expect_refused({2, 1}, [](auto& x) { squeeze(x, {0}); }, "axis 0 is not of size 1");
-  expect_refused({batch, 1}, [](auto& x) { squeeze(x, {0}); }, "axis 0 is not of size 1");
-  expect_refused({2, 3}, [](auto& x) { tile(x, {2}); }, "one number of repetitions");
-  expect_refused({2, 3}, [](auto& x) { stack({x, unsqueeze(x, 0)}); }, "the values differ");
-  expect_refused({2, 3}, [](auto& x) { split(x, {1, 1}, 1); }, "the sizes add up to 2");
-  expect_refused({batch, 3}, [](auto& x) { split(x, {1, 1}); }, "is of size batch");
-  expect_refused({2, 3}, [](auto& x) { split_evenly(x, 2, 1); }, "makes no 2 equal parts");
-  expect_refused({2}, [](auto& x) { clamp(x, 2, 1); }, "low must not be above high");
-  expect_refused({2}, [](auto& x) { one_hot(x, 3); }, "labels are integers");
-  expect_refused({2}, [](auto& x) { one_hot(x, 0); }, "depth must be 1 or more", i64);
-  expect_refused({3}, [](auto& x) { pad_reflect(x, {3}, {0}); }, "3 on one side are too many");
-  expect_refused({3}, [](auto& x) { pad_circular(x, {0}, {4}); }, "4 on one side are too many");
-  expect_refused({3}, [](auto& x) { pad_edge(x, {-1}, {0}); }, "must not be negative");
-  expect_refused({batch}, [](auto& x) { pad_edge(x, {1}, {0}); }, "must be of constant size");
-  expect_refused({3}, [](auto& x) { resize_nearest(x, 2, 2); }, "images are [batch");
-  expect_refused({1, 1, 2, 2}, [](auto& x) { resize_bilinear(x, 0, 2); }, "must be 1 or more");
-  expect_refused({1, 1, 2, 2}, [](auto& x) { resize_bilinear(x, 3, 3); }, "of floats", u8);
+TEST(Functions, RejectInvalidArguments) {
+  expect_rejected({2, 3}, [](auto& x) { unsqueeze(x, 3); }, "there is no axis 3");
+  expect_rejected({2, 1}, [](auto& x) { squeeze(x, {0}); }, "axis 0 does not have size 1");
+  expect_rejected({batch, 1}, [](auto& x) { squeeze(x, {0}); }, "axis 0 does not have size 1");
+  expect_rejected({2, 3}, [](auto& x) { tile(x, {2}); }, "one number of repetitions");
+  expect_rejected({2, 3}, [](auto& x) { stack({x, unsqueeze(x, 0)}); }, "the values differ");
+  expect_rejected({2, 3}, [](auto& x) { split(x, {1, 1}, 1); }, "the sizes add up to 2");
+  expect_rejected({batch, 3}, [](auto& x) { split(x, {1, 1}); }, "has size batch");
+  expect_rejected(
+      {2, 3}, [](auto& x) { split_evenly(x, 2, 1); }, "cannot be split into 2 equal parts");
+  expect_rejected({2}, [](auto& x) { clamp(x, 2, 1); }, "low must not be above high");
+  expect_rejected({2}, [](auto& x) { one_hot(x, 3); }, "labels must be integers");
+  expect_rejected({2}, [](auto& x) { one_hot(x, 0); }, "depth must be at least 1", i64);
+  expect_rejected({3}, [](auto& x) { pad_reflect(x, {3}, {0}); }, "3 on one side are too many");
+  expect_rejected({3}, [](auto& x) { pad_circular(x, {0}, {4}); }, "4 on one side are too many");
+  expect_rejected({3}, [](auto& x) { pad_edge(x, {-1}, {0}); }, "must not be negative");
+  expect_rejected({batch}, [](auto& x) { pad_edge(x, {1}, {0}); }, "must have a constant size");
+  expect_rejected({3}, [](auto& x) { resize_nearest(x, 2, 2); }, "images must be [batch");
+  expect_rejected({1, 1, 2, 2}, [](auto& x) { resize_bilinear(x, 0, 2); }, "must be at least 1");
+  expect_rejected({1, 1, 2, 2}, [](auto& x) { resize_bilinear(x, 3, 3); }, "a float dtype", u8);
   EXPECT_THROW(stack({}), Error);
 }
 

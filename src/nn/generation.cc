@@ -8,12 +8,12 @@
 namespace trireme::nn {
 namespace {
 
-constexpr std::int64_t kMostCopies = 10000, kLongest = 1000000;
+constexpr std::int64_t kMaxCopies = 10000, kMaxSteps = 1000000;
 
 const GenerationOptions& checked(const GenerationOptions& options) {
   if (options.over) return options;
   fail_usage(std::string(options.what) +
-             ": how many examples there are is not known\n  hint   give .over, a value with a row "
+             ": the number of examples is not known\n  hint   set .over to a value with a row "
              "for each example");
 }
 
@@ -26,14 +26,15 @@ Generation::Generation(const GenerationOptions& options, const SourceLocation& w
       program_(at_->program()),
       outside_(program_.insertion_block),
       body_(program_) {
-  if (options.over.rank() == 0) fail(".over has no rows", "it has one for each example: [n, ...]");
-  if (options.limit < 1 || options.limit > kLongest) {
+  if (options.over.rank() == 0)
+    fail(".over has no rows", "it needs one row for each example: [n, ...]");
+  if (options.limit < 1 || options.limit > kMaxSteps) {
     fail(".limit is " + std::to_string(options.limit),
-         "it is the most words of a hypothesis, 1 to " + std::to_string(kLongest));
+         "it is the maximum number of words of a hypothesis, 1 to " + std::to_string(kMaxSteps));
   }
-  if (options.copies < 1 || options.copies > kMostCopies) {
+  if (options.copies < 1 || options.copies > kMaxCopies) {
     fail("." + std::string(options.copies_name) + " is " + std::to_string(options.copies),
-         "it is how many hypotheses of each example are made, 1 to " + std::to_string(kMostCopies));
+         "it is the number of hypotheses per example, 1 to " + std::to_string(kMaxCopies));
   }
   examples_ = options.over.dim(0);
   rows_ = examples_ * Dim(options.copies);
@@ -65,11 +66,11 @@ const Generation::Level* Generation::level_of(const Dim& outside) const {
   return found == levels_.end() ? nullptr : &*found;
 }
 
-// Called outside of the loop.
+// Appends ops outside the loop.
 const Generation::Level& Generation::lay_out(const Value& x, const Dim& rows) {
-  if (const Level* known = level_of(rows)) return *known;
+  if (const Level* existing = level_of(rows)) return *existing;
   if (rows == examples_) {
-    // Example 0 for its hypotheses, then example 1 ...
+    // Example 0 for each of its hypotheses, then example 1 ...
     const Value number =
         reshape(counted(options_.over, {examples_, options_.copies}, 0), {.shape = {rows_}});
     levels_.push_back({rows, rows_, number});
@@ -78,25 +79,26 @@ const Generation::Level& Generation::lay_out(const Value& x, const Dim& rows) {
   const Value splits(ir::find_splits(*outside_, rows));
   if (!splits) {
     fail_layer("Step::static_input",
-               "it has no row, or sequence, for each of the " + examples_.str() + " examples",
-               "take a value of these, as .over is one", x);
+               "the value does not have a row, or a sequence, for each of the " + examples_.str() +
+                   " examples",
+               "use a value over the same examples as .over", x);
   }
   const Value above = lay_out(x, splits.dim(0) - 1).index;
   const Dim count = splits.dim(0) - 1;
   const Value begins = slice(splits, {.starts = {0}, .limits = {count}});
   const Value lengths = slice(splits, {.starts = {1}, .limits = {count + 1}}) - begins;
-  const Sequences made(gather(lengths, above), rows);
-  const Value index = gather(gather(begins, above), made.ids()) + made.positions();
-  levels_.push_back({rows, made.rows, index});
+  const Sequences expanded(gather(lengths, above), rows);
+  const Value index = gather(gather(begins, above), expanded.ids()) + expanded.positions();
+  levels_.push_back({rows, expanded.rows, index});
   return levels_.back();
 }
 
 Value Generation::static_input(const Value& x) {
   if (x.rank() == 0) {
-    fail_layer("Step::static_input", "it has no rows", "numbers can be used as they are", x);
+    fail_layer("Step::static_input", "the value has no rows", "a scalar can be used directly", x);
   }
-  const auto known = laid_out_.find(x.get());
-  if (known != laid_out_.end()) return known->second;
+  const auto existing = laid_out_.find(x.get());
+  if (existing != laid_out_.end()) return existing->second;
   return laid_out_[x.get()] = outside([&] { return gather(x, lay_out(x, x.dim(0)).index); });
 }
 
@@ -115,46 +117,47 @@ Value Generation::memory(const MemoryOptions& options, const SourceLocation& whe
 }
 
 Value Generation::input(const Value& x) {
-  fail_layer("Step::input", std::string(options_.what) + " runs along no sequence",
-             "the step's word is given to the decoder; static_input() and memory() are as in rnn()",
+  fail_layer("Step::input", std::string(options_.what) + " does not run along a sequence",
+             "the decoder gets the word of the step as its argument; static_input() and memory() "
+             "work as in rnn()",
              x);
 }
 
 void Generation::output(const Value& value) {
-  fail_layer("Step::output", std::string(options_.what) + " has no outputs by step",
-             "the decoder returns its logits; call output() where rnn() runs it", value);
+  fail_layer("Step::output", std::string(options_.what) + " has no outputs per step",
+             "the decoder returns its logits; call output() only in rnn()", value);
 }
 
 void Generation::attention(const Value& weights) {
   if (attention_) {
-    fail_layer("Step::attention", "it is called twice in a step", "give the mean of several",
-               weights);
+    fail_layer("Step::attention", "attention() is called twice in a step",
+               "pass the mean of several weights", weights);
   }
-  const bool known = std::any_of(levels_.begin(), levels_.end(), [&](const Level& level) {
+  const bool is_static_input = std::any_of(levels_.begin(), levels_.end(), [&](const Level& level) {
     return level.inside == weights.dim(0) && level.outside != examples_;
   });
-  if (!known) {
-    fail_layer("Step::attention", "its rows are not those of a ragged static input",
-               "give a weight for each row of what static_input() gave", weights);
+  if (!is_static_input) {
+    fail_layer("Step::attention", "the rows of the weights are not those of a ragged static input",
+               "pass a weight for each row of the result of static_input()", weights);
   }
   attention_ = weights;
 }
 
 void Generation::check_logits(const Value& logits) {
-  if (!logits) fail("the decoder gives an empty Value", "it returns logits [active, vocabulary]");
+  if (!logits) fail("the decoder returns an empty Value", "return logits [active, vocabulary]");
   if (logits.rank() != 2 || logits.dim(0) != rows_ || !logits.dim(1).is_constant() ||
       !is_float(logits.dtype())) {
     fail_layer(
-        options_.what, "the decoder gives no logits for each hypothesis",
-        "logits are floats [active, vocabulary], here [" + rows_.str() + ", a constant number]",
+        options_.what, "the decoder does not return logits for each hypothesis",
+        "logits must be floats [active, vocabulary], here [" + rows_.str() + ", a constant number]",
         logits);
   }
   vocabulary_ = logits.dim(1).constant();
   const auto check = [&](const char* name, std::int64_t id) {
     if (id >= 0 && id < vocabulary_) return;
-    fail(std::string(name) + " is " + std::to_string(id) + ", and the logits are of " +
+    fail(std::string(name) + " is " + std::to_string(id) + ", but the logits have " +
              std::to_string(vocabulary_) + " words",
-         "give an id in [0, " + std::to_string(vocabulary_) + ")");
+         "use an id in [0, " + std::to_string(vocabulary_) + ")");
   };
   check(".start", options_.start);
   check(".end", options_.end);
@@ -180,8 +183,8 @@ void Generation::advance(const Value& parents) {
 }
 
 Value log_sum_exp(const Value& logits) {
-  const Value most = reduce_max(stop_gradient(logits), {.axes = {1}, .keep = true});
-  return most + log(sum(exp(logits - most), {.axes = {1}, .keep = true}));
+  const Value max = reduce_max(stop_gradient(logits), {.axes = {1}, .keep = true});
+  return max + log(sum(exp(logits - max), {.axes = {1}, .keep = true}));
 }
 
 Value with_column(const Value& tokens, const Value& words, const Value& step) {

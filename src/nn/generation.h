@@ -1,6 +1,6 @@
 #pragma once
 
-// The loop that generates: what beam search, greedy search and sampling share.
+// The generation loop of beam search, greedy search and sampling.
 
 #include <optional>
 #include <string>
@@ -20,18 +20,18 @@ namespace trireme::nn {
 struct GenerationOptions {
   const char* what;         // "beam_search", for messages
   const char* copies_name;  // "beam"
-  std::int64_t copies;      // hypotheses of each example
+  std::int64_t copies;      // hypotheses per example
   std::int64_t start, end, limit;
   Value over;
 };
 
-// A while_loop under construction, of n * copies hypotheses.
+// Builds a while_loop over n * copies hypotheses.
 class Generation : public StepBuilder {
  public:
-  // Errors: usage, for options that make no sense.
+  // Error(usage) for options that are out of range.
   Generation(const GenerationOptions& options, const SourceLocation& where);
 
-  // What the loop carries: begins with `initial`, made outside of the loop by outside().
+  // Adds a carried value with the initial value `initial`, which outside() must have built.
   Value carry(const Value& initial);
   void set_next(const Value& carried, const Value& next);
   template <class Make>
@@ -40,14 +40,17 @@ class Generation : public StepBuilder {
     return make();
   }
 
-  // Runs the user's step on the words before, which are carried: i64 [rows], and the logits [rows, vocabulary].
+  // Runs the user's step. Returns the previous words, i64 [rows], which are carried, and the logits
+  // [rows, vocabulary].
   struct Ran {
     Value word, logits;
   };
   Ran run(const Decoder& decoder);
-  // The memories anew: hypothesis i goes on from `parents[i]`, or each from itself if that is empty.
+  // Sets the next values of the memories: hypothesis i continues from `parents[i]`, or from itself
+  // if `parents` is empty.
   void advance(const Value& parents);
-  // Ends the loop. `condition` makes one boolean of what is carried; the results are in the order of carry().
+  // Ends the loop. `condition` computes one boolean from the carried values. Returns the results in
+  // the order of carry().
   template <class Condition>
   Values finish(Condition condition);
 
@@ -63,18 +66,18 @@ class Generation : public StepBuilder {
   [[noreturn]] void fail(const std::string& message, const std::string& hint) const {
     fail_layer(options_.what, message, hint, options_.over);
   }
-  // In the block that is being built.
+  // Appends a constant to the block under construction.
   Value constant(const Shape& shape, DType dtype, double value) const;
 
   const GenerationOptions& options() const { return options_; }
   const Dim& examples() const { return examples_; }
   const Dim& rows() const { return rows_; }
-  const Value& attention_weights() const { return attention_; }  // empty if the step gave none
+  const Value& attention_weights() const { return attention_; }  // empty if the step has none
   std::int64_t vocabulary() const { return vocabulary_; }
 
  private:
-  // A dimension that has a row for each example, or for each row of a sequence of it, laid out for each
-  // hypothesis; `index` says which row each is.
+  // A dimension that counts examples, or rows of their sequences, expanded to all hypotheses.
+  // `index` holds the outer row of each inner row.
   struct Level {
     Dim outside, inside;
     Value index;
@@ -86,7 +89,7 @@ class Generation : public StepBuilder {
 
   GenerationOptions options_;
   SourceLocation where_;
-  std::optional<At> at_;  // but while the user's step runs, whose ops have lines of their own
+  std::optional<At> at_;  // empty while the user's step runs, because its ops have their own lines
   ir::Program& program_;
   ir::Block* outside_;
   Dim examples_, rows_;
@@ -94,8 +97,8 @@ class Generation : public StepBuilder {
   std::optional<ir::InsertionGuard> guard_;
   std::vector<Level> levels_;
   std::unordered_map<const ir::Value*, Value> laid_out_;
-  Values initial_;                // of what is carried, in the order of the block's arguments
-  std::vector<Value> next_;       // by argument
+  Values initial_;                // initial carried values, in the order of the block's arguments
+  std::vector<Value> next_;       // next value of each argument
   std::vector<std::size_t> own_;  // the arguments made by carry()
   std::vector<StepMemory> memories_;
   Value attention_;
@@ -120,19 +123,20 @@ Values Generation::finish(Condition condition) {
   return results;
 }
 
-// The chosen words of all hypotheses, and what became of them.
+// The words of all hypotheses, with lengths and scores.
 struct Chosen {
   Value tokens;   // i64 [n * copies, limit]
   Value lengths;  // i64 [n, copies], without `end`
   Value scores;   // [n, copies]
   Value ended;    // booleans [n, copies]
 };
-// The first `best` of each example.
+// Returns the first `best` hypotheses of each example.
 Hypotheses hypotheses_of(const Generation& loop, const Chosen& chosen, std::int64_t best);
 
-// Row by row of the logits [rows, vocabulary]: the logarithm of the sum of their powers, [rows, 1].
+// Returns the logarithm of the sum of exponentials of each row of logits [rows, vocabulary], as
+// [rows, 1].
 Value log_sum_exp(const Value& logits);
-// `tokens` [rows, limit] with `words` [rows] in column `step`.
+// Returns `tokens` [rows, limit] with `words` [rows] in column `step`.
 Value with_column(const Value& tokens, const Value& words, const Value& step);
 
 }  // namespace trireme::nn

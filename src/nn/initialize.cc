@@ -16,7 +16,7 @@ struct Fans {
   double in = 1, out = 1;
 };
 
-// [in, out] for matrices, [out, in, ...] beyond, where the rest is the window.
+// Matrices are [in, out]; tensors of higher rank are [out, in, ...], where the rest is the window.
 Fans fans_of(const std::vector<std::int64_t>& shape) {
   if (shape.empty()) return {};
   const auto size = [&](std::size_t i) { return static_cast<double>(shape[i]); };
@@ -49,19 +49,20 @@ void fill_normal(Span v, const Random& random, double mean, double stddev) {
   for (std::size_t i = 0; i < v.size(); ++i) v[i] = mean + stddev * random.normal(i);
 }
 
-// Draws again from positions of the element's own: about 1 in 22 needs a second draw.
+// Rejected numbers are redrawn from other positions reserved for the element; about 1 in 22 needs a
+// redraw.
 void fill_truncated(Span v, const Random& random, double mean, double stddev) {
   for (std::size_t i = 0; i < v.size(); ++i) {
     double z = 0;
-    std::uint64_t again = 0;
+    std::uint64_t draws = 0;
     do {
-      z = random.normal((again++ << 40) + i);
+      z = random.normal((draws++ << 40) + i);
     } while (std::abs(z) > 2);
     v[i] = mean + stddev * z;
   }
 }
 
-// Gram-Schmidt, twice for accuracy, on the shorter side's vectors of normal numbers.
+// Gram-Schmidt on vectors of normal numbers along the shorter side, run twice for accuracy.
 void fill_orthogonal(Span v, const Random& random, std::int64_t rows, double gain) {
   if (v.empty()) return;
   const auto r = static_cast<std::size_t>(rows);
@@ -88,12 +89,12 @@ void fill_orthogonal(Span v, const Random& random, std::int64_t rows, double gai
   }
 }
 
-// False if there is no initializer of that name.
+// Returns false if there is no initializer of that name.
 bool fill(Span v, const Initializer& init, const std::vector<std::int64_t>& shape,
           const Random& random) {
   const Fans fans = fans_of(shape);
   const double gain = number(init, "gain", 1);
-  // Standard deviations; a uniform number in [-b, b] has b / sqrt(3).
+  // Standard deviations. That of a uniform number in [-b, b] is b / sqrt(3).
   const double xavier = gain * std::sqrt(2 / std::max(1.0, fans.in + fans.out));
   const double kaiming = gain / std::sqrt(std::max(1.0, fans.in));
   const double mean = number(init, "mean", 0), stddev = number(init, "stddev", 1);
@@ -131,9 +132,9 @@ Tensor initialize(const ir::Parameter& parameter, std::uint64_t seed) {
   const std::vector<std::int64_t> shape = evaluate(type.shape, {});
   const std::string what = "parameter " + parameter.name() + " : " + type.str();
   if (init.name != "constant" && !is_float(type.dtype)) {
-    fail_usage(what + " is initialized by " + init.name + ", which makes floats");
+    fail_usage(what + " cannot be initialized by " + init.name + ", which supports only floats");
   }
-  // Optimizers keep several tables of zeros beside a table.
+  // A fast path: optimizers have several states of zeros per table.
   if (init.name == "constant" && number(init, "value", 0) == 0) return Tensor(type.dtype, shape);
   Tensor wide(DType::f64, shape);
   const Span numbers(wide.data<double>(), static_cast<std::size_t>(wide.elements()));
@@ -144,7 +145,7 @@ Tensor initialize(const ir::Parameter& parameter, std::uint64_t seed) {
     fail_usage(what + ": there is no initializer " + init.name +
                (near.empty() ? "" : "; did you mean " + near + "?"));
   }
-  // Any initializer may leave one row at zero: the padding row of an embedding.
+  // Any initializer may set one row to zero: the padding row of an embedding.
   if (ir::has_attribute(init.attributes, "zero_row") && !shape.empty() && shape[0] > 0) {
     const auto width = static_cast<std::ptrdiff_t>(numbers.size()) / shape[0];
     const auto row = ir::get<std::int64_t>(init.attributes, "zero_row");

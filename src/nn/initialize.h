@@ -7,9 +7,9 @@
 
 namespace trireme::nn {
 
-// The first value of a parameter as its initializer says. The same for the same seed, name, type
-// and initializer, on every machine and whatever else the Program holds.
-// Errors (usage): an unknown initializer, or one that does not suit the type.
+// Returns the first value of a parameter according to its initializer. It depends only on the seed
+// and the name, type and initializer of the parameter, not on the machine or the rest of the
+// Program. Error(usage) for an unknown initializer, or one that does not support the type.
 Tensor initialize(const ir::Parameter& parameter, std::uint64_t seed);
 
 }  // namespace trireme::nn

@@ -32,7 +32,7 @@ double largest(const std::vector<double>& v) {
   return result;
 }
 
-TEST(Initialize, HasTheVarianceItPromises) {
+TEST(Initialize, HasTheDocumentedVariance) {
   // [in, out] = [200, 300]; [out, in, h, w] = [40, 50, 3, 3] has fans 450 and 360.
   EXPECT_NEAR(variance_of(values_of(xavier_uniform(), {200, 300})), 2.0 / 500, 1e-4);
   EXPECT_NEAR(variance_of(values_of(xavier_normal(2), {200, 300})), 8.0 / 500, 4e-4);
@@ -50,7 +50,7 @@ TEST(Initialize, HasTheVarianceItPromises) {
   EXPECT_EQ(values_of(Initializer{}, {2}), (std::vector<double>{0, 0}));
 }
 
-TEST(Initialize, OrthogonalIsOrthogonal) {
+TEST(Initialize, OrthogonalRowsOrColumnsAreOrthogonal) {
   for (const auto& [rows, columns] : {std::pair{5, 12}, std::pair{12, 5}, std::pair{7, 7}}) {
     const auto v = values_of(orthogonal(2), {rows, columns});
     const bool by_rows = rows <= columns;
@@ -76,7 +76,7 @@ TEST(Initialize, DependsOnSeedAndNameOnly) {
   EXPECT_NE(values_of(normal(), {9}), values_of(normal(), {9}, 1, "v"));
 }
 
-TEST(Initialize, RefusesWhatItCannotDo) {
+TEST(Initialize, RejectsUnknownInitializersAndIntegers) {
   EXPECT_THROW(values_of(Initializer{"kaiming_unifrom", {}}, {2, 2}), Error);
   Program program;
   const Value w = program.parameter("n", i64, {2}, {.initializer = normal()});

@@ -12,12 +12,11 @@ At::At(const Value& x, const char* what, const SourceLocation& where) {
     std::string file = where.file_name();
     file.erase(0, file.find_last_of('/') + 1);
     fail_usage(std::string(what) + ": the value is empty\n  at     " + file + ":" +
-               std::to_string(where.line()) +
-               "\n  hint   a Value is made by Program::input() or an op");
+               std::to_string(where.line()) + "\n  hint   Program::input() and ops return Values");
   }
   program_ = x.get()->program;
   location_ = program_->locate(where);
-  location_.layer.clear();  // the layer that is current when an op is made
+  location_.layer.clear();  // ops get the layer that is current when they are appended
   previous_ = program_->location_override;
   if (previous_ == nullptr) program_->location_override = &location_;
 }

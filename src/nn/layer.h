@@ -1,6 +1,6 @@
 #pragma once
 
-// What every layer needs while it builds.
+// Helpers that every layer needs while it builds ops.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,8 @@
 
 namespace trireme::nn {
 
-// While it lives, new ops carry the caller's line, not ours. The outermost one decides.
+// While an object lives, new ops get the line of the caller of the layer. The outermost object
+// determines the line.
 class At {
  public:
   // Error(usage) if x is empty.
@@ -33,7 +34,7 @@ class At {
   const ir::Location* previous_;
 };
 
-// A layer with parameters: also opens a scope, `name` or a fresh name from `stem`.
+// For a layer with parameters: also opens a scope called `name`, or a unique name made from `stem`.
 class Layer : public At {
  public:
   Layer(const Value& x, const char* stem, const std::string& name, const SourceLocation& where);
@@ -42,7 +43,7 @@ class Layer : public At {
   Value parameter(std::string_view name, DType dtype, const Shape& shape,
                   const Initializer& initializer, bool trainable = true,
                   const ParameterSettings& settings = {});
-  // Error(usage) naming the layer, the caller's line and the value `x` unless `holds`.
+  // Unless `holds`, throws Error(usage) with the layer, the caller's line and the value `x`.
   void require(bool holds, const std::string& message, const std::string& hint = "");
 
  private:
@@ -50,16 +51,16 @@ class Layer : public At {
   Value x_;
 };
 
-// The stream of random numbers of a layer, by its path: another one for each.
+// Returns the random stream of a layer, which depends on its path.
 std::int64_t stream_of(const Layer& layer);
 
-// Error(usage) in the same form, for functions that open no scope.
+// Throws Error(usage) in the same form, for functions that open no scope.
 [[noreturn]] void fail_layer(const char* what, const std::string& message, const std::string& hint,
                              const Value& x);
 
-// A value without the dimensions `missing` of `like`, repeated along them.
+// Broadcasts `reduced`, which has the dimensions `kept_axes` of `like`, to the shape of `like`.
 Value spread(const Value& reduced, const Value& like, const std::vector<std::int64_t>& kept_axes);
-// All axes of [0, rank) but `axis`.
+// Returns all axes of [0, rank) except `axis`.
 std::vector<std::int64_t> axes_but(int axis, int rank);
 
 }  // namespace trireme::nn

@@ -7,9 +7,9 @@ namespace trireme::nn {
 Value linear(const Value& x, LinearOptions options, SourceLocation where) {
   Layer layer(x, "linear", options.name, where);
   layer.require(options.units > 0, "units must be at least 1", "{.units = 10}");
-  layer.require(x.rank() >= 2, "the input needs an axis of features behind the batch",
+  layer.require(x.rank() >= 2, "the input needs an axis of features after the batch",
                 "flatten or reshape it to [batch, features]");
-  layer.require(x.dim(-1).is_constant(), "the last axis of the input must be a number");
+  layer.require(x.dim(-1).is_constant(), "the last axis of the input must have a constant size");
   const Value weight = layer.parameter("weight", x.dtype(), {x.dim(-1), options.units},
                                        weight_init(options.weight_init, options.activation), true,
                                        options.weight_settings);
@@ -29,7 +29,7 @@ Value flatten(const Value& x, SourceLocation where) {
 }
 
 Value dropout(const Value& x, DropoutOptions options, SourceLocation where) {
-  // The scope's name makes the stream of random numbers: another one for each dropout.
+  // The scope's name selects the random stream, so that each dropout has its own.
   Layer layer(x, "dropout", "", where);
   layer.require(options.rate >= 0 && options.rate < 1, "rate must be in [0, 1)");
   if (options.rate == 0) return x;
@@ -43,13 +43,13 @@ Value dropout(const Value& x, DropoutOptions options, SourceLocation where) {
 
 Value prelu(const Value& x, PreluOptions options, SourceLocation where) {
   Layer layer(x, "prelu", options.name, where);
-  const bool each = options.per_channel;
-  layer.require(!each || (x.rank() >= 2 && x.dim(1).is_constant()),
-                "axis 1 of the input holds the channels, and their number is constant",
-                "one slope for all needs no channels: {.per_channel = false}");
-  const Value weight = layer.parameter("weight", x.dtype(), {each ? x.dim(1) : Dim(1)},
+  const bool is_per_channel = options.per_channel;
+  layer.require(!is_per_channel || (x.rank() >= 2 && x.dim(1).is_constant()),
+                "axis 1 of the input must hold a constant number of channels",
+                "for one slope for all channels, use {.per_channel = false}");
+  const Value weight = layer.parameter("weight", x.dtype(), {is_per_channel ? x.dim(1) : Dim(1)},
                                        constant(options.slope), true, options.weight_settings);
-  const Value slope = each ? spread(weight, x, {1}) : weight;
+  const Value slope = is_per_channel ? spread(weight, x, {1}) : weight;
   return select(x < 0.0, x * slope, x);
 }
 
@@ -64,31 +64,32 @@ Value maxout(const Value& x, MaxoutOptions options, SourceLocation where) {
     fail_layer("maxout",
                "axis " + std::to_string(axis) + " of size " + size.str() +
                    " cannot be divided into runs of " + std::to_string(options.pieces),
-               "pieces divides the number of channels", x);
+               "pieces must divide the number of channels", x);
   }
   Shape shape = x.shape();
-  const auto place = shape.begin() + axis;
-  *place = Dim(size.constant() / options.pieces);
-  shape.insert(place + 1, Dim(options.pieces));
+  const auto position = shape.begin() + axis;
+  *position = Dim(size.constant() / options.pieces);
+  shape.insert(position + 1, Dim(options.pieces));
   return reduce_max(reshape(x, {.shape = shape}), {.axes = {axis + 1}});
 }
 
-// The square of epsilon bounds the squares of the lengths: a root of zero would have no gradient.
+// epsilon^2 is the minimum of the squared lengths: the root of zero would have no gradient.
 Value cosine_similarity(const Value& a, const Value& b, CosineOptions options,
                         SourceLocation where) {
   const At at(a, "cosine_similarity", where);
   const At at_b(b, "cosine_similarity", where);
   if (a.shape() != b.shape() || a.dtype() != b.dtype() || !is_float(a.dtype())) {
     fail_layer("cosine_similarity",
-               "two values of one type of floats are needed: " + a.str() + ", " + b.str(),
+               "both values must have one float type: " + a.str() + ", " + b.str(),
                "cast or reshape one of them", a);
   }
   if (options.axis < -a.rank() || options.axis >= a.rank()) {
     fail_layer("cosine_similarity", "there is no axis " + std::to_string(options.axis), "", a);
   }
   const auto total = [&](const Value& x) { return sum(x, {.axes = {options.axis}}); };
-  const double least = options.epsilon * options.epsilon;
-  return total(a * b) * rsqrt(maximum(total(a * a), least)) * rsqrt(maximum(total(b * b), least));
+  const double min_square = options.epsilon * options.epsilon;
+  return total(a * b) * rsqrt(maximum(total(a * a), min_square)) *
+         rsqrt(maximum(total(b * b), min_square));
 }
 
 }  // namespace trireme::nn

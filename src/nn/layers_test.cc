@@ -12,7 +12,7 @@ using ops::RefTensor;
 using ops::RefTensors;
 using ::testing::HasSubstr;
 
-TEST(Activations, FollowTheirFormulas) {
+TEST(Activations, AgreeWithTheirFormulas) {
   const std::vector<double> points{-30, -4, -3, -1.5, -0.5, 0, 0.25, 1, 2.5, 3.5, 7, 30};
   const auto softplus_of = [](double x) { return x > 20 ? x : std::log1p(std::exp(x)); };
   const std::vector<std::pair<std::string, std::function<double(double)>>> formulas = {
@@ -54,7 +54,7 @@ TEST(Activations, FollowTheirFormulas) {
   EXPECT_FALSE(find_activation("swoosh"));
 }
 
-TEST(Linear, MultipliesAddsAndNames) {
+TEST(Linear, MultipliesAddsAndNamesItsParameters) {
   Program program;
   const Value x = program.input("x", f32, {batch, 3});
   const Value y = linear(x, {.units = 2, .activation = relu});
@@ -69,7 +69,7 @@ TEST(Linear, MultipliesAddsAndNames) {
   EXPECT_EQ(values.data, (std::vector<double>{1 + 6 + 15 + 10, 0}));
 }
 
-TEST(Linear, MistakesNameLayerAndLine) {
+TEST(Linear, ErrorsNameLayerAndLine) {
   Program program;
   const Value x = program.input("x", f32, {batch});
   EXPECT_THAT(refusal_here([&] { linear(x, {.units = 2}); }), HasSubstr("linear_0"));
@@ -77,7 +77,7 @@ TEST(Linear, MistakesNameLayerAndLine) {
   EXPECT_EQ(program.ir().layer, "");
 }
 
-TEST(Conv2d, SamePaddingKeepsOrDividesTheSize) {
+TEST(Conv2d, SamePaddingDividesTheSizeByTheStride) {
   Program program;
   const Value x = program.input("x", f32, {batch, 3, 7, 10});
   EXPECT_EQ(conv2d(x, {.channels = 4, .kernel = 3, .padding = "same"}).shape(),
@@ -103,7 +103,7 @@ TEST(Conv2d, AddsItsBiasToChannels) {
   EXPECT_EQ(values.data, (std::vector<double>{101, 102, 103, 104, 210, 220, 230, 240}));
 }
 
-TEST(BatchNorm, NormalisesTheBatchAndFollowsItsStatistics) {
+TEST(BatchNorm, NormalizesTheBatchAndUpdatesRunningStatistics) {
   Program program;
   const Value x = program.input("x", f64, {batch, 2});
   const Value y = batch_norm(x, {.momentum = 0.25});
@@ -123,7 +123,7 @@ TEST(BatchNorm, NormalisesTheBatchAndFollowsItsStatistics) {
             before.at("batch_norm_0.running_mean").data);
 }
 
-TEST(LayerNorm, NormalisesEachRow) {
+TEST(LayerNorm, NormalizesEachRow) {
   Program program;
   const Value x = program.input("x", f64, {batch, 5, 4});
   const Value y = layer_norm(x, {.axes = 2});
@@ -140,7 +140,7 @@ TEST(LayerNorm, NormalisesEachRow) {
   }
 }
 
-TEST(Dropout, KeepsTheMeanAndIsNothingInInference) {
+TEST(Dropout, KeepsTheMeanAndDoesNothingInInference) {
   Program program;
   const Value x = program.input("x", f64, {batch});
   const Value y = dropout(x, {.rate = 0.3});
@@ -171,7 +171,7 @@ TEST(Softmax, SumsToOneAlongItsAxisAndDoesNotOverflow) {
   EXPECT_NEAR(run(program, columns, inputs, none).data[0], 1, 1e-12);
 }
 
-TEST(Losses, FollowTheirFormulas) {
+TEST(Losses, AgreeWithTheirFormulas) {
   Program program;
   const Value x = program.input("x", f64, {batch, 3});
   const Value t = program.input("t", f64, {batch, 3});

@@ -6,8 +6,8 @@
 namespace trireme {
 namespace {
 
-// x minus its maximum along `axis`. The maximum cancels in what is made of it, so no gradient is
-// asked for.
+// Returns x minus its maximum along `axis`. The maximum cancels in the results, so it needs no
+// gradient.
 Value shifted(const Value& x, int axis) {
   const Value top = stop_gradient(reduce_max(x, {.axes = {axis}}));
   return x - nn::spread(top, x, nn::axes_but(axis, x.rank()));
@@ -45,7 +45,7 @@ namespace trireme::nn {
 void require_same(const char* what, const Value& x, const Value& target) {
   if (x.shape() == target.shape() && x.dtype() == target.dtype()) return;
   fail_layer(what, "prediction and target differ: " + x.str() + ", " + target.str(),
-             "reshape one of them; broadcasting would sum more differences than there are", x);
+             "reshape one of them; broadcasting would add differences of unrelated elements", x);
 }
 
 void require_labels(const char* what, const Value& logits, const Value& label) {
@@ -87,8 +87,8 @@ Value label_mask(At& at, const Value& logits, const Value& label) {
   return equal(spread(label, logits, axes_but(rank - 1, rank)), classes);
 }
 
-// A comparison with the class numbers picks the label's logarithm: no gather, and no scatter in the
-// gradient, which stays one fused kernel.
+// A comparison with the class numbers selects the label's logarithm without a gather and without a
+// scatter in the gradient, so that it stays one fused kernel.
 Value cross_entropy(const Value& logits, const Value& label, CrossEntropyOptions options,
                     SourceLocation where) {
   At at(logits, "cross_entropy", where);

@@ -1,4 +1,4 @@
-// Losses of single elements: regression, yes or no, distributions, and the overlap of sets.
+// Losses of single elements: regression, binary classification, distributions, and overlap of sets.
 
 #include <cmath>
 #include <string>
@@ -9,15 +9,15 @@
 namespace trireme::nn {
 namespace {
 
-// 1 for target 1 and -1 for target 0.
+// Returns 1 for target 1 and -1 for target 0.
 Value sign_of(const Value& target) { return target * 2.0 - 1.0; }
 
-Value margin_missed(const char* what, const Value& x, const Value& target, double margin) {
+Value margin_shortfall(const char* what, const Value& x, const Value& target, double margin) {
   require_same(what, x, target);
   return maximum(margin - sign_of(target) * x, 0.0);
 }
 
-// log(t!) for t > 1, by Stirling's formula; the logarithm stays defined where it is not asked for.
+// log(t!) for t > 1 by Stirling's formula. The maximum keeps the logarithm finite for unused t.
 Value stirling(const Value& target) {
   const Value t = maximum(target, 1.0);
   const Value term = t * log(t) - t + 0.5 * log(t * (2 * M_PI));
@@ -38,18 +38,18 @@ Value smooth_l1(const Value& x, const Value& target, SmoothL1Options options,
 
 Value hinge(const Value& x, const Value& target, HingeOptions options, SourceLocation where) {
   const At at(x, "hinge", where);
-  return margin_missed("hinge", x, target, options.margin);
+  return margin_shortfall("hinge", x, target, options.margin);
 }
 
 Value squared_hinge(const Value& x, const Value& target, HingeOptions options,
                     SourceLocation where) {
   const At at(x, "squared_hinge", where);
-  const Value missed = margin_missed("squared_hinge", x, target, options.margin);
-  return missed * missed;
+  const Value shortfall = margin_shortfall("squared_hinge", x, target, options.margin);
+  return shortfall * shortfall;
 }
 
-// With z = (2 target - 1) x, p_t is sigmoid(z), so -log p_t is softplus(-z) and log(1 - p_t) is
-// -softplus(z): nothing overflows, and no power of 0 is taken.
+// With z = (2 target - 1) x, p_t is sigmoid(z). So -log p_t is softplus(-z), and log(1 - p_t) is
+// -softplus(z). Nothing overflows, and no power of 0 is computed.
 Value focal(const Value& x, const Value& target, FocalOptions options, SourceLocation where) {
   const At at(x, "focal", where);
   require_same("focal", x, target);
@@ -65,7 +65,7 @@ Value dice(const Value& probability, const Value& target, DiceOptions options,
   const At at(probability, "dice", where);
   require_same("dice", probability, target);
   require_option(probability.rank() >= 2, "dice",
-                 "axes behind the batch are needed, over which the overlap is taken", probability);
+                 "the value needs axes after the batch to compute the overlap over", probability);
   require_option(options.smooth >= 0, "dice", "smooth must not be negative", probability);
   const std::vector<std::int64_t> axes = axes_but(0, probability.rank());
   const Value overlap = sum(probability * target, {.axes = axes});
@@ -78,7 +78,7 @@ Value kl_divergence(const Value& log_q, const Value& p, KlDivergenceOptions opti
   const At at(log_q, "kl_divergence", where);
   require_same("kl_divergence", log_q, p);
   if (options.log_target) return exp(p) * (p - log_q);
-  constexpr double kTiny = 1e-37;  // the logarithm of what is not chosen must be finite
+  constexpr double kTiny = 1e-37;  // the logarithm must be finite also where it is not selected
   return select(0.0 < p, p * (log(maximum(p, kTiny)) - log_q), 0.0);
 }
 

@@ -1,4 +1,4 @@
-// Losses of margins: between classes, of pairs and of triplets; and the focal loss of classes.
+// Margin losses between classes, of pairs and of triplets; and the focal loss of classes.
 
 #include <string>
 
@@ -11,7 +11,8 @@ namespace {
 
 void require_pair(const char* what, const Value& a, const Value& b) {
   require_same(what, a, b);
-  require_option(a.rank() >= 1, what, "vectors lie along the last axis, but there is no axis", a);
+  require_option(a.rank() >= 1, what, "vectors are along the last axis, but the value is a scalar",
+                 a);
 }
 
 void require_similar(const char* what, const Value& a, const Value& similar) {
@@ -30,13 +31,13 @@ Value distance(const Value& a, const Value& b, double epsilon) {
   return sqrt(last_sum(d * d));
 }
 
-// As PyTorch takes it, defined for zeros too.
+// The formula of PyTorch, which is also defined for zeros.
 Value cosine(const Value& a, const Value& b) {
   constexpr double kEpsilon = 1e-12;
   return last_sum(a * b) * rsqrt((last_sum(a * a) + kEpsilon) * (last_sum(b * b) + kEpsilon));
 }
 
-Value choose(const Value& similar, const Value& loss, const Value& loss_of_others) {
+Value blend_by_similarity(const Value& similar, const Value& loss, const Value& loss_of_others) {
   return similar * loss + (1.0 - similar) * loss_of_others;
 }
 
@@ -49,13 +50,13 @@ Value multi_class_hinge(const Value& logits, const Value& label, MultiClassHinge
   const int rank = logits.rank();
   const Value is_label = label_mask(at, logits, label);
   const Value of_label = last_sum(select(is_label, logits, 0.0));
-  const Value missed =
+  const Value shortfall =
       maximum(logits - spread(of_label, logits, axes_but(rank - 1, rank)) + options.margin, 0.0);
-  const Value terms = options.squared ? missed * missed : missed;
+  const Value terms = options.squared ? shortfall * shortfall : shortfall;
   return mean(select(logical_not(is_label), terms, 0.0), {.axes = {-1}});
 }
 
-// 1 - p is kept above 0, where a power of it has no slope.
+// Keeps 1 - p above 0, because a power of 0 has no gradient.
 Value focal_cross_entropy(const Value& logits, const Value& label, FocalCrossEntropyOptions options,
                           SourceLocation where) {
   At at(logits, "focal_cross_entropy", where);
@@ -92,7 +93,7 @@ Value cosine_embedding(const Value& a, const Value& b, const Value& similar,
   require_pair("cosine_embedding", a, b);
   require_similar("cosine_embedding", a, similar);
   const Value c = cosine(a, b);
-  return choose(similar, 1.0 - c, maximum(c - options.margin, 0.0));
+  return blend_by_similarity(similar, 1.0 - c, maximum(c - options.margin, 0.0));
 }
 
 Value contrastive(const Value& a, const Value& b, const Value& similar, ContrastiveOptions options,
@@ -100,11 +101,11 @@ Value contrastive(const Value& a, const Value& b, const Value& similar, Contrast
   const At at(a, "contrastive", where);
   require_pair("contrastive", a, b);
   require_similar("contrastive", a, similar);
-  constexpr double kTiny = 1e-30;  // equal vectors: the root has no slope there
+  constexpr double kTiny = 1e-30;  // for equal vectors: the root of 0 has no gradient
   const Value d = a - b;
   const Value square = last_sum(d * d);
-  const Value missed = maximum(options.margin - sqrt(maximum(square, kTiny)), 0.0);
-  return choose(similar, square, missed * missed) * 0.5;
+  const Value shortfall = maximum(options.margin - sqrt(maximum(square, kTiny)), 0.0);
+  return blend_by_similarity(similar, square, shortfall * shortfall) * 0.5;
 }
 
 }  // namespace trireme::nn

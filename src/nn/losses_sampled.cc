@@ -1,4 +1,4 @@
-// Losses that look at the label and a few drawn classes instead of all.
+// Losses that use the label and a few sampled classes instead of all classes.
 
 #include <cmath>
 #include <string>
@@ -20,7 +20,7 @@ Table checked_table(Layer& layer, const Value& hidden, const Value& label, const
                     const Value& bias) {
   const std::int64_t classes =
       require_table(layer, hidden, label, weight, bias, {"classes", "classes"});
-  layer.require(classes >= 2, "there must be two classes or more");
+  layer.require(classes >= 2, "there must be at least two classes");
   return {weight, bias, classes};
 }
 
@@ -36,14 +36,14 @@ Value candidates(Layer& layer, const SampledOptions& options, std::int64_t class
   return given;
 }
 
-// Logits less the logarithm of the number of times a class is expected among the drawn ones.
+// Logits minus the logarithm of the expected count of a class among the sampled ones.
 struct Corrected {
   Value of_label;  // [batch]
   Value of_drawn;  // [batch, samples]
   Value hits;      // boolean [batch, samples]: drawn classes that are the label
 };
 
-// One gather of all rows, so that the table's gradient is that of one.
+// Uses one gather of all rows, so that the table has one gradient.
 Corrected corrected_logits(const Value& hidden, const Value& label, const Table& table,
                            const Value& drawn, Sampler sampler) {
   const std::int64_t samples = drawn.dim(0).constant();
@@ -69,10 +69,11 @@ Value exact_cross_entropy(const Value& hidden, const Value& label, const Table& 
   return cross_entropy(logits, label, {}, where);
 }
 
-// log(exp(x[label]) + sum of exp(x[drawn])) - x[label]; the largest cancels, so it needs no gradient.
+// log(exp(x[label]) + sum of exp(x[drawn])) - x[label]. The maximum cancels, so it needs no
+// gradient.
 Value cross_entropy_among(const Corrected& x) {
-  constexpr double kNever = -1e30;
-  const Value drawn = select(logical_not(x.hits), x.of_drawn, kNever);
+  constexpr double kMaskedLogit = -1e30;
+  const Value drawn = select(logical_not(x.hits), x.of_drawn, kMaskedLogit);
   const Value top = stop_gradient(maximum(x.of_label, reduce_max(drawn, {.axes = {1}})));
   const Value total = exp(x.of_label - top) + sum(exp(drawn - unsqueeze(top, 1)), {.axes = {1}});
   return log(total) + top - x.of_label;
@@ -87,9 +88,10 @@ Value draw_classes(Layer& layer, Sampler sampler, std::int64_t samples, std::int
                                                 {"shape", Shape{samples}},
                                                 {"stream", stream_of(layer)}});
   const auto n = static_cast<double>(classes);
-  const Value place =
-      sampler == Sampler::uniform ? u * n : exp(u * std::log(n + 1)) - 1.0;  // floor is below
-  return cast(clamp(place, 0, n - 1), {.dtype = DType::i64});
+  const Value position = sampler == Sampler::uniform
+                             ? u * n
+                             : exp(u * std::log(n + 1)) - 1.0;  // cast() below rounds down
+  return cast(clamp(position, 0, n - 1), {.dtype = DType::i64});
 }
 
 Value log_probability(const Value& ids, Sampler sampler, std::int64_t classes) {

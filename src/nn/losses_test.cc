@@ -1,5 +1,5 @@
-// Losses at the borders of their domain, what they refuse, and the trees and draws of classes. Their
-// values and gradients elsewhere are in tests/conformance.
+// Losses at the borders of their domain, their errors, and trees and samples of classes.
+// tests/conformance checks other values and gradients.
 
 #include <gmock/gmock.h>
 
@@ -20,7 +20,7 @@ using ops::RefTensors;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-// The gradient of the sum of `loss` by `x`.
+// Returns the gradient of the sum of `loss` with respect to `x`.
 std::vector<double> gradient(const Program& program, const Value& loss, const Value& x,
                              const RefTensors& inputs) {
   RefTensors none;
@@ -28,7 +28,7 @@ std::vector<double> gradient(const Program& program, const Value& loss, const Va
   return run(program, g, inputs, none, true).data;
 }
 
-TEST(Losses, StayFiniteFarOut) {
+TEST(Losses, StayFiniteForLargeInputs) {
   Program program;
   const Value x = program.input("x", f64, {batch}), t = program.input("t", f64, {batch});
   const RefTensors inputs{{"x", tensor({4}, {1000, -1000, 1000, -1000})},
@@ -59,7 +59,7 @@ TEST(Losses, StayFiniteFarOut) {
   }
 }
 
-TEST(Losses, EqualVectorsAndEmptySetsHaveASlope) {
+TEST(Losses, GradientsOfEqualVectorsAndEmptySetsAreFinite) {
   Program program;
   const Value a = program.input("a", f64, {batch, 2}), b = program.input("b", f64, {batch, 2});
   const Value similar = program.input("similar", f64, {batch});
@@ -77,14 +77,14 @@ TEST(Losses, EqualVectorsAndEmptySetsHaveASlope) {
   }
   const RefTensors zeros{{"a", tensor({1, 2}, {0, 0})}, {"b", tensor({1, 2}, {0, 0})}};
   EXPECT_NEAR(run(program, dice(a, b), zeros, none).data[0], 0, 1e-12);
-  // Where p is 0 the divergence is 0, whatever q is.
+  // Where p is 0, the divergence is 0 for any q.
   const RefTensors certain{{"a", tensor({1, 2}, {-800, 0})}, {"b", tensor({1, 2}, {0, 1})}};
   const Value kl = kl_divergence(a, b);
   EXPECT_EQ(run(program, kl, certain, none).data, (std::vector<double>{0, 0}));
   EXPECT_EQ(gradient(program, kl, a, certain), (std::vector<double>{0, -1}));
 }
 
-TEST(Losses, RefuseWhatDoesNotFit) {
+TEST(Losses, RejectInvalidArguments) {
   Program program;
   const Value x = program.input("x", f32, {batch, 3}), t = program.input("t", f32, {batch});
   const Value id = program.input("id", i64, {batch});
@@ -93,7 +93,7 @@ TEST(Losses, RefuseWhatDoesNotFit) {
   EXPECT_THAT(refusal([&] { focal(x, x, {.gamma = -1}); }),
               HasSubstr("gamma must not be negative"));
   EXPECT_THAT(refusal([&] { focal(x, x, {.alpha = 2}); }), HasSubstr("alpha must be in [0, 1]"));
-  EXPECT_THAT(refusal([&] { dice(t, t); }), HasSubstr("axes behind the batch are needed"));
+  EXPECT_THAT(refusal([&] { dice(t, t); }), HasSubstr("needs axes after the batch"));
   EXPECT_THAT(refusal([&] { multi_class_hinge(x, x); }), HasSubstr("need integer labels"));
   EXPECT_THAT(refusal([&] { focal_cross_entropy(x, t); }), HasSubstr("need integer labels"));
   EXPECT_THAT(refusal([&] { margin_ranking(x, x, t); }), HasSubstr("differ"));
@@ -117,11 +117,11 @@ TEST(Losses, RefuseWhatDoesNotFit) {
               HasSubstr("the table of inner nodes must be f32[nodes, 3]"));
   EXPECT_THAT(refusal([&] { hierarchical_softmax(x, id, weight, {}, {.path = id}); }),
               HasSubstr("a tree needs both path and code"));
-  EXPECT_THAT(refusal([&] { huffman_tree({1}); }), HasSubstr("two classes or more"));
+  EXPECT_THAT(refusal([&] { huffman_tree({1}); }), HasSubstr("at least two classes"));
   EXPECT_THAT(refusal([&] { huffman_tree({1, -1}); }), HasSubstr("class 1 is negative"));
 }
 
-TEST(ManyClasses, InferenceLooksAtAllOfThem) {
+TEST(ManyClasses, InferenceUsesAllClasses) {
   Program program;
   const Value hidden = program.input("hidden", f64, {batch, 2});
   const Value label = program.input("label", i64, {batch});
@@ -138,7 +138,7 @@ TEST(ManyClasses, InferenceLooksAtAllOfThem) {
   }
 }
 
-TEST(ManyClasses, AreDrawnAsOftenAsIsSaid) {
+TEST(ManyClasses, AreSampledWithTheReportedProbability) {
   constexpr std::int64_t kSamples = 200000, kClasses = 11;
   for (const Sampler sampler : {Sampler::log_uniform, Sampler::uniform}) {
     Program program;
@@ -156,9 +156,9 @@ TEST(ManyClasses, AreDrawnAsOftenAsIsSaid) {
       ++counts[static_cast<std::size_t>(id)];
     }
     double total = 0;
-    const std::vector<double> said = run(program, logs, inputs, none).data;
+    const std::vector<double> log_probabilities = run(program, logs, inputs, none).data;
     for (std::size_t k = 0; k < kClasses; ++k) {
-      const double p = std::exp(said[k]), mean = p * kSamples;
+      const double p = std::exp(log_probabilities[k]), mean = p * kSamples;
       total += p;
       EXPECT_NEAR(counts[k], mean, 5 * std::sqrt(mean * (1 - p))) << k;
     }
@@ -166,17 +166,17 @@ TEST(ManyClasses, AreDrawnAsOftenAsIsSaid) {
   }
 }
 
-TEST(Huffman, WaysAreShortForFrequentClassesAndEndAtTheirOwnLeaf) {
-  // The frequencies of Huffman's paper: his code needs 3.42 digits on average.
+TEST(Huffman, PathsAreOptimalAndDistinct) {
+  // The frequencies in Huffman's paper, whose code needs 3.42 digits on average.
   const std::vector<double> frequencies{0.20, 0.18, 0.10, 0.10, 0.10, 0.06, 0.06,
                                         0.04, 0.04, 0.04, 0.04, 0.03, 0.01};
   const ClassTree tree = huffman_tree(frequencies);
   EXPECT_EQ(tree.nodes, 12);
   const auto depth = static_cast<std::size_t>(tree.path.dim(1));
   double average = 0, kraft = 0;
-  std::map<std::vector<std::int64_t>, int> ways;
+  std::map<std::vector<std::int64_t>, int> class_paths;
   for (std::size_t i = 0; i < frequencies.size(); ++i) {
-    std::vector<std::int64_t> way;
+    std::vector<std::int64_t> class_path;
     for (std::size_t j = 0; j < depth; ++j) {
       const std::int64_t node = tree.path.data<std::int64_t>()[i * depth + j];
       if (node < 0) break;
@@ -184,15 +184,15 @@ TEST(Huffman, WaysAreShortForFrequentClassesAndEndAtTheirOwnLeaf) {
       if (j == 0) {
         EXPECT_EQ(node, tree.nodes - 1) << "the root";
       }
-      way.push_back(2 * node + tree.code.data<std::int64_t>()[i * depth + j]);
+      class_path.push_back(2 * node + tree.code.data<std::int64_t>()[i * depth + j]);
     }
-    average += frequencies[i] * static_cast<double>(way.size());
-    kraft += std::pow(0.5, way.size());
-    ++ways[way];
+    average += frequencies[i] * static_cast<double>(class_path.size());
+    kraft += std::pow(0.5, class_path.size());
+    ++class_paths[class_path];
   }
   EXPECT_NEAR(average, 3.42, 1e-9);
   EXPECT_NEAR(kraft, 1, 1e-12);
-  EXPECT_EQ(ways.size(), frequencies.size());
+  EXPECT_EQ(class_paths.size(), frequencies.size());
   EXPECT_EQ(huffman_tree({1, 1}).path.to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 0}));
 }
 

@@ -10,7 +10,7 @@ struct Moments {
   Value mean, variance;  // biased; without the reduced axes
 };
 
-// In two passes, so that a large mean does not cancel the variance away.
+// Uses two passes, so that a large mean does not cancel the variance.
 Moments moments(const Value& x, const std::vector<std::int64_t>& axes,
                 const std::vector<std::int64_t>& kept) {
   const Value center = mean(x, {.axes = axes});
@@ -18,26 +18,27 @@ Moments moments(const Value& x, const std::vector<std::int64_t>& axes,
   return {center, mean(d * d, {.axes = axes})};
 }
 
-// running += momentum * (now - running), in training only.
-void follow(const Value& running, const Value& now, double momentum) {
+// Updates running += momentum * (now - running), in training only.
+void update_running(const Value& running, const Value& now, double momentum) {
   const Value next = running * (1 - momentum) + now * momentum;
   assign(running, when_training(next, running));
 }
 
-// The mean over the axes behind the channels and over each group's channels, for every channel.
+// Returns, for every channel, the mean over the axes after the channels and over the channels of
+// its group.
 Value group_mean(const Value& x, std::int64_t groups) {
   const std::vector<std::int64_t> window = axes_but(0, x.rank());
-  Value each = x.rank() == 2 ? x : mean(x, {.axes = {window.begin() + 1, window.end()}});
+  Value channel_means = x.rank() == 2 ? x : mean(x, {.axes = {window.begin() + 1, window.end()}});
   const std::int64_t channels = x.dim(1).constant();
-  if (channels == groups) return each;
+  if (channels == groups) return channel_means;
   const Shape grouped{x.dim(0), groups, channels / groups};
-  each = reshape(each, {.shape = grouped});
-  each = broadcast(mean(each, {.axes = {2}}), {.shape = grouped, .axes = {0, 1}});
-  return reshape(each, {.shape = {x.dim(0), channels}});
+  channel_means = reshape(channel_means, {.shape = grouped});
+  channel_means = broadcast(mean(channel_means, {.axes = {2}}), {.shape = grouped, .axes = {0, 1}});
+  return reshape(channel_means, {.shape = {x.dim(0), channels}});
 }
 
-// Only means over the window touch the images, so that these may be stored in any layout.
-Value normalise_groups(Layer& layer, const Value& x, std::int64_t groups, double epsilon,
+// Only means over the window read the images, so images may have any layout.
+Value normalize_groups(Layer& layer, const Value& x, std::int64_t groups, double epsilon,
                        bool affine) {
   const Value d = x - spread(group_mean(x, groups), x, {0, 1});
   Value y = d * spread(rsqrt(group_mean(d * d, groups) + epsilon), x, {0, 1});
@@ -52,26 +53,26 @@ Value normalise_groups(Layer& layer, const Value& x, std::int64_t groups, double
 Value group_norm(const Value& x, GroupNormOptions options, SourceLocation where) {
   Layer layer(x, "group_norm", options.name, where);
   layer.require(x.rank() >= 2 && x.dim(1).is_constant(),
-                "axis 1 of the input holds the channels, and their number is constant");
+                "axis 1 of the input must hold a constant number of channels");
   layer.require(options.groups > 0 && x.dim(1).constant() % options.groups == 0,
                 x.dim(1).str() + " channels cannot be divided into " +
                     std::to_string(options.groups) + " groups",
-                "{.groups = 8}, which divides the number of channels");
-  return normalise_groups(layer, x, options.groups, options.epsilon, options.affine);
+                "set .groups to a divisor of the number of channels: {.groups = 8}");
+  return normalize_groups(layer, x, options.groups, options.epsilon, options.affine);
 }
 
 Value instance_norm(const Value& x, InstanceNormOptions options, SourceLocation where) {
   Layer layer(x, "instance_norm", options.name, where);
   layer.require(x.rank() >= 3 && x.dim(1).is_constant(),
-                "the input needs axes behind the channels, axis 1, whose number is constant",
-                "rows of features are normalised by layer_norm");
-  return normalise_groups(layer, x, x.dim(1).constant(), options.epsilon, options.affine);
+                "the input needs axes after axis 1, which must hold a constant number of channels",
+                "for rows of features, use layer_norm");
+  return normalize_groups(layer, x, x.dim(1).constant(), options.epsilon, options.affine);
 }
 
 Value batch_norm(const Value& x, BatchNormOptions options, SourceLocation where) {
   Layer layer(x, "batch_norm", options.name, where);
   layer.require(x.rank() >= 2 && x.dim(1).is_constant(),
-                "axis 1 of the input holds the channels, and their number is constant");
+                "axis 1 of the input must hold a constant number of channels");
   const std::vector<std::int64_t> axes = axes_but(1, x.rank());
   const Shape channels{x.dim(1)};
   const Value running_mean =
@@ -91,23 +92,23 @@ Value batch_norm(const Value& x, BatchNormOptions options, SourceLocation where)
 
   const Value count = dim_size(x, {.axes = axes, .dtype = x.dtype()});
   const Value unbiased = batch.variance * (count / maximum(count - 1.0, 1.0));
-  follow(running_mean, batch.mean, options.momentum);
-  follow(running_var, unbiased, options.momentum);
+  update_running(running_mean, batch.mean, options.momentum);
+  update_running(running_var, unbiased, options.momentum);
   return y;
 }
 
 Value layer_norm(const Value& x, LayerNormOptions options, SourceLocation where) {
   Layer layer(x, "layer_norm", options.name, where);
   layer.require(options.axes >= 1 && options.axes <= x.rank(),
-                "cannot normalise the last " + std::to_string(options.axes) + " axes");
+                "cannot normalize the last " + std::to_string(options.axes) + " axes");
   std::vector<std::int64_t> axes, kept;
   Shape shape;
   for (int i = 0; i < x.rank(); ++i) {
-    const bool normalised = i >= x.rank() - options.axes;
-    (normalised ? axes : kept).push_back(i);
-    if (normalised) shape.push_back(x.dim(i));
+    const bool is_normalized = i >= x.rank() - options.axes;
+    (is_normalized ? axes : kept).push_back(i);
+    if (is_normalized) shape.push_back(x.dim(i));
   }
-  layer.require(is_constant(shape), "the axes to normalise must be of constant size");
+  layer.require(is_constant(shape), "the axes to normalize must have a constant size");
   const Moments row = moments(x, axes, kept);
   const Value d = x - spread(row.mean, x, kept);
   Value y = d * spread(rsqrt(row.variance + options.epsilon), x, kept);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kLayer = "optimizer";
 
-// New ops belong to layer "optimizer" while it lives.
+// While a scope lives, new ops belong to layer "optimizer".
 class OptimizerScope {
  public:
   explicit OptimizerScope(ir::Program& program)
@@ -36,19 +36,19 @@ class OptimizerScope {
 template <class Options, class... Others>
 constexpr bool is_one_of = (std::is_same_v<Options, Others> || ...);
 
-// Whether the rule asks for the number of the step.
+// Whether the rule needs the number of the step.
 template <class Options>
 constexpr bool counts_steps = is_one_of<Options, Adam, AdamW, Adamax, Lamb>;
 
-// Whether weight_decay is no part of the gradient but of the rule.
+// Whether the rule applies weight_decay itself instead of adding it to the gradient.
 template <class Options>
-constexpr bool decays_itself = is_one_of<Options, AdamW, Lamb, Lion>;
+constexpr bool has_decoupled_decay = is_one_of<Options, AdamW, Lamb, Lion>;
 
 void require(bool holds, const char* what) {
   if (!holds) fail_usage(std::string("optimizer: ") + what);
 }
 
-// Rates of running means lie in [0, 1); the others only must not be negative.
+// Rates of running means must be in [0, 1); other options only must not be negative.
 template <class Options>
 void check(const Options& o) {
   require(o.clip.value >= 0 && o.clip.norm >= 0 && o.clip.global_norm >= 0,
@@ -66,7 +66,7 @@ void check(const Options& o) {
     require(std::isfinite(o.momentum), "momentum must be a finite number");
   }
   if constexpr (requires { o.initial; }) {
-    require(o.initial >= 0, "the first value of the squares must not be negative");
+    require(o.initial >= 0, "the initial value of the squares must not be negative");
   }
   if constexpr (requires { o.l1; }) {
     require(o.l1 >= 0 && o.l2 >= 0 && o.beta >= 0, "l1, l2 and beta must not be negative");
@@ -75,47 +75,47 @@ void check(const Options& o) {
 }
 
 void check(const UpdateOptions& options) {
-  require(options.accumulate >= 1, "gradients of at least 1 step are accumulated");
+  require(options.accumulate >= 1, "accumulate must be at least 1");
   require(options.l1 >= 0 && options.l2 >= 0, "l1 and l2 must not be negative");
 }
 
-// The penalties' part of the gradient.
+// Adds the penalties to the gradient.
 template <class Options>
-void regularise(const Options& options, const UpdateOptions& all, Slot& slot) {
+void add_penalty(const Options& options, const UpdateOptions& all, Slot& slot) {
   const ParameterSettings& own = slot.settings;
   const double l1 = all.l1 * own.weight_decay + own.l1;
   double l2 = all.l2 * own.weight_decay + own.l2;
-  if constexpr (!decays_itself<Options> && requires { options.weight_decay; }) {
+  if constexpr (!has_decoupled_decay<Options> && requires { options.weight_decay; }) {
     l2 += options.weight_decay * own.weight_decay;
   }
   if (l2 != 0) slot.g = slot.g + slot.p * l2;
   if (l1 != 0) slot.g = slot.g + sign(slot.p) * l1;
 }
 
-// What all rows of the parameter would be needed for in every step. Errors: usage.
+// Error(usage) for options that need all rows of the parameter in every step.
 template <class Options>
 void check_sparse(const Options& options, const UpdateOptions& all, const Slot& slot) {
   const std::string& name = slot.parameter.get()->name;
   const ParameterSettings& own = slot.settings;
-  const auto refuse = [&](bool holds, const std::string& what, const std::string& hint) {
+  const auto reject_if = [&](bool holds, const std::string& what, const std::string& hint) {
     if (!holds) return;
     fail_usage("optimizer: the gradient of " + name + " is row-sparse, and " + what +
-               " would touch all its rows in every step\n  hint   " + hint +
-               "sparse_gradient = false gives it a dense gradient");
+               " would change all its rows in every step\n  hint   " + hint +
+               "for a dense gradient, set sparse_gradient = false");
   };
   const double global = all.l1 + all.l2;
   bool decays = false;
   if constexpr (requires { options.weight_decay; }) decays = options.weight_decay != 0;
-  refuse((global != 0 || decays) && own.weight_decay != 0, "weight decay or an l1 or l2 penalty",
-         "configure(\"" + name + "\", {.weight_decay = 0}) leaves the table out of it; ");
-  refuse(own.l1 != 0 || own.l2 != 0, "its own l1 or l2", "");
-  refuse(all.accumulate > 1, "accumulating gradients", "");
-  refuse(all.average.kind != Average::Kind::none, "averaging parameters", "");
-  refuse(is_one_of<Options, Lamb>, "LAMB's length of the parameter", "take Adam; ");
+  reject_if((global != 0 || decays) && own.weight_decay != 0, "weight decay or an l1 or l2 penalty",
+            "configure(\"" + name + "\", {.weight_decay = 0}) excludes the table; ");
+  reject_if(own.l1 != 0 || own.l2 != 0, "its own l1 or l2", "");
+  reject_if(all.accumulate > 1, "accumulating gradients", "");
+  reject_if(all.average.kind != Average::Kind::none, "averaging parameters", "");
+  reject_if(is_one_of<Options, Lamb>, "LAMB's norm of the parameter", "use Adam instead; ");
 }
 
-// Where the gradient is row-sparse p is empty.
-Slot slot_elsewhere(const Value& parameter, const Gradient& gradient) {
+// A slot for rules that are applied elsewhere; p is empty if the gradient is row-sparse.
+Slot remote_slot(const Value& parameter, const Gradient& gradient) {
   const ir::Program& program = *parameter.get()->program;
   return {gradient.rows ? Value() : parameter, gradient.values,
           program.parameter_of(parameter.get()).settings, parameter, gradient.rows};
@@ -163,9 +163,9 @@ void apply_updates(const Optimizer& optimizer, const std::vector<Value>& paramet
         }
         clip(slots, rule.clip);
         for (Slot& slot : slots) {
-          const ir::Location& made = program.parameter_of(slot.parameter.get()).location;
-          location = {made.file, made.line, kLayer + ("/" + made.layer)};
-          regularise(rule, options, slot);
+          const ir::Location& declared = program.parameter_of(slot.parameter.get()).location;
+          location = {declared.file, declared.line, kLayer + ("/" + declared.layer)};
+          add_penalty(rule, options, slot);
           update(rule, updates, slot);
         }
       },
@@ -184,7 +184,7 @@ void limit_gradients(const Optimizer& optimizer, const std::vector<Value>& param
   const OptimizerScope scope(*parameters.front().get()->program);
   std::vector<Slot> slots;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    Slot slot = slot_elsewhere(parameters[i], gradients[i]);
+    Slot slot = remote_slot(parameters[i], gradients[i]);
     if (slot.rows) {
       const std::vector<Value> sums = sum_rows(slot.rows, slot.g);
       slot.rows = sums[0], slot.g = sums[1];
@@ -199,11 +199,11 @@ void add_penalties(const Optimizer& optimizer, const UpdateOptions& options, con
                    Gradient& gradient) {
   check(options);
   const OptimizerScope scope(*parameter.get()->program);
-  Slot slot = slot_elsewhere(parameter, gradient);
+  Slot slot = remote_slot(parameter, gradient);
   std::visit(
       [&](const auto& rule) {
         if (slot.rows) check_sparse(rule, options, slot);
-        else regularise(rule, options, slot);
+        else add_penalty(rule, options, slot);
       },
       optimizer);
   gradient.values = slot.g;

@@ -1,4 +1,4 @@
-// Optimizers that divide by the root of what squared gradients came to.
+// Optimizers that divide by the root of accumulated squared gradients.
 
 #include "nn/updates.h"
 
@@ -34,13 +34,13 @@ void update(const Adadelta& options, const Updates& updates, const Slot& slot) {
 void update(const RmsProp& options, const Updates& updates, const Slot& slot) {
   const Value v = updates.state(slot, "rmsprop_v");
   const Value next_v = running_square(v, slot.g, options.decay);
-  Value spread = next_v, a, next_a, m, next_m;
+  Value variance = next_v, a, next_a, m, next_m;
   if (options.centred) {
     a = updates.state(slot, "rmsprop_mean");
     next_a = running_mean(a, slot.g, options.decay);
-    spread = maximum(next_v - next_a * next_a, 0.0);  // rounding may bring it below
+    variance = maximum(next_v - next_a * next_a, 0.0);  // rounding may make it negative
   }
-  Value change = slot.g / (sqrt(spread) + options.epsilon);
+  Value change = slot.g / (sqrt(variance) + options.epsilon);
   if (options.momentum != 0) {
     m = updates.state(slot, "rmsprop_momentum");
     change = next_m = m * options.momentum + change;
@@ -60,9 +60,9 @@ void update(const Ftrl& options, const Updates& updates, const Slot& slot) {
   const Value next_v = v + slot.g * slot.g;
   const Value root = sqrt(next_v);
   const Value next_m = m + slot.g - (p * root - before) / rate;
-  // m - sign(m) * l1 where |m| > l1, else 0
-  const Value beyond = maximum(next_m - options.l1, 0.0) + minimum(next_m + options.l1, 0.0);
-  updates.set_parameter(slot, -beyond / ((root + options.beta) / rate + options.l2));
+  // m - sign(m) * l1 if |m| > l1, otherwise 0
+  const Value shrunk = maximum(next_m - options.l1, 0.0) + minimum(next_m + options.l1, 0.0);
+  updates.set_parameter(slot, -shrunk / ((root + options.beta) / rate + options.l2));
   updates.set(v, next_v);
   updates.set(m, next_m);
 }

@@ -1,4 +1,4 @@
-// Optimizers that follow a running mean of the gradients.
+// Optimizers that use a running mean of the gradients.
 
 #include "nn/updates.h"
 
@@ -20,12 +20,12 @@ Moments moments(const Options& options, const Updates& updates, const Slot& slot
   return moments;
 }
 
-void keep(const Updates& updates, const Moments& moments) {
+void store_moments(const Updates& updates, const Moments& moments) {
   updates.set(moments.m, moments.next_m);
   updates.set(moments.v, moments.next_v);
 }
 
-// 1 - beta^t, in f64: at the first steps it is small.
+// Returns 1 - beta^t in f64, because it is small in the first steps.
 Value correction(const Updates& updates, double beta) {
   return 1.0 - pow(beta, updates.step_number());
 }
@@ -44,21 +44,21 @@ Value adam_change(const Options& options, const Updates& updates, const Slot& sl
   return moments.next_m * rate / corrected_root(options, updates, moments.next_v);
 }
 
-Value length(const Value& x) { return sqrt(sum(x * x)); }
+Value norm(const Value& x) { return sqrt(sum(x * x)); }
 
 }  // namespace
 
 void update(const Adam& options, const Updates& updates, const Slot& slot) {
   const Moments next = moments(options, updates, slot, "adam");
   updates.set_parameter(slot, slot.p - adam_change(options, updates, slot, next));
-  keep(updates, next);
+  store_moments(updates, next);
 }
 
 void update(const AdamW& options, const Updates& updates, const Slot& slot) {
   const Moments next = moments(options, updates, slot, "adam");
   const Value change = adam_change(options, updates, slot, next);
   updates.set_parameter(slot, updates.decayed(slot, options.weight_decay) - change);
-  keep(updates, next);
+  store_moments(updates, next);
 }
 
 void update(const Adamax& options, const Updates& updates, const Slot& slot) {
@@ -79,19 +79,19 @@ void update(const Lamb& options, const Updates& updates, const Slot& slot) {
   Value change = next.next_m * one_over / corrected_root(options, updates, next.next_v);
   const double weight_decay = options.weight_decay * slot.settings.weight_decay;
   if (weight_decay != 0) change = change + p * weight_decay;
-  const Value of_p = length(p), of_change = length(change);
+  const Value of_p = norm(p), of_change = norm(change);
   const Value both = minimum(of_p, of_change);
   const Value trust = select(both > 0.0, of_p / of_change, both * 0.0 + 1.0);
   updates.set_parameter(slot, p - change * (trust * updates.rate(slot)));
-  keep(updates, next);
+  store_moments(updates, next);
 }
 
-// Both means are built on g - m, the next state's first, so that they become one kernel.
+// Computes both means from g - m, the next state's first, so that they become one kernel.
 void update(const Lion& options, const Updates& updates, const Slot& slot) {
   const Value m = updates.state(slot, "lion");
-  const Value apart = slot.g - m;
-  const Value next = m + apart * (1 - options.beta2);
-  const Value change = sign(m + apart * (1 - options.beta1)) * updates.rate(slot);
+  const Value difference = slot.g - m;
+  const Value next = m + difference * (1 - options.beta2);
+  const Value change = sign(m + difference * (1 - options.beta1)) * updates.rate(slot);
   updates.set_parameter(slot, updates.decayed(slot, options.weight_decay) - change);
   updates.set(m, next);
 }

@@ -13,7 +13,7 @@ namespace {
 using ops::RefTensor;
 using ops::RefTensors;
 
-// Two parameters with fed gradients, and what the optimizer makes of them.
+// Two parameters with gradients from inputs, updated by the optimizer.
 class Steps {
  public:
   explicit Steps(const Optimizer& optimizer) {
@@ -39,14 +39,14 @@ class Steps {
   RefTensors values_;
 };
 
-TEST(Optimizers, SgdWithWeightDecay) {
+TEST(Optimizers, SgdAppliesWeightDecay) {
   Steps steps(Sgd{.learning_rate = 0.1, .weight_decay = 0.5});
   steps.step({1, 1, 1}, {0, 0, 0});
   EXPECT_NEAR(steps["a"][0], 1 - 0.1 * (1 + 0.5), 1e-12);
   EXPECT_NEAR(steps["b"][2], -0.5 + 0.1 * 0.25, 1e-12);
 }
 
-TEST(Optimizers, MomentumAndNesterov) {
+TEST(Optimizers, MomentumAndNesterovAgreeWithTheirFormulas) {
   for (const bool nesterov : {false, true}) {
     Steps steps(Momentum{.learning_rate = 0.1, .momentum = 0.9, .nesterov = nesterov});
     double p = 1, v = 0;
@@ -60,7 +60,7 @@ TEST(Optimizers, MomentumAndNesterov) {
   }
 }
 
-TEST(Optimizers, AdamAndAdamW) {
+TEST(Optimizers, AdamAndAdamWAgreeWithTheirFormulas) {
   for (const bool decoupled : {false, true}) {
     const Schedule rate = Schedule::exponential(0.1, 0.5);
     Steps steps(decoupled ? Optimizer(AdamW{.learning_rate = rate, .weight_decay = 0.3})
@@ -82,7 +82,7 @@ TEST(Optimizers, AdamAndAdamW) {
   }
 }
 
-TEST(Optimizers, AdamWWithAConstantRate) {
+TEST(Optimizers, AdamWSupportsAConstantRate) {
   Steps steps(AdamW{.learning_rate = 0.1, .weight_decay = 0.3});
   steps.step({1, 1, 1}, {0, 0, 0});
   EXPECT_NEAR(steps["a"][0], 1 - 0.03 - 0.1, 1e-8);
@@ -104,7 +104,7 @@ TEST(Optimizers, ClipByValueNormAndGlobalNorm) {
   EXPECT_NEAR(global["b"][0], 0.5 - 0.8, 1e-6);
 }
 
-TEST(Optimizers, RefuseOptionsThatMakeNoSense) {
+TEST(Optimizers, RejectInvalidOptions) {
   EXPECT_THROW(Steps(Adam{.beta2 = 1}), Error);
   EXPECT_THROW(Steps(RmsProp{.decay = -0.1}), Error);
   EXPECT_THROW(Steps(Adagrad{.initial = -1}), Error);
@@ -114,13 +114,13 @@ TEST(Optimizers, RefuseOptionsThatMakeNoSense) {
   EXPECT_THROW(Steps(Sgd{.clip = {.norm = -1}}), Error);
 }
 
-TEST(Optimizers, LambDoesNotDivideByALengthOfZero) {
+TEST(Optimizers, LambDoesNotDivideByZero) {
   Steps steps(Lamb{.learning_rate = 0.1, .weight_decay = 0});
   steps.step({0, 0, 0}, {0, 0, 0});
   EXPECT_EQ(steps["a"], (std::vector<double>{1, -2, 3}));
 }
 
-TEST(Schedules, AreTheSameInTheProgramAndOnTheHost) {
+TEST(Schedules, AgreeInTheProgramAndOnTheHost) {
   const std::vector<Schedule> schedules = {
       Schedule(0.3),
       Schedule(0.3).warmup(4),

@@ -17,35 +17,37 @@ Value global(const Value& x, const char* what, SourceLocation where,
 }
 
 // --- Adaptive pooling
-// Where the sizes divide, the bins are the windows of ordinary pooling. Bins of different sizes are
-// pooled along one axis after the other, since their rows and columns are independent.
+// If the sizes divide evenly, the bins are the windows of ordinary pooling. Bins of different sizes
+// are pooled along one axis after the other, because their rows and columns are independent.
 
 constexpr std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 void check_adaptive(const Value& x, const Pair& size, const char* what) {
   require_image(x, what);
   if (size.height < 1 || size.width < 1) {
-    fail_layer(what, "the height and the width of the result must be 1 or more", "", x);
+    fail_layer(what, "the height and the width of the result must be at least 1", "", x);
   }
   if (x.dim(2) == Dim(0) || x.dim(3) == Dim(0)) fail_layer(what, "the images are empty", "", x);
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;  // products of two sizes must be numbers
+  constexpr std::int64_t kMaxSize = std::int64_t{1}
+                                    << 31;  // products of two sizes must fit into i64
   const Pair from = size_of_image(x);
-  if (std::max({from.height, from.width, size.height, size.width}) > kMost) {
-    fail_layer(what, "heights and widths beyond 2^31 cannot be pooled", "", x);
+  if (std::max({from.height, from.width, size.height, size.width}) > kMaxSize) {
+    fail_layer(what, "heights and widths above 2^31 cannot be pooled", "", x);
   }
 }
 
-// The windows, if all bins are of one size and none overlap.
+// Returns the windows if all bins have one size and none overlap.
 std::optional<Pair> even_bins(const Pair& from, const Pair& to) {
   if (from.height % to.height != 0 || from.width % to.width != 0) return std::nullopt;
   return Pair(from.height / to.height, from.width / to.width);
 }
 
-Value numbers(At& at, const Shape& shape, std::int64_t axis) {
+Value iota_along(At& at, const Shape& shape, std::int64_t axis) {
   return at.make("iota", {{"axis", axis}, {"dtype", DType::i64}, {"shape", shape}});
 }
 
-// The first element of bin `number` of `to`, for numbers that are values of the Program.
+// The first element of bin `number` of `to` bins, and the end, where `number` is a value of the
+// Program.
 Value bin_start(const Value& number, std::int64_t from, std::int64_t to) {
   return number * static_cast<double>(from) / static_cast<double>(to);
 }
@@ -54,21 +56,21 @@ Value bin_end(const Value& number, std::int64_t from, std::int64_t to) {
          static_cast<double>(to);
 }
 
-// The means of bins of the last axis: a product with the matrix [from, to] of their weights.
+// Averages bins of the last axis: a product with the matrix [from, to] of their weights.
 Value means_along_width(At& at, const Value& x, std::int64_t to) {
   const std::int64_t from = x.dim(3).constant();
   if (from == to) return x;
-  const Value bin = numbers(at, {to}, 0);
+  const Value bin = iota_along(at, {to}, 0);
   const Value start = bin_start(bin, from, to), end = bin_end(bin, from, to);
-  const Value place = numbers(at, {from, to}, 0);
+  const Value position = iota_along(at, {from, to}, 0);
   const Value share = 1.0 / cast(end - start, {.dtype = x.dtype()});
   const Value weight =
-      select(logical_and(place >= start, place < end), spread(share, place, {1}), 0.0);
+      select(logical_and(position >= start, position < end), spread(share, position, {1}), 0.0);
   return matmul(x, weight);
 }
 
-// Bins shorter than the longest name their last element again, which changes no maximum; a gradient
-// that equal elements share comes together again.
+// Bins shorter than the longest repeat their last element, which does not change the maximum. A
+// gradient shared by equal elements is summed again.
 Value maxima_along(At& at, const Value& x, int axis, std::int64_t to) {
   const std::int64_t from = x.dim(axis).constant();
   if (from == to) return x;
@@ -77,26 +79,27 @@ Value maxima_along(At& at, const Value& x, int axis, std::int64_t to) {
     longest = std::max(longest, divided_up((i + 1) * from, to) - i * from / to);
   }
   const Shape shape{to, longest};
-  const Value bin = numbers(at, shape, 0);
-  const Value place =
-      minimum(bin_start(bin, from, to) + numbers(at, shape, 1), bin_end(bin, from, to) - 1.0);
-  return reduce_max(gather(x, place, {.axis = std::int64_t{axis}}), {.axes = {axis + 1}});
+  const Value bin = iota_along(at, shape, 0);
+  const Value position =
+      minimum(bin_start(bin, from, to) + iota_along(at, shape, 1), bin_end(bin, from, to) - 1.0);
+  return reduce_max(gather(x, position, {.axis = std::int64_t{axis}}), {.axes = {axis + 1}});
 }
 
 Value swapped(const Value& x) { return transpose(x, {.permutation = {0, 1, 3, 2}}); }
 
 // --- Windows as sequences
 
-// The elements of every window along an axis: [..., size, ...] to [..., windows, kernel, ...].
+// Gathers the elements of every window along an axis: [..., size, ...] to
+// [..., windows, kernel, ...].
 Value windows_along(At& at, const Value& x, int axis, std::int64_t kernel, std::int64_t stride,
                     std::int64_t dilation) {
   const std::int64_t size = x.dim(axis).constant();
   const std::int64_t span = dilation * (kernel - 1) + 1;
   if (size < span) {
-    fail_layer(
-        "im2sequence",
-        "a window of " + std::to_string(span) + " elements does not fit " + std::to_string(size),
-        "use a smaller kernel, or padding", x);
+    fail_layer("im2sequence",
+               "a window of " + std::to_string(span) + " elements does not fit into " +
+                   std::to_string(size),
+               "use a smaller kernel, or padding", x);
   }
   const std::int64_t count = (size - span) / stride + 1;
   if (stride == kernel && dilation == 1 && count * kernel == size) {
@@ -106,9 +109,9 @@ Value windows_along(At& at, const Value& x, int axis, std::int64_t kernel, std::
     return reshape(x, {.shape = shape});
   }
   const Shape shape{count, kernel};
-  const Value place = numbers(at, shape, 0) * static_cast<double>(stride) +
-                      numbers(at, shape, 1) * static_cast<double>(dilation);
-  return gather(x, place, {.axis = std::int64_t{axis}});
+  const Value position = iota_along(at, shape, 0) * static_cast<double>(stride) +
+                         iota_along(at, shape, 1) * static_cast<double>(dilation);
+  return gather(x, position, {.axis = std::int64_t{axis}});
 }
 
 }  // namespace
@@ -164,8 +167,8 @@ Value im2sequence(const Value& x, Im2SequenceOptions options, SourceLocation whe
   At at(x, "im2sequence", where);
   require_image(x, "im2sequence");
   const Pair stride = options.stride.value_or(options.kernel);
-  const auto least = [&](const Pair& pair) { return std::min(pair.height, pair.width); };
-  if (least(options.kernel) < 1 || least(stride) < 1 || least(options.dilation) < 1) {
+  const auto min_side = [&](const Pair& pair) { return std::min(pair.height, pair.width); };
+  if (min_side(options.kernel) < 1 || min_side(stride) < 1 || min_side(options.dilation) < 1) {
     fail_layer("im2sequence", "kernel, stride and dilation must be at least 1", "", x);
   }
   const auto sides =

@@ -1,4 +1,4 @@
-// What tells a Transformer the order of the steps.
+// Positional encodings for Transformers.
 
 #include <cmath>
 
@@ -10,22 +10,22 @@ namespace trireme::nn {
 
 namespace {
 
-// Of x and its steps: numbers [rows], or for x [batch, steps, width] empty. Column pairs have an axis of their
-// own, so that no column number need be halved.
-Value with_waves(Layer& layer, const Value& x, const Value& positions) {
+// Adds sines and cosines to x. `positions` is [rows], or empty for x [batch, steps, width]. Pairs
+// of columns have their own axis, so that no column number must be halved.
+Value add_sinusoids(Layer& layer, const Value& x, const Value& positions) {
   const std::int64_t width = x.dim(-1).constant();
   layer.require(width % 2 == 0 && is_float(x.dtype()),
-                "sines and cosines need an even width of floats");
+                "sines and cosines need floats with an even width");
   const Shape shape{x.dim(-2), width / 2, 2};
-  const auto numbers = [&](std::int64_t axis) {
+  const auto iota_along = [&](std::int64_t axis) {
     return layer.make("iota", {{"axis", axis}, {"dtype", x.dtype()}, {"shape", shape}});
   };
-  const double falling = -std::log(10000.0) * 2 / static_cast<double>(width);
+  const double log_decay = -std::log(10000.0) * 2 / static_cast<double>(width);
   const Value step =
       positions ? broadcast(cast(positions, {.dtype = x.dtype()}), {.shape = shape, .axes = {0}})
-                : numbers(0);
-  const Value angle = step * exp(numbers(1) * falling);
-  const Value waves = select(numbers(2) < 0.5, sin(angle), cos(angle));
+                : iota_along(0);
+  const Value angle = step * exp(iota_along(1) * log_decay);
+  const Value waves = select(iota_along(2) < 0.5, sin(angle), cos(angle));
   return x + reshape(waves, {.shape = {x.dim(-2), width}});
 }
 
@@ -34,8 +34,8 @@ Value with_waves(Layer& layer, const Value& x, const Value& positions) {
 Value add_sinusoidal_positions(const Value& x, SourceLocation where) {
   Layer layer(x, "sinusoidal_positions", "", where);
   require_sequence(layer, x);
-  return with_waves(layer, x,
-                    x.rank() == 3 ? Value() : Sequences("sinusoidal_positions", x).positions());
+  return add_sinusoids(layer, x,
+                       x.rank() == 3 ? Value() : Sequences("sinusoidal_positions", x).positions());
 }
 
 Value add_sinusoidal_positions(const Value& x, const Value& positions, SourceLocation where) {
@@ -44,9 +44,9 @@ Value add_sinusoidal_positions(const Value& x, const Value& positions, SourceLoc
   require_sequence(layer, x);
   layer.require(x.rank() == 2 && positions.rank() == 1 && is_integer(positions.dtype()) &&
                     positions.dim(0) == x.dim(0),
-                "there is not one position for each row: " + positions.str(),
-                "positions are integers [rows], and x is [rows, width]");
-  return with_waves(layer, x, positions);
+                "the positions do not have one element for each row: " + positions.str(),
+                "positions must be integers [rows], and x [rows, width]");
+  return add_sinusoids(layer, x, positions);
 }
 
 Value add_learned_positions(const Value& x, LearnedPositionsOptions options, SourceLocation where) {

@@ -6,7 +6,7 @@
 
 namespace trireme::nn {
 
-// The random numbers of one seed and stream, by position.
+// Random numbers of one seed and stream, by position.
 class Random {
  public:
   Random(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}

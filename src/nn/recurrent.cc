@@ -9,17 +9,17 @@
 namespace trireme::nn {
 namespace {
 
-// Columns [part * width, (part + 1) * width) of x [n, ...].
+// Returns columns [part * width, (part + 1) * width) of x [n, ...].
 Value columns(const Value& x, std::int64_t part, std::int64_t width) {
   return slice(x, {.starts = {0, part * width}, .limits = {x.dim(0), (part + 1) * width}});
 }
 
-struct Shared {
-  std::int64_t width, units, state;  // of x, of a gate, of h
+struct GateWeights {
+  std::int64_t width, units, state;  // widths of x, of a gate, and of h
   Value weight, recurrent, bias;
 
-  Shared(Layer& layer, const Value& x, std::int64_t units_, std::int64_t gates,
-         std::int64_t projection = 0)
+  GateWeights(Layer& layer, const Value& x, std::int64_t units_, std::int64_t gates,
+              std::int64_t projection = 0)
       : width(x.dim(1).constant()), units(units_), state(projection > 0 ? projection : units_) {
     const DType dtype = x.dtype();
     weight = layer.parameter("weight", dtype, {width, gates * units}, xavier_uniform());
@@ -28,18 +28,19 @@ struct Shared {
   }
 };
 
-// One layer in one direction.
+// Builds one layer in one direction.
 using OneWay = std::function<Value(Layer& layer, const Value& x, bool reverse)>;
 
 Value stacked(const char* stem, const Value& input, const RecurrentOptions& options,
               const SourceLocation& where, const OneWay& one_way) {
   Layer layer(input, stem, options.name, where);
   layer.require(input.rank() == 2 && input.dim(1).is_constant(),
-                "x is [rows, width] with a constant width", "flatten what else a row has");
-  layer.require(options.units > 0 && options.layers > 0, "units and layers are above 0",
-                "give .units");
+                "x must be [rows, width] with a constant width",
+                "flatten the other dimensions of a row");
+  layer.require(options.units > 0 && options.layers > 0, "units and layers must be above 0",
+                "set .units");
   layer.require(!(options.bidirectional && options.reverse),
-                "both directions leave nothing to reverse", "leave .reverse out");
+                "reverse has no meaning with both directions", "omit .reverse");
   Value x = input;
   for (int i = 0; i < options.layers; ++i) {
     if (i > 0 && options.dropout > 0) x = dropout(x, {.rate = options.dropout});
@@ -53,32 +54,34 @@ Value stacked(const char* stem, const Value& input, const RecurrentOptions& opti
   return x;
 }
 
-struct GruWeights : Shared {
-  Value inner;  // the bias behind the reset
+struct GruWeights : GateWeights {
+  Value inner;  // the bias inside the reset gate's product
 
   GruWeights(Layer& layer, const Value& x, std::int64_t units_)
-      : Shared(layer, x, units_, 3),
+      : GateWeights(layer, x, units_, 3),
         inner(layer.parameter("recurrent_bias", x.dtype(), {units_}, zeros())) {}
 
   Value next(const Value& now, const Value& h) const {
     const Value of_x = matmul(now, weight) + bias;
     const Value of_h = matmul(h, recurrent);
-    const auto both = [&](std::int64_t gate) {
+    const auto pre_activation = [&](std::int64_t gate) {
       return columns(of_x, gate, units) + columns(of_h, gate, units);
     };
-    const Value reset = nn::sigmoid(both(0)), keeps = nn::sigmoid(both(1));
+    const Value reset = nn::sigmoid(pre_activation(0)),
+                update_gate = nn::sigmoid(pre_activation(1));
     const Value candidate =
         nn::tanh(columns(of_x, 2, units) + reset * (columns(of_h, 2, units) + inner));
-    return candidate + keeps * (h - candidate);
+    return candidate + update_gate * (h - candidate);
   }
 };
 
-struct LstmWeights : Shared {
+struct LstmWeights : GateWeights {
   Value peepholes, projection;
   double forget_bias;
 
   LstmWeights(Layer& layer, const Value& x, const LstmOptions& options)
-      : Shared(layer, x, options.units, 4, options.projection), forget_bias(options.forget_bias) {
+      : GateWeights(layer, x, options.units, 4, options.projection),
+        forget_bias(options.forget_bias) {
     if (options.peepholes) {
       peepholes = layer.parameter("peepholes", x.dtype(), {3, units}, zeros());
     }
@@ -87,8 +90,8 @@ struct LstmWeights : Shared {
     }
   }
 
-  // What a gate gets of the cell, if it sees it.
-  Value seen(const Value& gate, std::int64_t which, const Value& cell) const {
+  // Adds the peephole of a gate to the cell, if there are peepholes.
+  Value add_peephole(const Value& gate, std::int64_t which, const Value& cell) const {
     if (!peepholes) return gate;
     const Value factor = reshape(
         slice(peepholes, {.starts = {which, 0}, .limits = {which + 1, units}}), {.shape = {units}});
@@ -98,21 +101,22 @@ struct LstmWeights : Shared {
   LstmState next(const Value& now, const LstmState& before) const {
     const Value gates = matmul(now, weight) + bias + matmul(before.h, recurrent);
     const auto gate = [&](std::int64_t i) { return columns(gates, i, units); };
-    const Value enters = nn::sigmoid(seen(gate(0), 0, before.c));
-    const Value stays = nn::sigmoid(seen(gate(1), 1, before.c) + forget_bias);
-    const Value cell = stays * before.c + enters * nn::tanh(gate(2));
-    const Value h = nn::sigmoid(seen(gate(3), 2, cell)) * nn::tanh(cell);
+    const Value input_gate = nn::sigmoid(add_peephole(gate(0), 0, before.c));
+    const Value forget_gate = nn::sigmoid(add_peephole(gate(1), 1, before.c) + forget_bias);
+    const Value cell = forget_gate * before.c + input_gate * nn::tanh(gate(2));
+    const Value h = nn::sigmoid(add_peephole(gate(3), 2, cell)) * nn::tanh(cell);
     return {projection ? matmul(h, projection) : h, cell};
   }
 };
 
 void require_cell(Layer& layer, const Value& x, const Value& h, std::int64_t state) {
-  layer.require(x.rank() == 2 && x.dim(1).is_constant(), "x is [rows, width] with a constant width",
-                "flatten what else a row has");
-  layer.require(state > 0, "units is above 0", "give .units");
+  layer.require(x.rank() == 2 && x.dim(1).is_constant(),
+                "x must be [rows, width] with a constant width",
+                "flatten the other dimensions of a row");
+  layer.require(state > 0, "units must be above 0", "set .units");
   layer.require(h.rank() == 2 && h.dim(1) == Dim(state),
-                "what it held is [rows, " + std::to_string(state) + "]",
-                "give its memory that width");
+                "the previous state must be [rows, " + std::to_string(state) + "]",
+                "set the width of its memory to that number");
 }
 
 Value run_step(const Value& x, bool reverse, const std::function<void(Step&, const Value&)>& body) {
@@ -123,7 +127,7 @@ Value run_step(const Value& x, bool reverse, const std::function<void(Step&, con
 
 Value simple_rnn(const Value& x, const RecurrentOptions& options, SourceLocation where) {
   return stacked("simple_rnn", x, options, where, [&](Layer& layer, const Value& in, bool reverse) {
-    const Shared p(layer, in, options.units, 1);
+    const GateWeights p(layer, in, options.units, 1);
     return run_step(in, reverse, [&](Step& step, const Value& now) {
       const Value h = step.memory({.width = p.units, .dtype = in.dtype()});
       const Value next = nn::tanh(matmul(now, p.weight) + p.bias + matmul(h, p.recurrent));

@@ -1,5 +1,5 @@
-// Padding with elements of the value itself, and resizing: both read elements at places that are
-// computed for each axis alone.
+// Padding with elements of the value itself, and resizing. Both gather elements at positions that
+// are computed for each axis separately.
 
 #include <algorithm>
 #include <functional>
@@ -13,7 +13,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-Value numbers_to(nn::At& at, std::int64_t count) {
+Value iota_to(nn::At& at, std::int64_t count) {
   return at.make("iota",
                  {{"axis", std::int64_t{0}}, {"dtype", DType::i64}, {"shape", Shape{count}}});
 }
@@ -22,8 +22,10 @@ Value numbers_to(nn::At& at, std::int64_t count) {
 
 struct Padding {
   const char* name;
-  std::int64_t most;  // elements on one side of an axis of size n: n + most; -2 for any number
-  // The element of an axis of size n that stands at i64 `place`, which counts from its first.
+  std::int64_t
+      most;  // maximum padding of a side of an axis of size n is n + most; kAnyNumber: no limit
+  // Returns the source element for the i64 position `place`, relative to the first element of an
+  // axis of size n.
   std::function<Value(const Value& place, double n)> source;
 };
 
@@ -32,24 +34,25 @@ constexpr std::int64_t kAnyNumber = -2;
 void check(const Padding& padding, const Value& x, const Ints& low, const Ints& high) {
   if (low.size() != x.shape().size() || high.size() != x.shape().size()) {
     nn::fail_layer(padding.name, "`low` and `high` need a number for each axis",
-                   "leave an axis as it is with 0", x);
+                   "0 leaves an axis unchanged", x);
   }
   for (std::size_t i = 0; i < low.size(); ++i) {
     const std::int64_t most = std::max(low[i], high[i]);
     if (low[i] == 0 && high[i] == 0) continue;
     const std::string axis = "axis " + std::to_string(i);
     if (low[i] < 0 || high[i] < 0) {
-      nn::fail_layer(padding.name, axis + ": padding must not be negative", "cut with slice()", x);
+      nn::fail_layer(padding.name, axis + ": padding must not be negative",
+                     "use slice() to remove elements", x);
     }
     const Dim& size = x.shape()[i];
     if (!size.is_constant() || size.constant() < 1) {
-      nn::fail_layer(padding.name, axis + " must be of constant size, 1 or more", "", x);
+      nn::fail_layer(padding.name, axis + " must have a constant size of at least 1", "", x);
     }
     if (padding.most != kAnyNumber && most > size.constant() + padding.most) {
       nn::fail_layer(padding.name,
                      axis + " has " + size.str() + " elements: " + std::to_string(most) +
                          " on one side are too many",
-                     "pad_edge() puts any number around", x);
+                     "pad_edge() supports any number", x);
     }
   }
 }
@@ -62,7 +65,7 @@ Value padded(const Padding& padding, const Value& x, const Ints& low, const Ints
   for (std::size_t i = 0; i < low.size(); ++i) {
     if (low[i] == 0 && high[i] == 0) continue;
     const std::int64_t size = x.shape()[i].constant();
-    const Value place = numbers_to(at, low[i] + size + high[i]) - static_cast<double>(low[i]);
+    const Value place = iota_to(at, low[i] + size + high[i]) - static_cast<double>(low[i]);
     y = gather(y, padding.source(place, static_cast<double>(size)),
                {.axis = static_cast<std::int64_t>(i)});
   }
@@ -72,31 +75,35 @@ Value padded(const Padding& padding, const Value& x, const Ints& low, const Ints
 // --- Resizing
 
 void check_image(const char* what, const Value& x, std::int64_t height, std::int64_t width) {
-  const auto some = [](const Dim& size) { return size.is_constant() && size.constant() >= 1; };
-  if (x.rank() != 4 || !some(x.dim(2)) || !some(x.dim(3))) {
-    nn::fail_layer(what,
-                   "images are [batch, channels, height, width] with constant height and width, 1 "
-                   "or more",
-                   "", x);
+  const auto is_not_empty = [](const Dim& size) {
+    return size.is_constant() && size.constant() >= 1;
+  };
+  if (x.rank() != 4 || !is_not_empty(x.dim(2)) || !is_not_empty(x.dim(3))) {
+    nn::fail_layer(
+        what,
+        "images must be [batch, channels, height, width] with constant height and width, at "
+        "least 1",
+        "", x);
   }
   if (height < 1 || width < 1) {
-    nn::fail_layer(what, "the new height and width must be 1 or more", "", x);
+    nn::fail_layer(what, "the new height and width must be at least 1", "", x);
   }
 }
 
 Value nearest_along(nn::At& at, const Value& x, int axis, std::int64_t size) {
   const std::int64_t from = x.dim(axis).constant();
   if (from == size) return x;
-  const Value place = numbers_to(at, size) * static_cast<double>(from) / static_cast<double>(size);
+  const Value place = iota_to(at, size) * static_cast<double>(from) / static_cast<double>(size);
   return gather(x, place, {.axis = std::int64_t{axis}});
 }
 
-// The place ((2 i + 1) from - size) / (2 size) in whole numbers, so that it is exact.
+// The source position is ((2 i + 1) from - size) / (2 size), computed in integers so that it is
+// exact.
 Value bilinear_along(nn::At& at, const Value& x, int axis, std::int64_t size) {
   const std::int64_t from = x.dim(axis).constant();
   if (from == size) return x;
   const auto unit = static_cast<double>(2 * size);
-  const Value middle = numbers_to(at, size) * 2.0 + 1.0;
+  const Value middle = iota_to(at, size) * 2.0 + 1.0;
   const Value place = maximum(middle * static_cast<double>(from) - static_cast<double>(size), 0.0);
   const Value below = place / unit;
   const Value above = minimum(below + 1.0, static_cast<double>(from - 1));
@@ -137,7 +144,7 @@ Value resize_bilinear(const Value& x, std::int64_t height, std::int64_t width,
   nn::At at(x, "resize_bilinear", where);
   check_image("resize_bilinear", x, height, width);
   if (!is_float(x.dtype())) {
-    nn::fail_layer("resize_bilinear", "images must be of floats", "cast them to f32", x);
+    nn::fail_layer("resize_bilinear", "images must have a float dtype", "cast them to f32", x);
   }
   return bilinear_along(at, bilinear_along(at, x, 2, height), 3, width);
 }

@@ -13,7 +13,7 @@
 namespace trireme::nn {
 namespace {
 
-// The step's block while it is built, and what its arguments stand for.
+// Builds the block of a step. Each argument of the block has a value outside.
 class RnnBuilder : public StepBuilder {
  public:
   RnnBuilder(const RnnOptions& options, const SourceLocation& where)
@@ -23,7 +23,7 @@ class RnnBuilder : public StepBuilder {
 
   Value input(const Value& x) override {
     begin(options_.over ? options_.over : x, "Step::input");
-    return enter_rows(sequences_, x, "Step::input");
+    return add_rows(sequences_, x, "Step::input");
   }
   Value static_input(const Value& x) override;
   Value memory(const MemoryOptions& options, const SourceLocation& where) override;
@@ -40,11 +40,11 @@ class RnnBuilder : public StepBuilder {
     ir::Value* outside;
   };
 
-  // Makes the block, when the sequences to run along are known.
+  // Creates the block once the sequences to run along are known.
   void begin(const Value& x, const char* what);
-  Value enter(std::vector<Argument>& to, const Value& x, const ir::Type& type);
-  Value enter_rows(std::vector<Argument>& to, const Value& x, const char* what);
-  Dim enter_level(std::vector<Argument>& to, const Dim& rows, const Value& x, const char* what);
+  Value add_block_argument(std::vector<Argument>& to, const Value& x, const ir::Type& type);
+  Value add_rows(std::vector<Argument>& to, const Value& x, const char* what);
+  Dim add_level(std::vector<Argument>& to, const Dim& rows, const Value& x, const char* what);
   std::optional<Dim> inside_of(const Dim& outer, bool by_row) const;
 
   const RnnOptions& options_;
@@ -73,7 +73,8 @@ void RnnBuilder::begin(const Value& x, const char* what) {
   guard_.emplace(*program_, *block_);
 }
 
-Value RnnBuilder::enter(std::vector<Argument>& to, const Value& x, const ir::Type& type) {
+Value RnnBuilder::add_block_argument(std::vector<Argument>& to, const Value& x,
+                                     const ir::Type& type) {
   const ir::Value& value = *x.get();
   const std::string stem = value.kind == ir::ValueKind::result ? "x" : value.name;
   ir::Value* inside = program_->add_argument(*block_, program_->unique_argument(stem), type);
@@ -89,10 +90,11 @@ std::optional<Dim> RnnBuilder::inside_of(const Dim& outer, bool by_row) const {
   return std::nullopt;
 }
 
-// How `rows` are called in the step: those that it runs along, or rows of sequences of them, or of
-// sequences of these; their splits are entered, the outermost first. `x` is what has them, for messages.
-Dim RnnBuilder::enter_level(std::vector<Argument>& to, const Dim& rows, const Value& x,
-                            const char* what) {
+// Returns the dimension in the step that corresponds to `rows`: rows that the step runs along, rows
+// of sequences of these, and so on. Adds their splits as arguments, the outermost first. `x` is the
+// value with these rows, for messages.
+Dim RnnBuilder::add_level(std::vector<Argument>& to, const Dim& rows, const Value& x,
+                          const char* what) {
   const bool by_row = &to == &sequences_;
   if (const auto inside = inside_of(rows, by_row)) return *inside;
   ir::Value* splits = ir::find_splits(*outside_, rows);
@@ -101,11 +103,11 @@ Dim RnnBuilder::enter_level(std::vector<Argument>& to, const Dim& rows, const Va
     if (rows != x.dim(0)) {
       fail_layer(
           what,
-          "it is split into " + rows.str() + " sequences, and the step runs along " + along.str(),
-          "take a value with a row or a sequence for each of these", x);
+          "it is split into " + rows.str() + " sequences, but the step runs along " + along.str(),
+          "use a value with a row or a sequence for each of these", x);
     }
     fail_layer(what,
-               "its rows are not those of the sequences that the step runs along, nor of sequences "
+               "its rows are not rows of the sequences that the step runs along, nor of sequences "
                "of them",
                by_row ? "the step runs along " + rows_.str() + ", split by " +
                             Value(splits_).str() + "; a value for each sequence is a static_input()"
@@ -113,37 +115,37 @@ Dim RnnBuilder::enter_level(std::vector<Argument>& to, const Dim& rows, const Va
                             " sequences; a value for each step is an input()",
                x);
   }
-  const Dim parent = enter_level(to, splits->type.shape[0] - Dim(1), x, what);
-  const Dim made(std::string_view(program_->unique_symbol(rows.symbol().value_or("rows"))));
-  (by_row ? inner_rows_ : inner_others_).emplace_back(rows, made);
-  enter(to, Value(splits), {DType::i64, {parent + 1}, made.str()});
-  return made;
+  const Dim parent = add_level(to, splits->type.shape[0] - Dim(1), x, what);
+  const Dim inside_rows(std::string_view(program_->unique_symbol(rows.symbol().value_or("rows"))));
+  (by_row ? inner_rows_ : inner_others_).emplace_back(rows, inside_rows);
+  add_block_argument(to, Value(splits), {DType::i64, {parent + 1}, inside_rows.str()});
+  return inside_rows;
 }
 
-Value RnnBuilder::enter_rows(std::vector<Argument>& to, const Value& x, const char* what) {
-  for (const Argument& known : to) {
-    if (known.outside == x.get()) return Value(known.inside);
+Value RnnBuilder::add_rows(std::vector<Argument>& to, const Value& x, const char* what) {
+  for (const Argument& argument : to) {
+    if (argument.outside == x.get()) return Value(argument.inside);
   }
   ir::Type type = x.get()->type;
-  if (x.rank() == 0) fail_layer(what, "it has no rows", "take a value [rows, ...]", x);
-  type.shape[0] = enter_level(to, x.dim(0), x, what);
+  if (x.rank() == 0) fail_layer(what, "the value has no rows", "use a value [rows, ...]", x);
+  type.shape[0] = add_level(to, x.dim(0), x, what);
   type.splits_of.clear();
-  return enter(to, x, type);
+  return add_block_argument(to, x, type);
 }
 
 Value RnnBuilder::static_input(const Value& x) {
   if (program_ == nullptr) {
-    fail_layer("Step::static_input", "what the step runs along is not known yet",
-               "call input() first, or give RnnOptions::over", x);
+    fail_layer("Step::static_input", "the sequences that the step runs along are not known yet",
+               "call input() first, or set RnnOptions::over", x);
   }
-  return enter_rows(others_, x, "Step::static_input");
+  return add_rows(others_, x, "Step::static_input");
 }
 
 Value RnnBuilder::memory(const MemoryOptions& options, const SourceLocation& where) {
   if (program_ == nullptr) {
     fail_usage(
-        "Step::memory: what the step runs along is not known yet\n  hint   call input() first, "
-        "or give RnnOptions::over");
+        "Step::memory: the sequences that the step runs along are not known yet\n  hint   call "
+        "input() first, or set RnnOptions::over");
   }
   const At at(Value(splits_), "Step::memory", where);
   const Value init = initial_memory(options, batch_, *outside_, where);
@@ -158,14 +160,14 @@ void RnnBuilder::output(const Value& value) {
   bool has_rows = program_ != nullptr && value.rank() > 0 && value.dim(0) == active_;
   for (const auto& [out, in] : inner_rows_) has_rows = has_rows || value.dim(0) == in;
   if (!has_rows) {
-    fail_layer("Step::output", "it has no row for each sequence",
-               "an output is computed from inputs or memories: [active, ...]", value);
+    fail_layer("Step::output", "the value does not have a row for each sequence",
+               "an output must be computed from inputs or memories: [active, ...]", value);
   }
   outputs_.push_back(value.get());
 }
 
 RnnResult RnnBuilder::finish() {
-  if (program_ == nullptr) fail_usage("rnn: the step takes no input");
+  if (program_ == nullptr) fail_usage("rnn: the step has no input");
   guard_.reset();
   const ir::Location location = program_->locate(where_);
   std::vector<ir::Value*> operands{splits_};
@@ -219,8 +221,8 @@ RnnResult RnnBuilder::finish() {
 RnnResult run_rnn(const std::function<void(Step&)>& step, const RnnOptions& options,
                   SourceLocation where) {
   RnnBuilder builder(options, where);
-  Step built(builder);
-  step(built);
+  Step user_step(builder);
+  step(user_step);
   return builder.finish();
 }
 
@@ -228,8 +230,8 @@ void require_outputs(const RnnResult& result, std::size_t count, const SourceLoc
   if (result.outputs.size() == count) return;
   std::string file = where.file_name();
   file.erase(0, file.find_last_of('/') + 1);
-  fail_usage("rnn: the step has " + std::to_string(result.outputs.size()) + " outputs, and " +
-             std::to_string(count) + " are taken\n  made   at " + file + ":" +
+  fail_usage("rnn: the step has " + std::to_string(result.outputs.size()) + " outputs, but " +
+             std::to_string(count) + " are requested\n  made   at " + file + ":" +
              std::to_string(where.line()) + "\n  hint   auto [a, b] = nn::rnn<2>(...)");
 }
 

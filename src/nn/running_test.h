@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs small Programs of layers by the reference loops of the ops, and hears what they refuse.
+// Runs small Programs of layers with the reference loops of the ops, and captures error messages.
 
 #include <gmock/gmock.h>
 
@@ -21,7 +21,7 @@ inline ops::RefTensor tensor(std::vector<std::int64_t> shape, std::vector<double
   return result;
 }
 
-// Numbers in [-2, 2] without a pattern that a formula could share.
+// Numbers in [-2, 2] without a pattern that could hide errors in formulas.
 inline ops::RefTensor noise(std::vector<std::int64_t> shape, unsigned seed = 1) {
   ops::RefTensor result(std::move(shape));
   for (double& x : result.data) {
@@ -31,7 +31,7 @@ inline ops::RefTensor noise(std::vector<std::int64_t> shape, unsigned seed = 1) 
   return result;
 }
 
-// First values of all parameters by their initializers.
+// Returns the first values of all parameters according to their initializers.
 inline ops::RefTensors first_values(const Program& program, std::uint64_t seed = 1) {
   ops::RefTensors values;
   for (const auto& parameter : program.ir().parameters()) {
@@ -47,13 +47,13 @@ inline ops::RefTensor run(const Program& program, const Value& wanted,
   return ops::evaluate(program.ir(), inputs, parameters, {wanted.get()}, {.training = training})[0];
 }
 
-// What a layer says that refuses what it is given.
+// Returns the message of the Error(usage) that `f` throws.
 template <class F>
 std::string refusal(const F& f) {
   return error_of(ErrorKind::usage, f);
 }
 
-// The same of one that must name a line of the test's file.
+// The same; the message must also name a line of the test's file.
 template <class F>
 std::string refusal_here(const F& f, SourceLocation where = SourceLocation::current()) {
   const std::string text = refusal(f), file = where.file_name();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Drawing classes for the losses of very many classes.
+// Sampling of classes for the losses of very many classes.
 
 #include <cstdint>
 
@@ -9,10 +9,11 @@
 
 namespace trireme::nn {
 
-// i64[samples], classes in [0, classes), others in every run; `layer` names the random numbers.
+// Returns i64[samples] of classes in [0, classes), different in every run. `layer` determines the
+// random stream.
 Value draw_classes(Layer& layer, Sampler sampler, std::int64_t samples, std::int64_t classes);
 
-// How likely each of the classes `ids` is drawn, as f64 logarithms.
+// Returns the f64 logarithms of the probabilities of drawing the classes `ids`.
 Value log_probability(const Value& ids, Sampler sampler, std::int64_t classes);
 
 }  // namespace trireme::nn

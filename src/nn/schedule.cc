@@ -28,7 +28,7 @@ Schedule Schedule::step_decay(double rate, std::int64_t every, double factor) {
 
 Schedule Schedule::multi_step(double rate, std::vector<std::int64_t> milestones, double factor) {
   if (!std::is_sorted(milestones.begin(), milestones.end())) {
-    fail_usage("multi_step: the milestones must rise");
+    fail_usage("multi_step: the milestones must be in ascending order");
   }
   Schedule schedule(rate);
   schedule.kind = Kind::multi_step;
@@ -66,7 +66,7 @@ Schedule Schedule::polynomial(double rate, std::int64_t steps, double last, doub
 Schedule Schedule::one_cycle(double peak, std::int64_t steps, double rise, double start_divisor,
                              double last_divisor) {
   require_steps(steps, "one_cycle");
-  if (!(rise > 0 && rise < 1)) fail_usage("one_cycle: the rise must be a share between 0 and 1");
+  if (!(rise > 0 && rise < 1)) fail_usage("one_cycle: the rise must be a fraction between 0 and 1");
   if (!(start_divisor > 0 && last_divisor > 0)) {
     fail_usage("one_cycle: the divisors must be above 0");
   }
@@ -109,7 +109,7 @@ Schedule Schedule::warmup(std::int64_t steps) const {
 
 namespace {
 
-// The two ends of a one-cycle's rise and fall.
+// The ends of the rise and the fall of a one-cycle schedule.
 struct Cycle {
   explicit Cycle(const Schedule& schedule)
       : start(schedule.rate * schedule.factor),
@@ -119,7 +119,7 @@ struct Cycle {
   double top, end;  // steps
 };
 
-// From `from` to `to` as x goes from 0 to 1.
+// Interpolates from `from` to `to` as x goes from 0 to 1.
 double half_cosine(double from, double to, double x) {
   return to + (from - to) * 0.5 * (1 + std::cos(kPi * std::clamp(x, 0.0, 1.0)));
 }
@@ -157,10 +157,10 @@ double Schedule::at(std::int64_t step) const {
 namespace nn {
 namespace {
 
-// As above, in the Program.
+// The same in the Program.
 Value half_cosine(double from, double to, const Value& x) {
-  const Value inside = minimum(maximum(x, 0.0), 1.0);
-  return (cos(inside * kPi) + 1.0) * ((from - to) / 2) + to;
+  const Value clamped = minimum(maximum(x, 0.0), 1.0);
+  return (cos(clamped * kPi) + 1.0) * ((from - to) / 2) + to;
 }
 
 Value one_cycle(const Schedule& schedule, const Value& s) {

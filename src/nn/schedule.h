@@ -5,16 +5,18 @@
 
 namespace trireme::nn {
 
-// The learning rate as a value of the Program, from the step as a scalar f64.
+// Returns the learning rate as a value of the Program, from the step, an f64 scalar.
 Value rate_at(const Schedule& schedule, const Value& step);
 
-// What a plateau schedule remembers, each in an f64 scalar parameter of this name.
-inline constexpr const char* kPlateauFactor = "optimizer.plateau_factor";    // 1 at first
-inline constexpr const char* kPlateauBest = "optimizer.plateau_best";        // NaN at first
-inline constexpr const char* kPlateauWaited = "optimizer.plateau_waited";    // measurements
-inline constexpr const char* kPlateauCooling = "optimizer.plateau_cooling";  // measurements
+// The state of a plateau schedule. Each is an f64 scalar parameter of this name.
+inline constexpr const char* kPlateauFactor = "optimizer.plateau_factor";  // 1 at first
+inline constexpr const char* kPlateauBest = "optimizer.plateau_best";      // NaN at first
+inline constexpr const char* kPlateauWaited =
+    "optimizer.plateau_waited";  // number of measurements without improvement
+inline constexpr const char* kPlateauCooling =
+    "optimizer.plateau_cooling";  // number of measurements left to cool down
 
-// Makes these parameters; gives the factor.
+// Creates these parameters and returns the factor.
 Value plateau_factor(ir::Program& program);
 
 struct PlateauState {

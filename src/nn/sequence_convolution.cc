@@ -13,8 +13,8 @@ namespace {
 
 void require_rows(Layer& layer, const Value& x) {
   layer.require(x.rank() == 2 && x.dim(1).is_constant() && is_float(x.dtype()),
-                "x is [rows, width] with a constant width, of numbers",
-                "flatten what else a row has; ids go through embedding() first");
+                "x must be floats [rows, width] with a constant width",
+                "flatten the other dimensions of a row; for ids, call embedding() first");
 }
 
 }  // namespace
@@ -22,15 +22,15 @@ void require_rows(Layer& layer, const Value& x) {
 Value sequence_conv(const Value& x, SequenceConvOptions options, SourceLocation where) {
   Layer layer(x, "sequence_conv", options.name, where);
   require_rows(layer, x);
-  layer.require(options.units > 0 && options.kernel > 0, "units and kernel are above 0",
+  layer.require(options.units > 0 && options.kernel > 0, "units and kernel must be above 0",
                 "{.units = 64, .kernel = 3}");
   const std::int64_t width = options.kernel * x.dim(1).constant();
   const Value weight = layer.parameter("weight", x.dtype(), {width, options.units},
                                        weight_init(options.weight_init, options.activation), true,
                                        options.weight_settings);
   const std::int64_t first = options.first.value_or(-((options.kernel - 1) / 2));
-  const Value seen = sequence::windows(x, options.kernel, 0, first);
-  Value y = matmul(reshape(seen, {.shape = {x.dim(0), width}}), weight);
+  const Value window_rows = sequence::windows(x, options.kernel, 0, first);
+  Value y = matmul(reshape(window_rows, {.shape = {x.dim(0), width}}), weight);
   if (options.bias) {
     y = y + layer.parameter("bias", x.dtype(), {options.units}, options.bias_init, true,
                             options.bias_settings);

@@ -16,7 +16,7 @@ Value splits_of(const char* what, const Value& x) {
   const ir::Program& program = *x.get()->program;
   const Value splits(x.rank() == 0 ? nullptr : ir::find_splits(*program.insertion_block, x.dim(0)));
   if (!splits) {
-    fail_layer(what, "its rows are not those of sequences",
+    fail_layer(what, "its rows are not rows of sequences",
                "rows of sequences are the first dimension of a ragged input: input(name, dtype, "
                "ragged({batch}))",
                x);
@@ -74,7 +74,7 @@ Value number_of_rows(const Sequences& sequences, const Value& like) {
   return by_row(count, like);
 }
 
-// The row of each sequence at `index`, zero where it has none.
+// Returns the row of each sequence at `index`, or zero for a sequence without rows.
 Value row_of(const Sequences& sequences, const Value& x, const Value& index) {
   const Value has = sequences.lengths() > 0.0;
   const Value row = gather(x, select(has, index, -1.0));
@@ -144,7 +144,7 @@ Value last(const Value& x, SourceLocation where) {
   return row_of(sequences, x, sequences.ends() - 1.0);
 }
 
-// The largest of each sequence and column is taken off first.
+// Subtracts the maximum of each sequence and column first.
 Value softmax(const Value& x, SourceLocation where) {
   const At at(x, "sequence::softmax", where);
   const Sequences sequences("sequence::softmax", x);
@@ -165,17 +165,18 @@ Value expand(const Value& x, const Value& like, SourceLocation where) {
   const At at(x, "sequence::expand", where);
   const Sequences sequences("sequence::expand", like);
   if (x.rank() == 0 || x.dim(0) != sequences.count) {
-    nn::fail_layer("sequence::expand",
-                   "there is not one value for each of the " + sequences.count.str() +
-                       " sequences of " + like.str(),
-                   "values by sequence come of sequence::mean(), last() ... or of dense inputs", x);
+    nn::fail_layer(
+        "sequence::expand",
+        "the value does not have one row for each of the " + sequences.count.str() +
+            " sequences of " + like.str(),
+        "values per sequence come from sequence::mean(), last() ... or from dense inputs", x);
   }
   return gather(x, sequences.ids());
 }
 
 namespace {
 
-// Below every number that is looked for; -inf itself is taken for the number just above.
+// `below` is less than every number that is searched; -inf counts as the lowest number.
 struct Lowest {
   explicit Lowest(DType dtype) {
     if (dtype == DType::i32) below = number = std::numeric_limits<std::int32_t>::min();
@@ -185,8 +186,8 @@ struct Lowest {
   double below = -std::numeric_limits<double>::infinity(), number = 0;
 };
 
-// The rows of the k largest of each sequence and column, i64 [n, k, columns], the largest first; any rows where
-// a sequence has no more.
+// Returns the rows of the k largest elements of each sequence and column, i64 [n, k, columns], the
+// largest first. Entries beyond the length of a sequence are arbitrary.
 Value largest_rows(const Sequences& sequences, const Value& x, std::int64_t k) {
   const Lowest lowest(x.dtype());
   const Value ids = sequences.ids();
@@ -209,18 +210,19 @@ Value top_k(const Value& x, const TopKOptions& options, SourceLocation where) {
   const Shape row(x.shape().begin() + 1, x.shape().end());
   const Dim columns = product(row);
   if (!columns.is_constant()) {
-    nn::fail_layer("sequence::top_k", "rows of a constant number of elements are needed", "", x);
+    nn::fail_layer("sequence::top_k", "the rows must have a constant number of elements", "", x);
   }
   const Value flat = trireme::reshape(x, {.shape = {sequences.rows, columns}});
-  const Value taken = largest_rows(sequences, stop_gradient(flat), options.k);
-  const Shape chosen{sequences.count, options.k, columns};
-  const Value place = counted(x, {sequences.count, options.k}, 1);
-  const Value there = place < by_row(sequences.lengths(), place);
-  const Value inside = nn::spread(there, taken, {0, 1});
+  const Value top_rows = largest_rows(sequences, stop_gradient(flat), options.k);
+  const Shape result_shape{sequences.count, options.k, columns};
+  const Value position = counted(x, {sequences.count, options.k}, 1);
+  const Value exists = position < by_row(sequences.lengths(), position);
+  const Value inside = nn::spread(exists, top_rows, {0, 1});
   const Value all = dim_size(x, {.axes = {0}, .dtype = DType::i64});
-  Value index = select(inside, taken, all);  // those that are not there come last
+  Value index = select(inside, top_rows, all);  // missing elements come last
   if (!options.by_size) index = sort(index, {.axis = 1})[0];
-  const Value element = index * static_cast<double>(columns.constant()) + counted(x, chosen, 2);
+  const Value element =
+      index * static_cast<double>(columns.constant()) + counted(x, result_shape, 2);
   const Value values = gather(trireme::reshape(x, {.shape = {sequences.rows * columns}}),
                               select(inside, element, -1.0));
   Shape shape{sequences.count, options.k};

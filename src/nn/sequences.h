@@ -1,23 +1,23 @@
 #pragma once
 
-// Sequences that lie behind each other, as the functions of trireme/sequence.h see them.
+// Concatenated sequences, as the functions of trireme/sequence.h use them.
 
 #include "trireme/program.h"
 
 namespace trireme::nn {
 
-// The splits of the sequences that the rows of x are; Error(usage) naming `what` if they are none.
+// Returns the splits of the sequences with the rows of x. Error(usage) with `what` if x has none.
 Value splits_of(const char* what, const Value& x);
 
 struct Sequences {
-  // Those of x, as by splits_of().
+  // The sequences of x, from splits_of().
   Sequences(const char* what, const Value& x);
-  // New ones of these lengths, i64 [n]. Their rows get a symbol that reminds of `like`.
+  // New sequences with these lengths, i64 [n]. The symbol of their rows is derived from `like`.
   Sequences(const Value& lengths, const Dim& like);
 
   Value splits;
-  Dim count;  // of sequences
-  Dim rows;   // of all of them
+  Dim count;  // number of sequences
+  Dim rows;   // number of rows of all sequences
 
   Value begins() const;  // i64 [count]
   Value ends() const;
@@ -26,9 +26,9 @@ struct Sequences {
   Value positions() const;  // i64 [rows]
 };
 
-// i64 numbers that count along `axis`, in the Program of `like`.
+// Returns i64 numbers that count along `axis`, in the Program of `like`.
 Value counted(const Value& like, const Shape& shape, int axis);
-// A value by row, [rows], as wide as `like`, [rows, ...].
+// Broadcasts one value per row, [rows], to the shape of `like`, [rows, ...].
 Value by_row(const Value& per_row, const Value& like);
 
 }  // namespace trireme::nn

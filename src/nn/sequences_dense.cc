@@ -1,4 +1,4 @@
-// Sequences to and from dense tensors.
+// Conversion of sequences to and from dense tensors.
 #include <vector>
 
 #include "nn/layer.h"
@@ -16,8 +16,8 @@ using nn::Sequences;
 
 namespace {
 
-// i64 [n, length]: how many rows are before this one in its sequence.
-Value places(const Sequences& sequences, const Dim& length) {
+// Returns i64 [n, length]: the position of each column in its sequence.
+Value column_positions(const Sequences& sequences, const Dim& length) {
   return counted(sequences.splits, {sequences.count, length}, 1);
 }
 
@@ -26,24 +26,25 @@ Value places(const Sequences& sequences, const Dim& length) {
 Dim longest(const Value& x, SourceLocation where) {
   const At at(x, "sequence::longest", where);
   const Value lengths = Sequences("sequence::longest", x).lengths();
-  const Value most =
+  const Value max_length =
       reduce_max(trireme::pad(lengths, {.low = {0}, .high = {1}, .value = 1}), {.keep = true});
-  return Sequences(most, Dim(std::string_view("longest"))).rows;
+  return Sequences(max_length, Dim(std::string_view("longest"))).rows;
 }
 
 Value mask(const Value& like, const Dim& length, SourceLocation where) {
   const At at(like, "sequence::mask", where);
   const Sequences sequences("sequence::mask", like);
-  const Value place = places(sequences, length);
-  return place < by_row(sequences.lengths(), place);
+  const Value position = column_positions(sequences, length);
+  return position < by_row(sequences.lengths(), position);
 }
 
 Value pad(const Value& x, const Dim& length, double fill, SourceLocation where) {
   const At at(x, "sequence::pad", where);
   const Sequences sequences("sequence::pad", x);
-  const Value place = places(sequences, length);
-  const Value inside = place < by_row(sequences.lengths(), place);
-  const Value rows = gather(x, select(inside, place + by_row(sequences.begins(), place), -1.0));
+  const Value position = column_positions(sequences, length);
+  const Value inside = position < by_row(sequences.lengths(), position);
+  const Value rows =
+      gather(x, select(inside, position + by_row(sequences.begins(), position), -1.0));
   return select(nn::spread(inside, rows, {0, 1}), rows, fill);
 }
 
@@ -51,14 +52,15 @@ Value unpad(const Value& x, const Value& like, SourceLocation where) {
   const At at(x, "sequence::unpad", where);
   const Sequences sequences("sequence::unpad", like);
   if (x.rank() < 2 || x.dim(0) != sequences.count) {
-    nn::fail_layer("sequence::unpad", "it has not one line for each sequence of " + like.str(),
-                   "x is [n, length, ...]", x);
+    nn::fail_layer("sequence::unpad",
+                   "it does not have one line for each sequence of " + like.str(),
+                   "x must be [n, length, ...]", x);
   }
   Shape shape(x.shape().begin() + 1, x.shape().end());
   shape[0] = x.dim(0) * x.dim(1);
   const Value line = dim_size(x, {.axes = {1}, .dtype = DType::i64});
-  const Value place = minimum(sequences.positions(), line - 1.0);
-  return gather(trireme::reshape(x, {.shape = shape}), sequences.ids() * line + place);
+  const Value position = minimum(sequences.positions(), line - 1.0);
+  return gather(trireme::reshape(x, {.shape = shape}), sequences.ids() * line + position);
 }
 
 }  // namespace trireme::sequence

@@ -1,4 +1,4 @@
-// Sequences made of others, of other lengths.
+// Functions that make new sequences of other lengths.
 #include <algorithm>
 #include <string>
 
@@ -20,9 +20,9 @@ namespace {
 void require_same_sequences(const char* what, const Sequences& a, const Sequences& b,
                             const Value& x) {
   if (a.count == b.count) return;
-  nn::fail_layer(what,
-                 "there are " + a.count.str() + " sequences here and " + b.count.str() + " there",
-                 "sequences are joined where there are as many of each", x);
+  nn::fail_layer(
+      what, "there are " + a.count.str() + " sequences, but the other value has " + b.count.str(),
+      "both values must have the same number of sequences", x);
 }
 
 Value joined(const Value& a, const Value& b) {
@@ -53,8 +53,8 @@ Value expand_sequences(const Value& x, const Value& like, SourceLocation where) 
   const Sequences wanted("sequence::expand_sequences", like);
   require_same_sequences("sequence::expand_sequences", given, wanted, like);
   const Value ids = wanted.ids();
-  const Sequences made(gather(given.lengths(), ids), given.rows);
-  return gather(x, gather(gather(given.begins(), ids), made.ids()) + made.positions());
+  const Sequences result(gather(given.lengths(), ids), given.rows);
+  return gather(x, gather(gather(given.begins(), ids), result.ids()) + result.positions());
 }
 
 Value slice(const Value& x, const Value& offset, const Value& length, SourceLocation where) {
@@ -71,7 +71,7 @@ Value filter(const Value& x, const Value& keep, SourceLocation where) {
   const Sequences sequences("sequence::filter", x);
   const Value kept = cast(keep, {.dtype = DType::i64});
   const Sequences part(segment_sum(kept, sequences.splits), sequences.rows);
-  // Every row as a sequence of one row or none: those of one are the rows that are kept.
+  // Treats every row as a sequence of one row or none; the kept rows are those of sequences of one.
   return gather(x, segment_ids(row_splits(kept, {.rows = {part.rows}})));
 }
 
@@ -89,7 +89,7 @@ Value windows(const Value& x, std::int64_t size, double fill, std::int64_t first
               SourceLocation where) {
   const At at(x, "sequence::windows", where);
   const Sequences sequences("sequence::windows", x);
-  if (size < 1) nn::fail_layer("sequence::windows", "a window has at least one row", "", x);
+  if (size < 1) nn::fail_layer("sequence::windows", "a window must have at least one row", "", x);
   const Shape shape{sequences.rows, size};
   const Value index = counted(x, shape, 0) + counted(x, shape, 1) + static_cast<double>(first);
   const Value ids = sequences.ids();
@@ -104,20 +104,21 @@ Value reshape(const Value& x, std::int64_t width, SourceLocation where) {
   const Sequences sequences("sequence::reshape", x);
   if (x.rank() != 2 || !x.dim(1).is_constant() || width < 1) {
     nn::fail_layer("sequence::reshape",
-                   "rows of a constant number of elements are needed, and a width",
-                   "x is [rows, width]", x);
+                   "rows must have a constant number of elements, and the width must be at least 1",
+                   "x must be [rows, width]", x);
   }
   const Value elements = sequences.lengths() * static_cast<double>(x.dim(1).constant());
   const Value left = floor_mod(elements, static_cast<double>(width));
   const Value checked = check_indices(
-      left, {.size = 1,
-             .what = "sequence::reshape: the elements of a sequence make no whole rows of " +
-                     std::to_string(width)});
+      left,
+      {.size = 1,
+       .what = "sequence::reshape: the elements of a sequence cannot be divided into rows of " +
+               std::to_string(width)});
   const Value lengths =
       cast(cast(elements - checked, {.dtype = DType::f64}) / static_cast<double>(width),
            {.dtype = DType::i64});
-  const Sequences made(lengths, sequences.rows);
-  const Shape shape{made.rows, width};
+  const Sequences result(lengths, sequences.rows);
+  const Shape shape{result.rows, width};
   const Value index = counted(x, shape, 0) * static_cast<double>(width) + counted(x, shape, 1);
   return gather(trireme::reshape(x, {.shape = {sequences.rows * x.dim(1)}}), index);
 }
@@ -131,56 +132,57 @@ Value flatten(const Value& x, SourceLocation where) {
   }
   const Value splits = gather(inner.splits, outer_splits);
   const Dim count = outer_splits.dim(0) - 1;
-  const Sequences made(trireme::slice(splits, {.starts = {1}, .limits = {count + 1}}) -
-                           trireme::slice(splits, {.starts = {0}, .limits = {count}}),
-                       inner.rows);
-  return gather(x, counted(x, {made.rows}, 0));
+  const Sequences result(trireme::slice(splits, {.starts = {1}, .limits = {count + 1}}) -
+                             trireme::slice(splits, {.starts = {0}, .limits = {count}}),
+                         inner.rows);
+  return gather(x, counted(x, {result.rows}, 0));
 }
 
 Value group(const Value& x, const Value& lengths, SourceLocation where) {
   const At at(x, "sequence::group", where);
   if (x.rank() == 0 || lengths.rank() != 1 || lengths.dtype() != DType::i64) {
-    nn::fail_layer("sequence::group", "rows, and a list of i64 lengths, are needed",
+    nn::fail_layer("sequence::group", "x must have rows, and the lengths must be i64 of rank 1",
                    "the lengths are " + lengths.str(), x);
   }
   const ir::Block& block = *x.get()->program->insertion_block;
   const Value inner(ir::find_splits(block, x.dim(0)));
   const Value outer(ir::find_splits(block, lengths.dim(0)));
-  // The rows there are and those asked for, of each sequence or of all of them.
-  Value there = dim_size(x, {.axes = {0}, .dtype = DType::i64}), wanted;
+  // The rows that exist and the rows that the lengths request, per sequence or in total.
+  Value existing = dim_size(x, {.axes = {0}, .dtype = DType::i64}), wanted;
   if (inner && outer) {
-    const Sequences given("sequence::group", x), asked("sequence::group", lengths);
-    require_same_sequences("sequence::group", given, asked, lengths);
-    there = given.lengths();
+    const Sequences given("sequence::group", x), requested("sequence::group", lengths);
+    require_same_sequences("sequence::group", given, requested, lengths);
+    existing = given.lengths();
     wanted = segment_sum(lengths, outer);
   } else {
     wanted = trireme::sum(lengths);
   }
   const Value zero = check_indices(
-      select(equal(wanted, there), there - there, -1.0),
+      select(equal(wanted, existing), existing - existing, -1.0),
       {.size = 1, .what = "sequence::group: the lengths do not add up to the rows of a sequence"});
-  // Nothing can be made of lengths that were not checked.
-  const Sequences made(lengths + (inner && outer ? gather(zero, segment_ids(outer)) : zero),
-                       x.dim(0));
-  return gather(x, counted(x, {made.rows}, 0));
+  // Adding the checked zero makes the result depend on the check.
+  const Sequences result(lengths + (inner && outer ? gather(zero, segment_ids(outer)) : zero),
+                         x.dim(0));
+  return gather(x, counted(x, {result.rows}, 0));
 }
 
 namespace {
 
-// The rows of x that `places` in its sequences name, i64 [updates].
-Value named_rows(const char* what, const Value& x, const Value& places, const Value& updates) {
+// Returns the rows of x at the positions `places` in its sequences, i64 [updates].
+Value rows_at_positions(const char* what, const Value& x, const Value& places,
+                        const Value& updates) {
   const Sequences to(what, x), from(what, places);
   require_same_sequences(what, to, from, places);
   if (places.rank() != 1 || !is_integer(places.dtype()) || updates.rank() != x.rank() ||
       updates.dim(0) != places.dim(0) || updates.dtype() != x.dtype() ||
       !std::equal(x.shape().begin() + 1, x.shape().end(), updates.shape().begin() + 1)) {
-    nn::fail_layer(what, "there is not one place for each update, or the updates are no rows of x",
+    nn::fail_layer(what, "the places do not match the updates, or the updates are not rows of x",
                    "x is " + x.str() + ", and the places are " + places.str(), updates);
   }
   const Value place = cast(places, {.dtype = DType::i64});
   const Value ids = from.ids();
   const Value inside = logical_and(place >= 0.0, place < gather(to.lengths(), ids));
-  const std::string message = std::string(what) + ": a place is outside of its sequence";
+  const std::string message = std::string(what) + ": a place is outside its sequence";
   const Value zero =
       check_indices(select(inside, place - place, -1.0), {.size = 1, .what = message});
   return gather(to.begins(), ids) + place + zero;
@@ -190,15 +192,14 @@ Value named_rows(const char* what, const Value& x, const Value& places, const Va
 
 Value scatter_add(const Value& x, const Value& places, const Value& updates, SourceLocation where) {
   const At at(x, "sequence::scatter_add", where);
-  const Value rows = named_rows("sequence::scatter_add", x, places, updates);
+  const Value rows = rows_at_positions("sequence::scatter_add", x, places, updates);
   return x + trireme::scatter_add(rows, updates, {.rows = {x.dim(0)}});
 }
 
-// Updates are put in the order of their rows, those of one row staying in theirs, so that the last of
-// each can be told.
+// Sorts the updates by row with a stable sort, so that the last update of each row can be found.
 Value scatter(const Value& x, const Value& places, const Value& updates, SourceLocation where) {
   const At at(x, "sequence::scatter", where);
-  const Value rows = named_rows("sequence::scatter", x, places, updates);
+  const Value rows = rows_at_positions("sequence::scatter", x, places, updates);
   const Value order = argsort(rows, {.axis = 0});
   const Value sorted = gather(rows, order);
   const Value number = counted(x, {rows.dim(0)}, 0);
@@ -209,8 +210,8 @@ Value scatter(const Value& x, const Value& places, const Value& updates, SourceL
   const Shape all{x.dim(0)};
   const Value ones = cast(last, {.dtype = DType::i64});
   const Value written = trireme::scatter_add(to, ones, {.rows = all}) > 0.0;
-  const Value made = trireme::scatter_add(to, gather(updates, order), {.rows = all});
-  return select(by_row(written, x), made, x);
+  const Value result = trireme::scatter_add(to, gather(updates, order), {.rows = all});
+  return select(by_row(written, x), result, x);
 }
 
 }  // namespace trireme::sequence

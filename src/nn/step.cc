@@ -34,9 +34,9 @@ void Step::output(const Value& value, SourceLocation where) {
 void Step::attention(const Value& weights, SourceLocation where) {
   const At at(weights, "Step::attention", where);
   if (weights.rank() != 1 || !is_float(weights.dtype())) {
-    fail_layer("Step::attention", "there is not one weight for each row",
-               "weights are floats [rows of a ragged static input], as sequence::softmax gives "
-               "them",
+    fail_layer("Step::attention", "the weights do not have one element for each row",
+               "weights must be floats [rows of a ragged static input], such as the result of "
+               "sequence::softmax",
                weights);
   }
   builder_->attention(weights);
@@ -57,8 +57,9 @@ Value initial_memory(const MemoryOptions& options, const Dim& rows, ir::Block& b
                      ->result());
   }
   if (init.rank() == 0 || init.dim(0) != rows) {
-    fail_layer("Step::memory", "it begins with no row for each of the " + rows.str() + " sequences",
-               "init is [n, ...]", init);
+    fail_layer("Step::memory",
+               "the initial value does not have a row for each of the " + rows.str() + " sequences",
+               "init must be [n, ...]", init);
   }
   return init;
 }
@@ -67,7 +68,7 @@ void update_memory(std::vector<StepMemory>& memories, const Value& memory, const
   const auto found = std::find_if(memories.begin(), memories.end(),
                                   [&](const auto& m) { return m.inside == memory.get(); });
   if (found == memories.end()) {
-    fail_layer("Step::update", "this is no memory of the step", "memories are made by memory()",
+    fail_layer("Step::update", "this is not a memory of the step", "memory() creates memories",
                memory);
   }
   if (found->next != nullptr) fail_layer("Step::update", "the memory is updated twice", "", memory);
@@ -75,7 +76,7 @@ void update_memory(std::vector<StepMemory>& memories, const Value& memory, const
     fail_layer("Step::update",
                "the memory changes its shape: " + memory.str() + " becomes " +
                    (next ? next.str() : "an empty Value"),
-               "what a memory is updated with has the memory's own dtype and shape", memory);
+               "the new value of a memory must have the memory's dtype and shape", memory);
   }
   found->next = next.get();
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What stands beneath nn::Step: rnn() builds one kind of block of it, generation another.
+// The interface behind nn::Step. rnn() builds one kind of block with it, generation another.
 
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace trireme::nn {
 
-// Steps' functions, with At already open.
+// The functions of Step, called while an At object is open.
 class StepBuilder {
  public:
   virtual ~StepBuilder() = default;
@@ -21,19 +21,20 @@ class StepBuilder {
   virtual void attention(const Value& weights) = 0;
 };
 
-// What `options` say that a memory begins with: a row for each of `rows`, made in `block`.
+// Returns the initial value of a memory according to `options`: a row for each of `rows`, built in
+// `block`.
 Value initial_memory(const MemoryOptions& options, const Dim& rows, ir::Block& block,
                      const SourceLocation& where);
 
-// A memory inside of the block of a step, and what it becomes.
+// A memory in the block of a step, and its next value.
 struct StepMemory {
   ir::Value* inside;
   ir::Value* outside;
   ir::Value* next = nullptr;
 };
-// Errors: usage, as Step::update() says.
+// Error(usage) as documented at Step::update().
 void update_memory(std::vector<StepMemory>& memories, const Value& memory, const Value& next);
-// Error(usage) naming `what` unless all are updated.
+// Error(usage) with `what` unless all memories are updated.
 void require_updated(const char* what, const std::vector<StepMemory>& memories);
 
 }  // namespace trireme::nn

@@ -7,7 +7,7 @@
 namespace trireme::nn {
 namespace {
 
-// The branches of one block, each with its norm and its way around.
+// The branches of one block, each with its norm and residual connection.
 class Block {
  public:
   Block(Layer& layer, const Value& x, const TransformerBlockOptions& options, SourceLocation where)
@@ -81,7 +81,7 @@ class Block {
   Value x_;
 };
 
-// `layers` blocks, each made by `block` in layer "block_0" and so on.
+// Builds `layers` blocks with `block`, in layers "block_0", "block_1" and so on.
 Value stacked(const Value& x, const char* stem, TransformerOptions& options, SourceLocation where,
               const std::function<Value(const Value&)>& block) {
   Layer layer(x, stem, options.name, where);
@@ -101,10 +101,9 @@ Value transformer_encoder_block(const Value& x, TransformerBlockOptions options,
                                 SourceLocation where) {
   Layer layer(x, "transformer_encoder_block", options.name, where);
   layer.require(!options.memory_mask && !options.memory_key_mask,
-                "an encoder has no memory to mask", "mask and key_mask are those of x itself");
+                "an encoder has no memory to mask", "use mask and key_mask for x itself");
   layer.require(options.step == nullptr || options.causal.value_or(false),
-                "a step knows nothing of those that follow",
-                "{.causal = true} where it is trained");
+                "a step cannot attend to later steps", "set {.causal = true}, also in training");
   Block block(layer, x, options, where);
   block.attend_to_self(options.causal.value_or(false));
   block.feed_forward();

@@ -72,7 +72,7 @@ void Updates::accumulate(Slot& slot) const {
   assign(sum, select(due_, zero_like(next), next));
 }
 
-// Rows go back to where they were gathered.
+// Writes gathered rows back to where they were gathered.
 void Updates::set(const Value& state, const Value& next) const {
   const Value value = due_ ? select(due_, next, state) : next;
   const ir::Op* op = state.get()->producer;
@@ -92,8 +92,8 @@ void Updates::set_parameter(const Slot& slot, const Value& next) const {
   set(slot.p, next);
 }
 
-// The bias is corrected in the average itself: with a' = a / (1 - d^t) the recurrence is
-// a' += (1 - d) / (1 - d^t) * (p - a').
+// Corrects the bias in the average itself: with a' = a / (1 - d^t) the recurrence is a' += (1 - d)
+// / (1 - d^t) * (p - a').
 void Updates::average_exponentially(const Slot& slot, const Value& next) const {
   const Average& options = options_.average;
   const Value a = state(slot, "average");
@@ -106,13 +106,13 @@ void Updates::average_exponentially(const Slot& slot, const Value& next) const {
   }
 }
 
-// Beside the average, the mean of the window that is being filled. When it is full it becomes the
-// average, which then takes in the next window.
+// Besides the average, keeps the mean of the current window. When the window is full, its mean
+// becomes the average, and the next window is added to that.
 void Updates::average_in_windows(const Slot& slot, const Value& next) const {
   const auto length = static_cast<double>(options_.average.updates);
   const Value a = state(slot, "average"), m = state(slot, "average_window");
   const Value before = number_ - 1.0;                             // updates before this one
-  const Value inside = before - floor(before / length) * length;  // those of this window
+  const Value inside = before - floor(before / length) * length;  // updates of this window
   const Value starts = inside <= 0.0;
   const Value older = minimum(before - inside, length);
   const Value from = select(starts, m, a);
@@ -143,7 +143,7 @@ Value running_square(const Value& mean, const Value& x, double keep) {
 
 namespace {
 
-// The factor that brings a gradient of this squared length down to `limit`, at most 1.
+// Returns the factor, at most 1, that reduces the norm of a gradient to `limit`.
 Value shrink(const Value& squared_norm, double limit) {
   return minimum(limit / (sqrt(squared_norm) + 1e-6), 1.0);
 }
@@ -181,7 +181,7 @@ Average Average::exponential(double decay, bool correct_bias) {
 }
 
 Average Average::window(std::int64_t updates) {
-  if (updates < 1) fail_usage("Average::window: a window has at least 1 update");
+  if (updates < 1) fail_usage("Average::window: a window must have at least 1 update");
   Average average;
   average.kind = Kind::window;
   average.updates = updates;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the optimizers' update rules are made with.
+// Building blocks of the optimizers' update rules.
 
 #include <string>
 #include <vector>
@@ -11,42 +11,43 @@
 
 namespace trireme::nn {
 
-// One parameter and its gradient on the way. Where the gradient is row-sparse, p and g are the rows
-// that it names, each once, and what a rule makes of them is written back to these rows alone: the
-// rules know nothing of it.
+// One parameter and its gradient. If the gradient is row-sparse, p and g are the rows that it
+// contains, each once, and the results of a rule are written back to these rows only. The rules do
+// not distinguish the two cases.
 struct Slot {
   Value p, g;
   ParameterSettings settings;
-  Value parameter;  // p is it, or rows of it
-  Value rows = {};  // which ones, i64 [n]; -1 stands for none. Empty: all
+  Value parameter;  // p is the parameter, or rows of it
+  Value rows = {};  // row numbers of p, i64 [n], -1 for unused ones; empty for all rows
 };
 
-// The step, its learning rate, and state beside parameters.
+// The step, the learning rate, and the state of the optimizer.
 class Updates {
  public:
-  // Counts updates in parameter "optimizer.step" where `needs_step`, the schedule or the average
-  // asks for it, and steps in "optimizer.batch" where gradients are accumulated. Both options must
-  // outlive this.
+  // Counts updates in the parameter "optimizer.step" if `needs_step` is true or the schedule or the
+  // average needs it. Counts steps in "optimizer.batch" if gradients are accumulated. Both options
+  // must outlive this object.
   Updates(ir::Program& program, const Schedule& schedule, const UpdateOptions& options,
           bool needs_step);
 
-  // The learning rate of the parameter in its dtype.
+  // Returns the learning rate of the parameter, in its dtype.
   Operand rate(const Slot& slot) const;
   Operand rate_over(const Value& divisor, const Slot& slot) const;  // rate / divisor (f64)
   // p * (1 - rate * weight_decay)
   Value decayed(const Slot& slot, double weight_decay) const;
-  Value step_number() const { return number_; }  // of the update, from 1, f64
+  Value step_number() const { return number_; }  // number of the update, from 1, f64
 
-  // State beside the parameter, of its type, at first `initial`: all of it, or the slot's rows.
+  // Returns a state of the parameter's type that starts at `initial`: all of it, or the slot's
+  // rows.
   Value state(const Slot& slot, const char* suffix, double initial = 0) const;
-  // The mean of the gradients since the last update in place of the gradient.
+  // Replaces the gradient by the mean of the gradients since the last update.
   void accumulate(Slot& slot) const;
 
-  // What the state and, last or not, the parameter become, if this step is an update.
+  // Assign the next value of a state or of the parameter, if this step is an update.
   void set(const Value& state, const Value& next) const;
   void set_parameter(const Slot& slot, const Value& next) const;
 
-  static Value as(const Value& scalar, const Value& like);  // in the dtype of `like`
+  static Value as(const Value& scalar, const Value& like);  // cast to the dtype of `like`
 
  private:
   Value counter(const char* name) const;
@@ -58,8 +59,8 @@ class Updates {
   ir::Program& program_;
   const Schedule& schedule_;
   const UpdateOptions& options_;
-  Value due_;            // whether this step is an update; empty if all are
-  Value number_, rate_;  // scalars, f64: powers of numbers near 1 need the digits
+  Value due_;            // whether this step is an update; empty if every step is
+  Value number_, rate_;  // f64 scalars: powers of numbers near 1 need the precision
 };
 
 Value zero_like(const Value& x);
@@ -69,19 +70,21 @@ Value running_square(const Value& mean, const Value& x, double keep);
 
 void clip(std::vector<Slot>& slots, const Clip& limits);
 
-// Parts of apply_updates(), for who applies the optimizer's rule elsewhere, such as on a parameter server.
-// gradients[i] belongs to parameters[i], none of which is frozen. Errors: usage, as of apply_updates.
+// Parts of apply_updates() for callers that apply the optimizer's rule elsewhere, such as on a
+// parameter server. gradients[i] belongs to parameters[i], none of which is frozen. Error(usage) as
+// for apply_updates().
 //
-// The limits of the optimizer's clip. If there are any, row-sparse gradients name each row once afterwards.
+// Applies the clipping of the optimizer. If there is any, each row occurs once in row-sparse
+// gradients afterwards.
 void limit_gradients(const Optimizer& optimizer, const std::vector<Value>& parameters,
                      std::vector<Gradient>& gradients);
-// What l1, l2 and a weight_decay that is no part of the rule add to the gradient: nothing to a row-sparse one, where they
-// are refused.
+// Adds l1, l2 and a weight_decay that is not part of the rule to the gradient. Does not change
+// row-sparse gradients, for which these options are errors.
 void add_penalties(const Optimizer& optimizer, const UpdateOptions& options, const Value& parameter,
                    Gradient& gradient);
 
-// The update rules, as trireme/optimizer.h states them: optimizer_sgd.cc, optimizer_adagrad.cc and
-// optimizer_adam.cc.
+// The update rules that trireme/optimizer.h documents, in optimizer_sgd.cc, optimizer_adagrad.cc
+// and optimizer_adam.cc.
 void update(const Sgd& options, const Updates& updates, const Slot& slot);
 void update(const Momentum& options, const Updates& updates, const Slot& slot);
 void update(const Adagrad& options, const Updates& updates, const Slot& slot);

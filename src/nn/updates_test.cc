@@ -1,4 +1,5 @@
-// What is done beside the optimizers' rules: accumulation, settings of parameters, averages.
+// Tests of accumulation, parameter settings and averages, which are independent of the optimizer
+// rules.
 
 #include "nn/updates.h"
 
@@ -15,7 +16,7 @@ using ops::RefTensor;
 using ops::RefTensors;
 using Numbers = std::vector<double>;
 
-// One parameter "p" of two numbers, whose gradients are fed.
+// One parameter "p" of two numbers, with gradients from inputs.
 class Steps {
  public:
   explicit Steps(const Optimizer& optimizer, const UpdateOptions& options = {},
@@ -40,7 +41,7 @@ class Steps {
 
 Numbers gradient_of(int step) { return {std::sin(step * 1.7) + 0.3, std::cos(step * 0.9)}; }
 
-TEST(Accumulation, IsAnUpdateWithTheMeanOfTheGradients) {
+TEST(Accumulation, UpdatesWithTheMeanOfTheGradients) {
   const std::vector<Optimizer> optimizers = {
       Sgd{.learning_rate = 0.1, .clip = {.global_norm = 0.5}},
       AdamW{.learning_rate = Schedule::cosine(0.1, 5), .weight_decay = 0.1}, Ftrl{},
@@ -72,7 +73,7 @@ TEST(Accumulation, IsAnUpdateWithTheMeanOfTheGradients) {
   }
 }
 
-TEST(ParameterSettings, MultiplyAndPenalise) {
+TEST(ParameterSettings, ScaleTheRateAndAddPenalties) {
   const auto after = [](const Optimizer& optimizer, const UpdateOptions& options,
                         const ParameterSettings& settings) {
     Steps steps(optimizer, options, settings);
@@ -105,7 +106,7 @@ TEST(ParameterSettings, FrozenParametersHaveNoState) {
   for (const char* name : {"p.adam_m", "p.gradient", "p.average"}) EXPECT_FALSE(steps.has(name));
 }
 
-TEST(Averages, ExponentialIsTheWeightedSum) {
+TEST(Averages, ExponentialAverageIsTheWeightedSum) {
   for (const bool correct : {true, false}) {
     const double d = 0.75;
     Steps steps(Sgd{.learning_rate = 0.5}, {.average = Average::exponential(d, correct)});
@@ -123,7 +124,7 @@ TEST(Averages, ExponentialIsTheWeightedSum) {
   }
 }
 
-TEST(Averages, WindowIsTheMeanOfTheLastUpdates) {
+TEST(Averages, WindowAverageIsTheMeanOfTheLastUpdates) {
   for (const int window : {1, 4}) {
     Steps steps(Sgd{.learning_rate = 0.5}, {.average = Average::window(window)});
     std::vector<double> seen;
@@ -139,7 +140,7 @@ TEST(Averages, WindowIsTheMeanOfTheLastUpdates) {
   }
 }
 
-TEST(Updates, RefuseOptionsThatMakeNoSense) {
+TEST(Updates, RejectInvalidOptions) {
   EXPECT_THROW(Steps(Sgd{}, {.accumulate = 0}), Error);
   EXPECT_THROW(Steps(Sgd{}, {.l1 = -1}), Error);
   EXPECT_THROW(Steps(Sgd{}, {}, {.l2 = -1}), Error);
@@ -151,7 +152,7 @@ TEST(Updates, RefuseOptionsThatMakeNoSense) {
   EXPECT_THROW(Schedule::multi_step(1, {3, 2}, 0.1), Error);
 }
 
-TEST(Settings, AreForTheNamesThatAPatternMatches) {
+TEST(Settings, ApplyToNamesThatMatchThePattern) {
   Program program;
   const Value x = program.input("x", f32, {batch, 4});
   linear(linear(x, {.units = 3, .weight_settings = {.l1 = 0.5}, .name = "encoder"}),

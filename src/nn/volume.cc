@@ -1,4 +1,4 @@
-// Layers of volumes, [batch, channels, depth, height, width].
+// Layers on volumes, [batch, channels, depth, height, width].
 
 #include <algorithm>
 #include <functional>
@@ -26,27 +26,27 @@ std::vector<std::int64_t> padding_of(const Value& x, const Padding3d& padding, c
                                      const Triple& stride, const Triple& dilation) {
   const auto size = list(kernel), steps = list(stride), gaps = list(dilation);
   const auto sides = list(padding.sides);
-  std::vector<std::int64_t> both;
+  std::vector<std::int64_t> result;
   for (std::size_t i = 0; i < 3; ++i) {
-    const bool same = padding.same && steps[i] > 0;  // the op complains of the stride
+    const bool same = padding.same && steps[i] > 0;  // the op reports the wrong stride
     const std::int64_t total =
         same ? same_padding(x.dim(static_cast<int>(2 + i)).constant(), size[i], steps[i], gaps[i])
              : 2 * sides[i];
-    both.insert(both.end(), {total / 2, total - total / 2});
+    result.insert(result.end(), {total / 2, total - total / 2});
   }
-  return both;
+  return result;
 }
 
-// What one pooling op slides along two axes of images with channels last.
+// The window that one pooling op slides along two axes of images with channels last.
 struct Window {
   std::vector<std::int64_t> kernel, stride, padding;
 };
 
-// Height and width first, then the depth, since windows are independent along their axes; with
-// channels last, as convolutions want them, so that all these reshapes move nothing.
+// Pools height and width first and then the depth, because windows are independent along their
+// axes. Channels are last, as for convolutions, so that the reshapes move no data.
 Value pooled(const Value& x, const Pool3dOptions& options, const char* what,
              const std::function<Value(const Value& images, const Window&)>& pool) {
-  if (!is_volume(x)) fail_layer(what, "the input is no batch of volumes", kVolumeHint, x);
+  if (!is_volume(x)) fail_layer(what, "the input is not a batch of volumes", kVolumeHint, x);
   const Triple& kernel = options.kernel;
   const Triple stride = options.stride.value_or(kernel);
   const auto sides = padding_of(x, options.padding, kernel, stride, 1);
@@ -70,7 +70,7 @@ Padding3d::Padding3d(const std::string& word) : same(Padding(word).same) {}
 
 Value conv3d(const Value& x, Conv3dOptions options, SourceLocation where) {
   Layer layer(x, "conv3d", options.name, where);
-  layer.require(is_volume(x), "the input is no batch of volumes", kVolumeHint);
+  layer.require(is_volume(x), "the input is not a batch of volumes", kVolumeHint);
   layer.require(options.channels > 0, "channels must be at least 1", "{.channels = 32}");
   const auto kernel = list(options.kernel);
   layer.require(*std::min_element(kernel.begin(), kernel.end()) > 0, "the kernel is empty");

@@ -1,5 +1,5 @@
-// Shapes and mistakes of convolutions, pooling and the small layers; their numbers are compared with
-// PyTorch's in the conformance suite.
+// Shapes and errors of convolutions, pooling and small layers. The conformance suite compares their
+// numbers with PyTorch.
 
 #include <gmock/gmock.h>
 
@@ -13,7 +13,7 @@ using ops::RefTensor;
 using ops::RefTensors;
 using ::testing::HasSubstr;
 
-TEST(Conv1d, LengthsAndWeights) {
+TEST(Conv1d, HasTheExpectedLengthsAndWeights) {
   Program program;
   const Value x = program.input("x", f32, {batch, 6, 20});
   EXPECT_EQ(conv1d(x, {.channels = 4}).shape(), (Shape{batch, 4, 18}));
@@ -27,11 +27,11 @@ TEST(Conv1d, LengthsAndWeights) {
   EXPECT_THAT(refusal_here([&] { conv1d(x, {.channels = 4, .groups = 4}); }),
               HasSubstr("6 channels cannot be divided into 4 groups"));
   EXPECT_THAT(refusal_here([&] { conv1d(program.input("row", f32, {batch, 8}), {.channels = 4}); }),
-              HasSubstr("no batch of lines"));
+              HasSubstr("not a batch of lines"));
   EXPECT_THROW(Padding1d("some"), Error);
 }
 
-TEST(ConvTranspose, SizesAndWeights) {
+TEST(ConvTranspose, HasTheExpectedSizesAndWeights) {
   Program program;
   const Value x = program.input("x", f32, {batch, 6, 5, 7});
   EXPECT_EQ(conv_transpose2d(x, {.channels = 4, .kernel = 2, .stride = 2}).shape(),
@@ -46,24 +46,24 @@ TEST(ConvTranspose, SizesAndWeights) {
   EXPECT_THAT(refusal_here([&] { conv_transpose2d(x, {.channels = 4, .output_padding = 1}); }),
               HasSubstr("output_padding must be less than the stride"));
   EXPECT_THAT(refusal_here([&] { conv_transpose2d(x, {.channels = 4, .padding = 9}); }),
-              HasSubstr("nothing is left"));
+              HasSubstr("the result is empty"));
   EXPECT_THAT(refusal_here([&] { conv_transpose2d(x, {.channels = 3, .groups = 2}); }),
               HasSubstr("3 channels of the result cannot be divided into 2 groups"));
   EXPECT_THAT(refusal_here([&] { conv_transpose2d(x, {.channels = 4, .stride = 0}); }),
               HasSubstr("stride and dilation must be at least 1"));
 }
 
-TEST(AdaptivePool, MakesImagesOfTheSize) {
+TEST(AdaptivePool, ReturnsImagesOfTheGivenSize) {
   Program program;
   const Value x = program.input("x", f32, {batch, 3, 7, 10});
   EXPECT_EQ(adaptive_avg_pool(x, {3, 4}).shape(), (Shape{batch, 3, 3, 4}));
   EXPECT_EQ(adaptive_max_pool(x, 12).shape(), (Shape{batch, 3, 12, 12}));
-  EXPECT_THAT(refusal_here([&] { adaptive_avg_pool(x, 0); }), HasSubstr("must be 1 or more"));
+  EXPECT_THAT(refusal_here([&] { adaptive_avg_pool(x, 0); }), HasSubstr("must be at least 1"));
   EXPECT_THAT(refusal_here([&] { adaptive_max_pool(program.input("r", f32, {batch, 8}), 2); }),
-              HasSubstr("no batch of images"));
+              HasSubstr("not a batch of images"));
 }
 
-TEST(Volumes, SizesAndWeights) {
+TEST(Volumes, HaveTheExpectedSizesAndWeights) {
   Program program;
   const Value x = program.input("x", f32, {batch, 4, 5, 6, 8});
   EXPECT_EQ(conv3d(x, {.channels = 6, .kernel = {1, 3, 2}, .groups = 2}).shape(),
@@ -75,7 +75,7 @@ TEST(Volumes, SizesAndWeights) {
   EXPECT_EQ(avg_pool3d(x, {.kernel = {1, 2, 4}}).shape(), (Shape{batch, 4, 5, 3, 2}));
   EXPECT_THAT(
       refusal_here([&] { conv3d(program.input("i", f32, {batch, 3, 8, 8}), {.channels = 2}); }),
-      HasSubstr("no batch of volumes"));
+      HasSubstr("not a batch of volumes"));
   EXPECT_THAT(refusal_here([&] { conv3d(x, {.channels = 2, .kernel = 6}); }),
               HasSubstr("does not fit into the depth 5"));
   EXPECT_THAT(refusal_here([&] { conv3d(x, Conv3dOptions{}); }),
@@ -88,11 +88,12 @@ TEST(Im2Sequence, StepsAreWindows) {
   EXPECT_EQ(im2sequence(x, {.kernel = 2}).shape(), (Shape{batch, 12, 12}));
   EXPECT_EQ(im2sequence(x, {.kernel = {6, 1}}).shape(), (Shape{batch, 8, 18}));
   EXPECT_EQ(im2sequence(x, {.kernel = 4}).shape(), (Shape{batch, 2, 48}));
-  EXPECT_THAT(refusal_here([&] { im2sequence(x, {.kernel = 7}); }), HasSubstr("does not fit 6"));
+  EXPECT_THAT(refusal_here([&] { im2sequence(x, {.kernel = 7}); }),
+              HasSubstr("does not fit into 6"));
   EXPECT_THAT(refusal_here([&] { im2sequence(x, {.kernel = 0}); }), HasSubstr("at least 1"));
 }
 
-TEST(GroupNorm, IsTheSameInInferenceAndRefusesGroupsThatDoNotFit) {
+TEST(GroupNorm, IsTheSameInInferenceAndRejectsInvalidGroups) {
   Program program;
   const Value x = program.input("x", f64, {batch, 4, 3, 3});
   const Value y = group_norm(x, {.groups = 2, .affine = false});
@@ -111,10 +112,10 @@ TEST(GroupNorm, IsTheSameInInferenceAndRefusesGroupsThatDoNotFit) {
               HasSubstr("4 channels cannot be divided into 3 groups"));
   EXPECT_THAT(refusal_here([&] { group_norm(x, {}); }), HasSubstr("0 groups"));
   EXPECT_THAT(refusal_here([&] { instance_norm(program.input("r", f64, {batch, 4})); }),
-              HasSubstr("needs axes behind the channels"));
+              HasSubstr("needs axes after axis 1"));
 }
 
-TEST(SmallLayers, RefuseWhatDoesNotFit) {
+TEST(SmallLayers, RejectInvalidArguments) {
   Program program;
   const Value x = program.input("x", f64, {batch, 4}), y = program.input("y", f64, {batch, 3});
   prelu(x);
@@ -124,11 +125,12 @@ TEST(SmallLayers, RefuseWhatDoesNotFit) {
   EXPECT_EQ(maxout(x).shape(), (Shape{batch, 2}));
   EXPECT_THAT(refusal_here([&] { maxout(y); }), HasSubstr("cannot be divided into runs of 2"));
   EXPECT_THAT(refusal_here([&] { maxout(y, {.axis = 2}); }), HasSubstr("there is no axis 2"));
-  EXPECT_THAT(refusal_here([&] { cosine_similarity(x, y); }), HasSubstr("two values of one type"));
+  EXPECT_THAT(refusal_here([&] { cosine_similarity(x, y); }),
+              HasSubstr("must have one float type"));
   EXPECT_THAT(refusal_here([&] { cosine_similarity(x, x, {.axis = 5}); }), HasSubstr("no axis 5"));
 }
 
-TEST(CosineSimilarity, OfNothingIsNothingAndHasAGradient) {
+TEST(CosineSimilarity, OfZeroVectorsIsZero) {
   Program program;
   const Value x = program.input("x", f64, {batch, 2}), y = program.input("y", f64, {batch, 2});
   RefTensors none;

@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op abs() {
   Op op("abs(x)");
-  op.doc = "The absolute value of every element.";
+  op.doc =
+      "The absolute value of each element.\n"
+      "x has a numeric dtype.";
   op.traits = Trait::elementwise | Trait::cheap;
   op.type = same_type(Numbers::numeric);
   op.lower = pointwise(ExprOp::abs);

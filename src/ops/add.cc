@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op add() {
   Op op("add(a, b)");
-  op.doc = "The sum a + b, element by element.";
+  op.doc =
+      "The elementwise sum a + b.\n"
+      "a and b have one numeric dtype and are broadcast to one shape.";
   op.traits = Trait::elementwise | Trait::commutative | Trait::cheap;
   op.type = same_type(Numbers::numeric);
   op.lower = pointwise(ExprOp::add);

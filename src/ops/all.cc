@@ -5,9 +5,10 @@ namespace trireme::ops {
 Op all() {
   Op op("all(x; axes: ints = [], keep: bool = false)");
   op.doc =
-      "Whether all elements along `axes`, or all there are if the list is empty, are true; true of "
-      "nothing. x "
-      "is boolean. Axes may count from the end. With `keep` the axes stay, with size 1.";
+      "Whether all elements along `axes` are true; true if there are no elements.\n"
+      "x is boolean.\n"
+      "An empty list means all axes, and negative axes count from the end.\n"
+      "With `keep` the axes remain, with size 1.";
   op.traits = Trait::reduction | Trait::not_differentiable;
   op.type = reduced_type(Numbers::booleans);
   op.row_wise = along_other_axes;

@@ -5,9 +5,9 @@ namespace trireme::ops {
 Op argmin() {
   Op op("argmin(x; axes: ints = [-1], keep: bool = false)");
   op.doc =
-      "The i64 position of the smallest element along the single axis in `axes`. The first of "
-      "equal "
-      "ones wins, and NaN beats every number. With `keep` the axis stays, with size 1.";
+      "The i64 index of the smallest element along the single axis in `axes`.\n"
+      "Of equal elements the first one is selected; NaN counts as smaller than every number.\n"
+      "With `keep` the axis remains, with size 1.";
   op.traits = Trait::reduction | Trait::not_differentiable;
   op.type = position_type;
   op.row_wise = along_other_axes;

@@ -5,8 +5,8 @@ namespace trireme::ops {
 Op argsort() {
   Op op("argsort(x; axis: int = -1, descending: bool = false)");
   op.doc =
-      "The i64 indices that put the elements along `axis` in order, as the second result of sort: "
-      "equal elements keep their order, NaN counts as larger than every number.";
+      "The i64 indices that sort the elements along `axis`; the second result of sort.\n"
+      "Equal elements keep their order, and NaN counts as larger than every number.";
   op.traits = Trait::library | Trait::not_differentiable;
   op.type = [](const TypeContext& c) { return std::vector<Type>{ordered_type(c)[1]}; };
   op.row_wise = along_other_axes;

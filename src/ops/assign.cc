@@ -5,8 +5,8 @@ namespace {
 
 std::vector<Type> type(const TypeContext& context) {
   const Type &parameter = context.operands[0], &value = context.operands[1];
-  require(parameter == value, "the parameter is " + parameter.str() +
-                                  ", but the value to be assigned is " + value.str());
+  require(parameter == value,
+          "the parameter is " + parameter.str() + ", but the assigned value is " + value.str());
   return {};
 }
 
@@ -15,12 +15,13 @@ std::vector<Type> type(const TypeContext& context) {
 Op assign() {
   Op op("assign(parameter, value) -> ()");
   op.doc =
-      "Sets a parameter. Ops that stand before it read the old value, ops behind it the new one. "
+      "Sets a parameter to a value of the same type.\n"
+      "Ops before it read the old value, and ops after it the new one.\n"
       "The first operand must be a parameter.";
   op.traits = Trait::side_effect | Trait::not_differentiable;
   op.type = type;
-  op.lower = [](Lowering& l) { return l.load(1, l.index()); };  // what the parameter becomes
-  // evaluate() hands the parameter's new value in as a result.
+  op.lower = [](Lowering& l) { return l.load(1, l.index()); };  // the new value of the parameter
+  // evaluate() passes the new value of the parameter as a result.
   op.reference = [](const Reference& r) { r.results[0]->data = r.operands[1]->data; };
   op.twin = "x[1]";
   op.samples = elementwise_samples(2);

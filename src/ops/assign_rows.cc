@@ -11,18 +11,18 @@ std::vector<Type> type(const TypeContext& c) {
   const Type& rows = c.operands[1];
   const Type& values = c.operands[2];
   require(rows.dtype == DType::i64 && rows.rank() == 1,
-          "assign_rows needs one list of i64 rows, not " + c.operand_texts[1],
-          "reshape it to one axis, and cast it to i64");
+          "assign_rows needs i64 rows of rank 1, not " + c.operand_texts[1],
+          "reshape it to one axis and cast it to i64");
   require(
       parameter.rank() >= 1 && values.rank() == parameter.rank() &&
           values.dtype == parameter.dtype && values.shape[0] == rows.shape[0] &&
           std::equal(parameter.shape.begin() + 1, parameter.shape.end(), values.shape.begin() + 1),
-      "assign_rows needs one row of the parameter for each number: the parameter is " +
+      "assign_rows needs one row of values for each row number: the parameter is " +
           parameter.str() + ", the rows are " + rows.str() + " and their values " + values.str());
   return {};
 }
 
-// evaluate() hands the parameter in as a result.
+// evaluate() passes the parameter as a result.
 void reference(const Reference& r) {
   RefTensor& parameter = *r.results[0];
   const std::vector<double>& rows = r.operands[1]->data;
@@ -56,11 +56,12 @@ Sample sample(std::vector<std::int64_t> table, std::int64_t count, double low = 
 Op assign_rows() {
   Op op("assign_rows(parameter, rows, values) -> ()");
   op.doc =
-      "Sets rows of a parameter, in place: row rows[i] becomes values[i], in order of i, and all "
-      "others stay as they are and cost nothing. Negative rows are skipped; a row beyond the last "
-      "is "
-      "Error(data) when it runs. It runs on several threads where the rows rise, as those of "
-      "sum_rows do. The first operand must be a parameter.";
+      "Sets rows of a parameter in place: row rows[i] becomes values[i], in order of i.\n"
+      "All other rows stay unchanged and cost nothing.\n"
+      "`rows` is i64 of rank 1; values[i] has the shape and dtype of a row.\n"
+      "Negative row numbers are skipped; one beyond the last row is Error(data) at run time.\n"
+      "Runs on several threads if the row numbers ascend, as those of sum_rows do.\n"
+      "The first operand must be a parameter.";
   op.traits = Trait::side_effect | Trait::library | Trait::not_differentiable;
   op.type = type;
   op.library_kernel = "assign_rows";

@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op atan() {
   Op op("atan(x)");
-  op.doc = "The angle, in radians between -pi/2 and pi/2, whose tangent is the element.";
+  op.doc =
+      "The arctangent of each element, in radians between -pi/2 and pi/2.\n"
+      "x is f32 or f64.";
   op.traits = bits(Trait::elementwise);
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::atan);

@@ -8,16 +8,16 @@ using Ints = std::vector<std::int64_t>;
 
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
-  const bool all = ir::get<bool>(l.op().attributes, "count_padding");
+  const bool counts_padding = ir::get<bool>(l.op().attributes, "count_padding");
   const std::vector<Tap> taps = taps_of(l);
   ExprId total = kernel_ir::kNoExpr;
   ExprId count = kernel_ir::kNoExpr;
   for (const Tap& tap : taps) {
     const ExprId value = l.load(0, tap.index, tap.inside);
-    const ExprId one = number(k, value, 1);
-    const ExprId counted = all || tap.inside == kernel_ir::kNoExpr
-                               ? one
-                               : k.select(tap.inside, one, number(k, value, 0));
+    const ExprId unit = number(k, value, 1);
+    const ExprId counted = counts_padding || tap.inside == kernel_ir::kNoExpr
+                               ? unit
+                               : k.select(tap.inside, unit, number(k, value, 0));
     total = total == kernel_ir::kNoExpr ? value : k.add(total, value);
     count = count == kernel_ir::kNoExpr ? counted : k.add(count, counted);
   }
@@ -26,7 +26,7 @@ ExprId lower(Lowering& l) {
 
 void reference(const Reference& r) {
   const Window window = window_of(r.op.attributes);
-  const bool all = ir::get<bool>(r.op.attributes, "count_padding");
+  const bool counts_padding = ir::get<bool>(r.op.attributes, "count_padding");
   RefTensor& y = *r.results[0];
   RefTensor count(y.shape);
   for_each_tap(window, r.operands[0]->shape, y.shape,
@@ -34,8 +34,9 @@ void reference(const Reference& r) {
                  at(y, out) += at(*r.operands[0], x);
                  at(count, out) += 1;
                });
-  const auto whole = static_cast<double>(window.kernel[0] * window.kernel[1]);
-  for (std::size_t i = 0; i < y.data.size(); ++i) y.data[i] /= all ? whole : count.data[i];
+  const auto window_size = static_cast<double>(window.kernel[0] * window.kernel[1]);
+  for (std::size_t i = 0; i < y.data.size(); ++i)
+    y.data[i] /= counts_padding ? window_size : count.data[i];
 }
 
 void gradient(GradientContext& c) {
@@ -56,9 +57,12 @@ Op avg_pool() {
       "count_padding: bool = true, "
       "layout: string = \"nchw\")");
   op.doc =
-      "The mean of every window that slides over the last two axes of x [N, C, H, W]; `padding` is "
-      "top, bottom, left, right. Padding adds zeros; with `count_padding` it counts as elements, "
-      "without, the sum is divided by the number of elements inside the image.";
+      "The mean of each window that slides over the last two axes of x [N, C, H, W].\n"
+      "x is f32 or f64, with constant H and W.\n"
+      "`padding` is top, bottom, left, right, and adds zeros.\n"
+      "With `count_padding` these zeros count as elements.\n"
+      "Without it, the sum is divided by the number of elements inside the image.\n"
+      "With layout \"nhwc\", x and the result have the channels last.";
   op.type = [](const TypeContext& c) { return std::vector<Type>{pooled_type(c)}; };
   op.lower = lower;
   op.reference = reference;
@@ -68,10 +72,10 @@ Op avg_pool() {
       "torch.nn.functional.avg_pool2d(torch.nn.functional.pad(z, padding[2:] + padding[:2]), "
       "tuple(kernel), tuple(stride)))";
   for (const bool count_padding : {true, false}) {
-    for (const PoolCase& one : pool_cases()) {
+    for (const PoolCase& test_case : pool_cases()) {
       Sample s;
-      s.operands = {type_of(one.x)};
-      s.attributes = one.attributes();
+      s.operands = {type_of(test_case.x)};
+      s.attributes = test_case.attributes();
       ir::set(s.attributes, "count_padding", count_padding);
       op.samples.push_back(s);
     }

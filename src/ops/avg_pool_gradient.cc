@@ -6,7 +6,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// How many taps of window number `place` along the axis are in [0, size), as i64.
+// Returns how many taps of window number `place` along the axis are in [0, size), as i64.
 ExprId taps_inside(Builder& k, const Window& window, std::size_t axis, std::int64_t size,
                    ExprId place) {
   const ExprId start =
@@ -18,38 +18,38 @@ ExprId taps_inside(Builder& k, const Window& window, std::size_t axis, std::int6
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
   const Window window = window_of(l.op().attributes);
-  const bool all = ir::get<bool>(l.op().attributes, "count_padding");
+  const bool counts_padding = ir::get<bool>(l.op().attributes, "count_padding");
   const auto size = image_size(channels_first(l.op(), l.op().result()->type));
-  const auto whole = static_cast<double>(window.kernel[0] * window.kernel[1]);
+  const auto window_size = static_cast<double>(window.kernel[0] * window.kernel[1]);
   ExprId total = kernel_ir::kNoExpr;
   for (const Cover& cover : covers_of(l)) {
     ExprId share = l.load(0, cover.index, cover.covers);
-    if (!all) {
+    if (!counts_padding) {
       const ExprId count = k.mul(taps_inside(k, window, 0, size[0], cover.index[2]),
                                  taps_inside(k, window, 1, size[1], cover.index[3]));
-      // A window that is not there has no positive count; its share is zero, not zero by zero.
+      // The count of a missing window may be 0: divide by at least 1, so that its share is 0.
       share = k.div(share, k.cast(k.max(count, k.integer(1)), k.type(share)));
     }
     total = total == kernel_ir::kNoExpr ? share : k.add(total, share);
   }
-  return all ? k.div(total, number(k, total, whole)) : total;
+  return counts_padding ? k.div(total, number(k, total, window_size)) : total;
 }
 
 void reference(const Reference& r) {
   const Window window = window_of(r.op.attributes);
-  const bool all = ir::get<bool>(r.op.attributes, "count_padding");
+  const bool counts_padding = ir::get<bool>(r.op.attributes, "count_padding");
   const RefTensor& dy = *r.operands[0];
   RefTensor& dx = *r.results[0];
   RefTensor count(dy.shape);
   for_each_tap(window, dx.shape, dy.shape,
                [&](const Index& y, std::int64_t, const Index&) { at(count, y) += 1; });
-  const auto whole = static_cast<double>(window.kernel[0] * window.kernel[1]);
+  const auto window_size = static_cast<double>(window.kernel[0] * window.kernel[1]);
   for_each_tap(window, dx.shape, dy.shape, [&](const Index& y, std::int64_t, const Index& x) {
-    at(dx, x) += at(dy, y) / (all ? whole : at(count, y));
+    at(dx, x) += at(dy, y) / (counts_padding ? window_size : at(count, y));
   });
 }
 
-// Linear: the adjoint is the pooling itself.
+// The op is linear: its adjoint is the pooling itself.
 void gradient(GradientContext& c) {
   const Attributes& a = c.op().attributes;
   c.give(0, avg_pool(c.gradient(), {.kernel = ir::get<Ints>(a, "kernel"),
@@ -66,9 +66,9 @@ Op avg_pool_gradient() {
       "count_padding: bool = true, size: ints, "
       "layout: string = \"nchw\")");
   op.doc =
-      "The gradient of avg_pool by its images, which have the height and width `size`: each "
-      "element "
-      "of dy is shared equally by the elements of its window.";
+      "The gradient of avg_pool with respect to its images, which have the height and width "
+      "`size`.\n"
+      "Each element of dy is shared equally among the elements of its window.";
   op.type = [](const TypeContext& c) { return std::vector<Type>{unpooled_type(c)}; };
   op.lower = lower;
   op.reference = reference;
@@ -81,10 +81,10 @@ Op avg_pool_gradient() {
       "tuple(kernel), tuple(stride))) if x[0].shape[0] else "
       "torch.zeros(list(x[0].shape[:2]) + size, dtype=x[0].dtype)";
   for (const bool count_padding : {true, false}) {
-    for (const PoolCase& one : pool_cases()) {
+    for (const PoolCase& test_case : pool_cases()) {
       Sample s;
-      s.operands = {type_of(one.y())};
-      s.attributes = one.gradient_attributes();
+      s.operands = {type_of(test_case.y())};
+      s.attributes = test_case.gradient_attributes();
       ir::set(s.attributes, "count_padding", count_padding);
       op.samples.push_back(s);
     }

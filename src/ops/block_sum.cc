@@ -3,23 +3,23 @@
 namespace trireme::ops {
 namespace {
 
-std::int64_t size_of_block(const Attributes& attributes) {
+std::int64_t block_size(const Attributes& attributes) {
   return ir::get<std::int64_t>(attributes, "size");
 }
 
 std::vector<Type> type(const TypeContext& c) {
   const Type& x = c.operands[0];
-  const std::int64_t size = size_of_block(c.attributes);
-  require(is(x.dtype, Numbers::numeric), c.operand_texts[0] + " cannot be added up",
+  const std::int64_t size = block_size(c.attributes);
+  require(is(x.dtype, Numbers::numeric), c.operand_texts[0] + " cannot be summed",
           "cast it to f32 first");
   require(is_constant(x.shape),
-          "block_sum needs to know how many elements there are, unlike in " + c.operand_texts[0]);
-  require(size > 0, "a block has at least one element, not " + std::to_string(size));
+          "block_sum needs a constant number of elements, not " + c.operand_texts[0]);
+  require(size > 0, "a block must have at least one element, not " + std::to_string(size));
   return {Type{x.dtype, {(product(x.shape).constant() + size - 1) / size}}};
 }
 
 void reference(const Reference& r) {
-  const auto size = static_cast<std::size_t>(size_of_block(r.op.attributes));
+  const auto size = static_cast<std::size_t>(block_size(r.op.attributes));
   const std::vector<double>& x = r.operands[0]->data;
   std::vector<double>& sums = r.results[0]->data;
   std::fill(sums.begin(), sums.end(), 0.0);
@@ -28,7 +28,7 @@ void reference(const Reference& r) {
 
 void gradient(GradientContext& c) {
   const Value x = c.operand(0), dy = c.gradient();
-  const std::int64_t size = size_of_block(c.op().attributes), blocks = dy.dim(0).constant();
+  const std::int64_t size = block_size(c.op().attributes), blocks = dy.dim(0).constant();
   const Value spread =
       reshape(broadcast(dy, {.shape = {blocks, size}, .axes = {0}}), {.shape = {blocks * size}});
   const Value used = slice(spread, {.starts = {0}, .limits = {product(x.shape())}});
@@ -39,7 +39,7 @@ Sample sample(std::vector<std::int64_t> shape, std::int64_t size, DType dtype = 
   Sample s;
   s.operands = {type_of(std::move(shape), dtype)};
   s.attributes = {{"size", size}};
-  s.check_gradient = is_float(dtype);  // integers have none
+  s.check_gradient = is_float(dtype);  // integers have no gradient
   return s;
 }
 
@@ -48,9 +48,11 @@ Sample sample(std::vector<std::int64_t> shape, std::int64_t size, DType dtype = 
 Op block_sum() {
   Op op("block_sum(x; size: int = 4096)");
   op.doc =
-      "The sums of `size` elements of x after another in row-major order, of the last ones fewer "
-      "if they are no multiple: of n elements, ceil(n / size) sums. The compiler makes it of sums "
-      "over everything, so that every thread has a part.";
+      "The sums of consecutive blocks of `size` elements of x in row-major order.\n"
+      "n elements have ceil(n / size) sums; the last block may be shorter.\n"
+      "x has a numeric dtype and a constant shape.\n"
+      "The compiler replaces sums over all elements with it, so that every thread computes a "
+      "part.";
   op.traits = bits(Trait::reduction);
   op.type = type;
   op.reduce = kernel_ir::ReduceOp::sum;

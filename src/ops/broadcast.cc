@@ -18,7 +18,8 @@ std::vector<Type> type(const TypeContext& c) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     require(axes[i] >= 0 && axes[i] < static_cast<std::int64_t>(shape.size()) &&
                 (i == 0 || axes[i - 1] < axes[i]),
-            what + ": axes " + ir::print_attribute(axes) + " must rise and be axes of the result",
+            what + ": axes " + ir::print_attribute(axes) +
+                " must be in rising order and in the range of the result",
             "transpose x first to change the order of its axes");
     const Dim& dim = shape[static_cast<std::size_t>(axes[i])];
     require(dim == x.shape[i],
@@ -67,12 +68,14 @@ Sample sample(std::vector<std::int64_t> from, Shape to, Axes axes) {
 Op broadcast() {
   Op op("broadcast(x; shape: shape, axes: ints)");
   op.doc =
-      "Repeats x along new axes. Axis i of x becomes axis `axes[i]` of the result, in rising order "
-      "and with its size unchanged; along all other axes of `shape` the elements are repeated.";
+      "Repeats x along new axes.\n"
+      "Axis i of x becomes axis `axes[i]` of the result, in rising order and with unchanged "
+      "size.\n"
+      "Along all other axes of `shape` the elements are repeated.";
   op.traits = Trait::view | Trait::cheap;
   op.type = type;
-  op.row_wise = [](const ir::Op& made, const std::vector<bool>& rows) {
-    const auto& axes = ir::get<std::vector<std::int64_t>>(made.attributes, "axes");
+  op.row_wise = [](const ir::Op& o, const std::vector<bool>& rows) {
+    const auto& axes = ir::get<std::vector<std::int64_t>>(o.attributes, "axes");
     return !rows[0] || axes[0] == 0;
   };
   op.lower = lower;

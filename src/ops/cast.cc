@@ -26,11 +26,14 @@ std::vector<Sample> to(DType dtype, std::vector<Sample> samples) {
 Op cast() {
   Op op("cast(x; dtype: dtype)");
   op.doc =
-      "Every element converted to another dtype. Floats become integers by dropping the fraction; "
-      "NaN becomes 0 and what is out of range the nearest integer that is in it. Integers that do "
-      "not fit wrap. To boolean is `not 0`. To bf16 and f16, by way of f32, the nearest, of two "
-      "the "
-      "even one; what is too large becomes infinity. The gradient passes between f32 and f64 only.";
+      "Converts each element to another dtype.\n"
+      "A float becomes an integer by dropping the fraction.\n"
+      "NaN becomes 0, and a float out of range becomes the nearest integer in range.\n"
+      "Integers that are out of range wrap.\n"
+      "A boolean is true if the element is not 0.\n"
+      "bf16 and f16 are rounded from f32 to nearest, ties to even; too large values become "
+      "infinity.\n"
+      "The gradient passes between f32 and f64 only.";
   op.traits = Trait::elementwise | Trait::cheap;
   op.type = type;
   op.lower = [](Lowering& l) {

@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op ceil() {
   Op op("ceil(x)");
-  op.doc = "The smallest whole number not below every element. Its gradient is zero.";
+  op.doc =
+      "The smallest whole number that is not less than the element.\n"
+      "x is f32 or f64; the gradient is zero.";
   op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable;
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::ceil);

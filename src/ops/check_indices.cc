@@ -6,8 +6,8 @@ namespace {
 
 std::vector<Type> type(const TypeContext& c) {
   const Type& indices = c.operands[0];
-  require(is_integer(indices.dtype),
-          "check_indices checks integers, and they are " + c.operand_texts[0], "cast them to i64");
+  require(is_integer(indices.dtype), "check_indices needs integers, not " + c.operand_texts[0],
+          "cast them to i64");
   require(ir::get<std::int64_t>(c.attributes, "size") >= 0, "`size` must not be negative");
   return {indices};
 }
@@ -34,10 +34,10 @@ Sample sample(std::vector<std::int64_t> shape, std::int64_t size, DType dtype = 
 Op check_indices() {
   Op op("check_indices(indices; size: int, what: string = \"\")");
   op.doc =
-      "The integers themselves, all of which must be in [0, size): any other is Error(data) when "
-      "it "
-      "runs, naming it, the layer and the line. What gathers by the result can rely on it. With "
-      "`what`, the error says that instead of speaking of rows of a table.";
+      "Returns the integers unchanged after checking that all are in [0, size).\n"
+      "An integer out of range is Error(data) at run time, with the layer and the line.\n"
+      "Ops that gather by the result can rely on the check.\n"
+      "The error names the row of a table, or says `what` if it is not empty.";
   op.traits = Trait::library | Trait::not_differentiable;
   op.type = type;
   op.library_kernel = "check_indices";

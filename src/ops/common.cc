@@ -24,11 +24,11 @@ bool is(DType dtype, Numbers numbers) {
 
 namespace {
 
-std::string called(Numbers numbers) {
+std::string describe(Numbers numbers) {
   switch (numbers) {
     case Numbers::any: return "of any dtype";
     case Numbers::ordered: return "of any dtype but bf16 and f16";
-    case Numbers::numeric: return "numbers to compute with";
+    case Numbers::numeric: return "numeric (u8, i32, i64, f32 or f64)";
     case Numbers::floats: return "floating-point numbers (f32 or f64)";
     case Numbers::integers: return "integers (u8, i32 or i64)";
     case Numbers::booleans: return "booleans";
@@ -39,9 +39,9 @@ std::string called(Numbers numbers) {
 void require_equal_types(const TypeContext& context, Numbers numbers) {
   const Type& first = context.operands.front();
   require(is(first.dtype, numbers),
-          "the elements must be " + called(numbers) + ", but the operand is " + first.str(),
+          "the elements must be " + describe(numbers) + ", but the operand is " + first.str(),
           is_half(first.dtype)
-              ? "bf16 and f16 only store numbers; cast it to f32 first: cast(x, f32)"
+              ? "bf16 and f16 are for storage only; cast it to f32 first: cast(x, f32)"
               : "convert it with cast()");
   for (std::size_t i = 1; i < context.operands.size(); ++i) {
     const Type& other = context.operands[i];
@@ -78,7 +78,7 @@ TypeRule type_of_attributes(Numbers numbers) {
   return [numbers](const TypeContext& context) -> std::vector<Type> {
     const DType dtype = ir::get<DType>(context.attributes, "dtype");
     const Shape& shape = ir::get<Shape>(context.attributes, "shape");
-    require(is(dtype, numbers), "dtype must be one of " + called(numbers) + ", but it is " +
+    require(is(dtype, numbers), "the elements must be " + describe(numbers) + ", but dtype is " +
                                     std::string(name_of(dtype)));
     for (const Dim& dim : shape) {
       require(!dim.is_constant() || dim.constant() >= 0, "a size is negative: " + str(shape));
@@ -91,7 +91,7 @@ int checked_axis(std::int64_t axis, int rank) {
   require(axis >= -rank && axis < rank,
           "axis " + std::to_string(axis) + " is out of range for " + std::to_string(rank) +
               " dimensions",
-          "axes count from 0, or from the end when negative");
+          "axes count from 0; negative axes count from the end");
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
@@ -106,9 +106,9 @@ std::vector<int> checked_axes(const std::vector<std::int64_t>& axes, int rank) {
     for (int axis = 0; axis < rank; ++axis) result.push_back(axis);
   }
   std::sort(result.begin(), result.end());
-  const auto twice = std::adjacent_find(result.begin(), result.end());
-  if (twice != result.end()) {
-    throw TypeError{"axis " + std::to_string(*twice) + " is named twice", ""};
+  const auto duplicate = std::adjacent_find(result.begin(), result.end());
+  if (duplicate != result.end()) {
+    throw TypeError{"axis " + std::to_string(*duplicate) + " is given twice", ""};
   }
   return result;
 }
@@ -207,9 +207,9 @@ double to_dtype(double value, DType dtype) {
 std::vector<Value> emit_in(ir::Program& program, std::string_view op, Attributes attributes,
                            const SourceLocation& where) {
   ir::Block& block = program.insertion_block ? *program.insertion_block : program.main();
-  ir::Op* made = program.append(block, op, {}, std::move(attributes), program.locate(where));
+  ir::Op* new_op = program.append(block, op, {}, std::move(attributes), program.locate(where));
   std::vector<Value> results;
-  for (const auto& result : made->results) results.emplace_back(result.get());
+  for (const auto& result : new_op->results) results.emplace_back(result.get());
   return results;
 }
 

@@ -6,17 +6,17 @@ namespace {
 std::vector<Type> type(const TypeContext& c) {
   require(!c.operands.empty(), "concat needs at least one value");
   Type result = c.operands[0];
-  require(result.rank() > 0, "concat joins along an axis, and " + c.operand_texts[0] + " has none",
+  require(result.rank() > 0, "concat needs an axis, but " + c.operand_texts[0] + " is a scalar",
           "reshape the scalars to [1] first");
   const std::size_t axis = axis_of(c.attributes, result.rank());
   for (std::size_t i = 1; i < c.operands.size(); ++i) {
     Type other = c.operands[i];
-    const std::string both = c.operand_texts[0] + " and " + c.operand_texts[i];
+    const std::string pair = c.operand_texts[0] + " and " + c.operand_texts[i];
     require(other.dtype == result.dtype && other.rank() == result.rank(),
-            "concat of " + both + ": dtype and rank must be equal");
+            "concat of " + pair + ": dtype and rank must be equal");
     const Dim size = other.shape[axis];
     other.shape[axis] = result.shape[axis];
-    require(other.shape == result.shape, "concat of " + both + " along axis " +
+    require(other.shape == result.shape, "concat of " + pair + " along axis " +
                                              std::to_string(axis) +
                                              ": all other dimensions must be equal");
     result.shape[axis] = result.shape[axis] + size;
@@ -24,7 +24,7 @@ std::vector<Type> type(const TypeContext& c) {
   return {result};
 }
 
-// From the last operand to the first: index < end ? this one : the ones behind it.
+// Selects from the last operand to the first: index < end ? this operand : the later ones.
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
   const std::size_t axis = axis_of(l.op().attributes, l.op().result()->type.rank());
@@ -88,7 +88,7 @@ Sample sample(std::vector<std::vector<std::int64_t>> shapes, std::int64_t axis) 
 
 Op concat() {
   Op op("concat(xs...; axis: int = -1)");
-  op.doc = "Joins values of one dtype and rank along `axis`; all other dimensions are equal.";
+  op.doc = "Joins values of one dtype and rank along `axis`; all other dimensions must be equal.";
   op.traits = bits(Trait::view);
   op.type = type;
   op.row_wise = along_other_axes;

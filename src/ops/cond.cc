@@ -7,8 +7,8 @@ std::vector<Type> type(const TypeContext& c) {
   require_blocks(c, 2);
   const Type& condition = c.operands[0];
   require(condition.dtype == DType::boolean && condition.rank() == 0,
-          "the condition is one boolean, not " + c.operand_texts[0],
-          "reduce it with all() or any(), or use if_else() for a condition by row");
+          "the condition must be one boolean, not " + c.operand_texts[0],
+          "reduce it with all() or any(), or use if_else() for a condition per row");
   const std::vector<Type> values(c.operands.begin() + 1, c.operands.end());
   require_arguments(*c.blocks[0], values, "the block for true");
   require_arguments(*c.blocks[1], values, "the block for false");
@@ -29,9 +29,11 @@ std::vector<Type> type(const TypeContext& c) {
 Op cond() {
   Op op("cond(condition, values...) -> results...");
   op.doc =
-      "The results of its first block if the condition, one boolean, is true, else those of its "
-      "second. "
-      "Only that block runs. Both take the values. Made by trireme::cond.";
+      "The results of the first block if the condition is true, otherwise those of the second "
+      "block.\n"
+      "The condition is one boolean.\n"
+      "Only the selected block runs; both take `values` as arguments.\n"
+      "trireme::cond builds it.";
   op.traits = bits(Trait::library);
   op.type = type;
   op.no_twin_reason =

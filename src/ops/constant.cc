@@ -26,7 +26,7 @@ std::vector<Sample> samples() {
 
 Op constant() {
   Op op("constant(; value: float, dtype: dtype = f32, shape: shape = [])");
-  op.doc = "A value with all elements the same number.";
+  op.doc = "A value whose elements all equal `value`.";
   op.traits = Trait::generator | Trait::cheap;
   op.type = type_of_attributes();
   op.lower = [](Lowering& l) {

@@ -7,7 +7,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// TypeError unless the three could be operands and result of one convolution.
+// TypeError unless the types can be operands of one convolution.
 void require_convolution(const Convolution& convolution, const Type& x, const Type& weight,
                          const std::string& x_text, const std::string& weight_text) {
   const std::size_t axes = convolution.window.axes();
@@ -20,7 +20,7 @@ void require_convolution(const Convolution& convolution, const Type& x, const Ty
   const std::int64_t channels = weight.shape[1].constant() * convolution.groups;
   require(x.shape[1] == Dim(channels),
           "the channels differ: " + x_text + ", while " + weight_text + " with groups = " +
-              std::to_string(convolution.groups) + " takes " + std::to_string(channels),
+              std::to_string(convolution.groups) + " needs " + std::to_string(channels),
           "the weight is [out channels, in channels / groups, height, width]");
   require(weight.shape[0].constant() % convolution.groups == 0,
           "the out channels of " + weight_text + " cannot be divided into " +
@@ -35,7 +35,7 @@ Type result_type(const Convolution& convolution, const Type& x, const Type& weig
   return {x.dtype, windows_shape(x.shape, weight.shape[0], convolution.window, x_text)};
 }
 
-// TypeError unless `y` is the type that x and weight give.
+// TypeError unless `y` is the type of the result for x and weight.
 void require_result(const Convolution& convolution, const Type& x, const Type& weight,
                     const Type& y, const std::string& y_text) {
   const Type expected = result_type(convolution, x, weight, x.str());
@@ -51,14 +51,15 @@ std::vector<Type> type(const TypeContext& c, std::size_t axes) {
   return {result_type(convolution, x, weight, c.operand_texts[0])};
 }
 
-std::vector<Type> type_by_input(const TypeContext& c, std::size_t axes) {
+std::vector<Type> type_of_input_gradient(const TypeContext& c, std::size_t axes) {
   const Type& dy = c.operands[0];
   const Type& weight = c.operands[1];
   const Ints& size = ir::get<Ints>(c.attributes, "size");
   const Convolution convolution = convolution_of(c.attributes, weight.shape, axes);
   require_image(dy, c.operand_texts[0], axes);
-  require(size.size() == axes, axes == 3 ? "size is the depth, height and width of the volume"
-                                         : "size is the height and the width of the image");
+  require(size.size() == axes, axes == 3
+                                   ? "`size` must be the depth, height and width of the volume"
+                                   : "`size` must be the height and width of the image");
   require(weight.rank() == static_cast<int>(2 + axes) && is_constant(weight.shape),
           c.operand_texts[1] + " is not a weight [K, C/groups, ...] with a window of " +
               std::to_string(axes) + " axes");
@@ -69,7 +70,7 @@ std::vector<Type> type_by_input(const TypeContext& c, std::size_t axes) {
   return {dx};
 }
 
-std::vector<Type> type_by_weight(const TypeContext& c, std::size_t axes) {
+std::vector<Type> type_of_weight_gradient(const TypeContext& c, std::size_t axes) {
   const Type& x = c.operands[0];
   const Type& dy = c.operands[1];
   const Convolution convolution = convolution_of(c.attributes, {}, axes);
@@ -102,10 +103,10 @@ TypeRule convolution_type(std::size_t axes) {
   return [axes](const TypeContext& c) { return type(c, axes); };
 }
 TypeRule input_gradient_type(std::size_t axes) {
-  return [axes](const TypeContext& c) { return type_by_input(c, axes); };
+  return [axes](const TypeContext& c) { return type_of_input_gradient(c, axes); };
 }
 TypeRule weight_gradient_type(std::size_t axes) {
-  return [axes](const TypeContext& c) { return type_by_weight(c, axes); };
+  return [axes](const TypeContext& c) { return type_of_weight_gradient(c, axes); };
 }
 
 ReferenceRule convolution_reference(std::size_t axes) {
@@ -147,7 +148,8 @@ void for_each_product(const Convolution& convolution, const Index& x, const Inde
   const Window& window = convolution.window;
   const std::int64_t out_per_group = weight[0] / convolution.groups;
   const Index taps(weight.begin() + 1, weight.end());
-  Index from(x.size()), filter(weight.size());  // made once: finite differences ask very often
+  Index from(x.size()),
+      filter(weight.size());  // allocated once: finite differences call this very often
   for_each_index(y, [&](const Index& i) {
     const std::int64_t first_channel = i[1] / out_per_group * weight[1];
     for_each_index(taps, [&](const Index& tap) {

@@ -1,9 +1,10 @@
 #pragma once
 
-// What conv2d, conv3d and their gradients share. The three of each are one sum over the same products
+// Common code of conv2d, conv3d and their gradients. The convolution and its two gradients are sums
+// over the same products
 //   y[n, k, p, q] += x[n, g*C/G + c, h, w] * weight[k, c, r, s],   k in group g,
 //   h = p * stride + r * dilation - padding, and w alike,
-// read in three directions. A volume has one axis more.
+// with a different one of x, weight and y as the result. A volume has one more axis.
 
 #include <functional>
 
@@ -11,16 +12,16 @@
 
 namespace trireme::ops {
 
-// A convolution from `x` with `weight` [K, C/groups, R, S] to `y`, all f32 or f64. The window has
-// `axes` axes: two, or three for volumes.
+// A convolution of `x` with `weight` [K, C/groups, R, S] to `y`, all f32 or f64. The window has two
+// axes for images, or three for volumes.
 struct Convolution {
   Window window;
   std::int64_t groups = 1;
 };
 Convolution convolution_of(const Attributes& attributes, const Shape& weight, std::size_t axes);
 
-// The type rules and the reference loops of the convolution, of its gradient by x, with attribute
-// `size`, and of its gradient by the weight, with attribute `kernel`.
+// The type rules and reference loops of the convolution, of its gradient with respect to x
+// (attribute `size`), and of its gradient with respect to the weight (attribute `kernel`).
 TypeRule convolution_type(std::size_t axes);
 TypeRule input_gradient_type(std::size_t axes);
 TypeRule weight_gradient_type(std::size_t axes);
@@ -28,14 +29,14 @@ ReferenceRule convolution_reference(std::size_t axes);
 ReferenceRule input_gradient_reference(std::size_t axes);
 ReferenceRule weight_gradient_reference(std::size_t axes);
 
-// Their gradient rules. Each of the three is linear in both operands, so that its adjoints are the
+// The gradient rules. Each of the three ops is linear in both operands, so its adjoints are the
 // other two.
 using GradientRule = std::function<void(GradientContext&)>;
 GradientRule convolution_gradient(std::size_t axes);
 GradientRule input_gradient_gradient(std::size_t axes);
 GradientRule weight_gradient_gradient(std::size_t axes);
 
-// The three ops with the stride, padding, dilation and groups of an op's attributes.
+// Builds the three ops with the stride, padding, dilation and groups of an op's attributes.
 class ConvolutionFamily {
  public:
   ConvolutionFamily(const Attributes& attributes, std::size_t axes);
@@ -45,7 +46,7 @@ class ConvolutionFamily {
   Value dweight(const Value& x, const Value& dy, std::vector<std::int64_t> kernel) const;
 
  private:
-  Value one(const char* suffix, const Value& a, const Value& b, Attributes attributes) const;
+  Value make(const char* suffix, const Value& a, const Value& b, Attributes attributes) const;
 
   std::string name_;
   Attributes attributes_;
@@ -56,7 +57,7 @@ void for_each_product(const Convolution& convolution, const Index& x, const Inde
                       const Index& y,
                       const std::function<void(const Index&, const Index&, const Index&)>& f);
 
-// Cases: shapes of x [N, C, H, W] and of the weight, with their attributes.
+// A test case: shapes of x [N, C, H, W] and of the weight, and attributes.
 struct ConvolutionCase {
   std::vector<std::int64_t> x, weight;
   std::vector<std::int64_t> stride{1, 1}, padding{0, 0, 0, 0}, dilation{1, 1};
@@ -65,7 +66,7 @@ struct ConvolutionCase {
   Attributes attributes() const;
 };
 std::vector<ConvolutionCase> convolution_cases(std::size_t axes);
-// The samples of the three ops.
+// The samples of the convolution and of its two gradients.
 std::vector<Sample> convolution_samples(std::size_t axes);
 std::vector<Sample> input_gradient_samples(std::size_t axes);
 std::vector<Sample> weight_gradient_samples(std::size_t axes);

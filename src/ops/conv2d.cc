@@ -9,11 +9,15 @@ Op conv2d() {
       "dilation: ints = [1, 1], groups: int = 1, "
       "layout: string = \"nchw\")");
   op.doc =
-      "The two-dimensional convolution (without flipping the window, as is customary) of images x "
-      "[N, C, H, W] with weight [K, C/groups, R, S], giving [N, K, P, Q] where "
-      "P = (H + top + bottom - dilation * (R - 1) - 1) / stride + 1, rounded down, and Q alike. "
-      "`padding` is top, bottom, left, right. H, W and the weight's shape are numbers; N may be a "
-      "symbol.";
+      "The two-dimensional convolution of images x [N, C, H, W] with weight "
+      "[K, C/groups, R, S].\n"
+      "As is usual, the window is not flipped.\n"
+      "The result is [N, K, P, Q].\n"
+      "P = (H + top + bottom - dilation * (R - 1) - 1) / stride + 1, rounded down, and Q "
+      "likewise.\n"
+      "`padding` is top, bottom, left, right.\n"
+      "x and weight are f32 or f64.\n"
+      "H, W and the shape of the weight are numbers; N may be a symbol.";
   op.traits = bits(Trait::library);
   op.type = convolution_type(2);
   op.library_kernel = "convolution";

@@ -9,8 +9,10 @@ Op conv2d_input_gradient() {
       "padding: ints = [0, 0, 0, 0], dilation: ints = [1, 1], groups: int = 1, "
       "layout: string = \"nchw\")");
   op.doc =
-      "The gradient of conv2d by its images, which have the height and width `size`: a transposed "
-      "convolution of dy [N, K, P, Q] with weight [K, C/groups, R, S], giving [N, C, H, W].";
+      "The gradient of conv2d with respect to its images, which have the height and width "
+      "`size`.\n"
+      "It is a transposed convolution of dy [N, K, P, Q] with weight [K, C/groups, R, S].\n"
+      "The result is [N, C, H, W].";
   op.traits = bits(Trait::library);
   op.type = input_gradient_type(2);
   op.library_kernel = "convolution_input_gradient";

@@ -9,8 +9,9 @@ Op conv2d_weight_gradient() {
       "padding: ints = [0, 0, 0, 0], dilation: ints = [1, 1], groups: int = 1, "
       "layout: string = \"nchw\")");
   op.doc =
-      "The gradient of conv2d by its weight, whose window has the height and width `kernel`: from "
-      "the images x [N, C, H, W] and dy [N, K, P, Q] to [K, C/groups, R, S].";
+      "The gradient of conv2d with respect to its weight, whose window has the height and "
+      "width `kernel`.\n"
+      "It maps images x [N, C, H, W] and dy [N, K, P, Q] to [K, C/groups, R, S].";
   op.traits = bits(Trait::library);
   op.type = weight_gradient_type(2);
   op.library_kernel = "convolution_weight_gradient";

@@ -9,12 +9,14 @@ Op conv3d() {
       "dilation: ints = [1, 1, 1], groups: int = 1, "
       "layout: string = \"nchw\")");
   op.doc =
-      "The three-dimensional convolution (without flipping the window) of volumes x [N, C, D, H, "
-      "W] "
-      "with weight [K, C/groups, Q, R, S], giving [N, K, ...] with sizes as of conv2d. `padding` "
-      "is "
-      "front, back, top, bottom, left, right. D, H, W and the weight's shape are numbers; N may be "
-      "a symbol. With layout \"nhwc\" volumes are [N, D, H, W, C].";
+      "The three-dimensional convolution of volumes x [N, C, D, H, W] with weight "
+      "[K, C/groups, Q, R, S].\n"
+      "The window is not flipped.\n"
+      "The result is [N, K, ...], with sizes as for conv2d.\n"
+      "`padding` is front, back, top, bottom, left, right.\n"
+      "x and weight are f32 or f64.\n"
+      "D, H, W and the shape of the weight are numbers; N may be a symbol.\n"
+      "With layout \"nhwc\" volumes are [N, D, H, W, C].";
   op.traits = bits(Trait::library);
   op.type = convolution_type(3);
   op.library_kernel = "convolution";

@@ -9,9 +9,10 @@ Op conv3d_input_gradient() {
       "padding: ints = [0, 0, 0, 0, 0, 0], dilation: ints = [1, 1, 1], groups: int = 1, "
       "layout: string = \"nchw\")");
   op.doc =
-      "The gradient of conv3d by its volumes, which have the depth, height and width `size`: a "
-      "transposed convolution of dy [N, K, ...] with weight [K, C/groups, Q, R, S], giving "
-      "[N, C, D, H, W].";
+      "The gradient of conv3d with respect to its volumes, with depth, height and width "
+      "`size`.\n"
+      "It is a transposed convolution of dy [N, K, ...] with weight [K, C/groups, Q, R, S].\n"
+      "The result is [N, C, D, H, W].";
   op.traits = bits(Trait::library);
   op.type = input_gradient_type(3);
   op.library_kernel = "convolution_input_gradient";

@@ -9,9 +9,9 @@ Op conv3d_weight_gradient() {
       "padding: ints = [0, 0, 0, 0, 0, 0], dilation: ints = [1, 1, 1], groups: int = 1, "
       "layout: string = \"nchw\")");
   op.doc =
-      "The gradient of conv3d by its weight, whose window has the depth, height and width "
-      "`kernel`: "
-      "from the volumes x [N, C, D, H, W] and dy [N, K, ...] to [K, C/groups, Q, R, S].";
+      "The gradient of conv3d with respect to its weight, whose window has the size `kernel`.\n"
+      "`kernel` is depth, height and width.\n"
+      "It maps volumes x [N, C, D, H, W] and dy [N, K, ...] to [K, C/groups, Q, R, S].";
   op.traits = bits(Trait::library);
   op.type = weight_gradient_type(3);
   op.library_kernel = "convolution_weight_gradient";

@@ -1,4 +1,4 @@
-// What convolutions are tried with.
+// Test cases of convolutions.
 
 #include "ops/conv.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-Ints behind_channels(const Ints& shape) { return {shape.begin() + 2, shape.end()}; }
+Ints spatial_sizes(const Ints& shape) { return {shape.begin() + 2, shape.end()}; }
 
 std::vector<ConvolutionCase> image_cases() {
   return {
@@ -73,12 +73,12 @@ std::vector<ConvolutionCase> volume_cases() {
   };
 }
 
-Sample sample(const ConvolutionCase& one, const Ints& a, const Ints& b, const char* more = nullptr,
-              const Ints& sizes = {}) {
+Sample sample(const ConvolutionCase& test_case, const Ints& a, const Ints& b,
+              const char* extra_attribute = nullptr, const Ints& sizes = {}) {
   Sample s;
   s.operands = {type_of(a), type_of(b)};
-  s.attributes = one.attributes();
-  if (more != nullptr) s.attributes.push_back({more, sizes});
+  s.attributes = test_case.attributes();
+  if (extra_attribute != nullptr) s.attributes.push_back({extra_attribute, sizes});
   return s;
 }
 
@@ -89,7 +89,7 @@ Ints ConvolutionCase::y() const {
   window.stride = stride;
   window.padding = padding;
   window.dilation = dilation;
-  window.kernel = behind_channels(weight);
+  window.kernel = spatial_sizes(weight);
   Ints shape{x[0], weight[0]};
   for (std::size_t i = 0; i < window.axes(); ++i) shape.push_back(window.count(i, x[2 + i]));
   return shape;
@@ -105,24 +105,26 @@ std::vector<ConvolutionCase> convolution_cases(std::size_t axes) {
 
 std::vector<Sample> convolution_samples(std::size_t axes) {
   std::vector<Sample> samples;
-  for (const ConvolutionCase& one : convolution_cases(axes)) {
-    samples.push_back(sample(one, one.x, one.weight));
+  for (const ConvolutionCase& test_case : convolution_cases(axes)) {
+    samples.push_back(sample(test_case, test_case.x, test_case.weight));
   }
   return samples;
 }
 
 std::vector<Sample> input_gradient_samples(std::size_t axes) {
   std::vector<Sample> samples;
-  for (const ConvolutionCase& one : convolution_cases(axes)) {
-    samples.push_back(sample(one, one.y(), one.weight, "size", behind_channels(one.x)));
+  for (const ConvolutionCase& test_case : convolution_cases(axes)) {
+    samples.push_back(
+        sample(test_case, test_case.y(), test_case.weight, "size", spatial_sizes(test_case.x)));
   }
   return samples;
 }
 
 std::vector<Sample> weight_gradient_samples(std::size_t axes) {
   std::vector<Sample> samples;
-  for (const ConvolutionCase& one : convolution_cases(axes)) {
-    samples.push_back(sample(one, one.x, one.y(), "kernel", behind_channels(one.weight)));
+  for (const ConvolutionCase& test_case : convolution_cases(axes)) {
+    samples.push_back(
+        sample(test_case, test_case.x, test_case.y(), "kernel", spatial_sizes(test_case.weight)));
   }
   return samples;
 }

@@ -5,7 +5,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// The sizes behind channels: what the gradients call `size` and `kernel`.
+// Returns the sizes after the channels, which the gradients call `size` and `kernel`.
 Ints window_sizes(const Value& x) {
   Ints sizes;
   for (int i = 2; i < x.rank(); ++i) sizes.push_back(x.dim(i).constant());
@@ -23,20 +23,20 @@ ConvolutionFamily::ConvolutionFamily(const Attributes& attributes, std::size_t a
   }
 }
 
-Value ConvolutionFamily::one(const char* suffix, const Value& a, const Value& b,
-                             Attributes attributes) const {
+Value ConvolutionFamily::make(const char* suffix, const Value& a, const Value& b,
+                              Attributes attributes) const {
   attributes.insert(attributes.end(), attributes_.begin(), attributes_.end());
   return emit(name_ + suffix, {a, b}, std::move(attributes), SourceLocation::current()).front();
 }
 
 Value ConvolutionFamily::y(const Value& x, const Value& weight) const {
-  return one("", x, weight, {});
+  return make("", x, weight, {});
 }
 Value ConvolutionFamily::dx(const Value& dy, const Value& weight, Ints size) const {
-  return one("_input_gradient", dy, weight, {{"size", std::move(size)}});
+  return make("_input_gradient", dy, weight, {{"size", std::move(size)}});
 }
 Value ConvolutionFamily::dweight(const Value& x, const Value& dy, Ints kernel) const {
-  return one("_weight_gradient", x, dy, {{"kernel", std::move(kernel)}});
+  return make("_weight_gradient", x, dy, {{"kernel", std::move(kernel)}});
 }
 
 GradientRule convolution_gradient(std::size_t axes) {

@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op cos() {
   Op op("cos(x)");
-  op.doc = "The cosine of every element, in radians.";
+  op.doc =
+      "The cosine of each element, in radians.\n"
+      "x is f32 or f64.";
   op.traits = bits(Trait::elementwise);
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::cos);

@@ -28,20 +28,19 @@ Op ctc() {
       "ctc(log_probabilities, splits, labels, label_splits; blank: int = 0, zero_infinity: bool = "
       "false)");
   op.doc =
-      "For each sequence the negative logarithm of the probability of its labels, the sum over all "
-      "their "
-      "alignments with its rows: connectionist temporal classification, Graves et al. 2006. "
-      "`log_probabilities` are [rows, classes], as log_softmax() makes them, `labels` i64; "
-      "`splits` "
-      "and "
-      "`label_splits` split both into as many sequences. An alignment gives each row a class; read "
-      "with "
-      "equal neighbours as one and without the class `blank`, it is the labels. Where there is "
-      "none, "
-      "since there are too few rows, the result is infinity, or 0 with `zero_infinity`, and the "
-      "gradient 0 in both cases. Without rows and labels it is 0. A label that is `blank` or "
-      "outside [0, "
-      "classes) is Error(data) when it runs. Sums are made of logarithms in double precision.";
+      "Connectionist temporal classification (Graves et al. 2006).\n"
+      "For each sequence, the negative logarithm of the probability of its labels.\n"
+      "That probability is the sum over all alignments of the labels with the rows of the "
+      "sequence.\n"
+      "`log_probabilities` is [rows, classes], the result of log_softmax(); `labels` is i64.\n"
+      "`splits` and `label_splits` split both into the same number of sequences.\n"
+      "An alignment assigns a class to each row.\n"
+      "Merging equal neighbours and then removing the class `blank` must yield the labels.\n"
+      "If a sequence has too few rows for any alignment, its result is infinity.\n"
+      "With `zero_infinity` the result is 0 instead; the gradient is 0 in both cases.\n"
+      "A sequence without rows and labels has the result 0.\n"
+      "A label that is `blank` or outside [0, classes) is Error(data) at run time.\n"
+      "Sums are computed from logarithms in double precision.";
   op.traits = bits(Trait::library);
   op.type = [](const TypeContext& c) { return std::vector<Type>{ctc_type(c)}; };
   op.library_kernel = "ctc";
@@ -51,7 +50,7 @@ Op ctc() {
   op.samples = ctc_samples();
   for (Sample& sample : op.samples) sample.attributes.push_back({"zero_infinity", true});
   for (Sample sample : ctc_samples()) {
-    sample.check_gradient = false;  // differences of infinities are none
+    sample.check_gradient = false;  // finite differences of infinity are not defined
     op.samples.push_back(sample);
   }
   return op;

@@ -1,6 +1,7 @@
 #pragma once
 
-// What ctc and ctc_gradient share: rows of log-probabilities, labels, and the splits of both.
+// Common code of ctc and ctc_gradient, which read log-probabilities, labels, and the splits of
+// both.
 
 #include <cstdint>
 #include <limits>
@@ -10,19 +11,20 @@
 
 namespace trireme::ops {
 
-// The type of one loss for each sequence. TypeError unless the operands fit.
+// Returns the type of one loss per sequence. TypeError if the operands do not match.
 Type ctc_type(const TypeContext& c);
 
-// Calls visit(i, alignment, log-probability) for every alignment of sequence i with its labels: a class for
-// each of its rows. As many as there are classes to the power of rows are tried, so for small cases only.
+// Calls visit(i, alignment, log-probability) for every alignment of sequence i with its labels. An
+// alignment is a class for each row of the sequence. Tries classes^rows candidates, so use it for
+// small cases only.
 void for_each_ctc_alignment(
     const Reference& r,
     const std::function<void(std::size_t i, const std::vector<std::size_t>& alignment, double)>&
         visit);
-// The logarithm of the sum of the probabilities of all alignments of each sequence.
+// Returns, for each sequence, the logarithm of the sum of the probabilities of all alignments.
 std::vector<double> ctc_totals(const Reference& r);
 
-// Sequences of few rows and classes; in some there is no alignment.
+// Samples of short sequences with few classes; some sequences have no alignment.
 std::vector<Sample> ctc_samples();
 
 }  // namespace trireme::ops

@@ -7,25 +7,25 @@ Type ctc_type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Type& labels = c.operands[2];
   require(is(x.dtype, Numbers::floats) && x.rank() == 2,
-          "log-probabilities are floats [rows, classes], not " + c.operand_texts[0]);
-  require(
-      x.shape[0] == rows_of_splits(c, 1),
-      "the rows are not those that are split: " + c.operand_texts[0] + " and " + c.operand_texts[1],
-      "take sequence::splits() of the log-probabilities");
+          "log-probabilities must be floats [rows, classes], not " + c.operand_texts[0]);
+  require(x.shape[0] == rows_of_splits(c, 1),
+          "the splits are not those of the log-probabilities: " + c.operand_texts[0] + " and " +
+              c.operand_texts[1],
+          "use sequence::splits() of the log-probabilities");
   require(labels.dtype == DType::i64 && labels.rank() == 1,
-          "labels are a list of i64, not " + c.operand_texts[2], "cast them to i64");
+          "labels must be i64 of rank 1, not " + c.operand_texts[2], "cast them to i64");
   require(labels.shape[0] == rows_of_splits(c, 3),
-          "the labels are not those that are split: " + c.operand_texts[2] + " and " +
+          "the label splits are not those of the labels: " + c.operand_texts[2] + " and " +
               c.operand_texts[3],
-          "take sequence::splits() of the labels");
+          "use sequence::splits() of the labels");
   require(c.operands[1].shape == c.operands[3].shape,
-          "there are not as many sequences of labels as of rows: " + c.operand_texts[1] + " and " +
+          "the numbers of sequences of labels and of rows differ: " + c.operand_texts[1] + " and " +
               c.operand_texts[3],
-          "both are ragged over one batch");
+          "both must be ragged over the same batch");
   const std::int64_t blank = ir::get<std::int64_t>(c.attributes, "blank");
-  require(
-      blank >= 0 && (!x.shape[1].is_constant() || blank < x.shape[1].constant()),
-      "the blank is class " + std::to_string(blank) + ", which is none of " + c.operand_texts[0]);
+  require(blank >= 0 && (!x.shape[1].is_constant() || blank < x.shape[1].constant()),
+          "the blank is class " + std::to_string(blank) + ", which is not a class of " +
+              c.operand_texts[0]);
   return {x.dtype, {c.operands[1].shape[0] - 1}};
 }
 
@@ -33,7 +33,7 @@ namespace {
 
 using Labels = std::vector<std::size_t>;
 
-// What is read where an alignment's equal neighbours are one, and blanks none.
+// Returns the labels of an alignment: merges equal neighbours, then drops blanks.
 Labels collapsed(const Labels& alignment, std::size_t blank) {
   Labels labels;
   for (std::size_t t = 0; t < alignment.size(); ++t) {
@@ -44,7 +44,7 @@ Labels collapsed(const Labels& alignment, std::size_t blank) {
   return labels;
 }
 
-// The next number with `base` as its base; false behind the last.
+// Increments `digits` as a number of base `base`. Returns false after the last number.
 bool advance(Labels& digits, std::size_t base) {
   for (std::size_t& digit : digits) {
     if (++digit < base) return true;
@@ -101,7 +101,7 @@ std::vector<Sample> ctc_samples() {
     sample.operands = {type_of({s.rows, s.classes}, s.dtype), splits_type(s.sequences, s.rows),
                        type_of({s.labels}, DType::i64), splits_type(s.sequences, s.labels)};
     sample.attributes = {{"blank", s.blank}};
-    const double first = s.blank == 0 ? 1 : 0;  // labels are no blanks
+    const double first = s.blank == 0 ? 1 : 0;  // labels are not blanks
     const double last = static_cast<double>(s.blank == 0 ? s.classes : s.blank);
     sample.ranges = {{-2, 0}, {0, 0}, {first, last}, {0, 0}};
     samples.push_back(sample);

@@ -20,11 +20,12 @@ void reference(const Reference& r) {
 Op ctc_gradient() {
   Op op("ctc_gradient(log_probabilities, splits, labels, label_splits; blank: int = 0)");
   op.doc =
-      "The gradient of the sum of ctc() by its log-probabilities, [rows, classes]: less the share "
-      "of the "
-      "alignments, by their probability, that give the row this class. Zero in sequences that have "
-      "no "
-      "alignment. No gradient.";
+      "The gradient of the sum of ctc() with respect to its log-probabilities, "
+      "[rows, classes].\n"
+      "Each element is minus the share of the alignments that assign this class to this row.\n"
+      "The shares are weighted by the probabilities of the alignments.\n"
+      "The gradient of a sequence without an alignment is zero.\n"
+      "It is not differentiable.";
   op.traits = Trait::library | Trait::not_differentiable;
   op.type = [](const TypeContext& c) {
     ctc_type(c);

@@ -5,7 +5,7 @@ namespace {
 
 std::vector<Type> type(const TypeContext& c) {
   const Type& x = c.operands[0];
-  require(is(x.dtype, Numbers::numeric), "cumsum adds numbers, not " + c.operand_texts[0],
+  require(is(x.dtype, Numbers::numeric), "cumsum needs a numeric dtype, not " + c.operand_texts[0],
           "cast it first");
   axis_of(c.attributes, x.rank());
   return {x};
@@ -40,9 +40,11 @@ Sample sample(std::vector<std::int64_t> shape, std::int64_t axis, bool exclusive
 Op cumsum() {
   Op op("cumsum(x; axis: int = -1, exclusive: bool = false, reverse: bool = false)");
   op.doc =
-      "Every element becomes the sum of those up to it along `axis`, itself included unless "
-      "`exclusive`; with `reverse`, of those from it to the end. Floats are added in f64, integers "
-      "wrap.";
+      "The cumulative sum along `axis`.\n"
+      "Each element becomes the sum of the elements up to it, including itself unless "
+      "`exclusive`.\n"
+      "With `reverse`, it is the sum of the elements from it to the end.\n"
+      "Floats are summed in f64; integers wrap.";
   op.traits = bits(Trait::library);
   op.type = type;
   op.row_wise = along_other_axes;

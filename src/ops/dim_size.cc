@@ -10,7 +10,7 @@ std::vector<int> axes_of(const Attributes& attributes, int rank) {
 std::vector<Type> type(const TypeContext& context) {
   axes_of(context.attributes, context.operands[0].rank());
   const DType dtype = ir::get<DType>(context.attributes, "dtype");
-  require(is(dtype, Numbers::numeric), "dtype must be a number's");
+  require(is(dtype, Numbers::numeric), "dtype must be numeric");
   return {Type{dtype, {}, ""}};
 }
 
@@ -52,8 +52,10 @@ std::vector<Sample> samples() {
 Op dim_size() {
   Op op("dim_size(x; axes: ints = [], dtype: dtype = f32)");
   op.doc =
-      "The number of elements along `axes` (along all, if none is named) as a scalar. What is "
-      "known only at run time, such as the batch size, becomes a number to calculate with.";
+      "The number of elements along `axes` (along all axes if the list is empty), as a "
+      "scalar.\n"
+      "It makes a size that is known only at run time, such as the batch size, available as a "
+      "value.";
   op.traits = Trait::generator | Trait::cheap | Trait::not_differentiable;
   op.type = type;
   op.lower = lower;

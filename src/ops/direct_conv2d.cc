@@ -7,7 +7,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// The rules of conv2d speak of x [N, C, H, W], weight [K, C/groups, R, S] and y [N, K, P, Q].
+// The rules of conv2d expect x [N, C, H, W], weight [K, C/groups, R, S] and y [N, K, P, Q].
 template <class T>
 std::vector<T> image_first(const std::vector<T>& v) {
   return {v[0], v[3], v[1], v[2]};
@@ -28,7 +28,7 @@ std::vector<T> weight_last(const std::vector<T>& v) {
 const Ints kImageFirst = {0, 3, 1, 2}, kImageLast = {0, 2, 3, 1};
 const Ints kWeightFirst = {3, 2, 0, 1}, kWeightLast = {2, 3, 1, 0};
 
-Type moved(Type type, bool image) {
+Type to_conv2d_order(Type type, bool image) {
   require(type.rank() == 4, "x and weight need four dimensions each",
           "x is [N, H, W, C] and weight [R, S, C/groups, K]");
   type.shape = image ? image_first(type.shape) : weight_first(type.shape);
@@ -36,7 +36,8 @@ Type moved(Type type, bool image) {
 }
 
 std::vector<Type> type(const TypeContext& c) {
-  const std::vector<Type> operands = {moved(c.operands[0], true), moved(c.operands[1], false)};
+  const std::vector<Type> operands = {to_conv2d_order(c.operands[0], true),
+                                      to_conv2d_order(c.operands[1], false)};
   std::vector<Type> results =
       convolution_type(2)(TypeContext{operands, c.attributes, c.operand_texts});
   results[0].shape = image_last(results[0].shape);
@@ -83,8 +84,8 @@ Contraction contraction(const ir::Op& op) {
   return result;
 }
 
-// Sizes that reach what the scheduler does: several tiles, rests of tiles, and more channels than a
-// vector has lanes.
+// Sizes that exercise the scheduler: several tiles, partial tiles, and more channels than a vector
+// has lanes.
 std::vector<ConvolutionCase> larger_cases() {
   return {
       {.x = {2, 3, 9, 9}, .weight = {33, 3, 3, 3}, .padding = {1, 1, 1, 1}},
@@ -107,10 +108,10 @@ Op direct_conv2d() {
       "direct_conv2d(x, weight; stride: ints = [1, 1], padding: ints = [0, 0, 0, 0], "
       "dilation: ints = [1, 1], groups: int = 1)");
   op.doc =
-      "conv2d with images x [N, H, W, C] and results [N, P, Q, K], and with weight "
-      "[R, S, C/groups, K], whose output channels lie side by side as vectors want them. It always "
-      "becomes a generated kernel, together with the elementwise ops that follow it. The compiler "
-      "makes it of conv2d where that is the better choice.";
+      "conv2d with images x [N, H, W, C], weight [R, S, C/groups, K] and result [N, P, Q, K].\n"
+      "The output channels of the weight are contiguous, as vector code needs them.\n"
+      "It always becomes a generated kernel, fused with the elementwise ops that follow it.\n"
+      "The compiler replaces conv2d with it where that is faster.";
   op.traits = bits(Trait::contraction);
   op.type = type;
   op.contraction = contraction;
@@ -120,16 +121,17 @@ Op direct_conv2d() {
       "torch.nn.functional.conv2d(torch.nn.functional.pad(x[0].permute(0, 3, 1, 2), "
       "padding[2:] + padding[:2]), x[1].permute(3, 2, 0, 1), stride=stride, dilation=dilation, "
       "groups=groups).permute(0, 2, 3, 1)";
-  const auto add = [&](const ConvolutionCase& one, bool check_gradient) {
+  const auto add = [&](const ConvolutionCase& test_case, bool check_gradient) {
     Sample s;
-    s.operands = {type_of(image_last(one.x)), type_of(weight_last(one.weight))};
-    s.attributes = one.attributes();
-    s.tolerance = 3e-5;  // sums of up to some hundred products, and of gradients of as many
+    s.operands = {type_of(image_last(test_case.x)), type_of(weight_last(test_case.weight))};
+    s.attributes = test_case.attributes();
+    s.tolerance = 3e-5;  // sums of up to a few hundred products, also in the gradients
     s.check_gradient = check_gradient;
     op.samples.push_back(s);
   };
   for (const ConvolutionCase& one : convolution_cases(2)) add(one, true);
-  for (const ConvolutionCase& one : larger_cases()) add(one, false);  // differences would take long
+  for (const ConvolutionCase& one : larger_cases())
+    add(one, false);  // finite differences would take too long
   return op;
 }
 

@@ -6,20 +6,19 @@ namespace {
 std::vector<Type> type(const TypeContext& c) {
   const Type& a = c.operands[0];
   const Type& b = c.operands[1];
-  const std::string both = c.operand_texts[0] + ", " + c.operand_texts[1];
+  const std::string pair = c.operand_texts[0] + ", " + c.operand_texts[1];
   require(is_float(a.dtype) && a.dtype == b.dtype,
-          "matrices of one dtype, f32 or f64, can be multiplied: " + both,
-          "cast what is of another");
-  require(a.rank() >= 2 && b.rank() >= 2, "both operands must be matrices: " + both,
+          "both matrices must have one dtype, f32 or f64: " + pair, "cast one of them");
+  require(a.rank() >= 2 && b.rank() >= 2, "both operands must be matrices: " + pair,
           "reshape a vector to one row or one column");
   const Dim& inner = b.shape[b.shape.size() - 2];
   require(
       a.shape.back() == inner,
-      "the inner dimensions differ (" + a.shape.back().str() + " and " + inner.str() + "): " + both,
-      "the last dimension of a meets the one before the last of b");
+      "the inner dimensions differ (" + a.shape.back().str() + " and " + inner.str() + "): " + pair,
+      "the last dimension of a must equal the second to last of b");
   require(b.rank() == 2 || Shape(a.shape.begin(), a.shape.end() - 2) ==
                                Shape(b.shape.begin(), b.shape.end() - 2),
-          "the leading dimensions differ: " + both,
+          "the leading dimensions differ: " + pair,
           "b has the leading dimensions of a, or is one matrix for all of them");
   Type result = a;
   result.shape.back() = b.shape.back();
@@ -41,7 +40,7 @@ void reference(const Reference& r) {
   });
 }
 
-// All leading dimensions as rows of one matrix.
+// Merges all leading dimensions into the rows of one matrix.
 Value flattened(const Value& x) {
   const Shape rows(x.shape().begin(), x.shape().end() - 1);
   return reshape(x, {.shape = {product(rows), x.dim(-1)}});
@@ -66,9 +65,11 @@ Sample sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b, DType dt
 Op direct_matmul() {
   Op op("direct_matmul(a, b)");
   op.doc =
-      "matmul without transposed operands: [..., m, k] by [..., k, n] or [k, n] is [..., m, n]. It "
-      "always becomes a generated kernel, together with the elementwise ops that follow it. The "
-      "compiler makes it of matmul where that is the better choice.";
+      "matmul without transposed operands: [..., m, k] by [..., k, n] or [k, n] is "
+      "[..., m, n].\n"
+      "a and b are f32 or f64.\n"
+      "It always becomes a generated kernel, fused with the elementwise ops that follow it.\n"
+      "The compiler replaces matmul with it where that is faster.";
   op.traits = bits(Trait::contraction);
   op.type = type;
   op.contraction = [](const ir::Op&) { return Contraction{}; };

@@ -4,10 +4,10 @@ namespace trireme::ops {
 namespace {
 
 void divide(const Reference& r) {
-  const bool whole = is_integer(r.op.result()->type.dtype);
+  const bool integer = is_integer(r.op.result()->type.dtype);
   for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
     const double a = r.operands[0]->data[i], b = r.operands[1]->data[i];
-    r.results[0]->data[i] = whole ? (b == 0 ? 0 : std::trunc(a / b)) : a / b;
+    r.results[0]->data[i] = integer ? (b == 0 ? 0 : std::trunc(a / b)) : a / b;
   }
 }
 
@@ -16,8 +16,9 @@ void divide(const Reference& r) {
 Op div() {
   Op op("div(a, b)");
   op.doc =
-      "The quotient a / b, element by element. Integers are truncated, and divided "
-      "by zero give 0.";
+      "The elementwise quotient a / b.\n"
+      "a and b have one numeric dtype and are broadcast to one shape.\n"
+      "Integer quotients are truncated; integer division by zero is 0.";
   op.traits = Trait::elementwise | Trait::cheap;
   op.type = same_type(Numbers::numeric);
   op.lower = pointwise(ExprOp::div);

@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op erf() {
   Op op("erf(x)");
-  op.doc = "The error function of every element.";
+  op.doc =
+      "The error function of each element.\n"
+      "x is f32 or f64.";
   op.traits = bits(Trait::elementwise);
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::erf);

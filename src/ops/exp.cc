@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op exp() {
   Op op("exp(x)");
-  op.doc = "e to the power of every element.";
+  op.doc =
+      "e to the power of each element.\n"
+      "x is f32 or f64.";
   op.traits = bits(Trait::elementwise);
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::exp);

@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op expm1() {
   Op op("expm1(x)");
-  op.doc = "e to the power of every element, minus 1; exact near 0 too.";
+  op.doc =
+      "e to the power of each element, minus 1; accurate near 0.\n"
+      "x is f32 or f64.";
   op.traits = bits(Trait::elementwise);
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::expm1);

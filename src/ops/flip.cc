@@ -8,7 +8,7 @@ std::vector<int> axes_of(const Attributes& attributes, int rank) {
 }
 
 std::vector<Type> type(const TypeContext& c) {
-  axes_of(c.attributes, c.operands[0].rank());  // checks them
+  axes_of(c.attributes, c.operands[0].rank());  // checks the axes
   return {c.operands[0]};
 }
 
@@ -48,7 +48,8 @@ Sample sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> axes) {
 Op flip() {
   Op op("flip(x; axes: ints = [])");
   op.doc =
-      "The elements in the opposite order along `axes`, or along all axes if the list is empty.";
+      "Reverses the order of the elements along `axes`, or along all axes if the list is "
+      "empty.";
   op.traits = bits(Trait::view);
   op.type = type;
   op.row_wise = along_other_axes;

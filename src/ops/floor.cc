@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op floor() {
   Op op("floor(x)");
-  op.doc = "The largest whole number not above every element. Its gradient is zero.";
+  op.doc =
+      "The largest whole number that is not greater than the element.\n"
+      "x is f32 or f64; the gradient is zero.";
   op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable;
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::floor);

@@ -7,25 +7,25 @@ ExprId lower(Builder& k, Args x) {
   const ExprId rest = k.rem(x[0], x[1]);
   const ExprId zero = number(k, rest, 0);
   const ExprId differs =
-      k.binary(ExprOp::ne, k.lt(rest, zero), k.lt(x[1], zero));  // of unequal signs
+      k.binary(ExprOp::ne, k.lt(rest, zero), k.lt(x[1], zero));  // the signs differ
   const ExprId wrong = k.logical_and(differs, k.binary(ExprOp::ne, rest, zero));
   return k.select(wrong, k.add(rest, x[1]), rest);
 }
 
-double left_of(double a, double b) {
+double floored_remainder(double a, double b) {
   const double rest = std::fmod(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
 void reference(const Reference& r) {
-  const bool whole = is_integer(r.op.result()->type.dtype);
+  const bool integer = is_integer(r.op.result()->type.dtype);
   for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
     const double a = r.operands[0]->data[i], b = r.operands[1]->data[i];
-    r.results[0]->data[i] = whole && b == 0 ? 0 : left_of(a, b);
+    r.results[0]->data[i] = integer && b == 0 ? 0 : floored_remainder(a, b);
   }
 }
 
-// Divisors of both signs, never near zero but, for integers, zero.
+// Divisors of both signs. They are never near zero, except that integers may be zero.
 std::vector<Sample> samples() {
   std::vector<Sample> samples;
   for (const auto& [low, high] : {std::pair{0.75, 2.0}, std::pair{-2.0, -0.75}}) {
@@ -50,8 +50,10 @@ std::vector<Sample> samples() {
 Op floor_mod() {
   Op op("floor_mod(a, b)");
   op.doc =
-      "a - b * floor(a / b): what is left of a divided by b, with the sign of b, as Python's `%`. "
-      "Where b is 0, NaN for floats and 0 for integers.";
+      "The elementwise remainder a - b * floor(a / b), with the sign of b, like `%` in "
+      "Python.\n"
+      "If b is 0, the result is NaN for floats and 0 for integers.\n"
+      "a and b have one numeric dtype and are broadcast to one shape.";
   op.traits = bits(Trait::elementwise);
   op.type = same_type(Numbers::numeric);
   op.lower = pointwise(lower);

@@ -9,12 +9,13 @@ namespace {
 std::vector<Type> type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Type& indices = c.operands[1];
-  require(x.rank() > 0, "gather takes rows along an axis, and " + c.operand_texts[0] + " has none");
+  require(x.rank() > 0, "gather needs an axis, but " + c.operand_texts[0] + " is a scalar");
   require(is_integer(indices.dtype), "gather needs integer indices, not " + c.operand_texts[1],
           "cast them to i64");
   const std::size_t axis = axis_of(c.attributes, x.rank());
-  require(axis == 0 || !ir::get<bool>(c.attributes, "sparse_gradient"),
-          "gather has a sparse gradient along axis 0 only, not along axis " + std::to_string(axis));
+  require(
+      axis == 0 || !ir::get<bool>(c.attributes, "sparse_gradient"),
+      "gather supports sparse_gradient along axis 0 only, not along axis " + std::to_string(axis));
   require(x.shape[axis] != Dim(0) || product(indices.shape) == Dim(0),
           "gather from axis " + std::to_string(axis) + " of " + c.operand_texts[0] +
               ", which has no rows");
@@ -60,7 +61,8 @@ void reference(const Reference& r) {
   });
 }
 
-// scatter_add works on rows of axis 0: the indices' axes go to the front, and the rows back.
+// scatter_add works on rows of axis 0, so the axes of the indices move to the front before it, and
+// the rows move back after it.
 void gradient(GradientContext& c) {
   if (!c.wants(0)) return;
   const Value x = c.operand(0);
@@ -104,14 +106,15 @@ Sample sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices
 Op gather() {
   Op op("gather(x, indices; axis: int = 0, sparse_gradient: bool = false)");
   op.doc =
-      "Rows of x along `axis` by their integer numbers: the axis is replaced by the axes of "
-      "`indices`. Numbers below 0 and beyond the last row read the first and the last row, and "
-      "0 where there is none: let "
-      "check_indices look at them first, as nn::embedding does. Where `sparse_gradient`, for axis "
-      "0, "
-      "a parameter x that all its uses gather so gets a gradient of its named rows only, which "
-      "costs "
-      "what was gathered and not what x holds; rows below 0 get none.";
+      "Rows of x along `axis` by integer index; the axes of `indices` replace the axis.\n"
+      "An index below 0 reads the first row, and one beyond the last row reads the last row.\n"
+      "If there are no rows, the result is 0.\n"
+      "To reject such indices, pass them through check_indices first, as nn::embedding does.\n"
+      "`sparse_gradient` is allowed for axis 0 only.\n"
+      "If all uses of a parameter x gather with it, the gradient of x holds only the gathered "
+      "rows.\n"
+      "Its cost then depends on the number of gathered rows, not on the size of x.\n"
+      "Indices below 0 get no gradient in that case.";
   op.traits = bits(Trait::view);
   op.type = type;
   op.row_wise = along_other_axes;

@@ -5,7 +5,7 @@
 namespace trireme::ops {
 namespace {
 
-// How many of the first axes of x one tuple of indices names.
+// Returns how many of the first axes of x one tuple of indices covers.
 std::size_t tuple_size(const Type& indices) {
   return static_cast<std::size_t>(indices.shape.back().constant());
 }
@@ -15,10 +15,11 @@ std::vector<Type> type(const TypeContext& c) {
   const Type& indices = c.operands[1];
   require(is_integer(indices.dtype), "gather_nd needs integer indices, not " + c.operand_texts[1],
           "cast them to i64");
-  require(indices.rank() > 0 && indices.shape.back().is_constant() &&
-              indices.shape.back().constant() <= x.rank(),
-          "gather_nd: the last axis of the indices holds one index for each of the first axes of " +
-              c.operand_texts[0] + ", and they are " + c.operand_texts[1]);
+  require(
+      indices.rank() > 0 && indices.shape.back().is_constant() &&
+          indices.shape.back().constant() <= x.rank(),
+      "gather_nd: the last axis of the indices must hold one index for each of the first axes of " +
+          c.operand_texts[0] + ", but they are " + c.operand_texts[1]);
   const auto named = static_cast<std::ptrdiff_t>(tuple_size(indices));
   Type result{x.dtype, Shape(indices.shape.begin(), indices.shape.end() - 1), ""};
   const bool none = product(result.shape) == Dim(0);
@@ -45,8 +46,8 @@ ExprId lower(Lowering& l) {
     const ExprId index = k.cast(l.load(1, place), DType::i64);
     source.push_back(k.max(k.min(index, k.sub(size, k.integer(1))), k.integer(0)));
     if (x.shape[i].is_constant()) continue;
-    const ExprId some = k.lt(k.integer(0), size);
-    guard = guard == kernel_ir::kNoExpr ? some : k.logical_and(guard, some);
+    const ExprId not_empty = k.lt(k.integer(0), size);
+    guard = guard == kernel_ir::kNoExpr ? not_empty : k.logical_and(guard, not_empty);
   }
   const auto rest = l.index().subspan(front);
   source.insert(source.end(), rest.begin(), rest.end());
@@ -70,7 +71,7 @@ void reference(const Reference& r) {
   });
 }
 
-// Places are clamped as they were when they were read.
+// Clamps the indices, as reading them does.
 void gradient(GradientContext& c) {
   if (!c.wants(0)) return;
   const Value x = c.operand(0);
@@ -89,8 +90,8 @@ void gradient(GradientContext& c) {
     const Value size = dim_size(x, {.axes = {i}, .dtype = DType::i64});
     places.push_back(minimum(maximum(slice(indices, part), 0.0), size - 1.0));
   }
-  const Value all = places.size() == 1 ? places[0] : concat(places, {.axis = -1});
-  c.give(0, scatter_add_nd(all, c.gradient(), {.shape = x.shape()}));
+  const Value clamped = places.size() == 1 ? places[0] : concat(places, {.axis = -1});
+  c.give(0, scatter_add_nd(clamped, c.gradient(), {.shape = x.shape()}));
 }
 
 Sample sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices, double low,
@@ -106,11 +107,11 @@ Sample sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices
 Op gather_nd() {
   Op op("gather_nd(x, indices)");
   op.doc =
-      "Parts of x by tuples of integer indices: the last axis of `indices` holds one index for "
-      "each "
-      "of the first n axes of x, n its constant size, and the result has the other axes of the "
-      "indices, then the other axes of x. Indices below 0 and beyond the last read the first and "
-      "the last place, as in gather.";
+      "Parts of x by tuples of integer indices.\n"
+      "The last axis of `indices` has a constant size n and holds one index for each of the "
+      "first n axes.\n"
+      "The result has the other axes of `indices`, followed by the other axes of x.\n"
+      "Indices out of range read the first or the last position, as in gather.";
   op.traits = bits(Trait::view);
   op.type = type;
   op.lower = lower;

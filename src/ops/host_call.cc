@@ -8,10 +8,10 @@ std::vector<Type> type(const TypeContext& c) {
   return {{ir::get<DType>(c.attributes, "dtype"), ir::get<Shape>(c.attributes, "shape"), ""}};
 }
 
-// What the function does is not known here; without a name there is none.
+// The function is not available here. Without a name there is no function.
 void reference(const Reference& r) {
   if (!ir::get<std::string>(r.op.attributes, "name").empty()) {
-    fail_usage("host_call: functions of the host run in a Session only");
+    fail_usage("host_call: functions of the host run only in a Session");
   }
 }
 
@@ -30,18 +30,19 @@ Op host_call() {
       "bool "
       "= false)");
   op.doc =
-      "What a function of yours makes of the operands, a value of `dtype` and `shape`: "
-      "SessionOptions::host has it under `name`, and `key` is handed to it. It runs in the order "
-      "of the "
-      "Program, once for each run that needs its result, on the thread that runs the Session. With "
-      "`early` minimize() places it right behind what it reads, so that what it begins runs beside "
-      "the rest. "
-      "Without a name the result is zeros.";
+      "Calls a function of the host with the operands; the result is a value of `dtype` and "
+      "`shape`.\n"
+      "SessionOptions::host holds the function under `name`, and `key` is passed to it.\n"
+      "It runs in the order of the Program, once for each run that needs its result.\n"
+      "It runs on the thread that runs the Session.\n"
+      "With `early`, minimize() places it directly after the values it reads.\n"
+      "Work that it starts then overlaps with the rest of the Program.\n"
+      "If `name` is empty, the result is zeros.";
   op.traits = Trait::library | Trait::not_differentiable | Trait::random;
   op.type = type;
   op.library_kernel = "host_call";
   op.reference = reference;
-  op.no_twin_reason = "what the function does is not known";
+  op.no_twin_reason = "the result depends on the host function";
   op.samples = {sample({type_of({3, 4})}, DType::f32, {2}),
                 sample({type_of({5}), type_of({2}, DType::i64)}, DType::i64, {}),
                 sample({type_of({0, 3})}, DType::f64, {0, 3})};

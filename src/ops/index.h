@@ -1,7 +1,7 @@
 #pragma once
 
-// Positions in tensors: for reference loops in plain numbers, for lowerings in kernel IR, and what
-// type rules of moving ops must know of Dims.
+// Positions in tensors: as numbers for reference loops, as kernel IR for lowerings, and helpers on
+// Dims for the type rules of ops that move elements.
 
 #include <cstdint>
 #include <functional>
@@ -20,15 +20,15 @@ std::int64_t position(const Index& index, const Index& shape);
 double& at(RefTensor& tensor, const Index& index);
 double at(const RefTensor& tensor, const Index& index);
 
-// Whether the Dim is >= 0 for every size of its symbols, as far as its terms show.
+// Returns whether the terms of the Dim show that it is >= 0 for all sizes of its symbols.
 bool never_negative(const Dim& dim);
 
-// `shape` without `axes`, or with 1 in their place.
+// Returns `shape` without `axes`, or with 1 in their place if `keep`.
 Shape without_axes(const Shape& shape, const std::vector<int>& axes, bool keep);
-// The axes in [0, rank) that are not in `axes`, which is sorted.
+// Returns the axes in [0, rank) that are not in `axes`, which must be sorted.
 std::vector<std::int64_t> other_axes(const std::vector<int>& axes, int rank);
 
-// a / n and a % n for a >= 0 and a constant n > 0; by shifts where n is a power of two, since
+// a / n and a % n for a >= 0 and a constant n > 0. Uses shifts if n is a power of two, because
 // vector code has no integer division.
 ExprId quotient(Builder& k, ExprId a, std::int64_t n);
 ExprId remainder(Builder& k, ExprId a, std::int64_t n);

@@ -38,7 +38,9 @@ std::vector<Sample> samples() {
 
 Op iota() {
   Op op("iota(; shape: shape, axis: int = 0, dtype: dtype = i64)");
-  op.doc = "Every element is its own index along `axis`: 0, 1, 2 ...";
+  op.doc =
+      "Each element is its own index along `axis`: 0, 1, 2 ...\n"
+      "`dtype` is numeric.";
   op.traits = Trait::generator | Trait::cheap;
   op.type = type;
   op.lower = [](Lowering& l) {

@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op is_nan() {
   Op op("is_nan(x)");
-  op.doc = "Whether the element is NaN.";
+  op.doc =
+      "Whether the element is NaN.\n"
+      "x is f32 or f64; the result is boolean.";
   op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable;
   op.type = same_shape_to(DType::boolean, Numbers::floats);
   op.lower = pointwise([](Builder& k, Args x) { return k.binary(ExprOp::ne, x[0], x[0]); });

@@ -14,8 +14,8 @@ using Positions = std::vector<int>;
 
 bool is_channels_last(const Attributes& attributes) {
   const auto& layout = ir::get<std::string>(attributes, "layout");
-  require(layout == "nchw" || layout == "nhwc", "layout is '" + layout + "'",
-          "write \"nchw\" or \"nhwc\"");
+  require(layout == "nchw" || layout == "nhwc", "unknown layout '" + layout + "'",
+          "use \"nchw\" or \"nhwc\"");
   return layout == "nhwc";
 }
 
@@ -36,13 +36,13 @@ std::vector<T> last_to_first(const std::vector<T>& v) {
   return result;
 }
 
-Type moved(Type type, bool to_last) {
+Type with_layout(Type type, bool to_last) {
   if (type.rank() >= 3)
     type.shape = to_last ? first_to_last(type.shape) : last_to_first(type.shape);
   return type;
 }
 
-// What transpose() makes of an image in one order to have it in the other.
+// Returns the permutation for transpose() that converts an image to the other layout.
 std::vector<std::int64_t> permutation(const Value& image, bool to_last) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(image.rank()));
   std::iota(order.begin(), order.end(), 0);
@@ -54,17 +54,18 @@ TypeRule both_types(TypeRule rule, Positions operands, Positions results) {
     if (!is_channels_last(c.attributes)) return rule(c);
     std::vector<Type> types = c.operands;
     for (const int i : operands) {
-      types[static_cast<std::size_t>(i)] = moved(types[static_cast<std::size_t>(i)], false);
+      types[static_cast<std::size_t>(i)] = with_layout(types[static_cast<std::size_t>(i)], false);
     }
-    std::vector<Type> made = rule(TypeContext{types, c.attributes, c.operand_texts});
+    std::vector<Type> types_of_results = rule(TypeContext{types, c.attributes, c.operand_texts});
     for (const int i : results) {
-      made[static_cast<std::size_t>(i)] = moved(made[static_cast<std::size_t>(i)], true);
+      types_of_results[static_cast<std::size_t>(i)] =
+          with_layout(types_of_results[static_cast<std::size_t>(i)], true);
     }
-    return made;
+    return types_of_results;
   };
 }
 
-// Copies the elements of `from`, an image in one order, into `to`, the same image in the other.
+// Copies the elements of the image `from` into `to`, the same image in the other layout.
 void copy_moved(const RefTensor& from, RefTensor& to, bool to_last) {
   for_each_index(from.shape, [&](const Index& index) {
     at(to, to_last ? first_to_last(index) : last_to_first(index)) = at(from, index);
@@ -94,7 +95,7 @@ ReferenceRule both_references(ReferenceRule rule, Positions operands, Positions 
   };
 }
 
-// What a lowering rule sees: coordinates in [N, C, H, W] order, elements where they really are.
+// The Lowering passed to a rule for [N, C, H, W]: converts indices to the actual layout.
 class ChannelsFirst final : public Lowering {
  public:
   ChannelsFirst(Lowering& inner, const Positions& operands, bool result_is_image)
@@ -133,7 +134,7 @@ Lower both_lowerings(Lower rule, Positions operands, Positions results) {
   };
 }
 
-// What a gradient rule sees: images transposed to [N, C, H, W], and an op that says so.
+// The GradientContext passed to a rule for [N, C, H, W]: images are transposed to that layout.
 class GradientChannelsFirst final : public GradientContext {
  public:
   GradientChannelsFirst(GradientContext& inner, const Positions& operands, const Positions& results)
@@ -150,7 +151,7 @@ class GradientChannelsFirst final : public GradientContext {
     }
     inner_.give(i, gradient);
   }
-  // Images are not gathered by rows.
+  // Rules of ops on images never call this.
   void give_rows(int i, Value rows, Value values) override { inner_.give_rows(i, rows, values); }
 
  private:
@@ -166,7 +167,7 @@ class GradientChannelsFirst final : public GradientContext {
 }  // namespace
 
 Type channels_first(const ir::Op& op, const Type& image) {
-  return is_channels_last(op.attributes) ? moved(image, false) : image;
+  return is_channels_last(op.attributes) ? with_layout(image, false) : image;
 }
 
 void serve_both_layouts(Op& op, std::vector<int> operands, std::vector<int> results) {
@@ -185,7 +186,7 @@ void serve_both_layouts(Op& op, std::vector<int> operands, std::vector<int> resu
     Sample copy = sample;
     for (const int i : operands) {
       Type& type = copy.operands[static_cast<std::size_t>(i)];
-      type = moved(type, true);
+      type = with_layout(type, true);
     }
     ir::set(copy.attributes, "layout", std::string("nhwc"));
     last.push_back(std::move(copy));

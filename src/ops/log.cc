@@ -5,8 +5,8 @@ namespace trireme::ops {
 Op log() {
   Op op("log(x)");
   op.doc =
-      "The natural logarithm of every element; NaN where it is negative, -inf where "
-      "it is 0.";
+      "The natural logarithm of each element; NaN for negative elements and -inf for 0.\n"
+      "x is f32 or f64.";
   op.traits = bits(Trait::elementwise);
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::log);

@@ -5,8 +5,9 @@ namespace trireme::ops {
 Op log1p() {
   Op op("log1p(x)");
   op.doc =
-      "The natural logarithm of 1 + x for every element, exact near 0 too; NaN where x is below "
-      "-1, -inf where it is -1.";
+      "The natural logarithm of 1 + x for each element; accurate near 0.\n"
+      "It is NaN if x is less than -1, and -inf if x is -1.\n"
+      "x is f32 or f64.";
   op.traits = bits(Trait::elementwise);
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::log1p);

@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op logical_and() {
   Op op("logical_and(a, b)");
-  op.doc = "Whether a and b are both true, element by element.";
+  op.doc =
+      "Whether a and b are both true, elementwise.\n"
+      "a and b are boolean and are broadcast to one shape.";
   op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable | Trait::commutative;
   op.type = same_type(Numbers::booleans);
   op.lower = pointwise(ExprOp::bit_and);

@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op logical_not() {
   Op op("logical_not(x)");
-  op.doc = "Whether every element is false.";
+  op.doc =
+      "Whether the element is false.\n"
+      "x is boolean.";
   op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable;
   op.type = same_type(Numbers::booleans);
   op.lower = pointwise(ExprOp::logical_not);

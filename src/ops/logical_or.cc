@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op logical_or() {
   Op op("logical_or(a, b)");
-  op.doc = "Whether a or b or both are true, element by element.";
+  op.doc =
+      "Whether a or b is true, elementwise.\n"
+      "a and b are boolean and are broadcast to one shape.";
   op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable | Trait::commutative;
   op.type = same_type(Numbers::booleans);
   op.lower = pointwise(ExprOp::bit_or);

@@ -11,7 +11,7 @@ Flags transposed(const Attributes& attributes) {
   return {ir::get<bool>(attributes, "transpose_a"), ir::get<bool>(attributes, "transpose_b")};
 }
 
-// Rows and columns of a matrix operand as it enters the product.
+// Returns the rows and columns of a matrix operand after transposition.
 std::pair<Dim, Dim> matrix_of(const Shape& shape, bool transposed) {
   const Dim& rows = shape[shape.size() - 2];
   const Dim& columns = shape[shape.size() - 1];
@@ -22,20 +22,20 @@ std::vector<Type> type(const TypeContext& c) {
   const Type& a = c.operands[0];
   const Type& b = c.operands[1];
   const Flags flags = transposed(c.attributes);
-  const std::string both = c.operand_texts[0] + ", " + c.operand_texts[1];
+  const std::string operand_text = c.operand_texts[0] + ", " + c.operand_texts[1];
   require(is_float(a.dtype) && a.dtype == b.dtype,
-          "matrices of one dtype, f32 or f64, can be multiplied: " + both,
-          "cast what is of another");
-  require(a.rank() >= 2 && b.rank() >= 2, "both operands must be matrices: " + both,
+          "both matrices must have one dtype, f32 or f64: " + operand_text, "cast one of them");
+  require(a.rank() >= 2 && b.rank() >= 2, "both operands must be matrices: " + operand_text,
           "reshape a vector to one row or one column");
   const auto [m, k] = matrix_of(a.shape, flags.a);
   const auto [k_b, n] = matrix_of(b.shape, flags.b);
-  require(k == k_b, "the inner dimensions differ (" + k.str() + " and " + k_b.str() + "): " + both,
-          "the last dimension of a meets the one before the last of b; transpose_a and transpose_b "
-          "swap them");
+  require(k == k_b,
+          "the inner dimensions differ (" + k.str() + " and " + k_b.str() + "): " + operand_text,
+          "the last dimension of a must equal the second to last of b; transpose_a and transpose_b "
+          "swap these dimensions");
   require(b.rank() == 2 || Shape(a.shape.begin(), a.shape.end() - 2) ==
                                Shape(b.shape.begin(), b.shape.end() - 2),
-          "the leading dimensions differ: " + both,
+          "the leading dimensions differ: " + operand_text,
           "b has the leading dimensions of a, or is one matrix for all of them");
   Type result{a.dtype, Shape(a.shape.begin(), a.shape.end() - 2), ""};
   result.shape.push_back(m);
@@ -75,14 +75,14 @@ Value swapped(const Value& x) {
   return transpose(x, {.permutation = permutation});
 }
 
-// All leading dimensions as rows of one matrix.
+// Merges all leading dimensions into the rows of one matrix.
 Value flattened(const Value& x) {
   const Shape rows(x.shape().begin(), x.shape().end() - 1);
   return reshape(x, {.shape = {product(rows), x.dim(-1)}});
 }
 
-// b is one matrix for all matrices of a: a product with it must have it on the right, and its
-// gradient is one product over the rows of all matrices.
+// The gradient if b is one matrix for all matrices of a. b must be the right operand of a product
+// with it, and the gradient of b is one product over the rows of all matrices.
 void shared_gradient(GradientContext& c, Flags flags) {
   const Value dy = c.gradient();
   if (c.wants(0)) {
@@ -123,21 +123,20 @@ Sample sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b, bool tra
 Op matmul() {
   Op op("matmul(a, b; transpose_a: bool = false, transpose_b: bool = false)");
   op.doc =
-      "The matrix product over the last two axes: [..., m, k] by [..., k, n] is [..., m, n]. The "
-      "leading axes of a and b are equal, or b is one matrix for all of them. A transposed operand "
-      "is "
-      "given as [..., k, m] or [..., n, k].";
+      "The matrix product over the last two axes: [..., m, k] by [..., k, n] is [..., m, n].\n"
+      "a and b are f32 or f64, with the same leading axes; or b is one matrix for all "
+      "matrices of a.\n"
+      "A transposed operand has the shape [..., k, m] or [..., n, k].";
   op.traits = bits(Trait::library);
   op.type = type;
-  op.row_wise = [](const ir::Op& made, const std::vector<bool>& rows) {
-    const bool stacked = made.operands[0]->type.rank() > 2;
-    const bool other = made.operands[1]->type.rank() > 2;
-    return rows[0] && rows[1] == other && (stacked || !transposed(made.attributes).a);
+  op.row_wise = [](const ir::Op& o, const std::vector<bool>& rows) {
+    const bool stacked = o.operands[0]->type.rank() > 2;
+    const bool b_stacked = o.operands[1]->type.rank() > 2;
+    return rows[0] && rows[1] == b_stacked && (stacked || !transposed(o.attributes).a);
   };
-  op.row_additive = [](const ir::Op& made, const std::vector<bool>& rows) {
-    const bool flat = made.operands[0]->type.rank() == 2 && made.operands[1]->type.rank() == 2;
-    return flat && rows[0] && rows[1] && transposed(made.attributes).a &&
-           !transposed(made.attributes).b;
+  op.row_additive = [](const ir::Op& o, const std::vector<bool>& rows) {
+    const bool flat = o.operands[0]->type.rank() == 2 && o.operands[1]->type.rank() == 2;
+    return flat && rows[0] && rows[1] && transposed(o.attributes).a && !transposed(o.attributes).b;
   };
   op.library_kernel = "gemm";
   op.takes_epilogue = true;

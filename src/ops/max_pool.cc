@@ -11,7 +11,7 @@ std::vector<Type> type(const TypeContext& c) {
 
 struct Candidate {
   std::int64_t number;
-  ExprId value;  // -inf outside
+  ExprId value;  // -inf outside the image
   ExprId inside;
 };
 
@@ -28,8 +28,9 @@ std::vector<Candidate> candidates_of(Lowering& l) {
   return candidates;
 }
 
-// Result 0 is the maximum, which is NaN if any candidate is. Result 1 is the first tap that equals
-// it, or is NaN as it is; the last tap needs no question, since one of them must be the winner.
+// Result 0 is the maximum, which is NaN if any candidate is NaN. Result 1 is the first tap that
+// equals the maximum or is NaN. The last tap is not compared, because one of the taps must be
+// selected.
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
   const std::vector<Candidate> candidates = candidates_of(l);
@@ -79,10 +80,14 @@ Op max_pool() {
       "max_pool(x; kernel: ints, stride: ints, padding: ints = [0, 0, 0, 0], "
       "layout: string = \"nchw\") -> y, position");
   op.doc =
-      "The largest element in every window that slides over the last two axes of x [N, C, H, W]; "
-      "`padding` is top, bottom, left, right, and counts as -inf. `position`, for the gradient, is "
-      "the i32 place of the winner in its window of R times S, r * S + s; the first of equal ones "
-      "wins. NaN beats every number.";
+      "The largest element of each window that slides over the last two axes of x "
+      "[N, C, H, W].\n"
+      "x is f32 or f64, with constant H and W.\n"
+      "`padding` is top, bottom, left, right, and counts as -inf.\n"
+      "`position`, used by the gradient, is the i32 position of the largest element in its "
+      "window.\n"
+      "In a window of height R and width S the position is r * S + s.\n"
+      "Of equal elements the first one is selected; NaN counts as larger than every number.";
   op.type = type;
   op.lower = lower;
   op.reference = reference;
@@ -90,10 +95,10 @@ Op max_pool() {
   op.twin =
       "torch.nn.functional.max_pool2d(torch.nn.functional.pad(x[0], padding[2:] + padding[:2], "
       "value=-math.inf), tuple(kernel), tuple(stride))";
-  for (const PoolCase& one : pool_cases()) {
+  for (const PoolCase& test_case : pool_cases()) {
     Sample s;
-    s.operands = {type_of(one.x)};
-    s.attributes = one.attributes();
+    s.operands = {type_of(test_case.x)};
+    s.attributes = test_case.attributes();
     op.samples.push_back(s);
   }
   serve_both_layouts(op, {0}, {0, 1});

@@ -7,8 +7,8 @@ namespace {
 std::vector<Type> type(const TypeContext& c) {
   const Type& position = c.operands[1];
   require(position.dtype == DType::i32 && position.shape == c.operands[0].shape,
-          c.operand_texts[1] + " does not hold the positions of " + c.operand_texts[0],
-          "take the second result of max_pool");
+          c.operand_texts[1] + " does not hold the positions for " + c.operand_texts[0],
+          "use the second result of max_pool");
   return {unpooled_type(c)};
 }
 
@@ -18,7 +18,7 @@ ExprId lower(Lowering& l) {
   for (const Cover& cover : covers_of(l)) {
     const ExprId dy = l.load(0, cover.index, cover.covers);
     const ExprId position = l.load(1, cover.index, cover.covers);
-    // Where no window covers, dy is read as zero, whatever the position.
+    // If no window covers the element, dy reads as zero, whatever the position is.
     const ExprId wins = k.eq(position, k.cast(cover.tap, DType::i32));
     const ExprId share = k.select(wins, dy, number(k, dy, 0));
     total = total == kernel_ir::kNoExpr ? share : k.add(total, share);
@@ -43,9 +43,9 @@ Op max_pool_gradient() {
       "padding: ints = [0, 0, 0, 0], size: ints, "
       "layout: string = \"nchw\")");
   op.doc =
-      "The gradient of max_pool by its images, which have the height and width `size`: each "
-      "element "
-      "of dy goes to the place in its window that `position` names.";
+      "The gradient of max_pool with respect to its images, which have the height and width "
+      "`size`.\n"
+      "Each element of dy is added at the position in its window that `position` holds.";
   op.type = type;
   op.lower = lower;
   op.reference = reference;
@@ -57,12 +57,12 @@ Op max_pool_gradient() {
       "x[1].long() % kernel[1]).flatten(2), x[0].flatten(2)).reshape(x[0].shape[:2] + (size[0] "
       "+ padding[0] + padding[1], size[1] + padding[2] + padding[3]))[:, :, padding[0]:"
       "padding[0] + size[0], padding[2]:padding[2] + size[1]]";
-  for (const PoolCase& one : pool_cases()) {
+  for (const PoolCase& test_case : pool_cases()) {
     Sample s;
-    s.operands = {type_of(one.y()), type_of(one.y(), DType::i32)};
-    s.attributes = one.gradient_attributes();
-    s.ranges = {{-2, 2}, {0, static_cast<double>(one.kernel[0] * one.kernel[1])}};
-    s.check_gradient = false;  // it has none: second derivatives of max_pool are zero or undefined
+    s.operands = {type_of(test_case.y()), type_of(test_case.y(), DType::i32)};
+    s.attributes = test_case.gradient_attributes();
+    s.ranges = {{-2, 2}, {0, static_cast<double>(test_case.kernel[0] * test_case.kernel[1])}};
+    s.check_gradient = false;  // second derivatives of max_pool are zero or undefined
     op.samples.push_back(s);
   }
   serve_both_layouts(op, {0, 1}, {0});

@@ -5,8 +5,10 @@ namespace trireme::ops {
 Op mean() {
   Op op("mean(x; axes: ints = [], keep: bool = false)");
   op.doc =
-      "The mean of all elements along `axes`, or of all elements if the list is empty. Axes may "
-      "count from the end. With `keep` the axes stay, with size 1. The mean of nothing is NaN.";
+      "The mean of the elements along `axes`; NaN if there are no elements.\n"
+      "x is f32 or f64.\n"
+      "An empty list means all axes, and negative axes count from the end.\n"
+      "With `keep` the axes remain, with size 1.";
   op.traits = bits(Trait::reduction);
   op.type = reduced_type(Numbers::floats);
   op.row_wise = along_other_axes;

@@ -7,14 +7,15 @@ namespace trireme::ops {
 Op minimum() {
   Op op("minimum(a, b)");
   op.doc =
-      "The smaller of a and b, element by element; NaN if either is. Where they are "
-      "equal the gradient goes to b.";
+      "The smaller of a and b, elementwise; NaN if either is NaN.\n"
+      "If they are equal, b gets the gradient.\n"
+      "a and b have one dtype (not bf16 or f16) and are broadcast to one shape.";
   op.traits = Trait::elementwise | Trait::cheap;
   op.type = same_type(Numbers::ordered);
   op.lower = pointwise(ExprOp::min);
   op.reference = pointwise_reference(
       [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b); });
-  // By the result instead of a, so that relu need not keep what went into it.
+  // Compares with the result instead of a, so that relu need not keep its operand.
   op.gradient = [](GradientContext& c) {
     const Value b = c.operand(1), g = c.gradient();
     const Value zero = filled_like(g, 0);

@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op mul() {
   Op op("mul(a, b)");
-  op.doc = "The product a * b, element by element.";
+  op.doc =
+      "The elementwise product a * b.\n"
+      "a and b have one numeric dtype and are broadcast to one shape.";
   op.traits = Trait::elementwise | Trait::commutative | Trait::cheap;
   op.type = same_type(Numbers::numeric);
   op.lower = pointwise(ExprOp::mul);

@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op neg() {
   Op op("neg(x)");
-  op.doc = "Every element with its sign changed.";
+  op.doc =
+      "Each element with the opposite sign.\n"
+      "x has a numeric dtype.";
   op.traits = Trait::elementwise | Trait::cheap;
   op.type = same_type(Numbers::numeric);
   op.lower = pointwise(ExprOp::neg);

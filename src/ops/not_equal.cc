@@ -4,7 +4,10 @@ namespace trireme::ops {
 
 Op not_equal() {
   Op op("not_equal(a, b)");
-  op.doc = "Whether a differs from b, element by element; true where either is NaN.";
+  op.doc =
+      "Whether a differs from b, elementwise; true if either is NaN.\n"
+      "a and b have one dtype (not bf16 or f16) and are broadcast to one shape; the result is "
+      "boolean.";
   op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable | Trait::commutative;
   op.type = same_shape_to(DType::boolean);
   op.lower = pointwise(ExprOp::ne);

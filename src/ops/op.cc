@@ -21,7 +21,7 @@ Op::Op(std::string text) {
 
 namespace {
 
-// Constant folding of an elementwise op is its reference loop on one element.
+// Folds constants of an elementwise op: runs its reference loop on one element.
 double fold(const std::function<void(const Reference&)>& reference, const ir::Op& op,
             const std::vector<double>& numbers) {
   std::vector<RefTensor> operands(numbers.size(), RefTensor(std::vector<std::int64_t>{}));
@@ -46,7 +46,7 @@ void Catalog::add(Op op) {
   ops_.push_back(std::make_unique<Op>(std::move(op)));
 }
 
-// gen_ops.py lists the ops sorted by name.
+// Binary search: gen_ops.py lists the ops sorted by name.
 const Op* Catalog::find(std::string_view name) const {
   const auto less = [](const std::unique_ptr<Op>& op, std::string_view n) { return op->name < n; };
   const auto it = std::lower_bound(ops_.begin(), ops_.end(), name, less);

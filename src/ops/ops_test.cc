@@ -1,4 +1,5 @@
-// The catalog as a whole and the type rules' refusals; values are the conformance suite's matter.
+// Tests of the catalog as a whole and of errors of the type rules. The conformance suite tests
+// values.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,12 +22,12 @@ TEST(Catalog, FindsEveryOpByItsName) {
   EXPECT_EQ(catalog().find("zzz"), nullptr);
 }
 
-TEST(Catalog, OpsSayAllThereIsToSay) {
+TEST(Catalog, EveryOpIsComplete) {
   for (const std::string& name : catalog().names()) {
     const Op& op = *catalog().find(name);
     EXPECT_FALSE(op.doc.empty()) << name;
     EXPECT_TRUE(op.type) << name;
-    // Ops with blocks are compared by session/control_test.cc, and differentiated by transforms.
+    // session/control_test.cc tests ops with blocks, and transforms differentiates them.
     if (op.variadic_results) {
       EXPECT_FALSE(op.no_twin_reason.empty()) << name;
       continue;
@@ -37,11 +38,12 @@ TEST(Catalog, OpsSayAllThereIsToSay) {
     const bool computed = op.lower || !op.library_kernel.empty() || op.has(Trait::reduction) ||
                           (op.contraction && op.has(Trait::contraction));
     EXPECT_TRUE(computed || name == "when_training") << name;
-    // Either a gradient, or a word that it is zero. Max pooling is differentiated once only, sums
-    // of rows belong to updates, and Winograd's convolutions are made by the compiler, both behind
-    // the gradient: the autodiff refuses more.
-    const bool settled = op.gradient || op.has(Trait::not_differentiable) || op.operands.empty();
-    EXPECT_TRUE(settled || name == "max_pool_gradient" || name == "sum_rows" ||
+    // An op has a gradient, or is marked as not differentiable. The exceptions are: max pooling is
+    // differentiated only once, sum_rows belongs to updates, and the compiler makes winograd_conv2d
+    // and packed_matmul after differentiation. Autodiff reports an error for them.
+    const bool has_gradient_rule =
+        op.gradient || op.has(Trait::not_differentiable) || op.operands.empty();
+    EXPECT_TRUE(has_gradient_rule || name == "max_pool_gradient" || name == "sum_rows" ||
                 name == "winograd_conv2d" || name == "packed_matmul")
         << name;
   }
@@ -58,7 +60,7 @@ std::string message_of(F f) {
   return "no error";
 }
 
-class Mistakes : public ::testing::Test {
+class TypeRules : public ::testing::Test {
  protected:
   Program program;
   Value f = program.input("f", f32, {batch, 3});
@@ -66,31 +68,31 @@ class Mistakes : public ::testing::Test {
   Value i = program.input("i", i64, {batch, 3});
 };
 
-TEST_F(Mistakes, FloatFunctionsRefuseIntegers) {
+TEST_F(TypeRules, FloatFunctionsRejectIntegers) {
   EXPECT_THAT(message_of([&] { tanh(i); }), HasSubstr("floating-point"));
 }
 
-TEST_F(Mistakes, DifferentDtypesDoNotCombine) {
+TEST_F(TypeRules, RejectDifferentDtypes) {
   EXPECT_THAT(message_of([&] { f + d; }), HasSubstr("f32[batch, 3] and f64[batch, 3]"));
 }
 
-TEST_F(Mistakes, ConditionsAreBoolean) {
+TEST_F(TypeRules, RejectConditionsThatAreNotBoolean) {
   EXPECT_THAT(message_of([&] { select(f, f, f); }), HasSubstr("must be boolean"));
 }
 
-TEST_F(Mistakes, ProbabilitiesAreProbabilities) {
+TEST_F(TypeRules, RejectProbabilitiesOutOfRange) {
   EXPECT_THAT(message_of([&] {
                 random_bernoulli(program, {.shape = {3}, .probability = 1.5, .stream = 1});
               }),
               HasSubstr("must be in [0, 1]"));
 }
 
-TEST_F(Mistakes, AxesExist) {
+TEST_F(TypeRules, RejectInvalidAxes) {
   EXPECT_THAT(message_of([&] { dim_size(f, {.axes = {2}}); }), HasSubstr("axis 2"));
-  EXPECT_THAT(message_of([&] { dim_size(f, {.axes = {0, -2}}); }), HasSubstr("named twice"));
+  EXPECT_THAT(message_of([&] { dim_size(f, {.axes = {0, -2}}); }), HasSubstr("given twice"));
 }
 
-TEST_F(Mistakes, AssignedValuesFit) {
+TEST_F(TypeRules, RejectAssignedValuesOfAnotherType) {
   const Value w = program.parameter("w", f32, {3});
   EXPECT_THAT(message_of([&] { assign(w, f); }), HasSubstr("f32[batch, 3]"));
 }
@@ -115,7 +117,7 @@ TEST(Evaluate, AssignsInOrder) {
   EXPECT_EQ(parameters["w"].data, (std::vector<double>{2, 3}));
 }
 
-TEST(Evaluate, TakesOneSideOfWhenTraining) {
+TEST(Evaluate, SelectsOneOperandOfWhenTraining) {
   Program program;
   const Value x = program.input("x", f32, {batch});
   const Value y = when_training(x * 2.0, x * 3.0);
@@ -127,7 +129,7 @@ TEST(Evaluate, TakesOneSideOfWhenTraining) {
             (std::vector<double>{3, 6}));
 }
 
-TEST(Evaluate, RefusesWhatIsMissingOrDoesNotFit) {
+TEST(Evaluate, RejectsMissingInputsAndWrongShapes) {
   Program program;
   const Value x = program.input("x", f32, {batch, 2});
   const Value y = tanh(x);

@@ -5,18 +5,18 @@
 namespace trireme::ops {
 namespace {
 
-// Whether a stands before b when it comes after it now: equal ones stay.
-bool goes_before(double a, double b, bool descending) {
+// Whether a, which follows b, must move before b. Equal elements keep their order.
+bool must_precede(double a, double b, bool descending) {
   if (descending) std::swap(a, b);
   return a < b || (std::isnan(b) && !std::isnan(a));
 }
 
-// By insertion: the indices of `line` in order.
+// Returns the indices of `line` in sorted order, by insertion sort.
 std::vector<std::size_t> sorted(const std::vector<double>& line, bool descending) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < line.size(); ++i) {
     std::size_t place = i;
-    while (place > 0 && goes_before(line[i], line[order[place - 1]], descending)) --place;
+    while (place > 0 && must_precede(line[i], line[order[place - 1]], descending)) --place;
     order.insert(order.begin() + static_cast<std::ptrdiff_t>(place), i);
   }
   return order;
@@ -26,8 +26,8 @@ std::vector<std::size_t> sorted(const std::vector<double>& line, bool descending
 
 std::vector<Type> ordered_type(const TypeContext& c, const Dim* count) {
   Type values = c.operands[0];
-  require(is(values.dtype, Numbers::numeric),
-          c.operand_texts[0] + " are no numbers to put in order", "cast it first");
+  require(is(values.dtype, Numbers::numeric), c.operand_texts[0] + " cannot be sorted",
+          "cast it first");
   const std::size_t axis = axis_of(c.attributes, values.rank());
   if (count != nullptr) values.shape[axis] = *count;
   return {values, Type{DType::i64, values.shape}};
@@ -71,7 +71,7 @@ std::vector<Sample> order_samples(const Attributes& attributes) {
     s.operands = {type_of(std::move(shape), dtype)};
     s.attributes = attributes;
     s.attributes.push_back({"axis", axis});
-    if (is_integer(dtype)) s.low = 0, s.high = 5;  // many are equal
+    if (is_integer(dtype)) s.low = 0, s.high = 5;  // many equal elements
     samples.push_back(s);
   };
   add({5, 37}, -1);

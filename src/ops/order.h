@@ -1,6 +1,6 @@
 #pragma once
 
-// What sort, argsort and top_k share.
+// Common code of sort, argsort and top_k.
 
 #include <functional>
 #include <vector>
@@ -9,18 +9,18 @@
 
 namespace trireme::ops {
 
-// `count` of the elements along attribute `axis`, in order; all if it is not set.
-// Error unless x holds numbers and has that axis.
+// Returns the types of `count` elements along attribute `axis` and of their indices; of all
+// elements if `count` is null. TypeError unless x is numeric and has that axis.
 std::vector<Type> ordered_type(const TypeContext& c, const Dim* count = nullptr);
 
-// Result 0 is the values and result 1 their i64 indices; or the indices alone. They are as many as
-// the results have room for.
+// Result 0 is the values and result 1 their i64 indices; or the only result is the indices.
+// Computes as many elements as the results have.
 ReferenceRule order_reference(std::function<bool(const Attributes&)> descending);
 
-// The gradient of the values goes back to where they came from.
+// Scatters the gradient of the values back to their original positions.
 void order_gradient(GradientContext& c);
 
-// Odd sizes, every axis, ties, none; `attributes` are added to each.
+// Samples with odd sizes, every axis, ties and no elements; `attributes` are added to each.
 std::vector<Sample> order_samples(const Attributes& attributes);
 
 }  // namespace trireme::ops

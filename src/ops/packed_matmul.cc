@@ -6,16 +6,16 @@ namespace {
 std::vector<Type> type(const TypeContext& c) {
   const Type& a = c.operands[0];
   const Type& b = c.operands[1];
-  const std::string both = c.operand_texts[0] + ", " + c.operand_texts[1];
+  const std::string pair = c.operand_texts[0] + ", " + c.operand_texts[1];
   require(is_float(a.dtype) && a.dtype == b.dtype,
-          "matrices of one dtype, f32 or f64, can be multiplied: " + both,
-          "cast what is of another");
-  require(a.rank() == 2 && b.rank() == 3, "a is a matrix, b its columns in strips: " + both,
+          "both matrices must have one dtype, f32 or f64: " + pair, "cast one of them");
+  require(a.rank() == 2 && b.rank() == 3,
+          "a must be a matrix and b packed strips of columns: " + pair,
           "b is [n / width, k, width]");
   require(a.shape[1] == b.shape[1],
           "the inner dimensions differ (" + a.shape[1].str() + " and " + b.shape[1].str() +
-              "): " + both,
-          "the last dimension of a meets the middle one of b");
+              "): " + pair,
+          "the last dimension of a must equal the middle dimension of b");
   return {Type{a.dtype, {a.shape[0], b.shape[0] * b.shape[2]}}};
 }
 
@@ -43,13 +43,14 @@ Sample sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b, DType dt
 Op packed_matmul() {
   Op op("packed_matmul(a, b)");
   op.doc =
-      "The product of a [m, k] and a matrix [k, n] whose columns are given in strips that lie "
-      "behind each "
-      "other, b [n / width, k, width]: [m, n]. It always becomes a generated kernel, together with "
-      "the "
-      "elementwise ops that follow it. The compiler makes it of matmul where a matrix is used for "
-      "many "
-      "rows, or again and again, after gradients are made: it has none of its own.";
+      "The product [m, n] of a [m, k] and a matrix [k, n] that is packed in strips of "
+      "columns.\n"
+      "b holds the strips one after the other: [n / width, k, width].\n"
+      "a and b are f32 or f64.\n"
+      "It always becomes a generated kernel, fused with the elementwise ops that follow it.\n"
+      "The compiler replaces matmul with it if one matrix is used for many rows or many "
+      "times.\n"
+      "It does so after differentiation; the op has no gradient.";
   op.traits = bits(Trait::contraction);
   op.type = type;
   op.contraction = [](const ir::Op&) { return Contraction{}; };

@@ -7,20 +7,20 @@ Op packed_rnn() {
       "packed_rnn(counts, values...; active: shape, batch: shape, memories: int, sequences: int, "
       "reverse: bool = false) -> results...");
   op.doc =
-      "rnn() over rows in the order of rnn_schedule(): by step and, in a step, the longest "
-      "sequence "
-      "first. `counts` [rows] says how many sequences have a row at each step; memories and others "
-      "are in "
-      "the order of the sequences. What the compiler makes of rnn().";
+      "rnn() on rows in the order of rnn_schedule(): by step, and within a step longest "
+      "sequence first.\n"
+      "`counts` [rows] is the number of sequences that have a row at each step.\n"
+      "Memories and other values are in the order of the sequences.\n"
+      "The compiler replaces rnn() with it.";
   op.traits = bits(Trait::library);
   op.type = [](const TypeContext& c) {
     require(c.operands[0].dtype == DType::i64 && c.operands[0].rank() == 1,
             "packed_rnn needs i64 counts, not " + c.operand_texts[0]);
     const Shape& batch = ir::get<Shape>(c.attributes, "batch");
-    require(batch.size() == 1, "packed_rnn: `batch` is one size");
+    require(batch.size() == 1, "packed_rnn: `batch` must be one size");
     return recurrence_types(c, batch[0], c.operands[0].shape[0]);
   };
-  op.no_twin_reason = "what the compiler makes of rnn; see there";
+  op.no_twin_reason = "the compiler makes it from rnn; see rnn";
   return op;
 }
 

@@ -17,21 +17,21 @@ std::vector<Type> type(const TypeContext& c) {
   const Shape& high = ir::get<Shape>(c.attributes, "high");
   const Ints& interior = ir::get<Ints>(c.attributes, "interior");
   require(is_float(x.dtype) || x.dtype != DType::boolean,
-          "pad needs numbers, not " + c.operand_texts[0], "cast it first");
+          "pad needs a numeric dtype, not " + c.operand_texts[0], "cast it first");
   require(
       low.size() == rank && high.size() == rank && (interior.empty() || interior.size() == rank),
       "pad needs `low` and `high` for each axis of " + c.operand_texts[0],
-      "leave an axis as it is with low 0 and high 0");
+      "low 0 and high 0 leave an axis unchanged");
   Type result{x.dtype, {}, ""};
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t gap = interior_of(c.attributes, i);
     require(never_negative(low[i]) && never_negative(high[i]) && gap >= 0,
             "pad axis " + std::to_string(i) + " of " + c.operand_texts[0] + " by " + low[i].str() +
                 " and " + high[i].str() + ": padding must not be negative",
-            "cut with slice");
-    require(gap == 0 || x.shape[i].is_constant(), "pad between the elements of the symbolic axis " +
-                                                      std::to_string(i) + " of " +
-                                                      c.operand_texts[0]);
+            "use slice to remove elements");
+    require(gap == 0 || x.shape[i].is_constant(),
+            "cannot pad between the elements of the symbolic axis " + std::to_string(i) + " of " +
+                c.operand_texts[0]);
     const bool gaps = gap > 0 && x.shape[i].constant() > 0;
     result.shape.push_back(low[i] + x.shape[i] + high[i] +
                            (gaps ? (x.shape[i] - 1) * gap : Dim(0)));
@@ -106,12 +106,14 @@ Sample sample(std::vector<std::int64_t> shape, Shape low, Shape high, Ints inter
 Op pad() {
   Op op("pad(x; low: shape, high: shape, interior: ints = [], value: float = 0)");
   op.doc =
-      "Puts low[i] elements `value` before, high[i] behind and interior[i] between the elements of "
-      "every axis i.";
+      "Adds elements `value` along each axis i.\n"
+      "low[i] elements come first, high[i] come last, and interior[i] come between "
+      "neighbours.\n"
+      "The padding must not be negative.";
   op.traits = bits(Trait::view);
   op.type = type;
-  op.row_wise = [](const ir::Op& made, const std::vector<bool>& rows) {
-    return rows[0] && made.result()->type.shape[0] == made.operands[0]->type.shape[0];
+  op.row_wise = [](const ir::Op& o, const std::vector<bool>& rows) {
+    return rows[0] && o.result()->type.shape[0] == o.operands[0]->type.shape[0];
   };
   op.lower = lower;
   op.reference = reference;

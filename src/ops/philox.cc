@@ -14,7 +14,8 @@ ExprId low(Builder& k, ExprId x) { return k.binary(ExprOp::bit_and, x, k.integer
 ExprId high(Builder& k, ExprId x) { return k.binary(ExprOp::shr, x, k.integer(32)); }
 ExprId bit_xor(Builder& k, ExprId a, ExprId b) { return k.binary(ExprOp::bit_xor, a, b); }
 
-// A number below 2^24 goes through i32, which vector units convert to f32 in one instruction.
+// Goes through i32, because vector units convert i32 to f32 in one instruction. The kept bits of
+// the word are below 2^31.
 ExprId scaled(Builder& k, ExprId word, int drop, double scale, DType dtype) {
   const ExprId kept = k.binary(ExprOp::shr, word, k.integer(drop));
   return k.mul(k.cast(k.cast(kept, DType::i32), dtype), k.constant(dtype, scale));
@@ -70,7 +71,7 @@ ExprId random_word(Lowering& l, std::int64_t stream) {
       words_at(l, stream, k.integer(static_cast<std::int64_t>(kPhiloxKeyPosition)));
   ExprId key = keys[0];
   std::array<ExprId, 2> c = {position, bit_xor(k, high(k, position), keys[1])};
-  // The upper halves of words hold anything: a product takes the lower one alone.
+  // The upper halves of words are not cleared: products read only the lower half.
   for (int round = 0; round < kPhilox2Rounds; ++round) {
     const ExprId p = k.mul(low(k, c[0]), k.integer(std::int64_t{kPhilox2Multiplier}));
     c = {bit_xor(k, bit_xor(k, high(k, p), key), c[1]), p};

@@ -1,7 +1,7 @@
 #pragma once
 
-// Random numbers as kernel IR, bit for bit those that base/philox.h makes on the host (for
-// references and initializers).
+// Random numbers in kernel IR. They are bit for bit equal to those that base/philox.h computes on
+// the host for references and initializers.
 
 #include <array>
 #include <cstdint>
@@ -14,13 +14,14 @@ namespace trireme::ops {
 using trireme::random_word;
 using trireme::random_words;
 
-// What base/philox.h makes with as many random bits as the type holds.
+// The numbers of base/philox.h with as many random bits as the type holds.
 double uniform_number(const PhiloxWords& words, DType dtype);
 double normal_number(const PhiloxWords& words, DType dtype);
-// Words below it are successes of a Bernoulli trial: probability * 2^32, between 0 and 2^32.
+// Random words below the threshold are successes of a Bernoulli trial: probability * 2^32, in [0,
+// 2^32].
 std::int64_t bernoulli_threshold(double probability);
 
-// As kernel IR. Words are i64 expressions in [0, 2^32), of the result's element at l.index().
+// The same in kernel IR. Words are i64 expressions in [0, 2^32) for the element at l.index().
 using PhiloxExprs = std::array<ExprId, 4>;
 PhiloxExprs random_words(Lowering& l, std::int64_t stream);
 ExprId random_word(Lowering& l, std::int64_t stream);

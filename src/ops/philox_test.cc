@@ -8,7 +8,7 @@ namespace trireme::ops {
 namespace {
 
 // The published known-answer vectors of the Random123 distribution (kat_vectors, philox4x32 10).
-TEST(Philox, GivesThePublishedVectors) {
+TEST(Philox, Philox4x32AgreesWithPublishedVectors) {
   EXPECT_EQ(philox4x32_10({0, 0, 0, 0}, {0, 0}),
             (PhiloxWords{0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}));
   const std::uint32_t ones = 0xffffffffu;
@@ -20,7 +20,7 @@ TEST(Philox, GivesThePublishedVectors) {
 }
 
 // philox2x32 with 7 and with 10 rounds, from the same list.
-TEST(Philox, OfTwoWordsGivesThePublishedVectors) {
+TEST(Philox, Philox2x32AgreesWithPublishedVectors) {
   using Words = std::array<std::uint32_t, 2>;
   const std::uint32_t ones = 0xffffffffu;
   EXPECT_EQ(philox2x32({0, 0}, 0, 7), (Words{0x257a3673u, 0xcd26be2au}));
@@ -33,7 +33,7 @@ TEST(Philox, OfTwoWordsGivesThePublishedVectors) {
             (Words{0xdd7ce038u, 0xf62a4c12u}));
 }
 
-TEST(Philox, OneWordDependsOnSeedStreamAndTheWholePosition) {
+TEST(Philox, RandomWordDependsOnSeedStreamAndWholePosition) {
   const std::uint64_t far = std::uint64_t{1} << 32;
   const std::uint32_t word = random_word(1, 2, 3);
   EXPECT_NE(word, random_word(1 + far, 2, 3));
@@ -42,9 +42,9 @@ TEST(Philox, OneWordDependsOnSeedStreamAndTheWholePosition) {
   EXPECT_NE(word, random_word(1, 2, 4));
 }
 
-// Successes of a trial at probability 1/4, and of pairs of neighbours and of streams, which are
-// independent: within five standard errors.
-TEST(Philox, OneWordsAreIndependentTrials) {
+// Counts successes of a trial with probability 1/4, and of pairs of neighbours and of streams,
+// which are independent. Bounds are five standard errors.
+TEST(Philox, RandomWordsAreIndependentTrials) {
   constexpr int kCount = 400000;
   const std::int64_t threshold = bernoulli_threshold(0.25);
   const auto hit = [&](std::uint64_t stream, int i) {
@@ -61,7 +61,7 @@ TEST(Philox, OneWordsAreIndependentTrials) {
   EXPECT_NEAR(streams / kCount, 0.0625, 0.0020);
 }
 
-TEST(Philox, CounterTakesPositionAndStream) {
+TEST(Philox, CounterHoldsPositionAndStream) {
   EXPECT_EQ(random_words(0x0000000200000001u, 0x0000000400000003u, 0x0000000600000005u),
             philox4x32_10({5, 6, 3, 4}, {1, 2}));
 }
@@ -112,7 +112,7 @@ TEST(Philox, NormalNumbersHaveTheMomentsOfTheNormalDistribution) {
   }
 }
 
-TEST(Philox, UniformNumbersStayBelowOneAndNormalOnesFinite) {
+TEST(Philox, UniformNumbersAreBelowOneAndNormalNumbersFinite) {
   const PhiloxWords largest = {0xffffffffu, 0xffffffffu, 0, 0}, smallest = {0, 0, 0, 0};
   for (DType dtype : {DType::f32, DType::f64}) {
     EXPECT_LT(uniform_number(largest, dtype), 1.0);
@@ -122,7 +122,7 @@ TEST(Philox, UniformNumbersStayBelowOneAndNormalOnesFinite) {
   }
 }
 
-TEST(Philox, BernoulliThresholdCoversCertainAndImpossible) {
+TEST(Philox, BernoulliThresholdCoversProbabilitiesZeroAndOne) {
   EXPECT_EQ(bernoulli_threshold(0), 0);
   EXPECT_EQ(bernoulli_threshold(0.5), std::int64_t{1} << 31);
   EXPECT_EQ(bernoulli_threshold(1), std::int64_t{1} << 32);

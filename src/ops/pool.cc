@@ -11,34 +11,35 @@ Window checked_window(const Attributes& attributes) {
   const Window window = window_of(attributes);
   for (std::size_t axis = 0; axis < 2; ++axis) {
     require(std::max(window.before(axis), window.after(axis)) < window.kernel[axis],
-            "padding as large as the kernel: a window could lie in padding alone",
-            "take a padding below " + std::to_string(window.kernel[axis]));
+            "the padding is as large as the kernel, so a window may contain only padding",
+            "use a padding below " + std::to_string(window.kernel[axis]));
   }
   return window;
 }
 
-ExprId both(Builder& k, ExprId a, ExprId b) {
+ExprId and_exprs(Builder& k, ExprId a, ExprId b) {
   if (a == kernel_ir::kNoExpr) return b;
   return b == kernel_ir::kNoExpr ? a : k.logical_and(a, b);
 }
 
-// Whether `place` is in [0, size), asked only where the window may reach outside.
+// Whether `place` is in [0, size); kNoExpr if the window never reaches outside.
 ExprId inside_axis(Builder& k, const Window& window, std::size_t axis, std::int64_t tap,
                    std::int64_t windows, std::int64_t size, ExprId place) {
   ExprId inside = kernel_ir::kNoExpr;
   const std::int64_t first = tap - window.before(axis);
   const std::int64_t last = (windows - 1) * window.stride[axis] + first;
   if (first < 0) inside = k.le(k.integer(0), place);
-  if (last >= size) inside = both(k, inside, k.lt(place, k.integer(size)));
+  if (last >= size) inside = and_exprs(k, inside, k.lt(place, k.integer(size)));
   return inside;
 }
 
-// One axis of a Cover: window number, tap, and whether it holds.
+// One axis of a Cover: window number, tap, and whether the window exists.
 struct AxisCover {
   ExprId window, tap, covers;
 };
 
-// The windows p with p * stride <= place + padding < p * stride + kernel, from the last one down.
+// Returns the windows p with p * stride <= place + padding < p * stride + kernel, the last one
+// first.
 std::vector<AxisCover> axis_covers(Builder& k, const Window& window, std::size_t axis,
                                    std::int64_t windows, std::int64_t size, ExprId place) {
   const std::int64_t stride = window.stride[axis], kernel = window.kernel[axis];
@@ -52,10 +53,10 @@ std::vector<AxisCover> axis_covers(Builder& k, const Window& window, std::size_t
                     kernel_ir::kNoExpr};
     if (back > 0) cover.covers = k.le(k.integer(0), cover.window);
     if (highest - back >= windows) {
-      cover.covers = both(k, cover.covers, k.lt(cover.window, k.integer(windows)));
+      cover.covers = and_exprs(k, cover.covers, k.lt(cover.window, k.integer(windows)));
     }
     if (back * stride + stride > kernel) {  // the largest tap reached is back * stride + stride - 1
-      cover.covers = both(k, cover.covers, k.lt(cover.tap, k.integer(kernel)));
+      cover.covers = and_exprs(k, cover.covers, k.lt(cover.tap, k.integer(kernel)));
     }
     covers.push_back(cover);
   }
@@ -76,12 +77,12 @@ Type unpooled_type(const TypeContext& c) {
   require_image(dy, c.operand_texts[0]);
   const auto& size = ir::get<std::vector<std::int64_t>>(c.attributes, "size");
   require(size.size() == 2 && size[0] > 0 && size[1] > 0,
-          "size is the height and the width of the image");
+          "`size` must be the height and width of the image");
   const Type x{dy.dtype, {dy.shape[0], dy.shape[1], size[0], size[1]}};
   const Window window = checked_window(c.attributes);
   const Shape windows = windows_shape(x.shape, x.shape[1], window, x.str());
   require(windows == dy.shape, c.operand_texts[0] + " is not the result of pooling " + x.str() +
-                                   ", which has the shape " + str(windows));
+                                   ", which would have the shape " + str(windows));
   return x;
 }
 
@@ -99,8 +100,8 @@ std::vector<Tap> taps_of(Lowering& l) {
         const ExprId start = k.mul(l.index()[2 + axis], k.integer(window.stride[axis]));
         const ExprId place = k.add(start, k.integer(step - window.before(axis)));
         tap.index.push_back(place);
-        tap.inside = both(k, tap.inside,
-                          inside_axis(k, window, axis, step, windows[axis], image[axis], place));
+        tap.inside = and_exprs(
+            k, tap.inside, inside_axis(k, window, axis, step, windows[axis], image[axis], place));
       }
       taps.push_back(tap);
     }
@@ -119,7 +120,7 @@ std::vector<Cover> covers_of(Lowering& l) {
     for (const AxisCover& column : axis_covers(k, window, 1, windows[1], image[1], index[3])) {
       covers.push_back({{index[0], index[1], row.window, column.window},
                         k.add(k.mul(row.tap, k.integer(window.kernel[1])), column.tap),
-                        both(k, row.covers, column.covers)});
+                        and_exprs(k, row.covers, column.covers)});
     }
   }
   return covers;

@@ -1,8 +1,8 @@
 #pragma once
 
-// What max and average pooling and their gradients share. All work by pulling: a result element
-// visits the taps of its window, an element of a gradient the windows that cover it. Both numbers
-// are constants, so the visits are unrolled into one expression.
+// Common code of max and average pooling and their gradients. All compute by pulling: an element of
+// the result visits the taps of its window, and an element of a gradient visits the windows that
+// cover it. Both counts are constants, so the visits are unrolled into one expression.
 
 #include <functional>
 
@@ -10,28 +10,29 @@
 
 namespace trireme::ops {
 
-// The result type [N, C, P, Q] of sliding the window of `c.attributes` over operand 0.
+// Returns the type [N, C, P, Q] of sliding the window of `c.attributes` over operand 0.
 Type pooled_type(const TypeContext& c);
-// The type of the image, from operand 0 [N, C, P, Q] and attribute `size`.
+// Returns the type of the image, from operand 0 [N, C, P, Q] and attribute `size`.
 Type unpooled_type(const TypeContext& c);
 
-// One tap (r, s) of the window of the element being lowered.
+// One tap (r, s) of the window of the result element.
 struct Tap {
   std::int64_t number;        // r * S + s
-  std::vector<ExprId> index;  // in the image
+  std::vector<ExprId> index;  // position in the image
   ExprId inside;              // whether it is in the image; kNoExpr: always
 };
 std::vector<Tap> taps_of(Lowering& l);
 
-// A window that may cover the image element being lowered.
+// A window that may cover the image element that is computed.
 struct Cover {
-  std::vector<ExprId> index;  // of the window
-  ExprId tap;                 // r * S + s, i64: as which tap it covers the element
-  ExprId covers;              // whether there is such a window; kNoExpr: always
+  std::vector<ExprId> index;  // position of the window
+  ExprId tap;                 // i64 r * S + s of the tap that covers the element
+  ExprId covers;              // whether the window exists; kNoExpr: always
 };
 std::vector<Cover> covers_of(Lowering& l);
 
-// Calls f(index of the window, number of the tap, index in the image) for every tap that is inside.
+// Calls f(index of the window, number of the tap, index in the image) for every tap inside the
+// image.
 void for_each_tap(const Window& window, const Index& image, const Index& windows,
                   const std::function<void(const Index&, std::int64_t, const Index&)>& f);
 

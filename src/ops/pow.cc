@@ -5,8 +5,9 @@ namespace trireme::ops {
 Op pow() {
   Op op("pow(a, b)");
   op.doc =
-      "a to the power of b, element by element. The gradient by b is zero where a "
-      "is 0 or less.";
+      "a to the power of b, elementwise.\n"
+      "The gradient with respect to b is zero where a is 0 or less.\n"
+      "a and b have one dtype, f32 or f64, and are broadcast to one shape.";
   op.traits = bits(Trait::elementwise);
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::pow);

@@ -3,9 +3,9 @@
 namespace trireme::ops {
 namespace {
 
-// Each element's factor is the product of the others. Without zeros among the others that is the
-// product of all that are not zero, divided by the element if it is not zero itself; otherwise it
-// is zero.
+// The gradient of each element is the product of the other elements. If no other element is zero,
+// that is the product of all elements that are not zero, divided by the element if it is not zero.
+// Otherwise it is zero.
 void gradient(GradientContext& c) {
   const Value x = c.operand(0);
   const bool keep = ir::get<bool>(c.op().attributes, "keep");
@@ -24,10 +24,11 @@ void gradient(GradientContext& c) {
 Op prod() {
   Op op("prod(x; axes: ints = [], keep: bool = false)");
   op.doc =
-      "The product of all elements along `axes`, or of all elements if the list is empty. Axes may "
-      "count from the end. With `keep` the axes stay, with size 1. The product of nothing is 1. "
-      "The "
-      "gradient is right where elements are 0 too.";
+      "The product of the elements along `axes`; 1 if there are no elements.\n"
+      "x has a numeric dtype.\n"
+      "An empty list means all axes, and negative axes count from the end.\n"
+      "With `keep` the axes remain, with size 1.\n"
+      "The gradient is correct for elements that are 0, too.";
   op.traits = bits(Trait::reduction);
   op.type = reduced_type(Numbers::numeric);
   op.row_wise = along_other_axes;
@@ -42,7 +43,7 @@ Op prod() {
       "list(range(x[0].dim())))";
   op.samples = reduction_samples(true);
   for (Sample& sample : op.samples) sample.low = 0.5, sample.high = 1.5;
-  Sample zeros;  // one factor, and it is zero; several zeros
+  Sample zeros;  // one factor, which is zero; then several zeros
   zeros.operands = {type_of({7, 1})};
   zeros.attributes = {{"axes", std::vector<std::int64_t>{1}}, {"keep", false}};
   zeros.low = zeros.high = 0;

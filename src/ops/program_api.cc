@@ -1,4 +1,4 @@
-// The two members of the public Program that need to know which ops there are.
+// The members of the public Program that need the catalog of ops.
 
 #include "ir/program.h"
 #include "ops/op.h"

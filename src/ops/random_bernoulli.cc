@@ -43,9 +43,9 @@ std::vector<Sample> samples() {
 Op random_bernoulli() {
   Op op("random_bernoulli(; shape: shape, probability: float, stream: int, dtype: dtype = f32)");
   op.doc =
-      "Random numbers that are 1 with the given probability and else 0. Equal for equal "
-      "seeds, streams and positions; every run has another seed, and ops of one stream repeat "
-      "each other's numbers.";
+      "Random numbers that are 1 with the given probability and 0 otherwise.\n"
+      "They depend only on the seed, the stream and the position.\n"
+      "Each run has another seed, and ops of the same stream return the same numbers.";
   op.traits = Trait::generator | Trait::random | Trait::not_differentiable;
   op.type = [](const TypeContext& context) {
     const double probability = ir::get<double>(context.attributes, "probability");
@@ -55,7 +55,8 @@ Op random_bernoulli() {
   };
   op.lower = lower;
   op.reference = reference;
-  op.no_twin_reason = "the numbers are our own; philox_test checks them and their moments";
+  op.no_twin_reason =
+      "the generator is Trireme's own; philox_test checks the numbers and their moments";
   op.samples = samples();
   return op;
 }

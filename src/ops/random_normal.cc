@@ -50,14 +50,17 @@ Op random_normal() {
       "random_normal(; shape: shape, stream: int, mean: float = 0.0, deviation: float = 1.0, "
       "dtype: dtype = f32)");
   op.doc =
-      "Random numbers with a normal distribution of the given mean and standard deviation. "
-      "Equal for equal seeds, streams and positions; every run has another seed, and ops of "
-      "one stream repeat each other's numbers.";
+      "Random numbers from a normal distribution with mean `mean` and standard deviation "
+      "`deviation`.\n"
+      "They depend only on the seed, the stream and the position.\n"
+      "Each run has another seed, and ops of the same stream return the same numbers.\n"
+      "`dtype` is f32 or f64.";
   op.traits = Trait::generator | Trait::random | Trait::not_differentiable;
   op.type = type_of_attributes(Numbers::floats);
   op.lower = lower;
   op.reference = reference;
-  op.no_twin_reason = "the numbers are our own; philox_test checks them and their moments";
+  op.no_twin_reason =
+      "the generator is Trireme's own; philox_test checks the numbers and their moments";
   op.samples = samples();
   return op;
 }

@@ -50,13 +50,16 @@ Op random_uniform() {
       "random_uniform(; shape: shape, stream: int, low: float = 0.0, high: float = 1.0, "
       "dtype: dtype = f32)");
   op.doc =
-      "Random numbers, uniform in [low, high). Equal for equal seeds, streams and positions; "
-      "every run has another seed, and ops of one stream repeat each other's numbers.";
+      "Random numbers from a uniform distribution over [low, high).\n"
+      "They depend only on the seed, the stream and the position.\n"
+      "Each run has another seed, and ops of the same stream return the same numbers.\n"
+      "`dtype` is f32 or f64.";
   op.traits = Trait::generator | Trait::random | Trait::not_differentiable;
   op.type = type_of_attributes(Numbers::floats);
   op.lower = lower;
   op.reference = reference;
-  op.no_twin_reason = "the numbers are our own; philox_test checks them and their moments";
+  op.no_twin_reason =
+      "the generator is Trireme's own; philox_test checks the numbers and their moments";
   op.samples = samples();
   return op;
 }

@@ -9,8 +9,8 @@ void require_closed(const ir::Block& block) {
   std::unordered_set<const ir::Value*> known;
   for (const auto& argument : block.arguments) known.insert(argument.get());
   const auto check = [&](const ir::Value* value) {
-    require(known.contains(value),
-            "a block of this op reads " + ir::name_in_text(value) + ", which is no argument of it");
+    require(known.contains(value), "a block of this op reads " + ir::name_in_text(value) +
+                                       ", which is not an argument of it");
   };
   for (const auto& op : block.ops) {
     for (const ir::Value* operand : op->operands) check(operand);
@@ -19,22 +19,22 @@ void require_closed(const ir::Block& block) {
   for (const ir::Value* result : block.results) check(result);
 }
 
-std::string both(const ir::Value& argument, const Type& operand) {
+std::string type_pair_text(const ir::Value& argument, const Type& operand) {
   return "%" + argument.name + " : " + argument.type.str() + " and " + operand.str();
 }
 
 }  // namespace
 
-std::size_t count_of(const Attributes& attributes, const char* name, std::size_t most) {
+std::size_t count_of(const Attributes& attributes, const char* name, std::size_t max_count) {
   const auto count = ir::get<std::int64_t>(attributes, name);
-  require(count >= 0 && static_cast<std::uint64_t>(count) <= most,
-          "`" + std::string(name) + "` is " + std::to_string(count) + ", but there are " +
-              std::to_string(most) + " operands for it");
+  require(count >= 0 && static_cast<std::uint64_t>(count) <= max_count,
+          "`" + std::string(name) + "` is " + std::to_string(count) + ", but only " +
+              std::to_string(max_count) + " operands are left for it");
   return static_cast<std::size_t>(count);
 }
 
 void require_blocks(const TypeContext& c, std::size_t count) {
-  require(c.blocks.size() == count, "it needs " + std::to_string(count) + " blocks and has " +
+  require(c.blocks.size() == count, "it needs " + std::to_string(count) + " blocks, but has " +
                                         std::to_string(c.blocks.size()));
   for (const ir::Block* block : c.blocks) require_closed(*block);
 }
@@ -45,8 +45,8 @@ void require_arguments(const ir::Block& block, const std::vector<Type>& types, c
               std::to_string(types.size()) + " values");
   for (std::size_t i = 0; i < types.size(); ++i) {
     require(block.arguments[i]->type == types[i],
-            std::string(what) +
-                ": an argument does not fit its value: " + both(*block.arguments[i], types[i]));
+            std::string(what) + ": the type of an argument does not match its value: " +
+                type_pair_text(*block.arguments[i], types[i]));
   }
 }
 
@@ -59,21 +59,21 @@ std::vector<Type> recurrence_types(const TypeContext& c, const Dim& batch, const
   require(body.results.size() >= memories, "a memory of the step is not updated");
   std::vector<Type> types;
   for (std::size_t i = 0; i < body.results.size(); ++i) {
-    const Type& made = body.results[i]->type;
+    const Type& output = body.results[i]->type;
     if (i < memories) {
       const Type& memory = body.arguments[i]->type;
-      require(made == memory,
-              "a memory changes its shape: it is " + memory.str() + " and is updated with " +
-                  made.str(),
-              "what a memory is updated with has the memory's own dtype and shape");
+      require(output == memory,
+              "a memory changes its type: it is " + memory.str() + ", but is updated with " +
+                  output.str(),
+              "the new value of a memory must have the memory's dtype and shape");
       types.push_back(c.operands[first + i]);
       continue;
     }
-    require(made.rank() > 0 && dims.is_inside(made.shape[0]),
-            "an output of the step has no row for each sequence: " + made.str());
-    types.push_back(made);
+    require(output.rank() > 0 && dims.is_inside(output.shape[0]),
+            "an output of the step has no row for each sequence: " + output.str());
+    types.push_back(output);
     types.back().splits_of.clear();
-    types.back().shape[0] = dims.outside(made.shape[0], true);
+    types.back().shape[0] = dims.outside(output.shape[0], true);
   }
   return types;
 }

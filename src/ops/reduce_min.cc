@@ -7,10 +7,11 @@ namespace trireme::ops {
 Op reduce_min() {
   Op op("reduce_min(x; axes: ints = [], keep: bool = false)");
   op.doc =
-      "The smallest element along `axes`, or of all elements if the list is empty. Axes may count "
-      "from "
-      "the end. With `keep` the axes stay, with size 1. NaN if any element is NaN. The gradient is "
-      "shared equally by all elements that are the smallest.";
+      "The smallest element along `axes`; NaN if any of these elements is NaN.\n"
+      "x has a numeric dtype.\n"
+      "An empty list means all axes, and negative axes count from the end.\n"
+      "With `keep` the axes remain, with size 1.\n"
+      "Elements equal to the result share the gradient equally.";
   op.traits = bits(Trait::reduction);
   op.type = reduced_type(Numbers::numeric);
   op.row_wise = along_other_axes;

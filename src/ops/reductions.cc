@@ -18,7 +18,7 @@ TypeRule reduced_type(Numbers numbers) {
     const Type& x = c.operands[0];
     require(
         is(x.dtype, numbers), c.operand_texts[0] + " cannot be reduced by this op",
-        numbers == Numbers::booleans ? "compare it with something first" : "cast it to f32 first");
+        numbers == Numbers::booleans ? "compare it with a value first" : "cast it to f32 first");
     const auto axes =
         checked_axes(ir::get<std::vector<std::int64_t>>(c.attributes, "axes"), x.rank());
     return std::vector<Type>{
@@ -82,9 +82,8 @@ void extremum_gradient(GradientContext& c) {
 
 std::vector<Type> position_type(const TypeContext& c) {
   const auto& axes = ir::get<std::vector<std::int64_t>>(c.attributes, "axes");
-  require(axes.size() == 1,
-          "the position is looked for along one axis, not " + std::to_string(axes.size()),
-          "reshape x so that the elements to compare are one axis");
+  require(axes.size() == 1, "`axes` must be one axis, not " + std::to_string(axes.size()),
+          "reshape x so that the elements to compare are along one axis");
   std::vector<Type> types = reduced_type(Numbers::numeric)(c);
   types[0].dtype = DType::i64;
   return types;
@@ -119,7 +118,7 @@ std::vector<Sample> position_samples() {
     Sample s;
     s.operands = {type_of(std::move(shape), dtype)};
     s.attributes = {{"axes", std::vector<std::int64_t>{axis}}, {"keep", keep}};
-    s.check_gradient = false;  // an index has none
+    s.check_gradient = false;  // an index has no gradient
     return s;
   };
   return {sample({5, 37}, -1, false),

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the reductions share: sum, mean, prod, reduce_max, reduce_min, any, all, argmax, argmin.
+// Common code of the reductions: sum, mean, prod, reduce_max, reduce_min, any, all, argmax, argmin.
 
 #include <functional>
 #include <vector>
@@ -9,29 +9,29 @@
 
 namespace trireme::ops {
 
-// The shape without attribute `axes` (all if the list is empty), kept as 1 with `keep`.
+// The shape without the attribute `axes` (all axes if empty); with `keep` these axes have size 1.
 TypeRule reduced_type(Numbers numbers);
 
-// Combines the summands of every result element in row-major order with `f`, then finishes
-// the total.
+// Combines the summands of every result element with `f` in row-major order, then finishes the
+// total.
 ReferenceRule reduction_reference(double identity, std::function<double(double, double)> f,
                                   std::function<double(double, double count)> finish = {});
 
-// A gradient by the result of a reduction, or the result, spread over the shape of the operand.
+// Broadcasts a reduced value (the result or its gradient) to the shape of the operand.
 Value spread(const GradientContext& c, const Value& reduced);
-// The number of summands of one element: a double, or a value in the dtype of the operand.
+// Returns the number of summands of one element, as a double or a value in the operand's dtype.
 Operand summands(const GradientContext& c);
 
-// Gradient of the two extrema: equal shares for all elements that are equal to the result.
+// The gradient of reduce_max and reduce_min: elements equal to the result share it equally.
 void extremum_gradient(GradientContext& c);
 
-// argmax and argmin: the i64 position of the winner along the single axis of `axes`.
+// argmax and argmin: the i64 index of the selected element along the single axis in `axes`.
 std::vector<Type> position_type(const TypeContext& c);
-// The first NaN wins or, without one, the first element that is better than those before it.
+// Selects the first NaN; without one, the first element that is better than all before it.
 ReferenceRule position_reference(std::function<bool(double x, double best)> better);
 std::vector<Sample> position_samples();
 
-// No axis kept, one, all; an axis in front; odd sizes; one element. Empty ones where `empty`.
+// Samples that reduce no, one or all axes, with odd sizes and one element; no elements if `empty`.
 std::vector<Sample> reduction_samples(bool empty, DType dtype = DType::f32);
 
 }  // namespace trireme::ops

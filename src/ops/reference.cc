@@ -29,7 +29,7 @@ class Evaluation {
       if (needed_.contains(op.get())) run_op(*op);
     }
     std::vector<RefTensor> results;
-    for (const ir::Value* value : wanted) results.push_back(held_by(value));
+    for (const ir::Value* value : wanted) results.push_back(value_of(value));
     return results;
   }
 
@@ -49,7 +49,7 @@ class Evaluation {
 
   static void check(bool fits, const ir::Value& value) {
     if (!fits) {
-      fail_usage("evaluate: what is given for " + value.name + " does not fit " + value.type.str());
+      fail_usage("evaluate: the value for " + value.name + " does not match " + value.type.str());
     }
   }
 
@@ -65,19 +65,19 @@ class Evaluation {
     }
   }
 
-  const RefTensor& held_by(const ir::Value* value) const {
-    const auto known = results_.find(value);  // of the main block or, now, of a nested one
-    if (known != results_.end()) return known->second;
+  const RefTensor& value_of(const ir::Value* value) const {
+    const auto computed = results_.find(value);  // of the main block or the current nested block
+    if (computed != results_.end()) return computed->second;
     const RefTensors& from = value->kind == ir::ValueKind::parameter ? parameters_ : inputs_;
     const auto found = from.find(value->name);
-    if (found == from.end()) fail_usage("evaluate: nothing is given for " + value->name);
+    if (found == from.end()) fail_usage("evaluate: there is no value for " + value->name);
     check(found->second.shape == trireme::evaluate(value->type.shape, sizes_), *value);
     return found->second;
   }
 
   void run_op(const ir::Op& op) {
     if (op.name() == "when_training") {
-      results_[op.result()] = held_by(op.operands[options_.training ? 0 : 1]);
+      results_[op.result()] = value_of(op.operands[options_.training ? 0 : 1]);
       return;
     }
     if (!op.blocks.empty()) {
@@ -87,9 +87,9 @@ class Evaluation {
     const Op& definition = Catalog::of(op);
     if (!definition.reference) fail_usage("evaluate: " + op.name() + " has no reference loop");
     Reference reference{op, {}, {}, seed_, sizes_};
-    for (const ir::Value* operand : op.operands) reference.operands.push_back(&held_by(operand));
+    for (const ir::Value* operand : op.operands) reference.operands.push_back(&value_of(operand));
     if (op.has(ir::Trait::side_effect)) {
-      held_by(op.operands[0]);  // that it is given at all
+      value_of(op.operands[0]);  // checks that the parameter is given
       reference.results.push_back(&parameters_.at(op.operands[0]->name));
       definition.reference(reference);
       return;
@@ -110,7 +110,7 @@ class Evaluation {
 
   void run_blocks(const ir::Op& op) {
     std::vector<const RefTensor*> operands;
-    for (const ir::Value* operand : op.operands) operands.push_back(&held_by(operand));
+    for (const ir::Value* operand : op.operands) operands.push_back(&value_of(operand));
     const SymbolSizes sizes = sizes_;
     std::vector<RefTensor> results =
         run_with_blocks(op, operands, sizes, seed_,
@@ -132,7 +132,7 @@ class Evaluation {
     }
     for (const auto& op : block.ops) run_op(*op);
     std::vector<RefTensor> results;
-    for (const ir::Value* value : block.results) results.push_back(held_by(value));
+    for (const ir::Value* value : block.results) results.push_back(value_of(value));
     sizes_ = std::move(sizes);
     seed_ = outer_seed;
     return results;

@@ -1,7 +1,8 @@
 #pragma once
 
-// Runs a Program op by op with the ops' reference loops, in double precision: the oracle for
-// transforms, compiler and runtime. Slow on purpose; shares no code with what it checks.
+// Runs a Program op by op with the reference loops of the ops, in double precision. Tests of
+// transforms, compiler and runtime compare with it. It is slow, and shares no code with what it
+// checks.
 
 #include <cstdint>
 #include <map>
@@ -16,15 +17,15 @@ namespace trireme::ops {
 using RefTensors = std::map<std::string, RefTensor, std::less<>>;  // by name, without "%"
 
 struct EvaluateOptions {
-  bool training = true;  // which side of when_training is taken
+  bool training = true;  // which operand when_training returns
   std::uint64_t run_seed = 0;
 };
 
-// What `wanted` (inputs, parameters or results of the main block) hold after one run. `inputs` must
-// hold every input that is needed; they bind the symbols of the shapes. `parameters` must hold all
-// parameters that are needed and is changed by assign ops, in their order. Only what leads to
-// `wanted` or to an assign is computed.
-// Errors (usage): a missing or misshapen input or parameter, an op that has no reference loop.
+// Returns the values of `wanted` (inputs, parameters or results of the main block) after one run.
+// `inputs` must hold every input that is needed; they bind the symbols of the shapes. `parameters`
+// must hold every parameter that is needed; assign ops change them in order. Computes only ops that
+// `wanted` or an assign depends on. Error(usage) for a missing input or parameter, for a wrong
+// shape, and for an op without a reference loop.
 std::vector<RefTensor> evaluate(const ir::Program& program, const RefTensors& inputs,
                                 RefTensors& parameters, const std::vector<const ir::Value*>& wanted,
                                 const EvaluateOptions& options = {});

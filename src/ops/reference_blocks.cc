@@ -38,12 +38,12 @@ Tensors copied(const Operands& operands) {
   return tensors;
 }
 
-// Where the rows of a dimension of the step lie outside.
+// The rows of an outer value that belong to a dimension of the step.
 struct Range {
   std::int64_t begin, end;
 };
 
-// rnn(), one sequence after the other, one row after the other.
+// rnn(), one sequence after the other and one row after the other.
 class Rnn {
  public:
   Rnn(const ir::Op& op, const Operands& operands, const SymbolSizes& sizes, std::uint64_t seed,
@@ -55,7 +55,7 @@ class Rnn {
     }
   }
 
-  Tensors all() {
+  Tensors run_all() {
     const std::vector<double>& splits = operands_[0]->data;
     for (sequence_ = 0; sequence_ + 1 < static_cast<std::int64_t>(splits.size()); ++sequence_) {
       const auto begin = static_cast<std::int64_t>(splits[static_cast<std::size_t>(sequence_)]);
@@ -82,10 +82,10 @@ class Rnn {
       return {static_cast<std::int64_t>(splits[static_cast<std::size_t>(parent.begin)]),
               static_cast<std::int64_t>(splits[static_cast<std::size_t>(parent.end)])};
     }
-    fail_internal("rnn: nothing splits " + inside.str());
+    fail_internal("rnn: there are no splits of " + inside.str());
   }
 
-  // Of a value inside: its rows outside, or nothing if it has none.
+  // Stores the outer rows of a value in the step; returns false if it has none.
   bool has_rows(const ir::Type& inside, bool by_row, Range* rows) const {
     if (inside.rank() == 0) return false;
     const Dim dim = inside.splits_of.empty() ? inside.shape[0] : inside.shape[0] - Dim(1);
@@ -119,14 +119,14 @@ class Rnn {
     }
     Tensors arguments;
     for (std::size_t i = 0; i < rnn_.body.arguments.size(); ++i) arguments.push_back(argument(i));
-    const Tensors made = run_(rnn_.body, std::move(arguments), sizes,
-                              seed_of_run(seed_, static_cast<std::uint64_t>(row_)));
-    for (std::size_t i = 0; i < made.size(); ++i) {
+    const Tensors outputs = run_(rnn_.body, std::move(arguments), sizes,
+                                 seed_of_run(seed_, static_cast<std::uint64_t>(row_)));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
       Range rows{};
       if (has_rows(rnn_.body.results[i]->type, i >= rnn_.memories, &rows)) {
-        put_rows(made[i], rows.begin, results_[i]);
+        put_rows(outputs[i], rows.begin, results_[i]);
       } else {
-        results_[i] = made[i];
+        results_[i] = outputs[i];
       }
     }
   }
@@ -179,13 +179,13 @@ Tensors run_scan(const ir::Op& op, const Operands& operands, const SymbolSizes& 
       arguments[i] = rows_of(*operands[i], at, at + 1);
       arguments[i].shape.erase(arguments[i].shape.begin());
     }
-    Tensors made = run(*op.blocks[0], std::move(arguments), sizes,
-                       seed_of_run(seed, static_cast<std::uint64_t>(at)));
-    for (std::size_t i = 0; i < made.size(); ++i) {
+    Tensors outputs = run(*op.blocks[0], std::move(arguments), sizes,
+                          seed_of_run(seed, static_cast<std::uint64_t>(at)));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (i < carried) {
-        results[i] = std::move(made[i]);
+        results[i] = std::move(outputs[i]);
       } else {
-        put_rows(made[i], at, results[i]);
+        put_rows(outputs[i], at, results[i]);
       }
     }
   }
@@ -203,7 +203,7 @@ std::vector<RefTensor> run_with_blocks(const ir::Op& op, const Operands& operand
   }
   if (op.name() == "while_loop") return run_while(op, operands, sizes, seed, run);
   if (op.name() == "scan") return run_scan(op, operands, sizes, seed, run);
-  if (op.name() == "rnn") return Rnn(op, operands, sizes, seed, run).all();
+  if (op.name() == "rnn") return Rnn(op, operands, sizes, seed, run).run_all();
   fail_usage("evaluate: " + op.name() + " has no reference loop");
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The reference loops of ops that hold blocks: as plain as their documentation says them.
+// The reference loops of ops with blocks. They follow the documentation of the ops literally.
 
 #include <functional>
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace trireme::ops {
 
-// Runs a block: its arguments' values, the sizes of symbols that are known, and the seed of what is
-// random in it. Gives its results.
+// Runs a block and returns its results. Takes the values of its arguments, the sizes of the known
+// symbols, and the seed of its random ops.
 using RunBlock =
     std::function<std::vector<RefTensor>(const ir::Block& block, std::vector<RefTensor> arguments,
                                          const SymbolSizes& sizes, std::uint64_t seed)>;
 
-// The results of an op with blocks.
+// Returns the results of an op with blocks.
 std::vector<RefTensor> run_with_blocks(const ir::Op& op,
                                        const std::vector<const RefTensor*>& operands,
                                        const SymbolSizes& sizes, std::uint64_t seed,

@@ -10,18 +10,19 @@ std::vector<Type> type(const TypeContext& c) {
   const Shape& shape = ir::get<Shape>(c.attributes, "shape");
   require(product(x.shape) == product(shape),
           "cannot reshape " + c.operand_texts[0] + " to " + str(shape) + ": " +
-              product(x.shape).str() + " elements are not " + product(shape).str(),
-          "name symbols such as `batch` in the new shape as they are named in the old one");
+              product(x.shape).str() + " elements differ from " + product(shape).str(),
+          "use the same symbols, such as `batch`, in the new shape as in the old one");
   Type result{x.dtype, shape, ""};
   return {result};
 }
 
-// Dimensions [from, from_end) of one shape hold the same elements as [to, to_end) of the other.
+// Dimensions [from, from_end) of one shape and [to, to_end) of the other hold the same elements.
 struct Run {
   std::size_t from, from_end, to, to_end;
 };
 
-// The shortest runs of equal size from the left, so that dimensions that stay cost no arithmetic.
+// Returns the shortest runs of equal size from the left, so that unchanged dimensions need no
+// arithmetic.
 std::vector<Run> matching_runs(const Shape& from, const Shape& to) {
   std::vector<Run> runs;
   std::size_t i = 0, j = 0;
@@ -31,7 +32,7 @@ std::vector<Run> matching_runs(const Shape& from, const Shape& to) {
     if (run.from_end < from.size()) left = from[run.from_end++];
     if (run.to_end < to.size()) right = to[run.to_end++];
     while (left != right) {
-      // Only the side that is a proper divisor can grow; else everything is one run.
+      // Only the side that is a proper divisor can grow; otherwise all dimensions are one run.
       const bool grow_left = run.from_end < from.size() && right.divided_by(left).has_value();
       const bool grow_right = run.to_end < to.size() && left.divided_by(right).has_value();
       if (grow_left == grow_right) return {{0, from.size(), 0, to.size()}};
@@ -75,12 +76,14 @@ Sample sample(std::vector<std::int64_t> from, const Shape& to) {
 
 Op reshape() {
   Op op("reshape(x; shape: shape)");
-  op.doc = "The same elements in the same row-major order, as another shape of as many elements.";
+  op.doc =
+      "The same elements in row-major order, with another shape of the same number of "
+      "elements.";
   op.traits = Trait::view | Trait::cheap;
   op.type = type;
-  op.row_wise = [](const ir::Op& made, const std::vector<bool>&) {
-    const Shape& shape = made.result()->type.shape;
-    return !shape.empty() && shape[0] == made.operands[0]->type.shape[0];
+  op.row_wise = [](const ir::Op& o, const std::vector<bool>&) {
+    const Shape& shape = o.result()->type.shape;
+    return !shape.empty() && shape[0] == o.operands[0]->type.shape[0];
   };
   op.lower = lower;
   op.reference = [](const Reference& r) { r.results[0]->data = r.operands[0]->data; };

@@ -8,23 +8,25 @@ Op rnn() {
       "rnn(splits, values...; active: shape, memories: int, sequences: int, reverse: bool = false) "
       "-> results...");
   op.doc =
-      "A step, its block, run along sequences. `splits` [batch + 1] are those of `rows`. The "
-      "values are "
-      "first memories [batch, ...], what they hold before the first step; then what has a row for "
-      "each "
-      "step, [rows, ...]; then all others. The block takes, for the sequences that have a row at "
-      "the "
-      "step, memories [active, ...], rows [active, ...], others [batch, ...] as [active, ...] and "
-      "the "
-      "rest as it is. It returns the new memories and then outputs [active, ...]. Results: the "
-      "memories "
-      "after each sequence's last step, and the outputs [rows, ...]. With `reverse` from the last "
-      "row of "
-      "each sequence to the first. Splits of `rows` among the row-wise values, or of rows of the "
-      "batch "
-      "among the others, make what they split ragged in the step, too. A memory without rows is "
-      "handed "
-      "from step to step as a whole. Made by nn::rnn.";
+      "Runs a step, which is its block, along sequences.\n"
+      "`splits` [batch + 1] splits the dimension `rows` into sequences.\n"
+      "The values are, in this order, memories, sequences and others.\n"
+      "Memories [batch, ...] are the states before the first step.\n"
+      "Sequences [rows, ...] have a row for each step.\n"
+      "Others are all remaining values.\n"
+      "The block gets values for the sequences that have a row at the step.\n"
+      "These are memories [active, ...] and rows [active, ...].\n"
+      "Others [batch, ...] become [active, ...], and all remaining values are passed "
+      "unchanged.\n"
+      "The block returns the new memories, followed by outputs [active, ...].\n"
+      "The results are the memories after the last step of each sequence, and the outputs "
+      "[rows, ...].\n"
+      "With `reverse`, each sequence runs from its last row to its first.\n"
+      "Splits of `rows` among the sequences, or of rows of the batch among the others, are "
+      "allowed.\n"
+      "The values that they split are then ragged in the step, too.\n"
+      "A memory without rows is passed from step to step as a whole.\n"
+      "nn::rnn builds it.";
   op.traits = Trait::library | Trait::sequences;
   op.type = [](const TypeContext& c) {
     const Dim rows = rows_of_splits(c, 0);

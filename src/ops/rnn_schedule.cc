@@ -34,13 +34,13 @@ void reference(const Reference& r) {
 Op rnn_schedule() {
   Op op("rnn_schedule(splits) -> counts, rows, places, sequences, ranks");
   op.doc =
-      "The order in which rnn() runs through sequences: the longest first, equally long ones as "
-      "they "
-      "stand. `counts` [rows]: how many have a row at step 0, 1 ..., then zeros; `rows` [rows]: "
-      "which row "
-      "is next, by step and then by sequence; `places`, its inverse; `sequences` [batch]: their "
-      "order, and "
-      "`ranks`, its inverse. All are i64.";
+      "The order in which rnn() runs sequences: longest first; equally long ones keep their "
+      "order.\n"
+      "`counts` [rows] is the number of sequences with a row at step 0, 1 ..., followed by "
+      "zeros.\n"
+      "`rows` [rows] lists the rows by step and then by sequence; `places` is its inverse.\n"
+      "`sequences` [batch] is the order of the sequences; `ranks` is its inverse.\n"
+      "All results are i64.";
   op.traits = Trait::library | Trait::not_differentiable;
   op.type = [](const TypeContext& c) {
     const Type rows{DType::i64, {rows_of_splits(c, 0)}};
@@ -49,7 +49,7 @@ Op rnn_schedule() {
   };
   op.library_kernel = "rnn_schedule";
   op.reference = reference;
-  op.no_twin_reason = "an order of our own; the reference sorts by comparisons";
+  op.no_twin_reason = "the order is Trireme's own; the reference sorts by comparisons";
   for (const auto& [sequences, rows] : kSplitSamples) {
     Sample s;
     s.operands = {splits_type(sequences, rows)};

@@ -3,8 +3,8 @@
 namespace trireme::ops {
 namespace {
 
-// The halves are what rounding is about: 0.5 in all elements, then 1.5 and -2.5.
-std::vector<Sample> halves() {
+// Ties test the rounding: 0.5 in all elements, then 1.5 and -2.5.
+std::vector<Sample> ties() {
   std::vector<Sample> samples;
   for (const double value : {0.5, 1.5, -2.5}) {
     Sample sample;
@@ -26,14 +26,14 @@ double round_half_to_even(double x) {
 Op round() {
   Op op("round(x)");
   op.doc =
-      "The nearest whole number to every element; of two that are as near, the even one. Its "
-      "gradient is zero.";
+      "The whole number nearest to the element; ties go to the even number.\n"
+      "x is f32 or f64; the gradient is zero.";
   op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable;
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::round_even);
   op.reference = pointwise_reference(round_half_to_even);
   op.twin = "torch.round(x[0])";
-  op.samples = joined({elementwise_samples(1, -5, 5), halves()});
+  op.samples = joined({elementwise_samples(1, -5, 5), ties()});
   return op;
 }
 

@@ -7,9 +7,9 @@ std::vector<Type> type(const TypeContext& c) {
   const Type& lengths = c.operands[0];
   const Shape& rows = ir::get<Shape>(c.attributes, "rows");
   require(lengths.dtype == DType::i64 && lengths.rank() == 1,
-          "row_splits needs a list of i64 lengths, not " + c.operand_texts[0], "cast them to i64");
+          "row_splits needs i64 lengths of rank 1, not " + c.operand_texts[0], "cast them to i64");
   require(rows.size() == 1 && (rows[0].symbol() || rows[0].is_constant()),
-          "row_splits: `rows` is one symbol, not " + str(rows));
+          "row_splits: `rows` must be one symbol or number, not " + str(rows));
   return {{DType::i64, {lengths.shape[0] + 1}, rows[0].str()}};
 }
 
@@ -25,7 +25,7 @@ void reference(const Reference& r) {
 Sample sample(std::int64_t count, double high) {
   Sample s;
   s.operands = {type_of({count}, DType::i64)};
-  s.attributes = {{"rows", Shape{7}}};  // a name only; the twin knows no symbols
+  s.attributes = {{"rows", Shape{7}}};  // a name only; the PyTorch expression has no symbols
   s.ranges = {{0, high}};
   return s;
 }
@@ -35,12 +35,11 @@ Sample sample(std::int64_t count, double high) {
 Op row_splits() {
   Op op("row_splits(lengths; rows: shape)");
   op.doc =
-      "Where sequences of these i64 lengths [n] begin and end when they lie behind each other: [n "
-      "+ "
-      "1], "
-      "from 0 to the sum of all. From here on `rows`, a symbol, is that sum: values of that many "
-      "rows "
-      "can be made. A negative length is Error(data) when it runs.";
+      "The splits of concatenated sequences with these i64 lengths [n].\n"
+      "The result [n + 1] rises from 0 to the sum of the lengths.\n"
+      "It defines the symbol `rows` as that sum, so that later ops can make values with "
+      "`rows` rows.\n"
+      "A negative length is Error(data) at run time.";
   op.traits = Trait::library | Trait::not_differentiable | Trait::makes_splits;
   op.type = type;
   op.library_kernel = "row_splits";

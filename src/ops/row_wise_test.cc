@@ -1,5 +1,5 @@
-// What ops claim of rows, OpDef::row_wise and row_additive, held against their reference loops: for every
-// sample and every choice of operands that have rows.
+// Checks OpDef::row_wise and row_additive against the reference loops, for every sample and every
+// choice of operands that have rows.
 
 #include <gtest/gtest.h>
 
@@ -27,29 +27,29 @@ class OneOp {
     for (std::size_t i = 0; i < types.size(); ++i) {
       operands.push_back(ir.add_input("x" + std::to_string(i), types[i]));
     }
-    made_ = ir.append(ir.main(), op.name, operands, attributes, {});
+    op_ = ir.append(ir.main(), op.name, operands, attributes, {});
   }
 
-  const ir::Op& op() const { return *made_; }
+  const ir::Op& op() const { return *op_; }
 
   Tensors run(const Tensors& operands) const {
     RefTensors inputs, parameters;
     for (std::size_t i = 0; i < operands.size(); ++i) inputs["x" + std::to_string(i)] = operands[i];
     std::vector<const ir::Value*> wanted;
-    for (const auto& result : made_->results) wanted.push_back(result.get());
+    for (const auto& result : op_->results) wanted.push_back(result.get());
     return evaluate(program_.ir(), inputs, parameters, wanted, {.training = false});
   }
 
  private:
   Program program_{"one"};
-  ir::Op* made_;
+  ir::Op* op_;
 };
 
 std::size_t row_size(const RefTensor& x) {
   return x.shape[0] == 0 ? 0 : x.data.size() / static_cast<std::size_t>(x.shape[0]);
 }
 
-// The rows of x in this order; as many as are named.
+// Returns the rows of x with the numbers in `order`.
 RefTensor rows_of(const RefTensor& x, const std::vector<std::size_t>& order) {
   std::vector<std::int64_t> shape = x.shape;
   shape[0] = static_cast<std::int64_t>(order.size());
@@ -88,18 +88,18 @@ class RowRules : public testing::Test {
            ++bits) {
         Flags rows(count);
         std::int64_t number = -1;
-        bool good = true;
+        bool valid = true;
         for (std::size_t i = 0; i < count; ++i) {
-          good = good && sample.operands[i].splits_of.empty();
+          valid = valid && sample.operands[i].splits_of.empty();
           rows[i] = ((bits >> i) & 1) != 0;
-          if (!rows[i] || !good) continue;
-          good = sample.operands[i].rank() > 0;
-          if (!good) break;
+          if (!rows[i] || !valid) continue;
+          valid = sample.operands[i].rank() > 0;
+          if (!valid) break;
           const std::int64_t own = sample.operands[i].shape[0].constant();
-          good = own > 1 && (number < 0 || own == number);
+          valid = own > 1 && (number < 0 || own == number);
           number = own;
         }
-        if (good) check(sample, rows, static_cast<std::size_t>(number));
+        if (valid) check(sample, rows, static_cast<std::size_t>(number));
       }
     }
   }
@@ -119,23 +119,23 @@ class RowRules : public testing::Test {
   std::mt19937 random_{7};
 };
 
-TEST_F(RowRules, RowsOfResultsComeOfTheirOwnRows) {
+TEST_F(RowRules, RowWiseResultsDependOnTheirOwnRowsOnly) {
   int seen = 0;
   for (const std::string& name : catalog().names()) {
     const Op& op = *catalog().find(name);
     const bool elementwise = op.has(ir::Trait::elementwise);
     if ((!op.row_wise && !elementwise) || !op.reference || op.has(ir::Trait::random)) continue;
     for_each_choice(op, [&](const Sample& sample, const Flags& rows, std::size_t number) {
-      const OneOp one(op, sample.operands, sample.attributes);
+      const OneOp program(op, sample.operands, sample.attributes);
       const bool all = std::find(rows.begin(), rows.end(), false) == rows.end();
-      if (op.row_wise ? !op.row_wise(one.op(), rows) : !all) return;
+      if (op.row_wise ? !op.row_wise(program.op(), rows) : !all) return;
       ++seen;
       const Tensors operands = operands_of(sample);
-      const Tensors before = one.run(operands);
+      const Tensors before = program.run(operands);
       std::vector<std::size_t> order(number);
       std::iota(order.rbegin(), order.rend(), 0u);
       std::rotate(order.begin(), order.begin() + 1, order.end());
-      // The rows in another order, and then other numbers in all rows but the first.
+      // `moved`: rows in another order. `changed`: other numbers in all rows but the first.
       Tensors moved = operands, changed = operands;
       for (std::size_t i = 0; i < rows.size(); ++i) {
         if (!rows[i]) continue;
@@ -144,11 +144,11 @@ TEST_F(RowRules, RowsOfResultsComeOfTheirOwnRows) {
         const std::size_t size = row_size(operands[i]);
         std::copy_n(operands[i].data.begin(), size, changed[i].data.begin());
       }
-      const Tensors after = one.run(moved), others = one.run(changed);
+      const Tensors after = program.run(moved), others = program.run(changed);
       for (std::size_t r = 0; r < before.size(); ++r) {
         ASSERT_EQ(before[r].shape.at(0), static_cast<std::int64_t>(number)) << name;
         EXPECT_EQ(after[r].data, rows_of(before[r], order).data)
-            << name << " " << one.op().result(0)->type.str();
+            << name << " " << program.op().result(0)->type.str();
         EXPECT_EQ(rows_of(others[r], {0}).data, rows_of(before[r], {0}).data) << name;
       }
     });
@@ -156,17 +156,17 @@ TEST_F(RowRules, RowsOfResultsComeOfTheirOwnRows) {
   EXPECT_GT(seen, 100);
 }
 
-TEST_F(RowRules, SumsOverRowsAreSumsOfWhatEachGives) {
+TEST_F(RowRules, RowAdditiveResultsAreSumsOfResultsPerRow) {
   int seen = 0;
   for (const std::string& name : catalog().names()) {
     const Op& op = *catalog().find(name);
     if (!op.row_additive) continue;
     for_each_choice(op, [&](const Sample& sample, const Flags& rows, std::size_t number) {
-      const OneOp one(op, sample.operands, sample.attributes);
-      if (!op.row_additive(one.op(), rows)) return;
+      const OneOp program(op, sample.operands, sample.attributes);
+      if (!op.row_additive(program.op(), rows)) return;
       ++seen;
       const Tensors operands = operands_of(sample);
-      const Tensors all = one.run(operands);
+      const Tensors all = program.run(operands);
       std::vector<ir::Type> types = sample.operands;
       for (std::size_t i = 0; i < rows.size(); ++i) {
         if (rows[i]) types[i].shape[0] = 1;

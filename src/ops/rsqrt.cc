@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op rsqrt() {
   Op op("rsqrt(x)");
-  op.doc = "One over the square root of every element.";
+  op.doc =
+      "The reciprocal of the square root of each element.\n"
+      "x is f32 or f64.";
   op.traits = Trait::elementwise | Trait::cheap;
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(

@@ -14,11 +14,11 @@ std::vector<Type> type(const TypeContext& c) {
   require(is_integer(indices.dtype), "scatter_add needs integer indices, not " + c.operand_texts[0],
           "cast them to i64");
   require(is(updates.dtype, Numbers::numeric),
-          "scatter_add adds numbers, not " + c.operand_texts[1]);
-  require(rows.size() == 1, "scatter_add: `rows` is one size, not " + str(rows));
+          "scatter_add needs numeric updates, not " + c.operand_texts[1]);
+  require(rows.size() == 1, "scatter_add: `rows` must be one size, not " + str(rows));
   require(updates.rank() >= indices.rank() &&
               std::equal(indices.shape.begin(), indices.shape.end(), updates.shape.begin()),
-          "scatter_add: the updates' shape must begin with the indices' shape: " +
+          "scatter_add: the shape of the updates must begin with the shape of the indices: " +
               c.operand_texts[0] + " and " + c.operand_texts[1]);
   Type result{updates.dtype, rows, ""};
   result.shape.insert(result.shape.end(), updates.shape.begin() + indices.rank(),
@@ -57,9 +57,11 @@ Sample sample(std::int64_t rows, std::vector<std::int64_t> indices, std::vector<
 Op scatter_add() {
   Op op("scatter_add(indices, updates; rows: shape)");
   op.doc =
-      "Zeros with `rows` rows, to which each update is added at the row its index names, in order. "
-      "The updates' shape is the indices' shape followed by the shape of a row. A "
-      "negative index names no row; one beyond the last row is Error(data) when it runs.";
+      "A tensor of zeros with `rows` rows, to which updates are added at the rows in "
+      "`indices`, in order.\n"
+      "The shape of `updates` is the shape of `indices`, followed by the shape of a row.\n"
+      "Indices are integers, and updates have a numeric dtype.\n"
+      "A negative index is skipped; one beyond the last row is Error(data) at run time.";
   op.traits = bits(Trait::library);
   op.type = type;
   op.row_additive = [](const ir::Op&, const std::vector<bool>& rows) { return rows[0] && rows[1]; };
@@ -70,8 +72,8 @@ Op scatter_add() {
     const Value dy = gather(c.gradient(), c.operand(0));
     std::vector<std::int64_t> axes(static_cast<std::size_t>(c.operand(0).rank()));
     std::iota(axes.begin(), axes.end(), 0);
-    const Value none = broadcast(c.operand(0) < 0.0, {.shape = dy.shape(), .axes = axes});
-    c.give(1, select(none, 0.0, dy));
+    const Value skipped = broadcast(c.operand(0) < 0.0, {.shape = dy.shape(), .axes = axes});
+    c.give(1, select(skipped, 0.0, dy));
   };
   op.twin =
       "torch.zeros([int(rows[0])] + list(x[1].shape[x[0].dim():]), dtype=x[1].dtype)"
@@ -81,9 +83,9 @@ Op scatter_add() {
       "[0] + list(x[1].shape[x[0].dim():])))";
   op.samples = {sample(5, {9}, {37}), sample(7, {2, 3}, {5}), sample(4, {6}, {}),
                 sample(3, {}, {2}), sample(3, {0}, {4})};
-  Sample some = sample(5, {9}, {3});
-  some.ranges = {{-3, 5}, {-2, 2}};  // some name no row
-  op.samples.push_back(some);
+  Sample skipping = sample(5, {9}, {3});
+  skipping.ranges = {{-3, 5}, {-2, 2}};  // negative indices are skipped
+  op.samples.push_back(skipping);
   return op;
 }
 

@@ -12,12 +12,12 @@ std::vector<Type> type(const TypeContext& c) {
           "scatter_add_along_axis needs integer indices, not " + c.operand_texts[0],
           "cast them to i64");
   require(is(updates.dtype, Numbers::numeric),
-          "scatter_add_along_axis adds numbers, not " + c.operand_texts[1]);
+          "scatter_add_along_axis needs numeric updates, not " + c.operand_texts[1]);
   require(size.size() == 1 && never_negative(size[0]),
-          "scatter_add_along_axis: `size` is one size, not " + str(size));
+          "scatter_add_along_axis: `size` must be one size, not " + str(size));
   require(indices.shape == updates.shape,
-          "scatter_add_along_axis: indices and updates must be of one shape: " +
-              c.operand_texts[0] + " and " + c.operand_texts[1]);
+          "scatter_add_along_axis: indices and updates must have one shape: " + c.operand_texts[0] +
+              " and " + c.operand_texts[1]);
   Type result = updates;
   const std::size_t axis = axis_of(c.attributes, updates.rank());
   result.shape[axis] = size[0];
@@ -53,9 +53,10 @@ Sample sample(std::vector<std::int64_t> shape, std::int64_t axis, std::int64_t s
 Op scatter_add_along_axis() {
   Op op("scatter_add_along_axis(indices, updates; size: shape, axis: int = -1)");
   op.doc =
-      "Zeros of `size` along `axis`, to which each update is added at the place its index names: "
-      "result[.., indices[.., i, ..], ..] += updates[.., i, ..], in order. Indices and updates are "
-      "of one shape. An index outside [0, size) is Error(data) when it runs.";
+      "A tensor of zeros with size `size` along `axis`, to which updates are added by index.\n"
+      "result[.., indices[.., i, ..], ..] += updates[.., i, ..], in order.\n"
+      "Indices are integers, updates have a numeric dtype, and both have one shape.\n"
+      "An index outside [0, size) is Error(data) at run time.";
   op.traits = bits(Trait::library);
   op.type = type;
   op.library_kernel = "scatter_add_along_axis";

@@ -11,18 +11,18 @@ std::vector<Type> type(const TypeContext& c) {
   require(is_integer(indices.dtype),
           "scatter_add_nd needs integer indices, not " + c.operand_texts[0], "cast them to i64");
   require(is(updates.dtype, Numbers::numeric),
-          "scatter_add_nd adds numbers, not " + c.operand_texts[1]);
+          "scatter_add_nd needs numeric updates, not " + c.operand_texts[1]);
   require(indices.rank() > 0 && indices.shape.back().is_constant() &&
               indices.shape.back().constant() <= static_cast<std::int64_t>(shape.size()),
-          "scatter_add_nd: the last axis of the indices holds one index for each of the first axes "
-          "of " +
-              str(shape) + ", and they are " + c.operand_texts[0]);
+          "scatter_add_nd: the last axis of the indices must hold one index for each of the first "
+          "axes of " +
+              str(shape) + ", but they are " + c.operand_texts[0]);
   for (const Dim& size : shape) require(never_negative(size), "a size is negative: " + str(shape));
   Shape expected(indices.shape.begin(), indices.shape.end() - 1);
   const auto named = static_cast<std::ptrdiff_t>(indices.shape.back().constant());
   expected.insert(expected.end(), shape.begin() + named, shape.end());
   require(updates.shape == expected, "scatter_add_nd: the updates are " + c.operand_texts[1] +
-                                         ", and " + str(expected) + " fits the indices");
+                                         ", but the indices need " + str(expected));
   return {Type{updates.dtype, shape, ""}};
 }
 
@@ -62,10 +62,12 @@ Sample sample(const std::vector<std::int64_t>& indices, const std::vector<std::i
 Op scatter_add_nd() {
   Op op("scatter_add_nd(indices, updates; shape: shape)");
   op.doc =
-      "Zeros of `shape`, to which each update is added at the place that its tuple of integer "
-      "indices names, in order. The last axis of `indices` holds one index for each of the first n "
-      "axes, n its constant size; the updates have the other axes of the indices, then the other "
-      "axes of `shape`. An index outside its axis is Error(data) when it runs.";
+      "A tensor of zeros with `shape`, to which updates are added by tuples of integer "
+      "indices, in order.\n"
+      "The last axis of `indices` has a constant size n and holds one index for each of the "
+      "first n axes.\n"
+      "The updates have the other axes of `indices`, followed by the other axes of `shape`.\n"
+      "An index outside its axis is Error(data) at run time.";
   op.traits = bits(Trait::library);
   op.type = type;
   op.library_kernel = "scatter_add_nd";

@@ -17,9 +17,9 @@ void reference(const Reference& r) {
 Op segment_ids() {
   Op op("segment_ids(splits)");
   op.doc =
-      "For each row of sequences that lie behind each other the i64 number of its sequence, which "
-      "counts from 0. Splits that do not rise from 0 to the number of rows are Error(data) when it "
-      "runs.";
+      "For each row of concatenated sequences, the i64 number of its sequence, starting from "
+      "0.\n"
+      "Splits that do not rise from 0 to the number of rows are Error(data) at run time.";
   op.traits = Trait::library | Trait::not_differentiable | Trait::sequences;
   op.type = [](const TypeContext& c) {
     return std::vector<Type>{{DType::i64, {rows_of_splits(c, 0)}}};

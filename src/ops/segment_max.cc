@@ -41,11 +41,13 @@ void gradient(GradientContext& c) {
 Op segment_max() {
   Op op("segment_max(x, splits) -> y, position");
   op.doc =
-      "For each sequence and column the largest of its rows, and the i64 row where it stands, "
-      "counted "
-      "over all sequences; of equals the first. x is [rows, ...], the results are [sequences, "
-      "...]. A "
-      "sequence without rows gives 0 and row -1; NaN counts as larger than all numbers.";
+      "For each sequence and column, the largest element among its rows, and the i64 row that "
+      "holds it.\n"
+      "Rows are counted over all sequences; of equal elements the first one is selected.\n"
+      "x is [rows, ...], and the results are [sequences, ...].\n"
+      "For a sequence without rows the result is 0 and the row is -1.\n"
+      "NaN counts as larger than every number.\n"
+      "x is i32, i64, f32 or f64.";
   op.traits = Trait::library | Trait::sequences;
   op.type = [](const TypeContext& c) {
     const Type y = type_by_sequence(c, Numbers::numeric);

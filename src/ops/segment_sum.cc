@@ -22,8 +22,10 @@ void reference(const Reference& r) {
 Op segment_sum() {
   Op op("segment_sum(x, splits)");
   op.doc =
-      "For each sequence the sum of its rows, added in order: x is [rows, ...] and the result "
-      "[sequences, ...]; zero for a sequence without rows.";
+      "For each sequence, the sum of its rows, added in order; zero for a sequence without "
+      "rows.\n"
+      "x is [rows, ...], and the result is [sequences, ...].\n"
+      "x is i32, i64, f32 or f64.";
   op.traits = Trait::library | Trait::sequences;
   op.type = [](const TypeContext& c) {
     return std::vector<Type>{type_by_sequence(c, Numbers::numeric)};

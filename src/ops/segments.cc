@@ -4,8 +4,8 @@ namespace trireme::ops {
 
 Dim rows_of_splits(const TypeContext& c, std::size_t i) {
   const Type& splits = c.operands[i];
-  require(!splits.splits_of.empty(), c.operand_texts[i] + " is no splits of rows",
-          "splits are an input's, or made by row_splits()");
+  require(!splits.splits_of.empty(), c.operand_texts[i] + " is not splits of rows",
+          "splits come from a ragged input or from row_splits()");
   return *Dim::parse(splits.splits_of);
 }
 
@@ -16,7 +16,7 @@ Type type_by_sequence(const TypeContext& c, Numbers numbers) {
           c.operand_texts[0] + " cannot be combined by sequence", "cast it to f32 or i64 first");
   require(
       x.rank() >= 1 && x.shape[0] == rows,
-      "the rows are not those that are split: " + c.operand_texts[0] + " and " + c.operand_texts[1],
+      "the splits are not those of the rows: " + c.operand_texts[0] + " and " + c.operand_texts[1],
       "sequences of one structure share the symbol of their first dimension");
   x.shape[0] = c.operands[1].shape[0] - 1;
   return x;

@@ -7,10 +7,10 @@ std::vector<Type> type(const TypeContext& context) {
   const Type &condition = context.operands[0], &a = context.operands[1], &b = context.operands[2];
   require(condition.dtype == DType::boolean,
           "the condition must be boolean, but it is " + condition.str(),
-          "compare it with something, or convert it with cast()");
-  require(a == b, "the two choices differ: " + a.str() + " and " + b.str());
+          "compare it with a value, or convert it with cast()");
+  require(a == b, "the types of a and b differ: " + a.str() + " and " + b.str());
   require(condition.shape == a.shape, "the shapes differ: the condition is " + condition.str() +
-                                          ", the choices are " + a.str());
+                                          ", but a and b are " + a.str());
   return {a};
 }
 
@@ -27,7 +27,10 @@ std::vector<Sample> samples() {
 
 Op select() {
   Op op("select(condition, a, b)");
-  op.doc = "a where the condition is true, elsewhere b, element by element.";
+  op.doc =
+      "a if the condition is true, otherwise b, elementwise.\n"
+      "The condition is boolean; a and b have one dtype; all three are broadcast to one "
+      "shape.";
   op.traits = Trait::elementwise | Trait::cheap;
   op.type = type;
   op.lower = pointwise([](Builder& k, Args x) { return k.select(x[0], x[1], x[2]); });

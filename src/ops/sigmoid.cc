@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op sigmoid() {
   Op op("sigmoid(x)");
-  op.doc = "The logistic function 1 / (1 + exp(-x)) of every element.";
+  op.doc =
+      "The logistic function 1 / (1 + exp(-x)) of each element.\n"
+      "x is f32 or f64.";
   op.traits = bits(Trait::elementwise);
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::sigmoid);

@@ -5,9 +5,8 @@ namespace trireme::ops {
 Op sign() {
   Op op("sign(x)");
   op.doc =
-      "1 where the element is above zero, -1 where it is below; zeros and NaN stay as they are. "
-      "Its "
-      "gradient is zero.";
+      "1 for positive elements and -1 for negative ones; 0 and NaN stay unchanged.\n"
+      "x has a numeric dtype; the gradient is zero.";
   op.traits = Trait::elementwise | Trait::cheap | Trait::not_differentiable;
   op.type = same_type(Numbers::numeric);
   op.lower = pointwise([](Builder& k, Args x) {

@@ -22,10 +22,11 @@ Dim sliced(const TypeContext& c, std::size_t axis) {
   const std::int64_t stride = stride_of(c.attributes, axis);
   const std::string what = "slice from " + start.str() + " to " + limit.str() + " of axis " +
                            std::to_string(axis) + " of " + c.operand_texts[0];
-  require(stride > 0, what + " with stride " + std::to_string(stride) + ": strides are positive");
+  require(stride > 0,
+          what + " with stride " + std::to_string(stride) + ": strides must be positive");
   require(never_negative(start) && never_negative(limit - start) &&
               never_negative(x.shape[axis] - limit),
-          what + " is not inside the axis for every size of the symbols",
+          what + " is not inside the axis for all sizes of the symbols",
           "0 <= start <= limit <= size; -1 as a limit means the end");
   const Dim length = limit - start;
   if (stride == 1) return length;
@@ -43,7 +44,7 @@ std::vector<Type> type(const TypeContext& c) {
               ir::get<Shape>(c.attributes, "limits").size() == rank &&
               (strides.empty() || strides.size() == rank),
           "slice needs a start and a limit for each axis of " + c.operand_texts[0],
-          "keep an axis whole with start 0 and limit -1");
+          "start 0 and limit -1 keep a whole axis");
   Type result{x.dtype, {}, ""};
   for (std::size_t i = 0; i < rank; ++i) result.shape.push_back(sliced(c, i));
   return {result};
@@ -71,7 +72,7 @@ void reference(const Reference& r) {
   });
 }
 
-// Zeros around and, for a stride, between the gradients.
+// Pads the gradient with zeros at both ends and, for a stride, between its elements.
 void gradient(GradientContext& c) {
   const Attributes& attributes = c.op().attributes;
   const Shape& starts = ir::get<Shape>(attributes, "starts");
@@ -102,15 +103,17 @@ Sample sample(std::vector<std::int64_t> shape, Shape starts, Shape limits, Ints 
 Op slice() {
   Op op("slice(x; starts: shape, limits: shape, strides: ints = [])");
   op.doc =
-      "The elements with starts[i] <= index < limits[i] along every axis i, each strides[i]-th of "
-      "them. A limit of -1 is the end of its axis, no strides mean 1. Starts and limits may be "
-      "symbolic where it shows that they stay inside the axis, such as 0 to `batch`.";
+      "The elements with starts[i] <= index < limits[i] along each axis i, every "
+      "strides[i]-th of them.\n"
+      "A limit of -1 is the end of the axis, and an empty list of strides means 1.\n"
+      "Starts and limits may be symbolic if they are always inside the axis, such as 0 to "
+      "`batch`.";
   op.traits = bits(Trait::view);
   op.type = type;
-  op.row_wise = [](const ir::Op& made, const std::vector<bool>&) {
-    const Dim& limit = ir::get<Shape>(made.attributes, "limits")[0];
-    return made.result()->type.shape[0] == made.operands[0]->type.shape[0] &&
-           (limit == Dim(-1) || limit == made.operands[0]->type.shape[0]);
+  op.row_wise = [](const ir::Op& o, const std::vector<bool>&) {
+    const Dim& limit = ir::get<Shape>(o.attributes, "limits")[0];
+    return o.result()->type.shape[0] == o.operands[0]->type.shape[0] &&
+           (limit == Dim(-1) || limit == o.operands[0]->type.shape[0]);
   };
   op.lower = lower;
   op.reference = reference;

@@ -5,9 +5,10 @@ namespace trireme::ops {
 Op sort() {
   Op op("sort(x; axis: int = -1, descending: bool = false) -> values, indices");
   op.doc =
-      "The elements along `axis` from the smallest to the largest or, `descending`, from the "
-      "largest to the smallest, and the i64 indices they had. Equal elements keep their order; NaN "
-      "counts as larger than every number. The gradient goes back to where the values came from.";
+      "The elements along `axis` in ascending order, and their original i64 indices.\n"
+      "With `descending`, the order is descending.\n"
+      "Equal elements keep their order; NaN counts as larger than every number.\n"
+      "x has a numeric dtype; the gradient goes to the original positions of the values.";
   op.traits = bits(Trait::library);
   op.type = [](const TypeContext& c) { return ordered_type(c); };
   op.row_wise = along_other_axes;

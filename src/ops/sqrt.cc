@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op sqrt() {
   Op op("sqrt(x)");
-  op.doc = "The square root of every element; NaN where it is negative.";
+  op.doc =
+      "The square root of each element; NaN for negative elements.\n"
+      "x is f32 or f64.";
   op.traits = Trait::elementwise | Trait::cheap;
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::sqrt);

@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op sub() {
   Op op("sub(a, b)");
-  op.doc = "The difference a - b, element by element.";
+  op.doc =
+      "The elementwise difference a - b.\n"
+      "a and b have one numeric dtype and are broadcast to one shape.";
   op.traits = Trait::elementwise | Trait::cheap;
   op.type = same_type(Numbers::numeric);
   op.lower = pointwise(ExprOp::sub);

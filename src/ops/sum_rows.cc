@@ -10,9 +10,10 @@ std::vector<Type> type(const TypeContext& c) {
   const Type& rows = c.operands[0];
   const Type& values = c.operands[1];
   require(rows.dtype == DType::i64 && rows.rank() == 1,
-          "sum_rows needs one list of i64 rows, not " + c.operand_texts[0],
-          "reshape it to one axis, and cast it to i64");
-  require(is(values.dtype, Numbers::floats), "sum_rows adds floats, not " + c.operand_texts[1]);
+          "sum_rows needs i64 rows of rank 1, not " + c.operand_texts[0],
+          "reshape it to one axis and cast it to i64");
+  require(is(values.dtype, Numbers::floats),
+          "sum_rows needs float values, not " + c.operand_texts[1]);
   require(values.rank() >= 1 && values.shape[0] == rows.shape[0],
           "sum_rows needs one value for each row: " + c.operand_texts[0] + " and " +
               c.operand_texts[1]);
@@ -52,12 +53,12 @@ Sample sample(std::int64_t count, std::vector<std::int64_t> row, double low, dou
 Op sum_rows() {
   Op op("sum_rows(rows, values) -> distinct, sums");
   op.doc =
-      "The distinct numbers in the i64 list `rows`, rising, and for each the sum of values[i] "
-      "where "
-      "rows[i] is that number, added in order of i. Negative numbers and their values are left "
-      "out. "
-      "Both results are as long as their operands: behind the last number stand -1, and zeros. "
-      "No gradient.";
+      "The distinct row numbers in the i64 list `rows`, ascending, and a sum of values for "
+      "each.\n"
+      "The sum adds values[i] for all i with that row number, in order of i.\n"
+      "Negative row numbers and their values are left out.\n"
+      "Both results are as long as the operands; unused entries at the end are -1 and zeros.\n"
+      "`values` is f32 or f64; the op has no gradient.";
   op.traits = bits(Trait::library);
   op.type = type;
   op.library_kernel = "sum_rows";

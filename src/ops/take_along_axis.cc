@@ -14,11 +14,11 @@ std::vector<Type> type(const TypeContext& c) {
   Shape expected = x.shape;
   if (indices.rank() == x.rank()) expected[axis] = indices.shape[axis];
   require(indices.shape == expected,
-          "take_along_axis: the shapes may differ along axis " + std::to_string(axis) +
-              " alone: " + c.operand_texts[0] + " and " + c.operand_texts[1],
-          "rows by one index each are taken by gather()");
+          "take_along_axis: the shapes may differ only along axis " + std::to_string(axis) + ": " +
+              c.operand_texts[0] + " and " + c.operand_texts[1],
+          "to select whole rows with one index each, use gather()");
   require(x.shape[axis] != Dim(0) || product(indices.shape) == Dim(0),
-          "take from axis " + std::to_string(axis) + " of " + c.operand_texts[0] +
+          "take_along_axis from axis " + std::to_string(axis) + " of " + c.operand_texts[0] +
               ", which has no elements");
   return {Type{x.dtype, indices.shape}};
 }
@@ -58,13 +58,13 @@ void gradient(GradientContext& c) {
 }
 
 Sample sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices, std::int64_t axis,
-              DType dtype = DType::i64, double beyond = 0) {
+              DType dtype = DType::i64, double excess = 0) {
   Sample s;
   const auto place = static_cast<std::size_t>(checked_axis(axis, static_cast<int>(shape.size())));
   const auto size = static_cast<double>(shape[place]);
   s.operands = {type_of(std::move(shape)), type_of(std::move(indices), dtype)};
   s.attributes = {{"axis", axis}};
-  s.ranges = {{-2, 2}, {-beyond, size + beyond}};
+  s.ranges = {{-2, 2}, {-excess, size + excess}};
   return s;
 }
 
@@ -73,10 +73,10 @@ Sample sample(std::vector<std::int64_t> shape, std::vector<std::int64_t> indices
 Op take_along_axis() {
   Op op("take_along_axis(x, indices; axis: int = -1)");
   op.doc =
-      "Elements of x by their integer places along `axis`: result[.., i, ..] = x[.., indices[.., "
-      "i, "
-      "..], ..]. The shapes of x and the indices may differ along the axis alone. Places below 0 "
-      "and beyond the last read the first and the last element, as in gather.";
+      "Elements of x by integer index along `axis`.\n"
+      "result[.., i, ..] = x[.., indices[.., i, ..], ..].\n"
+      "The shapes of x and `indices` may differ only along that axis.\n"
+      "Indices out of range read the first or the last element, as in gather.";
   op.traits = bits(Trait::view);
   op.type = type;
   op.row_wise = along_other_axes;

@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op tan() {
   Op op("tan(x)");
-  op.doc = "The tangent of every element, in radians.";
+  op.doc =
+      "The tangent of each element, in radians.\n"
+      "x is f32 or f64.";
   op.traits = bits(Trait::elementwise);
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::tan);

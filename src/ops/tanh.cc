@@ -4,7 +4,9 @@ namespace trireme::ops {
 
 Op tanh() {
   Op op("tanh(x)");
-  op.doc = "The hyperbolic tangent of every element.";
+  op.doc =
+      "The hyperbolic tangent of each element.\n"
+      "x is f32 or f64.";
   op.traits = bits(Trait::elementwise);
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::tanh);

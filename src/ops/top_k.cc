@@ -11,9 +11,9 @@ std::vector<Type> type(const TypeContext& c) {
   const std::size_t axis = axis_of(c.attributes, x.rank());
   const Dim& size = x.shape[axis];
   require(k >= 0 && never_negative(size - count),
-          "there are not always " + std::to_string(k) + " elements along axis " +
+          "there may be fewer than " + std::to_string(k) + " elements along axis " +
               std::to_string(axis) + " of " + c.operand_texts[0],
-          "k is at most the size of an axis of constant size");
+          "k must not exceed the size of the axis, which must be constant unless k is 0");
   return types;
 }
 
@@ -32,17 +32,18 @@ std::vector<Sample> samples() {
 Op top_k() {
   Op op("top_k(x; k: int, axis: int = -1, largest: bool = true) -> values, indices");
   op.doc =
-      "The k largest elements along `axis`, the largest first, or the k smallest, the smallest "
-      "first, and the i64 indices they have. Of equal elements the first comes first; NaN counts "
-      "as "
-      "larger than every number. The gradient goes back to where the values came from.";
+      "The k largest elements along `axis`, largest first, and their i64 indices.\n"
+      "Without `largest`, the k smallest elements, smallest first.\n"
+      "Of equal elements the earlier one comes first; NaN counts as larger than every number.\n"
+      "x has a numeric dtype, and k must not exceed the size of the axis.\n"
+      "The gradient goes to the original positions of the values.";
   op.traits = bits(Trait::library);
   op.type = type;
   op.row_wise = along_other_axes;
   op.library_kernel = "sort";
   op.reference = order_reference([](const Attributes& a) { return ir::get<bool>(a, "largest"); });
   op.gradient = order_gradient;
-  // torch.topk says nothing of the order of equal elements.
+  // torch.topk does not define the order of equal elements.
   op.twin =
       "[y.narrow(axis, 0, k) for y in torch.sort(x[0], dim=axis, descending=largest, stable=True)]";
   op.samples = samples();

@@ -21,9 +21,9 @@ std::vector<Type> type(const TypeContext& c) {
     holds = sorted[i] == static_cast<std::int64_t>(i);
   }
   require(holds,
-          "permutation " + ir::print_attribute(permutation) + " does not name every axis of " +
+          "permutation " + ir::print_attribute(permutation) + " does not contain every axis of " +
               c.operand_texts[0] + " once",
-          "a matrix is transposed with {1, 0}; axis i of the result is axis permutation[i] of x");
+          "axis i of the result is axis permutation[i] of x; {1, 0} transposes a matrix");
   Type result{x.dtype, {}, ""};
   for (const std::int64_t axis : permutation) {
     result.shape.push_back(x.shape[static_cast<std::size_t>(axis)]);
@@ -32,7 +32,7 @@ std::vector<Type> type(const TypeContext& c) {
 }
 
 template <class Id>
-std::vector<Id> permuted_back(std::span<const Id> index, const Axes& permutation) {
+std::vector<Id> inverse_permuted(std::span<const Id> index, const Axes& permutation) {
   std::vector<Id> result(index.size());
   for (std::size_t i = 0; i < index.size(); ++i) {
     result[static_cast<std::size_t>(permutation[i])] = index[i];
@@ -53,7 +53,7 @@ void reference(const Reference& r) {
   const Axes& permutation = permutation_of(r.op.attributes);
   for_each_index(r.results[0]->shape, [&](const Index& index) {
     at(*r.results[0], index) =
-        at(*r.operands[0], permuted_back<std::int64_t>(std::span(index), permutation));
+        at(*r.operands[0], inverse_permuted<std::int64_t>(std::span(index), permutation));
   });
 }
 
@@ -69,16 +69,15 @@ Sample sample(std::vector<std::int64_t> shape, Axes permutation) {
 Op transpose() {
   Op op("transpose(x; permutation: ints)");
   op.doc =
-      "The axes in another order: axis i of the result is axis `permutation[i]` of x. Every axis "
-      "is "
-      "named once.";
+      "Permutes the axes: axis i of the result is axis `permutation[i]` of x.\n"
+      "`permutation` contains every axis once.";
   op.traits = bits(Trait::view);
   op.type = type;
   op.row_wise = [](const ir::Op& made, const std::vector<bool>&) {
     return ir::get<std::vector<std::int64_t>>(made.attributes, "permutation")[0] == 0;
   };
   op.lower = [](Lowering& l) {
-    return l.load(0, permuted_back(l.index(), permutation_of(l.op().attributes)));
+    return l.load(0, inverse_permuted(l.index(), permutation_of(l.op().attributes)));
   };
   op.reference = reference;
   op.gradient = gradient;

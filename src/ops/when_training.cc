@@ -5,10 +5,11 @@ namespace trireme::ops {
 Op when_training() {
   Op op("when_training(training, inference)");
   op.doc =
-      "The first operand where the Program is compiled for training, the second where for "
-      "inference. The choice is made before anything is compiled, and only the chosen operand is "
-      "computed. The gradient follows the same choice.";
-  // No lowering: transforms/specialise.h replaces it.
+      "`training` if the Program is compiled for training, `inference` if it is compiled for "
+      "inference.\n"
+      "The choice is made before compilation, and only the chosen operand is computed.\n"
+      "The gradient follows the same choice.";
+  // No lowering: transforms/specialise.h replaces the op.
   op.type = same_type(Numbers::any);
   op.reference = pointwise_reference([](double training, double) { return training; });
   op.gradient = [](GradientContext& c) {

@@ -6,7 +6,8 @@ namespace {
 std::vector<Type> type(const TypeContext& c) {
   require_blocks(c, 2);
   const std::size_t carried = count_of(c.attributes, "carried", c.operands.size());
-  require(ir::get<std::int64_t>(c.attributes, "limit") > 0, "`limit` is the most steps, above 0");
+  require(ir::get<std::int64_t>(c.attributes, "limit") > 0,
+          "`limit`, the maximum number of steps, must be positive");
   require_arguments(*c.blocks[0], c.operands, "the condition");
   require_arguments(*c.blocks[1], c.operands, "the body");
   require(
@@ -14,7 +15,7 @@ std::vector<Type> type(const TypeContext& c) {
       "the condition must be one boolean", "reduce it with all() or any()");
   require(c.blocks[1]->results.size() == carried,
           "the body returns " + std::to_string(c.blocks[1]->results.size()) + " values for " +
-              std::to_string(carried) + " that are carried");
+              std::to_string(carried) + " carried values");
   std::vector<Type> types;
   for (std::size_t i = 0; i < carried; ++i) {
     types.push_back(c.operands[i]);
@@ -31,11 +32,11 @@ std::vector<Type> type(const TypeContext& c) {
 Op while_loop() {
   Op op("while_loop(values...; carried: int, limit: int = 1000000) -> results...");
   op.doc =
-      "While its first block gives true, its second block gives the first `carried` values anew; "
-      "the other "
-      "values stay. Results: the carried values at the end, and the number of steps, an i64. More "
-      "steps "
-      "than `limit` are Error(data) when it runs. Made by trireme::while_loop.";
+      "While the first block returns true, the second block computes new carried values.\n"
+      "Both blocks get all values; the first `carried` of them change, and the others do not.\n"
+      "The results are the carried values at the end and the number of steps, an i64.\n"
+      "More than `limit` steps are Error(data) at run time.\n"
+      "trireme::while_loop builds it.";
   op.traits = bits(Trait::library);
   op.type = type;
   op.no_twin_reason =

@@ -5,21 +5,20 @@
 namespace trireme::ops {
 namespace {
 
-// Into `out`, which has as many numbers as there should be.
-void read(const Attributes& attributes, const char* name, std::int64_t least,
+// Reads the list into `out`, whose size is the expected number of elements.
+void read(const Attributes& attributes, const char* name, std::int64_t min_value,
           std::vector<std::int64_t>* out) {
   if (!ir::has_attribute(attributes, name)) return;
   const auto& list = ir::get<std::vector<std::int64_t>>(attributes, name);
   const std::string what = std::string(name) + " " + ir::print_attribute(list);
   const std::size_t count = out->size();
-  const char* meaning = count == 2   ? "one for the height and one for the width"
+  const char* meaning = count == 2   ? "height, width"
                         : count == 3 ? "depth, height, width"
                         : count == 4 ? "top, bottom, left, right"
                                      : "front, back, top, bottom, left, right";
-  require(list.size() == count, what + " should have " + std::to_string(count) + " numbers",
-          meaning);
-  require(std::all_of(list.begin(), list.end(), [&](std::int64_t n) { return n >= least; }),
-          what + " should have numbers of at least " + std::to_string(least));
+  require(list.size() == count, what + " must have " + std::to_string(count) + " numbers", meaning);
+  require(std::all_of(list.begin(), list.end(), [&](std::int64_t n) { return n >= min_value; }),
+          what + " must have numbers of at least " + std::to_string(min_value));
   *out = list;
 }
 
@@ -69,7 +68,7 @@ Shape windows_shape(const Shape& image, const Dim& channels, const Window& windo
                 names[3 - window.axes() + axis] + std::to_string(size) + " of " + text +
                 " with padding " + std::to_string(window.before(axis)) + " and " +
                 std::to_string(window.after(axis)),
-            "take a smaller kernel or more padding");
+            "use a smaller kernel or more padding");
     result.emplace_back(count);
   }
   return result;

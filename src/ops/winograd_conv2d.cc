@@ -3,9 +3,9 @@
 #include "ops/common.h"
 #include "ops/window.h"
 
-// Winograd's algorithm F(2x2, 3x3) as of Lavin and Gray, "Fast Algorithms for Convolutional Neural
-// Networks" (CVPR 2016): y = A' (sum over c of (G w G') * (B' d B)) A for each tile d of 4x4 pixels,
-// which makes 2x2 of the result with 16 products instead of 36.
+// Winograd's algorithm F(2x2, 3x3) from Lavin and Gray, "Fast Algorithms for Convolutional Neural
+// Networks" (CVPR 2016): y = A' (sum over c of (G w G') * (B' d B)) A for each tile d of 4x4
+// pixels. It computes 2x2 elements of the result with 16 products instead of 36.
 
 namespace trireme::ops {
 namespace {
@@ -23,17 +23,17 @@ std::vector<Type> type(const TypeContext& c) {
   const Type& weight = c.operands[1];
   require(x.rank() == 4 && is_float(x.dtype) && x.shape[1].is_constant() &&
               x.shape[2].is_constant() && x.shape[3].is_constant(),
-          c.operand_texts[0] + " is no image [N, H, W, C] of floats");
+          c.operand_texts[0] + " is not an image [N, H, W, C] of floats");
   require(weight.rank() == 3 && is_constant(weight.shape) && weight.dtype == x.dtype &&
               weight.shape[0] == Dim(16) && weight.shape[1] == x.shape[3],
-          c.operand_texts[1] + " is no weight [16, C, K] for " + c.operand_texts[0]);
+          c.operand_texts[1] + " is not a weight [16, C, K] for " + c.operand_texts[0]);
   const auto padding = padding_of(c.attributes);
   const std::int64_t height = x.shape[1].constant() + padding[0] + padding[1] - 2;
   const std::int64_t width = x.shape[2].constant() + padding[2] + padding[3] - 2;
   require(height > 0 && width > 0 && height % 2 == 0 && width % 2 == 0,
           "the result of " + c.operand_texts[0] + " would be " + std::to_string(height) + " by " +
               std::to_string(width),
-          "it comes in tiles of 2 by 2");
+          "its height and width must be even");
   return {Type{x.dtype, {x.shape[0], height, width, weight.shape[2]}}};
 }
 
@@ -47,7 +47,7 @@ Tile transposed(const Tile& t) {
   return result;
 }
 
-// B' d B.
+// Returns B' d B.
 Tile input_tile(Tile d) {
   for (int side = 0; side < 2; ++side) {
     for (Four& line : d) line = input_line(line);
@@ -56,7 +56,7 @@ Tile input_tile(Tile d) {
   return d;
 }
 
-// The element [a, b] of A' m A, where A' is {1, 1, 1, 0}, {0, 1, -1, -1}.
+// Returns element [a, b] of A' m A, where A' is {1, 1, 1, 0}, {0, 1, -1, -1}.
 double output_element(const Tile& m, std::size_t a, std::size_t b) {
   static constexpr double kRows[2][4] = {{1, 1, 1, 0}, {0, 1, -1, -1}};
   double sum = 0;
@@ -115,13 +115,15 @@ Sample sample(std::vector<std::int64_t> x, std::int64_t channels,
 Op winograd_conv2d() {
   Op op("winograd_conv2d(x, weight; padding: ints = [0, 0, 0, 0])");
   op.doc =
-      "The convolution of images x [N, H, W, C] with windows of 3 by 3 and stride 1 by Winograd's "
-      "algorithm F(2x2, 3x3), which needs 4 products where the plain one needs 9. `weight` "
-      "[16, C, K] is G w G' of the window [3, 3, C, K], where G' is "
-      "[[1, 1/2, 1/2, 0], [0, 1/2, -1/2, 0], [0, 1/2, 1/2, 1]]. The height and width of the result "
-      "[N, P, Q, K] are even. It always becomes a generated kernel, together with the elementwise "
-      "ops that follow it. The compiler makes it of conv2d where that is the better choice, after "
-      "gradients are made: it has none of its own.";
+      "The convolution of images x [N, H, W, C] with windows of 3 by 3 and stride 1.\n"
+      "It uses Winograd's algorithm F(2x2, 3x3), with 4 products for every 9 of the direct "
+      "method.\n"
+      "`weight` [16, C, K] is G w G' of the window [3, 3, C, K].\n"
+      "G' is [[1, 1/2, 1/2, 0], [0, 1/2, -1/2, 0], [0, 1/2, 1/2, 1]].\n"
+      "The height and width of the result [N, P, Q, K] are even.\n"
+      "It always becomes a generated kernel, fused with the elementwise ops that follow it.\n"
+      "The compiler replaces conv2d with it where that is faster.\n"
+      "It does so after differentiation; the op has no gradient.";
   op.traits = bits(Trait::contraction);
   op.type = type;
   op.contraction = contraction;

@@ -14,19 +14,19 @@ namespace {
 using ValueSet = std::unordered_set<const ir::Value*>;
 using GradientMap = std::unordered_map<const ir::Value*, trireme::Value>;
 
-// What was given to parameters by rows: rows [n], values [n, row...].
+// A row-sparse contribution to the gradient of a parameter: rows [n], values [n, row...].
 struct Rows {
   trireme::Value rows, values;
 };
 using RowsMap = std::unordered_map<const ir::Value*, std::vector<Rows>>;
 
-// Where gradients are gathered. Values that are no keys of `by_rows` get dense gradients.
+// The gradients accumulated so far. Values that are not keys of `by_rows` get dense gradients.
 struct Gradients {
   GradientMap dense;
   RowsMap by_rows;
 };
 
-// New ops belong to the layer and line of the op they differentiate while this lives.
+// While a guard lives, new ops get the layer and line of the op that they differentiate.
 class LocationGuard {
  public:
   LocationGuard(ir::Program& program, const ir::Location& location)
@@ -42,22 +42,22 @@ class LocationGuard {
   const ir::Location* previous_;
 };
 
-ir::Value* filled(ir::Program& program, const ir::Type& type, double value,
-                  const ir::Location& location) {
+ir::Value* make_filled(ir::Program& program, const ir::Type& type, double value,
+                       const ir::Location& location) {
   return program
       .append(*program.insertion_block, "constant", {},
               {{"dtype", type.dtype}, {"shape", type.shape}, {"value", value}}, location)
       ->result();
 }
 
-// A list of rows as a dense gradient of `type`. Negative rows are none.
-trireme::Value scattered(const trireme::Value& rows, const trireme::Value& values,
-                         const ir::Type& type) {
+// Converts row-sparse contributions to a dense gradient of `type`. Negative rows are ignored.
+trireme::Value to_dense(const trireme::Value& rows, const trireme::Value& values,
+                        const ir::Type& type) {
   std::vector<std::int64_t> axes(static_cast<std::size_t>(rows.rank()));
   std::iota(axes.begin(), axes.end(), 0);
-  const trireme::Value is_none =
+  const trireme::Value ignored =
       broadcast(rows < 0.0, {.shape = values.shape(), .axes = std::move(axes)});
-  return scatter_add(maximum(rows, 0.0), select(is_none, 0.0, values), {.rows = {type.shape[0]}});
+  return scatter_add(maximum(rows, 0.0), select(ignored, 0.0, values), {.rows = {type.shape[0]}});
 }
 
 class Context final : public ir::GradientContext {
@@ -75,7 +75,7 @@ class Context final : public ir::GradientContext {
     const ir::Value* result = op_.result(i);
     trireme::Value& gradient = gradients_[result];
     if (!gradient) {
-      gradient = trireme::Value(filled(*result->program, result->type, 0.0, op_.location));
+      gradient = trireme::Value(make_filled(*result->program, result->type, 0.0, op_.location));
     }
     return gradient;
   }
@@ -90,8 +90,9 @@ class Context final : public ir::GradientContext {
     if (!wants(i)) return;
     const ir::Value* operand = op_.operands[static_cast<std::size_t>(i)];
     if (gradient.get()->type != operand->type) {
-      fail_internal(op_.name() + ": its gradient rule gives operand " + std::to_string(i) + " a " +
-                    gradient.get()->type.str() + ", but the operand is " + operand->type.str());
+      fail_internal(op_.name() + ": its gradient rule passes to operand " + std::to_string(i) +
+                    " a " + gradient.get()->type.str() + ", but the operand is " +
+                    operand->type.str());
     }
     trireme::Value& sum = gradients_[operand];
     sum = sum ? sum + gradient : gradient;
@@ -102,7 +103,7 @@ class Context final : public ir::GradientContext {
     const ir::Value* operand = op_.operands[static_cast<std::size_t>(i)];
     const auto found = by_rows_.find(operand);
     if (found == by_rows_.end()) {
-      give(i, scattered(rows, values, operand->type));
+      give(i, to_dense(rows, values, operand->type));
     } else {
       found->second.push_back(as_list(rows, values));
     }
@@ -123,7 +124,7 @@ class Context final : public ir::GradientContext {
   RowsMap& by_rows_;
 };
 
-// The float values that depend on one of `wanted`.
+// Returns the float values that depend on a value in `wanted`.
 ValueSet dependents(const ir::Block& block, const std::vector<ir::Value*>& wanted) {
   ValueSet set(wanted.begin(), wanted.end());
   for (const auto& op : block.ops) {
@@ -143,7 +144,7 @@ void check_loss(const ir::Value* loss) {
       loss->type.rank() != 0) {
     fail_usage("gradients: the loss must be a float scalar of the main block, but " +
                ir::name_in_text(loss) + " is " + loss->type.str() +
-               "\n  hint   take the mean of the per-example losses: mean(loss)");
+               "\n  hint   use the mean of the losses per example: mean(loss)");
   }
 }
 
@@ -173,7 +174,8 @@ std::vector<const ir::Op*> ops_of(const ir::Block& block) {
   return ops;
 }
 
-// All gradients of `loss`, by rows for those of `by_rows` that are given so.
+// Computes all gradients of `loss`. Gradients of `by_rows` are row-sparse if all their uses allow
+// it.
 Gradients differentiate(ir::Value* loss, const std::vector<ir::Value*>& wanted,
                         const std::vector<const ir::Value*>& by_rows) {
   check_loss(loss);
@@ -185,14 +187,14 @@ Gradients differentiate(ir::Value* loss, const std::vector<ir::Value*>& wanted,
   for (const ir::Value* value : by_rows) gradients.by_rows[value];
   if (!depends.contains(loss)) return gradients;
   const ir::Location origin = loss->producer != nullptr ? loss->producer->location : ir::Location{};
-  gradients.dense[loss] = trireme::Value(filled(program, loss->type, 1.0, origin));
+  gradients.dense[loss] = trireme::Value(make_filled(program, loss->type, 1.0, origin));
   for (auto op = forward.rbegin(); op != forward.rend(); ++op) {
     differentiate(**op, depends, gradients);
   }
   return gradients;
 }
 
-// Several lists as one.
+// Concatenates row-sparse contributions.
 Rows join(const std::vector<Rows>& parts) {
   if (parts.size() == 1) return parts.front();
   std::vector<trireme::Value> rows, values;
@@ -203,20 +205,21 @@ Rows join(const std::vector<Rows>& parts) {
   return {concat(rows, {.axis = 0}), concat(values, {.axis = 0})};
 }
 
-// What was given to `value` in one of the two forms, or zeros.
+// Returns the gradient of `value` in one of the two forms, or zeros.
 Gradient collect(ir::Value* value, const Gradients& gradients, const ir::Location& origin) {
   const auto dense = gradients.dense.find(value);
   const auto by_rows = gradients.by_rows.find(value);
   const bool has_rows = by_rows != gradients.by_rows.end() && !by_rows->second.empty();
   if (!has_rows) {
-    return {dense != gradients.dense.end() ? dense->second.get()
-                                           : filled(*value->program, value->type, 0.0, origin)};
+    return {dense != gradients.dense.end()
+                ? dense->second.get()
+                : make_filled(*value->program, value->type, 0.0, origin)};
   }
   const LocationGuard guard(*value->program,
                             by_rows->second.front().rows.get()->producer->location);
   const Rows joined = join(by_rows->second);
   if (dense == gradients.dense.end()) return {joined.values.get(), joined.rows.get()};
-  return {(dense->second + scattered(joined.rows, joined.values, value->type)).get()};
+  return {(dense->second + to_dense(joined.rows, joined.values, value->type)).get()};
 }
 
 std::vector<Gradient> collect_all(ir::Value* loss, const std::vector<ir::Value*>& wanted,

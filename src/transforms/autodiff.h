@@ -7,29 +7,32 @@
 
 namespace trireme::transforms {
 
-// Appends to the main block of `loss`'s Program the ops that compute the gradient of `loss` by each
-// of `wanted` (parameters, inputs or results), in reverse mode: Griewank and Walther, "Evaluating
-// Derivatives", 2nd ed., chapter 3. Contributions to shared values are summed; a value that does
-// not influence the loss gets zeros of its shape; nothing is computed for values that lead to none
-// of `wanted`. The new ops carry the layer and line of the op they differentiate.
-// Errors (usage): loss is no float scalar (shape []), or a needed op has no gradient.
+// Appends to the main block of `loss`'s Program the ops that compute the gradients of `loss` with
+// respect to the values in `wanted` (parameters, inputs or results). Uses reverse mode: Griewank
+// and Walther, "Evaluating Derivatives", 2nd ed., chapter 3. Contributions to shared values are
+// summed. A value that does not influence the loss gets zeros of its shape. Values that no value in
+// `wanted` influences cost nothing. The new ops have the layer and line of the op that they
+// differentiate. Error(usage) if the loss is not a float scalar (shape []), or if a needed op has
+// no gradient.
 std::vector<ir::Value*> gradients(ir::Value* loss, const std::vector<ir::Value*>& wanted);
 
-// The same within `block`, to which the ops are appended: of a sum whose gradients by some of the block's
-// values are known, by each of `wanted`, arguments or results of ops; null where it does not depend on it.
+// The same within `block`, to which the ops are appended. `known` holds pairs of a value in the
+// block and its gradient. Returns the gradients of `wanted`, which are arguments or results of ops,
+// or null for values without influence.
 std::vector<ir::Value*> gradients_in(ir::Block& block,
                                      const std::vector<std::pair<ir::Value*, ir::Value*>>& known,
                                      const std::vector<ir::Value*>& wanted);
 
-// A gradient, of the type of what it belongs to or, row-sparse, as a list: values[i] is added to row
-// rows[i], and all other rows are zero. A row may be named several times; negative numbers name none.
+// A gradient. It has the type of the differentiated value, or is row-sparse: values[i] is added to
+// row rows[i], and all other rows are zero. A row may occur several times; negative rows are
+// ignored.
 struct Gradient {
   ir::Value* values = nullptr;
-  ir::Value* rows = nullptr;  // null: dense; else i64 [n], and values are [n, row...]
+  ir::Value* rows = nullptr;  // null if dense; otherwise i64 [n], and values are [n, row...]
 };
 
-// The same, row-sparse for the parameters among `wanted` that only gathers with `sparse_gradient`
-// read. One that is used otherwise too gets a dense gradient; several gathers join their lists.
+// The same, but row-sparse for parameters that are read only by gathers with `sparse_gradient`. A
+// parameter with other uses gets a dense gradient. The rows of several gathers are concatenated.
 std::vector<Gradient> gradients_by_rows(ir::Value* loss, const std::vector<ir::Value*>& wanted);
 
 }  // namespace trireme::transforms

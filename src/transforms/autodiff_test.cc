@@ -1,4 +1,4 @@
-// Row-sparse gradients: when there are any, and that they are the dense ones in another form.
+// Tests of row-sparse gradients: when they are used, and that they equal the dense gradients.
 
 #include "transforms/autodiff.h"
 
@@ -18,7 +18,7 @@ ops::RefTensor filled(std::vector<std::int64_t> shape, std::vector<double> data)
   return tensor;
 }
 
-// A table that is looked up by ids a [2, 2] and b [3].
+// A table that is gathered with ids a [2, 2] and b [3].
 struct Lookups {
   Program program;
   Value table = program.parameter("table", f64, {kRows, kWidth});
@@ -37,8 +37,8 @@ struct Lookups {
     parameters["table"] = filled({kRows, kWidth}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
     return ops::evaluate(program.ir(), inputs, parameters, {wanted})[0].data;
   }
-  // The sparse gradient must say what the dense one of the same loss says.
-  void expect_as_dense(const Value& loss) {
+  // Expects the sparse gradient to equal the dense gradient of the same loss.
+  void expect_equals_dense(const Value& loss) {
     const Gradient sparse = gradient_of(loss);
     ASSERT_NE(sparse.rows, nullptr);
     const Value dense(gradients(loss.get(), {table.get()})[0]);
@@ -48,7 +48,7 @@ struct Lookups {
   }
 };
 
-TEST(RowSparseGradients, ListWhatWasLookedUp) {
+TEST(RowSparseGradients, HoldTheGatheredRows) {
   Lookups l;
   const Value x = l.look_up(l.a);
   const Gradient gradient = l.gradient_of(sum(x * x));
@@ -60,22 +60,22 @@ TEST(RowSparseGradients, ListWhatWasLookedUp) {
   for (const auto& op : l.program.ir().main().ops) EXPECT_NE(op->name(), "scatter_add");
 }
 
-TEST(RowSparseGradients, OfSeveralLookupsJoin) {
+TEST(RowSparseGradients, ConcatenateSeveralLookups) {
   Lookups l;
   const Value x = l.look_up(l.a), y = l.look_up(l.b);
   const Value loss = sum(x * x) + sum(exp(y * 0.1));
   EXPECT_EQ(l.gradient_of(loss).rows->type.str(), "i64[7]");
-  l.expect_as_dense(loss);
+  l.expect_equals_dense(loss);
 }
 
-TEST(RowSparseGradients, OfASingleIdIsAListOfOne) {
+TEST(RowSparseGradients, OfASingleIdHaveOneRow) {
   Lookups l;
   const Value id = l.program.parameter("id", i64, {}, {.trainable = false});
   const Gradient gradient = l.gradient_of(sum(l.look_up(id)));
   EXPECT_EQ(gradient.values->type.str(), "f64[1, 2]");
 }
 
-TEST(RowSparseGradients, BecomeDenseBesideAnotherUse) {
+TEST(RowSparseGradients, BecomeDenseIfTheParameterHasOtherUses) {
   for (const bool by_gather : {false, true}) {
     Lookups l;
     const Value x = l.look_up(l.a);
@@ -88,10 +88,10 @@ TEST(RowSparseGradients, BecomeDenseBesideAnotherUse) {
   }
 }
 
-TEST(RowSparseGradients, LeaveNegativeRowsOutInEitherForm) {
+TEST(RowSparseGradients, IgnoreNegativeRowsInBothForms) {
   Lookups l;
-  const Value named = select(equal(l.a, 1.0), -1.0, l.a);  // 4, -1, -1, 0
-  const Value x = l.look_up(named);
+  const Value masked_ids = select(equal(l.a, 1.0), -1.0, l.a);  // 4, -1, -1, 0
+  const Value x = l.look_up(masked_ids);
   const std::vector<double> dense = l.value(gradients(sum(x * x).get(), {l.table.get()})[0]);
   EXPECT_EQ(dense, (std::vector<double>{2, 4, 0, 0, 0, 0, 0, 0, 18, 20, 0, 0}));
   const Gradient both = l.gradient_of(sum(x * x) + sum(l.table));
@@ -99,21 +99,21 @@ TEST(RowSparseGradients, LeaveNegativeRowsOutInEitherForm) {
   EXPECT_EQ(l.value(both.values), (std::vector<double>{3, 5, 1, 1, 1, 1, 1, 1, 19, 21, 1, 1}));
 }
 
-TEST(RowSparseGradients, AreForParametersOnly) {
+TEST(RowSparseGradients, ApplyToParametersOnly) {
   Lookups l;
   const Value moved = l.table * 2.0;
   const Value x = gather(moved, l.a, {.sparse_gradient = true});
   EXPECT_EQ(l.gradient_of(sum(x * x)).rows, nullptr);
 }
 
-TEST(RowSparseGradients, AreZerosWithoutInfluence) {
+TEST(RowSparseGradients, AreDenseZerosWithoutInfluence) {
   Lookups l;
   const Value x = l.program.parameter("x", f64, {3});
   l.look_up(l.a);
   EXPECT_EQ(l.gradient_of(sum(x)).rows, nullptr);
 }
 
-TEST(RowSparseGradients, AreAlongTheFirstAxis) {
+TEST(RowSparseGradients, SupportOnlyTheFirstAxis) {
   Lookups l;
   EXPECT_THROW(gather(l.table, l.a, {.axis = 1, .sparse_gradient = true}), Error);
 }

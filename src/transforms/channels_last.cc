@@ -12,7 +12,8 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 using Replacement = std::optional<std::vector<ir::Value*>>;
 
-// What transpose() makes of images or volumes with channels first to have them last, and back.
+// Permutations for transpose() that move channels of images or volumes from first to last, and
+// back.
 const Integers& to_last(std::size_t rank) {
   static const Integers kImage = {0, 2, 3, 1}, kVolume = {0, 2, 3, 4, 1};
   return rank == 4 ? kImage : kVolume;
@@ -22,16 +23,16 @@ const Integers& to_first(std::size_t rank) {
   return rank == 4 ? kImage : kVolume;
 }
 
-ir::Value* moved_last(ir::Program& program, const ir::Op& like, ir::Value* x) {
+ir::Value* channels_to_last(ir::Program& program, const ir::Op& like, ir::Value* x) {
   return make(program, like, "transpose", {x}, {{"permutation", to_last(x->type.shape.size())}});
 }
-ir::Value* moved_first(ir::Program& program, const ir::Op& like, ir::Value* x) {
+ir::Value* channels_to_first(ir::Program& program, const ir::Op& like, ir::Value* x) {
   return make(program, like, "transpose", {x}, {{"permutation", to_first(x->type.shape.size())}});
 }
 
 bool has_layout(const ir::Op& op) { return !op.def->image_operands.empty(); }
 
-// The op in channels-last layout between transposes.
+// Replaces the op by one in channels-last layout, with transposes around it.
 Replacement convert(ir::Program& program, ir::Op& op) {
   if (!has_layout(op) || ir::get<std::string>(op.attributes, "layout") != "nchw") {
     return std::nullopt;
@@ -39,7 +40,7 @@ Replacement convert(ir::Program& program, ir::Op& op) {
   std::vector<ir::Value*> operands = op.operands;
   for (const int i : op.def->image_operands) {
     ir::Value*& operand = operands[static_cast<std::size_t>(i)];
-    operand = moved_last(program, op, operand);
+    operand = channels_to_last(program, op, operand);
   }
   Attributes attributes = op.attributes;
   ir::set(attributes, "layout", std::string("nhwc"));
@@ -50,12 +51,12 @@ Replacement convert(ir::Program& program, ir::Op& op) {
     const auto& images = op.def->image_results;
     const bool image = std::find(images.begin(), images.end(), static_cast<int>(i)) != images.end();
     ir::Value* result = converted->result(static_cast<int>(i));
-    results.push_back(image ? moved_first(program, op, result) : result);
+    results.push_back(image ? channels_to_first(program, op, result) : result);
   }
   return results;
 }
 
-// The transpose that brought the channels of `value` to the front, if one did.
+// Returns the op that moved the channels of `value` to the front, or null.
 const ir::Op* move_to_first(const ir::Value* value) {
   const ir::Op* op = value->producer;
   const std::size_t rank = value->type.shape.size();
@@ -70,19 +71,20 @@ bool reads_channels_last(const ir::Op& op) {
                      [](const ir::Value* operand) { return move_to_first(operand) != nullptr; });
 }
 
-// elementwise(transpose(x), y) is transpose(elementwise(x, inverse transpose of y)).
+// Rewrites elementwise(transpose(x), y) to transpose(elementwise(x, inverse transpose of y)).
 Replacement sink_elementwise(ir::Program& program, ir::Op& op) {
   std::vector<ir::Value*> operands;
   for (ir::Value* operand : op.operands) {
     const ir::Op* moved = move_to_first(operand);
-    operands.push_back(moved != nullptr ? moved->operands[0] : moved_last(program, op, operand));
+    operands.push_back(moved != nullptr ? moved->operands[0]
+                                        : channels_to_last(program, op, operand));
   }
   ir::Value* result = make(program, op, op.name(), std::move(operands), op.attributes);
-  return {{moved_first(program, op, result)}};
+  return {{channels_to_first(program, op, result)}};
 }
 
-// A reduction of a transposed image reduces the image along other axes, as long as the axes that
-// stay keep their order.
+// A reduction of a transposed image becomes a reduction of the image along other axes, if the
+// remaining axes keep their order.
 Replacement sink_reduction(ir::Program& program, ir::Op& op) {
   const ir::Op* moved = move_to_first(op.operands[0]);
   const Integers& order = to_first(op.operands[0]->type.shape.size());
@@ -105,7 +107,7 @@ Replacement sink_reduction(ir::Program& program, ir::Op& op) {
   Attributes attributes = op.attributes;
   ir::set(attributes, "axes", axes);
   ir::Value* result = make(program, op, op.name(), {moved->operands[0]}, std::move(attributes));
-  return {{keep ? moved_first(program, op, result) : result}};
+  return {{keep ? channels_to_first(program, op, result) : result}};
 }
 
 Replacement sink(ir::Program& program, ir::Op& op) {

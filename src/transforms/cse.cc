@@ -9,7 +9,7 @@
 namespace trireme::transforms {
 
 void merge_equal(ir::Program& program) {
-  using Read = std::pair<const ir::Value*, int>;  // value and, for parameters, assigns before
+  using Read = std::pair<const ir::Value*, int>;  // value; for parameters, number of assigns before
   using Key = std::tuple<std::string, std::vector<Read>, std::string>;
   std::map<Key, std::vector<ir::Value*>> seen;
   std::map<const ir::Value*, int> assigns;

@@ -4,8 +4,8 @@
 
 namespace trireme::transforms {
 
-// Merges ops that compute the same: equal name, operands and attributes, and for parameters, read
-// between the same assigns. Random ops and side effects are left alone.
+// Merges ops that compute the same: equal name, operands and attributes. Reads of a parameter are
+// equal if no assign is between them. Random ops and side effects stay unchanged.
 void merge_equal(ir::Program& program);
 
 }  // namespace trireme::transforms

@@ -21,8 +21,8 @@ bool is_costly(const ir::Op& op) {
          !op.blocks.empty();
 }
 
-// Whether the gradient of an op needs none of its operands.
-bool hides_operands(const ir::Op& op) {
+// Whether the gradient of the op reads none of its operands.
+bool gradient_ignores_operands(const ir::Op& op) {
   static constexpr std::string_view kNames[] = {"add", "sub", "sigmoid", "tanh"};
   return std::find(std::begin(kNames), std::end(kNames), op.name()) != std::end(kNames);
 }
@@ -36,9 +36,10 @@ ir::Value* zeros(ir::Program& program, const ir::Type& type, const ir::Location&
 
 // The gradient of a scan or an rnn: the same kind of loop in the other direction.
 //
-// Its carried values are the gradients by the loop's carried values, and sums of the gradients by
-// what each step reads as it is. What has a value for each step are values of the loop's own steps and
-// the gradients by its outputs; its outputs are the gradients by what the loop reads step by step.
+// Its carried values are the gradients of the loop's carried values, and sums of the gradients of
+// values that each step reads unchanged. Its values per step are saved values of the loop's steps
+// and the gradients of the loop's outputs. Its outputs are the gradients of the values that the
+// loop reads per step.
 class LoopGradient {
  public:
   LoopGradient(ir::GradientContext& context, ir::Op& loop)
@@ -46,7 +47,7 @@ class LoopGradient {
         loop_(loop),
         body_(*loop.blocks[0]),
         program_(*loop.parent->program),
-        outside_(*program_.insertion_block),
+        outer_block_(*program_.insertion_block),
         is_rnn_(loop.name() == "rnn") {
     first_ = is_rnn_ ? 1 : 0;
     carried_ = count(is_rnn_ ? "memories" : "carried");
@@ -55,7 +56,7 @@ class LoopGradient {
   }
 
   void run() {
-    block_ = program_.make_block(outside_);
+    block_ = program_.make_block(outer_block_);
     copy_step();
     differentiate_step();
     drop_unused();
@@ -63,11 +64,11 @@ class LoopGradient {
   }
 
  private:
-  // An argument of the new loop's block, and what is given for it.
+  // An argument of the new loop's block, and its operand.
   struct Entry {
     ir::Value* argument;
-    ir::Value* given;
-    const ir::Value* saved = nullptr;  // the value of the loop's step that must become an output
+    ir::Value* operand_value;
+    const ir::Value* saved = nullptr;  // a value of the loop's step that must become an output
   };
 
   std::size_t count(const char* name) const {
@@ -83,7 +84,7 @@ class LoopGradient {
     return program_.add_argument(*block_, program_.unique_argument(stem), type);
   }
 
-  // Whether a value of each step can be an output.
+  // Whether the value of each step can be an output of the loop.
   bool can_be_saved(const ir::Value& value) const {
     if (!is_rnn_) return true;
     const ir::Type& type = value.type;
@@ -93,7 +94,7 @@ class LoopGradient {
 
   using Users = std::unordered_map<const ir::Value*, std::vector<const ir::Op*>>;
 
-  // By value the ops that read it, and null where it is a result of the step.
+  // Returns the ops that read each value; null stands for a result of the step.
   Users users_in_step() const {
     Users users;
     for (const auto& op : body_.ops) {
@@ -103,7 +104,8 @@ class LoopGradient {
     return users;
   }
 
-  // What is costly to compute again or, where that takes no more memory, what is made of it.
+  // Values that are expensive to recompute or, if that needs no more memory, values computed from
+  // them.
   std::unordered_set<const ir::Value*> values_to_save() const {
     const Users users = users_in_step();
     std::unordered_set<const ir::Value*> kept;
@@ -112,32 +114,34 @@ class LoopGradient {
           is_costly(*op) && std::all_of(op->results.begin(), op->results.end(),
                                         [&](const auto& result) { return can_be_saved(*result); });
       if (!save) continue;
-      for (const auto& result : op->results) keep_what_is_made_of(result.get(), users, kept);
+      for (const auto& result : op->results) save_last_in_chain(result.get(), users, kept);
     }
     return kept;
   }
 
-  // Follows a value to what alone is made of it, of each of its parts if it is only read in parts.
-  void keep_what_is_made_of(const ir::Value* value, const Users& users,
-                            std::unordered_set<const ir::Value*>& kept) const {
+  // Follows a value to the last value computed only from it that can be saved instead. If the value
+  // is read only in parts, follows each part.
+  void save_last_in_chain(const ir::Value* value, const Users& users,
+                          std::unordered_set<const ir::Value*>& kept) const {
     const auto found = users.find(value);
     if (found == users.end()) return;
-    const std::vector<const ir::Op*>& reading = found->second;
-    const ir::Op* only = reading.size() == 1 ? reading[0] : nullptr;
-    if (only != nullptr && hides_operands(*only) && only->result()->type == value->type) {
-      return keep_what_is_made_of(only->result(), users, kept);
+    const std::vector<const ir::Op*>& readers = found->second;
+    const ir::Op* only = readers.size() == 1 ? readers[0] : nullptr;
+    if (only != nullptr && gradient_ignores_operands(*only) &&
+        only->result()->type == value->type) {
+      return save_last_in_chain(only->result(), users, kept);
     }
-    if (!is_read_in_parts(value, reading)) {
+    if (!is_read_in_parts(value, readers)) {
       kept.insert(value);
       return;
     }
-    for (const ir::Op* slice : reading) keep_what_is_made_of(slice->result(), users, kept);
+    for (const ir::Op* slice : readers) save_last_in_chain(slice->result(), users, kept);
   }
 
-  // Whether all that is read of it are parts that take no more memory, each with all its rows.
-  bool is_read_in_parts(const ir::Value* value, const std::vector<const ir::Op*>& reading) const {
+  // Whether the value is read only as slices that need no more memory and have all its rows.
+  bool is_read_in_parts(const ir::Value* value, const std::vector<const ir::Op*>& readers) const {
     Dim elements = 0;
-    for (const ir::Op* op : reading) {
+    for (const ir::Op* op : readers) {
       if (op == nullptr || op->name() != "slice") return false;
       const ir::Value* part = op->result();
       if (!can_be_saved(*part) || part->type.shape[0] != value->type.shape[0]) return false;
@@ -147,7 +151,7 @@ class LoopGradient {
     return spare == Dim(0) || (spare.terms().size() == 1 && spare.terms().begin()->second > 0);
   }
 
-  // The loop's step as the first part of the new one.
+  // Copies the loop's step as the first part of the new step.
   void copy_step() {
     ir::Copier copier(*block_);
     copied_.resize(body_.arguments.size());
@@ -159,7 +163,7 @@ class LoopGradient {
       if (i < carried_ && (!is_rnn_ || can_be_saved(argument))) {
         by_step_.push_back({copy, nullptr, &argument});
       } else if (i < carried_) {
-        // A memory without rows: only sums are, and nothing is computed from them.
+        // A memory without rows. Only sums have this form, and nothing is computed from them.
         others_.push_back({copy, operand(i)});
       } else {
         (i < others_begin() ? by_step_ : others_).push_back({copy, operand(i)});
@@ -167,7 +171,7 @@ class LoopGradient {
     }
     const std::unordered_set<const ir::Value*> kept = values_to_save();
     for (const auto& op : body_.ops) {
-      // The op itself is copied, too, so that it is differentiated; its results are not computed again.
+      // Copies the op so that it is differentiated, but replaces its results by the saved values.
       const ir::Op* copy = copier.copy(*op);
       for (std::size_t i = 0; i < op->results.size(); ++i) {
         const ir::Value& result = *op->results[i];
@@ -187,7 +191,7 @@ class LoopGradient {
       if (!is_float(results_[i]->type.dtype)) continue;
       if (i < carried_) {
         ir::Value* argument = add_argument("d_" + body_.arguments[i]->name, results_[i]->type);
-        carried_entries_.push_back({argument, given_gradient(i)});
+        carried_entries_.push_back({argument, gradient_of_result(i)});
         carried_of_.push_back(i);
         known.emplace_back(results_[i], argument);
       } else if (context_.has_gradient(static_cast<int>(i))) {
@@ -205,18 +209,18 @@ class LoopGradient {
     }
     const Values gradients = gradients_in(*block_, known, wanted);
     ir::replace_uses(*block_, saved_);
-    for (std::size_t k = 0; k < wanted.size(); ++k) use(wanted_at[k], gradients[k]);
+    for (std::size_t k = 0; k < wanted.size(); ++k) store_gradient(wanted_at[k], gradients[k]);
   }
 
-  ir::Value* given_gradient(std::size_t result) {
+  ir::Value* gradient_of_result(std::size_t result) {
     const auto i = static_cast<int>(result);
     if (context_.has_gradient(i)) return context_.gradient(i).get();
-    const ir::InsertionGuard guard(program_, outside_);
+    const ir::InsertionGuard guard(program_, outer_block_);
     return zeros(program_, operand(result)->type, loop_.location);
   }
 
-  // What becomes of the gradient by argument i of the step.
-  void use(std::size_t i, ir::Value* gradient) {
+  // Stores the gradient of argument i of the step as the role of the argument requires.
+  void store_gradient(std::size_t i, ir::Value* gradient) {
     if (gradient != nullptr) {
       const auto saved = saved_.find(gradient);
       if (saved != saved_.end()) gradient = saved->second;
@@ -241,7 +245,7 @@ class LoopGradient {
     ir::prune(*block_);
     std::unordered_set<const ir::Value*> used(needed.begin(), needed.end());
     for (const auto& op : block_->ops) used.insert(op->operands.begin(), op->operands.end());
-    // Splits that say how long something is are used by its dimension.
+    // Splits are used if a used value has a dimension that they define.
     std::unordered_set<std::string> symbols;
     for (const ir::Value* value : used) {
       for (const Dim& dim : value->type.shape) {
@@ -255,7 +259,7 @@ class LoopGradient {
     std::erase_if(others_, is_unused);
   }
 
-  // Each step's `value`, as a result of the loop.
+  // Returns the values of all steps as a result of the loop.
   ir::Value* output_of_loop(const ir::Value* value) {
     for (std::size_t i = carried_; i < body_.results.size(); ++i) {
       if (body_.results[i] == value) return loop_.results[i].get();
@@ -290,7 +294,8 @@ class LoopGradient {
       (*found)->index = static_cast<int>(ordered.size());
       ordered.push_back(std::move(*found));
       arguments.erase(found);
-      operands.push_back(entry.saved != nullptr ? output_of_loop(entry.saved) : entry.given);
+      operands.push_back(entry.saved != nullptr ? output_of_loop(entry.saved)
+                                                : entry.operand_value);
     }
     std::vector<std::unique_ptr<ir::Value>> unused = std::exchange(arguments, std::move(ordered));
 
@@ -300,52 +305,54 @@ class LoopGradient {
     ir::set(attributes, "reverse", !ir::get<bool>(attributes, "reverse"));
     std::vector<std::unique_ptr<ir::Block>> blocks;
     blocks.push_back(std::move(block_));
-    const ir::Op* made = program_.append(outside_, loop_.name(), std::move(operands),
-                                         std::move(attributes), loop_.location, std::move(blocks));
-    give(*made, carried);
+    const ir::Op* gradient_op =
+        program_.append(outer_block_, loop_.name(), std::move(operands), std::move(attributes),
+                        loop_.location, std::move(blocks));
+    pass_gradients(*gradient_op, carried);
   }
 
-  // Gradients by what each step reads as it is are added up from step to step.
+  // Adds carried values that sum the gradients of values that each step reads unchanged.
   void add_sums(std::vector<Entry>& all) {
     for (const auto& [i, gradient] : sums_) {
       ir::Value* sum = add_argument("sum_" + body_.arguments[i]->name, gradient->type);
-      const ir::InsertionGuard guard(program_, outside_);
+      const ir::InsertionGuard guard(program_, outer_block_);
       all.push_back({sum, zeros(program_, operand(i)->type, loop_.location)});
       block_->results.push_back(
           program_.append(*block_, "add", {sum, gradient}, {}, loop_.location)->result());
     }
   }
 
-  void give(const ir::Op& made, std::size_t carried) {
-    const auto give = [&](std::size_t argument, std::size_t result) {
+  void pass_gradients(const ir::Op& gradient_op, std::size_t carried) {
+    const auto accumulate = [&](std::size_t argument, std::size_t result) {
       context_.give(static_cast<int>(first_ + argument),
-                    trireme::Value(made.results[result].get()));
+                    trireme::Value(gradient_op.results[result].get()));
     };
-    for (std::size_t k = 0; k < carried_of_.size(); ++k) give(carried_of_[k], k);
-    for (std::size_t k = 0; k < sums_.size(); ++k) give(sums_[k].first, carried_of_.size() + k);
-    for (std::size_t k = 0; k < outputs_.size(); ++k) give(outputs_[k].first, carried + k);
+    for (std::size_t k = 0; k < carried_of_.size(); ++k) accumulate(carried_of_[k], k);
+    for (std::size_t k = 0; k < sums_.size(); ++k)
+      accumulate(sums_[k].first, carried_of_.size() + k);
+    for (std::size_t k = 0; k < outputs_.size(); ++k) accumulate(outputs_[k].first, carried + k);
   }
 
   ir::GradientContext& context_;
   ir::Op& loop_;
   ir::Block& body_;
   ir::Program& program_;
-  ir::Block& outside_;
+  ir::Block& outer_block_;
   bool is_rnn_;
   std::size_t first_ = 0, carried_ = 0, sequences_ = 0;
   ir::StepDims dims_;
   std::unique_ptr<ir::Block> block_;
-  Values copied_, results_;  // of the step: its arguments and results in the new block
-  std::unordered_map<const ir::Value*, ir::Value*>
-      saved_;  // results in the new block, as arguments
+  Values copied_, results_;  // arguments and results of the step, in the new block
+  // Results in the new block and the arguments that hold their saved values.
+  std::unordered_map<const ir::Value*, ir::Value*> saved_;
   std::vector<Entry> carried_entries_, by_step_, others_;
-  std::vector<std::size_t> carried_of_;                      // which carried values those are
-  Values next_;                                              // and what they become
+  std::vector<std::size_t> carried_of_;  // their numbers among the carried values
+  Values next_;                          // and their new values
   std::vector<std::pair<std::size_t, ir::Value*>> outputs_;  // by argument of the step
   std::vector<std::pair<std::size_t, ir::Value*>> sums_;
 };
 
-// cond: each block computes its results again and then the gradients by the values.
+// cond: each block recomputes its results and then the gradients of the values.
 void differentiate_cond(ir::GradientContext& context, const ir::Op& op) {
   ir::Program& program = *op.parent->program;
   ir::Block& outside = *program.insertion_block;
@@ -387,14 +394,15 @@ void differentiate_cond(ir::GradientContext& context, const ir::Op& op) {
     ir::prune(*block);
     blocks.push_back(std::move(block));
   }
-  const ir::Op* made = program.append(outside, "cond", std::move(operands), op.attributes,
-                                      op.location, std::move(blocks));
+  const ir::Op* gradient_op = program.append(outside, "cond", std::move(operands), op.attributes,
+                                             op.location, std::move(blocks));
   for (std::size_t k = 0; k < wanted.size(); ++k) {
-    context.give(static_cast<int>(wanted[k]), trireme::Value(made->results[k].get()));
+    context.give(static_cast<int>(wanted[k]), trireme::Value(gradient_op->results[k].get()));
   }
 }
 
-// while_loop: once the number of steps is known it is a scan, which is run again to be differentiated.
+// while_loop: after the loop the number of steps is known, so it becomes a scan, which runs again
+// and is differentiated.
 ir::Op& as_scan(const ir::Op& op) {
   ir::Program& program = *op.parent->program;
   ir::Block& outside = *program.insertion_block;
@@ -423,7 +431,7 @@ ir::Op& as_scan(const ir::Op& op) {
 }  // namespace
 
 void differentiate_blocks(ir::GradientContext& context) {
-  auto& op = const_cast<ir::Op&>(context.op());  // which gets further outputs
+  auto& op = const_cast<ir::Op&>(context.op());  // which gets additional outputs
   if (op.name() == "cond") return differentiate_cond(context, op);
   ir::Op& loop = op.name() == "while_loop" ? as_scan(op) : op;
   if (loop.name() != "scan" && loop.name() != "rnn") fail_internal(op.name() + " has no gradient");

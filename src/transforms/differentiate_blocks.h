@@ -4,10 +4,10 @@
 
 namespace trireme::transforms {
 
-// The gradient rule of ops with blocks: cond, scan, while_loop and rnn. Each becomes an op of the same
-// kind that runs backwards. A loop's gradient takes from the loop what is dear to compute (products,
-// library kernels, random numbers) and what the memories held before each step; the loop gets further
-// outputs for these. It computes all else again.
+// The gradient rule of ops with blocks: cond, scan, while_loop and rnn. The gradient is an op of
+// the same kind; loops run in the other direction. The gradient of a loop reads expensive values
+// (products, library kernels, random numbers) and the memories before each step from the loop,
+// which gets additional outputs for them. It recomputes all other values.
 void differentiate_blocks(ir::GradientContext& context);
 
 }  // namespace trireme::transforms

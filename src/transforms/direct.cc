@@ -15,15 +15,15 @@ ir::Value* transposed(ir::Program& program, const ir::Op& like, ir::Value* x,
   return make(program, like, "transpose", {x}, {{"permutation", permutation}});
 }
 
-// Whether a convolution of x [N, H, W, C] with weight [R, S, C, K] and stride 1 can be, and is better,
-// done by Winograd's algorithm. With few channels the transforms cost more than they save.
+// Whether a convolution of x [N, H, W, C] with weight [R, S, C, K] and stride 1 is possible and
+// faster with Winograd's algorithm. With few channels its transforms cost more than they save.
 bool suits_winograd(const ir::Value& x, const ir::Value& weight, const Integers& dilation,
                     const Integers& padding, std::int64_t groups) {
-  constexpr std::int64_t kLeastChannels = 16;
+  constexpr std::int64_t kMinChannels = 16;
   const Shape& window = weight.type.shape;
   if (groups != 1 || dilation != Integers{1, 1} || x.type.dtype != DType::f32 ||
-      window[0] != Dim(3) || window[1] != Dim(3) || window[2].constant() < kLeastChannels ||
-      window[3].constant() < kLeastChannels) {
+      window[0] != Dim(3) || window[1] != Dim(3) || window[2].constant() < kMinChannels ||
+      window[3].constant() < kMinChannels) {
     return false;
   }
   const std::int64_t height = x.type.shape[1].constant() + padding[0] + padding[1] - 2;
@@ -31,7 +31,7 @@ bool suits_winograd(const ir::Value& x, const ir::Value& weight, const Integers&
   return height % 2 == 0 && width % 2 == 0;
 }
 
-// Along an axis of three w0, w1, w2: w0, (w0 + w1 + w2) / 2, (w0 - w1 + w2) / 2, w2.
+// Maps w0, w1, w2 along `axis` to w0, (w0 + w1 + w2) / 2, (w0 - w1 + w2) / 2, w2.
 ir::Value* winograd_lines(ir::Program& program, const ir::Op& op, ir::Value* w, std::size_t axis) {
   std::vector<ir::Value*> parts;
   for (std::int64_t i = 0; i < 3; ++i) {
@@ -43,13 +43,13 @@ ir::Value* winograd_lines(ir::Program& program, const ir::Op& op, ir::Value* w, 
   }
   ir::Value* half = make_constant(program, op, parts[0]->type, 0.5);
   ir::Value* ends = make(program, op, "add", {parts[0], parts[2]});
-  ir::Value* more = make(program, op, "mul", {make(program, op, "add", {ends, parts[1]}), half});
-  ir::Value* less = make(program, op, "mul", {make(program, op, "sub", {ends, parts[1]}), half});
-  return make(program, op, "concat", {parts[0], more, less, parts[2]},
+  ir::Value* plus = make(program, op, "mul", {make(program, op, "add", {ends, parts[1]}), half});
+  ir::Value* minus = make(program, op, "mul", {make(program, op, "sub", {ends, parts[1]}), half});
+  return make(program, op, "concat", {parts[0], plus, minus, parts[2]},
               {{"axis", static_cast<std::int64_t>(axis)}});
 }
 
-// The convolution of x [N, H, W, C] with weight [R, S, C/groups, K].
+// Returns the convolution of x [N, H, W, C] with weight [R, S, C/groups, K].
 ir::Value* direct(ir::Program& program, const ir::Op& op, ir::Value* x, ir::Value* weight,
                   const Integers& stride, const Integers& dilation, const Integers& padding,
                   std::int64_t groups) {
@@ -87,8 +87,8 @@ Replacement direct_input_gradient(ir::Program& program, const ir::Op& op) {
   }
   ir::Value* ordered = transposed(program, op, op.operands[1],
                                   depthwise ? Integers{2, 3, 1, 0} : Integers{2, 3, 0, 1});
-  ir::Value* turned = make(program, op, "flip", {ordered}, {{"axes", Integers{0, 1}}});
-  return {{direct(program, op, op.operands[0], turned, {1, 1}, dilation, padding, groups)}};
+  ir::Value* flipped = make(program, op, "flip", {ordered}, {{"axes", Integers{0, 1}}});
+  return {{direct(program, op, op.operands[0], flipped, {1, 1}, dilation, padding, groups)}};
 }
 
 ir::Value* last_two_swapped(ir::Program& program, const ir::Op& op, ir::Value* x) {
@@ -109,7 +109,7 @@ Replacement direct_product(ir::Program& program, const ir::Op& op) {
   return {{make(program, op, "direct_matmul", std::move(operands))}};
 }
 
-// Whether the rows of x are those of sequences.
+// Whether the rows of x are rows of sequences.
 bool has_rows_of_sequences(const ir::Program& program, const ir::Value* x) {
   return x->type.rank() == 2 && ir::find_splits(program.main(), x->type.shape[0]) != nullptr;
 }
@@ -130,11 +130,11 @@ Replacement packed_product(ir::Program& program, const ir::Op& op) {
 }  // namespace
 
 ir::Value* packed_columns(ir::Program& program, const ir::Op& like, ir::Value* weight) {
-  constexpr std::int64_t kLeastElements = 16 * 1024, kMostElements = 1024 * 1024;
+  constexpr std::int64_t kMinElements = 16 * 1024, kMaxElements = 1024 * 1024;
   const Shape& shape = weight->type.shape;
   const Dim elements = product(shape);
-  if (!elements.is_constant() || elements.constant() < kLeastElements ||
-      elements.constant() > kMostElements) {
+  if (!elements.is_constant() || elements.constant() < kMinElements ||
+      elements.constant() > kMaxElements) {
     return nullptr;
   }
   for (const std::int64_t width : {32, 16}) {

@@ -6,16 +6,17 @@
 
 namespace trireme::transforms {
 
-// Replaces convolutions of channels-last images, their gradients by the input where the stride is 1,
-// and matrix products, each where `wanted` holds, by direct_conv2d, winograd_conv2d and
-// direct_matmul, which become generated kernels. Weights and transposed matrices are brought into the order that those want by
-// transposes of their own. The gradient by the input is the convolution of the result's gradient
-// with the window turned around.
-// Products over all rows of sequences, of which there are many, become packed_matmul instead.
+// Replaces ops for which `wanted` returns true by direct_conv2d, winograd_conv2d and direct_matmul,
+// which become generated kernels. These ops are convolutions of channels-last images, their input
+// gradients with stride 1, and matrix products. Transposes put weights and transposed matrices into
+// the required order. The input gradient is the convolution of the result's gradient with the
+// flipped window. Products over all rows of sequences, which are many, become packed_matmul
+// instead.
 void use_direct_kernels(ir::Program& program, const std::function<bool(const ir::Op&)>& wanted);
 
-// The matrix `weight` [k, n] with its columns in strips, [n / width, k, width], as packed_matmul takes it;
-// null where that gains nothing: where it is small or has no whole strips.
+// Returns the matrix `weight` [k, n] packed in strips of columns, [n / width, k, width], for
+// packed_matmul. Returns null if packing gains nothing: if the matrix is small or has no whole
+// strips.
 ir::Value* packed_columns(ir::Program& program, const ir::Op& like, ir::Value* weight);
 
 }  // namespace trireme::transforms

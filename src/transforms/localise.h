@@ -4,9 +4,9 @@
 
 namespace trireme::transforms {
 
-// Gives every user its own copy of what costs nothing to compute: constants, iota, sizes and
-// broadcasts. Undoes for them what merge_equal() did, so that fusion finds them beside their users
-// instead of storing them once for all.
+// Gives every user its own copy of ops that cost nothing: constants, iota, sizes and broadcasts.
+// For these it undoes merge_equal(), so that fusion finds them next to their users instead of
+// storing them once for all.
 void localise(ir::Program& program);
 
 }  // namespace trireme::transforms

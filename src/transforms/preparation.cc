@@ -14,12 +14,12 @@ using Values = std::unordered_set<const ir::Value*>;
 bool is_larger_than_operands(const ir::Op& op) {
   Dim read = 0;
   for (const ir::Value* operand : op.operands) read = read + product(operand->type.shape);
-  const Dim made = product(op.result()->type.shape);
-  return !made.is_constant() || !read.is_constant() || made.constant() > read.constant();
+  const Dim written = product(op.result()->type.shape);
+  return !written.is_constant() || !read.is_constant() || written.constant() > read.constant();
 }
 
-// Whether every run computes the same as long as the operands are the same, and less than is read.
-bool is_steady(const ir::Op& op) {
+// Whether the result is the same in every run with the same operands, and not larger than they are.
+bool is_run_invariant(const ir::Op& op) {
   using ir::Trait;
   if (op.has(Trait::random) || op.has(Trait::side_effect) || !op.blocks.empty()) return false;
   if (op.results.size() != 1 || !is_constant(op.result()->type.shape)) return false;
@@ -30,7 +30,7 @@ class Finder {
  public:
   explicit Finder(const ir::Program& program) : program_(program) {
     for (const auto& op : program.main().ops) {
-      if (!is_steady(*op)) continue;
+      if (!is_run_invariant(*op)) continue;
       const bool known = std::all_of(op->operands.begin(), op->operands.end(),
                                      [&](const ir::Value* v) { return is_known(v); });
       if (!known) continue;
@@ -41,7 +41,7 @@ class Finder {
     }
   }
 
-  // The last known values: those that what is not known reads.
+  // Returns the last known values: those read by ops whose results are not known.
   std::vector<const ir::Value*> wanted() const {
     const Values read = read_later();
     std::vector<const ir::Value*> values;
@@ -54,7 +54,7 @@ class Finder {
     return values;
   }
 
-  // Parameters that what is not known reads, perhaps in another shape.
+  // Returns the parameters read, also through a reshape, by ops whose results are not known.
   std::vector<const ir::Value*> parameters() const {
     Values read = read_later();
     for (const auto& op : program_.main().ops) {
@@ -82,13 +82,13 @@ class Finder {
     return value->kind == ir::ValueKind::parameter || known_.contains(value);
   }
   bool is_number(const ir::Value* value) const { return numbers_.contains(value); }
-  // Another shape of a parameter's own memory.
+  // A reshape of a parameter shares its memory.
   static bool costs_nothing(const ir::Op& op) {
     return op.name() == "reshape" && op.operands[0]->producer == nullptr;
   }
 
   const ir::Program& program_;
-  Values known_;    // depend on parameters alone, or on nothing
+  Values known_;    // depend only on parameters, or on nothing
   Values numbers_;  // depend on nothing
 };
 
@@ -113,7 +113,7 @@ Preparation split_preparation(ir::Program& program,
   }
   if (wanted.empty()) return preparation;
 
-  std::unordered_map<const ir::Value*, std::size_t> position;  // of the op that makes it
+  std::unordered_map<const ir::Value*, std::size_t> position;  // of the producing op in the block
   const auto& ops = program.main().ops;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (!ops[i]->results.empty()) position[ops[i]->result()] = i;
@@ -124,12 +124,13 @@ Preparation split_preparation(ir::Program& program,
   block.results.clear();
   std::unordered_map<const ir::Value*, ir::Value*> prepared;
   for (const ir::Value* value : wanted) {
-    const bool made = value->producer != nullptr;
-    block.results.push_back(made ? block.ops[position.at(value)]->result()
-                                 : preparation.program->find_parameter(value->name)->value.get());
+    const bool computed = value->producer != nullptr;
+    block.results.push_back(computed
+                                ? block.ops[position.at(value)]->result()
+                                : preparation.program->find_parameter(value->name)->value.get());
     std::string name = free_name(program);
     prepared[value] = program.add_parameter(name, value->type, Initializer{}, false,
-                                            made ? value->producer->location : ir::Location{});
+                                            computed ? value->producer->location : ir::Location{});
     preparation.names.push_back(std::move(name));
   }
   prune(*preparation.program,

@@ -9,16 +9,17 @@
 
 namespace trireme::transforms {
 
-// What can be done before any input is known.
+// The computation that needs no inputs.
 struct Preparation {
-  std::unique_ptr<ir::Program> program;  // null if there is nothing of the kind
-  std::vector<std::string> names;        // of its results: the parameters that stand for them
+  std::unique_ptr<ir::Program> program;  // null if there is none
+  std::vector<std::string> names;        // the parameters that replace its results
 };
 
-// Takes out of `program` what depends on parameters alone, as weights in another order or the
-// factors of a batch norm that no longer learns: its results become parameters "prepared_0" and so
-// on. Views that make nothing but copies stay. A parameter that the rest reads as it is becomes one too,
-// a copy of itself, if `copied` says so. Precondition: no op assigns.
+// Moves ops that depend only on parameters out of `program`, such as reordered weights or the
+// factors of a batch norm in inference. Their results become parameters "prepared_0", "prepared_1"
+// and so on. Views that only copy elements stay. If `copied` returns true for a parameter that the
+// rest reads unchanged, the parameter is copied to a prepared one, too. Precondition: no op
+// assigns.
 Preparation split_preparation(ir::Program& program,
                               const std::function<bool(const ir::Value*)>& copied = {});
 

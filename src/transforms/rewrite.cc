@@ -31,8 +31,8 @@ ValueSet assigned_parameters(const ir::Program& program) {
   return set;
 }
 
-// What an op read of a parameter must not be replaced by the parameter itself if that is assigned
-// later: a reshape to the same shape is the reading, here and now.
+// A value that was read from a parameter must not be replaced by the parameter itself if the
+// parameter is assigned later. A reshape to the same shape reads it at this place.
 ir::Value* read_now(ir::Program& program, const ir::Op& op, ir::Value* value,
                     const ValueSet& assigned) {
   if (!assigned.contains(value)) return value;
@@ -45,7 +45,7 @@ int rewrite(ir::Program& program, const Visit& visit) {
   ir::Block& block = program.main();
   const ValueSet assigned = assigned_parameters(program);
   std::vector<std::unique_ptr<ir::Op>> old = std::exchange(block.ops, {});
-  std::vector<std::unique_ptr<ir::Op>> dropped;  // alive until nothing points at their results
+  std::vector<std::unique_ptr<ir::Op>> dropped;  // kept until nothing points to their results
   Replacements replacements;
   block.ops.reserve(old.size());
   for (std::unique_ptr<ir::Op>& op : old) {

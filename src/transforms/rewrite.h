@@ -9,23 +9,23 @@
 
 namespace trireme::transforms {
 
-// Called for each op of the main block in order, when its operands have been replaced. Ops that it
-// appends to the main block come before `op`. Returns the values that stand for op's results from
-// here on (the op is then dropped), or nothing to keep the op.
+// Called for each op of the main block in order, after its operands have been replaced. Ops that it
+// appends to the main block come before `op`. Returns the values that replace the op's results, in
+// which case the op is dropped, or nullopt to keep the op.
 using Visit = std::function<std::optional<std::vector<ir::Value*>>(ir::Op& op)>;
 
-// Returns how many ops were replaced. Nested blocks' operands follow the replacements.
+// Returns how many ops were replaced. Replacements also apply to operands in nested blocks.
 int rewrite(ir::Program& program, const Visit& visit);
 
-// An op appended to the main block at the place and layer of `like`; returns its first result.
+// Appends an op to the main block with the location of `like`; returns its first result.
 ir::Value* make(ir::Program& program, const ir::Op& like, std::string_view name,
                 std::vector<ir::Value*> operands, Attributes attributes = {});
 
-// A constant of any shape filled with `value`.
+// Returns a constant of `type` filled with `value`.
 ir::Value* make_constant(ir::Program& program, const ir::Op& like, const ir::Type& type,
                          double value);
 
-// The number a value is known to be filled with: a constant, or a reshape or broadcast of one.
+// Returns the number that fills a constant, or a reshape or broadcast of one; nullopt if unknown.
 std::optional<double> known_constant(const ir::Value* value);
 
 }  // namespace trireme::transforms

@@ -18,9 +18,10 @@ namespace {
 using Values = std::vector<ir::Value*>;
 using Map = std::unordered_map<const ir::Value*, ir::Value*>;
 
-// Takes the step of one rnn apart. Values of the step are asked for where they are needed: in the loop that
-// is left (in_loop), or for all rows in the order of time (for_rows), for all sequences, the longest first
-// (for_sequences), or once (outside). Each is made from its op's operands, asked for in the same way.
+// Splits the step of one rnn. Values of the step are built on demand where they are needed: in the
+// remaining loop (in_loop), for all rows in the order of time (for_rows), for all sequences,
+// longest first (for_sequences), or once (outside). Each is built from the operands of its op,
+// which are requested in the same way.
 class Scheduler {
  public:
   Scheduler(ir::Program& program, const ir::Op& op, const std::vector<bool>& is_used)
@@ -39,7 +40,7 @@ class Scheduler {
       argument_[rnn_.body.arguments[i].get()] = i;
     }
     find_sums();
-    find_behind();
+    find_hoisted_after();
   }
 
   Values run() {
@@ -72,9 +73,9 @@ class Scheduler {
     return rnn_.dims.is_inside(type.splits_of.empty() ? type.shape[0] : type.shape[0] - Dim(1));
   }
 
-  // --- What can be computed behind the loop
+  // --- Work that can move after the loop
 
-  // Memories that only add up what products over the rows of a step give.
+  // Finds memories that only sum products over the rows of a step.
   void find_sums() {
     for (std::size_t i = 0; i < rnn_.memories; ++i) {
       const ir::Value* memory = rnn_.body.arguments[i].get();
@@ -83,7 +84,7 @@ class Scheduler {
       if (places_.users(memory).size() != 1 || has_rows(memory->type)) continue;
       if (!places_.users(add->result()).empty()) continue;
       Sum sum;
-      if (collect_terms(add->operands[1], sum) && gains_behind(sum)) {
+      if (collect_terms(add->operands[1], sum) && gains_after(sum)) {
         for (const ir::Op* term : sum.terms) in_sums_.insert(term);
         in_sums_.insert(add);
         sums_.emplace(i, std::move(sum));
@@ -91,9 +92,9 @@ class Scheduler {
     }
   }
 
-  // One product of all rows is worth many small ones. What is only added up is better added where it is made,
-  // while it is in cache.
-  bool gains_behind(const Sum& sum) const {
+  // One product of all rows is faster than many small ones. Values that are only summed are better
+  // added where they are computed, while they are in the cache.
+  bool gains_after(const Sum& sum) const {
     return std::any_of(sum.terms.begin(), sum.terms.end(), [&](const ir::Op* term) {
       return places_.is_costly(*term) ||
              std::all_of(term->operands.begin(), term->operands.end(),
@@ -114,32 +115,32 @@ class Scheduler {
     return true;
   }
 
-  // Ops that only outputs and sums depend on, from a dear one on.
-  void find_behind() {
-    std::unordered_set<const ir::Value*> kept;  // results that must be there in the loop
+  // Finds ops that only outputs and sums depend on, starting at an expensive op.
+  void find_hoisted_after() {
+    std::unordered_set<const ir::Value*> kept;  // results that the loop needs
     for (std::size_t i = 0; i < rnn_.memories; ++i) {
       if (!sums_.contains(i)) kept.insert(updated(i));
     }
     const auto& ops = rnn_.body.ops;
     std::unordered_set<const ir::Op*> can;
     for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
-      bool good = places_.is_by_row(**op) && places_.can_be_for_rows(**op) &&
-                  !(*op)->has(ir::Trait::random);
+      bool movable = places_.is_by_row(**op) && places_.can_be_for_rows(**op) &&
+                     !(*op)->has(ir::Trait::random);
       for (const auto& result : (*op)->results) {
-        good = good && !kept.contains(result.get()) && has_rows_by_row(result->type);
+        movable = movable && !kept.contains(result.get()) && has_rows_by_row(result->type);
         for (const ir::Op* user : places_.users(result.get())) {
-          good = good && (can.contains(user) || in_sums_.contains(user));
+          movable = movable && (can.contains(user) || in_sums_.contains(user));
         }
       }
-      if (good) can.insert(op->get());
+      if (movable) can.insert(op->get());
     }
     for (const auto& op : ops) {
       if (!can.contains(op.get())) continue;
-      bool behind = places_.is_costly(*op);
+      bool after = places_.is_costly(*op);
       for (const ir::Value* operand : op->operands) {
-        behind = behind || (operand->producer != nullptr && behind_.contains(operand->producer));
+        after = after || (operand->producer != nullptr && after_.contains(operand->producer));
       }
-      if (behind) behind_.insert(op.get());
+      if (after) after_.insert(op.get());
     }
   }
 
@@ -148,13 +149,13 @@ class Scheduler {
            rnn_.dims.outside(type.shape[0], true) != type.shape[0];
   }
 
-  // Whether the value is the same computation for all rows at once.
+  // Whether the value can be computed for all rows at once.
   bool is_for_rows(const ir::Value* value) const {
     if (places_.of(value) != Place::step) return true;
-    return value->producer != nullptr && behind_.contains(value->producer);
+    return value->producer != nullptr && after_.contains(value->producer);
   }
 
-  // --- What the loop must hand out
+  // --- Values that the loop must output
 
   void find_streams() {
     for (std::size_t i = 0; i < rnn_.body.results.size(); ++i) {
@@ -186,7 +187,7 @@ class Scheduler {
     }
     Values outputs;
     for (const ir::Value* stream : streams_) outputs.push_back(in_loop(stream));
-    // What a memory becomes may need further memories.
+    // The new value of a memory may need other memories, which are appended.
     Values next;
     for (std::size_t k = 0; k < memories_.size(); ++k) {
       next.push_back(in_loop(updated(memories_[k].index)));
@@ -195,12 +196,12 @@ class Scheduler {
     block_->results.insert(block_->results.end(), outputs.begin(), outputs.end());
   }
 
-  // Whether the loop is given the value instead of computing it.
+  // Whether the loop gets the value as an operand instead of computing it.
   bool is_given(const ir::Value* value) const {
     if (value->producer == nullptr) return true;
     const Place place = places_.of(value);
     if (place == Place::step || places_.is_free(*value->producer)) return false;
-    // Random numbers are drawn in one place for all that use them.
+    // Random numbers are drawn in one place for all their users.
     return place == Place::outside || places_.is_costly(*value->producer) ||
            value->producer->has(ir::Trait::random);
   }
@@ -208,28 +209,28 @@ class Scheduler {
   ir::Value* in_loop(const ir::Value* value) {
     const auto found = in_loop_.find(value);
     if (found != in_loop_.end()) return found->second;
-    if (is_given(value)) return in_loop_[value] = enter(value);
+    if (is_given(value)) return in_loop_[value] = add_operand(value);
     const ir::Op& op = *value->producer;
     ir::Copier copier(*block_);
     for (ir::Value* operand : op.operands) copier.set(operand, in_loop(operand));
     need_splits(op);
-    const ir::Op* copy = copy_straight(op, copier);
+    const ir::Op* copy = copy_with_prepared_matrix(op, copier);
     for (std::size_t i = 0; i < op.results.size(); ++i) {
       in_loop_[op.results[i].get()] = copy->results[i].get();
     }
     return in_loop_[value];
   }
 
-  // Products with what does not change are products with its columns in strips, or of its transpose,
-  // made once.
-  const ir::Op* copy_straight(const ir::Op& op, ir::Copier& copier) {
+  // A product with a constant matrix becomes a product with its packed columns or with its
+  // transpose, which is computed once.
+  const ir::Op* copy_with_prepared_matrix(const ir::Op& op, ir::Copier& copier) {
     const bool known = op.name() == "matmul" && places_.of(op.operands[1]) == Place::outside &&
                        op.operands[0]->type.rank() == 2 && op.operands[1]->type.rank() == 2 &&
                        !ir::get<bool>(op.attributes, "transpose_a");
     if (!known) return copier.copy(op);
-    const bool turned = ir::get<bool>(op.attributes, "transpose_b");
-    Prepared& prepared = prepared_[{op.operands[1], turned}];
-    if (prepared.given == nullptr) prepared = prepare(op, turned);
+    const bool transposed = ir::get<bool>(op.attributes, "transpose_b");
+    Prepared& prepared = prepared_[{op.operands[1], transposed}];
+    if (prepared.given == nullptr) prepared = prepare(op, transposed);
     if (prepared.given == nullptr) return copier.copy(op);
     const std::vector<ir::Value*> operands{copier.of(op.operands[0]), prepared.given};
     if (prepared.packed) {
@@ -241,24 +242,24 @@ class Scheduler {
   }
 
   struct Prepared {
-    ir::Value* given = nullptr;  // to the loop
+    ir::Value* given = nullptr;  // the argument of the loop
     bool packed = false;
   };
-  Prepared prepare(const ir::Op& op, bool turned) {
+  Prepared prepare(const ir::Op& op, bool transposed) {
     ir::Value* made = outside(op.operands[1]);
-    if (turned) {
+    if (transposed) {
       const std::vector<std::int64_t> order{1, 0};
       made = make(program_, op_, "transpose", {made}, {{"permutation", order}});
     }
     ir::Value* packed = packed_columns(program_, op_, made);
-    if (packed == nullptr && !turned) return {};
+    if (packed == nullptr && !transposed) return {};
     if (packed != nullptr) made = packed;
-    ir::Value* given = add_argument(made->type, turned ? "transposed" : "packed");
+    ir::Value* given = add_argument(made->type, transposed ? "transposed" : "packed");
     others_.push_back({given, made});
     return {given, packed != nullptr};
   }
 
-  // Splits that say how many rows there are in the loop are given to it.
+  // Passes to the loop the splits that define how many rows its values have.
   void need_splits(const ir::Op& op) {
     for (const auto& result : op.results) need_splits(result->type);
   }
@@ -277,7 +278,7 @@ class Scheduler {
     return program_.add_argument(*block_, program_.unique_argument(stem), type);
   }
 
-  ir::Value* enter(const ir::Value* value) {
+  ir::Value* add_operand(const ir::Value* value) {
     const auto found = argument_.find(value);
     const std::string stem = found != argument_.end() ? value->name : value->producer->name();
     ir::Value* inside = add_argument(value->type, stem);
@@ -326,10 +327,10 @@ class Scheduler {
                            op_.location, std::move(blocks));
   }
 
-  // --- Outside of the loop
+  // --- Outside the loop
 
-  // How rows of the step are split among its sequences, through all levels between, as values outside; null
-  // where there is one for each.
+  // Returns outer values of the splits of rows of the step among its sequences, through all levels
+  // between; null if there is one row per sequence.
   ir::Value* splits_of_rows(const Dim& rows, bool by_row) {
     if (rows == active_) return nullptr;
     for (std::size_t i = 0; i < rnn_.body.arguments.size(); ++i) {
@@ -343,7 +344,7 @@ class Scheduler {
     return nullptr;
   }
 
-  // What is given for argument i, in the order of the loop.
+  // Returns the operand of argument i in the order of the loop.
   ir::Value* in_order(std::size_t i, ir::Value* given) {
     const ir::Type& inside = rnn_.body.arguments[i]->type;
     const bool by_row = rnn_.is_sequence(i);
@@ -406,11 +407,11 @@ class Scheduler {
     return false;
   }
 
-  template <class Ask>
-  ir::Value* copied(const ir::Value* value, const ir::Symbols& symbols, Map& map, Ask ask) {
+  template <class Request>
+  ir::Value* copied(const ir::Value* value, const ir::Symbols& symbols, Map& map, Request request) {
     const ir::Op& op = *value->producer;
     ir::Copier copier(program_.main(), symbols);
-    for (ir::Value* operand : op.operands) copier.set(operand, ask(operand));
+    for (ir::Value* operand : op.operands) copier.set(operand, request(operand));
     const ir::Op* copy = copier.copy(op);
     for (std::size_t i = 0; i < op.results.size(); ++i) {
       map[op.results[i].get()] = copy->results[i].get();
@@ -437,7 +438,7 @@ class Scheduler {
       ir::Value* splits = splits_of_rows(inside.shape[0], false);
       return splits ? time_.split_restored(last, splits, false) : time_.sequences_restored(last);
     }
-    fail_internal("rnn: a memory is lost");
+    fail_internal("rnn: a memory is missing");
   }
 
   ir::Value* total(std::size_t i, const Sum& sum) {
@@ -450,7 +451,7 @@ class Scheduler {
     return total;
   }
 
-  // Something of the type of a result that nothing reads.
+  // Returns a value of the type of a result that is not read.
   ir::Value* unused(std::size_t i) { return make_constant(program_, op_, op_.results[i]->type, 0); }
 
   ir::Program& program_;
@@ -464,13 +465,13 @@ class Scheduler {
   std::unordered_map<const ir::Value*, std::size_t> argument_;
   std::map<std::pair<std::string, bool>, ir::Value*> splits_;  // splits_of_rows()
   std::map<std::size_t, Sum> sums_;
-  std::unordered_set<const ir::Op*> in_sums_, behind_;
+  std::unordered_set<const ir::Op*> in_sums_, after_;
   std::unordered_set<const ir::Value*> seen_;
   std::vector<const ir::Value*> streams_;
   std::unique_ptr<ir::Block> block_;
   Map in_loop_, outside_, for_sequences_, for_rows_;
-  std::map<std::pair<const ir::Value*, bool>, Prepared>
-      prepared_;  // second factors, by whether turned
+  // Right operands of products, by matrix and whether transposed.
+  std::map<std::pair<const ir::Value*, bool>, Prepared> prepared_;
   std::vector<Memory> memories_;
   std::vector<std::pair<ir::Value*, ir::Value*>> sequences_, others_;
 };
@@ -493,10 +494,10 @@ int schedule_once(ir::Program& program) {
 
 }  // namespace
 
-// An rnn that was in another's step may stand in the main block now.
+// Repeats, because an rnn inside the step of another may be in the main block now.
 void schedule_rnns(ir::Program& program) {
   int scheduled = 0;
-  while (const int more = schedule_once(program)) scheduled += more;
+  while (const int count = schedule_once(program)) scheduled += count;
   if (scheduled > 0) rewrite(program, [&](ir::Op& op) { return add_in_time(program, op); });
 }
 

@@ -4,10 +4,11 @@
 
 namespace trireme::transforms {
 
-// Makes packed_rnn of each rnn in the main block. Its rows are put in the order of time; what does not
-// depend on a memory and is dear to compute is computed before it, for all steps at once; what no memory
-// depends on, behind it. Sums over all steps of products over the rows of a step, as the gradients of
-// weights, become one product over all rows. What nobody needs is left out.
+// Replaces each rnn in the main block by packed_rnn. Its rows are put in the order of time.
+// Expensive work that does not depend on a memory is hoisted before the loop and done for all steps
+// at once; work that no memory depends on moves after it. Sums over all steps of products over the
+// rows of a step, such as gradients of weights, become one product over all rows. Results that are
+// not read are not computed.
 void schedule_rnns(ir::Program& program);
 
 }  // namespace trireme::transforms

@@ -12,7 +12,7 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 using Replacement = std::optional<std::vector<ir::Value*>>;
 
-Replacement by(ir::Value* value) {
+Replacement replacement(ir::Value* value) {
   if (value == nullptr) return std::nullopt;
   return {{value}};
 }
@@ -50,7 +50,7 @@ ir::Value* fold_constants(ir::Program& program, const ir::Op& op) {
 
 ir::Value* simplify_reshape(ir::Program& program, const ir::Op& op) {
   ir::Value* x = op.operands[0];
-  // Of a parameter it is the reading at this place; see rewrite().
+  // A reshape of a parameter reads it at this place; see rewrite().
   if (x->type == op.result()->type && x->kind != ir::ValueKind::parameter) return x;
   if (const auto number = known_constant(x)) {
     return make_constant(program, op, op.result()->type, *number);
@@ -77,7 +77,7 @@ ir::Value* simplify_broadcast(ir::Program& program, const ir::Op& op) {
               {{"axes", axes}, {"shape", op.result()->type.shape}});
 }
 
-// Whether the permutation moves nothing but dimensions of size 1.
+// Whether the permutation moves only dimensions of size 1.
 bool moves_only_ones(const Shape& shape, const Integers& permutation) {
   std::int64_t last = -1;
   for (const std::int64_t axis : permutation) {
@@ -88,7 +88,7 @@ bool moves_only_ones(const Shape& shape, const Integers& permutation) {
   return true;
 }
 
-// Where `axes` are after a transpose.
+// Returns the positions of `axes` after a transpose.
 Integers moved_axes(const Integers& axes, const Integers& permutation) {
   Integers moved;
   for (const std::int64_t axis : axes) {
@@ -124,7 +124,7 @@ ir::Value* simplify_transpose(ir::Program& program, const ir::Op& op) {
   return nullptr;
 }
 
-// It reads no elements: what changes or moves them need not be there for its sake.
+// dim_size reads no elements, so it can skip ops that only compute or move them.
 ir::Value* simplify_dim_size(ir::Program& program, const ir::Op& op) {
   ir::Value* x = op.operands[0];
   const auto rank = static_cast<std::int64_t>(x->type.rank());
@@ -146,7 +146,7 @@ ir::Value* simplify_dim_size(ir::Program& program, const ir::Op& op) {
   return make(program, op, "dim_size", {x}, std::move(attributes));
 }
 
-// The last two dimensions swapped, and nothing else.
+// Whether the transpose swaps the last two dimensions and nothing else.
 bool swaps_last_two(const ir::Op& transpose) {
   Integers expected(integers(transpose, "permutation").size());
   if (expected.size() < 2) return false;
@@ -170,7 +170,7 @@ ir::Value* simplify_matmul(ir::Program& program, const ir::Op& op) {
   return changed ? make(program, op, "matmul", operands, attributes) : nullptr;
 }
 
-// Rows of rows are taken at once, where the first gather only put all of them in another order.
+// Merges two gathers of rows if the first one only reorders all rows.
 ir::Value* simplify_gather(ir::Program& program, const ir::Op& op) {
   const ir::Op* inner = produced_by(op.operands[0], "gather");
   const auto takes_rows = [](const ir::Op& gather) {
@@ -182,12 +182,12 @@ ir::Value* simplify_gather(ir::Program& program, const ir::Op& op) {
   const Shape& rows = x->type.shape;
   const bool wide = product(Shape(rows.begin() + 1, rows.end())) != Dim(1);
   if (!wide || order->type.shape != Shape{rows[0]}) return nullptr;
-  if (x->producer == nullptr) return nullptr;  // a parameter may have changed since
+  if (x->producer == nullptr) return nullptr;  // a parameter may be assigned in between
   ir::Value* composed = make(program, op, "gather", {order, op.operands[1]});
   return make(program, op, "gather", {x, composed}, op.attributes);
 }
 
-// What is added to the sequences of rows, in order, are their sums.
+// Adding rows by the number of their sequence is a sum per sequence.
 ir::Value* simplify_scatter_add(ir::Program& program, const ir::Op& op) {
   const ir::Op* ids = produced_by(op.operands[0], "segment_ids");
   if (ids == nullptr) return nullptr;
@@ -210,7 +210,7 @@ ir::Value* simplify_binary(ir::Program& program, const ir::Op& op) {
     if (right == -1.0) return make(program, op, "neg", {a});
     if (left == -1.0) return make(program, op, "neg", {b});
   } else if (name == "add") {
-    // x + 0 is 0 where x is -0, which nobody can tell from -0 by comparing.
+    // For x = -0 the sum is 0, which compares equal to -0.
     if (right == 0.0) return a;
     if (left == 0.0) return b;
     if (const ir::Op* neg = produced_by(b, "neg")) {
@@ -263,9 +263,10 @@ ir::Value* simplified(ir::Program& program, const ir::Op& op) {
 }  // namespace
 
 void simplify(ir::Program& program) {
-  // Each round can uncover more; chains are short, so a few rounds reach the end.
+  // A round can enable more rewrites. Chains are short, so a few rounds are enough.
   for (int round = 0; round < 8; ++round) {
-    const int changed = rewrite(program, [&](ir::Op& op) { return by(simplified(program, op)); });
+    const int changed =
+        rewrite(program, [&](ir::Op& op) { return replacement(simplified(program, op)); });
     if (changed == 0) return;
   }
 }

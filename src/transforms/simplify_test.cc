@@ -7,8 +7,8 @@
 namespace trireme {
 namespace {
 
-// An image is not moved or computed for the sake of its number of elements.
-TEST(Simplify, ASizeIsAskedOfWhatIsThereAnyway) {
+// No image is transposed or computed only for its number of elements.
+TEST(Simplify, DimSizeSkipsOpsThatKeepTheSizes) {
   Program program;
   const Value x = program.input("x", f32, {batch, 3, 5, 7});
   const Value moved = transpose(x, {.permutation = {0, 2, 3, 1}});
@@ -23,7 +23,7 @@ TEST(Simplify, ASizeIsAskedOfWhatIsThereAnyway) {
             (std::vector<std::int64_t>{0, 2}));
 }
 
-TEST(Simplify, ASizeIsNotAskedOfOtherShapes) {
+TEST(Simplify, DimSizeKeepsOpsThatChangeTheShape) {
   Program program;
   const Value x = program.input("x", f32, {batch, 3});
   program.set_outputs({dim_size(sum(x, {.axes = {1}}), {.axes = {0}})});

@@ -4,8 +4,8 @@
 
 namespace trireme::transforms {
 
-// Takes one side of every when_training op, and removes stop_gradient, which only speaks to
-// autodiff.
+// Replaces every when_training op by one of its operands, and removes stop_gradient, which matters
+// only to autodiff.
 void specialise(ir::Program& program, bool training);
 
 }  // namespace trireme::transforms

@@ -11,13 +11,13 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 using Replacement = std::optional<std::vector<ir::Value*>>;
 
-// Above this the columns themselves are enough work to share out.
-constexpr std::int64_t kFewColumns = 256;
-// Rows that are shorter are not worth a number of their own, fewer elements no second step.
-constexpr std::int64_t kLeastPerRow = 1024, kLeastElements = 65536, kLeastRows = 16;
+// With more columns than this, the columns alone are enough work for all threads.
+constexpr std::int64_t kMaxColumns = 256;
+// Shorter rows do not need a sum of their own, and fewer elements do not need a second step.
+constexpr std::int64_t kMinPerRow = 1024, kMinElements = 65536, kMinRows = 16;
 constexpr std::int64_t kBlock = 4096;
 
-// Along all of `axes` but the first, which is 0, then along this.
+// Reduces along all of `axes` except the first, which is 0, and then along axis 0.
 Replacement first_axis_last(ir::Program& program, const ir::Op& op, const Integers& axes) {
   const auto reduced = [&](ir::Value* x, const Integers& along) {
     return make(program, op, op.name(), {x}, {{"axes", along}, {"keep", false}});
@@ -25,29 +25,29 @@ Replacement first_axis_last(ir::Program& program, const ir::Op& op, const Intege
   return {{reduced(reduced(op.operands[0], Integers(axes.begin() + 1, axes.end())), {0})}};
 }
 
-// Of an op with sorted axes that are counted from the front.
+// Whether a sum has few results. `axes` must be sorted and non-negative.
 bool leaves_few_columns(const ir::Op& op, const Integers& axes) {
   const std::int64_t last = op.operands[0]->type.rank() - 1;
   if (op.name() != "sum" || axes.size() < 2 || axes.front() != 0 || axes.back() == last) {
     return false;
   }
   const Dim kept = product(op.result()->type.shape);
-  return kept.is_constant() && kept.constant() <= kFewColumns;
+  return kept.is_constant() && kept.constant() <= kMaxColumns;
 }
 
-// The sum or mean of all elements.
+// Splits the sum or mean of all elements.
 Replacement split_total(ir::Program& program, const ir::Op& op) {
   ir::Value* x = op.operands[0];
   const Shape& shape = x->type.shape;
   if (shape.empty()) return std::nullopt;
   const Dim elements = product(shape), per_row = product(Shape(shape.begin() + 1, shape.end()));
-  const bool many_rows = !shape[0].is_constant() || shape[0].constant() >= kLeastRows;
-  if (many_rows && per_row.is_constant() && per_row.constant() >= kLeastPerRow) {
+  const bool many_rows = !shape[0].is_constant() || shape[0].constant() >= kMinRows;
+  if (many_rows && per_row.is_constant() && per_row.constant() >= kMinPerRow) {
     Integers all(shape.size());
     std::iota(all.begin(), all.end(), 0);
     return first_axis_last(program, op, all);
   }
-  if (!elements.is_constant() || elements.constant() < kLeastElements) return std::nullopt;
+  if (!elements.is_constant() || elements.constant() < kMinElements) return std::nullopt;
   ir::Value* sums = make(program, op, "block_sum", {x}, {{"size", kBlock}});
   ir::Value* total = make(program, op, "sum", {sums}, {{"axes", Integers{0}}, {"keep", false}});
   if (op.name() == "sum") return {{total}};

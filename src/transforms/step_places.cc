@@ -77,25 +77,25 @@ Place StepPlaces::place_of(const ir::Op& op) const {
   for (const auto& result : op.results) {
     (mentions_rows(result->type) ? has_rows : lacks_rows) = true;
   }
-  // What is drawn is drawn for each step.
+  // Random numbers are drawn for each step.
   if (op.has(Trait::random))
     return has_rows && !lacks_rows ? std::max(place, Place::rows) : Place::step;
-  // Made of numbers that count alone, and as many as there are rows.
+  // Computed only from sizes, with one element per row.
   if (place == Place::outside && has_rows && !is_free(op)) place = Place::rows;
   if (place == Place::outside || place == Place::step) return place;
   if (place == Place::rows && !can_be_for_rows(op)) return Place::step;
   return lacks_rows || !is_by_row(op) ? Place::step : place;
 }
 
-std::vector<bool> StepPlaces::rows_of_operands(const ir::Op& op, bool* good) const {
+std::vector<bool> StepPlaces::rows_of_operands(const ir::Op& op, bool* valid) const {
   std::vector<bool> rows;
-  *good = true;
+  *valid = true;
   const auto has_rows = [&](const ir::Type& type) {
     if (!mentions_rows(type)) return false;
     const Dim first = type.splits_of.empty() ? type.shape[0] : type.shape[0] - Dim(1);
     ir::Type rest = type;
     rest.shape.erase(rest.shape.begin());
-    if (!rnn_.dims.is_inside(first) || mentions_rows(rest)) *good = false;
+    if (!rnn_.dims.is_inside(first) || mentions_rows(rest)) *valid = false;
     return true;
   };
   for (const ir::Value* operand : op.operands) rows.push_back(has_rows(operand->type));
@@ -106,23 +106,23 @@ std::vector<bool> StepPlaces::rows_of_operands(const ir::Op& op, bool* good) con
 }
 
 bool StepPlaces::is_by_row(const ir::Op& op) const {
-  bool good = true;
-  const std::vector<bool> rows = rows_of_operands(op, &good);
-  if (!good) return false;
+  bool valid = true;
+  const std::vector<bool> rows = rows_of_operands(op, &valid);
+  if (!valid) return false;
   if (op.has(Trait::elementwise) || op.has(Trait::sequences)) return true;
   if (op.name() == "iota") return ir::get<std::int64_t>(op.attributes, "axis") > 0;
-  if (op.has(Trait::generator)) return true;  // of one number, or random ones: see place_of()
+  if (op.has(Trait::generator)) return true;  // a constant or random numbers: see place_of()
   if (op.name() == "gather" && rows[0] && ir::get<std::int64_t>(op.attributes, "axis") == 0) {
-    const ir::Op* index = op.operands[1]->producer;  // a sequence's value at its rows
+    const ir::Op* index = op.operands[1]->producer;  // the value of a sequence at each of its rows
     return index != nullptr && index->name() == "segment_ids";
   }
   return op.def->row_wise && op.def->row_wise(op, rows);
 }
 
 bool StepPlaces::is_additive(const ir::Op& op) const {
-  bool good = true;
-  const std::vector<bool> rows = rows_of_operands(op, &good);
-  return good && can_be_for_rows(op) && op.def->row_additive && op.def->row_additive(op, rows) &&
+  bool valid = true;
+  const std::vector<bool> rows = rows_of_operands(op, &valid);
+  return valid && can_be_for_rows(op) && op.def->row_additive && op.def->row_additive(op, rows) &&
          op.results.size() == 1 && !mentions_rows(op.result()->type);
 }
 

@@ -9,17 +9,18 @@ namespace {
 
 using Values = std::unordered_map<const ir::Value*, ir::Value*>;
 
-void read_instead(ir::Value*& value, const Values& values) {
+void replace_reads(ir::Value*& value, const Values& values) {
   const auto found = values.find(value);
   if (found != values.end()) value = found->second;
 }
 
-void read_instead(ir::Op& op, const Values& values) {
-  const std::size_t first = op.has(ir::Trait::side_effect) ? 1 : 0;  // what is assigned is not read
-  for (std::size_t i = first; i < op.operands.size(); ++i) read_instead(op.operands[i], values);
+void replace_reads(ir::Op& op, const Values& values) {
+  const std::size_t first =
+      op.has(ir::Trait::side_effect) ? 1 : 0;  // operand 0, the parameter, is written
+  for (std::size_t i = first; i < op.operands.size(); ++i) replace_reads(op.operands[i], values);
   for (const auto& block : op.blocks) {
-    for (const auto& inner : block->ops) read_instead(*inner, values);
-    for (ir::Value*& result : block->results) read_instead(result, values);
+    for (const auto& inner : block->ops) replace_reads(*inner, values);
+    for (ir::Value*& result : block->results) replace_reads(result, values);
   }
 }
 
@@ -44,7 +45,7 @@ std::vector<TakenAssign> take_assigns(ir::Program& program,
   Values values;
   auto& ops = program.main().ops;
   for (std::unique_ptr<ir::Op>& op : std::exchange(ops, {})) {
-    read_instead(*op, values);
+    replace_reads(*op, values);
     if (op->name() == "assign" && parameters.contains(op->operands[0])) {
       const auto [known, first] = values.insert_or_assign(op->operands[0], op->operands[1]);
       if (first) taken.push_back({op->operands[0], nullptr});

@@ -7,15 +7,16 @@
 
 namespace trireme::transforms {
 
-// What a parameter was to become.
+// A parameter and the value that was to be assigned to it.
 struct TakenAssign {
   ir::Value* parameter;
   ir::Value* value;
 };
 
-// Takes the assigns of the parameters for which `chosen` is true out of the main block: the caller assigns, later. What read
-// such a parameter behind its assign reads the value instead. Each parameter once, in the order of their assigns;
-// parameters that are assigned otherwise too, by rows, stay as they are.
+// Removes the assigns of the parameters for which `chosen` returns true from the main block; the
+// caller assigns later. Ops after such an assign read the value instead of the parameter. Returns
+// each parameter once, in the order of the assigns. Parameters that are also assigned by rows stay
+// unchanged.
 std::vector<TakenAssign> take_assigns(ir::Program& program,
                                       const std::function<bool(const ir::Parameter&)>& chosen);
 

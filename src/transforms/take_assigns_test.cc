@@ -12,8 +12,8 @@ Value state(Program& program, const char* name) {
   return program.parameter(name, f32, {3}, {.trainable = false});
 }
 
-// What reads a parameter behind its assign reads what was assigned, also where it is assigned again.
-TEST(TakeAssigns, LaterReadersSeeTheValue) {
+// Reads of a parameter after its assign read the assigned value, also if it is assigned again.
+TEST(TakeAssigns, LaterReadsUseTheAssignedValue) {
   Program program;
   const Value x = program.input("x", f32, {3});
   const Value p = state(program, "p"), q = state(program, "q");
@@ -36,7 +36,7 @@ TEST(TakeAssigns, LaterReadersSeeTheValue) {
   for (const auto& op : program.ir().main().ops) EXPECT_NE(op->name(), "assign");
 }
 
-TEST(TakeAssigns, OthersStayAsTheyAre) {
+TEST(TakeAssigns, OtherParametersStayUnchanged) {
   Program program;
   const Value x = program.input("x", f32, {3}), rows = program.input("rows", i64, {1});
   const Value p = state(program, "p"), q = state(program, "q"), r = state(program, "r");
@@ -59,8 +59,8 @@ TEST(TakeAssigns, OthersStayAsTheyAre) {
   EXPECT_EQ(sum.get()->producer->operands[1], r.get());
 }
 
-// Inside of blocks, too.
-TEST(TakeAssigns, BlocksSeeTheValue) {
+// The same inside blocks.
+TEST(TakeAssigns, ReadsInBlocksUseTheAssignedValue) {
   Program program;
   const Value x = program.input("x", f32, {3}), given = program.input("given", boolean, {});
   const Value p = state(program, "p");
@@ -73,7 +73,7 @@ TEST(TakeAssigns, BlocksSeeTheValue) {
   const std::string text = program.str();
   const Program again = Program::parse(text);
   EXPECT_EQ(again.str(), text);
-  // Once, in the addition.
+  // The parameter is read once, in the addition.
   const std::size_t use = text.find("(%p");
   EXPECT_NE(use, std::string::npos);
   EXPECT_EQ(text.find("%p,", use + 3), std::string::npos) << text;

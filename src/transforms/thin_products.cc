@@ -17,18 +17,18 @@ class ThinProduct {
         op_(op),
         a_(op.operands[0]),
         b_(op.operands[1]),
-        turned_a_(ir::get<bool>(op.attributes, "transpose_a")) {}
+        transpose_a_(ir::get<bool>(op.attributes, "transpose_a")) {}
 
   ir::Value* run() {
     if (a_->type.rank() != 2 || b_->type.rank() != 2) return nullptr;
-    const Dim inner = a_->type.shape[turned_a_ ? 0 : 1];
+    const Dim inner = a_->type.shape[transpose_a_ ? 0 : 1];
     if (inner == Dim(1)) return outer_product();
     if (op_.result()->type.shape[1] == Dim(1)) return column();
     return nullptr;
   }
 
  private:
-  // The numbers of x, of which all but one axis have size 1, as axis `axis` of `shape`.
+  // Broadcasts the elements of x, whose axes all have size 1 except one, along `axis` of `shape`.
   ir::Value* along(ir::Value* x, std::int64_t axis, const Shape& shape) {
     ir::Value* flat =
         make(program_, op_, "reshape", {x}, {{"shape", Shape{product(x->type.shape)}}});
@@ -43,7 +43,7 @@ class ThinProduct {
 
   // y[i, 0] = sum over l of a[i, l] * b[l], or of a[l, i] * b[l]
   ir::Value* column() {
-    const std::int64_t summed = turned_a_ ? 0 : 1;
+    const std::int64_t summed = transpose_a_ ? 0 : 1;
     ir::Value* products = make(program_, op_, "mul", {a_, along(b_, summed, a_->type.shape)});
     ir::Value* sums = make(program_, op_, "sum", {products}, {{"axes", Integers{summed}}});
     return make(program_, op_, "reshape", {sums}, {{"shape", op_.result()->type.shape}});
@@ -53,7 +53,7 @@ class ThinProduct {
   const ir::Op& op_;
   ir::Value* a_;
   ir::Value* b_;
-  bool turned_a_;
+  bool transpose_a_;
 };
 
 }  // namespace

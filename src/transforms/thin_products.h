@@ -4,9 +4,9 @@
 
 namespace trireme::transforms {
 
-// Products of matrices with a single column, or with a single number to sum up, read or write about as much
-// as they compute. They become multiplications and sums, which are fused with what is around them. Sums
-// are then added in another order.
+// Replaces products of matrices with a single column, or with an inner dimension of 1, by
+// multiplications and sums. Such products read or write about as much as they compute, and the
+// replacements are fused with the ops around them. Sums are then added in another order.
 void widen_thin_products(ir::Program& program);
 
 }  // namespace trireme::transforms

@@ -42,7 +42,7 @@ ir::Value* TimeOrder::gathered(ir::Value* x, ir::Value* index) {
   return make("gather", {x, index});
 }
 
-// Where rows stand in the order of time; numbers that are no rows stay.
+// Returns the positions of rows in the order of time; numbers that are not rows stay unchanged.
 ir::Value* TimeOrder::placed(ir::Value* rows) {
   const DType dtype = rows->type.dtype;
   ir::Value* places = schedule_->result(2);
@@ -55,7 +55,7 @@ ir::Value* TimeOrder::placed(ir::Value* rows) {
   return make("select", {before, rows, make("select", {within, place, rows})});
 }
 
-// Whether x is in the order of time but for a restoring at the end, or where it is made.
+// Whether x is in the order of time except for a final restore, or where it is computed.
 bool TimeOrder::is_in_time(const ir::Value* x) const {
   const ir::Op* op = x->producer;
   if (op == nullptr || x->type.rank() == 0 || x->type.shape[0] != rows_) return false;
@@ -86,7 +86,7 @@ ir::Value* TimeOrder::ordered(ir::Value* x) {
     if (by_id)
       return make("gather", {op->operands[0], gathered(op->operands[1], rows)}, op->attributes);
   }
-  // What few rows are added to is made in this order at once.
+  // A scatter_add of few rows is computed directly in this order.
   if (op != nullptr && op->name() == "scatter_add" && op->operands[0]->type.rank() == 1 &&
       op->operands[0]->type.shape[0] != rows_) {
     return make("scatter_add", {placed(op->operands[0]), op->operands[1]}, op->attributes);
@@ -136,7 +136,8 @@ ir::Value* TimeOrder::joined(ir::Value* outer, ir::Value* inner) {
 }
 
 // Sequence i of the result, split by `to`, is sequence order[i] of x, split by `from`.
-ir::Value* TimeOrder::moved(ir::Value* x, ir::Value* from, ir::Value* to, ir::Value* order) {
+ir::Value* TimeOrder::reorder_sequences(ir::Value* x, ir::Value* from, ir::Value* to,
+                                        ir::Value* order) {
   if (const auto number = known_constant(x))
     return make_constant(program_, like_, x->type, *number);
   ir::Value* ids = make("segment_ids", {to});
@@ -148,14 +149,16 @@ ir::Value* TimeOrder::moved(ir::Value* x, ir::Value* from, ir::Value* to, ir::Va
 }
 
 ir::Value* TimeOrder::split_ordered(ir::Value* x, ir::Value* splits, bool by_row) {
-  return moved(x, splits, splits_ordered(splits, by_row), schedule_->result(by_row ? 1 : 3));
+  return reorder_sequences(x, splits, splits_ordered(splits, by_row),
+                           schedule_->result(by_row ? 1 : 3));
 }
 
 ir::Value* TimeOrder::split_restored(ir::Value* x, ir::Value* splits, bool by_row) {
-  return moved(x, splits_ordered(splits, by_row), splits, schedule_->result(by_row ? 2 : 4));
+  return reorder_sequences(x, splits_ordered(splits, by_row), splits,
+                           schedule_->result(by_row ? 2 : 4));
 }
 
-// Additions in another order of the rows: scatter_add and sum_rows of what was restored.
+// Rewrites scatter_add and sum_rows of restored rows to add the rows in the order of time.
 std::optional<std::vector<ir::Value*>> add_in_time(ir::Program& program, const ir::Op& op) {
   if (op.name() != "scatter_add" && op.name() != "sum_rows") return std::nullopt;
   ir::Value* indices = op.operands[0];
@@ -167,10 +170,10 @@ std::optional<std::vector<ir::Value*>> add_in_time(ir::Program& program, const i
     return std::nullopt;
   }
   ir::Value* ordered = make(program, op, "gather", {indices, schedule->result(1)});
-  const ir::Op* made = program.append(program.main(), op.name(), {ordered, restored->operands[0]},
-                                      op.attributes, op.location);
+  const ir::Op* reordered = program.append(
+      program.main(), op.name(), {ordered, restored->operands[0]}, op.attributes, op.location);
   std::vector<ir::Value*> results;
-  for (const auto& result : made->results) results.push_back(result.get());
+  for (const auto& result : reordered->results) results.push_back(result.get());
   return results;
 }
 

@@ -4,13 +4,14 @@
 namespace trireme::models {
 namespace {
 
-// An embedding [batch, fields, width] of every id and number, and their weights summed up, [batch, 1].
+// An embedding [batch, fields, width] of every id and number, and the sum of their weights,
+// [batch, 1].
 struct Embedded {
   Value vectors, first_order;
 };
 
-Embedded embed(Model& model, const std::vector<IdField>& fields, const Value& numbers,
-               const DeepfmOptions& options, const SourceLocation& where) {
+Embedded embed_fields(Model& model, const std::vector<IdField>& fields, const Value& numbers,
+                      const DeepfmOptions& options, const SourceLocation& where) {
   const JoinedIds ids = join_ids(checked(model, fields, where));
   const Value vectors =
       look_up(ids, options.width, options.embedding_init, options.sparse_gradient, where);
@@ -28,8 +29,8 @@ Embedded embed(Model& model, const std::vector<IdField>& fields, const Value& nu
   return result;
 }
 
-// The products of all pairs of vectors, as half of the square of the sum less the sum of squares:
-// Rendle 2010, lemma 3.1.
+// The sum of the products of all pairs of vectors, computed as half of the square of the sum minus
+// the sum of squares: Rendle 2010, lemma 3.1.
 Value pairs(const Value& vectors) {
   const Value total = sum(vectors, {.axes = {1}});
   const Value squares = sum(vectors * vectors, {.axes = {1}});
@@ -42,7 +43,7 @@ Value deepfm(const std::vector<IdField>& fields, const Value& numbers, DeepfmOpt
              SourceLocation where) {
   Model model(first_ids(fields, "deepfm"), "deepfm", options.name, where);
   model.require(options.width > 0, "width must be at least 1");
-  const Embedded x = embed(model, fields, numbers, options, where);
+  const Embedded x = embed_fields(model, fields, numbers, options, where);
   const Value deep = hidden_layers(
       nn::flatten(x.vectors, where),
       {.units = options.hidden, .dropout = options.dropout, .weight_init = options.weight_init},

@@ -14,8 +14,8 @@ struct Stage {
 constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                              {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
 
-// The next multiple of 8, but not more than a tenth below.
-std::int64_t rounded(std::int64_t channels) {
+// Returns the nearest multiple of 8 that is at least 90% of `channels`, at least 8.
+std::int64_t round_channels(std::int64_t channels) {
   const std::int64_t near = std::max<std::int64_t>((channels + 4) / 8 * 8, 8);
   return near * 10 < channels * 9 ? near + 8 : near;
 }
@@ -24,7 +24,7 @@ struct Block {
   std::int64_t expansion, channels, stride;
 };
 
-// Wider by a kernel of 1, each channel by itself, and narrower again without activation.
+// Expands with a kernel of 1, convolves each channel separately, and projects without activation.
 Value inverted_residual(const Value& x, const Block& block, const std::optional<Initializer>& init,
                         const SourceLocation& where) {
   nn::Layer layer(x, "block", "", where);
@@ -46,15 +46,15 @@ Value mobilenet_v2(const Value& x, MobilenetV2Options options, SourceLocation wh
   Model model(x, "mobilenet_v2", options.name, where);
   const std::optional<Initializer>& init = options.weight_init;
   const auto channels = [&](std::int64_t base, double factor) {
-    return rounded(scaled(model, base, factor));
+    return round_channels(scaled(model, base, factor));
   };
   const ConvNorm stem{.channels = channels(32, options.width),
                       .stride = options.small_input ? 1 : 2};
   Value y = nn::relu6(conv_norm(x, stem, init, where), where);
   for (const Stage& stage : kStages) {
-    const bool keeps = options.small_input && stage.channels == 24;
+    const bool keeps_size = options.small_input && stage.channels == 24;
     for (int i = 0; i < stage.blocks; ++i) {
-      const std::int64_t stride = i == 0 && !keeps ? stage.stride : 1;
+      const std::int64_t stride = i == 0 && !keeps_size ? stage.stride : 1;
       y = inverted_residual(y, {stage.expansion, channels(stage.channels, options.width), stride},
                             init, where);
     }

@@ -36,9 +36,9 @@ Value conv_norm(const Value& x, const ConvNorm& options, const std::optional<Ini
 }
 
 std::int64_t scaled(Model& model, std::int64_t channels, double factor) {
-  constexpr double kWidest = 1024;
-  model.require(factor > 0 && factor <= kWidest, "width must be above 0 and at most 1024",
-                "1 is the width of the paper");
+  constexpr double kMaxFactor = 1024;
+  model.require(factor > 0 && factor <= kMaxFactor, "width must be above 0 and at most 1024",
+                "1 is the width in the paper");
   return std::max<std::int64_t>(std::llround(static_cast<double>(channels) * factor), 1);
 }
 
@@ -59,14 +59,14 @@ Value as_rows(const Value& x, const SourceLocation& where) {
 Value normalise(const Value& x, const std::vector<double>& mean,
                 const std::vector<double>& deviation, SourceLocation where) {
   Model model(x, "normalise", "", where);
-  model.require(x.rank() == 4 && x.dim(1).is_constant(), "the input is no batch of pictures",
+  model.require(x.rank() == 4 && x.dim(1).is_constant(), "the input is not a batch of images",
                 "[batch, channels, height, width]");
   const auto channels = static_cast<std::size_t>(x.dim(1).constant());
   const auto along_channels = [&](const std::vector<double>& numbers, const char* what) {
     model.require(numbers.size() == 1 || numbers.size() == channels,
                   std::string(what) + " has " + std::to_string(numbers.size()) + " numbers for " +
                       std::to_string(channels) + " channels",
-                  "give one for each channel, or one for all");
+                  "give one number for each channel, or one for all");
     std::vector<Value> parts;
     for (const double number : numbers) {
       parts.push_back(
@@ -98,12 +98,12 @@ std::vector<IdField> checked(Model& model, const std::vector<IdField>& fields,
     model.require(
         static_cast<bool>(field.ids) && is_integer(field.ids.dtype()) &&
             (field.ids.rank() == 1 || (field.ids.rank() == 2 && field.ids.dim(1).is_constant())),
-        name + " is no ids [batch] or [batch, n]", "an input of dtype i64");
+        name + " is not ids [batch] or [batch, n]", "use an input of dtype i64");
     model.require(field.rows > 0, name + " has no rows",
-                  "{.ids = ids, .rows = how many different ones there are}");
+                  "set .rows to the number of different ids: {.ids = ids, .rows = 1000}");
     const nn::Layer scope(field.ids, "field", "field_" + std::to_string(result.size()), where);
     const Value ids = check_indices(field.ids, {.size = field.rows});
-    // As i64, which is wide enough for the rows of all fields joined.
+    // i64 is wide enough for the joined rows of all fields.
     result.push_back({cast(ids, {.dtype = i64}), field.rows});
   }
   return result;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the models of the bank share.
+// Common code of the models of the bank.
 
 #include <cstdint>
 #include <optional>
@@ -16,19 +16,19 @@ namespace trireme::models {
 class Model : public nn::Layer {
  public:
   Model(const Value& x, const char* stem, const std::string& name, const SourceLocation& where);
-  // To be called last: without `decay_biases` the vectors among the model's parameters are not
-  // decayed. Gives the logits back.
+  // Must be called last. Without `decay_biases`, disables weight decay for the vectors among the
+  // model's parameters. Returns the logits.
   Value finish(const Value& logits, bool decay_biases);
 
  private:
-  std::size_t first_;  // parameter
+  std::size_t first_;  // index of the model's first parameter
 };
 
 // --- Layers -----------------------------------------------------------------------------------
 
 struct ConvNorm {
   std::int64_t channels = 0;
-  std::int64_t kernel = 3;  // odd; the border is padded by half of it
+  std::int64_t kernel = 3;  // odd; the padding is half of it
   std::int64_t stride = 1;
   std::int64_t groups = 1;
 };
@@ -36,7 +36,7 @@ struct ConvNorm {
 Value conv_norm(const Value& x, const ConvNorm& options, const std::optional<Initializer>& init,
                 const SourceLocation& where);
 
-// `channels` times `factor`, at least 1. Errors: usage, if the factor is not above 0.
+// Returns `channels` times `factor`, at least 1. Error(usage) if the factor is out of range.
 std::int64_t scaled(Model& model, std::int64_t channels, double factor);
 
 struct Hidden {
@@ -45,35 +45,37 @@ struct Hidden {
   double dropout = 0;
   std::optional<Initializer> weight_init = {};
 };
-// Linear layers with activation and dropout, in a row.
+// A stack of linear layers with activation and dropout.
 Value hidden_layers(Value x, const Hidden& options, const SourceLocation& where);
 
-// x [batch, ...] as [batch, n].
+// Reshapes x [batch, ...] to [batch, n].
 Value as_rows(const Value& x, const SourceLocation& where);
 
 // --- Tables of ids ----------------------------------------------------------------------------
 
-// The fields with ids that are checked when the Program runs, once, whatever looks them up. An id that
-// is out of range is Error(data) and names field_0, field_1, ... Errors: usage, for ids that are no
-// integers, or a field without rows.
+// Returns the fields with ids that are checked once when the Program runs, however often they are
+// used. An id out of range is Error(data) and names field_0, field_1, ... Error(usage) for ids that
+// are not integers, or a field without rows.
 std::vector<IdField> checked(Model& model, const std::vector<IdField>& fields,
                              const SourceLocation& where);
 
-// Several fields as ids [batch, n] of one table, in which they stand one behind the other.
+// Several fields as ids [batch, n] of one table, which concatenates their rows.
 struct JoinedIds {
   Value ids;
-  std::int64_t rows = 0;   // of all fields
+  std::int64_t rows = 0;   // rows of all fields
   std::int64_t count = 0;  // n
 };
-// Precondition: the fields come from checked(), or are made of such so that their ids are in range.
-// An id too large for its field would be one of the next.
+// Precondition: the fields come from checked(), or are computed from such fields so that their ids
+// are in range. An id too large for its field would select a row of the next field.
 JoinedIds join_ids(const std::vector<IdField>& fields);
 
-// The rows [batch, n, width] of a table of parameters; with `sparse` its gradient is row-sparse.
+// Returns rows [batch, n, width] of a new table of parameters; with `sparse` its gradient is
+// row-sparse.
 Value look_up(const JoinedIds& ids, std::int64_t width, const Initializer& init, bool sparse,
               const SourceLocation& where);
 
-// The ids of field 0, by which a model finds its Program. Errors: usage, if there are no fields.
+// Returns the ids of field 0, from which a model gets its Program. Error(usage) if there are no
+// fields.
 const Value& first_ids(const std::vector<IdField>& fields, const char* what);
 
 }  // namespace trireme::models

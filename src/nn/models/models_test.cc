@@ -1,4 +1,4 @@
-// Shapes, names, known numbers of parameters, and the models' formulas by loops of their own.
+// Shapes, names and known parameter counts, and the models' formulas in separate loops.
 // tests/models compares whole networks with PyTorch.
 
 #include "trireme/models.h"
@@ -51,9 +51,10 @@ Build of_vgg(VggOptions options) {
 
 const Shape kSmall{batch, 3, 32, 32}, kLarge{batch, 3, 224, 224};
 
-// The paper, table 6, gives 0.27, 0.46, 0.66, 0.85 and 1.7 million; these follow from its layers: a
-// stage of n blocks of width w has 2 n w^2 9 weights, less half of the first convolution's.
-TEST(Resnet, SmallOnesHaveThePapersParameters) {
+// Table 6 of the paper gives 0.27, 0.46, 0.66, 0.85 and 1.7 million. These numbers follow from its
+// layers: a stage of n blocks of width w has 2 n w^2 9 weights, minus half of the first
+// convolution's.
+TEST(Resnet, SmallNetworksHaveTheParametersOfThePaper) {
   const std::pair<int, std::int64_t> known[] = {
       {20, 269722}, {32, 464154}, {44, 658586}, {56, 853018}, {110, 1727962}};
   for (const auto& [depth, parameters] : known) {
@@ -64,8 +65,8 @@ TEST(Resnet, SmallOnesHaveThePapersParameters) {
             269722 + 512 + 64 + 2048 + 128);
 }
 
-// As torchvision's documentation has them.
-TEST(Resnet, LargeOnesHaveTheKnownParameters) {
+// The numbers are from torchvision's documentation.
+TEST(Resnet, LargeNetworksHaveTheKnownParameters) {
   const std::pair<int, std::int64_t> known[] = {
       {18, 11689512}, {34, 21797672}, {50, 25557032}, {101, 44549160}, {152, 60192808}};
   for (const auto& [depth, parameters] : known) {
@@ -92,23 +93,23 @@ TEST(MobilenetV2, HasTheKnownParameters) {
   EXPECT_EQ(count(kLarge, of_width(1.4), 1000), 6108776);
 }
 
-TEST(Lenet, HasThePapersParameters) {
+TEST(Lenet, HasTheParametersOfThePaper) {
   const Build build = [](const Value& x) { return lenet(x, {}); };
   EXPECT_EQ(count({batch, 1, 28, 28}, build, 10), 156 + 2416 + 48120 + 10164 + 850);
   const Build wide = [](const Value& x) { return lenet(x, {.padding = 0}); };
   EXPECT_EQ(count({batch, 1, 32, 32}, wide, 10), 61706);
 }
 
-TEST(Rows, HaveTheirLayersParameters) {
+TEST(Rows, HaveTheParametersOfTheirLayers) {
   const Build plain = [](const Value& x) { return softmax_regression(x, {.classes = 3}); };
   EXPECT_EQ(count({batch, 1, 4, 5}, plain, 3), 20 * 3 + 3);
   const Build deep = [](const Value& x) { return mlp(x, {.classes = 3, .hidden = {7, 5}}); };
   EXPECT_EQ(count({batch, 20}, deep, 3), 20 * 7 + 7 + 7 * 5 + 5 + 5 * 3 + 3);
 }
 
-// A block of width w and inner width f: weights 4 w^2 + 2 w f, biases 3 w (none of keys) + f + w, and
-// two norms of 2 w.
-TEST(TransformerEncoder, HasItsLayersParameters) {
+// A block of width w and inner width f has weights 4 w^2 + 2 w f, biases 3 w (none for keys) + f +
+// w, and two norms of 2 w.
+TEST(TransformerEncoder, HasTheParametersOfItsLayers) {
   const auto block = [](std::int64_t w, std::int64_t f) {
     return 4 * w * w + 2 * w * f + 3 * w + f + w + 4 * w;
   };
@@ -136,8 +137,8 @@ TEST(TransformerEncoder, HasItsLayersParameters) {
   EXPECT_EQ(trainable(program), 11 * 8 + 2 * block(8, 32) + 16 + 8 * 10 + 10);
 }
 
-// What stands behind the end of a sequence, and how much of it, makes no difference.
-TEST(TransformerEncoder, DoesNotSeePadding) {
+// The amount and content of padding after the end of a sequence make no difference.
+TEST(TransformerEncoder, IgnoresPadding) {
   Program program;
   const Value ids = program.input("ids", i64, {batch, Dim("steps")});
   const Value y = transformer_encoder(
@@ -148,11 +149,11 @@ TEST(TransformerEncoder, DoesNotSeePadding) {
   const RefTensor expected = run(program, y, alone, values);
   const RefTensor got = run(program, y, padded, values);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(got.data[i], expected.data[i], 1e-6);
-  // All padding: the bias of the last layer, which begins with zeros.
+  // With padding only, the result is the bias of the last layer, which is zero at first.
   for (std::size_t i = 3; i < 6; ++i) EXPECT_NEAR(got.data[i], 0, 1e-6);
 }
 
-TEST(Models, NameTheirParametersByTheirScopes) {
+TEST(Models, NameParametersByScope) {
   Program program;
   const Value x = program.input("x", f32, kSmall);
   resnet(x, {});
@@ -163,7 +164,7 @@ TEST(Models, NameTheirParametersByTheirScopes) {
   EXPECT_EQ(program.ir().layer, "");
 }
 
-TEST(Models, TakeWeightDecayFromVectorsOnly) {
+TEST(Models, DisableWeightDecayForVectorsOnly) {
   Program program;
   const Value x = program.input("x", f32, kSmall);
   nn::linear(nn::flatten(x), {.units = 2});
@@ -175,7 +176,7 @@ TEST(Models, TakeWeightDecayFromVectorsOnly) {
   }
 }
 
-TEST(Models, UseTheInitializerThatIsGiven) {
+TEST(Models, UseTheGivenInitializer) {
   Program program;
   resnet(program.input("x", f32, kSmall), {.weight_init = nn::normal(0, 0.5)});
   const ir::Parameter* weight = program.ir().find_parameter("resnet_0/block_0/conv2d_0.weight");
@@ -183,39 +184,40 @@ TEST(Models, UseTheInitializerThatIsGiven) {
   EXPECT_EQ(weight->initializer.name, "normal");
 }
 
-TEST(Models, MistakesNameTheModelAndTheLine) {
+TEST(Models, ErrorsNameTheModelAndTheLine) {
   Program program;
   const Value x = program.input("x", f32, kSmall);
   const Value row = program.input("row", f32, {batch, 5});
   const Value ids = program.input("ids", i64, {batch});
-  const auto says = [](const std::function<void()>& act, const std::string& message) {
+  const auto expect_error = [](const std::function<void()>& act, const std::string& message) {
     EXPECT_THAT(nn::refusal_here(act), HasSubstr(message));
   };
-  says([&] { resnet(x, {.depth = 21}); }, "there is no ResNet of depth 21");
-  says([&] { vgg(x, {.depth = 12}); }, "there is no VGG of depth 12");
-  says([&] { vgg(x, {.width = 0}); }, "width must be above 0");
-  says([&] { resnet(row, {}); }, "no batch of images");
-  says([&] { mlp(x, {.classes = 0}); }, "units must be at least 1");
+  expect_error([&] { resnet(x, {.depth = 21}); }, "there is no ResNet of depth 21");
+  expect_error([&] { vgg(x, {.depth = 12}); }, "there is no VGG of depth 12");
+  expect_error([&] { vgg(x, {.width = 0}); }, "width must be above 0");
+  expect_error([&] { resnet(row, {}); }, "not a batch of images");
+  expect_error([&] { mlp(x, {.classes = 0}); }, "units must be at least 1");
   EXPECT_THAT(nn::refusal([] { wide_and_deep({}, {}, {}); }), HasSubstr("there are no fields"));
-  says([&] { deepfm({{row, 5}}, {}, {}); }, "field 0 is no ids");
-  says([&] { deepfm({{ids, 0}}, {}, {}); }, "field 0 has no rows");
-  says([&] { wide_and_deep({{ids, 5}}, {}, {.crosses = {{0, 1}}}); }, "names field 1 of 1");
-  says([&] { two_tower({ids, 5}, {ids, 5}, {.width = 0}); }, "width must be at least 1");
-  says([&] { transformer_encoder(row, {}); }, "the input is no sequence");
-  says([&] { transformer_encoder(x, {.patch = 5}); }, "cannot be cut into patches of 5 x 5");
-  says([&] { transformer_encoder(x, {.heads = 5}); }, "cannot be divided into 5 heads");
-  says([&] { transformer_encoder(x, {.padding_id = 0}); }, "padding_id is for ids");
+  expect_error([&] { deepfm({{row, 5}}, {}, {}); }, "field 0 is not ids");
+  expect_error([&] { deepfm({{ids, 0}}, {}, {}); }, "field 0 has no rows");
+  expect_error([&] { wide_and_deep({{ids, 5}}, {}, {.crosses = {{0, 1}}}); }, "names field 1 of 1");
+  expect_error([&] { two_tower({ids, 5}, {ids, 5}, {.width = 0}); }, "width must be at least 1");
+  expect_error([&] { transformer_encoder(row, {}); }, "the input is not a sequence");
+  expect_error([&] { transformer_encoder(x, {.patch = 5}); },
+               "cannot be divided into patches of 5 x 5");
+  expect_error([&] { transformer_encoder(x, {.heads = 5}); }, "cannot be divided into 5 heads");
+  expect_error([&] { transformer_encoder(x, {.padding_id = 0}); }, "padding_id is only for ids");
   const Value words = program.input("words", i64, {batch, Dim("steps")});
-  says([&] { transformer_encoder(words, {}); }, "ids need a width and rows");
-  says([&] { transformer_encoder(words, {.rows = 5, .positions = Positions::learned}); },
-       "need most_steps");
-  says([&] { normalise(x, {1, 2}, {1}); }, "mean has 2 numbers for 3 channels");
-  says([&] { normalise(x, {1}, {0}); }, "a deviation must be above 0");
+  expect_error([&] { transformer_encoder(words, {}); }, "ids need a width and rows");
+  expect_error([&] { transformer_encoder(words, {.rows = 5, .positions = Positions::learned}); },
+               "need most_steps");
+  expect_error([&] { normalise(x, {1, 2}, {1}); }, "mean has 2 numbers for 3 channels");
+  expect_error([&] { normalise(x, {1}, {0}); }, "a deviation must be above 0");
   EXPECT_EQ(program.ir().location_override, nullptr);
   EXPECT_EQ(program.ir().layer, "");
 }
 
-TEST(Normalise, IsDoneForEachChannel) {
+TEST(Normalise, UsesTheNumbersOfEachChannel) {
   Program program;
   const Value x = program.input("x", f64, {batch, 2, 1, 2});
   const Value y = normalise(x, {1, 10}, {2, 5});
@@ -226,9 +228,10 @@ TEST(Normalise, IsDoneForEachChannel) {
   EXPECT_EQ(run(program, z, inputs, none).data, (std::vector<double>{0, 1, -0.25, 4.75}));
 }
 
-// --- Models of ids --------------------------------------------------------------------------------
+// --- Models of ids
+// --------------------------------------------------------------------------------
 
-// Parameters with numbers in [-2, 2] instead of their first values.
+// Returns parameters with numbers in [-2, 2] instead of their first values.
 RefTensors noisy(const Program& program) {
   RefTensors values = first_values(program);
   unsigned seed = 3;
@@ -238,7 +241,7 @@ RefTensors noisy(const Program& program) {
 
 double relu(double x) { return std::max(x, 0.0); }
 
-// row times weight [n, m], plus bias.
+// Returns row times weight [n, m], plus bias.
 std::vector<double> linear(const std::vector<double>& row, const RefTensor& weight,
                            const RefTensor* bias) {
   const auto units = static_cast<std::size_t>(weight.shape[1]);
@@ -271,7 +274,7 @@ std::vector<double> row_of(const RefTensor& table, std::size_t row) {
   return {begin, begin + width};
 }
 
-TEST(WideAndDeep, FollowsItsFormula) {
+TEST(WideAndDeep, AgreesWithItsFormula) {
   Table t;
   const Value y = wide_and_deep({{t.a, 3}, {t.b, 4}}, t.numbers,
                                 {.width = 2, .hidden = {3}, .crosses = {{0, 1}}});
@@ -299,7 +302,7 @@ TEST(WideAndDeep, FollowsItsFormula) {
   }
 }
 
-TEST(Deepfm, FollowsItsFormula) {
+TEST(Deepfm, AgreesWithItsFormula) {
   Table t;
   const Value y = deepfm({{t.a, 3}, {t.b, 4}}, t.numbers, {.width = 2, .hidden = {3}});
   RefTensors p = noisy(t.program);
@@ -333,7 +336,7 @@ TEST(Deepfm, FollowsItsFormula) {
   }
 }
 
-TEST(Deepfm, TakesManyIdsOfOneTable) {
+TEST(Deepfm, AcceptsManyIdsOfOneTable) {
   Program program;
   const Value ids = program.input("ids", i64, {batch, 10});
   const Value y = deepfm({{ids, 5382}}, {}, {.width = 4, .hidden = {}});
@@ -341,7 +344,7 @@ TEST(Deepfm, TakesManyIdsOfOneTable) {
   EXPECT_EQ(trainable(program), 5382 * 5 + 40 + 1);
 }
 
-TEST(Fields, AreCheckedOnceWhateverLooksThemUp) {
+TEST(Fields, AreCheckedOnceForAllLookups) {
   const auto checks = [](const Program& program) {
     const std::string text = program.str(), op = "check_indices(";
     int count = 0;
@@ -357,7 +360,7 @@ TEST(Fields, AreCheckedOnceWhateverLooksThemUp) {
   EXPECT_EQ(checks(towers.program), 2);
 }
 
-TEST(TwoTower, FollowsItsFormula) {
+TEST(TwoTower, AgreesWithItsFormula) {
   for (const bool towers : {false, true}) {
     Table t;
     TwoTowerOptions options{.width = 2, .mean = 3.5};

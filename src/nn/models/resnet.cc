@@ -6,46 +6,49 @@ namespace trireme::models {
 namespace {
 
 // Tables 1 and 6 of the paper.
-struct Form {
+struct Architecture {
   int depth;
-  std::vector<int> blocks;  // of each stage: three of small networks, four of large ones
+  std::vector<int> blocks;  // per stage: three stages in small networks, four in large ones
   bool bottleneck;
 };
 
-const Form& form(Model& model, int depth) {
-  static const std::vector<Form> kForms = {
+const Architecture& find_architecture(Model& model, int depth) {
+  static const std::vector<Architecture> kArchitectures = {
       {20, {3, 3, 3}, false},     {32, {5, 5, 5}, false},     {44, {7, 7, 7}, false},
       {56, {9, 9, 9}, false},     {110, {18, 18, 18}, false}, {18, {2, 2, 2, 2}, false},
       {34, {3, 4, 6, 3}, false},  {50, {3, 4, 6, 3}, true},   {101, {3, 4, 23, 3}, true},
       {152, {3, 8, 36, 3}, true},
   };
-  for (const Form& known : kForms) {
-    if (known.depth == depth) return known;
+  for (const Architecture& candidate : kArchitectures) {
+    if (candidate.depth == depth) return candidate;
   }
-  model.require(false, "there is no ResNet of depth " + std::to_string(depth),
-                "depths are 20, 32, 44, 56, 110 for small pictures and 18, 34, 50, 101, 152");
-  return kForms[0];
+  model.require(
+      false, "there is no ResNet of depth " + std::to_string(depth),
+      "depths are 20, 32, 44, 56, 110 for small images and 18, 34, 50, 101, 152 for large ones");
+  return kArchitectures[0];
 }
 
 class Builder {
  public:
-  Builder(const ResnetOptions& options, const Form& form, const SourceLocation& where)
-      : options_(options), form_(form), where_(where) {
-    const bool small = form.blocks.size() == 3;
+  Builder(const ResnetOptions& options, const Architecture& find_architecture,
+          const SourceLocation& where)
+      : options_(options), architecture_(find_architecture), where_(where) {
+    const bool small = find_architecture.blocks.size() == 3;
     shortcut_ = options.shortcut.value_or(small ? Shortcut::pad : Shortcut::project);
   }
 
   Value stem(const Value& x, std::int64_t channels) const {
-    const bool large = form_.blocks.size() == 4 && !options_.small_input;
+    const bool large = architecture_.blocks.size() == 4 && !options_.small_input;
     if (!large) return nn::relu(norm(x, {.channels = channels}), where_);
     const Value y = nn::relu(norm(x, {.channels = channels, .kernel = 7, .stride = 2}), where_);
     return nn::max_pool(y, {.kernel = 3, .stride = 2, .padding = 1}, where_);
   }
 
-  // A block of `channels` inside; bottlenecks give four times that.
+  // A block with `channels` inside. Bottlenecks output four times as many channels.
   Value block(const Value& x, std::int64_t channels, std::int64_t stride) const {
     nn::Layer layer(x, "block", "", where_);
-    const Value y = form_.bottleneck ? bottleneck(x, channels, stride) : basic(x, channels, stride);
+    const Value y =
+        architecture_.bottleneck ? bottleneck(x, channels, stride) : basic(x, channels, stride);
     return nn::relu(y + shortcut(x, y.dim(1).constant(), stride), where_);
   }
 
@@ -77,7 +80,7 @@ class Builder {
   }
 
   const ResnetOptions& options_;
-  const Form& form_;
+  const Architecture& architecture_;
   const SourceLocation& where_;
   Shortcut shortcut_;
 };
@@ -86,7 +89,7 @@ class Builder {
 
 Value resnet(const Value& x, ResnetOptions options, SourceLocation where) {
   Model model(x, "resnet", options.name, where);
-  const Form& shape = form(model, options.depth);
+  const Architecture& shape = find_architecture(model, options.depth);
   const Builder builder(options, shape, where);
   std::int64_t channels = shape.blocks.size() == 3 ? 16 : 64;
   Value y = builder.stem(x, scaled(model, channels, options.width));

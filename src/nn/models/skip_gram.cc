@@ -11,7 +11,7 @@ Value skip_gram(const IdField& centre, const IdField& candidates, SkipGramOption
   const std::vector<IdField> fields = checked(model, {centre, candidates}, where);
   const Value &word = fields[0].ids, &others = fields[1].ids;
   model.require(options.width > 0, "width must be at least 1");
-  model.require(word.rank() == 1, "the centre must be one id of every example, [batch]");
+  model.require(word.rank() == 1, "the centre must be one id for each example, [batch]");
   model.require(others.rank() == 1 || others.rank() == 2,
                 "candidates must be ids [batch, n], or sequences of ids");
   const auto vectors = [&](const IdField& field, std::int64_t width, const Initializer& init,

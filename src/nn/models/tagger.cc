@@ -11,24 +11,24 @@ Value joined(const std::vector<Value>& parts) {
   return parts.size() == 1 ? parts[0] : concat(parts, {.axis = 1});
 }
 
-// What stands at the position and beside it, one row for each sequence.
+// Returns the row at the position and its two neighbours, concatenated, for each sequence.
 Value neighbours(const Value& ids, const Value& embedded, const Value& position) {
   const Value splits = sequence::splits(ids);
   const Value begins = slice(splits, {.starts = {0}, .limits = {splits.dim(0) - 1}});
   const Value last = sequence::lengths(ids) - 1.0;
-  std::vector<Value> around;
+  std::vector<Value> window_rows;
   for (const double step : {-1.0, 0.0, 1.0}) {
-    around.push_back(gather(embedded, begins + minimum(maximum(position + step, 0.0), last)));
+    window_rows.push_back(gather(embedded, begins + minimum(maximum(position + step, 0.0), last)));
   }
-  return concat(around, {.axis = 1});
+  return concat(window_rows, {.axis = 1});
 }
 
-// How far each row is from the position.
-Value marks(const Value& ids, const Value& position, const TaggerOptions& options,
-            const SourceLocation& where) {
-  const auto most = static_cast<double>(options.most_distance);
+// Returns an embedding of the distance of each row from the position.
+Value distance_embedding(const Value& ids, const Value& position, const TaggerOptions& options,
+                         const SourceLocation& where) {
+  const auto max_distance = static_cast<double>(options.most_distance);
   const Value distance = sequence::positions(ids) - sequence::expand(position, ids);
-  return nn::embedding(clamp(distance, -most, most) + most,
+  return nn::embedding(clamp(distance, -max_distance, max_distance) + max_distance,
                        {.rows = 2 * options.most_distance + 1, .width = options.mark_width}, where);
 }
 
@@ -65,7 +65,7 @@ Value tagger(const std::vector<IdField>& fields_in, const Value& position, Tagge
     features.push_back(sequence::expand(context, ids, where));
   }
   if (position && options.mark_width > 0) {
-    features.push_back(marks(ids, position, options, where));
+    features.push_back(distance_embedding(ids, position, options, where));
   }
   const Value x = nn::lstm(joined(features),
                            {.units = options.units,

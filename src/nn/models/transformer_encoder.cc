@@ -17,7 +17,7 @@ struct Sequence {
 Sequence embedded(Model& model, const Value& ids, const TransformerEncoderOptions& options,
                   const SourceLocation& where) {
   model.require(options.width > 0 && options.rows > 0, "ids need a width and rows of their table",
-                "{.width = 64, .rows = how many different ids there are}");
+                "set .rows to the number of different ids: {.width = 64, .rows = 1000}");
   const Value steps = nn::embedding(ids,
                                     {.rows = options.rows,
                                      .width = options.width,
@@ -32,25 +32,25 @@ Sequence embedded(Model& model, const Value& ids, const TransformerEncoderOption
 Value patches(Model& model, const Value& x, const TransformerEncoderOptions& options,
               const SourceLocation& where) {
   model.require(x.dim(2).is_constant() && x.dim(3).is_constant(),
-                "pictures are of one size that is known, not " + x.str());
+                "images must have a constant size, not " + x.str());
   const std::int64_t height = x.dim(2).constant(), width = x.dim(3).constant();
   const nn::Pair patch = options.patch.value_or(nn::Pair(1, width));
   model.require(
       patch.height > 0 && patch.width > 0 && height % patch.height == 0 && width % patch.width == 0,
-      "pictures of " + std::to_string(height) + " x " + std::to_string(width) +
-          " cannot be cut into patches of " + std::to_string(patch.height) + " x " +
+      "images of " + std::to_string(height) + " x " + std::to_string(width) +
+          " cannot be divided into patches of " + std::to_string(patch.height) + " x " +
           std::to_string(patch.width));
   return nn::im2sequence(x, {.kernel = patch}, where);
 }
 
-// The steps that go into the first block, before positions.
+// Returns the steps for the first block, without positions.
 Sequence steps_of(Model& model, const Value& x, const TransformerEncoderOptions& options,
                   const SourceLocation& where) {
   if (x.rank() == 2 && is_integer(x.dtype())) return embedded(model, x, options, where);
   model.require((x.rank() == 3 || x.rank() == 4) && is_float(x.dtype()),
-                "the input is no sequence: " + x.str(),
-                "integer ids [batch, steps], numbers [batch, steps, width] or pictures");
-  model.require(!options.padding_id, "padding_id is for ids");
+                "the input is not a sequence: " + x.str(),
+                "use integer ids [batch, steps], floats [batch, steps, width] or images");
+  model.require(!options.padding_id, "padding_id is only for ids");
   model.require(options.width >= 0, "width must not be negative");
   const Value steps = x.rank() == 4 ? patches(model, x, options, where) : x;
   if (options.width == 0) return {steps, {}};
@@ -62,15 +62,16 @@ Value with_positions(Model& model, const Value& x, const TransformerEncoderOptio
                      const SourceLocation& where) {
   if (options.positions == Positions::none) return x;
   if (options.positions == Positions::sinusoidal) return nn::add_sinusoidal_positions(x, where);
-  const bool known = x.dim(1).is_constant();
-  model.require(options.most_steps > 0 || known,
-                "learned positions need most_steps, since the steps of the input are no number",
-                "{.most_steps = 512}");
-  const std::int64_t most = options.most_steps > 0 ? options.most_steps : x.dim(1).constant();
-  return nn::add_learned_positions(x, {.most_steps = most}, where);
+  const bool has_constant_steps = x.dim(1).is_constant();
+  model.require(
+      options.most_steps > 0 || has_constant_steps,
+      "learned positions need most_steps, because the input's number of steps is a symbol",
+      "{.most_steps = 512}");
+  const std::int64_t max_steps = options.most_steps > 0 ? options.most_steps : x.dim(1).constant();
+  return nn::add_learned_positions(x, {.most_steps = max_steps}, where);
 }
 
-// Chosen by its number, since a slice would have to know that there is a step.
+// Selects step 0 by comparing step numbers, because slice() requires that there is a step.
 Value first_step(Model& model, const Value& x, const SourceLocation& where) {
   const Value number = model.make(
       "iota", {{"axis", std::int64_t{0}}, {"dtype", DType::i32}, {"shape", Shape{x.dim(1)}}});

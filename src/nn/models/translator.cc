@@ -12,21 +12,21 @@ namespace {
 
 using Cell = TranslatorOptions::Cell;
 
-// Layers at `path`, which there are already, take the parameters that they find.
-class Shared {
+// While an object lives, layers at `path`, which exist already, reuse their parameters.
+class SharedScope {
  public:
-  Shared(ir::Program& program, const std::string& path)
+  SharedScope(ir::Program& program, const std::string& path)
       : program_(program), layer_(program.layer), sharing_(program.sharing) {
     program.layer = path;
     program.sharing = true;
     program.restart_names(path);
   }
-  ~Shared() {
+  ~SharedScope() {
     program_.layer = layer_;
     program_.sharing = sharing_;
   }
-  Shared(const Shared&) = delete;
-  Shared& operator=(const Shared&) = delete;
+  SharedScope(const SharedScope&) = delete;
+  SharedScope& operator=(const SharedScope&) = delete;
 
  private:
   ir::Program& program_;
@@ -51,11 +51,11 @@ struct Build {
 
 // --- Gated recurrent units
 
-struct Read {
+struct EncodedSource {
   Value states, summary;
 };
 
-Read read_by_gru(const Build& b, const Value& source) {
+EncodedSource encode_with_gru(const Build& b, const Value& source) {
   const nn::RecurrentOptions layers{.units = b.options.units / 2,
                                     .layers = static_cast<int>(b.options.layers),
                                     .bidirectional = true,
@@ -65,10 +65,12 @@ Read read_by_gru(const Build& b, const Value& source) {
   return {states, b.linear(sequence::mean(states), b.options.units, nn::tanh)};
 }
 
-Value step_of_gru(const Build& b, const Read& source, nn::Step& step, const Value& id) {
-  const Value seen = step.static_input(source.states, b.where);
+Value decode_step_with_gru(const Build& b, const EncodedSource& source, nn::Step& step,
+                           const Value& id) {
+  const Value source_states = step.static_input(source.states, b.where);
   const Value h = step.memory({.init = source.summary}, b.where);
-  const Value context = nn::multi_head_attention(h, seen, seen, {.heads = 1}, b.where);
+  const Value context =
+      nn::multi_head_attention(h, source_states, source_states, {.heads = 1}, b.where);
   const Value x = b.dropped(b.embedded(id, b.options.rows));
   const Value next =
       nn::gru_cell(concat({x, context}, {.axis = 1}), h, {.units = b.options.units}, b.where);
@@ -87,18 +89,21 @@ nn::TransformerOptions blocks(const Build& b, nn::Step* step = nullptr) {
                     .limit = b.options.limit}};
 }
 
-Value placed(const Build& b, const Value& ids, std::int64_t rows, const Value& positions) {
+Value embed_with_positions(const Build& b, const Value& ids, std::int64_t rows,
+                           const Value& positions) {
   const Value x = b.embedded(ids, rows) * std::sqrt(static_cast<double>(b.options.width));
   return b.dropped(nn::add_sinusoidal_positions(x, positions, b.where));
 }
 
-Value read_by_transformer(const Build& b, const Value& source) {
+Value encode_with_transformer(const Build& b, const Value& source) {
   return nn::transformer_encoder(
-      placed(b, source, b.options.source_rows, sequence::positions(source)), blocks(b), b.where);
+      embed_with_positions(b, source, b.options.source_rows, sequence::positions(source)),
+      blocks(b), b.where);
 }
 
-// Of all rows of sequences, or of those of a step.
-Value written(const Build& b, const Value& seen, const Value& ids, nn::Step* step) {
+// Decodes all rows of sequences, or the rows of one step.
+Value decode_with_transformer(const Build& b, const Value& source_states, const Value& ids,
+                              nn::Step* step) {
   Value positions;
   if (step == nullptr) {
     positions = sequence::positions(ids, b.where);
@@ -106,55 +111,57 @@ Value written(const Build& b, const Value& seen, const Value& ids, nn::Step* ste
     positions = step->memory({.dtype = DType::i64}, b.where);
     step->update(positions, positions + 1.0, b.where);
   }
-  const Value x = placed(b, ids, b.options.rows, positions);
-  return b.linear(nn::transformer_decoder(x, seen, blocks(b, step), b.where), b.options.rows);
+  const Value x = embed_with_positions(b, ids, b.options.rows, positions);
+  return b.linear(nn::transformer_decoder(x, source_states, blocks(b, step), b.where),
+                  b.options.rows);
 }
 
 void check(Model& model, const Value& source, const Value& previous,
            const TranslatorOptions& options) {
   model.require(options.source_rows > 0 && options.rows > 0,
-                "it is not known how many ids there are of the source and of what is written",
+                "the numbers of source ids and target ids are not set",
                 "{.source_rows = 3000, .rows = 3000}");
   model.require(options.width > 0 && options.layers > 0, "width and layers must be at least 1");
-  model.require(
-      options.cell != Cell::gru || (options.units > 0 && options.units % 2 == 0),
-      "units are those of two directions: an even number, not " + std::to_string(options.units));
+  model.require(options.cell != Cell::gru || (options.units > 0 && options.units % 2 == 0),
+                "units are divided between two directions and must be an even number, not " +
+                    std::to_string(options.units));
   model.require(options.limit > 0, "limit must be at least 1");
   const Dim sources = sequence::lengths(source).dim(0);
   const Dim targets = sequence::lengths(previous).dim(0);
-  model.require(sources == targets, "there are " + sources.str() + " sequences to be read, and " +
-                                        targets.str() + " to be written: " + previous.str());
+  model.require(sources == targets, "there are " + sources.str() + " source sequences, but " +
+                                        targets.str() + " target sequences: " + previous.str());
 }
 
-// Layers "encoder" and "decoder" of the model.
-struct Halves {
+// The layers "encoder" and "decoder" of the model.
+struct EncoderDecoder {
   std::function<Value(nn::Step*, const Value& ids)> decode;
   Value logits;
 };
 
-Halves build(const Build& b, const Value& source, const Value& previous) {
-  Halves halves;
+EncoderDecoder build(const Build& b, const Value& source, const Value& previous) {
+  EncoderDecoder model_parts;
   const bool gru = b.options.cell == Cell::gru;
-  Read read;
+  EncodedSource encoded;
   {
     const nn::Layer encoder(source, "encoder", "encoder", b.where);
-    if (gru) read = read_by_gru(b, source);
-    else read.states = read_by_transformer(b, source);
+    if (gru) encoded = encode_with_gru(b, source);
+    else encoded.states = encode_with_transformer(b, source);
   }
-  halves.decode = [b, read, gru](nn::Step* step, const Value& ids) {
-    if (gru) return step_of_gru(b, read, *step, ids);
-    const Value& seen = read.states;
-    return written(b, step == nullptr ? seen : step->static_input(seen, b.where), ids, step);
+  model_parts.decode = [b, encoded, gru](nn::Step* step, const Value& ids) {
+    if (gru) return decode_step_with_gru(b, encoded, *step, ids);
+    const Value& source_states = encoded.states;
+    return decode_with_transformer(
+        b, step == nullptr ? source_states : step->static_input(source_states, b.where), ids, step);
   };
   const nn::Layer decoder(previous, "decoder", "decoder", b.where);
-  halves.logits = gru ? nn::rnn(
-                            [&](nn::Step& step) {
-                              const Value id = step.input(previous, b.where);
-                              step.output(halves.decode(&step, id), b.where);
-                            },
-                            {}, b.where)[0]
-                      : halves.decode(nullptr, previous);
-  return halves;
+  model_parts.logits = gru ? nn::rnn(
+                                 [&](nn::Step& step) {
+                                   const Value id = step.input(previous, b.where);
+                                   step.output(model_parts.decode(&step, id), b.where);
+                                 },
+                                 {}, b.where)[0]
+                           : model_parts.decode(nullptr, previous);
+  return model_parts;
 }
 
 }  // namespace
@@ -163,14 +170,14 @@ Translator translator(const Value& source, const Value& previous, TranslatorOpti
                       SourceLocation where) {
   Model model(source, "translator", options.name, where);
   check(model, source, previous, options);
-  const Halves halves = build({options, where}, source, previous);
+  const EncoderDecoder model_parts = build({options, where}, source, previous);
   const std::string path = model.program().layer + "/decoder";
   const nn::Decoder decoder = [=](nn::Step& step, const Value& id) {
     const nn::At at(id, "translator", where);
-    const Shared shared(at.program(), path);
-    return halves.decode(&step, id);
+    const SharedScope shared_scope(at.program(), path);
+    return model_parts.decode(&step, id);
   };
-  return {model.finish(halves.logits, options.decay_biases), decoder};
+  return {model.finish(model_parts.logits, options.decay_biases), decoder};
 }
 
 }  // namespace trireme::models

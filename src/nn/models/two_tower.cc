@@ -11,7 +11,7 @@ Tower tower(const Value& first, const IdField& field, const char* name,
             const TwoTowerOptions& options, const SourceLocation& where) {
   Model model(first, name, name, where);
   const JoinedIds ids = join_ids(checked(model, {field}, where));
-  model.require(ids.count == 1, "a tower takes one id of every example, [batch]");
+  model.require(ids.count == 1, "a tower needs one id for each example, [batch]");
   Tower result;
   const std::int64_t width = options.hidden.empty() ? options.width : options.hidden.front();
   Value x = nn::flatten(look_up(ids, width, options.embedding_init, options.sparse_gradient, where),

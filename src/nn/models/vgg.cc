@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::array<std::int64_t, 5> kChannels = {64, 128, 256, 512, 512};
 
-// How many convolutions each stage has: table 1 of the paper.
+// Returns the number of convolutions of each stage: table 1 of the paper.
 std::array<int, 5> stages(Model& model, int depth) {
   switch (depth) {
     case 11: return {1, 1, 2, 2, 2};
@@ -24,7 +24,7 @@ std::array<int, 5> stages(Model& model, int depth) {
 Value convolution(const Value& x, std::int64_t channels, const VggOptions& options,
                   const SourceLocation& where) {
   if (options.batch_norm) {
-    // The bias is one too many here, but the counts that are known of these networks have it.
+    // The bias is redundant here, but the published parameter counts include it.
     const Value y = nn::conv2d(x,
                                {.channels = channels,
                                 .padding = 1,

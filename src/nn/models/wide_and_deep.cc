@@ -3,22 +3,22 @@
 namespace trireme::models {
 namespace {
 
-// A field for each pair of fields: id of the first, row by row, and of the second in it.
+// Adds a field for each cross of two fields. Its id is first id * rows of the second + second id.
 std::vector<IdField> crossed(Model& model, const std::vector<IdField>& fields,
                              const WideAndDeepOptions& options) {
   std::vector<IdField> all = fields;
-  const auto one_id = [&](std::int64_t place) {
+  const auto one_id = [&](std::int64_t index) {
     model.require(
-        place >= 0 && place < static_cast<std::int64_t>(fields.size()),
-        "a cross names field " + std::to_string(place) + " of " + std::to_string(fields.size()));
-    const IdField& field = fields[static_cast<std::size_t>(place)];
-    model.require(field.ids.rank() == 1, "a cross needs fields of one id, [batch]");
+        index >= 0 && index < static_cast<std::int64_t>(fields.size()),
+        "a cross names field " + std::to_string(index) + " of " + std::to_string(fields.size()));
+    const IdField& field = fields[static_cast<std::size_t>(index)];
+    model.require(field.ids.rank() == 1, "a cross needs fields with one id per example, [batch]");
     return field;
   };
-  constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
+  constexpr std::int64_t kMaxRows = std::int64_t{1} << 31;
   for (const auto& [first, second] : options.crosses) {
     const IdField a = one_id(first), b = one_id(second);
-    model.require(a.rows <= kMostRows / std::max<std::int64_t>(b.rows, 1),
+    model.require(a.rows <= kMaxRows / std::max<std::int64_t>(b.rows, 1),
                   "a cross has too many pairs: " + std::to_string(a.rows) + " times " +
                       std::to_string(b.rows));
     all.push_back({a.ids * static_cast<double>(b.rows) + b.ids, a.rows * b.rows});
@@ -57,9 +57,9 @@ Value wide_and_deep(const std::vector<IdField>& fields, const Value& numbers,
                     WideAndDeepOptions options, SourceLocation where) {
   Model model(first_ids(fields, "wide_and_deep"), "wide_and_deep", options.name, where);
   model.require(options.classes > 0, "classes must be at least 1");
-  const std::vector<IdField> known = checked(model, fields, where);
-  const Value linear_part = wide(model, known, numbers, options, where);
-  const Value logits = linear_part + deep(known, numbers, options, where);
+  const std::vector<IdField> checked_fields = checked(model, fields, where);
+  const Value linear_part = wide(model, checked_fields, numbers, options, where);
+  const Value logits = linear_part + deep(checked_fields, numbers, options, where);
   return model.finish(logits, options.decay_biases);
 }
 

@@ -1,4 +1,4 @@
-// The models of words: formulas by loops, parameters, and what is refused.
+// Models of words: formulas in separate loops, parameters, and errors.
 
 #include <gmock/gmock.h>
 
@@ -16,7 +16,7 @@ using ops::RefTensor;
 using ops::RefTensors;
 using ::testing::HasSubstr;
 
-// The score of a word and a candidate.
+// Returns the score of a word and a candidate.
 double score(const RefTensors& p, std::size_t word, std::size_t candidate, bool bias) {
   const std::vector<double>& x = p.at("skip_gram_0/words.weight").data;
   const std::vector<double>& y = p.at("skip_gram_0/candidates.weight").data;
@@ -51,7 +51,7 @@ TEST(SkipGram, ScoresEachCandidateOfAWord) {
   }
 }
 
-TEST(SkipGram, ScoresWaysOfAnyLength) {
+TEST(SkipGram, ScoresPathsOfAnyLength) {
   Program program;
   const Value centre = program.input("centre", i64, {batch});
   const Value nodes = program.input("nodes", i64, ragged());
@@ -85,8 +85,9 @@ struct Sentences {
   Value position = program.input("position", i64, {batch});
 };
 
-TEST(Tagger, HasTheParametersOfItsParts) {
-  // Both directions of an LSTM: 4 gates of a matrix for what is read, one for the state, and a bias.
+TEST(Tagger, HasTheParametersOfItsLayers) {
+  // Both directions of an LSTM: 4 gates, each with a matrix for the input, one for the state, and a
+  // bias.
   const auto lstm = [](std::int64_t in, std::int64_t units) {
     return 2 * 4 * units * (in + units + 1);
   };
@@ -97,21 +98,22 @@ TEST(Tagger, HasTheParametersOfItsParts) {
   EXPECT_EQ(trainable(plain.program), 11 * 6 + lstm(6, 5) + lstm(10, 5) + 11 * 7);
 
   Sentences full;
-  TaggerOptions more = options;
-  more.layers = 1, more.context = 4, more.mark_width = 2, more.most_distance = 3;
-  tagger({{full.words, 11}, {full.tags, 8}}, full.position, more);
+  TaggerOptions full_options = options;
+  full_options.layers = 1, full_options.context = 4, full_options.mark_width = 2,
+  full_options.most_distance = 3;
+  tagger({{full.words, 11}, {full.tags, 8}}, full.position, full_options);
   const std::int64_t embedded = 6 + 3;
   EXPECT_EQ(trainable(full.program),
             11 * 6 + 8 * 3 + (3 * embedded + 1) * 4 + 7 * 2 + lstm(embedded + 4 + 2, 5) + 11 * 7);
 }
 
-TEST(ModelsOfWords, RefuseWhatTheyCannotTake) {
+TEST(ModelsOfWords, RejectInvalidArguments) {
   Sentences s;
   const Value row = s.program.input("row", f32, {batch, 2});
   const Value near = s.program.input("near", i64, {batch, 2});
   EXPECT_THAT(refusal_here([&] { skip_gram({near, 5}, {near, 5}, {}); }), HasSubstr("centre"));
   EXPECT_THAT(refusal_here([&] { skip_gram({s.position, 5}, {row, 5}, {}); }),
-              HasSubstr("field 1 is no ids"));
+              HasSubstr("field 1 is not ids"));
   EXPECT_THAT(refusal_here([&] { skip_gram({s.position, 5}, {near, 5}, {.width = 0}); }),
               HasSubstr("width must be at least 1"));
   EXPECT_THAT(refusal_here([&] { tagger({{s.words, 5}, {s.position, 5}}, {}, {}); }),
