@@ -53,10 +53,11 @@ class TRIREME_API AveragedParameters {
 struct TrainerOptions {
   Value loss = {};  // a scalar, the mean over the batch
   Optimizer optimizer = {};
-  UpdateOptions updates = {};        // accumulation of gradients, averages, l1 and l2
-  ExchangeGradients exchange = {};   // of several processes; empty: none
-  HostFunctions host = {};           // as in SessionOptions
-  std::vector<Metric> metrics = {};  // training measures the means among them: docs/how-to/training.md
+  UpdateOptions updates = {};       // accumulation of gradients, averages, l1 and l2
+  ExchangeGradients exchange = {};  // of several processes; empty: none
+  HostFunctions host = {};          // as in SessionOptions
+  std::vector<Metric> metrics =
+      {};  // training measures the means among them: docs/how-to/training.md
   int threads = 0;
   std::uint64_t seed = 1;
   Precision precision = Precision::f32;  // of what is stored between kernels; f16 is refused

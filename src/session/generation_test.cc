@@ -288,7 +288,7 @@ TEST(Generation, SharedScopes) {
   EXPECT_THAT(
       error_of(ErrorKind::usage,
                [&] { layers(slice(x, {.starts = {0, 0}, .limits = {batch, 2}}), 1); }),
-      testing::HasSubstr("both/linear_0.weight is f32[3, 3], and is asked for as f32[2, 3]"));
+      testing::HasSubstr("both/linear_0.weight is f32[3, 3], but is requested as f32[2, 3]"));
   nn::linear(x, {.units = 1});  // nothing is shared any more
   EXPECT_EQ(program.parameters().size(), 8u);
 }

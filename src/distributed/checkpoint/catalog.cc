@@ -67,8 +67,8 @@ Committed parse_committed(std::int64_t id, std::string_view text) {
     rest.remove_prefix(space + 1);
   }
   if (words.size() == 5 && (words[0] == "full" || words[0] == "delta")) {
-    const auto base = parse_number(words[1]), previous = parse_number(words[2]), bytes = parse_number(words[3]),
-               crc = parse_number(words[4], 16);
+    const auto base = parse_number(words[1]), previous = parse_number(words[2]),
+               bytes = parse_number(words[3]), crc = parse_number(words[4], 16);
     if (base && previous && bytes && crc && *crc <= UINT32_MAX) {
       return {id,
               words[0] == "delta",

@@ -115,7 +115,8 @@ BlockReader::BlockReader(Source source, std::string name)
   std::uint32_t version = 0;
   take(reinterpret_cast<char*>(&version), sizeof version);
   if (version != kPartVersion) {
-    fail(fmt::format("it has format {}, and this version of Trireme reads {}", version, kPartVersion));
+    fail(fmt::format("it has format {}, and this version of Trireme reads {}", version,
+                     kPartVersion));
   }
 }
 

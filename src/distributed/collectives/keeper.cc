@@ -10,8 +10,8 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kIdle{1000};  // between two looks when nothing happens
-constexpr Milliseconds kKeeperRetryDelay{50};   // while the store is unavailable
+constexpr Milliseconds kIdle{1000};            // between two looks when nothing happens
+constexpr Milliseconds kKeeperRetryDelay{50};  // while the store is unavailable
 
 }  // namespace
 

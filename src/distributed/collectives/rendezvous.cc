@@ -12,8 +12,8 @@ namespace trireme::distributed {
 namespace {
 
 constexpr std::int64_t kRendezvousLease = 30;  // seconds: longer than a group takes to form
-constexpr std::size_t kRandom = 16;  // bytes
-constexpr Milliseconds kCancelPoll{20};   // between two looks at `cancelled`
+constexpr std::size_t kRandom = 16;            // bytes
+constexpr Milliseconds kCancelPoll{20};        // between two looks at `cancelled`
 
 std::string random_bytes() {
   std::random_device device;

@@ -11,7 +11,7 @@ namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kServerReplyTimeout{5000};  // to what takes no time
-constexpr Milliseconds kServerPoll{100};     // between two looks at whether a server is gone
+constexpr Milliseconds kServerPoll{100};           // between two looks at whether a server is gone
 
 }  // namespace
 
@@ -113,7 +113,8 @@ void Fleet::set_members(std::uint32_t generation, std::size_t members) {
 
 std::uint64_t Fleet::rows() {
   std::uint64_t rows = 0;
-  for (const Frame& answer : ask_all([](std::size_t) { return order(Op::statistics); }, kServerReplyTimeout)) {
+  for (const Frame& answer :
+       ask_all([](std::size_t) { return order(Op::statistics); }, kServerReplyTimeout)) {
     const std::string text = answer.payload.text();
     if (text.find(" rows ") != std::string::npos) rows += number_of(text, "rows");
   }

@@ -12,8 +12,9 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kOrderPoll{20};    // between two looks at what the leader wants
-constexpr Milliseconds kStateReadTimeout{100};  // in which the store says what it is; others wait meanwhile
+constexpr Milliseconds kOrderPoll{20};  // between two looks at what the leader wants
+constexpr Milliseconds kStateReadTimeout{
+    100};  // in which the store says what it is; others wait meanwhile
 
 checkpoint::DenseRange dense_range(std::size_t bytes) {
   const auto size = static_cast<std::int64_t>(bytes);

@@ -12,9 +12,9 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kMove{20000};  // in which a server answers
-constexpr int kMostSlots = 512;       // of a move
-constexpr double kTargetRefusal = 0.025;      // seconds for which slots of a move should be refused
+constexpr Milliseconds kMove{20000};      // in which a server answers
+constexpr int kMostSlots = 512;           // of a move
+constexpr double kTargetRefusal = 0.025;  // seconds for which slots of a move should be refused
 
 Frame table_order(Op op, std::uint32_t table) {
   Frame frame = order(op);

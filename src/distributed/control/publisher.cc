@@ -14,8 +14,8 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kLongest{600000};  // in which a server writes all it has of a table
-constexpr Milliseconds kBlockTimeout{20000};    // in which it gives a block
+constexpr Milliseconds kLongest{600000};      // in which a server writes all it has of a table
+constexpr Milliseconds kBlockTimeout{20000};  // in which it gives a block
 
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -124,7 +124,8 @@ void Publisher::read_dense(const DenseBlockPlace& block, int server, const SlotM
   pull.header.table = block.parameter;
   pull.header.count = block.block;
   pull.header.map_version = map.version();
-  const Frame weights = fleet_.ask(static_cast<std::size_t>(server), std::move(pull), kBlockTimeout);
+  const Frame weights =
+      fleet_.ask(static_cast<std::size_t>(server), std::move(pull), kBlockTimeout);
   PayloadReader reader(weights.payload);
   reader.read_to(to, static_cast<std::size_t>(block.bytes / sizeof(float)));
   reader.end();

@@ -136,37 +136,41 @@ std::string text_of(const JobRecord& record, const JobStatus& status, std::int64
       record.job.empty() ? fmt::format("its keys below {} of {}", record.prefix, record.store)
                          : record.job;
   std::string text = status_line("job", fmt::format("{}, {}", record.name, where));
-  text += status_line("launcher", record.pid == 0 ? "none runs"
-                                           : fmt::format("process {} on {}, for {}", record.pid,
-                                                         record.host, age(now - record.since)));
+  text +=
+      status_line("launcher", record.pid == 0 ? "none runs"
+                                              : fmt::format("process {} on {}, for {}", record.pid,
+                                                            record.host, age(now - record.since)));
   text += status_line("master", masters_of(status));
   if (const auto& tasks = status.tasks) {
     text += status_line("epoch", fmt::format("{} of {}{}", tasks->epoch, tasks->epochs,
-                                      status.done ? ", all are over" : ""));
-    text += status_line("tasks", fmt::format("{} to do, {} pending, {} done, {} failed", tasks->todo,
-                                      tasks->pending, tasks->done, tasks->failed));
+                                             status.done ? ", all are over" : ""));
+    text +=
+        status_line("tasks", fmt::format("{} to do, {} pending, {} done, {} failed", tasks->todo,
+                                         tasks->pending, tasks->done, tasks->failed));
     if (tasks->left_out > 0) text += text_of_left_out(status.bad);
   } else {
     text += status_line("epoch", "none has begun, or no master is there");
   }
   if (const auto& progress = status.progress) {
-    text += status_line("trained",
-                 fmt::format("{} examples, {:.0f}/s, loss {}", progress->examples, progress->rate,
-                             progress->loss ? fmt::format("{:.4g}", *progress->loss) : "-"));
+    text += status_line(
+        "trained", fmt::format("{} examples, {:.0f}/s, loss {}", progress->examples, progress->rate,
+                               progress->loss ? fmt::format("{:.4g}", *progress->loss) : "-"));
   }
   if (const auto& group = status.group) {
     text += status_line("group", fmt::format("generation {} of {} members: {}", group->number,
-                                      group->members.size(), member_names(*group)));
+                                             group->members.size(), member_names(*group)));
   }
   if (const auto& view = status.view) {
-    text += status_line("servers", fmt::format("{} by version {} of the slot map; generation {}, {} times "
-                                        "back to a checkpoint",
-                                        view->servers.map.servers(), view->servers.map.version(),
-                                        view->generation, view->rollbacks));
+    text += status_line("servers",
+                        fmt::format("{} by version {} of the slot map; generation {}, {} times "
+                                    "back to a checkpoint",
+                                    view->servers.map.servers(), view->servers.map.version(),
+                                    view->generation, view->rollbacks));
   }
   if (!status.checkpoints.empty()) {
-    text += status_line("checkpoints", fmt::format("{}, the last is number {}", status.checkpoints.size(),
-                                            status.checkpoints.back()));
+    text += status_line("checkpoints",
+                        fmt::format("{}, the last is number {}", status.checkpoints.size(),
+                                    status.checkpoints.back()));
   }
   if (status.wanted) text += status_line("wanted", text_of_wanted(status));
   return text + "\n" + process_table(status.processes, now);

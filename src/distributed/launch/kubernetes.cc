@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kWork = "/work";                // the claim: data, results
 constexpr const char* kCredentials = "/credentials";  // the Secret
 constexpr int kUser = 65532;                          // not root; any
-constexpr int kTerminationGraceSeconds = 60;                            // seconds that a process has after SIGTERM
+constexpr int kTerminationGraceSeconds = 60;          // seconds that a process has after SIGTERM
 // Seconds within which a process tells how it is. With a program the others wait for its first word, await_work().
 constexpr int kStart = 180, kStartOfProgram = 660;
 

@@ -28,10 +28,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Phase = LauncherState::Phase;
 
-constexpr std::chrono::milliseconds kExitPoll{100};  // between two looks at what has ended
-constexpr std::chrono::milliseconds kTalk{500};  // between two words to other launchers
-constexpr std::chrono::seconds kSilence{60};     // after which a store is given up
-constexpr std::chrono::seconds kLauncherExitTimeout{10};    // in which other launchers end
+constexpr std::chrono::milliseconds kExitPoll{100};       // between two looks at what has ended
+constexpr std::chrono::milliseconds kTalk{500};           // between two words to other launchers
+constexpr std::chrono::seconds kSilence{60};              // after which a store is given up
+constexpr std::chrono::seconds kLauncherExitTimeout{10};  // in which other launchers end
 
 MeetingOptions meeting_of(const LaunchOptions& options) {
   MeetingOptions meeting;

@@ -64,7 +64,8 @@ std::string told_tasks(const Master& running, const MasterWork& work, const std:
 }  // namespace
 
 void lead(const RoleOptions& options, const MasterWork& work) {
-  const std::unique_ptr<Store> store = open_store(options), tasks = open_store(options, kMasterStoreTimeout);
+  const std::unique_ptr<Store> store = open_store(options),
+                               tasks = open_store(options, kMasterStoreTimeout);
   MasterOptions master;
   master.prefix = options.prefix;
   master.name = options.name;

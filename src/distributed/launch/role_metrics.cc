@@ -248,9 +248,9 @@ void watch_master(Registry& registry, const Master& master) {
            &TaskCounts::left_out);
   of_tasks(counter, "trireme_master_bad_ends_total",
            "Tasks that ended badly, as this leader has heard: each time.", &TaskCounts::bad_ends);
-  registry.collect(gauge, "trireme_master_leader_epoch",
-                   "The epoch of its leadership; 0: another one leads.",
-                   [&master] { return metric_number(master.leadership().value_or(Leadership{}).epoch); });
+  registry.collect(
+      gauge, "trireme_master_leader_epoch", "The epoch of its leadership; 0: another one leads.",
+      [&master] { return metric_number(master.leadership().value_or(Leadership{}).epoch); });
   registry.collect(gauge, "trireme_master_epoch", "Which pass over the data, from 1.",
                    [&master] { return metric_number(master.epoch()); });
   registry.collect(gauge, "trireme_master_trainers", "Trainers that are there.",

@@ -19,8 +19,8 @@ namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kServerLoopPoll{50};
-constexpr Milliseconds kPlace{15000};  // in which a place becomes free
-constexpr std::int64_t kServerLease = 5;     // seconds
+constexpr Milliseconds kPlace{15000};     // in which a place becomes free
+constexpr std::int64_t kServerLease = 5;  // seconds
 
 class ServerProcess {
  public:

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr Milliseconds kSteeringPoll{200};      // between two looks into the store
+constexpr Milliseconds kSteeringPoll{200};       // between two looks into the store
 constexpr Milliseconds kFinalReadTimeout{3000};  // for reading what became of a job
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace trireme::distributed {
 namespace {
 
 constexpr std::chrono::seconds kExitTimeout{10};  // in which a process ends that is asked to leave
-constexpr std::chrono::seconds kLast{5};    // the same at the end of all
+constexpr std::chrono::seconds kLast{5};          // the same at the end of all
 constexpr std::chrono::milliseconds kSupervisorPoll{50};
 
 std::string how_it_ended(const std::string& name, int code) {

@@ -16,9 +16,10 @@ constexpr Milliseconds kMemberPoll{20};
 // In which servers must be there again that were replaced, and have loaded what they held.
 constexpr Milliseconds kServers{300000};
 constexpr std::uint64_t kLargestModel = std::uint64_t{4} << 30;
-constexpr Milliseconds kFailureReportTimeout{2000};  // in which a master hears of who ends by an error
-constexpr Milliseconds kAttempt{1000};   // after which it is asked where the servers are now
-constexpr Milliseconds kMemberStoreTimeout{500};      // in which the store is to say it
+constexpr Milliseconds kFailureReportTimeout{
+    2000};                              // in which a master hears of who ends by an error
+constexpr Milliseconds kAttempt{1000};  // after which it is asked where the servers are now
+constexpr Milliseconds kMemberStoreTimeout{500};  // in which the store is to say it
 // In which the store is there again that was away, or another master leads, or another group is formed.
 constexpr Milliseconds kOutage{120000};
 constexpr std::int64_t kTrainerLease = 5;  // seconds

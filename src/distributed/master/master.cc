@@ -12,10 +12,10 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kTickInterval{50};      // between two looks at what time has changed
-constexpr Milliseconds kMembers{500};  // between two looks at who is there
-constexpr Milliseconds kHeld{500};     // who waits for slower ones is told after that to ask again
-constexpr Milliseconds kWay{3000};     // for who led before, when the store is back
+constexpr Milliseconds kTickInterval{50};  // between two looks at what time has changed
+constexpr Milliseconds kMembers{500};      // between two looks at who is there
+constexpr Milliseconds kHeld{500};  // who waits for slower ones is told after that to ask again
+constexpr Milliseconds kWay{3000};  // for who led before, when the store is back
 constexpr const char* kTrainers = "trainer";
 constexpr const char* kMasters = "master";
 

@@ -9,7 +9,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kRetryDelay{50};     // before the next attempt
+constexpr Milliseconds kRetryDelay{50};      // before the next attempt
 constexpr Milliseconds kReplyTimeout{2000};  // in which a master answers
 constexpr Milliseconds kFirst{
     700};  // in which one does that may be dead: longer than it lets anybody wait

@@ -91,8 +91,8 @@ std::string lines_of(const std::string& name, const std::string& labels,
     all += counts[i];
     const std::string bound =
         i < histogram.bounds().size() ? number_text(histogram.bounds()[i]) : "+Inf";
-    text +=
-        sample_line(name + "_bucket", fmt::format("{}le=\"{}\"", before, bound), static_cast<double>(all));
+    text += sample_line(name + "_bucket", fmt::format("{}le=\"{}\"", before, bound),
+                        static_cast<double>(all));
   }
   text += sample_line(name + "_sum", labels, histogram.sum());
   return text + sample_line(name + "_count", labels, static_cast<double>(all));
