@@ -18,11 +18,11 @@ bool is_of_data(const Error& error) {
 
 }  // namespace
 
-std::string batch_range_text(const BatchRange& range) {
+std::string text_of(const BatchRange& range) {
   return std::to_string(range.first) + " " + std::to_string(range.last);
 }
 
-BatchRange batch_range_of(const std::string& task) {
+BatchRange range_of(const std::string& task) {
   BatchRange range;
   const char* const end = task.data() + task.size();
   const auto first = std::from_chars(task.data(), end, range.first);
@@ -42,7 +42,7 @@ std::string described(const BatchRange& range) {
 std::vector<std::string> tasks_of(std::int64_t batches, std::int64_t task_batches) {
   std::vector<std::string> tasks;
   for (std::int64_t first = 0; first < batches; first += task_batches) {
-    tasks.push_back(batch_range_text(BatchRange{first, std::min(first + task_batches, batches)}));
+    tasks.push_back(text_of(BatchRange{first, std::min(first + task_batches, batches)}));
   }
   return tasks;
 }
@@ -68,7 +68,7 @@ void TaskReader::take() {
   const Taken taken = client_.take(kTasksPerRequest, through_);  // no others are left
   all_done_ = taken.all_done && taken.tasks.empty();
   for (const Task& task : taken.tasks) {
-    const BatchRange range = batch_range_of(task.data);
+    const BatchRange range = range_of(task.data);
     tasks_.push_back({task, taken.epoch, range, range.first, taken.rollbacks});
   }
 }
