@@ -4,7 +4,8 @@
 //   trainers: the clients of real trainers, which need more time than the server
 //   requests: with one server only; recorded requests of such steps, with dense parameters, sent
 //     repeatedly to saturate the server
-//   parameter_server [ROWS] [SECONDS] [TRAINERS] [SERVERS]
+//
+// usage: parameter_server [ROWS] [SECONDS] [TRAINERS] [SERVERS]
 
 #include <sched.h>
 #include <sys/prctl.h>

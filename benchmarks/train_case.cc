@@ -1,7 +1,8 @@
 // train_case CASE THREADS SECONDS: measures training steps per second of one case of README.md and
-// prints one JSON line. The programs of the peers generate the same data. train_case CASE THREADS
-// check FOLDER: saves the initial parameters as a model in FOLDER and prints the losses of the
-// first steps without dropout, for compare/check.py.
+// prints one JSON line. The programs of the peers generate the same data.
+//
+// train_case CASE THREADS check FOLDER: saves the initial parameters as a model in FOLDER and
+// prints the losses of the first steps without dropout, for compare/check.py.
 
 #include <cmath>
 #include <cstdlib>
