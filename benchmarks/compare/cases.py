@@ -125,7 +125,7 @@ CASES = {case.name: case for case in [
             {"eager": 1.8, "compile": 1.0},
             flops=training(linear_macs(26 * 16, 100, 50, 1), 512),
             moved=DEEPFM_ROWS_TOUCHED * 17 * 4 * 7),
-    trained("elementwise", "12 elementwise ops, forward and backward", PLAIN_VARIANTS, ["dygraph"],
+    trained("elementwise", "12 elementwise ops with gradient", PLAIN_VARIANTS, ["dygraph"],
             {"eager": 8.0, "compile": 1.0}, moved=2 * 4e6),
     trained("adam", "Adam, 11.7M parameters", PLAIN_VARIANTS, ["dygraph"],
             {"eager": 1.5, "compile": 1.0}, moved=ADAM_PARAMETERS * 7 * 4),

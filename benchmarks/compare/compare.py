@@ -179,7 +179,7 @@ def run_script(name, cases):
 
 
 def prepare(options):
-    """Checks that all contestants compute the same, and writes the models of the inference peers."""
+    """Checks that all contestants compute the same. Writes the models of the inference peers."""
     predicted = [CASES[name].program_case for name in options.cases if name.endswith("_predict")]
     trained = [name for name in options.cases if name in COMPILED + SEQUENCES]
     return run_script("export_models.py", predicted) and run_script("check.py", trained)
