@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ctest under asan and tsan, then every fuzz target for 60 s.
+# Runs ctest under AddressSanitizer and ThreadSanitizer, then every fuzz target for 60 s.
 source "$(dirname "$0")/common.sh"
 tools/install-deps.sh --test
 source tools/sanitizer_options.sh

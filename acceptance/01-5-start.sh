@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The second start of the demo's training: time to the first step, kernels compiled; then one Plan
-# for batches of 1, 7, 64 and 100.
+# Measures the second start of the demo's training: time to the first step, and kernels compiled.
+# Then checks that one Plan serves batches of 1, 7, 64 and 100.
 source "$(dirname "$0")/common.sh"
 build_release
 job=examples/jobs/fashion_conv.toml
 export TRIREME_CACHE_DIR=$PWD/$out/start-cache
 rm -rf "$TRIREME_CACHE_DIR"
 
-# start LOG OPTION...: one short training that says how its start went.
+# start LOG OPTION...: runs a short training that prints the timings of its start.
 start() {
   "$trireme" train $job --set train.schedule=constant --set train.epochs=1 \
     --set data.test_limit=256 --time-to-first-step \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The arena against the sum of the values' sizes (trireme inspect), and short trainings with 1 and
-# 2 threads and without memory planning that must end in the same weights, bit by bit.
+# Compares the arena with the sum of the sizes of all values (trireme inspect). Then trains shortly
+# with 1 thread, with 2 threads and without memory planning: the weights must have the same bits.
 source "$(dirname "$0")/common.sh"
 build_release
 job=examples/jobs/fashion_conv.toml
@@ -28,4 +28,4 @@ for other in two unplanned; do
     status=1
   fi
 done
-conclude "$status" "values ${ratio:-?}x the arena; $equal of 3 trainings end in the same bits"
+conclude "$status" "all values ${ratio:-?}x the arena; $equal of 3 trainings end with the same bits"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Include rules, file sizes, and a full release build from clean without ccache.
+# Checks include rules and file sizes, and times a release build from clean without ccache.
 source "$(dirname "$0")/common.sh"
 tools/install-deps.sh --test
 status=0
@@ -14,4 +14,4 @@ CCACHE_DISABLE=1 cmake --preset release -B "$build" >/dev/null
 CCACHE_DISABLE=1 cmake --build "$build" -j 2 || status=1
 took=$((SECONDS - start))
 [ "$took" -le 600 ] || status=1
-conclude "$status" "longest file $longest, release build from clean $took s on 2 jobs"
+conclude "$status" "longest file $longest, release build from clean $took s with 2 jobs"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One longer training of ResNet-20 on CIFAR-10, 40 epochs of the same job: its accuracy and time, against 0.90.
-# About an hour on two cores. docs/how-to/training.md has the figure that was recorded, which misses.
+# Trains ResNet-20 on CIFAR-10 for 40 epochs of the same job; the goal is an accuracy of 0.90. Takes
+# about an hour on two cores. docs/how-to/training.md has the recorded accuracy, which misses.
 source "$(dirname "$0")/common.sh"
 build_release
 status=0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ResNet-20 on CIFAR-10 in ten minutes of training, and a network of less than 100,000 parameters on
-# Fashion-MNIST.
+# Trains ResNet-20 on CIFAR-10 for at most ten minutes, and a network with fewer than 100,000
+# parameters on Fashion-MNIST.
 source "$(dirname "$0")/common.sh"
 build_release
 status=0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Wide and deep on Adult and a recommender on MovieLens, as jobs and as C++ programs.
+# Trains wide and deep on Adult and a recommender on MovieLens, as jobs and as C++ programs.
 source "$(dirname "$0")/common.sh"
 build_release
 cmake --build --preset release --target example_adult_wide_and_deep example_movielens_two_tower \
@@ -21,4 +21,4 @@ auc_cc=$(value_of "test auc" "$out/tables.log")
 rmse_cc=$(value_of "test rmse" "$out/tables.log")
 at_least "${auc_cc:-0}" 0.905 || status=1
 at_least 0.90 "${rmse_cc:-9}" || status=1
-conclude "$status" "Adult AUC ${auc:-none} by job, ${auc_cc:-none} by program (>= 0.905); MovieLens RMSE ${rmse:-none} by job, ${rmse_cc:-none} by program (<= 0.90)"
+conclude "$status" "Adult AUC: job ${auc:-none}, program ${auc_cc:-none} (>= 0.905); MovieLens RMSE: job ${rmse:-none}, program ${rmse_cc:-none} (<= 0.90)"

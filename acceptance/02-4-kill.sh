@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Kills a training with -9 at KILLS (200) random moments, goes on each time, and compares the final
-# weights with those of an uninterrupted run, bit by bit. A small job with dropout, Adam and a
-# schedule; a run that comes to its end before 200 kills is begun anew in another folder.
+# Kills a training with kill -9 at KILLS (200) random moments, resumes each time, and compares the
+# final weights with those of an uninterrupted run, bit by bit. The job is small and has dropout,
+# Adam and a schedule. When a run ends before all kills are done, another starts in a new folder.
 source "$(dirname "$0")/common.sh"
 build_release
 kills=${KILLS:-200}
@@ -34,21 +34,22 @@ every_steps = 25
 best = "loss"
 JOB
 
-# arguments NAME: of the run called so. A background function would be a shell that outlives its kill.
+# arguments NAME: prints the arguments of the run NAME. It does not start the run: a function in the
+# background would be a shell that survives the kill of its child.
 arguments() { echo train "$work/job.toml" --quiet --run "$work/$1" --output "$work/$1-model"; }
 "$trireme" $(arguments whole)
 killed=0 resumed=0 differing=0 failed=0 round=0 ended=0
 while [ "$killed" -lt "$kills" ]; do
   round=$((round + 1))
   while :; do
-    # All of one round's processes share its folder; threads change from one to the next.
+    # All processes of a round share its folder. The number of threads changes between them.
     "$trireme" $(arguments "pieces$round") --resume --threads $((killed % 2 + 1)) >"$work/log" 2>&1 &
     child=$!
     sleep "$(awk -v seed="$RANDOM$killed" 'BEGIN { srand(seed); print 0.02 + 0.6 * rand() }')"
     code=0
     if [ "$killed" -lt "$kills" ]; then kill -9 "$child" 2>/dev/null || true; fi
     wait "$child" 2>/dev/null || code=$?
-    if grep -q "went on after step" "$work/log"; then resumed=$((resumed + 1)); fi
+    if grep -q "resumed after step" "$work/log"; then resumed=$((resumed + 1)); fi
     if [ "$code" -eq 137 ]; then killed=$((killed + 1)); continue; fi
     [ "$code" -eq 0 ] || { failed=$((failed + 1)); cat "$work/log"; }
     break
@@ -60,4 +61,4 @@ while [ "$killed" -lt "$kills" ]; do
 done
 status=0
 [ "$failed" -eq 0 ] && [ "$differing" -eq 0 ] && [ "$ended" -ge 1 ] && [ "$killed" -ge "$kills" ] || status=1
-conclude "$status" "$killed kills, $resumed starts went on in the middle, $failed failed; $differing of $ended runs end in other bits"
+conclude "$status" "$killed kills, $resumed starts resumed, $failed failed; $differing of $ended runs end with different bits"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Reads the event files of a training that was stopped and resumed with the tensorboard package from
-# PyPI, in a virtual environment, and compares every scalar with metrics.jsonl.
+# Reads the event files of a stopped and resumed training with the package tensorboard from PyPI, in
+# a virtual environment, and compares every scalar with metrics.jsonl.
 source "$(dirname "$0")/common.sh"
 build_release
 work=$out/tensorboard

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The inference library: size with LeNet, start to first prediction, ResNet-20 against the full library,
-# and aarch64 (under qemu) against x86-64. Times are of the processor, so that a busy machine spoils
-# little.
+# Checks the inference library: its size with LeNet, the time from start to first prediction,
+# ResNet-20 compared with the full library, and aarch64 (under qemu) compared with x86-64. The times
+# of ResNet-20 are processor times, so that other load of the machine has little effect.
 source "$(dirname "$0")/common.sh"
 tools/install-deps.sh --test
 build_release
@@ -26,7 +26,7 @@ size=$(awk -v a="$library" -v b="$model" 'BEGIN { printf "%.2f", (a + b) / 1e6 }
 echo "library $library bytes, model $model bytes: $size MB"
 at_least 5 "$size" || status=1
 
-# From the start of the process to its end with one prediction printed: the best of 20.
+# The time of a whole process that prints one prediction: the best of 20.
 start=$(/usr/bin/python3 - build/release/bin/c_predict "$work/compiled" "$work/00.pgm" <<'PY'
 import os, subprocess, sys, time
 
@@ -54,5 +54,5 @@ done
 at_least 1.5 "$worst" || status=1
 
 tests/cross/aarch64.sh "$PWD" "$PWD/build/release" | tee "$work/aarch64.log" || status=1
-apart=$(value_of "differ by" "$work/aarch64.log")
-conclude "$status" "$size MB, first prediction after ${start% *} ms, ResNet-20 at most $worst of the full library's time, aarch64 within ${apart:-?}"
+difference=$(value_of "differ by" "$work/aarch64.log")
+conclude "$status" "$size MB, first prediction after ${start% *} ms, ResNet-20 at most $worst of the full library's time, aarch64 within ${difference:-?}"

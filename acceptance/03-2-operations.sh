@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Operations that the profiler counts, forwards and backwards, of a bidirectional LSTM and of a GRU with
-# attention: a batch of lengths 10 to 200 against each of its sequences alone; and the Plans' values, none of
-# which is as large as sequences times steps.
+# Counts operations with the profiler, forward and backward, of a bidirectional LSTM and of a GRU
+# with attention. A batch with lengths 10 to 200 must need as many as its sequences run alone. No
+# value in the Plans may be as large as sequences times steps.
 source "$(dirname "$0")/common.sh"
 tools/install-deps.sh --test
 cmake --preset dev >/dev/null

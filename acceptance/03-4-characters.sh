@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Tiny Shakespeare: nats per character of the last tenth, at most 1.55, after at most 60 minutes.
+# Trains on Tiny Shakespeare: at most 1.55 nats per character on the last tenth of the text, after
+# at most 60 minutes.
 source "$(dirname "$0")/common.sh"
 tools/install-deps.sh
 cmake --preset release -DTRIREME_BUILD_TESTS=OFF >/dev/null

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Semantic roles on PropBank's English Web Treebank, the predicate given: F1 on sentences that were held out, and
-# the time of the training.
+# Trains semantic role labelling on PropBank's English Web Treebank, with given predicates. Shows F1
+# on held-out sentences and the training time.
 source "$(dirname "$0")/common.sh"
 build_release
 cmake --build --preset release --target example_semantic_roles -j "$(nproc)"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Good and bad films: the convolution on sentence_polarity and the best model on movie_reviews, each on texts held out
-# (a fixed fifth), with the time that training took.
+# Classifies film reviews: the convolution on sentence_polarity and the best model on movie_reviews.
+# Shows the accuracy on held-out texts (a fixed fifth) and the training time.
 source "$(dirname "$0")/common.sh"
 build_release
 status=0
 figures=""
 
-# reach JOB DATA LEAST: trains a job of examples/jobs on one of the corpora.
+# reach JOB DATA GOAL: trains a job of examples/jobs on one of the corpora.
 reach() {
   local log=$out/$1-$2.log start=$SECONDS accuracy
   "$trireme" train "examples/jobs/$1.toml" --set data.train="$2/train" --set data.test="$2/test" \

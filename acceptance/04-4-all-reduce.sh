@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# All-reduce of 16 MB of float32 with 2 and 4 processes on this machine: at least 0.95 times as fast as Gloo's own, and at
-# least as fast as OpenMPI over TCP. The three take turns in the same processes, so the ratio of a round says more
-# than its times; the median of all rounds counts.
+# Measures all-reduce of 16 MB of float32 with 2 and 4 processes on this machine: at least 0.95
+# times the speed of Gloo, and at least the speed of OpenMPI over TCP. The three run in turn in the
+# same processes, so the ratios of a round are more reliable than its times. The median of all
+# rounds counts.
 source "$(dirname "$0")/common.sh"
 tools/install-deps.sh --bench
 cmake --preset release -DTRIREME_BUILD_TESTS=OFF >/dev/null

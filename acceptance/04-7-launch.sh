@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The demo of trireme launch: three processes train on Fashion-MNIST, one is killed while they do, and the saved model
-# reaches 0.85 on the test pictures; a job under Slurm with three nodes on this machine; manifests, of a job and of a
-# program, that are valid by Kubernetes' published schemas, and whose commands train.
+# Runs the demo of trireme launch: three processes train on Fashion-MNIST, one of them is killed,
+# and the saved model must reach 0.85 on the test images. Also runs a job under Slurm with three
+# nodes on this machine, and checks the manifests of a job and of a program: they must match
+# Kubernetes' published schemas, and their commands must train.
 source "$(dirname "$0")/common.sh"
 tools/install-deps.sh --test
 cmake --preset release -DTRIREME_BUILD_TESTS=ON -DTRIREME_BUILD_EXAMPLES=ON >/dev/null
@@ -15,4 +16,4 @@ slurm=yes manifests=yes
 tests/distributed/slurm_test.sh "$trireme" >"$out/04-7-slurm.log" 2>&1 || slurm=no
 python3 tests/distributed/kubernetes_test.py "$trireme" "$PWD" build/release/bin/own_program >"$out/04-7-kubernetes.log" 2>&1 || manifests=no
 [ "$slurm$manifests" = yesyes ] || status=1
-conclude "$status" "accuracy ${accuracy:-none} after a process was killed; Slurm with 3 nodes: $slurm; manifests are valid: $manifests"
+conclude "$status" "accuracy ${accuracy:-none} after a process was killed; Slurm with 3 nodes: $slurm; valid manifests: $manifests"

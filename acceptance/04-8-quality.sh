@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Full CI in 45 minutes from an empty compiler cache, with real etcd and Slurm and clean under ThreadSanitizer, which is one of its
-# sections.
+# Runs full CI from an empty compiler cache in at most 45 minutes, with real etcd and Slurm.
+# ThreadSanitizer is one of its sections and must find nothing.
 source "$(dirname "$0")/common.sh"
 status=0
 full_ci 45 || status=1
-# passed TEST: it was not left out.
+# passed TEST: fails unless the test ran and passed.
 passed() { grep -Eq "Test +#[0-9]+: $1 \.+ +Passed" build/ci/system.log || { echo "not passed: $1"; status=1; }; }
-for test in slurm outage_test placed_test; do passed "$test"; done  # Slurm's own servers; the last two start etcd's
-tsan=$(grep -E '% tests passed' build/ci/threads.log | tail -n 1 || true)  # where one failed, so did full_ci
-conclude "$status" "CI $minutes minutes, with etcd and Slurm; under ThreadSanitizer ${tsan:-nothing was run}"
+for test in slurm outage_test placed_test; do passed "$test"; done  # the last two start real etcd servers
+tsan=$(grep -E '% tests passed' build/ci/threads.log | tail -n 1 || true)  # if one failed, full_ci failed too
+conclude "$status" "CI $minutes minutes, with etcd and Slurm; under ThreadSanitizer: ${tsan:-nothing was run}"

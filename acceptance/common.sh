@@ -1,4 +1,4 @@
-# Sourced by every script here: the checkout's root as working directory, and small helpers.
+# Sourced by every script here. Changes to the root of the checkout and defines helpers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 exec </dev/null
@@ -6,7 +6,7 @@ export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 NO_COLOR=1
 trireme=build/release/bin/trireme
 out=build/acceptance
 mkdir -p "$out"
-# Trireme's own loaders look below this for MNIST and the housing table.
+# Trireme's readers look for MNIST and the housing table in this folder.
 export TRIREME_DATA=${TRIREME_DATA:-$PWD/../shared/data}
 HOUSING_CSV=${HOUSING_CSV:-$TRIREME_DATA/housing/california_housing.csv.zst}
 
@@ -18,16 +18,17 @@ build_release() {
 
 at_least() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a + 0 >= b + 0) }'; }
 
-# value_of LABEL FILE: the number behind the last "LABEL: " of a log.
+# value_of LABEL FILE: prints the number after the last "LABEL: " in a log.
 value_of() { sed -nE "s/.*$1: *([0-9.eE+-]+).*/\1/p" "$2" | tail -n 1; }
 
-# conclude STATUS TEXT: the figure, as the last line.
+# conclude STATUS TEXT: prints the result as the last line and exits with STATUS.
 conclude() {
   if [ "$1" -eq 0 ]; then echo "met: $2"; else echo "MISSED: $2"; fi
   exit "$1"
 }
 
-# full_ci MINUTES: a full .ci/run with an empty compiler cache within so many minutes and no test skipped; its time goes to `minutes`.
+# full_ci MINUTES: runs .ci/run with an empty compiler cache. Fails if it takes more than MINUTES or
+# skips a test. Sets `minutes` to its time.
 full_ci() {
   local status=0 start=$SECONDS cache
   cache=$(mktemp -d)
@@ -36,11 +37,12 @@ full_ci() {
   minutes=$(((SECONDS - start + 59) / 60))
   tail -n 10 "$out/ci.log"
   [ "$minutes" -le "$1" ] || status=1
-  if grep -h '\*\*\*Skipped' build/ci/*.log; then status=1; fi  # such as Slurm, or network namespaces
+  if grep -h '\*\*\*Skipped' build/ci/*.log; then status=1; fi  # for example without Slurm
   return "$status"
 }
 
-# show_quality NAME MINUTES: full_ci, the conformance tables, the sanitizers and a minute of every fuzz target.
+# show_quality NAME MINUTES: runs full_ci, the conformance tables, the sanitizers and every fuzz
+# target for a minute.
 show_quality() {
   local name=$1 status=0
   full_ci "$2" || status=1

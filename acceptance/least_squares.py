@@ -1,10 +1,11 @@
-"""The test error of exact least squares on the California housing table, by the split that
-trireme::data::california_housing makes (src/data/table.cc, order.cc), written here a second time.
+"""Prints the test error of exact least squares on the California housing table.
 
     least_squares.py california_housing.csv[.zst]
 
-Features: every number, missing ones replaced by the training mean, and zeros and ones for the
-proximity of the ocean. Target: the price in 100,000 dollars. Prints the mean squared error.
+The split is that of trireme::data::california_housing (src/data/table.cc, order.cc), written a
+second time. Features: every number, with missing ones replaced by the training mean, and a one-hot
+encoding of the proximity of the ocean. Target: the price in 100,000 dollars. Prints the mean
+squared error.
 """
 
 import csv
@@ -48,8 +49,8 @@ def main(path):
             columns += [np.array([cell == word for cell in cells], float) for word in set(cells)]
         elif name != "median_house_value":
             column = np.array([float(cell) if cell else np.nan for cell in cells])
-            mean, deviation = np.nanmean(column[train]), np.nanstd(column[train])
-            columns.append((np.nan_to_num(column, nan=mean) - mean) / deviation)
+            mean, stddev = np.nanmean(column[train]), np.nanstd(column[train])
+            columns.append((np.nan_to_num(column, nan=mean) - mean) / stddev)
     x = np.column_stack(columns)
     y = np.array([float(row["median_house_value"]) for row in rows]) / 100000
     weights = np.linalg.lstsq(x[train], y[train], rcond=None)[0]

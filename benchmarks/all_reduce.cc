@@ -1,7 +1,8 @@
-// mpirun -n PROCESSES ... all_reduce [MEGABYTES] [ROUNDS] [ENGINE]: the sum of float32 over all processes by Trireme's group, by
-// Gloo's own all-reduce and by MPI, in turn, over and over again in the same processes, so that whatever else the
-// machine does hits all three. Rank 0 prints one JSON line for each: the median and the best time of one
-// all-reduce, and the medians of how often faster than the two others Trireme's was in the same round.
+// mpirun -n PROCESSES ... all_reduce [MEGABYTES] [ROUNDS] [ENGINE]: compares the all-reduce of
+// Trireme's group, of Gloo and of MPI on float32 sums. The three run in turn in the same processes,
+// so that other load of the machine affects all of them.
+// Rank 0 prints one JSON line per engine: the median and the best time of one all-reduce, and the
+// median over rounds of its time divided by Trireme's in the same round.
 
 #include <gloo/allreduce.h>
 #include <gloo/barrier.h>
@@ -28,7 +29,7 @@ namespace {
 
 using trireme::distributed::Group;
 
-constexpr int kRepeats = 3;  // of each in a round
+constexpr int kRepeats = 3;  // all-reduces of each engine per round
 
 int rank() {
   int rank = 0;
@@ -42,23 +43,24 @@ int size() {
   return size;
 }
 
-int from_first(int number) {
+// The number of rank 0.
+int broadcast(int number) {
   MPI_Bcast(&number, 1, MPI_INT, 0, MPI_COMM_WORLD);
   return number;
 }
 
-// A way to add up. `wait` is a barrier of its own: MPI's would keep a processor busy while others still work.
+// An implementation of all-reduce with its own barrier. The barrier of MPI would keep a processor
+// busy while other ranks still work.
 struct Engine {
   const char* name;
-  std::function<void(std::vector<float>&)> add_up;
-  std::function<void()> wait;
-  std::vector<double> seconds = {};  // of one all-reduce, by round: the slowest rank's
+  std::function<void(std::vector<float>&)> all_reduce;
+  std::function<void()> barrier;
+  std::vector<double> seconds = {};  // per all-reduce and round, of the slowest rank
 };
 
 class Gloo {
  public:
-  Gloo()
-      : folder_("/tmp/trireme_gloo_" + std::to_string(from_first(static_cast<int>(::getpid())))) {
+  Gloo() : folder_("/tmp/trireme_gloo_" + std::to_string(broadcast(static_cast<int>(::getpid())))) {
     std::filesystem::create_directories(folder_);
     gloo::transport::tcp::attr attributes;
     attributes.hostname = "127.0.0.1";
@@ -67,25 +69,25 @@ class Gloo {
     context_ = std::make_shared<gloo::rendezvous::Context>(rank(), size());
     context_->connectFullMesh(store, device);
   }
-  void add_up(std::vector<float>& values) {
+  void all_reduce(std::vector<float>& values) {
     gloo::AllreduceOptions options(context_);
     options.setOutput(values.data(), values.size());
     options.setReduceFunction(
         static_cast<void (*)(void*, const void*, const void*, std::size_t)>(&gloo::sum<float>));
     gloo::allreduce(options);
   }
-  void wait() {
+  void barrier() {
     gloo::BarrierOptions options(context_);
     gloo::barrier(options);
   }
-  void clean() { std::filesystem::remove_all(folder_); }
+  void remove_folder() { std::filesystem::remove_all(folder_); }
 
  private:
   const std::string folder_;
   std::shared_ptr<gloo::rendezvous::Context> context_;
 };
 
-// Whole numbers below 2^24: the sum is exact.
+// Fills with integers whose sums stay below 2^24, so that they are exact.
 void fill(std::vector<float>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<float>((i + static_cast<std::size_t>(rank()) * 31) % 1000);
@@ -97,7 +99,7 @@ void check(const Engine& engine, const std::vector<float>& values) {
     std::size_t sum = 0;
     for (std::size_t r = 0; r < static_cast<std::size_t>(size()); ++r) sum += (i + r * 31) % 1000;
     if (values[i] != static_cast<float>(sum)) {
-      std::cerr << engine.name << " adds up wrongly\n";
+      std::cerr << engine.name << ": wrong sum at element " << i << '\n';
       MPI_Abort(MPI_COMM_WORLD, 1);
     }
   }
@@ -105,13 +107,13 @@ void check(const Engine& engine, const std::vector<float>& values) {
 
 double measure(Engine& engine, std::vector<float>& values) {
   fill(values);
-  engine.add_up(values);  // also brings all to the same moment
+  engine.all_reduce(values);  // also synchronizes the ranks
   check(engine, values);
   std::fill(values.begin(), values.end(), 1.0F);
-  engine.wait();
+  engine.barrier();
   const double start = bench::now();
-  for (int i = 0; i < kRepeats; ++i) engine.add_up(values);
-  engine.wait();
+  for (int i = 0; i < kRepeats; ++i) engine.all_reduce(values);
+  engine.barrier();
   return (bench::now() - start) / kRepeats;
 }
 
@@ -122,17 +124,17 @@ double median(std::vector<double> values) {
 
 void report(const std::vector<Engine>& engines, std::size_t bytes) {
   for (const Engine& engine : engines) {
-    std::vector<double> faster;
+    std::vector<double> ratios;
     for (std::size_t i = 0; i < engine.seconds.size(); ++i) {
-      faster.push_back(engine.seconds[i] / engines[0].seconds[i]);
+      ratios.push_back(engine.seconds[i] / engines[0].seconds[i]);
     }
-    const double middle = median(engine.seconds);
+    const double seconds = median(engine.seconds);
     std::cout << "{\"engine\": \"" << engine.name << "\", \"processes\": " << size()
               << ", \"megabytes\": " << static_cast<double>(bytes) / 1e6
-              << ", \"ms\": " << middle * 1e3 << ", \"best_ms\": "
+              << ", \"ms\": " << seconds * 1e3 << ", \"best_ms\": "
               << *std::min_element(engine.seconds.begin(), engine.seconds.end()) * 1e3
-              << ", \"gb_per_s\": " << static_cast<double>(bytes) / middle / 1e9
-              << ", \"trireme_is_faster_by\": " << median(faster) << "}\n";
+              << ", \"gb_per_s\": " << static_cast<double>(bytes) / seconds / 1e9
+              << ", \"trireme_is_faster_by\": " << median(ratios) << "}\n";
   }
 }
 
@@ -140,25 +142,25 @@ void run(std::size_t count, int rounds, const std::string& only) {
   const auto memory = trireme::distributed::make_memory_store();
   const trireme::distributed::EtcdServer server(*memory, {});
   const auto store = trireme::distributed::connect_etcd(
-      {.address = "127.0.0.1:" + std::to_string(from_first(server.port()))});
+      {.address = "127.0.0.1:" + std::to_string(broadcast(server.port()))});
   Group group(*store, "bench/", 1, rank(), size(),
               {.timeout = trireme::distributed::Milliseconds(60000)});
   Gloo gloo;
   std::vector<Engine> engines = {
       {"trireme", [&](auto& values) { group.all_reduce(std::span<float>(values)); },
        [&] { group.barrier(); }},
-      {"gloo", [&](auto& values) { gloo.add_up(values); }, [&] { gloo.wait(); }},
+      {"gloo", [&](auto& values) { gloo.all_reduce(values); }, [&] { gloo.barrier(); }},
       {"mpi",
        [](auto& values) {
          MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_FLOAT,
                        MPI_SUM, MPI_COMM_WORLD);
        },
        [] { MPI_Barrier(MPI_COMM_WORLD); }}};
-  if (!only.empty()) {  // to be looked at by a profiler
+  if (!only.empty()) {  // for a profiler
     std::erase_if(engines, [&](const Engine& engine) { return engine.name != only; });
   }
   std::vector<float> values(count);
-  for (int round = -1; round < rounds; ++round) {  // one to warm up
+  for (int round = -1; round < rounds; ++round) {  // round -1 is warm-up
     for (std::size_t i = 0; i < engines.size(); ++i) {
       Engine& engine = engines[(i + static_cast<std::size_t>(round + 1)) % engines.size()];
       const double seconds = measure(engine, values);
@@ -169,7 +171,7 @@ void run(std::size_t count, int rounds, const std::string& only) {
     MPI_Allreduce(MPI_IN_PLACE, engine.seconds.data(), rounds, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   }
   if (rank() == 0) report(engines, count * sizeof(float));
-  if (rank() == 0) gloo.clean();
+  if (rank() == 0) gloo.remove_folder();
   MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -1,6 +1,7 @@
-// checkpoint FOLDER [ROWS] [REPEATS]: checkpoints of a sparse table of ROWS (1,000,000) rows of 16 floats with AdaGrad
-// in FOLDER, on one thread: a full one, a delta of a tenth of the rows, checking and loading both, and an export. One JSON
-// line each, with the median of the repeats: MB (10^6 bytes) of files a second.
+// checkpoint FOLDER [ROWS] [REPEATS]: checkpoints of a sparse table in FOLDER, on one thread. The
+// table has ROWS (1,000,000) rows of 16 floats with AdaGrad. Measures a full checkpoint, a delta of
+// a tenth of the rows, checking and loading both, and an export. Prints one JSON line each with the
+// median of the repeats: MB (10^6 bytes) of files per second.
 
 #include <cstdlib>
 #include <filesystem>
@@ -30,8 +31,8 @@ TableOptions table_options() {
   return options;
 }
 
-// Changes rows [0, rows), and makes those that are not there.
-void change(SparseTable& table, std::uint64_t rows) {
+// Updates rows [0, rows) and creates missing ones.
+void update_rows(SparseTable& table, std::uint64_t rows) {
   std::vector<Id> ids;
   std::vector<float> gradients(kBatch * 16);
   for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = bench::uniform(1, i) - 0.5F;
@@ -80,9 +81,9 @@ void measure(const std::string& folder, std::uint64_t rows, int repeats) {
   Writer writer({.server = "s"});
   Figures full, delta, check, loading, base;
   for (int i = 0; i < repeats; ++i) {
-    change(table, rows);
+    update_rows(table, rows);
     time(full, [&] { return save(catalog, writer, table, false); });
-    change(table, rows / 10);
+    update_rows(table, rows / 10);
     time(delta, [&] { return save(catalog, writer, table, true); });
     const auto list = catalog.list();
     SparseTable other(table_options());

@@ -1,10 +1,10 @@
-// A compiled model against the Session it comes from: ResNet-20 of the model bank on pictures of 32 x 32,
-// made-up numbers.
+// Compares a compiled model with the Session that it comes from: ResNet-20 of the model bank on
+// synthetic images of 32 x 32.
 //
 //   inference [--batch N] [--threads N] [--target T] [--rounds N] [--directory D]
 //
-// Runs of both take turns; the medians of the processor time that each takes are printed, and how far
-// their results are apart.
+// Runs both in turn, and prints the medians of their processor times and the largest difference of
+// their results.
 
 #include <trireme/trireme.h>
 
@@ -48,7 +48,11 @@ Arguments read(int argc, char** argv) {
     else if (key == "--rounds") arguments.rounds = std::stoi(value);
     else if (key == "--target") arguments.target = value;
     else if (key == "--directory") arguments.directory = value;
-    else throw tr::Error(tr::ErrorKind::usage, "unknown option " + key);
+    else {
+      throw tr::Error(tr::ErrorKind::usage,
+                      "unknown option " + key +
+                          "\n  options  --batch, --threads, --rounds, --target, --directory");
+    }
   }
   return arguments;
 }
@@ -68,24 +72,25 @@ void measure(const Arguments& arguments) {
       bench::made_up<float>({arguments.batch, 3, 32, 32}, 1, [](float u) { return 2 * u - 1; });
   const tr::Feeds feeds{{"image", pictures}};
   const tr::Tensor a = model.predict(feeds).at(0), b = compiled.predict(feeds).at(0);
-  double apart = 0;
+  double difference = 0;
   for (std::int64_t i = 0; i < a.elements(); ++i) {
-    apart = std::max(apart, std::abs(double{a.data<float>()[i]} - b.data<float>()[i]));
+    difference = std::max(difference, std::abs(double{a.data<float>()[i]} - b.data<float>()[i]));
   }
-  std::vector<double> full, small;
+  std::vector<double> session_seconds, compiled_seconds;
   for (int round = 0; round < arguments.rounds; ++round) {
     const double start = cpu_seconds();
     model.predict(feeds);
     const double middle = cpu_seconds();
     compiled.predict(feeds);
-    full.push_back(middle - start);
-    small.push_back(cpu_seconds() - middle);
+    session_seconds.push_back(middle - start);
+    compiled_seconds.push_back(cpu_seconds() - middle);
   }
   std::printf(
       "resnet20 batch %lld, %d threads, %s: full library %.3f ms, inference library %.3f ms, "
       "ratio: %.3f, apart: %.2g\n",
       static_cast<long long>(arguments.batch), arguments.threads, compiled.target().c_str(),
-      median(full) * 1e3, median(small) * 1e3, median(small) / median(full), apart);
+      median(session_seconds) * 1e3, median(compiled_seconds) * 1e3,
+      median(compiled_seconds) / median(session_seconds), difference);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// machine_peak THREADS: what the machine can do at most, as one JSON line: float32 operations a second
-// of fused multiply-adds in registers, and bytes a second, read and written, of copying 128 MiB
-// for each thread. The best of several tries, as other programs only make it slower.
+// machine_peak THREADS: measures the limits of the machine and prints one JSON line: float32
+// operations per second of fused multiply-adds in registers, and bytes per second, read and
+// written, of copying 128 MiB per thread. The result is the best of several tries, since other
+// programs can only make it slower.
 
 #include <atomic>
 #include <cstdlib>
@@ -15,11 +16,11 @@
 
 namespace {
 
-constexpr int kChains = 12;  // independent of each other: more than latency times units needs
+constexpr int kChains = 12;  // independent chains: enough to hide the latency of all units
 constexpr int kRounds = 1 << 20;
 
-// kRounds times x = x * factor + term, in kChains vectors of Lanes floats; the sum keeps the compiler
-// from leaving it out.
+// Computes x = x * factor + term kRounds times in kChains vectors of Lanes floats. Returning the
+// sum keeps the compiler from removing the work.
 #define TRIREME_CHAINS(name, Lanes, ...)                                                          \
   __VA_ARGS__ float name() {                                                                      \
     typedef float Vector __attribute__((vector_size((Lanes) * sizeof(float))));                   \
@@ -55,9 +56,10 @@ Chains widest() {
   return {chains4, 4};
 }
 
-// Seconds that `work(thread)` takes when all threads begin together, the least of `tries`.
-double least_seconds(int threads, int tries, const std::function<void(int)>& work) {
-  double least = 1e9;
+// The minimum over `tries` of the seconds that `work(thread)` takes when all threads start
+// together.
+double min_seconds(int threads, int tries, const std::function<void(int)>& work) {
+  double best = 1e9;
   for (int i = 0; i < tries; ++i) {
     std::atomic<int> waiting{threads};
     std::vector<double> begins(static_cast<std::size_t>(threads)), ends = begins;
@@ -75,16 +77,16 @@ double least_seconds(int threads, int tries, const std::function<void(int)>& wor
     for (std::thread& thread : all) thread.join();
     const double took = *std::max_element(ends.begin(), ends.end()) -
                         *std::min_element(begins.begin(), begins.end());
-    least = std::min(least, took);
+    best = std::min(best, took);
   }
-  return least;
+  return best;
 }
 
 double flops_per_second(int threads) {
   const Chains chains = widest();
   std::vector<float> sums(static_cast<std::size_t>(threads));
   const double seconds =
-      least_seconds(threads, 10, [&](int t) { sums[static_cast<std::size_t>(t)] = chains.run(); });
+      min_seconds(threads, 10, [&](int t) { sums[static_cast<std::size_t>(t)] = chains.run(); });
   for (const float sum : sums) {
     if (sum != sum) std::abort();
   }
@@ -98,7 +100,7 @@ double bytes_per_second(int threads) {
     from.push_back(std::make_unique<char[]>(kBytes));
     to.push_back(std::make_unique<char[]>(kBytes));
   }
-  const double seconds = least_seconds(threads, 10, [&](int t) {
+  const double seconds = min_seconds(threads, 10, [&](int t) {
     const auto i = static_cast<std::size_t>(t);
     std::memcpy(to[i].get(), from[i].get(), kBytes);
   });

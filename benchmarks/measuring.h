@@ -1,7 +1,7 @@
 #pragma once
 
-// What the measuring programs share: clock, made-up numbers, the memory's high-water mark and the
-// JSON line that each prints. compare/batches.py is the same for the peers.
+// Shared by the benchmark programs: clock, synthetic numbers, peak memory, lists in JSON.
+// compare/batches.py is the same for the peers.
 
 #include <algorithm>
 #include <chrono>
@@ -28,7 +28,7 @@ inline float uniform(std::uint64_t seed, std::uint64_t i) {
   return static_cast<float>(z >> 40U) / 16777216.0F;
 }
 
-// The tensor of make(u), u = uniform(seed, 0), uniform(seed, 1) ...
+// A tensor with element i = make(uniform(seed, i)).
 template <class T, class Make>
 trireme::Tensor made_up(std::vector<std::int64_t> shape, std::uint64_t seed, const Make& make) {
   trireme::Tensor result = trireme::Tensor::uninitialized(trireme::dtype_of<T>, std::move(shape));
@@ -44,15 +44,15 @@ struct Timing {
   double steps_per_second = 0;
 };
 
-// Calls step(i) for i = 0, 1 ...: the first quarter of the time, and at least 3 steps, is warm-up;
-// what follows is cut into windows of at least 0.2 s, 3 or more, whose median counts.
+// Calls step(i) for i = 0, 1 ... The first quarter of the time, and at least 3 steps, is warm-up.
+// The rest is cut into 3 or more windows of at least 0.2 s each, and the result is their median.
 template <class Step>
 Timing measure(double seconds, const Step& step) {
   std::int64_t i = 0;
-  const auto run = [&](double limit, int least) {
+  const auto run = [&](double min_seconds, int min_steps) {
     const double start = now();
     int count = 0;
-    while (count < least || now() - start < limit) {
+    while (count < min_steps || now() - start < min_seconds) {
       step(i++);
       ++count;
     }
@@ -69,7 +69,7 @@ Timing measure(double seconds, const Step& step) {
   return timing;
 }
 
-// The most memory that this process ever held, in MB; 0 where /proc does not tell.
+// The peak memory of this process in MB; 0 if /proc does not have it.
 inline double peak_memory_mb() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {

@@ -1,8 +1,10 @@
-// overlap RANK ADDRESS FOLDER [ROUNDS] [BUCKET_KIB]: one of two processes that train a convolutional network by all-reduce over a link
-// between two addresses, 1 thread each; overlap.sh makes the link. In turn, over and over again: steps of each process
-// alone, steps that exchange gradients after backward, and steps that exchange them while backward still runs. Rank 0 prints
-// one JSON line for each, medians over rounds, and which share of the exchange's time the last way hides: by medians of what
-// each round took more than its steps alone, since a shared machine is faster in some rounds than in others.
+// overlap RANK ADDRESS FOLDER [ROUNDS] [BUCKET_KIB]: one of two processes that train a
+// convolutional network with all-reduce over a link between two addresses, 1 thread each.
+// overlap.sh makes the link. Every round measures three modes in turn: each process alone,
+// gradients exchanged after backward, and gradients exchanged during backward. Rank 0 prints one
+// JSON line per mode with medians over rounds, and the share of the exchange that the last mode
+// hides. The share uses the time that each mode takes longer than "alone" in the same round,
+// because the speed of a shared machine differs between rounds.
 
 #include <unistd.h>
 
@@ -26,7 +28,7 @@ using namespace trireme;
 using namespace trireme::distributed;
 
 constexpr std::int64_t kBatch = 128;
-constexpr int kSteps = 5;  // of each way in a round
+constexpr int kSteps = 5;  // steps of each mode per round
 
 struct Model {
   Program program{"convolutional"};
@@ -61,10 +63,10 @@ struct Link {
   Store& store;
 };
 
-// A way to take a step.
-struct Way {
-  Way(const char* called, const Link& link, bool exchange, bool overlap, std::size_t bucket)
-      : name(called) {
+// A mode with its own model and trainer.
+struct Mode {
+  Mode(const char* mode_name, const Link& link, bool exchange, bool overlap, std::size_t bucket)
+      : name(mode_name) {
     bytes = model.bytes();
     TrainerOptions options = {
         .loss = model.loss, .optimizer = Adam{.learning_rate = 1e-3}, .threads = 1};
@@ -76,22 +78,22 @@ struct Way {
       parallel.group.group.address = link.address;
       parallel.bucket_bytes = bucket;
       parallel.overlap = overlap;
-      together.emplace(link.store, parallel, model.program, model.image);
-      together->extend(options);
+      data_parallel.emplace(link.store, parallel, model.program, model.image);
+      data_parallel->extend(options);
     }
     trainer.emplace(model.program, options);
-    if (together) together->join(*trainer);
+    if (data_parallel) data_parallel->join(*trainer);
   }
   double step(const data::Batch& examples) {
-    return together ? together->step(examples) : trainer->step(examples);
+    return data_parallel ? data_parallel->step(examples) : trainer->step(examples);
   }
 
   const char* name;
   Model model;
   std::int64_t bytes = 0;
-  std::optional<DataParallel> together;
+  std::optional<DataParallel> data_parallel;  // empty: the process trains alone
   std::optional<Trainer> trainer;
-  std::vector<double> ms = {};  // of a step, by round: the slower process's
+  std::vector<double> ms = {};  // milliseconds per step in each round, of the slower process
 };
 
 double median(std::vector<double> values) {
@@ -109,7 +111,7 @@ std::vector<data::Batch> batches_of(int rank) {
   return batches;
 }
 
-// Of this machine's link, while nothing else is done: bytes that a member sends in an all-reduce of two, by the time.
+// The speed of the idle link in Gbit/s, from the bytes that a member sends in an all-reduce of two.
 double gigabits(Group& group) {
   std::vector<float> values(4'000'000, 1);
   std::vector<double> seconds;
@@ -122,20 +124,20 @@ double gigabits(Group& group) {
   return static_cast<double>(values.size() * sizeof(float)) * 8 / median(seconds) / 1e9;
 }
 
-// By how many milliseconds a step of one way takes longer than one of another in the same round.
-double longer_than(const Way& shorter, const Way& way) {
-  std::vector<double> more;
-  for (std::size_t i = 0; i < way.ms.size(); ++i) more.push_back(way.ms[i] - shorter.ms[i]);
-  return median(std::move(more));
+// The median over rounds of the milliseconds that a step of `mode` takes longer than one of `base`.
+double extra_ms(const Mode& base, const Mode& mode) {
+  std::vector<double> extra;
+  for (std::size_t i = 0; i < mode.ms.size(); ++i) extra.push_back(mode.ms[i] - base.ms[i]);
+  return median(std::move(extra));
 }
 
-void report(const std::vector<std::unique_ptr<Way>>& ways, double link) {
-  for (const auto& way : ways) {
-    std::cout << "{\"way\": \"" << way->name << "\", \"ms\": " << median(way->ms)
-              << ", \"best_ms\": " << *std::min_element(way->ms.begin(), way->ms.end()) << "}\n";
+void report(const std::vector<std::unique_ptr<Mode>>& modes, double link) {
+  for (const auto& mode : modes) {
+    std::cout << "{\"way\": \"" << mode->name << "\", \"ms\": " << median(mode->ms)
+              << ", \"best_ms\": " << *std::min_element(mode->ms.begin(), mode->ms.end()) << "}\n";
   }
-  const double after = longer_than(*ways[0], *ways[1]), during = longer_than(*ways[0], *ways[2]);
-  std::cout << "{\"parameters_mb\": " << static_cast<double>(ways[0]->bytes) / 1e6
+  const double after = extra_ms(*modes[0], *modes[1]), during = extra_ms(*modes[0], *modes[2]);
+  std::cout << "{\"parameters_mb\": " << static_cast<double>(modes[0]->bytes) / 1e6
             << ", \"link_gbit_per_s\": " << link << ", \"exchange_ms\": " << after
             << ", \"not_hidden_ms\": " << during << ", \"hidden_share\": " << 1 - during / after
             << "}" << std::endl;
@@ -147,28 +149,29 @@ void run(const Link& link, int rounds, std::size_t bucket) {
   options.form_timeout = Milliseconds(60000);
   Group group(link.store, "overlap/bench/", 1, link.rank, 2, options);
   const double speed = gigabits(group);
-  std::vector<std::unique_ptr<Way>> ways;
-  ways.push_back(std::make_unique<Way>("alone", link, false, false, bucket));
-  ways.push_back(std::make_unique<Way>("exchange_after", link, true, false, bucket));
-  ways.push_back(std::make_unique<Way>("exchange_during", link, true, true, bucket));
+  std::vector<std::unique_ptr<Mode>> modes;
+  modes.push_back(std::make_unique<Mode>("alone", link, false, false, bucket));
+  modes.push_back(std::make_unique<Mode>("exchange_after", link, true, false, bucket));
+  modes.push_back(std::make_unique<Mode>("exchange_during", link, true, true, bucket));
   const std::vector<data::Batch> batches = batches_of(link.rank);
   std::size_t next = 0;
-  for (int round = -1; round < rounds; ++round) {  // one to warm up
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-      Way& way = *ways[(i + static_cast<std::size_t>(round + 1)) % ways.size()];
-      way.step(batches[next++ % batches.size()]);
+  for (int round = -1; round < rounds; ++round) {  // round -1 is warm-up
+    for (std::size_t i = 0; i < modes.size(); ++i) {
+      Mode& mode = *modes[(i + static_cast<std::size_t>(round + 1)) % modes.size()];
+      mode.step(batches[next++ % batches.size()]);
       group.barrier();
       const double start = bench::now();
-      for (int step = 0; step < kSteps; ++step) way.step(batches[next++ % batches.size()]);
+      for (int step = 0; step < kSteps; ++step) mode.step(batches[next++ % batches.size()]);
       group.barrier();
-      if (round >= 0) way.ms.push_back((bench::now() - start) / kSteps * 1e3);
+      if (round >= 0) mode.ms.push_back((bench::now() - start) / kSteps * 1e3);
     }
   }
-  if (link.rank == 0) report(ways, speed);
+  if (link.rank == 0) report(modes, speed);
   group.barrier();
 }
 
-// Rank 0 serves the store by which the two find each other, and says where in the folder.
+// Runs the benchmark in this process. Rank 0 serves the coordination store of both processes and
+// writes its address to a file in the folder.
 void start(int rank, const std::string& address, const std::string& folder, int rounds,
            std::size_t bucket) {
   const Security security = obtain_credentials(folder + "/keys", rank == 0, Milliseconds(20000));
@@ -176,20 +179,20 @@ void start(int rank, const std::string& address, const std::string& folder, int 
   if (rank == 0) {
     const auto memory = make_memory_store();
     const EtcdServer server(*memory, {.address = address + ":0", .security = security});
-    const std::string where = address + ":" + std::to_string(server.port());
-    std::ofstream(file + ".new") << where;
+    const std::string store_address = address + ":" + std::to_string(server.port());
+    std::ofstream(file + ".new") << store_address;
     std::filesystem::rename(file + ".new", file);
-    const auto store = connect_etcd({.address = where, .security = security});
+    const auto store = connect_etcd({.address = store_address, .security = security});
     run({rank, address, *store}, rounds, bucket);
-    ::sleep(1);  // the other one ends its leases
+    ::sleep(1);  // rank 1 still revokes its leases
     return;
   }
-  std::string where;
-  for (int i = 0; i < 200 && where.empty(); ++i) {
+  std::string store_address;
+  for (int i = 0; i < 200 && store_address.empty(); ++i) {
     std::this_thread::sleep_for(Milliseconds(100));
-    std::ifstream(file) >> where;
+    std::ifstream(file) >> store_address;
   }
-  const auto store = connect_etcd({.address = where, .security = security});
+  const auto store = connect_etcd({.address = store_address, .security = security});
   run({rank, address, *store}, rounds, bucket);
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# overlap.sh [ROUNDS] [BUCKET_KIB]: which share of all-reduce's time over a link of 1 Gbit/s is hidden by computing meanwhile. Two
-# network namespaces are joined by a wire that tc limits in both directions; in each one process trains (overlap.cc). Prints
-# JSON lines. RATE=10gbit takes another link. Needs root, ip and tc; exits with 77 where there are no namespaces.
+# overlap.sh [ROUNDS] [BUCKET_KIB]: measures the share of all-reduce's time over a link of 1 Gbit/s
+# that is hidden by computation. Joins two network namespaces by a link that tc limits in both
+# directions, and trains with one process in each (overlap.cc). Prints JSON lines.
+# RATE=10gbit sets another speed. Needs root, ip and tc; exits with 77 without network namespaces.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec </dev/null

@@ -1,8 +1,11 @@
-// Parameter servers, each on one core, under the load of a CTR job, whose trainers are on the other cores: steps of 512 samples
-// with 26 ids each, rows of 16 floats; a lookup and an AdaGrad push a step, the next step's rows fetched meanwhile. One JSON line
-// per case: "trainers" by clients as trainers have them, which have more to do than the server; with one server "requests" too,
-// those of such steps made before and sent again and again, dense parameters with them, so that the server has no time left.
-//   parameter_server [ROWS] [SECONDS] [TRAINERS] [SERVERS]
+// Measures parameter servers under the load of a CTR job. Each server has one core; trainers run on
+// the other cores. A step has 512 samples of 26 ids, with rows of 16 floats: one lookup and one
+// AdaGrad push, while the rows of the next step are fetched. Prints one JSON line per case:
+//   trainers: the clients of real trainers, which need more time than the server
+//   requests: with one server only; recorded requests of such steps, with dense parameters, sent
+//     repeatedly to saturate the server
+//
+// usage: parameter_server [ROWS] [SECONDS] [TRAINERS] [SERVERS]
 
 #include <sched.h>
 #include <sys/prctl.h>
@@ -29,13 +32,14 @@ namespace {
 using namespace trireme::distributed;
 
 constexpr std::size_t kSamples = 512, kIds = kSamples * 26, kWidth = 16;
-// Of dense parameters: about what DeepFM has on 13 numbers and 26 rows with layers of 128 and 64.
+// Shape of the dense parameters: about the size of DeepFM on 13 numbers and 26 rows with layers of
+// 128 and 64.
 constexpr std::int64_t kDenseRows = 496, kDenseColumns = 128;
-constexpr std::size_t kBatches = 64;  // that are different
+constexpr std::size_t kBatches = 64;  // distinct batches
 const Security kSecurity = {.token = "benchmark"};
 
-// This process, on cores [first, last).
-void run_on(int first, int last) {
+// Pins this process to cores [first, last).
+void pin_to(int first, int last) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   for (int core = first; core < last; ++core) CPU_SET(core, &cores);
@@ -46,7 +50,7 @@ int all_cores() { return static_cast<int>(std::thread::hardware_concurrency()); 
 
 [[noreturn]] void serve(int place, int servers, int to) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  run_on(place % all_cores(), place % all_cores() + 1);
+  pin_to(place % all_cores(), place % all_cores() + 1);
   ParameterServerOptions options;
   options.transport.security = kSecurity;
   options.transport.threads = 1;
@@ -58,8 +62,8 @@ int all_cores() { return static_cast<int>(std::thread::hardware_concurrency()); 
   while (true) ::pause();
 }
 
-// Seconds of a processor that the process has used.
-double used_by(pid_t process) {
+// Processor seconds that the process has used.
+double cpu_seconds(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string text((std::istreambuf_iterator<char>(file)), {});
   std::istringstream fields(text.substr(text.rfind(')') + 2));
@@ -70,7 +74,7 @@ double used_by(pid_t process) {
   return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-double used_by_us() {
+double own_cpu_seconds() {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
   const auto seconds = [](const timeval& time) {
@@ -84,7 +88,8 @@ struct Server {
   int port;
 };
 
-// Before gRPC has threads here. Nothing if a server does not come up.
+// Forks the servers; must run before gRPC starts threads. Returns an empty list if one fails to
+// start.
 std::vector<Server> start_servers(int servers) {
   std::vector<Server> started;
   for (int place = 0; place < servers; ++place) {
@@ -101,13 +106,13 @@ std::vector<Server> start_servers(int servers) {
   return started;
 }
 
-double used_by(const std::vector<Server>& servers) {
+double cpu_seconds(const std::vector<Server>& servers) {
   double seconds = 0;
-  for (const Server& server : servers) seconds += used_by(server.process);
+  for (const Server& server : servers) seconds += cpu_seconds(server.process);
   return seconds;
 }
 
-// Batch number `batch` of a trainer: ids that are all as likely, or by a power law.
+// Batch number `batch` of a trainer, with ids that are uniform or follow a power law.
 std::vector<Id> batch_of(std::uint64_t trainer, std::uint64_t batch, std::uint64_t rows,
                          bool zipf) {
   std::vector<Id> ids(kIds);
@@ -149,7 +154,7 @@ void declare(ParameterClient& client) {
         weights}});
 }
 
-// How many steps there were in the time, after as much for warming up.
+// Returns the number of steps in load.seconds, after a warm-up of the same length.
 std::uint64_t train(const Load& load, std::uint64_t trainer) {
   Network network;
   const ServerView view = view_of(load);
@@ -193,7 +198,7 @@ void append(Payload& payload, const T* values, std::size_t n) {
   std::copy_n(values, n, payload.extend<T>(n));
 }
 
-// What a client asks for in a step: a lookup, a pull, and the pushes of both.
+// The requests of one step: a lookup of rows, a pull of dense parameters, and pushes of both.
 std::vector<Frame> requests_of(const std::vector<Id>& ids, const std::vector<float>& gradients) {
   const Plan plan(ids);
   const auto sums = plan.sums(gradients.data(), kWidth);
@@ -211,7 +216,7 @@ std::vector<Frame> requests_of(const std::vector<Id>& ids, const std::vector<flo
   return {std::move(lookup), request_of(Op::dense_pull, 0), std::move(push), std::move(dense)};
 }
 
-// As train(), by requests that are there already; a step's have been answered before those of the fourth after it are sent.
+// Like train(), but sends recorded requests. At most 4 steps wait for replies at a time.
 std::uint64_t replay(const Load& load, std::uint64_t trainer) {
   Network network;
   const ServerView view = view_of(load);
@@ -228,9 +233,9 @@ std::uint64_t replay(const Load& load, std::uint64_t trainer) {
   const auto sender = static_cast<std::uint32_t>(trainer) + 200 + (load.zipf ? 100 : 0);
   const double warm = bench::now() + load.seconds, end = warm + load.seconds;
   std::uint64_t counted = 0;
-  std::deque<std::vector<Pending>> underway;
+  std::deque<std::vector<Pending>> in_flight;
   for (std::uint64_t step = 1; bench::now() < end; ++step) {
-    std::vector<Pending>& pending = underway.emplace_back();
+    std::vector<Pending>& pending = in_flight.emplace_back();
     for (Frame frame : steps[step % kBatches]) {
       const auto op = static_cast<Op>(frame.header.op);
       if (op == Op::push || op == Op::dense_push) {
@@ -239,11 +244,11 @@ std::uint64_t replay(const Load& load, std::uint64_t trainer) {
       }
       pending.push_back(connection.send(std::move(frame), in(Milliseconds(10000))));
     }
-    if (underway.size() < 4) continue;
-    for (Pending& each : underway.front()) {
-      if (each.get().header.code != Code::ok) return 0;
+    if (in_flight.size() < 4) continue;
+    for (Pending& reply : in_flight.front()) {
+      if (reply.get().header.code != Code::ok) return 0;
     }
-    underway.pop_front();
+    in_flight.pop_front();
     if (bench::now() > warm) ++counted;
   }
   return counted;
@@ -251,26 +256,27 @@ std::uint64_t replay(const Load& load, std::uint64_t trainer) {
 
 using Trainer = std::uint64_t (*)(const Load& load, std::uint64_t trainer);
 
-void measure(const char* by, const Load& load, int trainers, Trainer run) {
+void measure(const char* name, const Load& load, int trainers, Trainer run) {
   std::vector<std::thread> threads;
   std::vector<std::uint64_t> steps(static_cast<std::size_t>(trainers));
   for (std::size_t i = 0; i < steps.size(); ++i)
     threads.emplace_back([&, i] { steps[i] = run(load, i); });
   ::usleep(static_cast<useconds_t>(load.seconds * 1e6));
-  const double before = used_by(load.servers), ours = used_by_us(), start = bench::now();
+  const double servers_before = cpu_seconds(load.servers), own_before = own_cpu_seconds();
+  const double start = bench::now();
   for (std::thread& thread : threads) thread.join();
   const double seconds = bench::now() - start;
-  const double used = (used_by(load.servers) - before) / seconds;
-  std::uint64_t all = 0;
-  for (const std::uint64_t each : steps) all += each;
-  const double rate = static_cast<double>(all * kSamples) / load.seconds;
-  std::cout << "{\"case\": \"ctr\", \"by\": \"" << by << "\", \"ids\": \""
+  const double server_cores = (cpu_seconds(load.servers) - servers_before) / seconds;
+  std::uint64_t total = 0;
+  for (const std::uint64_t count : steps) total += count;
+  const double rate = static_cast<double>(total * kSamples) / load.seconds;
+  std::cout << "{\"case\": \"ctr\", \"by\": \"" << name << "\", \"ids\": \""
             << (load.zipf ? "zipf" : "uniform") << "\", \"rows\": " << load.rows
             << ", \"trainers\": " << trainers << ", \"servers\": " << load.servers.size()
             << ", \"samples_per_s\": " << rate
-            << ", \"trainer_cores\": " << (used_by_us() - ours) / seconds
-            << ", \"server_cores\": " << used << ", \"samples_per_s_and_core\": " << rate / used
-            << "}" << std::endl;
+            << ", \"trainer_cores\": " << (own_cpu_seconds() - own_before) / seconds
+            << ", \"server_cores\": " << server_cores
+            << ", \"samples_per_s_and_core\": " << rate / server_cores << "}" << std::endl;
 }
 
 }  // namespace
@@ -286,7 +292,7 @@ int main(int argc, char** argv) {
   }
   const std::vector<Server> started = start_servers(servers);
   if (started.empty()) return 1;
-  if (servers < all_cores()) run_on(servers, all_cores());
+  if (servers < all_cores()) pin_to(servers, all_cores());
   for (const bool zipf : {false, true}) {
     const Load load{started, rows, zipf, seconds};
     measure("trainers", load, trainers, train);

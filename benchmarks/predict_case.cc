@@ -1,6 +1,6 @@
-// predict_case resnet18|mlp THREADS SECONDS [FOLDER]: predictions per second of one picture at a time,
-// as one JSON line. SECONDS 0 makes one prediction and ends; with FOLDER, the model is saved there
-// first, for the peers to take its weights.
+// predict_case resnet18|mlp THREADS SECONDS [FOLDER]: measures predictions per second, one example
+// at a time, and prints one JSON line. SECONDS 0 predicts once. With FOLDER it first saves the
+// model there, so that the peers can use its weights.
 
 #include <cstdlib>
 #include <iostream>

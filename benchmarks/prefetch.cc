@@ -1,6 +1,7 @@
-// prefetch [SECONDS]: what looking ahead is worth on a link with a delay. One trainer, one parameter server, and between them a relay
-// that holds back all bytes for a while in both directions; the steps are of an asynchronous CTR job: 512 samples with 26 ids
-// each, rows of 16 floats, a layer of 64. With and without prefetching in turn. One JSON line per delay.
+// prefetch [SECONDS]: measures the effect of prefetching on a link with a delay. A relay between
+// one trainer and one parameter server delays all bytes in both directions. Steps are those of an
+// asynchronous CTR job: 512 samples of 26 ids, rows of 16 floats, a layer of 64. Runs with and
+// without prefetching in turn. Prints one JSON line per delay.
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -31,11 +32,11 @@ using namespace trireme::distributed;
 constexpr std::int64_t kSamples = 512, kFields = 26, kWidth = 16, kRows = 1'000'000;
 const Security kSecurity = {.token = "benchmark"};
 
-// --- The relay: a process of its own, with two threads for each direction of a connection.
+// --- The relay: a separate process with two threads per direction of a connection
 
 struct Chunk {
-  double due = 0;
-  std::vector<char> bytes;  // none: the end
+  double due = 0;           // when to forward it, by bench::now()
+  std::vector<char> bytes;  // empty: end of the stream
 };
 
 struct Pipe {
@@ -66,10 +67,10 @@ void drain(Pipe& pipe, int to) {
     }
     const double early = chunk.due - bench::now();
     if (early > 0) std::this_thread::sleep_for(std::chrono::duration<double>(early));
-    for (std::size_t done = 0; done < chunk.bytes.size();) {
-      const ssize_t n = ::write(to, chunk.bytes.data() + done, chunk.bytes.size() - done);
+    for (std::size_t written = 0; written < chunk.bytes.size();) {
+      const ssize_t n = ::write(to, chunk.bytes.data() + written, chunk.bytes.size() - written);
       if (n <= 0) return;
-      done += static_cast<std::size_t>(n);
+      written += static_cast<std::size_t>(n);
     }
     if (chunk.bytes.empty()) {
       ::shutdown(to, SHUT_WR);
@@ -78,14 +79,15 @@ void drain(Pipe& pipe, int to) {
   }
 }
 
-void relay(int one, int other, double delay) {
-  Pipe there, back;
-  std::thread a([&] { fill(there, one, delay); }), b([&] { drain(there, other); }),
-      c([&] { fill(back, other, delay); });
-  drain(back, one);
-  for (std::thread* each : {&a, &b, &c}) each->join();
-  ::close(one);
-  ::close(other);
+// Forwards bytes between two sockets until both directions end, then closes the sockets.
+void relay(int client, int server, double delay) {
+  Pipe requests, replies;
+  std::thread a([&] { fill(requests, client, delay); }), b([&] { drain(requests, server); }),
+      c([&] { fill(replies, server, delay); });
+  drain(replies, client);
+  for (std::thread* thread : {&a, &b, &c}) thread->join();
+  ::close(client);
+  ::close(server);
 }
 
 sockaddr_in loopback(int port) {
@@ -96,7 +98,7 @@ sockaddr_in loopback(int port) {
   return address;
 }
 
-void send_at_once(int socket) {
+void disable_nagle(int socket) {
   const int yes = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
@@ -110,18 +112,18 @@ void send_at_once(int socket) {
     const sockaddr_in address = loopback(server);
     if (from < 0 || ::connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
       std::abort();
-    send_at_once(from);
-    send_at_once(to);
+    disable_nagle(from);
+    disable_nagle(to);
     std::thread([=] { relay(from, to, delay); }).detach();
   }
 }
 
-struct Started {
+struct Child {
   pid_t process = 0;
   int port = 0;
 };
 
-Started start_relay(int server, double delay) {
+Child start_relay(int server, double delay) {
   const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;
@@ -130,17 +132,17 @@ Started start_relay(int server, double delay) {
       ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
     std::abort();
   }
-  const Started started{::fork(), ntohs(address.sin_port)};
-  if (started.process == 0) serve_relay(listener, server, delay);
+  const Child child{::fork(), ntohs(address.sin_port)};
+  if (child.process == 0) serve_relay(listener, server, delay);
   ::close(listener);
-  return started;
+  return child;
 }
 
-Started start_server() {
+Child start_server() {
   int pipe[2];
   if (::pipe(pipe) != 0) std::abort();
-  Started started{::fork(), 0};
-  if (started.process == 0) {
+  Child child{::fork(), 0};
+  if (child.process == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ParameterServerOptions options;
     options.transport.security = kSecurity;
@@ -151,8 +153,8 @@ Started start_server() {
     if (::write(pipe[1], &port, sizeof port) != sizeof port) std::abort();
     while (true) ::pause();
   }
-  if (::read(pipe[0], &started.port, sizeof started.port) != sizeof started.port) std::abort();
-  return started;
+  if (::read(pipe[0], &child.port, sizeof child.port) != sizeof child.port) std::abort();
+  return child;
 }
 
 // --- The trainer
@@ -185,11 +187,11 @@ std::vector<data::Batch> made_batches() {
   return batches;
 }
 
-struct Trained {
-  std::vector<double> alone, ahead;  // steps per second, by round
+struct Rates {
+  std::vector<double> plain, prefetched;  // steps per second in each round
 };
 
-Trained train(int port, double seconds) {
+Rates train(int port, double seconds) {
   Network network;
   ServerView view{SlotMap::balanced(1), {"127.0.0.1:" + std::to_string(port)}};
   ParameterClient client(network,
@@ -202,22 +204,22 @@ Trained train(int port, double seconds) {
   Trainer trainer(model.program, options);
   training.start(trainer);
   const std::vector<data::Batch> batches = made_batches();
-  Trained trained;
-  std::size_t at = 0;
-  for (int round = -1; round < 5; ++round) {  // one to warm up
-    for (const bool ahead : {false, true}) {
+  Rates rates;
+  std::size_t next = 0;
+  for (int round = -1; round < 5; ++round) {  // round -1 is warm-up
+    for (const bool prefetch : {false, true}) {
       const double start = bench::now();
       int steps = 0;
-      for (; bench::now() - start < seconds; ++steps, ++at) {
-        if (ahead) training.prefetch(batches[(at + 1) % batches.size()], 1);
-        training.step(batches[at % batches.size()]);
+      for (; bench::now() - start < seconds; ++steps, ++next) {
+        if (prefetch) training.prefetch(batches[(next + 1) % batches.size()], 1);
+        training.step(batches[next % batches.size()]);
       }
       training.settle();
       const double rate = steps / (bench::now() - start);
-      if (round >= 0) (ahead ? trained.ahead : trained.alone).push_back(rate);
+      if (round >= 0) (prefetch ? rates.prefetched : rates.plain).push_back(rate);
     }
   }
-  return trained;
+  return rates;
 }
 
 double median(std::vector<double> values) {
@@ -225,23 +227,23 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// In a process of its own, as gRPC does not survive a fork.
+// Measures one delay in a child process, because gRPC does not survive a fork.
 void measure(double milliseconds, double seconds) {
   const pid_t process = ::fork();
   if (process != 0) {
     ::waitpid(process, nullptr, 0);
     return;
   }
-  const Started server = start_server();
-  const Started relay = start_relay(server.port, milliseconds * 1e-3);
-  const Trained trained = train(relay.port, seconds);
-  const double alone = median(trained.alone), ahead = median(trained.ahead);
-  std::cout << "{\"one_way_ms\": " << milliseconds << ", \"steps_per_s\": " << alone
-            << ", \"with_prefetch\": " << ahead << ", \"faster_by\": " << ahead / alone << "}"
-            << std::endl;
-  for (const Started& each : {relay, server}) {
-    ::kill(each.process, SIGKILL);
-    ::waitpid(each.process, nullptr, 0);
+  const Child server = start_server();
+  const Child relay = start_relay(server.port, milliseconds * 1e-3);
+  const Rates rates = train(relay.port, seconds);
+  const double plain = median(rates.plain), prefetched = median(rates.prefetched);
+  std::cout << "{\"one_way_ms\": " << milliseconds << ", \"steps_per_s\": " << plain
+            << ", \"with_prefetch\": " << prefetched << ", \"faster_by\": " << prefetched / plain
+            << "}" << std::endl;
+  for (const Child& child : {relay, server}) {
+    ::kill(child.process, SIGKILL);
+    ::waitpid(child.process, nullptr, 0);
   }
   ::_exit(0);
 }

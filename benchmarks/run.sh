@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# run.sh [CASE...] [--rounds N] [--seconds S] [--threads N...] [--page]: Trireme against its peers on
-# this machine. Builds what is measured, sets the peers up, measures in rounds, writes
-# build/bench/results.json and prints the tables; --page also writes docs/reference/performance.md. --help tells
-# all options and cases.
+# run.sh [CASE...] [--rounds N] [--seconds S] [--threads N...] [--page]: compares Trireme with its
+# peers on this machine. Builds the benchmarks, installs the peers, measures in rounds, writes
+# build/bench/results.json and prints the tables. --page also writes docs/reference/performance.md.
+# --help lists all options and cases.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1

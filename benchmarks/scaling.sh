@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# scaling.sh [FILE]: measures on this machine what the cost model of docs/explanation/scaling.md stands on, and what it is compared
-# with: 1 to 3 trainers with 1 and 2 parameter servers, rings of 2 to 4, tables in memory and half on disk, checkpoints,
-# messages, and steps of one process. Writes one JSON file, build/bench/scaling.json by default; 5 minutes on a quiet machine.
+# scaling.sh [FILE]: measures on this machine the constants of the cost model of
+# docs/explanation/scaling.md, and the results that the model is compared with: 1 to 3 trainers with
+# 1 and 2 parameter servers, rings of 2 to 4 processes, tables in memory and half on disk,
+# checkpoints, messages, and steps of one process. Writes one JSON file, by default
+# build/bench/scaling.json. Takes 5 minutes on a quiet machine.
 #   benchmarks/scaling.sh && tools/scaling_model.py --measured build/bench/scaling.json
-# tools/scaling/measured.json is such a file: put a new one there and run tools/scaling_model.py --page.
+# tools/scaling/measured.json is such a file. To use new results, replace it and run
+# tools/scaling_model.py --page.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec </dev/null
@@ -14,7 +17,7 @@ cmake --preset release -DTRIREME_BUILD_TESTS=OFF >/dev/null
 cmake --build --preset release -j "${JOBS:-$(nproc)}" \
   --target transport parameter_server all_reduce sparse_table checkpoint train_case
 bin=build/release/bin
-lines=build/bench/scaling  # what each program printed
+lines=build/bench/scaling  # the output of each program
 rm -rf "$lines"
 mkdir -p "$lines" "$(dirname "$file")"
 

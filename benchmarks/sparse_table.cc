@@ -1,9 +1,11 @@
-// sparse_table [ROWS] [REPEATS] [FOLDER]: a sparse table of ROWS (10,000,000) rows of 16 floats with AdaGrad on
-// one thread, through the class that servers use: rows made, looked up and updated a second, with
-// uniform ids and with Zipf's. One JSON line each: the best of the repeats, as other programs only
-// make it slower, and all of them. With a FOLDER half of the rows lie there, on disk. Before it, what the machine's memory allows:
-// lines of 64 bytes anywhere in as much memory as the table takes, asked for ahead, as many for a row as a lookup reads (of index
-// and weights) and an update changes (of index, weights and state), with no other work.
+// sparse_table [ROWS] [REPEATS] [FOLDER]: measures a sparse table of ROWS (10,000,000) rows of 16
+// floats with AdaGrad on one thread, using the class that servers use: rows created, looked up and
+// updated per second, with uniform and with Zipf-distributed ids. Prints one JSON line each with
+// the best of the repeats, since other programs can only make it slower, and with all of them. With
+// a FOLDER, half of the rows are stored there on disk. Without one, the limit of the machine's
+// memory is measured first: prefetched random accesses to lines of 64 bytes in as much memory as
+// the table takes, with no other work. A lookup reads 2 lines per row (index and weights), an
+// update changes 3 (index, weights and state).
 
 #include <cmath>
 #include <cstdlib>
@@ -19,18 +21,17 @@ using trireme::distributed::SparseTable;
 
 constexpr std::size_t kWidth = 16;
 constexpr std::size_t kBatch = 13312;     // 512 examples of 26 ids
-constexpr std::uint64_t kRowBytes = 167;  // of rows and index
+constexpr std::uint64_t kRowBytes = 167;  // memory per row, including the index
 constexpr double kExponent = 1.05;        // of Zipf's law
 
-// Where rows lie, and how many batches a repeat has: in memory more rows than any cache holds.
-const char* store = "memory";
-std::size_t batches = 512;
+const char* store = "memory";  // where the rows are stored
+std::size_t batches = 512;     // per repeat; in memory their rows exceed all caches
 
 double random_unit(std::uint64_t i) {
   return static_cast<double>(trireme::distributed::hash_of(i ^ 0x5bd1e995) >> 11) * 0x1p-53;
 }
 
-// Ids of a table of `rows`: rank k stands for an id without order, as hashed features do.
+// The id of rank k. Ids are unordered, like those of hashed features.
 Id id_of_rank(std::uint64_t rank) { return trireme::distributed::hash_of(rank + 77); }
 
 std::vector<Id> uniform_ids(std::uint64_t rows) {
@@ -41,7 +42,7 @@ std::vector<Id> uniform_ids(std::uint64_t rows) {
   return ids;
 }
 
-// The inverse of the continuous distribution function of x^-kExponent on [1, rows + 1).
+// Samples ids with the inverse of the distribution function of x^-kExponent on [1, rows + 1).
 std::vector<Id> zipf_ids(std::uint64_t rows) {
   std::vector<Id> ids(kBatch * batches);
   const double power = 1 - kExponent, span = std::pow(static_cast<double>(rows) + 1, power) - 1;
@@ -63,7 +64,7 @@ void print(const std::string& what, const std::string& ids, std::uint64_t rows,
   std::cout << "], \"longest_call_ms\": " << longest_call * 1e3 << "}" << std::endl;
 }
 
-// work(batch number) for all batches, `repeats` times.
+// Runs work(batch number) for all batches, `repeats` times, and prints the result.
 void measure(const std::string& what, const std::string& ids, std::uint64_t rows, int repeats,
              const std::function<void(std::size_t)>& work) {
   std::vector<double> rates;
@@ -82,7 +83,8 @@ void measure(const std::string& what, const std::string& ids, std::uint64_t rows
   print(what, ids, rows, rates, longest);
 }
 
-// Rows a second whose `lines` lines are read, or changed, at random places of the memory, which the compiler cannot leave out.
+// Measures rows per second if each row reads or changes `kLines` random lines of the memory. The
+// sum keeps the compiler from removing the reads.
 template <std::size_t kLines, bool kChange>
 void measure_limit(const std::string& what, std::vector<std::uint64_t>& memory, int repeats) {
   constexpr std::size_t kRows = kBatch * 256, kAhead = 16, kLine = 8;

@@ -1,7 +1,8 @@
-// train_case CASE THREADS SECONDS: training steps per second of one case of README.md, on made-up data
-// that the peers' programs make likewise, as one JSON line.
-// train_case CASE THREADS check FOLDER: saves the first parameters as a model in FOLDER and prints
-// the losses of the first steps, without dropout, for compare/check.py.
+// train_case CASE THREADS SECONDS: measures training steps per second of one case of README.md and
+// prints one JSON line. The programs of the peers generate the same data.
+//
+// train_case CASE THREADS check FOLDER: saves the initial parameters as a model in FOLDER and
+// prints the losses of the first steps without dropout, for compare/check.py.
 
 #include <cmath>
 #include <cstdlib>
@@ -15,16 +16,17 @@ namespace tr = trireme;
 
 namespace {
 
-// Case names are those of README.md.
+// README.md lists the names of the cases.
 bench::Case make_case(const std::string& name, double dropout) {
   bench::Case dense = bench::make_dense(name, dropout), sequences = bench::make_sequences(name);
   if (!dense.batches.empty()) return dense;
   if (!sequences.batches.empty()) return sequences;
-  std::cerr << "there is no case " << name << "; benchmarks/README.md lists them\n";
+  std::cerr << "there is no case \"" << name
+            << "\"\n  hint   benchmarks/README.md lists the cases\n";
   std::exit(2);
 }
 
-// One training step: the loss or, where there is none, 0.
+// Runs one training step and returns its loss, or 0 if the case has none.
 float step(tr::Session& session, const bench::Case& c, std::int64_t i) {
   const tr::Feeds& feeds = c.batches[static_cast<std::size_t>(i) % c.batches.size()];
   const tr::RunOptions mode{.training = true, .updates = true};
@@ -35,8 +37,9 @@ float step(tr::Session& session, const bench::Case& c, std::int64_t i) {
   return session.run(feeds, {c.loss}, mode)[0].item<float>();
 }
 
-// The drawing of first parameters is no compilation, so it is done before the first step.
-void draw_parameters(tr::Session& session, const tr::Program& program) {
+// Initializes the parameters before the first step, so that this time does not count as
+// compilation.
+void initialize_parameters(tr::Session& session, const tr::Program& program) {
   for (const tr::Value& parameter : program.parameters()) {
     session.parameter(parameter.name().substr(1));
   }
@@ -69,7 +72,7 @@ int measure(const std::string& name, int threads, double seconds) {
   c.add_updates();
   const double differentiated = bench::now() - start;
   tr::Session session(c.program, {.threads = threads});
-  draw_parameters(session, c.program);
+  initialize_parameters(session, c.program);
   float last = 0;
   const bench::Timing timing =
       bench::measure(seconds, [&](std::int64_t i) { last = step(session, c, i); });

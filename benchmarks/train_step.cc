@@ -1,5 +1,5 @@
-// train_step MODEL(mlp|lenet) THREADS SECONDS: steps per second of training on Fashion-MNIST, as one
-// JSON line. What is measured and how is said in README.md; the peers' programs do the same.
+// train_step MODEL(mlp|lenet) THREADS SECONDS: measures training steps per second on Fashion-MNIST
+// and prints one JSON line. README.md explains the method; the programs of the peers do the same.
 
 #include <cstdlib>
 #include <iostream>

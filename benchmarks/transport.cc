@@ -1,5 +1,5 @@
-// Frames between two processes on loopback, as a trainer pushes and a server answers: messages a second of 4 KiB,
-// gigabytes a second of 1 and 4 MiB. One JSON line per case.
+// Measures frames between two processes on loopback, as between a trainer and a server: messages
+// and gigabytes per second for sizes from 4 KiB to 4 MiB. Prints one JSON line per case.
 //   transport [SECONDS]
 
 #include <sys/prctl.h>
@@ -21,7 +21,7 @@ using namespace trireme::distributed;
 
 const Security kSecurity = {.token = "benchmark"};
 
-// Answers pushes with nothing and pulls with as many bytes as are asked for.
+// Replies to a push with an empty frame, and to a pull with the requested number of bytes.
 [[noreturn]] void serve(int to) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   FrameServer server({.security = kSecurity, .threads = 1},
@@ -45,7 +45,7 @@ void measure(int port, bool push, std::size_t size, int depth, double seconds) {
   if (push) payload.extend<char>(size);
   std::deque<Pending> pending;
   std::size_t done = 0;
-  const auto take = [&] {
+  const auto wait_for_oldest = [&] {
     pending.front().get();
     pending.pop_front();
     ++done;
@@ -59,7 +59,7 @@ void measure(int port, bool push, std::size_t size, int depth, double seconds) {
       start = now;
       done = 0;
     }
-    if (pending.size() == static_cast<std::size_t>(depth)) take();
+    if (pending.size() == static_cast<std::size_t>(depth)) wait_for_oldest();
     Frame frame;
     frame.header.op = push ? 1 : 2;
     frame.header.count = static_cast<std::uint32_t>(size);
@@ -67,7 +67,7 @@ void measure(int port, bool push, std::size_t size, int depth, double seconds) {
     pending.push_back(connection.send(std::move(frame), in(Milliseconds(60000))));
   }
   const double rate = static_cast<double>(done) / (bench::now() - start);
-  while (!pending.empty()) take();
+  while (!pending.empty()) wait_for_oldest();
   std::cout << "{\"case\": \"" << (push ? "push" : "pull") << "\", \"bytes\": " << size
             << ", \"depth\": " << depth << ", \"messages_per_s\": " << rate
             << ", \"gb_per_s\": " << rate * static_cast<double>(size) / 1e9 << "}" << std::endl;

@@ -1,4 +1,4 @@
-// Wide and deep (Cheng et al. 2016) on Adult: does somebody earn more than 50,000 dollars a year?
+// Wide and deep (Cheng et al. 2016) on Adult: does a person earn more than 50,000 dollars a year?
 // Measures the area under the ROC curve on the test file.
 //   adult_wide_and_deep [--quick]
 
@@ -12,8 +12,8 @@
 namespace tr = trireme;
 namespace nn = trireme::nn;
 
-// The chance that a positive example scores above a negative one, ties counting half: the sum of the
-// positives' ranks says it (Mann and Whitney 1947).
+// The probability that a positive example scores above a negative one; ties count half. Computed
+// from the sum of the positives' ranks (Mann and Whitney 1947).
 double area_under_roc(const std::vector<float>& scores, const std::vector<float>& targets) {
   std::vector<std::pair<float, float>> pairs;
   for (std::size_t i = 0; i < scores.size(); ++i) pairs.emplace_back(scores[i], targets[i]);
@@ -21,7 +21,7 @@ double area_under_roc(const std::vector<float>& scores, const std::vector<float>
   double ranks = 0, positives = 0;
   for (std::size_t begin = 0, end = 0; begin < pairs.size(); begin = end) {
     while (end < pairs.size() && pairs[end].first == pairs[begin].first) ++end;
-    const double rank = static_cast<double>(begin + end + 1) / 2;  // the mean of those tied
+    const double rank = static_cast<double>(begin + end + 1) / 2;  // the mean rank of the ties
     for (std::size_t i = begin; i < end; ++i) {
       if (pairs[i].second < 0.5f) continue;
       ranks += rank;
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
       inputs.push_back(program.input(column.name, tr::i64, {tr::batch}));
       fields.push_back({inputs.back(), column.ids});
     }
-    // Of workclass, education, marital_status, occupation ...: two pairs that say more together.
+    // Two crosses: education with occupation, and marital_status with occupation.
     tr::Value logits = tr::models::wide_and_deep(
         fields, numbers, {.hidden = {64, 32}, .crosses = {{1, 3}, {2, 3}}, .dropout = 0.2});
     tr::Value loss = mean(nn::binary_cross_entropy_with_logits(logits, target));

@@ -1,5 +1,6 @@
-// A language model of characters: two LSTMs read a text and say at each character how likely each other one is
-// the next; text is then drawn from it (Tiny Shakespeare). docs/tutorials/character_model.md explains it.
+// A language model of characters: two LSTMs read a text (Tiny Shakespeare) and predict the next
+// character after each one. Then new text is sampled from the model.
+// docs/tutorials/character_model.md explains it.
 //   character_model [--quick]
 
 #include <algorithm>
@@ -16,8 +17,8 @@ constexpr double kDropout = 0.4;
 
 using Ids = std::vector<std::int64_t>;
 
-// The text in pieces of `length` characters: what is read, and what follows each of them.
-tr::data::Dataset in_pieces(const Ids& text, std::int64_t length) {
+// The text in pieces of `length` characters: "now" holds the characters, "next" the one after each.
+tr::data::Dataset split_into_pieces(const Ids& text, std::int64_t length) {
   const auto count = static_cast<std::int64_t>(text.size()) - 1;
   std::vector<Ids> now, next;
   for (std::int64_t begin = 0; begin < count; begin += length) {
@@ -34,8 +35,8 @@ struct Model {
   tr::Value now = program.input("now", tr::i64, tr::ragged({tr::batch}));
   tr::Value next = program.input("next", tr::i64, {now.dim(0)});
 
-  // Training runs the layers one after the other, each over whole texts; generation runs both at each step. The
-  // parameters are the same by their names.
+  // Training runs the layers one after another, each over whole texts. Generation runs both layers
+  // at each step. Equal names make both use the same parameters.
   tr::Value embed(const tr::Value& character) {
     return nn::embedding(character, {.rows = kCharacters, .width = 64, .name = "characters"});
   }
@@ -59,7 +60,7 @@ struct Model {
     return nn::cross_entropy(logits(x), next);
   }
 
-  nn::Hypotheses drawn(std::int64_t count) {
+  nn::Hypotheses samples(std::int64_t count) {
     const nn::Decoder decoder = [this](nn::Step& step, const tr::Value& character) {
       const auto scope = program.shared_scope("model");
       return logits(layer(step, layer(step, embed(character), "first"), "second"));
@@ -82,9 +83,9 @@ int main(int argc, char** argv) {
     if (quick) train.resize(20'000), test.resize(4'000);
     Model model;
     const tr::Value losses = model.losses(), loss = mean(losses);
-    const nn::Hypotheses drawn = model.drawn(quick ? 20 : 400);
+    const nn::Hypotheses samples = model.samples(quick ? 20 : 400);
 
-    const auto batches = in_pieces(train, kLength).shuffle(7).batch(16);
+    const auto batches = split_into_pieces(train, kLength).shuffle(7).batch(16);
     const int epochs = 20;
     const std::int64_t steps = quick ? 5 : epochs * batches.size();
     tr::Trainer trainer(
@@ -94,21 +95,21 @@ int main(int argc, char** argv) {
                                .clip = {.global_norm = 1}}});
     trainer.fit(batches, {.epochs = epochs, .max_steps = quick ? steps : 0});
 
-    // Long pieces, as a character is easier to tell when more is known.
+    // Tests on long pieces, since more context makes the next character easier to predict.
     double total = 0;
     std::int64_t count = 0;
-    for (tr::data::Batch& batch : in_pieces(test, 2048).batch(64).epoch(0)) {
-      batch.erase("next.splits");  // those of "now"
-      const tr::Tensor of_each = trainer.session().run(batch, {losses})[0];
-      for (const float each : of_each.to_vector<float>()) total += each;
-      count += of_each.elements();
+    for (tr::data::Batch& batch : split_into_pieces(test, 2048).batch(64).epoch(0)) {
+      batch.erase("next.splits");  // the same as those of "now"
+      const tr::Tensor batch_losses = trainer.session().run(batch, {losses})[0];
+      for (const float value : batch_losses.to_vector<float>()) total += value;
+      count += batch_losses.elements();
     }
-    tr::Feeds one;
-    tr::RaggedTensor::from(std::vector<Ids>{{'\n'}}).add_to(one, "now");
+    tr::Feeds start;
+    tr::RaggedTensor::from(std::vector<Ids>{{'\n'}}).add_to(start, "now");
     std::cout << tr::text::from_bytes(
-                     trainer.session().run(one, {drawn.tokens})[0].to_vector<std::int64_t>())
+                     trainer.session().run(start, {samples.tokens})[0].to_vector<std::int64_t>())
               << "\ntest nats per character: " << total / static_cast<double>(count) << '\n';
-    trainer.save("character_model", {.inputs = {model.now}, .outputs = {drawn.tokens}});
+    trainer.save("character_model", {.inputs = {model.now}, .outputs = {samples.tokens}});
   } catch (const tr::Error& error) {
     std::cerr << "error: " << error.what() << '\n';
     return 1;

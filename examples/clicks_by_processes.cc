@@ -1,5 +1,5 @@
-// Clicks that are made up, by DeepFM whose tables lie on parameter servers: an ordinary program but for the Member, as
-// which it is one process of a job, or the only one.
+// DeepFM on synthetic clicks, with its tables on parameter servers. An ordinary program, except for
+// the Member: it makes the program one process of a job, or the only one.
 //   clicks_by_processes [examples]
 //   trireme launch --program ./clicks_by_processes --trainers 2 --servers 2 [-- examples]
 
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
       if (column.ids == 0) continue;
       fields.push_back({program.input(column.name, tr::i64, {tr::batch}), column.ids});
     }
-    // A table whose gradient is sparse may lie on servers.
+    // Only a table with a sparse gradient can be stored on servers.
     tr::Value score =
         tr::models::deepfm(fields, numbers, {.hidden = {32}, .sparse_gradient = true});
     tr::Value loss = mean(nn::binary_cross_entropy_with_logits(score, clicked));
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     tr::Trainer trainer(program, options);
     member.train(trainer, clicks.shuffle(1).batch(128));
 
-    if (member.is_chief()) {  // one of those that have trained
+    if (member.is_chief()) {  // true in one of the trainers
       std::cout << "test auc: " << trainer.evaluate(others.batch(1000))["auc"] << '\n';
       member.save(trainer, "clicks_by_processes",
                   {.outputs = {sigmoid(score)}, .target = "target"});

@@ -1,5 +1,5 @@
-// How well the best model could do on clicks that are made up: the area under the ROC curve of the probabilities that the
-// clicks were drawn by, over the test rows of examples/jobs/clicks_*.toml.
+// Prints the best AUC that any model can reach on synthetic clicks: the area under the ROC curve of
+// the true probabilities, over the test rows of examples/jobs/clicks_*.toml.
 //   clicks_truth [IDS] [EXAMPLES] [FIRST]
 
 #include <algorithm>
@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   if (argc > 3) options.first = std::atoll(argv[3]);
   options.truth = true;
   try {
-    std::vector<std::pair<float, bool>> clicks;  // probability, and what was drawn
+    std::vector<std::pair<float, bool>> clicks;  // true probability, and whether it was a click
     const tr::data::Dataset rows = tr::data::made_clicks(options);
     for (std::int64_t first = 0; first < rows.size(); first += 4096) {
       const tr::data::Batch batch = rows.rows(first, std::min(first + 4096, rows.size()));
@@ -27,7 +27,8 @@ int main(int argc, char** argv) {
         clicks.emplace_back(truth.data<float>()[i], target.data<float>()[i] > 0.5f);
       }
     }
-    // The chance that a click was likelier than another row. Too few are alike for ties to matter.
+    // The probability that a click had a larger probability than a row without one. Ties are too
+    // rare to matter.
     std::sort(clicks.begin(), clicks.end());
     double others = 0, pairs = 0;
     for (const auto& [probability, click] : clicks) {

@@ -1,5 +1,5 @@
-// Fashion-MNIST by processes that have the whole network each and add up their gradients: a step of two is that of one
-// process with batches twice as large.
+// Fashion-MNIST with all-reduce: every process has the whole network, and gradients are summed. A
+// step of two processes equals a step of one process with batches twice as large.
 //   fashion_by_processes [epochs]
 //   trireme launch --program ./fashion_by_processes --trainers 2 [-- epochs]
 
@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
     tr::Value logits = nn::linear(nn::dropout(x, {.rate = 0.2}), {.units = 10});
     tr::Value loss = mean(nn::cross_entropy(logits, label));
 
-    tr::Member member = tr::Member::join();  // all_reduce, unless it is told otherwise
+    tr::Member member = tr::Member::join();  // mode all_reduce by default
     const auto train = tr::data::fashion_mnist("train").shuffle(7).batch(64);
     const std::int64_t steps = epochs * train.size() / member.trainers();  // of each process
     const tr::TrainerOptions options = member.distribute(
@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
     tr::Trainer trainer(program, options);
     member.train(trainer, train, {.epochs = epochs});
 
-    if (member.is_chief()) {  // one of those that have trained
+    if (member.is_chief()) {  // true in one of the trainers
       const auto test = tr::data::fashion_mnist("test").batch(256);
       std::cout << "test accuracy: " << trainer.evaluate(test)["accuracy"] << '\n';
       member.save(trainer, "fashion_by_processes",

@@ -1,4 +1,5 @@
-// Linear regression: the price of houses in a district of California as a weighted sum of features.
+// Linear regression: the median house price of a district of California as a weighted sum of
+// features.
 //   housing_linear [--quick]
 
 #include <cstring>

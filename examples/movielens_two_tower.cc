@@ -1,5 +1,5 @@
-// A recommender on MovieLens: a vector for every user and every film, and their product is the
-// rating. Measures the root of the mean squared error on ratings that were held out.
+// A recommender on MovieLens: every user and every film has a vector, and their product predicts
+// the rating. Measures the root mean squared error on held-out ratings.
 //   movielens_two_tower [--quick]
 
 #include <cmath>

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Sentences as rows of word numbers, and a job that tells good reviews of films from bad ones: a Transformer encoder on ids.
+"""Writes sentences as rows of word ids, and a job that classifies film reviews as good or bad.
 
 usage: examples/sentences.py FOLDER [ZIP]
        trireme train FOLDER/sentences.toml
 
-ZIP has the sentence polarity data of Pang and Lee 2005 (5,331 sentences of each kind), which NLTK also carries; by default it is
-sought as sentiment/sentence_polarity.zip in $TRIREME_DATA or ../shared/data. Every tenth sentence is for testing.
-Six epochs take seconds and give about 0.77 accuracy, AUC 0.85.
+The job trains a Transformer encoder on the ids. ZIP has the sentence polarity data of Pang and Lee
+2005 (5,331 sentences of each class), which NLTK also carries. By default it is
+sentiment/sentence_polarity.zip in $TRIREME_DATA or ../shared/data. Every tenth sentence is for
+testing. Six epochs take seconds and reach an accuracy of about 0.77 and an AUC of 0.85.
 """
 
 import collections
@@ -14,8 +15,8 @@ import os
 import sys
 import zipfile
 
-STEPS = 32    # words of a sentence: longer ones are cut, shorter ones padded with word 0
-WORDS = 6000  # the most frequent ones have a number from 2 on; 1 is any other
+STEPS = 32    # words per sentence: longer ones are cut, shorter ones are padded with id 0
+WORDS = 6000  # number of ids: the most frequent words from id 2 on; id 1 is any other word
 
 JOB = f"""[data]
 train = {{ libsvm = "train.libsvm", ids = {WORDS} }}
@@ -47,7 +48,8 @@ def find_zip():
         path = os.path.join(folder or "", "sentiment", "sentence_polarity.zip")
         if os.path.exists(path):
             return path
-    sys.exit("sentences.py: no sentiment/sentence_polarity.zip in $TRIREME_DATA or ../shared/data; give its path")
+    sys.exit("sentences.py: there is no sentiment/sentence_polarity.zip in $TRIREME_DATA or "
+             "../shared/data\n  hint   pass its path: examples/sentences.py FOLDER ZIP")
 
 
 def main():
@@ -57,21 +59,22 @@ def main():
     os.makedirs(folder, exist_ok=True)
     rows = []
     with zipfile.ZipFile(sys.argv[2] if len(sys.argv) == 3 else find_zip()) as archive:
-        for answer, kind in ((0, "neg"), (1, "pos")):
+        for label, kind in ((0, "neg"), (1, "pos")):
             text = archive.read(f"sentence_polarity/rt-polarity.{kind}").decode("latin-1")
-            rows += [(answer, line.split()) for line in text.splitlines()]
+            rows += [(label, line.split()) for line in text.splitlines()]
     tests, training = rows[::10], [row for i, row in enumerate(rows) if i % 10 != 0]
     counts = collections.Counter(word for _, words in training for word in words)
-    numbers = {word: i + 2 for i, (word, _) in enumerate(counts.most_common(WORDS - 2))}
+    word_ids = {word: i + 2 for i, (word, _) in enumerate(counts.most_common(WORDS - 2))}
     for name, part in (("train", training), ("test", tests)):
         with open(f"{folder}/{name}.libsvm", "w", encoding="utf-8") as file:
-            for answer, words in part:
-                ids = [numbers.get(word, 1) for word in words[:STEPS]]
+            for label, words in part:
+                ids = [word_ids.get(word, 1) for word in words[:STEPS]]
                 ids += [0] * (STEPS - len(ids))
-                file.write(f"{answer} {' '.join(f'{i}:1' for i in ids)}\n")
+                file.write(f"{label} {' '.join(f'{i}:1' for i in ids)}\n")
     with open(f"{folder}/sentences.toml", "w", encoding="utf-8") as file:
         file.write(JOB)
-    print(f"{len(training)} sentences to learn and {len(tests)} to test; now: trireme train {folder}/sentences.toml")
+    print(f"{len(training)} sentences for training and {len(tests)} for testing; "
+          f"next: trireme train {folder}/sentences.toml")
 
 
 main()

@@ -1,7 +1,8 @@
-// The four classic classifiers of texts, on films: logistic regression over words and pairs of words, the mean of
-// embeddings, a convolution and an LSTM (sentence_polarity and movie_reviews: Pang and Lee 2005 and 2004).
-//   text_classifiers [logistic | mean | convolution | lstm] [sentence_polarity | movie_reviews] [--quick]
-// docs/tutorials/text_classifiers.md tells what each reaches; jobs/text_*.toml are the same as job files.
+// Four classic text classifiers on film reviews: logistic regression over words and word pairs, the
+// mean of embeddings, a convolution and an LSTM.
+// Data: sentence_polarity and movie_reviews (Pang and Lee 2005 and 2004).
+//   text_classifiers [logistic | mean | convolution | lstm] [DATA] [--quick]
+// docs/tutorials/text_classifiers.md lists their accuracy; jobs/text_*.toml are the same as jobs.
 
 #include <algorithm>
 #include <iostream>
@@ -19,9 +20,9 @@ struct Recipe {
   int epochs;
 };
 
-// Words [rows] of texts to scores of the two classes [batch, 2].
+// Computes scores of the two classes, [batch, 2], from the packed word ids of texts.
 tr::Value network(const std::string& name, const tr::Value& words, std::int64_t vocabulary) {
-  if (name == "logistic") {  // a number for each word and class, added up
+  if (name == "logistic") {  // the sum of one weight for each word and class
     return tr::sequence::sum(nn::embedding(
         words,
         {.rows = vocabulary, .width = 2, .weight_init = nn::zeros(), .sparse_gradient = true}));
@@ -40,11 +41,11 @@ tr::Value network(const std::string& name, const tr::Value& words, std::int64_t 
 }
 
 Recipe recipe_of(const std::string& name, bool reviews) {
-  const std::int64_t most = reviews ? 1000 : 0;
+  const std::int64_t max_tokens = reviews ? 1000 : 0;  // 0: no limit
   if (name == "logistic") return {{.grams = 2, .distinct = true}, 2, 1e-2f, 4};
   if (name == "mean") return {{.grams = 2}, 2, 2e-3f, reviews ? 20 : 8};
-  if (name == "convolution") return {{.most = most}, 2, 1e-3f, reviews ? 12 : 7};
-  return {{.most = most}, 2, 1e-3f, reviews ? 12 : 6};
+  if (name == "convolution") return {{.most = max_tokens}, 2, 1e-3f, reviews ? 12 : 7};
+  return {{.most = max_tokens}, 2, 1e-3f, reviews ? 12 : 6};
 }
 
 int main(int argc, char** argv) {

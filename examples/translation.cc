@@ -1,6 +1,6 @@
-// English to French (Tatoeba), by one of two networks; beam search finds the translation. A GRU reads the
-// sentence in both directions, and another one writes the translation and looks at what was read (Bahdanau et al.
-// 2015, with the attention of Luong et al. 2015). Or a small Transformer (Vaswani et al. 2017).
+// Translates English to French (Tatoeba) with one of two networks and beam search.
+// gru: a bidirectional GRU encoder and a GRU decoder with attention (Bahdanau et al. 2015; the
+// attention is that of Luong et al. 2015). transformer: a small Transformer (Vaswani et al. 2017).
 // docs/tutorials/translation.md explains both.
 //   translation [gru|transformer] [--quick]
 
@@ -15,7 +15,8 @@
 namespace tr = trireme;
 namespace nn = trireme::nn;
 
-constexpr std::int64_t kPieces = 3000, kLongest = 80;  // pieces of a translation at most
+constexpr std::int64_t kPieces = 3000;   // subwords of each language
+constexpr std::int64_t kMaxPieces = 80;  // of a translation
 constexpr double kDropout = 0.1;
 
 struct Languages {
@@ -26,11 +27,11 @@ struct Translator {
   tr::Program program{"translation"};
   tr::Value source = program.input("source", tr::i64, tr::ragged({tr::batch}));
   tr::Value previous = program.input("previous", tr::i64, tr::ragged({tr::batch}));
-  tr::Value logits;     // of the piece after each one of `previous`
-  nn::Decoder decoder;  // the same, piece by piece
+  tr::Value logits;     // scores of the next piece after each piece of `previous`
+  nn::Decoder decoder;  // computes the same one piece at a time
 };
 
-// --- Gated recurrent units ------------------------------------------------------------------------
+// --- Gated recurrent units -----------------------------------------------------------------------
 
 constexpr std::int64_t kEmbedding = 128, kHidden = 192;
 
@@ -50,11 +51,12 @@ Encoded encode(const tr::Value& source) {
           nn::linear(tr::sequence::mean(states), {.units = kHidden, .activation = nn::tanh})};
 }
 
-// One step: of the piece before, how likely each piece is the next. Training and generation both run it.
+// One step of the decoder: computes scores of the next piece from the previous one. Both training
+// and generation run it.
 tr::Value decode(const Encoded& source, nn::Step& step, const tr::Value& piece) {
-  const tr::Value seen = step.static_input(source.states), by = step.static_input(source.keys);
+  const tr::Value seen = step.static_input(source.states), keys = step.static_input(source.keys);
   const tr::Value h = step.memory({.init = source.summary});
-  const tr::Value match = sum(by * tr::sequence::expand(h, by), {.axes = {1}});
+  const tr::Value match = sum(keys * tr::sequence::expand(h, keys), {.axes = {1}});
   const tr::Value weights = tr::sequence::softmax(match / std::sqrt(1.0 * kHidden));
   step.attention(weights);
   const tr::Value context =
@@ -63,8 +65,8 @@ tr::Value decode(const Encoded& source, nn::Step& step, const tr::Value& piece) 
   const tr::Value x = embed(piece);
   const tr::Value in = nn::linear(tr::concat({x, context}, {.axis = 1}), {.units = 3 * kHidden});
   const tr::Value from = nn::linear(h, {.units = 3 * kHidden, .bias = false});
-  const auto part = [](const tr::Value& of, std::int64_t i) {
-    return slice(of, {.starts = {0, i * kHidden}, .limits = {of.dim(0), (i + 1) * kHidden}});
+  const auto part = [](const tr::Value& gates, std::int64_t i) {
+    return slice(gates, {.starts = {0, i * kHidden}, .limits = {gates.dim(0), (i + 1) * kHidden}});
   };
   const tr::Value reset = nn::sigmoid(part(in, 0) + part(from, 0));
   const tr::Value keep = nn::sigmoid(part(in, 1) + part(from, 1));
@@ -91,7 +93,7 @@ void build_gru(Translator& t) {
       nn::rnn([&](nn::Step& step) { step.output(t.decoder(step, step.input(t.previous))); })[0];
 }
 
-// --- A Transformer --------------------------------------------------------------------------------
+// --- A Transformer -------------------------------------------------------------------------------
 
 constexpr std::int64_t kWidth = 128;
 
@@ -101,7 +103,7 @@ tr::Value embed(const tr::Value& ids, const tr::Value& positions) {
   return nn::dropout(nn::add_sinusoidal_positions(x, positions), {.rate = kDropout});
 }
 
-// Of whole sentences, or in a step of the pieces that stand at one place.
+// Computes scores of the next pieces: for whole sentences, or in a step for one position of each.
 tr::Value decode(const tr::Value& seen, const tr::Value& pieces, nn::Step* step) {
   tr::Value positions;
   if (step == nullptr) {
@@ -112,7 +114,7 @@ tr::Value decode(const tr::Value& seen, const tr::Value& pieces, nn::Step* step)
   }
   const tr::Value x = nn::transformer_decoder(
       embed(pieces, positions), seen,
-      {.layers = 3, .block = {.heads = 4, .dropout = kDropout, .step = step, .limit = kLongest}});
+      {.layers = 3, .block = {.heads = 4, .dropout = kDropout, .step = step, .limit = kMaxPieces}});
   return nn::linear(x, {.units = kPieces});
 }
 
@@ -133,12 +135,12 @@ void build_transformer(Translator& t) {
   };
 }
 
-// --- Training and translating ---------------------------------------------------------------------
+// --- Training and translating --------------------------------------------------------------------
 
 nn::Hypotheses greedy_search(const Translator& t, const Languages& languages) {
   return nn::greedy_search(t.decoder, {.start = languages.french.begin_id(),
                                        .end = languages.french.end_id(),
-                                       .limit = kLongest,
+                                       .limit = kMaxPieces,
                                        .over = tr::sequence::lengths(t.source)});
 }
 
@@ -146,7 +148,7 @@ nn::Hypotheses beam_search(const Translator& t, const Languages& languages, doub
   return nn::beam_search(t.decoder, {.beam = 4,
                                      .start = languages.french.begin_id(),
                                      .end = languages.french.end_id(),
-                                     .limit = kLongest,
+                                     .limit = kMaxPieces,
                                      .length_penalty = 1,
                                      .coverage = coverage,
                                      .over = tr::sequence::lengths(t.source)});
@@ -184,11 +186,11 @@ tr::data::Corpus part_of(tr::data::Corpus corpus) {
 
 struct Recipe {
   void (*build)(Translator&);
-  std::int64_t pieces;  // French ones of a batch
+  std::int64_t pieces;  // French pieces per batch
   int epochs;
   double rate;
   int warmup;
-  double coverage;  // of beam search: how much it counts that all of the source was looked at
+  double coverage;  // of beam search: weight of the score for attending to all of the source
 };
 const std::map<std::string, Recipe> kRecipes = {
     {"gru", {build_gru, 500, 12, 1.5e-3, 500, 0.1}},

@@ -1,5 +1,6 @@
-// A recurrent network with two memories, small enough to follow by hand: the sum so far, and the largest
-// number so far, of sequences of different lengths. docs/explanation/sequences.md walks through what it prints.
+// A recurrent network with two states, small enough to follow by hand: the running sum and the
+// running maximum of sequences of different lengths. docs/explanation/sequences.md explains what it
+// prints.
 
 #include <trireme/trireme.h>
 

@@ -1,8 +1,8 @@
-// Vectors of words from running text (WikiText-2: Merity et al. 2016), in three ways.
-//   word_embeddings ngram     a language model: four words give the next one (Bengio et al. 2003)
+// Word vectors from running text (WikiText-2: Merity et al. 2016), in three ways.
+//   word_embeddings ngram     a language model: predicts a word from four (Bengio et al. 2003)
 //   word_embeddings negative  skip-gram with negative sampling (Mikolov et al. 2013)
 //   word_embeddings tree      skip-gram with hierarchical softmax over a Huffman tree (the same)
-// Each may be followed by --quick. docs/tutorials/word_embeddings.md tells what they reach.
+// Each takes --quick as a second argument. docs/tutorials/word_embeddings.md lists their results.
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,7 @@ struct Text {
   Ids train, test;
 };
 
-// The corpus has a validation and a test part; the first is learnt from.
+// The corpus has a validation part and a test part. Training uses the validation part.
 Text read_text() {
   const auto tokens = [](const char* part) {
     return text::split(tr::data::wikitext2(part).field("text")[0]);
@@ -37,12 +37,12 @@ Text read_text() {
 }
 
 tr::Value table(tr::Program& program, const char* name, std::int64_t rows, std::int64_t width,
-                double deviation) {
+                double stddev) {
   return program.parameter(name, tr::f32, {rows, width},
-                           {.initializer = deviation > 0 ? nn::normal(0, deviation) : nn::zeros()});
+                           {.initializer = stddev > 0 ? nn::normal(0, stddev) : nn::zeros()});
 }
 
-// The words whose vectors point most nearly the same way.
+// Prints the words with the largest cosine similarity to a few words.
 void print_neighbours(const tr::Tensor& vectors, const text::Vocabulary& vocabulary) {
   const std::int64_t count = vectors.dim(0), width = vectors.dim(1);
   const auto dot = [&](std::int64_t a, std::int64_t b) {
@@ -92,7 +92,7 @@ void learn_ngrams(const Text& text, bool quick) {
   print_neighbours(trainer.session().parameter("words.weight"), text.vocabulary);
 }
 
-// Pairs of a word and one near it, other ones in each epoch.
+// Pairs of a word and a word near it. Each epoch samples other pairs.
 tr::data::Batch pairs_of(const Text& text, const Ids& ids, std::int64_t epoch, std::int64_t noise) {
   const Ids& counts = text.vocabulary.counts();
   const text::SkipGrams pairs =
@@ -105,14 +105,14 @@ tr::data::Batch pairs_of(const Text& text, const Ids& ids, std::int64_t epoch, s
   return batch;
 }
 
-// Fits an epoch of fresh pairs at a time; `print` tells what is measured of the test pairs.
+// Trains on new pairs in every epoch. `print` gets the metrics of the test pairs after each epoch.
 void learn_pairs(const Text& text, tr::Program& program, const tr::TrainerOptions& options,
                  std::int64_t noise, bool quick, const std::function<void(tr::Trainer&)>& begin,
                  const std::function<void(const tr::Metrics&)>& print) {
   tr::Trainer trainer(program, options);
   begin(trainer);
-  const auto first = [&](const Ids& ids, std::ptrdiff_t most) {
-    return quick ? Ids(ids.begin(), ids.begin() + most) : ids;
+  const auto first = [&](const Ids& ids, std::ptrdiff_t count) {
+    return quick ? Ids(ids.begin(), ids.begin() + count) : ids;
   };
   const Ids train = first(text.train, 4000);
   const auto test = tr::data::from_tensors(pairs_of(text, first(text.test, 2000), 0, noise));
@@ -134,15 +134,15 @@ void learn_with_noise(const Text& text, bool quick) {
   const tr::Value words = table(program, "words", count, kWidth, 0.05);
   const tr::Value others = table(program, "contexts", count, kWidth, 0);
   tr::Value x = gather(words, centre, {.sparse_gradient = true});
-  // The right word first, then the noise: [batch, 1 + kNoise].
+  // The true context word first, then the noise words: [batch, 1 + kNoise].
   tr::Value near = tr::concat({unsqueeze(context, 1), noise}, {.axis = 1});
   tr::Value y = gather(others, near, {.sparse_gradient = true});
   tr::Value scores = sum(y * unsqueeze(x, 1), {.axes = {2}});
-  tr::Value right = slice(scores, {.starts = {0, 0}, .limits = {tr::batch, 1}});
-  tr::Value wrong = slice(scores, {.starts = {0, 1}, .limits = {tr::batch, 1 + kNoise}});
-  tr::Value loss = mean(nn::softplus(-right)) + mean(sum(nn::softplus(wrong), {.axes = {1}}));
-  // How often the right word has a better score than a word of noise.
-  tr::Value better = mean(cast(wrong < right, {.dtype = tr::f32}), {.axes = {1}});
+  tr::Value positive = slice(scores, {.starts = {0, 0}, .limits = {tr::batch, 1}});
+  tr::Value negative = slice(scores, {.starts = {0, 1}, .limits = {tr::batch, 1 + kNoise}});
+  tr::Value loss = mean(nn::softplus(-positive)) + mean(sum(nn::softplus(negative), {.axes = {1}}));
+  // The fraction of noise words with a smaller score than the true word.
+  tr::Value better = mean(cast(negative < positive, {.dtype = tr::f32}), {.axes = {1}});
   learn_pairs(
       text, program,
       {.loss = loss,
@@ -180,13 +180,13 @@ void learn_with_tree(const Text& text, bool quick) {
 }
 
 int main(int argc, char** argv) {
-  const std::string way = argc > 1 ? argv[1] : "";
+  const std::string method = argc > 1 ? argv[1] : "";
   const bool quick = argc > 2 && std::string(argv[2]) == "--quick";
   try {
-    const auto learn = way == "ngram"      ? learn_ngrams
-                       : way == "negative" ? learn_with_noise
-                       : way == "tree"     ? learn_with_tree
-                                           : nullptr;
+    const auto learn = method == "ngram"      ? learn_ngrams
+                       : method == "negative" ? learn_with_noise
+                       : method == "tree"     ? learn_with_tree
+                                              : nullptr;
     if (learn == nullptr) {
       std::cerr << "usage: word_embeddings ngram | negative | tree [--quick]\n";
       return 2;

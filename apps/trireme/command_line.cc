@@ -1,4 +1,4 @@
-// Every subcommand's words and options, as `trireme COMMAND --help` shows them.
+// Descriptions, examples and options of every subcommand, as `trireme COMMAND --help` shows them.
 
 #include "command_line.h"
 
@@ -15,42 +15,104 @@
 namespace commands {
 namespace {
 
+struct CommandExamples {
+  const char* command;
+  const char* text;
+};
+
+constexpr CommandExamples kCommandExamples[] = {
+    {"train", R"(
+  trireme train examples/jobs/fashion_conv.toml
+  trireme train job.toml --set train.epochs=2 --set train.batch=64
+  trireme train job.toml --run runs/1               keep metrics and checkpoints in runs/1
+  trireme train job.toml --run runs/1 --resume      continue from the newest checkpoint
+)"},
+    {"eval", R"(
+  trireme eval fashion_conv --data fashion_mnist/test
+  trireme eval fashion_conv --data fashion_mnist/test --limit 1000 --json
+  trireme eval housing_linear --data housing.csv
+)"},
+    {"predict", R"(
+  trireme predict fashion_conv shirt.png boot.jpg --top 3
+  trireme predict text_lstm --text "a great film"
+  trireme predict fashion_conv --data fashion_mnist/test --rows 0:5 --json
+)"},
+    {"compile", R"(
+  trireme compile fashion_conv                      for this machine
+  trireme compile fashion_conv --target aarch64 -o fashion_arm
+  trireme compile fashion_conv --precision bf16     half the size
+)"},
+    {"inspect", R"(
+  trireme inspect fashion_conv
+  trireme inspect examples/jobs/fashion_conv.toml --batch 128
+  trireme inspect fashion_conv --program            only the Program
+)"},
+    {"data", R"(
+  trireme data list
+  trireme data path mnist/test
+  trireme data verify mnist houses.csv
+  trireme data convert cifar10/train cifar10_train.trec
+)"},
+    {"info", R"(
+  trireme info
+)"},
+};
+
+// Prints the examples of a command right after its description.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_description(const CLI::App* app) const override {
+    std::string text = CLI::Formatter::make_description(app);
+    for (const CommandExamples& examples : kCommandExamples) {
+      if (app->get_name() == examples.command) text += std::string("\nexamples:") + examples.text;
+    }
+    return text;
+  }
+};
+
 void add_train(CLI::App& app) {
   auto arguments = std::make_shared<TrainArguments>();
-  CLI::App* command = app.add_subcommand("train", "train, test and save what a job file describes");
+  CLI::App* command = app.add_subcommand("train", "train, test and save the model of a job file");
   command->add_option("job", arguments->job, "job file (docs/reference/job.md)");
   command
       ->add_option("--set", arguments->options.set,
-                   "change one key of the job: --set train.epochs=2 (may be repeated)")
+                   "change one key of the job: --set train.epochs=2 (repeatable)")
       ->allow_extra_args(false);
-  command->add_option("--seed", arguments->seed, "of parameters, order of examples and dropout")
+  command
+      ->add_option("--seed", arguments->seed,
+                   "seed of initial parameters, order of examples and dropout (default: the job's)")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--threads", arguments->options.threads, "default: all processors")
+  command
+      ->add_option("--threads", arguments->options.threads,
+                   "number of threads (default: all processors)")
       ->check(CLI::PositiveNumber);
-  command->add_option("-o,--output", arguments->options.output, "folder for the saved model");
+  command->add_option("-o,--output", arguments->options.output,
+                      "folder for the saved model (default: the job's)");
   command->add_option("--run", arguments->options.run,
                       "folder for metrics, TensorBoard events and checkpoints");
   CLI::Option* resume =
       command
           ->add_option("--resume", arguments->resume_from,
-                       "go on from the newest checkpoint of the run folder, or of DIR")
+                       "continue from the newest checkpoint of the run folder, or from DIR")
           ->expected(0, 1)
           ->type_name("[DIR]");
   command->add_option("--save-sheet", arguments->sheet,
-                      "PNG file for the test images (default: test_images.png in the folder)");
-  command->add_flag("--no-sheet", arguments->no_sheet, "no picture of test images");
+                      "PNG file for the first test images with their predictions\n"
+                      "(default: test_images.png in the saved model's folder)");
+  command->add_flag("--no-sheet", arguments->no_sheet, "do not draw test images");
   command->add_flag("--trace-nan", arguments->options.trace_nan,
-                    "name the layer that first makes NaN or infinity (slower)");
-  command->add_flag("--quiet", arguments->quiet, "only results");
+                    "name the first layer that computes NaN or infinity (slower)");
+  command->add_flag("--quiet", arguments->quiet, "print results only");
   command->add_flag("--timings,--time-to-first-step", arguments->timings,
-                    "say how long the start took, kernels compiled and memory planned");
-  command->add_option("--log-every", arguments->log_every, "print the loss every so many steps")
+                    "print the time to the first step, compiled kernels and planned memory");
+  command->add_option("--log-every", arguments->log_every, "print the loss every N steps")
+      ->type_name("N")
       ->check(CLI::PositiveNumber);
   command->add_flag("--no-memory-planning", arguments->no_memory_planning,
-                    "give every value memory of its own (to compare)");
+                    "give every value its own memory, for comparison");
   command->callback([arguments, resume] {
     arguments->resume = resume->count() > 0;
-    // In `train --resume job.toml` the job is not what to resume from.
+    // `train --resume job.toml` names the job, not the folder to resume from.
     if (arguments->job.empty() && arguments->resume_from.ends_with(".toml")) {
       std::swap(arguments->job, arguments->resume_from);
     }
@@ -67,31 +129,35 @@ void add_eval(CLI::App& app) {
       ->add_option("--data", arguments->data,
                    "data set such as mnist/test, a .csv file, or texts in a .tsv file")
       ->required();
-  command->add_option("--batch", arguments->batch, "examples at a time")
+  command->add_option("--batch", arguments->batch, "examples per batch (default: 256)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--limit", arguments->limit, "only the first examples")
+  command->add_option("--limit", arguments->limit, "use the first N examples only")
+      ->type_name("N")
       ->check(CLI::PositiveNumber);
-  command->add_option("--threads", arguments->threads, "default: all processors")
+  command
+      ->add_option("--threads", arguments->threads, "number of threads (default: all processors)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--sheet", arguments->sheet, "PNG file for the first pictures");
+  command->add_option("--sheet", arguments->sheet,
+                      "PNG file for the first images with their predictions");
   command->add_flag("--json", arguments->json, "print JSON");
   command->callback([arguments] { eval(*arguments); });
 }
 
 void add_predict(CLI::App& app) {
   auto arguments = std::make_shared<PredictArguments>();
-  CLI::App* command =
-      app.add_subcommand("predict", "apply a saved model to pictures, texts or data");
+  CLI::App* command = app.add_subcommand("predict", "apply a saved model to images, texts or data");
   command->add_option("model", arguments->model, "folder of a saved model")->required();
   command->add_option("files", arguments->files,
-                      "PNG or JPEG files; of a model that takes texts, files of text");
-  command->add_option("--text", arguments->texts, "a text itself; may be given several times");
+                      "PNG or JPEG files; text files for a model that takes texts");
+  command->add_option("--text", arguments->texts, "a text (repeatable)");
   command->add_option("--data", arguments->data,
                       "data set such as mnist/test, a .csv file, or texts in a .tsv file");
-  command->add_option("--rows", arguments->rows, "which of its rows: 0:10 (default), 7, 100:");
-  command->add_option("--top", arguments->top, "how many classes to show")
+  command->add_option("--rows", arguments->rows,
+                      "rows of the data set: 0:10 (default), 7, or 100: for row 100 to the end");
+  command->add_option("--top", arguments->top, "number of classes to print (default: 1)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--threads", arguments->threads, "default: all processors")
+  command
+      ->add_option("--threads", arguments->threads, "number of threads (default: all processors)")
       ->check(CLI::PositiveNumber);
   command->add_flag("--json", arguments->json, "print JSON");
   command->callback([arguments] { predict(*arguments); });
@@ -100,65 +166,68 @@ void add_predict(CLI::App& app) {
 void add_compile(CLI::App& app) {
   auto arguments = std::make_shared<CompileArguments>();
   CLI::App* command = app.add_subcommand(
-      "compile", "a saved model to a folder that runs without a compiler, by Trireme::inference");
+      "compile",
+      "compile a saved model to a folder that Trireme::inference runs without a compiler");
   command->add_option("model", arguments->model, "folder of a saved model")->required();
   command->add_option("--target", arguments->options.target,
                       "x86-64-v3, x86-64-v4, aarch64 or native (default)");
   command->add_option("--precision", arguments->precision,
-                      "of weights and of what is kept between steps: f32 (default), bf16 or f16");
+                      "precision of weights and stored values: f32 (default), bf16 or f16");
   command->add_option("-o,--output", arguments->output,
                       "folder to write (default: MODEL/compiled-TARGET)");
-  command->add_option("--linker", arguments->options.linker, "default: mold, else ld.lld");
+  command->add_option("--linker", arguments->options.linker,
+                      "linker to use (default: mold, or ld.lld if there is no mold)");
   command->callback([arguments] { compile(*arguments); });
 }
 
 void add_inspect(CLI::App& app) {
   auto arguments = std::make_shared<InspectArguments>();
   CLI::App* command = app.add_subcommand(
-      "inspect", "the Program as text, its parameters, what it costs and the memory it needs");
+      "inspect", "print the Program as text, its parameters, its cost and the memory it needs");
   command->add_option("what", arguments->what, "a saved model, a job (.toml) or a program file")
       ->required();
-  command->add_option("--batch", arguments->batch, "examples at a time")
+  command->add_option("--batch", arguments->batch, "examples per batch (default: 64)")
       ->check(CLI::PositiveNumber);
-  command->add_flag("--program", arguments->program_only, "only the text");
+  command->add_flag("--program", arguments->program_only, "print the Program only");
   command->callback([arguments] { inspect(*arguments); });
 }
 
 void add_data(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("data", "lists, checks and converts data sets");
+  CLI::App* command = app.add_subcommand("data", "list, check and convert data sets");
   command->require_subcommand(1);
-  command->add_subcommand("list", "known data sets, whether they are here, and where")
+  command->add_subcommand("list", "list the known data sets, and where they are on this machine")
       ->callback(list_data);
 
   auto name = std::make_shared<std::string>();
-  CLI::App* path_command = command->add_subcommand("path", "the files of a known data set");
+  CLI::App* path_command = command->add_subcommand("path", "print the files of a known data set");
   path_command->add_option("name", *name, "mnist, or one part: mnist/test")->required();
   path_command->callback([name] { print_data_paths(*name); });
 
   auto specifications = std::make_shared<std::vector<std::string>>();
   CLI::App* verify_command =
-      command->add_subcommand("verify", "reads all of a data set: form, checksums, ranges");
+      command->add_subcommand("verify", "read a whole data set: format, checksums, ranges");
   verify_command->add_option("what", *specifications,
-                             "known data sets, files or folders; none: all known ones found");
+                             "known data sets, files or folders (default: all known ones found)");
   verify_command->callback([specifications] { verify_data(*specifications); });
 
   auto output = std::make_shared<std::string>();
   CLI::App* convert_command =
-      command->add_subcommand("convert", "writes a data set as a record file");
+      command->add_subcommand("convert", "write a data set to a record file");
   convert_command->add_option("what", *name, "a known data set, a file or a folder")->required();
   convert_command->add_option("output", *output, "the record file, NAME.trec")->required();
   convert_command->callback([name, output] { convert_data(*name, *output); });
 }
 
 void add_info(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("info", "version, processor, libraries, threads, folders, data sets");
+  CLI::App* command = app.add_subcommand(
+      "info", "print version, processor, libraries, threads, folders, data sets");
   command->callback([] { std::printf("%s", trireme::system_information().c_str()); });
 }
 
 }  // namespace
 
 void add_all(CLI::App& app) {
+  app.formatter(std::make_shared<HelpFormatter>());  // inherited by the commands added below
   add_train(app);
   add_eval(app);
   add_predict(app);

@@ -6,7 +6,8 @@ class App;
 
 namespace commands {
 
-// Gives the application the subcommands with their options; a chosen one runs while words are parsed.
+// Adds the subcommands with their options to the application. Parsing the command line runs the
+// chosen one.
 void add_all(CLI::App& app);
 
 }  // namespace commands

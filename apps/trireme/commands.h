@@ -1,7 +1,7 @@
 #pragma once
 
-// What the subcommands do, each in the file of its name; command_line.cc makes their arguments of words.
-// What they throw becomes the message and the exit code (main.cc).
+// The subcommands, each in the file of its name. command_line.cc parses their arguments.
+// main.cc turns their exceptions into a message and an exit code.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace commands {
 
-// Thrown by a command that a signal ended after it had put its work in order.
+// Thrown by a command that a signal stopped, after it saved its work.
 struct Stopped {
   std::string message;
 };
@@ -20,10 +20,10 @@ struct Stopped {
 struct TrainArguments {
   std::string job;
   trireme::JobOptions options;
-  std::int64_t seed = -1;  // < 0: the job's
+  std::int64_t seed = -1;  // < 0: the job's seed
   bool resume = false;
-  std::string resume_from;  // "": the run folder's newest
-  std::string sheet;        // "": in the saved model's folder
+  std::string resume_from;  // "": the newest checkpoint of the run folder
+  std::string sheet;        // "": a file in the saved model's folder
   bool no_sheet = false;
   bool quiet = false;
   bool timings = false;
@@ -71,7 +71,7 @@ void inspect(const InspectArguments& arguments);
 
 void list_data();
 void print_data_paths(const std::string& name);
-void verify_data(const std::vector<std::string>& specifications);  // none: all that are here
+void verify_data(const std::vector<std::string>& specifications);  // none: all that are found
 void convert_data(const std::string& specification, const std::string& output);
 
 }  // namespace commands

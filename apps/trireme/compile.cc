@@ -1,4 +1,4 @@
-// trireme compile: a saved model to a folder that runs without a compiler.
+// trireme compile: compiles a saved model to a folder that runs without a compiler.
 
 #include "trireme/compile.h"
 

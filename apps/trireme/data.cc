@@ -1,4 +1,4 @@
-// trireme data: which data sets there are, whether they are whole, and other forms of them.
+// trireme data: lists, verifies and converts data sets.
 
 #include "trireme/data.h"
 
@@ -25,7 +25,7 @@ std::string megabytes(double bytes) {
   return text;
 }
 
-// "f32[28, 28]", and "i64[ragged]" of sequences.
+// Type and shape of a column: "f32[28, 28]", or "i64[ragged]" for sequences.
 std::string shape_text(const tr::data::Column& column) {
   std::vector<std::string> sizes(static_cast<std::size_t>(column.levels), "ragged");
   for (const std::int64_t size : column.shape) sizes.push_back(std::to_string(size));
@@ -52,13 +52,13 @@ void list_data() {
 
 namespace {
 
-// The parts that a name stands for: "mnist/test" itself, all parts of "mnist".
+// The parts of a data set: "mnist/test" is one part, "mnist" means all its parts.
 std::vector<tr::data::KnownData> parts_of(const std::string& name) {
   std::vector<tr::data::KnownData> result;
   for (tr::data::KnownData& data : tr::data::known_data()) {
     if (data.name == name || data.name.starts_with(name + "/")) result.push_back(std::move(data));
   }
-  if (result.empty()) tr::data::open(name);  // says what is wrong with the name
+  if (result.empty()) tr::data::open(name);  // throws the error for an unknown name
   return result;
 }
 
@@ -75,19 +75,19 @@ void print_data_paths(const std::string& name) {
 
 namespace {
 
-// How a corpus reads: examples, and how many different values each field has.
+// Reads a corpus and prints its number of examples and the number of distinct values per field.
 void verify_corpus(const std::string& name) {
   const tr::data::Corpus corpus = tr::data::open_text(name);
   std::string text;
   for (std::size_t i = 0; i < corpus.fields.size(); ++i) {
-    const std::set<std::string_view> different(corpus.values[i].begin(), corpus.values[i].end());
-    text += ", " + corpus.fields[i] + " (" + std::to_string(different.size()) + " different)";
+    const std::set<std::string_view> distinct(corpus.values[i].begin(), corpus.values[i].end());
+    text += ", " + corpus.fields[i] + " (" + std::to_string(distinct.size()) + " distinct)";
   }
-  std::printf("%s: ok, %lld examples of text%s\n", name.c_str(),
-              static_cast<long long>(corpus.size()), text.c_str());
+  std::printf("%s: ok, %lld text examples%s\n", name.c_str(), static_cast<long long>(corpus.size()),
+              text.c_str());
 }
 
-// The example of a batch that packed row `row` belongs to.
+// The index in the batch of the example that holds packed row `row`.
 std::int64_t example_of(const tr::RaggedTensor& ragged, std::int64_t row) {
   std::int64_t example = 0;
   while (ragged.row_begin(example + 1) <= row) ++example;
@@ -112,12 +112,13 @@ void check_values(const tr::data::Column& column, const tr::data::Batch& batch,
     if (column.dtype != tr::i64 || column.ids == 0) continue;
     const std::int64_t id = tensor.data<std::int64_t>()[i];
     if (id < 0 || id >= column.ids) {
-      fail(i, "is " + std::to_string(id) + ", must be 0 to " + std::to_string(column.ids - 1));
+      fail(i, "is " + std::to_string(id) + ", but must be from 0 to " +
+                  std::to_string(column.ids - 1));
     }
   }
 }
 
-// Reads all of a data set and tells what it has.
+// Reads a whole data set and prints its number of examples and its columns.
 void verify(const std::string& specification) {
   if (tr::data::is_corpus(specification)) return verify_corpus(specification);
   const tr::data::Dataset dataset = tr::open_data(specification);
@@ -153,7 +154,7 @@ void verify_data(const std::vector<std::string>& specifications) {
 void convert_data(const std::string& specification, const std::string& output) {
   if (!output.ends_with(".trec")) {
     throw tr::Error(tr::ErrorKind::usage,
-                    "data convert: the name of a record file ends in .trec, not " + output);
+                    "data convert: " + output + ": the name of a record file ends in .trec");
   }
   const tr::data::Dataset dataset = tr::open_data(specification);
   tr::data::write_records(output, dataset);

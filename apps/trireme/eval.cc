@@ -1,4 +1,4 @@
-// trireme eval: a saved model measured on a data set.
+// trireme eval: measures a saved model on a data set.
 
 #include <algorithm>
 #include <cstdio>
@@ -22,7 +22,7 @@ void draw_sheet(tr::Model& model, const tr::data::Dataset& dataset, const std::s
   const tr::data::Batch batch = dataset.rows(0, std::min(kSheetPictures, dataset.size()));
   const tr::data::Batch inputs = inputs_of(model, batch);
   if (inputs.size() != 1 || inputs.begin()->second.rank() != 4) {
-    throw tr::Error(tr::ErrorKind::usage, "--sheet: this model takes no pictures");
+    throw tr::Error(tr::ErrorKind::usage, "--sheet: this model does not take images");
   }
   save_sheet(path, model.name(), inputs.begin()->second, batch.at(model.target()),
              model.predict(inputs).at(0), model.labels());
@@ -36,7 +36,9 @@ void eval(const EvalArguments& arguments) {
   tr::data::Dataset dataset = tr::open_data(arguments.data, model);
   if (arguments.limit > 0) dataset = dataset.take(std::min(arguments.limit, dataset.size()));
   const tr::Metrics metrics = tr::evaluate(model, dataset.batch(arguments.batch));
-  if (metrics.examples() == 0) throw tr::Error(tr::ErrorKind::data, "there are no examples");
+  if (metrics.examples() == 0) {
+    throw tr::Error(tr::ErrorKind::data, arguments.data + ": the data set has no examples");
+  }
   if (arguments.json) {
     nlohmann::ordered_json json = {
         {"model", arguments.model}, {"data", arguments.data}, {"examples", metrics.examples()}};

@@ -1,4 +1,4 @@
-// trireme inspect: what a model, job or Program computes and what it costs.
+// trireme inspect: prints what a model, job or Program computes and what it costs.
 
 #include <cstdio>
 #include <filesystem>
@@ -47,14 +47,14 @@ void print_program(const tr::Program& program, const InspectArguments& arguments
   std::printf("%s\n", program.str().c_str());
   if (arguments.program_only) return;
   std::printf("%s\n", tr::parameter_table(program).c_str());
-  tr::SymbolSizes one;
+  tr::SymbolSizes one_example;
   for (const tr::Value& input : program.inputs()) {
     for (const tr::Dim& dim : input.shape()) {
-      for (const std::string& symbol : dim.symbols()) one[symbol] = 1;
+      for (const std::string& symbol : dim.symbols()) one_example[symbol] = 1;
     }
   }
   std::printf("cost of all ops above: %.4g MFLOP for one example\n",
-              tr::count_flops(program, one) / 1e6);
+              tr::count_flops(program, one_example) / 1e6);
 }
 
 void inspect_program_file(const InspectArguments& arguments) {

@@ -17,26 +17,36 @@
 namespace {
 
 constexpr const char* kExamples = R"(examples:
-  trireme train examples/jobs/fashion_conv.toml     train, test and save what a job describes
+  trireme train examples/jobs/fashion_conv.toml     train, test and save the model of a job
   trireme train job.toml --set train.epochs=2       the same with one key changed
-  trireme launch --trainers 2 job.toml              the same by several processes
-  trireme job status                                what of these runs, and how far it is
+  trireme launch --trainers 2 job.toml              the same in several processes
+  trireme job status                                processes and progress of such a job
   trireme eval fashion_conv --data fashion_mnist/test
   trireme predict fashion_conv shirt.png boot.jpg
   trireme predict fashion_conv --data fashion_mnist/test --rows 0:5 --json
   trireme compile fashion_conv --target aarch64     a folder that runs without a compiler
-  trireme data list                                 known data sets, and where they are
-  trireme inspect fashion_conv                      what is computed, parameters, cost, memory
+  trireme data list                                 known data sets and their folders
+  trireme inspect fashion_conv                      the Program, parameters, cost and memory
 )";
 
 constexpr const char* kFooter = R"(
-by several processes, each with its own --help: trireme launch, job, credentials and role
-environment: TRIREME_NUM_THREADS, TRIREME_DATA (folder of data sets), TRIREME_CACHE_DIR,
-  TRIREME_DUMP (folder for what the compiler makes), TRIREME_PROFILE (a Chrome trace), NO_COLOR
-exit codes: 0 done, 1 a failure of Trireme itself, 2 wrong usage or a network that cannot be built,
-  3 wrong or damaged data, job or model, 4 a file is missing or cannot be read or written,
-  5 NaN or infinity, 6 training was stopped by SIGINT or SIGTERM, after a last checkpoint,
-  7 of a pod: its job was stopped by trireme job stop)";
+training in several processes: trireme launch, job, credentials and role (each has --help)
+environment:
+  TRIREME_NUM_THREADS   number of threads
+  TRIREME_DATA          folder of data sets
+  TRIREME_CACHE_DIR     folder of compiled kernels
+  TRIREME_DUMP          folder for the compiler's output as text
+  TRIREME_PROFILE       file for a Chrome trace of every kernel
+  NO_COLOR              print without colors
+exit codes:
+  0 success
+  1 a bug in Trireme
+  2 wrong usage, or a network that cannot be built
+  3 wrong or damaged data, job or model
+  4 a file is missing, or cannot be read or written
+  5 NaN or infinity
+  6 training was stopped by SIGINT or SIGTERM, after a last checkpoint
+  7 in a pod: the job was stopped by trireme job stop)";
 
 constexpr int kStoppedCode = 6;
 
@@ -52,24 +62,29 @@ int exit_code(trireme::ErrorKind kind) {
   return 1;
 }
 
-int complain(const std::string& message, int code);
+int report_error(const std::string& message, int code);
 
 bool is_distributed(const std::string& command) {
   return command == "launch" || command == "job" || command == "role" || command == "credentials";
 }
 
-// Jobs of several processes are run by a program of their own, beside this one, so that this one need not load what
-// they stand on. Does not return if it is there.
-int become_distributed(char** argv) {
+// Replaces this process by trireme_distributed, which lies in the same folder and runs jobs of
+// several processes. It is a separate program so that this one need not load gRPC and RocksDB.
+// Returns, with an exit code, only if that program is missing.
+int exec_distributed(char** argv) {
   char own[4096];
   const ssize_t size = ::readlink("/proc/self/exe", own, sizeof own);
   std::string path(own, size > 0 ? static_cast<std::size_t>(size) : 0);
   path = path.substr(0, path.rfind('/') + 1) + "trireme_distributed";
   ::execv(path.c_str(), argv);
-  return complain(path + " is missing: this Trireme was built without distributed training", 4);
+  return report_error(path +
+                          " is missing: this Trireme was built without distributed training\n"
+                          "  hint   build with -DTRIREME_BUILD_DISTRIBUTED=ON",
+                      4);
 }
 
-int complain(const std::string& message, int code) {
+// Prints the message to stderr and returns `code`.
+int report_error(const std::string& message, int code) {
   std::fflush(stdout);
   std::fprintf(stderr, "error: %s\n", message.c_str());
   return code;
@@ -83,9 +98,9 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-// Names the nearest subcommand or option for a word that CLI11 did not expect.
-int complain_of_usage(const CLI::App& app, const CLI::ParseError& error,
-                      const std::vector<std::string>& words) {
+// Reports a wrong command line, with the subcommand or option nearest to the wrong word.
+int report_usage_error(const CLI::App& app, const CLI::ParseError& error,
+                       const std::vector<std::string>& words) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   std::string hint;
   if (chosen.empty()) {
@@ -95,10 +110,10 @@ int complain_of_usage(const CLI::App& app, const CLI::ParseError& error,
     for (const std::string& word : words) {
       if (word.starts_with("-")) continue;
       const std::string near = nearest(word, names);
-      return complain("there is no command \"" + word + "\"" +
-                          (near.empty() ? "" : "; did you mean \"" + near + "\"?") +
-                          "\n  hint   trireme --help",
-                      2);
+      return report_error("there is no command \"" + word + "\"" +
+                              (near.empty() ? "" : "; did you mean \"" + near + "\"?") +
+                              "\n  hint   trireme --help",
+                          2);
     }
   } else {
     const std::vector<std::string> names = option_names(*chosen[0]);
@@ -109,16 +124,16 @@ int complain_of_usage(const CLI::App& app, const CLI::ParseError& error,
     }
     hint += "trireme " + chosen[0]->get_name() + " --help";
   }
-  return complain(
+  return report_error(
       std::string(error.what()) + "\n  hint   " + (hint.empty() ? "trireme --help" : hint), 2);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A full disk or an exceeded file size shall be an error we can report, not the end.
+  // Without this, exceeding the file size limit ends the process instead of failing the write.
   std::signal(SIGXFSZ, SIG_IGN);
-  if (argc > 1 && is_distributed(argv[1])) return become_distributed(argv);
+  if (argc > 1 && is_distributed(argv[1])) return exec_distributed(argv);
 
   CLI::App app(std::string("Trireme trains and runs neural networks.\n\n") + kExamples, "trireme");
   app.footer(kFooter);
@@ -130,14 +145,15 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    return complain_of_usage(app, error, {argv + 1, argv + argc});
+    return report_usage_error(app, error, {argv + 1, argv + argc});
   } catch (const commands::Stopped& stopped) {
     std::fflush(stdout);
     std::fprintf(stderr, "%s\n", stopped.message.c_str());
     return kStoppedCode;
   } catch (const trireme::Error& error) {
-    return complain(error.what(), exit_code(error.kind()));
+    return report_error(error.what(), exit_code(error.kind()));
   } catch (const std::exception& error) {
-    return complain(std::string(error.what()) + "\n  hint   this is a mistake of Trireme's", 1);
+    return report_error(
+        std::string(error.what()) + "\n  hint   this is a bug in Trireme; please report it", 1);
   }
 }

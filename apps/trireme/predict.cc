@@ -1,4 +1,4 @@
-// trireme predict: a saved model applied to pictures, texts or rows of a data set.
+// trireme predict: applies a saved model to images, texts or rows of a data set.
 
 #include <algorithm>
 #include <cstring>
@@ -20,7 +20,8 @@ namespace {
 
 namespace tr = trireme;
 
-// The sequences whose rows the model's output has a row for; none if it has one for each example.
+// The input sequences, if the model's output has a row for each of their rows; nullopt if it has
+// one row for each example.
 std::optional<tr::RaggedTensor> rows_of_output(const tr::Model& model,
                                                const tr::data::Batch& batch) {
   const tr::Shape& shape = model.outputs().at(0).shape;
@@ -34,8 +35,8 @@ std::optional<tr::RaggedTensor> rows_of_output(const tr::Model& model,
   return std::nullopt;
 }
 
-// Whether the model says of each token what comes next.
-bool says_next(const tr::Model& model) {
+// Whether the model predicts the next token after each token.
+bool predicts_next_token(const tr::Model& model) {
   if (model.samples().empty()) return false;
   const auto next = nlohmann::json::parse(model.samples()).value("next", nlohmann::json(false));
   return next.is_boolean() && next.get<bool>();
@@ -43,33 +44,34 @@ bool says_next(const tr::Model& model) {
 
 const tr::Shape& shape_of(const tr::Model& model, const std::string& input) {
   const auto port = std::find_if(model.inputs().begin(), model.inputs().end(),
-                                 [&](const auto& one) { return one.name == input; });
+                                 [&](const auto& candidate) { return candidate.name == input; });
   return port->shape;
 }
 
-// The last n tokens of each text, for a model of n-grams.
+// The last n tokens of each text, for an n-gram model.
 tr::Tensor last_tokens(const std::vector<std::vector<std::int64_t>>& texts, std::int64_t n,
                        const std::vector<std::string>& names) {
   std::vector<std::int64_t> all;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto count = static_cast<std::int64_t>(texts[i].size());
     if (count < n) {
-      throw tr::Error(tr::ErrorKind::data, names[i] + ": the model looks at " + std::to_string(n) +
-                                               " tokens, and there are " + std::to_string(count));
+      throw tr::Error(tr::ErrorKind::data, names[i] + ": the model needs " + std::to_string(n) +
+                                               " tokens, but the text has " +
+                                               std::to_string(count));
     }
     all.insert(all.end(), texts[i].end() - n, texts[i].end());
   }
   return tr::Tensor::from<std::int64_t>({static_cast<std::int64_t>(texts.size()), n}, all);
 }
 
-// Files of text, an example each, and texts that were given themselves.
+// Examples from text files, one per file, and from the texts of --text.
 Examples from_texts(const tr::Model& model, const PredictArguments& arguments) {
   const auto columns =
       std::count_if(model.inputs().begin(), model.inputs().end(),
                     [](const auto& port) { return !tr::is_splits_name(port.name); });
   if (model.text().size() != 1 || columns != 1) {
     throw tr::Error(tr::ErrorKind::usage,
-                    "this model takes no texts\n  hint   use --data with a data set");
+                    "this model does not take texts\n  hint   use --data with a data set");
   }
   const auto& [input, encoder] = *model.text().begin();
   Examples examples;
@@ -91,11 +93,12 @@ Examples from_texts(const tr::Model& model, const PredictArguments& arguments) {
   }
   examples.feeds = inputs_of(model, batch);
   examples.rows = rows_of_output(model, batch);
-  examples.next = examples.rows && says_next(model);
+  examples.next = examples.rows && predicts_next_token(model);
   for (std::size_t i = 0; examples.next && i < ids.size(); ++i) {
     if (ids[i].empty()) {
       throw tr::Error(tr::ErrorKind::data,
-                      "\"" + examples.names[i] + "\": nothing comes next, since the text is empty");
+                      "\"" + examples.names[i] +
+                          "\": cannot predict the next token, because the text is empty");
     }
   }
   return examples;
@@ -104,7 +107,7 @@ Examples from_texts(const tr::Model& model, const PredictArguments& arguments) {
 Examples from_images(const tr::Model& model, const std::vector<std::string>& paths) {
   if (model.preprocessing().size() != 1 || model.inputs().size() != 1) {
     throw tr::Error(tr::ErrorKind::usage,
-                    "this model takes no pictures\n  hint   use --data with a data set");
+                    "this model does not take images\n  hint   use --data with a data set");
   }
   const auto& [input, preprocessing] = *model.preprocessing().begin();
   const auto n = static_cast<std::int64_t>(paths.size());
@@ -134,7 +137,8 @@ void predict(const PredictArguments& arguments) {
   const bool single = !arguments.files.empty() || !arguments.texts.empty();
   if (single == !arguments.data.empty()) {
     throw tr::Error(tr::ErrorKind::usage,
-                    "predict: give files, or --text, or --data, one of these");
+                    "predict: needs files, --text or --data\n"
+                    "  hint   --data cannot be combined with files and --text");
   }
   tr::Model model = tr::load_model(arguments.model, {.threads = arguments.threads});
   if (tr::writes_texts(model)) return predict_texts(model, arguments);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a model predicted, as a table or JSON.
+// Prints predictions of a model as a table or JSON.
 
 #include <optional>
 #include <string>
@@ -13,13 +13,13 @@
 
 namespace commands {
 
-// What to predict for, and how each example is called in the answer.
+// Examples to predict for, and the name of each in the output.
 struct Examples {
   std::vector<std::string> names;
   trireme::data::Batch feeds;
-  // Of sequences, if the output has a row for each of theirs.
+  // The input sequences, if the output has a row for each of their rows.
   std::optional<trireme::RaggedTensor> rows = {};
-  bool next = false;  // the last of these rows is asked for: what comes behind a text
+  bool next = false;  // print only the last of these rows: the next token after a text
 };
 
 void print_predictions(const trireme::Model& model, const Examples& examples,

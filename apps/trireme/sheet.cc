@@ -21,5 +21,5 @@ void save_sheet(const std::string& path, const std::string& title, const trireme
   const std::string text = title + ": " + std::to_string(wrong) + " of " +
                            std::to_string(captions.size()) + " wrong (true above predicted)";
   trireme::image::save_png(path, trireme::image::contact_sheet(images, captions, {.title = text}));
-  std::printf("test images, wrong ones marked: %s\n", path.c_str());
+  std::printf("test images, wrong predictions marked: %s\n", path.c_str());
 }

@@ -5,14 +5,14 @@
 
 namespace {
 
-// All that a signal handler may touch. Atomic, since any thread may run the handler, two threads
-// even at once.
-std::atomic<int> came = 0;
+// The signal received first, 0 before that. Lock-free, so that a signal handler may use it. Atomic,
+// because any thread may run the handler, even two threads at once.
+std::atomic<int> received = 0;
 static_assert(std::atomic<int>::is_always_lock_free);
 
-extern "C" void remember(int signal) {
+extern "C" void record_signal(int signal) {
   int none = 0;
-  if (came.compare_exchange_strong(none, signal)) return;
+  if (received.compare_exchange_strong(none, signal)) return;
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
@@ -24,9 +24,9 @@ void handle(void (*handler)(int)) {
 
 }  // namespace
 
-StopSignals::StopSignals() { handle(remember); }
+StopSignals::StopSignals() { handle(record_signal); }
 StopSignals::~StopSignals() { handle(SIG_DFL); }
 
-bool stop_signal_came() { return came != 0; }
+bool stop_signal_came() { return received != 0; }
 
-std::string stop_signal_name() { return came == SIGINT ? "SIGINT" : "SIGTERM"; }
+std::string stop_signal_name() { return received == SIGINT ? "SIGINT" : "SIGTERM"; }

@@ -2,8 +2,8 @@
 
 #include <string>
 
-// While it lives, SIGINT and SIGTERM are remembered instead of ending the process; a second one
-// ends it at once. One at a time.
+// While an object exists, the first SIGINT or SIGTERM is recorded and does not end the process; a
+// second one ends it at once. Only one object may exist at a time.
 class StopSignals {
  public:
   StopSignals();
@@ -13,4 +13,4 @@ class StopSignals {
 };
 
 bool stop_signal_came();
-std::string stop_signal_name();  // "SIGTERM"
+std::string stop_signal_name();  // "SIGINT" or "SIGTERM"

@@ -14,7 +14,7 @@
 double seconds_since_start() {
   std::ifstream file("/proc/self/stat");
   std::string text((std::istreambuf_iterator<char>(file)), {});
-  // Field 22 counts from the first; the second is the program's name in parentheses.
+  // Field 22 is the start time. Field 2, the program's name in parentheses, may hold spaces.
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return 0;
   std::istringstream fields(text.substr(name_end + 1));
@@ -81,7 +81,7 @@ void print_measured(const trireme::Metrics& metrics, const std::string& what,
     }
   }
   if (metrics.tensors().empty()) return;
-  std::printf("\nconfusion matrix: rows are true classes, columns predicted ones\n%s",
+  std::printf("\nconfusion matrix: rows are true classes, columns are predicted classes\n%s",
               trireme::confusion_table(metrics.tensor("confusion"), class_names).c_str());
 }
 
@@ -95,7 +95,7 @@ trireme::data::Batch inputs_of(const trireme::Model& model, const trireme::data:
     const auto column = batch.find(port.name);
     if (column == batch.end()) {
       throw trireme::Error(trireme::ErrorKind::data,
-                           "the data have no column \"" + port.name + "\", which the model takes");
+                           "the data has no column \"" + port.name + "\", but the model needs it");
     }
     inputs.insert(*column);
   }
@@ -133,7 +133,8 @@ std::int64_t row_number(const std::string& text, const std::string& rows) {
     if (used == text.size()) return number;
   } catch (const std::exception&) {
   }
-  throw trireme::Error(trireme::ErrorKind::usage, "--rows " + rows + ": must look like 0:10 or 7");
+  throw trireme::Error(trireme::ErrorKind::usage,
+                       "--rows " + rows + ": is not a range of rows\n  hint   --rows 0:10, or 7");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// What several subcommands share.
+// Functions that several subcommands share.
 
 #include <cstdint>
 #include <string>
@@ -11,31 +11,31 @@
 #include "trireme/saved_model.h"
 #include "trireme/tensor.h"
 
-// Seconds since this process was started, loading of libraries included.
+// Seconds since this process was started, including the loading of libraries.
 double seconds_since_start();
 
-// Rows of cells as aligned columns under headings; numbers to the right.
+// Formats rows of cells as aligned columns under headings. Columns of numbers are aligned right.
 std::string table(const std::vector<std::string>& headings,
                   const std::vector<std::vector<std::string>>& rows);
 
-// Class names with numbers where there are none.
+// The name of a class, or its number if it has no name.
 std::string class_name(const std::vector<std::string>& names, std::int64_t index);
 
-// What was measured, a line each behind `what`: first the number that says most, accuracy or mse, then
-// the others but the loss; then the confusion matrix, if there is one.
+// Prints metrics, one a line with the prefix `what`: accuracy or mse first, then the others except
+// the loss, then the confusion matrix if there is one.
 void print_measured(const trireme::Metrics& metrics, const std::string& what,
                     const std::vector<std::string>& class_names);
 
-// The largest of a row's scores.
+// The index of the largest score.
 std::int64_t winner(const float* scores, std::int64_t count);
 
-// Those columns of a batch that the model takes. Errors: data, for one that is missing.
+// The columns of a batch that the model takes. Errors: data, if one is missing.
 trireme::data::Batch inputs_of(const trireme::Model& model, const trireme::data::Batch& batch);
 
-// The candidate nearest to a mistyped word, or "".
+// The candidate nearest to a misspelled word, or "" if none is near.
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
 
-// Of "0:10", "7" or "7:" the first row and the one behind the last, among `count`. Errors: usage.
+// Parses "0:10", "7" or "7:" into rows [begin, end); `count` is the number of rows. Errors: usage.
 struct RowRange {
   std::int64_t begin = 0, end = 0;
 };

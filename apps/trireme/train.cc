@@ -1,4 +1,4 @@
-// trireme train: a job from its file to a saved model.
+// trireme train: trains the model of a job file and saves it.
 
 #include <algorithm>
 #include <chrono>
@@ -45,15 +45,15 @@ void print_timings(tr::Job& job) {
       static_cast<long long>(statistics.sum_of_values));
 }
 
-// `--resume DIR` goes on in the run folder that DIR is, if the job names no other place.
+// Applies --resume. If DIR is a run folder and the job names no other one, the run continues there.
 void prepare_resume(tr::Job& job, const TrainArguments& arguments, tr::FitOptions& options) {
   if (!arguments.resume) return;
   const std::string& from = arguments.resume_from;
   if (from.empty()) {
     if (options.run.empty() && options.checkpoint.directory.empty()) {
       throw tr::Error(tr::ErrorKind::usage,
-                      "--resume: nothing says where the run is\n"
-                      "  hint   --run DIR, or --resume DIR, or [output] run in the job");
+                      "--resume: no run folder is given\n"
+                      "  hint   use --run DIR or --resume DIR, or set run in [output] of the job");
     }
     options.resume = true;
     return;
@@ -65,12 +65,12 @@ void prepare_resume(tr::Job& job, const TrainArguments& arguments, tr::FitOption
   }
 }
 
-[[noreturn]] void tell_stopped(tr::Job& job, const tr::FitOptions& options) {
+[[noreturn]] void throw_stopped(tr::Job& job, const tr::FitOptions& options) {
   const bool saved = !options.run.empty() || !options.checkpoint.directory.empty();
   throw Stopped{"stopped by " + stop_signal_name() + " after step " +
                 std::to_string(job.trainer().steps()) +
-                (saved ? "; a checkpoint is saved\n  hint   go on with --resume"
-                       : "; nothing is saved\n  hint   with --run DIR there are checkpoints")};
+                (saved ? "; a checkpoint was saved\n  hint   continue with --resume"
+                       : "; nothing was saved\n  hint   use --run DIR to save checkpoints")};
 }
 
 void fit(tr::Job& job, const TrainArguments& arguments) {
@@ -80,11 +80,11 @@ void fit(tr::Job& job, const TrainArguments& arguments) {
   bool first = true;
   options.after_step = [&](std::int64_t step, double loss) {
     if (std::exchange(first, false)) {
-      if (step > 1) std::printf("went on after step %lld\n", static_cast<long long>(step - 1));
+      if (step > 1) std::printf("resumed after step %lld\n", static_cast<long long>(step - 1));
       std::fflush(stdout);
       if (arguments.timings) print_timings(job);
     }
-    // Nine digits: the float itself, to compare runs bit by bit.
+    // Nine digits represent a float exactly, so that runs can be compared bit by bit.
     if (arguments.log_every > 0 && step % arguments.log_every == 0) {
       std::printf("step %lld  loss %.9g\n", static_cast<long long>(step), loss);
     }
@@ -94,7 +94,7 @@ void fit(tr::Job& job, const TrainArguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
   job.trainer().fit(job.train_data(), options);
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  if (stop_signal_came()) tell_stopped(job, options);
+  if (stop_signal_came()) throw_stopped(job, options);
   if (!arguments.quiet) std::printf("trained in %.1f s\n", spent.count());
 }
 

@@ -16,7 +16,7 @@ namespace tr = trireme;
 using Json = nlohmann::ordered_json;
 using Texts = std::vector<std::string>;
 
-// Texts and what should be written for each.
+// Opens a corpus of source texts and their target texts.
 tr::data::Corpus open_pairs(const std::string& specification) {
   return tr::data::open_corpus(specification, {"source", "target"});
 }
@@ -24,8 +24,8 @@ tr::data::Corpus open_pairs(const std::string& specification) {
 Texts part_of(const Texts& all, RowRange rows) {
   const auto count = static_cast<std::int64_t>(all.size());
   if (rows.begin < 0 || rows.begin >= rows.end || rows.end > count) {
-    throw tr::Error(tr::ErrorKind::usage,
-                    "--rows: there are " + std::to_string(count) + ", counted from 0");
+    throw tr::Error(tr::ErrorKind::usage, "--rows: out of range; there are " +
+                                              std::to_string(count) + " rows, numbered from 0");
   }
   return {all.begin() + rows.begin, all.begin() + rows.end};
 }
@@ -48,8 +48,9 @@ void eval_texts(tr::Model& model, const EvalArguments& arguments) {
   RowRange all{0, pairs.size()};
   if (arguments.limit > 0) all.end = std::min(all.end, arguments.limit);
   Texts written;
-  for (auto& one : tr::write_texts(model, part_of(pairs.field("source"), all), arguments.batch)) {
-    written.push_back(std::move(one.text));
+  for (auto& result :
+       tr::write_texts(model, part_of(pairs.field("source"), all), arguments.batch)) {
+    written.push_back(std::move(result.text));
   }
   const double bleu = tr::corpus_bleu(written, part_of(pairs.field("target"), all)).score;
   if (arguments.json) {

@@ -1,15 +1,15 @@
 #pragma once
 
-// What eval and predict do with a model that writes texts.
+// eval and predict for models that write texts.
 
 #include "commands.h"
 #include "trireme/saved_model.h"
 
 namespace commands {
 
-// Measures BLEU.
+// Prints the BLEU score.
 void eval_texts(trireme::Model& model, const EvalArguments& arguments);
-// A line for each text that is given, or of the data named.
+// Prints a line for each source text of the arguments or of the data set.
 void predict_texts(trireme::Model& model, const PredictArguments& arguments);
 
 }  // namespace commands

@@ -1,6 +1,6 @@
 #pragma once
 
-// What train_case measures: networks with made-up data that the peers' programs make likewise.
+// The networks that train_case measures. The programs of the peers generate the same data.
 
 #include <vector>
 
@@ -17,12 +17,11 @@ using Shape = std::vector<std::int64_t>;
 
 struct Case {
   tr::Program program;
-  tr::Value loss = {};  // empty: only the update runs
+  tr::Value loss = {};  // empty: a step runs the update only
   tr::Optimizer optimizer = {};
   std::vector<tr::Feeds> batches = {};
-  std::vector<tr::Value> given =
-      {};  // parameters whose gradients are fed; others' come from the loss
-  std::vector<tr::Value> gradients = {};
+  std::vector<tr::Value> given = {};      // parameters with fed gradients
+  std::vector<tr::Value> gradients = {};  // their gradients; empty: computed from the loss
 
   void add_updates() const {
     if (gradients.empty()) tr::minimize(loss, optimizer);
@@ -35,11 +34,10 @@ inline tr::Tensor labels(std::int64_t count, std::uint64_t seed, std::int64_t cl
                                [classes](float u) { return u * static_cast<float>(classes); });
 }
 
-// Without dropout where it is 0.
-Case make_dense(const std::string& name,
-                double dropout);  // without a program: there is no such case
+// The case of that name; a case without batches if there is none.
+Case make_dense(const std::string& name, double dropout);
 Case make_sequences(const std::string& name);
 
-bool is_statistic(const tr::Value& parameter);  // of batch normalisation
+bool is_statistic(const tr::Value& parameter);  // a running statistic of batch normalization
 
 }  // namespace bench

@@ -51,7 +51,7 @@ Case deepfm() {
   c.loss = mean(nn::binary_cross_entropy_with_logits(logits, click));
   c.optimizer = tr::Adam{.learning_rate = 1e-3};
   for (std::uint64_t i = 0; i < 64; ++i) {
-    // Few rows are common and many are rare.
+    // Skewed: a few rows are frequent and many are rare.
     const auto row = [](float u) { return static_cast<double>(u * u * u) * kRows; };
     const auto clicked = [](float u) { return u < 0.25F ? 1 : 0; };
     c.batches.push_back({{"ids", made_up<std::int64_t>({kBatch, kFields}, i, row)},
@@ -60,7 +60,7 @@ Case deepfm() {
   return c;
 }
 
-// Twelve ops, all but one argument of which are of x's size.
+// Twelve elementwise ops on values of x's size.
 tr::Value chain(const tr::Value& x) {
   const tr::Value a = nn::sigmoid(x * 1.5 + 0.25);
   const tr::Value b = nn::relu(a * x - 0.5) + x;
@@ -73,13 +73,13 @@ Case elementwise() {
   const tr::Value x =
       c.program.parameter("x", tr::f32, {1'000'000}, {.initializer = nn::normal(0, 1)});
   c.loss = sum(chain(x));
-  // A gradient is asked for by an update; this one changes x by less than its last digits matter.
+  // Only an update needs the gradient. This one is too small to change x noticeably.
   c.optimizer = tr::Sgd{.learning_rate = 1e-9};
   c.batches.push_back({});
   return c;
 }
 
-// The parameters of ResNet-18 for 1000 classes, all 0.5 at first, and constant gradients.
+// The parameters of ResNet-18 for 1000 classes, initialized to 0.5, and constant gradients.
 Case adam() {
   tr::Program network("resnet18");
   const tr::Value image = network.input("image", tr::f32, {tr::batch, 3, 224, 224});
@@ -87,14 +87,14 @@ Case adam() {
   Case c{.program = tr::Program("adam")};
   c.optimizer = tr::Adam{.learning_rate = 1e-3};
   c.batches.emplace_back();
-  for (const tr::Value& like : network.parameters()) {
-    if (is_statistic(like)) continue;
+  for (const tr::Value& parameter : network.parameters()) {
+    if (is_statistic(parameter)) continue;
     const std::string number = std::to_string(c.given.size());
-    c.given.push_back(c.program.parameter("p" + number, tr::f32, like.shape(),
+    c.given.push_back(c.program.parameter("p" + number, tr::f32, parameter.shape(),
                                           {.initializer = nn::constant(0.5)}));
-    c.gradients.push_back(c.program.input("g" + number, tr::f32, like.shape()));
+    c.gradients.push_back(c.program.input("g" + number, tr::f32, parameter.shape()));
     Shape shape;
-    for (const tr::Dim& dim : like.shape()) shape.push_back(dim.constant());
+    for (const tr::Dim& dim : parameter.shape()) shape.push_back(dim.constant());
     c.batches[0]["g" + number] = numbers(shape, c.given.size() - 1);
   }
   return c;

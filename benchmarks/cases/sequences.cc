@@ -1,4 +1,4 @@
-// Cases of ragged sequences. Lengths are spread evenly between the smallest and the largest.
+// Cases with ragged sequences. Lengths are uniform between the minimum and the maximum.
 
 #include <cmath>
 #include <utility>
@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::int64_t kWords = 10'000;
 
-std::vector<std::int64_t> lengths(std::int64_t count, std::int64_t least, std::int64_t most,
+std::vector<std::int64_t> lengths(std::int64_t count, std::int64_t min, std::int64_t max,
                                   std::uint64_t seed) {
   std::vector<std::int64_t> result;
   for (std::int64_t i = 0; i < count; ++i) {
     const float u = uniform(seed, static_cast<std::uint64_t>(i));
-    result.push_back(least + static_cast<std::int64_t>(u * static_cast<float>(most - least + 1)));
+    result.push_back(min + static_cast<std::int64_t>(u * static_cast<float>(max - min + 1)));
   }
   return result;
 }
@@ -30,10 +30,10 @@ std::int64_t last(const tr::Tensor& splits) {
   return splits.data<std::int64_t>()[splits.elements() - 1];
 }
 
-// --- Sentiment: the last state of an LSTM of 128 over an embedding of 128 --------------------------
+// --- Sentiment: the last state of an LSTM of 128 over an embedding of 128 ------------------------
 
-// An LSTM as one writes it oneself.
-tr::Value own_lstm(const tr::Value& x, std::int64_t units) {
+// An LSTM as a custom step.
+tr::Value custom_lstm(const tr::Value& x, std::int64_t units) {
   auto [states] = nn::rnn([&](nn::Step& step) {
     const tr::Value now = step.input(x);
     const tr::Value h = step.memory({.width = units}), c = step.memory({.width = units});
@@ -51,12 +51,12 @@ tr::Value own_lstm(const tr::Value& x, std::int64_t units) {
   return states;
 }
 
-Case sentiment(bool own) {
+Case sentiment(bool custom) {
   Case c{.program = tr::Program("sentiment")};
   const tr::Value words = c.program.input("words", tr::i64, tr::ragged({tr::batch}));
   const tr::Value label = c.program.input("label", tr::i64, {tr::batch});
   const tr::Value x = nn::embedding(words, {.rows = kWords, .width = 128});
-  const tr::Value states = own ? own_lstm(x, 128) : nn::lstm(x, {.units = 128});
+  const tr::Value states = custom ? custom_lstm(x, 128) : nn::lstm(x, {.units = 128});
   const tr::Value logits = nn::linear(tr::sequence::last(states), {.units = 2});
   c.loss = mean(nn::cross_entropy(logits, label));
   c.optimizer = tr::Adam{.learning_rate = 1e-3};
@@ -69,23 +69,23 @@ Case sentiment(bool own) {
   return c;
 }
 
-// --- Translation: GRUs of 256 with additive attention (Bahdanau et al. 2014) -------------------------
+// --- Translation: GRUs of 256 with additive attention (Bahdanau et al. 2014) ---------------------
 
 constexpr std::int64_t kPieces = 2'000, kHidden = 256;
 
 // Logits of the next word, for each word of `target`.
 tr::Value translate(const tr::Value& source, const tr::Value& target) {
-  const tr::Value read =
+  const tr::Value encoded =
       nn::gru(nn::embedding(source, {.rows = kPieces, .width = kHidden, .name = "source"}),
               {.units = kHidden});
-  const tr::Value keys = nn::linear(read, {.units = kHidden, .bias = false, .name = "keys"});
-  const tr::Value said =
+  const tr::Value keys = nn::linear(encoded, {.units = kHidden, .bias = false, .name = "keys"});
+  const tr::Value embedded =
       nn::embedding(target, {.rows = kPieces, .width = kHidden, .name = "target"});
   const tr::Value first =
-      nn::tanh(nn::linear(tr::sequence::last(read), {.units = kHidden, .name = "first"}));
+      nn::tanh(nn::linear(tr::sequence::last(encoded), {.units = kHidden, .name = "first"}));
   auto [states] = nn::rnn([&](nn::Step& step) {
-    const tr::Value now = step.input(said);
-    const tr::Value seen = step.static_input(read), key = step.static_input(keys);
+    const tr::Value now = step.input(embedded);
+    const tr::Value seen = step.static_input(encoded), key = step.static_input(keys);
     const tr::Value h = step.memory({.init = first});
     const tr::Value query = nn::linear(h, {.units = kHidden, .name = "query"});
     const tr::Value score = nn::linear(nn::tanh(key + tr::sequence::expand(query, key)),
@@ -120,7 +120,7 @@ Case translation() {
   return c;
 }
 
-// --- Documents: an LSTM over the words of each sentence, another over the sentences -----------------
+// --- Documents: an LSTM over the words of each sentence, another over the sentences --------------
 
 Case documents() {
   Case c{.program = tr::Program("documents")};

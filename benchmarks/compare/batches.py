@@ -1,4 +1,4 @@
-"""Data in memory and the clock that every peer is measured by; measuring.h is the same for us."""
+"""Data in memory and the clock for every peer; measuring.h is the same for Trireme."""
 
 import gzip
 import json
@@ -10,12 +10,12 @@ import time
 import numpy as np
 
 FOLDER = os.environ.get("TRIREME_FASHION_MNIST", "/usr/share/datasets/fashion-mnist")
-BATCH = 64  # of the networks on Fashion-MNIST
+BATCH = 64  # batch size of the networks on Fashion-MNIST
 
 
 def load(flat):
-    """Fashion-MNIST's training images as float32 in [0, 1], [60000, 784] or [60000, 1, 28, 28], and
-    int64 labels."""
+    """Fashion-MNIST's training images as float32 in [0, 1], of shape [60000, 784] or
+    [60000, 1, 28, 28], and their int64 labels."""
     with gzip.open(f"{FOLDER}/train-images-idx3-ubyte.gz") as f:
         images = np.frombuffer(f.read(), np.uint8, offset=16).astype(np.float32) / 255
     with gzip.open(f"{FOLDER}/train-labels-idx1-ubyte.gz") as f:
@@ -24,7 +24,7 @@ def load(flat):
 
 
 def uniform(shape, seed):
-    """Made-up float32 numbers in [0, 1), multiples of 2^-24: splitmix64 (Steele et al. 2014)."""
+    """Synthetic float32 numbers in [0, 1), multiples of 2^-24: splitmix64 (Steele et al. 2014)."""
     i = np.arange(1, np.prod(shape, dtype=np.int64) + 1, dtype=np.uint64)
     z = (np.uint64(seed) << np.uint64(40)) + i * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -34,7 +34,7 @@ def uniform(shape, seed):
 
 
 def numbers(shape, seed):
-    """In [-1, 1)."""
+    """Synthetic float32 numbers in [-1, 1)."""
     return 2 * uniform(shape, seed) - 1
 
 
@@ -42,8 +42,9 @@ def labels(count, seed, classes=10):
     return (uniform((count,), seed) * np.float32(classes)).astype(np.int64)
 
 
-def lengths(count, least, most, seed):
-    return least + (uniform((count,), seed) * np.float32(most - least + 1)).astype(np.int64)
+def lengths(count, min_length, max_length, seed):
+    span = np.float32(max_length - min_length + 1)
+    return min_length + (uniform((count,), seed) * span).astype(np.int64)
 
 
 DEEPFM_ROWS, DEEPFM_FIELDS, DEEPFM_BATCH = 1_000_000, 26, 512
@@ -78,7 +79,7 @@ def sentences(i):
 
 
 def translations(i):
-    """Ids and lengths of the source, ids and lengths of the target, what follows each of its words."""
+    """Ids and lengths of the source, those of the target, and the word after each target word."""
     source, target = lengths(32, 20, 50, i), lengths(32, 20, 50, 50 + i)
     return (labels(source.sum(), 100 + i, PIECES), source,
             labels(target.sum(), 200 + i, PIECES), target,
@@ -97,33 +98,34 @@ SEQUENCES = {"sentiment": sentences, "own_lstm": sentences, "translation": trans
 
 
 def padded(flat, length):
-    """[n, longest] of what lies behind each other, with zeros behind."""
+    """Splits packed rows into a matrix [n, longest], padded with zeros."""
     rows = np.zeros((len(length), length.max()), flat.dtype)
     rows[np.arange(rows.shape[1]) < length[:, None]] = flat
     return rows
 
 
 def peak_memory_mb():
-    """The most memory that this process ever held, in MB."""
+    """The peak memory of this process in MB."""
     with open("/proc/self/status") as f:
         found = re.search(r"VmHWM:\s*(\d+) kB", f.read())
     return int(found[1]) * 1024 / 1e6 if found else 0.0
 
 
 def measure(name, case, threads, seconds, step, count, **more):
-    """Calls step(i), i cycling over `count` batches, and prints one JSON line.
+    """Calls step(i), where i cycles over `count` batches, and prints one JSON line.
 
-    The first quarter of the time, and at least 3 steps, is warm-up; what follows is cut into windows of
-    at least 0.2 s, 3 or more, whose median is the figure, so that a hiccup of the machine does not
-    count. step must return only when the step's work is done, or so soon that it cannot run ahead.
+    The first quarter of the time, and at least 3 steps, is warm-up. The rest is cut into 3 or more
+    windows of at least 0.2 s each, and the result is their median, so that a short disturbance of
+    the machine does not count. step must not return before its work is done, except if it returns
+    so early that it cannot run ahead.
     """
     i = 0
 
-    def run(limit, least):
+    def run(min_seconds, min_steps):
         nonlocal i
         start = time.perf_counter()
         steps = 0
-        while steps < least or time.perf_counter() - start < limit:
+        while steps < min_steps or time.perf_counter() - start < min_seconds:
             result = step(i % count)
             i += 1
             steps += 1

@@ -1,9 +1,9 @@
-"""What is compared: the cases, who takes part in each, what is promised, and the work of a step.
+"""The cases: contestants, goals and the minimum work of a step.
 
-Work is counted here by hand, not by any contestant: `flops` are the multiplications and additions of
-matrix products and convolutions alone, three times the forward ones in training, and `moved` the bytes
-that must at least be read and written. The machine's limit for a step is the larger of
-flops / peak and moved / peak.
+Work is counted by hand, not by a contestant. `flops` are the multiplications and additions of
+matrix products and convolutions only; training counts three times those of the forward pass.
+`moved` is the minimum number of bytes read and written. The machine's limit for a step is the
+larger of flops / peak and moved / peak.
 """
 
 import os
@@ -18,12 +18,12 @@ BIN = os.path.join(ROOT, "build/release/bin")
 @dataclass
 class Contestant:
     who: str      # trireme, torch, paddle, onnxruntime or openvino
-    variant: str  # "" for us
-    group: str    # ours, eager, compile (torch.compile), static (other compiled forms), runtime, padded,
-                  # packed, loop, or layer: another case of ours
+    variant: str  # "" for Trireme
+    group: str    # ours, eager, compile (torch.compile), static (other compiled forms), runtime,
+                  # padded, packed, loop, or layer: another case of Trireme
     command: list  # takes CASE THREADS SECONDS, then `more`
     more: list
-    case: str = ""  # if not the one of the others
+    case: str = ""  # the program's case, if it differs from that of the other contestants
 
     def line(self, case, threads, seconds):
         return self.command + [self.case or case, str(threads), str(seconds)] + self.more
@@ -37,9 +37,9 @@ class Contestant:
 class Case:
     name: str
     title: str
-    program_case: str  # what the programs call it
+    program_case: str  # the name of the case in the programs
     contestants: list
-    goals: dict        # group, or "any" of the peers: how many times as fast as the fastest there
+    goals: dict        # group, or "any" for all peers: required speed over the fastest of the group
     flops: float = 0
     moved: float = 0
 
@@ -100,51 +100,52 @@ def predicted(name, title, program_case, goal, **work):
     return Case(name, title, program_case, contestants, {"runtime": goal}, **work)
 
 
-ADAM_PARAMETERS = 11_689_512       # of ResNet-18 for 1000 classes
-DEEPFM_ROWS_TOUCHED = 12_296       # different ids of a batch, on average
-TRANSFORMER_MACS = 4 * (4 * 256 * 256 + 2 * 256 * 1024 + 2 * 64 * 256)  # of one step of a sequence
-# Multiplications and additions of the sequence cases, for the mean of their batches' words.
-LSTM_MACS = 4 * 128 * 256           # of one word
+ADAM_PARAMETERS = 11_689_512       # parameters of ResNet-18 for 1000 classes
+DEEPFM_ROWS_TOUCHED = 12_296       # distinct ids per batch, on average
+TRANSFORMER_MACS = 4 * (4 * 256 * 256 + 2 * 256 * 1024 + 2 * 64 * 256)  # per position
+# Multiply-adds of the sequence cases, for the mean number of words in their batches.
+LSTM_MACS = 4 * 128 * 256           # per word
 SENTIMENT_WORDS, DOCUMENT_WORDS, DOCUMENT_SENTENCES = 64 * 105, 16 * 16.5 * 21.5, 16 * 16.5
-TRANSLATION_WORDS = 32 * 35         # of either language
+TRANSLATION_WORDS = 32 * 35         # of each language
 ENCODER_MACS = 3 * 256 * 512 + 256 * 256
-# Of a word that is written: query, cell, logits; scores and contexts over the 35 words that were read.
+# Per target word: query, cell, logits; scores and contexts over the 35 source words.
 DECODER_MACS = 256 * 256 + 3 * 256 * 768 + 256 * 2000 + 35 * 2 * 256
 LAYER = Contestant("trireme", "nn::lstm", "layer", [os.path.join(BIN, "train_case")], [],
                    case="sentiment")
-PICTURES = ["eager", "eager-cl", "compile", "compile-cl"]
-PLAIN = ["eager", "compile"]
+IMAGE_VARIANTS = ["eager", "eager-cl", "compile", "compile-cl"]
+PLAIN_VARIANTS = ["eager", "compile"]
 
 CASES = {case.name: case for case in [
-    trained("resnet20", "ResNet-20 training", PICTURES, ["dygraph", "jit"],
+    trained("resnet20", "ResNet-20 training", IMAGE_VARIANTS, ["dygraph", "jit"],
             {"eager": 1.3, "compile": 1.0}, flops=training(resnet20_macs(), 128)),
-    trained("transformer", "Transformer training", PLAIN, ["dygraph", "jit"],
+    trained("transformer", "Transformer training", PLAIN_VARIANTS, ["dygraph", "jit"],
             {"eager": 1.2, "compile": 1.0}, flops=training(TRANSFORMER_MACS, 16 * 64)),
-    # A row that is touched is read once forward; it and its two moments are read and written.
-    trained("deepfm", "DeepFM training", PLAIN, ["dygraph", "jit"],
+    # Forward reads each row once; the update reads and writes the row and its two moments.
+    trained("deepfm", "DeepFM training", PLAIN_VARIANTS, ["dygraph", "jit"],
             {"eager": 1.8, "compile": 1.0},
             flops=training(linear_macs(26 * 16, 100, 50, 1), 512),
             moved=DEEPFM_ROWS_TOUCHED * 17 * 4 * 7),
-    trained("elementwise", "12 elementwise ops, both ways", PLAIN, ["dygraph"],
+    trained("elementwise", "12 elementwise ops with gradient", PLAIN_VARIANTS, ["dygraph"],
             {"eager": 8.0, "compile": 1.0}, moved=2 * 4e6),
-    trained("adam", "Adam, 11.7M parameters", PLAIN, ["dygraph"],
+    trained("adam", "Adam, 11.7M parameters", PLAIN_VARIANTS, ["dygraph"],
             {"eager": 1.5, "compile": 1.0}, moved=ADAM_PARAMETERS * 7 * 4),
     predicted("resnet18_predict", "ResNet-18 prediction", "resnet18", 0.95,
               flops=2 * resnet18_macs()),
     predicted("mlp_predict", "MLP prediction", "mlp", 1.5,
               flops=2 * linear_macs(784, 512, 512, 10), moved=4 * linear_macs(784, 512, 512, 10)),
-    fashion("mlp", "MLP 784-200-200-10 training", PLAIN, 1.5, linear_macs(784, 200, 200, 10)),
-    fashion("lenet", "LeNet training", PICTURES, 2.0,
+    fashion("mlp", "MLP 784-200-200-10 training", PLAIN_VARIANTS, 1.5,
+            linear_macs(784, 200, 200, 10)),
+    fashion("lenet", "LeNet training", IMAGE_VARIANTS, 2.0,
             conv_macs(1, 6, 5, 28) + conv_macs(6, 16, 5, 10) + linear_macs(400, 120, 84, 10)),
     trained("sentiment", "Sentiment LSTM training", ["padded", "packed"],
             ["padded", "masked", "padded-jit"], {"any": 2.5},
             flops=training(LSTM_MACS, SENTIMENT_WORDS)),
-    trained("own_lstm", "LSTM step of one's own, training", ["loop", "loop-compile"], ["loop"],
+    trained("own_lstm", "Custom LSTM step, training", ["loop", "loop-compile"], ["loop"],
             {"layer": 0.95, "loop": 5.0}, [LAYER], flops=training(LSTM_MACS, SENTIMENT_WORDS)),
     trained("translation", "GRU translation with attention, training",
             ["padded", "packed", "padded-compile"], ["padded", "masked"], {"any": 2.0},
             flops=training(ENCODER_MACS + DECODER_MACS, TRANSLATION_WORDS)),
-    trained("documents", "Words, sentences, documents: LSTM training", ["padded", "packed"],
+    trained("documents", "Document training, LSTMs over words and sentences", ["padded", "packed"],
             ["padded", "masked"], {"any": 3.0},
             flops=training(LSTM_MACS, DOCUMENT_WORDS + DOCUMENT_SENTENCES)),
 ]}

@@ -1,8 +1,9 @@
-"""Whether train_case and PyTorch compute the same: check.py CASE...
+"""Checks that train_case and PyTorch compute the same: check.py CASE...
 
-Ours saves its first parameters and prints the losses of five steps, without dropout; PyTorch takes the
-parameters and must have the same losses. Of the case adam, which has no loss, the first element of the
-first parameter is compared. Exits 1 if they differ by more than 1 in 1000.
+train_case saves its initial parameters and prints the losses of five steps, without dropout.
+PyTorch starts from these parameters and must have the same losses. The case adam has no loss;
+there the first element of the first parameter is compared. Exits 1 if any differ by more than
+1 in 1000.
 """
 
 import json
@@ -62,7 +63,8 @@ def main():
         a, b = np.array(row["losses"]), np.array(theirs(case, folder, row["parameters"]))
         same = bool(np.all(np.abs(a - b) <= TOLERANCE * np.maximum(np.abs(b), 1e-3)))
         failed |= not same
-        print(f"{case}: {'same' if same else 'DIFFERENT'}: Trireme {a.tolist()} PyTorch {b.round(6).tolist()}")
+        print(f"{case}: losses {'agree' if same else 'DIFFER'}: Trireme {a.tolist()}, "
+              f"PyTorch {b.round(6).tolist()}")
     sys.exit(failed)
 
 

@@ -1,8 +1,8 @@
-"""Runs Trireme and its peers in turn, several rounds, and writes build/bench/results.json.
+"""Runs Trireme and its peers in turn for several rounds and writes build/bench/results.json.
 
-One process per measurement, one at a time, and every contestant within each round: a slow minute of
-the machine hits all, not one. Besides the cases: the machine's peak, compilation with empty caches,
-and starting. report.py makes table, goals, page and plot of the file.
+Each measurement is one process, one at a time. Every round measures every contestant, so that a
+slow minute of the machine affects all of them. Also measures the machine's peak, compilation with
+empty caches, and the start of a process. report.py turns the file into tables, goals and a plot.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def caches(folder):
 
 
 def run_one(command, threads, folder):
-    """The JSON line of one process, or None with a message on stderr."""
+    """Returns the JSON line of one process, or None after a message on stderr."""
     env = dict(os.environ, OMP_NUM_THREADS=str(threads), TRIREME_NUM_THREADS=str(threads),
                **caches(folder))
     try:
@@ -49,7 +49,7 @@ def run_one(command, threads, folder):
 
 
 def measure_cases(options, rows, number):
-    """One round: appends to rows[(case, threads, title)]."""
+    """Runs one round and appends its results to rows[(case, threads, title)]."""
     for case in (CASES[name] for name in options.cases):
         for threads in options.threads:
             turn = number % len(case.contestants)
@@ -68,7 +68,7 @@ def measure_cases(options, rows, number):
 
 
 def measure_compilation(options, compiled, number):
-    """One round: appends seconds to compiled[(case, title)], each with empty caches."""
+    """Runs one round with empty caches and appends its seconds to compiled[(case, title)]."""
     threads = max(options.threads)
     for case in (CASES[name] for name in options.cases if name in COMPILED):
         for contestant in case.contestants:
@@ -87,7 +87,7 @@ def measure_compilation(options, compiled, number):
 
 
 def measure_start(options, started, number):
-    """One round: seconds of a whole process that predicts once, and of one that imports torch."""
+    """Runs one round: a process that predicts once, and a process that imports torch."""
     del options
     commands = {"trireme": [f"{BIN}/predict_case", "mlp", "1", "0"],
                 "import torch": [sys.executable, "-c", "import torch"]}
@@ -104,7 +104,7 @@ def measure_start(options, started, number):
 
 
 def measure_peaks(options, peaks):
-    """Keeps the best that was ever seen of each figure."""
+    """Measures the machine's peaks and keeps the best of all rounds."""
     for threads in options.threads:
         result = run_one([f"{BIN}/machine_peak", str(threads)], threads, f"{OUT}/cache")
         best = peaks.setdefault(str(threads), {"gflops": 0.0, "copy_gb_per_s": 0.0})
@@ -152,14 +152,17 @@ def measure(options):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", metavar="CASE",
-                        help="of " + ", ".join([*CASES, "start"]) + "; all if none is named")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=4, help="per measurement")
-    parser.add_argument("--compile-rounds", type=int, default=1, help="with empty caches")
-    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
-    parser.add_argument("--json", default=f"{OUT}/results.json", help="where the figures go")
+                        help="cases to measure (default: all): " + ", ".join([*CASES, "start"]))
+    parser.add_argument("--rounds", type=int, default=5, help="number of rounds (default: 5)")
+    parser.add_argument("--seconds", type=float, default=4,
+                        help="seconds per measurement (default: 4)")
+    parser.add_argument("--compile-rounds", type=int, default=1,
+                        help="rounds that measure compilation with empty caches (default: 1)")
+    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2],
+                        help="numbers of threads to measure with (default: 1 2)")
+    parser.add_argument("--json", default=f"{OUT}/results.json", help="file for the results")
     parser.add_argument("--page", action="store_true",
-                        help="also write docs/reference/performance.md and docs/reference/performance.svg")
+                        help="also write docs/reference/performance.md and performance.svg")
     options = parser.parse_args()
     for name in options.cases:
         if name not in CASES and name != "start":
@@ -170,13 +173,13 @@ def parse():
 
 
 def run_script(name, cases):
-    """True if there is nothing to do, or the script ended well."""
+    """Runs a script on the cases; returns False if it failed. Does nothing without cases."""
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
     return not cases or subprocess.run([sys.executable, script, *cases]).returncode == 0
 
 
 def prepare(options):
-    """Whether all contestants compute the same; writes the models that the inference peers read."""
+    """Checks that all contestants compute the same. Writes the models of the inference peers."""
     predicted = [CASES[name].program_case for name in options.cases if name.endswith("_predict")]
     trained = [name for name in options.cases if name in COMPILED + SEQUENCES]
     return run_script("export_models.py", predicted) and run_script("check.py", trained)
@@ -186,7 +189,8 @@ def main():
     options = parse()
     os.makedirs(OUT, exist_ok=True)
     if not prepare(options):
-        print("nothing is measured: the contestants do not compute the same", file=sys.stderr)
+        print("nothing was measured, because the contestants do not compute the same\n"
+              "  hint   the lines above name the case", file=sys.stderr)
         return 1
     results = measure(options)
     with open(options.json, "w") as f:

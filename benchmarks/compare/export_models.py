@@ -1,7 +1,8 @@
-"""The networks of predict_case as ONNX files, for the inference peers: export_models.py CASE...
+"""Exports the networks of predict_case as ONNX files for the peers: export_models.py CASE...
 
-Ours saves its first weights, PyTorch takes them, must have the same output, and exports
-build/bench/models/CASE/model.onnx; running statistics are 0 and 1 on both sides, as nobody trained.
+predict_case saves its initial weights. PyTorch loads them, must have the same output, and exports
+build/bench/models/CASE/model.onnx. Running statistics are 0 and 1 on both sides, because neither
+network was trained.
 """
 
 import json
@@ -35,12 +36,12 @@ def export(case):
     with torch.no_grad():
         output = net(x).flatten()[:4].numpy()
     if not np.allclose(output, row["output"], rtol=1e-3, atol=1e-4):
-        sys.exit(f"{case}: Trireme {row['output']}, but PyTorch {output.tolist()}")
+        sys.exit(f"{case}: outputs differ: Trireme {row['output']}, PyTorch {output.tolist()}")
     torch.onnx.export(net, (x,), f"{folder}/model.onnx", input_names=["x"], external_data=False,
                       verbose=False)
     with open(f"{folder}/output.json", "w") as f:
         json.dump(output.tolist(), f)
-    print(f"{case}: PyTorch has the same output; exported to {folder}/model.onnx")
+    print(f"{case}: outputs agree; exported to {folder}/model.onnx")
 
 
 def main():

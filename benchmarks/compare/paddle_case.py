@@ -1,7 +1,7 @@
-"""PaddlePaddle's training step: paddle_case.py CASE THREADS SECONDS VARIANT, one JSON line.
+"""Measures PaddlePaddle's training step: paddle_case.py CASE THREADS SECONDS VARIANT.
 
-CASE is as in train_case.cc; VARIANT is dygraph (eager) or jit (to_static network, eager
-optimizer), or a form of paddle_sequences.py.
+CASE is a case of train_case.cc. VARIANT is dygraph (eager), jit (to_static network, eager
+optimizer), or a variant of paddle_sequences.py. Prints one JSON line.
 """
 
 import sys
@@ -15,7 +15,7 @@ from batches import DEEPFM_FIELDS, DEEPFM_ROWS, batches, measure, numbers
 
 
 class BasicBlock(nn.Layer):
-    """He et al. 2015, with the shortcut that pads channels with zeros."""
+    """A block of He et al. 2015 whose shortcut pads channels with zeros."""
 
     def __init__(self, inside, channels, stride):
         super().__init__()
@@ -116,7 +116,7 @@ def elementwise_step():
 
 
 def resnet18_shapes():
-    """Of the parameters, in PyTorch's order."""
+    """The shapes of the parameters, in PyTorch's order."""
     shapes = [(64, 3, 7, 7), (64,), (64,)]
     inside = 64
     for stage, channels in enumerate((64, 128, 256, 512)):

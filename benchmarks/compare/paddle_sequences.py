@@ -1,7 +1,8 @@
 """The sequence cases of train_case.cc in PaddlePaddle.
 
-Forms: padded (the whole rectangle, the last real state picked), masked (nn.LSTM's sequence_length), loop
-(a cell called step by step); with "-jit" the network under to_static. There is no packed form.
+Variants: padded (computes all padding and selects the last real state), masked (sequence_length of
+nn.LSTM) and loop (calls a cell step by step). With "-jit" the network runs under to_static.
+PaddlePaddle has no packed sequences.
 """
 
 import numpy as np

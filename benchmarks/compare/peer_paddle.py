@@ -1,7 +1,7 @@
-"""PaddlePaddle's training step: peer_paddle.py MODEL THREADS SECONDS VARIANT, one JSON line.
+"""Measures PaddlePaddle's training step: peer_paddle.py MODEL THREADS SECONDS VARIANT.
 
 MODEL is mlp or lenet. VARIANT is dygraph (eager), jit (to_static network, eager optimizer) or
-static (the whole step, optimizer included, as one program run by the Executor).
+static (the whole step with the optimizer is one program of the Executor). Prints one JSON line.
 """
 
 import sys

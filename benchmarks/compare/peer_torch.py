@@ -1,6 +1,7 @@
-"""PyTorch's training step: peer_torch.py MODEL THREADS SECONDS VARIANT, one JSON line.
+"""Measures PyTorch's training step: peer_torch.py MODEL THREADS SECONDS VARIANT.
 
-MODEL is mlp or lenet; VARIANT is eager or compile, with "-cl" for channels-last images.
+MODEL is mlp or lenet. VARIANT is eager or compile, with "-cl" for channels-last images. Prints one
+JSON line.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Ratios and their goals as horizontal bars, on a logarithmic axis, in plain SVG."""
+"""Draws speed ratios and their goals as horizontal bars with a logarithmic axis, in SVG."""
 
 import html
 import math
@@ -8,7 +8,7 @@ MARKS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500]
 
 
 def draw(goals):
-    """goals: (what, threads or None, ratio or None, goal), as report.goals() has them."""
+    """Returns the SVG of goals (what, threads or None, ratio or None, goal) of report.goals()."""
     ratios = [r for _, _, r, _ in goals if r] + [g for _, _, _, g in goals] + [1.0]
     low, high = min(0.5, *ratios), max(ratios) * 1.1
 
@@ -19,7 +19,7 @@ def draw(goals):
     svg = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{LABEL + BARS + 80}" height="{height}" '
            'font-family="sans-serif" font-size="12">',
            '<rect width="100%" height="100%" fill="white"/>',
-           f'<text x="{LABEL}" y="14">times as good as the peer; the mark is the goal</text>']
+           f'<text x="{LABEL}" y="14">ratio to the peer; the black mark is the goal</text>']
     for mark in (m for m in MARKS if low <= m <= high):
         svg.append(f'<line x1="{x(mark):.1f}" x2="{x(mark):.1f}" y1="{TOP - 6}" y2="{height - 8}" '
                    'stroke="#ddd"/>')

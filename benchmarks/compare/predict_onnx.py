@@ -1,6 +1,7 @@
-"""Predictions of one picture at a time: predict_onnx.py CASE THREADS SECONDS onnxruntime|openvino.
+"""Measures predictions of one example at a time: predict_onnx.py CASE THREADS SECONDS PEER.
 
-Takes what export_models.py wrote, checks the output against PyTorch's and prints one JSON line.
+PEER is onnxruntime or openvino. Loads a model of export_models.py, compares its output with
+PyTorch's and prints one JSON line.
 """
 
 import json
@@ -41,7 +42,7 @@ def main():
     with open(f"{folder}/output.json") as f:
         expected = json.load(f)
     if not np.allclose(predict(x).flatten()[:4], expected, rtol=1e-3, atol=1e-4):
-        sys.exit(f"{variant} gives {predict(x).flatten()[:4]}, but PyTorch {expected}")
+        sys.exit(f"{case}: outputs differ: {variant} {predict(x).flatten()[:4]}, PyTorch {expected}")
 
     def step(_):
         predict(x)

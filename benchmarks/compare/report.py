@@ -1,4 +1,7 @@
-"""Table, goals, page and plot of what compare.py measured: report.py [--page] [FILE]."""
+"""Prints tables of the results of compare.py: report.py [--page] [FILE].
+
+--page also writes docs/reference/performance.md and performance.svg.
+"""
 
 import argparse
 import json
@@ -14,15 +17,15 @@ PLOT = os.path.join(ROOT, "docs/reference/performance.svg")
 BEGIN, END = "<!-- compare: begin -->", "<!-- compare: end -->"
 GROUPS = {"eager": "the fastest eager peer", "compile": "torch.compile",
           "runtime": "the faster of ONNX Runtime and OpenVINO", "any": "the fastest peer",
-          "loop": "a loop of PyTorch or PaddlePaddle", "layer": "the layer that we ship"}
-LEAST_MEMORY, LEAST_COMPILE, LEAST_START = 2.0, 20.0, 20.0  # times better than the peer
+          "loop": "a loop of PyTorch or PaddlePaddle", "layer": "Trireme's LSTM layer"}
+MEMORY_GOAL, COMPILE_GOAL, START_GOAL = 2.0, 20.0, 20.0  # ratios of the peer's value to Trireme's
 
 
 def median(row):
     return statistics.median(row["rates"])
 
 
-def of_case(results, case, threads):
+def rows_of(results, case, threads):
     return [r for r in results["rows"] if (r["case"], r["threads"]) == (case, threads)]
 
 
@@ -31,12 +34,13 @@ def thread_counts(results):
 
 
 def fastest(rows, group):
-    rows = [r for r in rows if r["group"] == group or (group == "any" and r["group"] not in ("ours", "layer"))]
+    rows = [r for r in rows
+            if r["group"] == group or (group == "any" and r["group"] not in ("ours", "layer"))]
     return max(rows, key=median) if rows else None
 
 
 def share_of_peak(results, row):
-    """The machine's limit for a step by the time that a step takes; 0 if the peak is unknown."""
+    """The machine's minimum time of a step over its measured time; 0 if the peak is unknown."""
     peak = results["peaks"].get(str(row["threads"]))
     if not peak or not peak["gflops"] or not peak["copy_gb_per_s"]:
         return 0.0
@@ -46,10 +50,10 @@ def share_of_peak(results, row):
 
 
 def speed_goals(results):
-    """(what, threads, ratio or None, goal) of every promise of a case's speed."""
+    """Yields (what, threads, ratio or None, goal) of every speed goal of a case."""
     for case in CASES.values():
         for threads in thread_counts(results):
-            rows = of_case(results, case.name, threads)
+            rows = rows_of(results, case.name, threads)
             if not rows:
                 continue
             mine = fastest(rows, "ours")
@@ -57,31 +61,31 @@ def speed_goals(results):
                 peer = fastest(rows, group)
                 ratio = median(mine) / median(peer) if mine and peer else None
                 against = GROUPS[group] + (f" ({peer['title']})" if peer else "")
-                yield f"{case.title} against {against}", threads, ratio, goal
+                yield f"{case.title}: speed over {against}", threads, ratio, goal
 
 
 def other_goals(results):
-    """The same of memory, compilation and starting: how many times better than the peer."""
+    """Yields the same for memory, compilation and process start."""
     for threads in thread_counts(results):
         peaks = {}
-        for row in of_case(results, "resnet20", threads):
+        for row in rows_of(results, "resnet20", threads):
             peaks.setdefault(row["who"], []).append(statistics.median(row["peak_mb"]))
         if peaks:
-            least = [min(values) for who, values in peaks.items() if who != "trireme"]
-            ratio = min(least) / min(peaks["trireme"]) if least and "trireme" in peaks else None
-            yield "peak memory of ResNet-20 training, the leanest peer's by ours", threads, ratio, \
-                LEAST_MEMORY
+            others = [min(values) for who, values in peaks.items() if who != "trireme"]
+            ratio = min(others) / min(peaks["trireme"]) if others and "trireme" in peaks else None
+            yield "peak memory of ResNet-20 training: the lowest of the peers over Trireme", \
+                threads, ratio, MEMORY_GOAL
     seconds = {(r["case"], r["title"]): statistics.median(r["seconds"]) for r in results["compile"]}
     for name in sorted({case for case, _ in seconds}):
         mine, peer = seconds.get((name, "trireme")), seconds.get((name, "torch compile"))
         ratio = peer / mine if mine and peer else None
-        yield f"{CASES[name].title}: torch.compile's compile time by ours", None, ratio, \
-            LEAST_COMPILE
+        yield f"{CASES[name].title}: compile time of torch.compile over Trireme", None, ratio, \
+            COMPILE_GOAL
     start = {title: statistics.median(times) for title, times in results["start"].items()}
     if start:
         both = "trireme" in start and "import torch" in start
-        yield "import torch by process start to first result", None, \
-            start["import torch"] / start["trireme"] if both else None, LEAST_START
+        yield "time of import torch over Trireme's time from start to first result", None, \
+            start["import torch"] / start["trireme"] if both else None, START_GOAL
 
 
 def goals(results):
@@ -89,24 +93,24 @@ def goals(results):
 
 
 def goal_table(results):
-    """Markdown, and the least share of a goal; 0 if a figure is missing."""
-    lines = ["| promise | threads | measured | goal | |", "|---|---|---|---|---|"]
-    least = None
+    """A Markdown table, and the lowest share of a goal reached; 0 if a result is missing."""
+    lines = ["| goal | threads | measured | required | |", "|---|---|---|---|---|"]
+    lowest = None
     for what, threads, ratio, goal in goals(results):
         share = (ratio or 0.0) / goal
-        least = share if least is None else min(least, share)
+        lowest = share if lowest is None else min(lowest, share)
         measured = f"{ratio:.2f}x" if ratio is not None else "not measured"
         verdict = "met" if share >= 1 else "missed"
         lines.append(f"| {what} | {threads or ''} | {measured} | {goal:g}x | {verdict} |")
-    return "\n".join(lines), least or 0.0
+    return "\n".join(lines), lowest or 0.0
 
 
 def speed_table(results):
-    lines = ["| case | threads | contestant | steps/s (lowest-highest) | of the machine's limit "
-             "| peak memory | Trireme is |", "|---|---|---|---|---|---|---|"]
+    lines = ["| case | threads | contestant | steps/s (lowest-highest) | share of the machine's limit "
+             "| peak memory | Trireme's speedup |", "|---|---|---|---|---|---|---|"]
     for case in CASES.values():
         for threads in thread_counts(results):
-            rows = of_case(results, case.name, threads)
+            rows = rows_of(results, case.name, threads)
             mine = fastest(rows, "ours")
             for row in sorted(rows, key=lambda r: (r["group"] != "ours", -median(r))):
                 known = [m for m in row["peak_mb"] if m]
@@ -131,11 +135,12 @@ def seconds_table(results):
 
 
 def conditions(results):
-    peaks = "; ".join(f"{threads} thread(s) {p['gflops']:.0f} GFLOP/s and {p['copy_gb_per_s']:.1f} GB/s"
-                      for threads, p in results["peaks"].items())
+    peaks = "; ".join(
+        f"{threads} thread(s) {p['gflops']:.0f} GFLOP/s and {p['copy_gb_per_s']:.1f} GB/s"
+        for threads, p in results["peaks"].items())
     versions = ", ".join(f"{title} {version}" for title, version in results["versions"].items())
     before, after = results["load"]
-    return (f"{results['machine']}; at most {peaks}. {versions}. {results['date']}, "
+    return (f"{results['machine']}; peak {peaks}. {versions}. {results['date']}, "
             f"`{results['command'].strip()}`: medians of {results['rounds']} interleaved rounds of "
             f"{results['seconds']:g} s; load average {before:.1f} at the start and {after:.1f} at "
             f"the end.")
@@ -151,9 +156,9 @@ def write_page(text):
 
 
 def show(results, page):
-    """Prints everything; gives the exit status: 1 if nothing was measured."""
-    promised, least = goal_table(results)
-    parts = [conditions(results), promised, speed_table(results), seconds_table(results)]
+    """Prints all tables; returns the exit status, 1 if nothing was measured."""
+    goals_reached, lowest = goal_table(results)
+    parts = [conditions(results), goals_reached, speed_table(results), seconds_table(results)]
     print("\n\n".join(part for part in parts if part))
     drawn = plot.draw(goals(results))
     with open(os.path.join(ROOT, "build/bench/performance.svg"), "w") as f:
@@ -161,12 +166,12 @@ def show(results, page):
     if page:
         with open(PLOT, "w") as f:
             f.write(drawn)
-        titles = ["## Figures of one run", "## Promises", "## All contestants",
-                  "## Compiling and starting"]
-        parts[0] += "\n\n![Trireme's lead and its goals](performance.svg)"
+        titles = ["## Results of one run", "## Goals", "## All contestants",
+                  "## Compile time and start"]
+        parts[0] += "\n\n![Speed ratios and their goals](performance.svg)"
         write_page("\n\n".join(f"{t}\n\n{p}" for t, p in zip(titles, parts) if p))
         print("\nwritten to docs/reference/performance.md and docs/reference/performance.svg")
-    print(f"\nlowest share of the goal: {least:.2f}")
+    print(f"\nlowest share of the goal: {lowest:.2f}")
     return 0 if results["rows"] or results["start"] else 1
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the virtual environment of the peers, build/peers/venv, once: current PyTorch, PaddlePaddle,
-# ONNX Runtime and OpenVINO from PyPI. PyPI's Linux wheel of PyTorch imports only with its CUDA
-# libraries beside it (6 GB on disk), though nothing here uses a GPU. PEERS=FOLDER takes an
-# environment that is elsewhere.
+# Creates the virtual environment of the peers, build/peers/venv, unless it exists: current PyTorch,
+# PaddlePaddle, ONNX Runtime and OpenVINO from PyPI. PyPI's Linux wheel of PyTorch needs its CUDA
+# libraries to import (6 GB on disk), though the benchmarks do not use a GPU. PEERS=FOLDER uses an
+# existing environment.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 venv=${PEERS:-build/peers/venv}

@@ -1,9 +1,10 @@
-"""PyTorch's training step: torch_case.py CASE THREADS SECONDS VARIANT, one JSON line.
+"""Measures PyTorch's training step: torch_case.py CASE THREADS SECONDS VARIANT.
 
-CASE is as in train_case.cc; VARIANT is eager or compile, with "-cl" for channels-last images, or
-a form of torch_sequences.py. The
-optimizers are the fused ones. What torch.compile cannot take stays eager: looking rows up with a
-sparse gradient, and the optimizers, but for the case that is nothing else.
+CASE is a case of train_case.cc. VARIANT is eager or compile, with "-cl" for channels-last images,
+or a variant of torch_sequences.py. Optimizers are fused. Look-ups with a sparse gradient stay
+eager, because torch.compile does not support them. Optimizers stay eager too, except in the case
+adam.
+Prints one JSON line.
 """
 
 import sys
@@ -33,7 +34,7 @@ def network(case, dropout):
 
 
 def network_step(case, net, variant):
-    """step(i) of a network, and the number of batches."""
+    """Returns step(i) of a network, and the number of batches."""
     data = [tuple(torch.from_numpy(a) for a in batch) for batch in batches(case)]
     if variant.endswith("-cl"):
         net.to(memory_format=torch.channels_last)
@@ -82,7 +83,7 @@ def elementwise_step(x, variant):
 
 
 def adam_step(variant, parameters=None):
-    """Nothing but the update of ResNet-18's parameters by constant gradients."""
+    """Returns a step that only updates ResNet-18's parameters with constant gradients."""
     parameters = list(models.resnet18().parameters()) if parameters is None else parameters
     for i, p in enumerate(parameters):
         p.grad = torch.from_numpy(numbers(tuple(p.shape), i))

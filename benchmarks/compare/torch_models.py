@@ -1,4 +1,4 @@
-"""The networks of train_case.cc and predict_case.cc in PyTorch, with parameters in the same order."""
+"""Networks of train_case.cc and predict_case.cc in PyTorch, with parameters in the same order."""
 
 import numpy as np
 import torch
@@ -9,7 +9,7 @@ from batches import DEEPFM_FIELDS, DEEPFM_ROWS
 
 
 class BasicBlock(nn.Module):
-    """He et al. 2015; the shortcut pads channels with zeros (option A) or projects (option B)."""
+    """A block of He et al. 2015; its shortcut pads channels (option A) or projects (option B)."""
 
     def __init__(self, inside, channels, stride, project):
         super().__init__()
@@ -42,14 +42,14 @@ def stages(channels, widths, depths, project):
 
 
 def resnet20():
-    return initialised(nn.Sequential(
+    return initialize(nn.Sequential(
         nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(),
         *stages(16, (16, 32, 64), (3, 3, 3), False),
         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)))
 
 
 def resnet18():
-    return initialised(nn.Sequential(
+    return initialize(nn.Sequential(
         nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(),
         nn.MaxPool2d(3, 2, 1), *stages(64, (64, 128, 256, 512), (2, 2, 2, 2), True),
         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000)))
@@ -60,7 +60,7 @@ def mlp():
                          nn.Linear(512, 10))
 
 
-def initialised(net):
+def initialize(net):
     for module in net.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight)
@@ -80,7 +80,7 @@ class Transformer(nn.Module):
 
 
 class DeepFm(nn.Module):
-    """Guo et al. 2017, with row-sparse gradients of both tables."""
+    """DeepFM (Guo et al. 2017) with row-sparse gradients of both tables."""
 
     def __init__(self):
         super().__init__()
@@ -108,18 +108,18 @@ def chain(x):
 
 
 def ours(folder):
-    """The parameters that train_case or predict_case saved: name to array."""
+    """Loads the parameters that train_case or predict_case saved: name to array."""
     from safetensors.numpy import load_file
     return {name: array for name, array in load_file(f"{folder}/weights.safetensors").items()}
 
 
 def copy_in_order(net, weights, names):
-    """Gives net's parameters the values of our parameters `names`, in order; matrices of linear layers
-    are [in, out] with us, and [out, in] there."""
+    """Copies Trireme's parameters `names` into those of net, in order. Matrices of linear layers
+    are [in, out] in Trireme and [out, in] in PyTorch."""
     layers = [(module, kind) for module in net.modules()
               for kind, _ in module.named_parameters(recurse=False)]
     if len(layers) != len(names):
-        raise ValueError(f"{len(layers)} parameters there, {len(names)} here")
+        raise ValueError(f"{len(layers)} parameters in PyTorch, {len(names)} in Trireme")
     with torch.no_grad():
         for (module, kind), name in zip(layers, names):
             array = weights[name]
@@ -127,7 +127,8 @@ def copy_in_order(net, weights, names):
                 array = array.T
             parameter = getattr(module, kind)
             if tuple(parameter.shape) != array.shape:
-                raise ValueError(f"{name}: {array.shape} here, {tuple(parameter.shape)} there")
+                raise ValueError(f"{name}: {array.shape} in Trireme, {tuple(parameter.shape)} in "
+                                 "PyTorch")
             parameter.copy_(torch.from_numpy(np.ascontiguousarray(array)))
 
 
@@ -136,21 +137,21 @@ def copy_transformer(net, weights):
         with torch.no_grad():
             parameter.copy_(torch.from_numpy(np.ascontiguousarray(array)))
 
-    def layer(theirs, prefix):
-        put(theirs.weight, weights[prefix + ".weight"].T)
-        put(theirs.bias, weights[prefix + ".bias"])
+    def layer(module, prefix):
+        put(module.weight, weights[prefix + ".weight"].T)
+        put(module.bias, weights[prefix + ".bias"])
 
     for i, block in enumerate(net.encoder.layers):
-        at = f"transformer_encoder_0/block_{i}/"
-        part = [at + f"attention/{name}" for name in ("query", "key", "value")]
+        prefix = f"transformer_encoder_0/block_{i}/"
+        part = [prefix + f"attention/{name}" for name in ("query", "key", "value")]
         put(block.self_attn.in_proj_weight,
             np.concatenate([weights[p + ".weight"].T for p in part]))
         put(block.self_attn.in_proj_bias,
             np.concatenate([weights.get(p + ".bias", np.zeros(256, np.float32)) for p in part]))
-        layer(block.self_attn.out_proj, at + "attention/out")
-        layer(block.norm1, at + "attention_norm")
-        layer(block.norm2, at + "feed_forward_norm")
-        layer(block.linear1, at + "feed_forward_in")
-        layer(block.linear2, at + "feed_forward_out")
+        layer(block.self_attn.out_proj, prefix + "attention/out")
+        layer(block.norm1, prefix + "attention_norm")
+        layer(block.norm2, prefix + "feed_forward_norm")
+        layer(block.linear1, prefix + "feed_forward_in")
+        layer(block.linear2, prefix + "feed_forward_out")
     layer(net.encoder.norm, "transformer_encoder_0/final_norm")
     layer(net.logits, "linear_0")

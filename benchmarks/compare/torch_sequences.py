@@ -1,9 +1,9 @@
 """The sequence cases of train_case.cc in PyTorch, with parameters in the same order.
 
-Forms: padded (to the longest of the batch; the padding is masked where it matters), packed
-(pack_padded_sequence), loop (cells called step by step on padded batches, as a step of one's own has to
-be) and loop-compile (the same with the cell under torch.compile). Batches are padded, and sorted with the
-longest first where that helps, before the clock starts.
+Variants: padded (to the longest of the batch; padding is masked where it would change the result),
+packed (pack_padded_sequence), loop (calls cells step by step on padded batches, as a custom step
+requires) and loop-compile (the same with the cell under torch.compile). Batches are padded, and
+sorted by decreasing length where that is faster, before the clock starts.
 """
 
 import numpy as np
@@ -22,12 +22,12 @@ def tensors(*arrays):
 
 
 def last_states(states, length):
-    """Of states [n, longest, width] the one at each sequence's end."""
+    """The state at each sequence's end, of states [n, longest, width]."""
     return states[torch.arange(len(length)), length - 1]
 
 
 def run_lstm(lstm, x, length, form):
-    """The last state of each sequence of x [n, longest, width]; sorted by length where it is packed."""
+    """The last state of each sequence of x [n, longest, width], sorted by length if packed."""
     if form == "packed":
         packed = pack_padded_sequence(x, length, batch_first=True, enforce_sorted=True)
         return lstm(packed)[1][0][0]
@@ -35,7 +35,7 @@ def run_lstm(lstm, x, length, form):
 
 
 class LstmCell(nn.Module):
-    """One step, written with the operations that everyone has."""
+    """One step of an LSTM, written with basic operations."""
 
     def __init__(self, width, units):
         super().__init__()
@@ -52,8 +52,8 @@ class Sentiment(nn.Module):
         super().__init__()
         self.form = form
         self.embedding = nn.Embedding(WORDS, 128)
-        own = form.startswith("loop")
-        self.lstm = LstmCell(128, 128) if own else nn.LSTM(128, 128, batch_first=True)
+        custom = form.startswith("loop")
+        self.lstm = LstmCell(128, 128) if custom else nn.LSTM(128, 128, batch_first=True)
         self.logits = nn.Linear(128, 2)
         self.cell = torch.compile(self.lstm) if form == "loop-compile" else self.lstm
 
@@ -115,7 +115,7 @@ class Translation(nn.Module):
         for now in said.unbind(1):
             h = self.run(now, h, read, keys, hidden)
             states.append(h)
-        return self.logits(torch.stack(states, 1)[real])  # of the words that there are alone
+        return self.logits(torch.stack(states, 1)[real])  # without padding
 
 
 class Documents(nn.Module):
@@ -128,12 +128,12 @@ class Documents(nn.Module):
         self.logits = nn.Linear(128, 2)
 
     def forward(self, words, length, place, count):
-        """place: which sentence stands where, [documents, most sentences]."""
+        """`place` is the index of each document's sentences, [documents, max sentences]."""
         sentences = run_lstm(self.words, self.embedding(words), length, self.form)
         return self.logits(run_lstm(self.sentences, sentences[place], count, self.form))
 
 
-# --- Batches: (arguments of the network, labels) ---------------------------------------------------
+# --- Batches: (arguments of the network, labels) -------------------------------------------------
 
 
 def sentence_batch(i):
@@ -172,7 +172,7 @@ CASES = {"sentiment": (Sentiment, sentence_batch), "own_lstm": (Sentiment, sente
 
 
 def make_step(case, form, net=None):
-    """step(i), and the number of batches."""
+    """Returns step(i), and the number of batches."""
     network, batch = CASES[case]
     net = network(form) if net is None else net
     data = [batch(i) for i in range(8)]
@@ -189,7 +189,7 @@ def make_step(case, form, net=None):
     return step, len(data)
 
 
-# --- Our parameters in these networks ----------------------------------------------------------------
+# --- Trireme's parameters in these networks ------------------------------------------------------
 
 
 def put(parameter, array):
@@ -204,7 +204,7 @@ def put_linear(layer, weights, name):
 
 
 def put_lstm(lstm, weights, name):
-    """We have one bias, with 1 more for the forget gate; the second one here stays zero."""
+    """Trireme has one bias and adds 1 to that of the forget gate. PyTorch's second bias stays 0."""
     bias = weights[name + ".bias"].copy()
     bias[128:256] += 1
     put(lstm.weight_ih_l0, weights[name + ".weight"].T)
@@ -215,7 +215,7 @@ def put_lstm(lstm, weights, name):
 
 
 def put_gru(weight_ih, weight_hh, bias_ih, bias_hh, weights, name):
-    """The second bias of the first two gates stays zero: we have none."""
+    """PyTorch's second bias of the first two gates stays 0, because Trireme does not have it."""
     inner = weights[name + ".recurrent_bias"]
     put(weight_ih, weights[name + ".weight"].T)
     put(weight_hh, weights[name + ".recurrent"].T)
@@ -226,7 +226,7 @@ def put_gru(weight_ih, weight_hh, bias_ih, bias_hh, weights, name):
 
 
 def with_our_weights(case, weights):
-    """The network in its simplest form, for check.py."""
+    """The network with Trireme's parameters and the name of its variant, for check.py."""
     if case == "own_lstm":
         net = Sentiment("loop")
         put(net.embedding.weight, weights["embedding_0.weight"])
