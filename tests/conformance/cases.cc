@@ -30,7 +30,7 @@ std::string label_of(const ops::Op& op, std::size_t number, const ops::Sample& s
   return text;
 }
 
-// Splits of as many rows as the type says; some sequences have none.
+// Random row splits with the number of rows that `type` names; some sequences are empty.
 ops::RefTensor random_splits(const ir::Type& type, std::uint64_t seed) {
   const double rows = std::stod(type.splits_of);
   ops::RefTensor splits = random_tensor({type.shape[0].constant()}, DType::i64, 0, rows + 1, seed);
@@ -40,7 +40,8 @@ ops::RefTensor random_splits(const ir::Type& type, std::uint64_t seed) {
   return splits;
 }
 
-// Adds a run with the sizes of `types`; random numbers are told apart by the label.
+// Adds a run whose operands have the sizes of `types`. The seed of its numbers depends on the
+// label.
 void add_run(Case& c, const ops::Sample& sample, const std::vector<ir::Type>& types,
              const SymbolSizes& sizes, const std::string& label) {
   std::uint64_t seed = seed_of(label);
@@ -49,12 +50,12 @@ void add_run(Case& c, const ops::Sample& sample, const std::vector<ir::Type>& ty
     const auto [low, high] =
         i < sample.ranges.size() ? sample.ranges[i] : std::pair(sample.low, sample.high);
     const bool parameter = c.operands[i]->kind == ir::ValueKind::parameter;
-    ops::RefTensors& to = parameter ? run.parameters : run.inputs;
+    ops::RefTensors& target = parameter ? run.parameters : run.inputs;
     if (!types[i].splits_of.empty()) {
-      to[c.operands[i]->name] = random_splits(types[i], ++seed);
+      target[c.operands[i]->name] = random_splits(types[i], ++seed);
       continue;
     }
-    to[c.operands[i]->name] =
+    target[c.operands[i]->name] =
         random_tensor(evaluate(types[i].shape, sizes), types[i].dtype, low, high, ++seed);
   }
   for (const ir::Value* weight : c.weights) {
@@ -65,7 +66,7 @@ void add_run(Case& c, const ops::Sample& sample, const std::vector<ir::Type>& ty
   c.runs.push_back(std::move(run));
 }
 
-// The types of the operands with their first dimensions called `batch`.
+// The types of the operands, with the symbol `batch` as the first dimension.
 std::vector<ir::Type> with_symbol(const ops::Sample& sample) {
   std::vector<ir::Type> types = sample.operands;
   for (ir::Type& type : types) {
@@ -88,9 +89,10 @@ Case make_case(const ops::Op& op, const ops::Sample& sample, const std::vector<i
     c.operands.push_back(c.updates && i == 0 ? program.add_parameter(name, types[i], {}, true, {})
                                              : program.add_input(name, types[i]));
   }
-  const ir::Op* made = program.append(program.main(), op.name, c.operands, sample.attributes, {});
-  c.attributes = made->attributes;
-  for (const auto& result : made->results) c.results.push_back(result.get());
+  const ir::Op* appended =
+      program.append(program.main(), op.name, c.operands, sample.attributes, {});
+  c.attributes = appended->attributes;
+  for (const auto& result : appended->results) c.results.push_back(result.get());
   if (c.updates) c.results.push_back(c.operands[0]);
   if (op.gradient && !op.has(ir::Trait::not_differentiable)) differentiate(c);
   return c;
@@ -107,7 +109,8 @@ bool can_have_symbol(const ops::Sample& sample) {
          });
 }
 
-// Nothing where the attributes name the size, so that there is nothing to derive.
+// Returns std::nullopt if the type rule rejects a symbol, for example because an attribute names
+// the size.
 std::optional<Case> symbolic_case(const ops::Op& op, const ops::Sample& sample,
                                   const std::string& label) {
   const std::vector<ir::Type> types = with_symbol(sample);
@@ -117,8 +120,8 @@ std::optional<Case> symbolic_case(const ops::Op& op, const ops::Sample& sample,
   } catch (const Error&) {
     return std::nullopt;
   }
-  const std::int64_t own = sample.operands[0].shape[0].constant();
-  for (std::int64_t size : {own, std::int64_t{0}, own + 4}) {
+  const std::int64_t sample_size = sample.operands[0].shape[0].constant();
+  for (std::int64_t size : {sample_size, std::int64_t{0}, sample_size + 4}) {
     add_run(*c, sample, types, {{"batch", size}}, label + " batch=" + std::to_string(size));
   }
   return c;

@@ -1,7 +1,8 @@
 #pragma once
 
-// A case: a Program made of one op of one sample, the numbers to feed it, and, where it can be
-// differentiated, a loss and the gradients of the loss by the operands.
+// A case: a Program with one op of one sample, and the numbers to feed to it. If the op can be
+// differentiated, the Program also has a loss and the gradients of the loss with respect to the
+// operands.
 
 #include <memory>
 #include <string>
@@ -19,32 +20,33 @@ struct Run {
 };
 
 struct Case {
-  std::string op;    // what the row of the table is called
-  std::string twin;  // the twin's expression; empty: compared with no twin
+  std::string op;    // the name of the row in the table
+  std::string twin;  // PyTorch expression of the independent reference; empty: not compared
   Attributes attributes;
   double tolerance = 1e-5;
   bool updates = false;        // assigns to a parameter
-  bool check_gradient = true;  // by finite differences and the twin
+  bool check_gradient = true;  // with finite differences and with PyTorch
   std::unique_ptr<Program> program;
-  std::vector<Run> runs;  // more than one where a size is a symbol
+  std::vector<Run> runs;  // several if a size is a symbol
   std::vector<ir::Value*> operands;
-  std::vector<ir::Value*> results;  // a parameter that was assigned to counts as one
-  // loss = sum over float results of sum(result * weight), the weights being inputs. Null if there
-  // is no float result or the op is not differentiable.
+  std::vector<ir::Value*> results;  // includes a parameter that the op assigns to
+  // loss = sum over the float results of sum(result * weight), where the weights are inputs. Null
+  // if there is no float result or the op is not differentiable.
   ir::Value* loss = nullptr;
-  std::vector<ir::Value*> weights;    // one per result; null for results that are no floats
+  std::vector<ir::Value*> weights;    // one per result; null for results that are not floats
   std::vector<ir::Value*> wanted;     // float operands
-  std::vector<ir::Value*> gradients;  // of loss by wanted
+  std::vector<ir::Value*> gradients;  // of loss with respect to `wanted`
 };
 
-// One of each sample and, where the op's type rule accepts it, a second one whose first dimension is
-// the symbol `batch`, run with the sample's own size, with none and with four more.
+// Returns one case for each sample. If the op's type rule accepts it, a second case has the symbol
+// `batch` as its first dimension. It runs with the sample's size, with 0, and with 4 more.
 std::vector<Case> cases_of(const ops::Op& op);
 
-// Appends the loss and its gradients by `wanted` to the Program of a case whose results are set.
+// Appends the loss and its gradients with respect to `wanted` to the Program of a case whose
+// results are set.
 void differentiate(Case& c);
 
-// Numbers uniform in [low, high), rounded to `type`; the same for the same seed.
+// Returns uniform numbers in [low, high), rounded to `type`. The same seed gives the same numbers.
 ops::RefTensor random_tensor(const std::vector<std::int64_t>& shape, DType type, double low,
                              double high, std::uint64_t seed);
 

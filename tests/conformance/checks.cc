@@ -10,16 +10,16 @@ namespace trireme::conformance {
 namespace {
 
 constexpr double kGradientTolerance = 1e-6;
-constexpr std::size_t kMostElements = 200;  // of an operand whose derivatives are measured
+constexpr std::size_t kMaxElements = 200;  // the number of derivatives to measure in an operand
 
-std::vector<const ir::Value*> watched(const Case& c) {
+std::vector<const ir::Value*> all_outputs(const Case& c) {
   std::vector<const ir::Value*> values(c.results.begin(), c.results.end());
   values.insert(values.end(), c.gradients.begin(), c.gradients.end());
   return values;
 }
 
-// The seed of a Session's first run, as session.cc makes it of SessionOptions::seed: the first
-// number of SplitMix64.
+// Returns the seed of a Session's first run. As in session.cc, it is the first number that
+// SplitMix64 generates from SessionOptions::seed.
 std::uint64_t first_run_seed(std::uint64_t seed) {
   std::uint64_t z = seed + 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -34,7 +34,7 @@ double loss_of(const Case& c, const ops::RefTensors& inputs) {
   return ops::evaluate(c.program->ir(), inputs, parameters, {c.loss}, options())[0].data[0];
 }
 
-// The derivative of the loss by element `i` of input `name`.
+// Returns the derivative of the loss with respect to element `i` of input `name`.
 double central_difference(const Case& c, const Run& run, const std::string& name, std::size_t i) {
   ops::RefTensors inputs = run.inputs;
   double& x = inputs.at(name).data[i];
@@ -50,7 +50,7 @@ double central_difference(const Case& c, const Run& run, const std::string& name
 
 std::vector<ops::RefTensor> expected_of(const Case& c, const Run& run) {
   ops::RefTensors parameters = run.parameters;
-  return ops::evaluate(c.program->ir(), run.inputs, parameters, watched(c), options());
+  return ops::evaluate(c.program->ir(), run.inputs, parameters, all_outputs(c), options());
 }
 
 double distance(const ops::RefTensor& a, const ops::RefTensor& b) {
@@ -79,14 +79,15 @@ void check_gradient(const Case& c, const Run& run, const std::vector<ops::RefTen
     const std::string& name = c.wanted[g]->name;
     double scale = 1;
     for (double x : gradient.data) scale = std::max(scale, std::abs(x));
-    const std::size_t stride = 1 + gradient.data.size() / kMostElements;
+    const std::size_t stride = 1 + gradient.data.size() / kMaxElements;
     for (std::size_t i = 0; i < gradient.data.size(); i += stride) {
       const double measured = central_difference(c, run, name, i);
       const double error = std::abs(measured - gradient.data[i]) / scale;
       column.worst = std::max(column.worst, error);
       if (error <= kGradientTolerance) continue;
-      column.fail(run.label + ": the derivative by " + name + "[" + std::to_string(i) + "] is " +
-                  float_text(measured) + ", the gradient says " + float_text(gradient.data[i]));
+      column.fail(run.label + ": the derivative with respect to " + name + "[" + std::to_string(i) +
+                  "] is " + float_text(measured) + " by central differences, but the gradient is " +
+                  float_text(gradient.data[i]));
       return;
     }
   }

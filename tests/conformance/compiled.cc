@@ -49,8 +49,8 @@ std::vector<Tensor> run_in(Session& session, const Case& c, const Run& run) {
     session.set_parameter(parameter->name(), to_tensor(run.parameters.at(parameter->name()),
                                                        parameter->value->type.dtype));
   }
-  session.set_step(0);  // so that every run has the same random numbers
-  if (c.updates) {      // what was assigned is read after the run
+  session.set_step(0);  // so that every run draws the same random numbers
+  if (c.updates) {      // read the assigned parameter after the run
     session.run(feeds, {}, {.training = true, .updates = true});
     return {session.parameter(c.operands[0]->name)};
   }
@@ -59,9 +59,9 @@ std::vector<Tensor> run_in(Session& session, const Case& c, const Run& run) {
   return session.run(feeds, fetches, {.training = true});
 }
 
-std::string name_of_output(const Case& c, std::size_t i) {
+std::string output_name(const Case& c, std::size_t i) {
   if (i < c.results.size()) return "result " + std::to_string(i);
-  return "the gradient by " + c.wanted[i - c.results.size()]->name;
+  return "the gradient with respect to " + c.wanted[i - c.results.size()]->name;
 }
 
 void compare(const Case& c, const Run& run, const std::vector<Tensor>& got,
@@ -70,8 +70,8 @@ void compare(const Case& c, const Run& run, const std::vector<Tensor>& got,
     const double error = distance(to_reference(got[i]), expected[i]);
     column.worst = std::max(column.worst, error);
     if (error <= c.tolerance) continue;
-    column.fail(run.label + ": " + name_of_output(c, i) + " is " + got[i].str() + ", off by " +
-                float_text(error));
+    column.fail(run.label + ": " + output_name(c, i) + " is " + got[i].str() +
+                ", with an error of " + float_text(error));
   }
 }
 
@@ -79,27 +79,28 @@ void require_same_bits(const Case& c, const Run& run, const std::vector<Tensor>&
                        const std::vector<Tensor>& two, Column& column) {
   for (std::size_t i = 0; i < one.size(); ++i) {
     if (!equal(one[i], two[i])) {
-      column.fail(run.label + ": " + name_of_output(c, i) + " differs between 1 and 2 threads");
+      column.fail(run.label + ": " + output_name(c, i) + " differs between 1 and 2 threads");
     }
   }
 }
 
-// What one kind of Session gives for all runs; a run that throws is a failure and gives nothing.
+// Executes all runs in one kind of Session. A run that throws counts as a failure and has no
+// outputs.
 std::vector<std::vector<Tensor>> check_with(
     SessionOptions options, const Case& c, const std::vector<std::vector<ops::RefTensor>>& expected,
     Column& column) {
-  std::vector<std::vector<Tensor>> all(c.runs.size());
+  std::vector<std::vector<Tensor>> outputs(c.runs.size());
   Session session(*c.program, with_seed(std::move(options)));
   for (std::size_t i = 0; i < c.runs.size(); ++i) {
     ++column.cases;
     try {
-      all[i] = run_in(session, c, c.runs[i]);
-      compare(c, c.runs[i], all[i], expected[i], column);
+      outputs[i] = run_in(session, c, c.runs[i]);
+      compare(c, c.runs[i], outputs[i], expected[i], column);
     } catch (const std::exception& error) {
       column.fail(c.runs[i].label + ": " + error.what());
     }
   }
-  return all;
+  return outputs;
 }
 
 }  // namespace

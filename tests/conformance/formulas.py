@@ -1,7 +1,8 @@
-"""What the twin says of optimizers, schedules and losses where an expression would be too long.
+"""Reference formulas of optimizers, schedules and losses that are too long for one expression.
 
-Optimizers that Debian's PyTorch lacks are written from their papers' formulas in NumPy. Each rule takes the parameter, its gradient, the number of the step from 1 and a dict for its state,
-and gives the next parameter.
+Optimizers that Debian's PyTorch lacks are written in NumPy from the formulas of their papers.
+Each rule takes the parameter, its gradient, the number of the step (from 1) and a dict for its
+state. It returns the next parameter.
 """
 
 import itertools
@@ -12,7 +13,7 @@ import torch.nn.functional as F
 
 
 def decayed_adagrad(p, g, t, state, rate, decay=0.95, epsilon=1e-6):
-    """As PaddlePaddle documents it: Duchi et al. 2011 with a running mean in place of the sum."""
+    """PaddlePaddle's definition: Duchi et al. 2011 with a running mean instead of the sum."""
     state["v"] = decay * state.get("v", 0) + (1 - decay) * g**2
     return p - rate * g / (np.sqrt(state["v"]) + epsilon)
 
@@ -59,7 +60,7 @@ def lion(p, g, t, state, rate, beta1=0.9, beta2=0.99, weight_decay=0.0):
 
 
 def train(rule, tensors, steps, **options):
-    """`steps` updates of w in the mean of (x @ w - t)^2; tensors are w, x and t of PyTorch."""
+    """Runs `steps` updates of w on the mean of (x @ w - t)^2. `tensors` are w, x and t."""
     w, x, t = (tensor.detach().numpy() for tensor in tensors)
     state = {}
     for step in range(1, steps + 1):
@@ -69,23 +70,23 @@ def train(rule, tensors, steps, **options):
 
 
 def train_rows(rule, tensors, steps, **options):
-    """The same of (w[a] * w[b] - t)^2, where a and b are the halves of line `step` of x: the rule
-    is applied to the rows that a or b names, each with a state of its own, and to no others."""
+    """Runs `steps` updates of w on the mean of (w[a] * w[b] - t)^2, where a and b are the halves of
+    row `step` of x. Applies the rule only to the rows in a or b. Each row has its own state."""
     w, x, t = (tensor.detach().numpy().copy() for tensor in tensors)
     states = [{} for _ in w]
     for step in range(1, steps + 1):
         a, b = np.split(x[step - 1], 2)
-        by_product = 2 / t.size * (w[a] * w[b] - t)
+        product_gradient = 2 / t.size * (w[a] * w[b] - t)
         gradient = np.zeros_like(w)
-        np.add.at(gradient, a, by_product * w[b])
-        np.add.at(gradient, b, by_product * w[a])
+        np.add.at(gradient, a, product_gradient * w[b])
+        np.add.at(gradient, b, product_gradient * w[a])
         for row in np.union1d(a, b):
             w[row] = rule(w[row], gradient[row], step, states[row], **options)
     return tensors[0].new_tensor(w)
 
 
 def train_rows_with_torch(optimizer, tensors, steps):
-    """The same by PyTorch's sparse gradients."""
+    """The same as train_rows(), with PyTorch's sparse gradients."""
     w = tensors[0].detach().clone().requires_grad_()
     x, t = tensors[1:]
     optimizer = optimizer(w)
@@ -98,7 +99,7 @@ def train_rows_with_torch(optimizer, tensors, steps):
 
 
 def rates(schedule, steps):
-    """The learning rates of the first steps; `schedule` makes PyTorch's of an optimizer."""
+    """The learning rates of the first steps; `schedule` makes a PyTorch scheduler for an optimizer."""
     p = torch.nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD([p], lr=1.0)
     scheduler = schedule(optimizer)
@@ -111,7 +112,7 @@ def rates(schedule, steps):
 
 
 def plateau_factors(measured, **options):
-    """What PyTorch multiplies the learning rate with after each measurement."""
+    """The factors that PyTorch applies to the learning rate after each measurement."""
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
     scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, **options)
     result = []
@@ -129,37 +130,37 @@ def focal(x, target, gamma, alpha):
     return -alpha_t * (1 - p_t) ** gamma * torch.log(p_t)
 
 
-def corrected_logits(hidden, label, weight, bias, drawn, sampler):
-    """Of the label and of the drawn classes, less the logarithm of the expected counts."""
+def corrected_logits(hidden, label, weight, bias, sampled, sampler):
+    """The logits of the label and of the sampled classes, minus the log of the expected counts."""
     classes = len(weight)
     k = torch.arange(classes, dtype=hidden.dtype)
     q = {"uniform": torch.full_like(k, 1 / classes),
          "log_uniform": torch.log((k + 2) / (k + 1)) / np.log(classes + 1)}[sampler]
     assert abs(q.sum() - 1) < 1e-12
-    logits = hidden @ weight.T + bias - torch.log(len(drawn) * q)
-    return logits.gather(1, label[:, None])[:, 0], logits[:, drawn]
+    logits = hidden @ weight.T + bias - torch.log(len(sampled) * q)
+    return logits.gather(1, label[:, None])[:, 0], logits[:, sampled]
 
 
-def sampled_softmax(hidden, label, weight, bias, drawn, sampler):
-    """Jean et al. 2015, "On using very large target vocabulary", with accidental hits left out."""
-    own, others = corrected_logits(hidden, label, weight, bias, drawn, sampler)
+def sampled_softmax(hidden, label, weight, bias, sampled, sampler):
+    """Jean et al. 2015, "On using very large target vocabulary", without accidental hits."""
+    own, others = corrected_logits(hidden, label, weight, bias, sampled, sampler)
     losses = []
     for i in range(len(label)):
-        among = torch.cat([own[i:i + 1], others[i][drawn != label[i]]])
-        losses.append(torch.logsumexp(among, 0) - own[i])
+        logits = torch.cat([own[i:i + 1], others[i][sampled != label[i]]])
+        losses.append(torch.logsumexp(logits, 0) - own[i])
     return torch.stack(losses)
 
 
-def nce(hidden, label, weight, bias, drawn, sampler):
+def nce(hidden, label, weight, bias, sampled, sampler):
     """Mnih and Teh 2012, "A fast and simple algorithm for training neural probabilistic language
-    models", equation 9, with the expectation over the noise replaced by the drawn classes."""
-    own, others = corrected_logits(hidden, label, weight, bias, drawn, sampler)
+    models", equation 9, where the sampled classes replace the expectation over the noise."""
+    own, others = corrected_logits(hidden, label, weight, bias, sampled, sampler)
     return -F.logsigmoid(own) - F.logsigmoid(-others).sum(1)
 
 
 def complete_tree(classes):
-    """Inner nodes and branches on the way to each class, from the leaf up: the bits of label +
-    classes behind its first one."""
+    """Returns the inner nodes and the branches on the path from the root to each class. The branches
+    are the bits of label + classes after the first bit."""
     depth = (2 * classes - 1).bit_length() - 1
     path = torch.full((classes, depth), -1)
     code = torch.zeros((classes, depth), dtype=torch.long)
@@ -187,13 +188,13 @@ def hierarchical_softmax(hidden, label, weight, bias, path, code):
 
 
 def _sequences(x, splits, labels, label_splits):
-    """Rows and labels of one sequence after the other."""
-    at, label_at = splits.tolist(), label_splits.tolist()
-    return [(x[a:b], labels[c:d]) for a, b, c, d in zip(at, at[1:], label_at, label_at[1:])]
+    """Returns the rows and labels of each sequence."""
+    bounds, label_bounds = splits.tolist(), label_splits.tolist()
+    return [(x[a:b], labels[c:d]) for a, b, c, d in zip(bounds, bounds[1:], label_bounds, label_bounds[1:])]
 
 
 def _ctc_loss(rows, labels, blank):
-    """PyTorch's, of one sequence; its gradient is 0 where the loss is infinite."""
+    """PyTorch's loss of one sequence; its gradient is 0 where the loss is infinite."""
     if len(rows) == 0:
         return rows.sum() + (0.0 if len(labels) == 0 else np.inf)
     def loss(x, zero_infinity):
@@ -201,8 +202,8 @@ def _ctc_loss(rows, labels, blank):
                           reduction="none", zero_infinity=zero_infinity)[0]
     if loss(rows.detach(), False).isinf():
         return rows.sum() * 0 + np.inf
-    # PyTorch's gradient takes for granted that its operand was made by log_softmax, and adds what that
-    # would take off again.
+    # PyTorch's gradient assumes that log_softmax made the operand. It includes a term that the
+    # gradient of log_softmax would cancel; subtract this term.
     return loss(rows, True) - (rows.exp() - rows.exp().detach()).sum()
 
 
@@ -222,13 +223,13 @@ def ctc_gradient(x, splits, labels, label_splits, blank):
 
 
 def ctc_loss(logits, lengths, labels, label_lengths):
-    """PyTorch's, of logits, all sequences padded to one length."""
+    """PyTorch's loss of logits, with all sequences padded to one length."""
     rows = torch.nn.utils.rnn.pad_sequence(logits.split(lengths)).log_softmax(2)
     return F.ctc_loss(rows, labels, lengths, label_lengths, reduction="none")
 
 
 def crf(emissions, lengths, labels, start, transition, end):
-    """All paths of each sequence: Lafferty et al. 2001."""
+    """Enumerates all paths of each sequence: Lafferty et al. 2001."""
     def score(rows, path):
         total = start[path[0]] + end[path[-1]]
         total = total + sum(row[tag] for row, tag in zip(rows, path))
@@ -236,6 +237,6 @@ def crf(emissions, lengths, labels, start, transition, end):
     losses = []
     for rows, right in zip(emissions.split(lengths), labels.split(lengths)):
         paths = itertools.product(range(emissions.shape[1]), repeat=len(rows))
-        every = torch.stack([score(rows, path) for path in paths])
-        losses.append(torch.logsumexp(every, 0) - score(rows, right.tolist()))
+        scores = torch.stack([score(rows, path) for path in paths])
+        losses.append(torch.logsumexp(scores, 0) - score(rows, right.tolist()))
     return torch.stack(losses)

@@ -17,7 +17,7 @@ Case layer(const std::string& name, const std::vector<Input>& inputs, const Buil
   Case c;
   c.op = name;
   c.twin = twin;
-  c.tolerance = 2e-5;  // several ops in a row
+  c.tolerance = 2e-5;  // errors of several ops add up
   c.program = std::make_unique<Program>("case");
   Run run{name, {}, {}};
   std::vector<Value> values;
@@ -230,7 +230,7 @@ void add_shapes_and_values(std::vector<Case>& cases) {
   cases.push_back(layer(
       "broadcast operands", {{{3, 1, 5}, f32, 1, 2}, {{4, 1}, f32, 1, 2}},
       [](auto& x) { return floor_mod(x[0], x[1] * 0.5); }, "torch.remainder(x[0], x[1] * 0.5)"));
-  // Some factors are 0, and the gradient goes on as if they were not made so.
+  // Some factors are 0. The gradient ignores that minimum() makes them 0.
   cases.push_back(layer(
       "prod with zeros", {{{3, 11, 4}, f32, -0.5, 2}},
       [](auto& x) { return prod(x[0] - stop_gradient(minimum(x[0], 0.0)), {.axes = {2}}); },
@@ -265,21 +265,21 @@ void add_padding_and_resizing(std::vector<Case>& cases) {
   }
 }
 
-// The loop that PyTorch runs: `optimizer` names `w`, `clip` and `schedule` may be empty.
+// Returns the training loop in PyTorch. `optimizer` names `w`; `clip` and `schedule` may be empty.
 std::string training_twin(const std::string& optimizer, const std::string& clip,
                           const std::string& schedule) {
-  const std::string rate = schedule.empty() ? "None" : schedule;
-  const std::string limit = clip.empty() ? "None" : clip;
+  const std::string schedule_call = schedule.empty() ? "None" : schedule;
+  const std::string clip_call = clip.empty() ? "None" : clip;
   return "(lambda w: (lambda o: (lambda s: ([(o.zero_grad(), "
          "((x[1] @ w - x[2]) ** 2).mean().backward(), " +
-         limit +
+         clip_call +
          ", o.step(), "
          "s and s.step()) for _ in range(" +
-         std::to_string(TrainingCase::kSteps) + ")], w.detach())[1])(" + rate + "))(torch.optim." +
-         optimizer + "))(x[0].detach().clone().requires_grad_())";
+         std::to_string(TrainingCase::kSteps) + ")], w.detach())[1])(" + schedule_call +
+         "))(torch.optim." + optimizer + "))(x[0].detach().clone().requires_grad_())";
 }
 
-// The same by one of the rules of formulas.py.
+// Returns the same loop with one of the rules of formulas.py.
 std::string formula_twin(const std::string& rule, const std::string& options) {
   return "formulas.train(formulas." + rule + ", x, " + std::to_string(TrainingCase::kSteps) + ", " +
          options + ")";
@@ -308,8 +308,8 @@ TrainingCase training_case(const std::string& name, const Optimizer& optimizer,
         ops::RefTensor(evaluate(parameter->value->type.shape, {}));
     const Attributes& attributes = parameter->initializer.attributes;
     if (!ir::has_attribute(attributes, "value")) continue;
-    const double first = ir::get<double>(attributes, "value");  // of state
-    std::fill(value.data.begin(), value.data.end(), first);
+    const double initial_value = ir::get<double>(attributes, "value");  // of optimizer state
+    std::fill(value.data.begin(), value.data.end(), initial_value);
   }
   run.parameters["w"] = random_tensor({5, 3}, f32, -1, 1, 3);
   c.runs.push_back(std::move(run));
@@ -363,7 +363,7 @@ Case schedule_case(const std::string& name, const Schedule& schedule, const std:
   return c;
 }
 
-// What the Trainer makes of measurements that fall, stay and rise.
+// The factors of nn::after_measuring for measurements that fall, stay level and rise.
 Case plateau_case(const std::string& name, const Plateau& plateau, const std::string& twin) {
   Case c;
   c.op = "schedule " + name;

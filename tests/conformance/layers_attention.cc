@@ -7,14 +7,14 @@ namespace {
 
 Input sequence(std::int64_t steps, std::int64_t width) { return {{2, steps, width}, f32, -1, 1}; }
 
-// Inputs that are booleans, as numbers: differences of boolean inputs make no random masks.
-Value truth(const Value& x) { return x > 0.0; }
+// Returns a boolean mask. Mask inputs are floats, because the suite draws no random booleans.
+Value positive(const Value& x) { return x > 0.0; }
 
-// Small parameters of both signs, so that no weight of the attention is near 1.
+// Adds a case with small parameters of both signs, so that no attention weight is near 1.
 void add(std::vector<Case>& cases, const std::string& name, const std::vector<Input>& inputs,
          const Build& build, const std::string& twin) {
   cases.push_back(layer(name, inputs, build, twin, -0.75, 0.75));
-  cases.back().tolerance = 2e-4;  // several products in a row
+  cases.back().tolerance = 2e-4;  // errors of several products add up
 }
 
 void add_multi_head(std::vector<Case>& cases) {
@@ -36,7 +36,7 @@ void add_multi_head(std::vector<Case>& cases) {
   add(
       cases, "multi_head_attention boolean mask", {x, {{5, 5}, f32, -1, 3}},
       [](auto& x) {
-        return nn::multi_head_attention(x[0], x[0], x[0], {.heads = 2, .mask = truth(x[1])});
+        return nn::multi_head_attention(x[0], x[0], x[0], {.heads = 2, .mask = positive(x[1])});
       },
       "modules.attention(x[0], x[0], x[0], x[2:], 2, x[1] > 0)");
   add(
@@ -48,13 +48,13 @@ void add_multi_head(std::vector<Case>& cases) {
   add(
       cases, "multi_head_attention mask of each", {x, {{2, 2, 5, 5}, f32, -1, 5}},
       [](auto& x) {
-        return nn::multi_head_attention(x[0], x[0], x[0], {.heads = 2, .mask = truth(x[1])});
+        return nn::multi_head_attention(x[0], x[0], x[0], {.heads = 2, .mask = positive(x[1])});
       },
       "modules.attention(x[0], x[0], x[0], x[2:], 2, x[1].reshape(4, 5, 5) > 0)");
   add(
       cases, "multi_head_attention padded keys", {x, sequence(7, 8), {{2, 7}, f32, -1, 2}},
       [](auto& x) {
-        return nn::multi_head_attention(x[0], x[1], x[1], {.heads = 2, .key_mask = truth(x[2])});
+        return nn::multi_head_attention(x[0], x[1], x[1], {.heads = 2, .key_mask = positive(x[2])});
       },
       "modules.attention(x[0], x[1], x[1], x[3:], 2, None, x[2] > 0)");
   add(
@@ -109,14 +109,14 @@ void add_transformers(std::vector<Case>& cases) {
                                                     .activation = nn::gelu,
                                                     .dropout = 0,
                                                     .mask = x[2],
-                                                    .key_mask = truth(x[1])});
+                                                    .key_mask = positive(x[1])});
       },
       "modules.encoder_layer(x[0], x[3:], 2, 12, True, 'gelu', x[2], ~(x[1] > 0))[0]");
   add(
       cases, "decoder block padded memory", {x, memory, {{2, 7}, f32, -1, 3}},
       [](auto& x) {
         return nn::transformer_decoder_block(
-            x[0], x[1], {.heads = 4, .dropout = 0, .memory_key_mask = truth(x[2])});
+            x[0], x[1], {.heads = 4, .dropout = 0, .memory_key_mask = positive(x[2])});
       },
       "modules.decoder_layer(x[0], x[1], x[3:], 4, 32, True, ~(x[2] > 0))[0]");
   add(

@@ -1,7 +1,9 @@
-// The conformance suite of what is built of ops: layers and losses, their values and gradients, and
-// optimizers over 50 steps, and schedules, reference against compiled code and against PyTorch.
+// The conformance suite of layers, losses, optimizers and schedules. It compares the values and
+// gradients of the reference with compiled code and with PyTorch, optimizers over 50 steps.
 //
 // usage: conformance_layers [--no-twin] [--every N] [--python PATH]
+//
+// --every N checks only every Nth layer.
 
 #include <algorithm>
 #include <cstdio>
@@ -20,7 +22,7 @@ struct Row {
   std::string name;
   Column compiled;
   TwinColumns twin;
-  bool trains = false;
+  bool trains = false;  // an optimizer or schedule, which has no gradients
 };
 
 Row check_layer(const Case& c, Twin& twin) {
@@ -45,7 +47,7 @@ Tensor to_tensor(const ops::RefTensor& from, DType dtype) {
   return Tensor::from<double>(from.shape, from.data).cast(dtype);
 }
 
-// kSteps steps by the reference and by compiled code.
+// Runs kSteps steps with the reference and with compiled code.
 Row check_training(const TrainingCase& training, Twin& twin) {
   const Case& c = training.c;
   const Run& run = c.runs[0];
@@ -71,8 +73,9 @@ Row check_training(const TrainingCase& training, Twin& twin) {
   compiled.data = session.parameter("w").cast(f64).to_vector<double>();
   ++row.compiled.cases;
   row.compiled.worst = distance(compiled, expected);
-  constexpr double kDrift = 1e-4;  // f32 over 50 steps
-  if (!(row.compiled.worst <= kDrift)) row.compiled.fail(c.op + ": compiled steps drift away");
+  constexpr double kTolerance = 1e-4;  // for f32 over 50 steps
+  if (!(row.compiled.worst <= kTolerance))
+    row.compiled.fail(c.op + ": the compiled steps diverge from the reference");
   return row;
 }
 
@@ -85,25 +88,25 @@ std::string cell(const Column& column) {
 }
 
 int print_table(const std::vector<Row>& rows, bool with_twin) {
-  int bad = 0;
-  std::printf("%-32s %10s %10s %10s\n", "layer or optimizer", "compiled", "twin", "twin grad");
+  int failed = 0;
+  std::printf("%-32s %10s %10s %10s\n", "layer or optimizer", "compiled", "PyTorch", "PT grad");
   for (const Row& row : rows) {
     std::printf("%-32s %10s %10s %10s\n", row.name.c_str(), cell(row.compiled).c_str(),
                 cell(row.twin.values).c_str(), cell(row.twin.gradients).c_str());
-    bad += !row.compiled.failure.empty() || row.compiled.cases == 0;
+    failed += !row.compiled.failure.empty() || row.compiled.cases == 0;
     if (!with_twin) continue;
-    bad += !row.twin.values.failure.empty() || row.twin.values.cases == 0;
-    bad += !row.twin.gradients.failure.empty() || (!row.trains && row.twin.gradients.cases == 0);
+    failed += !row.twin.values.failure.empty() || row.twin.values.cases == 0;
+    failed += !row.twin.gradients.failure.empty() || (!row.trains && row.twin.gradients.cases == 0);
   }
-  std::printf("\nOptimizers and schedules have no gradient of their own; the twin is %s.\n",
-              with_twin ? "PyTorch" : "left out: --no-twin");
+  std::printf("\nOptimizers and schedules have no gradients of their own. Independent code: %s.\n",
+              with_twin ? "PyTorch" : "none (--no-twin)");
   for (const Row& row : rows) {
     for (const Column* column : {&row.compiled, &row.twin.values, &row.twin.gradients}) {
       if (!column->failure.empty()) std::printf("FAIL %s\n", column->failure.c_str());
     }
   }
-  std::printf("\n%zu rows, %d cells failed or missing\n", rows.size(), bad);
-  return bad;
+  std::printf("\n%zu rows, %d cells failed or missing\n", rows.size(), failed);
+  return failed;
 }
 
 int run(bool with_twin, std::size_t every, const std::string& python) {
@@ -134,7 +137,7 @@ int run(bool with_twin, std::size_t every, const std::string& python) {
 
 int main(int argc, char** argv) {
   bool with_twin = true;
-  std::size_t every = 1;  // of the layers one of so many
+  std::size_t every = 1;  // check every Nth layer
   std::string python = "/usr/bin/python3";
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];

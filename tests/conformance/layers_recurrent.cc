@@ -9,15 +9,15 @@ namespace {
 
 using Network = std::function<Value(const Value& x)>;
 
-// Says that `rows` of x are two sequences, of `first` and then of `first` + 1 of them.
+// Makes the rows of x two sequences, the first of `first` rows and the second of `first` + 1 rows.
 void split_in_two(const Value& x, std::int64_t first) {
-  const Value counted =
+  const Value indices =
       ops::emit_in(*x.get()->program, "iota", {{"shape", Shape{2}}}, SourceLocation::current())
           .front();
-  row_splits(counted + static_cast<double>(first), {.rows = {2 * first + 1}});
+  row_splits(indices + static_cast<double>(first), {.rows = {2 * first + 1}});
 }
 
-// Of 11 rows, sequences of 5 and 6.
+// Adds a case with 11 rows, in sequences of 5 and 6.
 void add(std::vector<Case>& cases, const std::string& name, const Network& network,
          const std::string& twin) {
   const Build build = [network](const std::vector<Value>& x) {
@@ -25,7 +25,7 @@ void add(std::vector<Case>& cases, const std::string& name, const Network& netwo
     return network(x[0]);
   };
   cases.push_back(layer(name, {{{11, 4}, f32, -1, 1}}, build, twin, -0.75, 0.75));
-  cases.back().tolerance = 2e-4;  // several products in a row
+  cases.back().tolerance = 2e-4;  // errors of several products add up
 }
 
 void add_structured(std::vector<Case>& cases) {

@@ -1,5 +1,5 @@
-// The functions of trireme/sequence.h, over sequences of one and two levels, some without rows, and batches
-// without sequences: sequences.py has the same of each sequence by itself.
+// The functions of trireme/sequence.h, with sequences of one and two levels, empty sequences, and
+// batches without sequences. sequences.py computes each sequence separately.
 
 #include "layers.h"
 #include "trireme/convolution.h"
@@ -12,7 +12,7 @@ namespace {
 namespace seq = sequence;
 using List = std::vector<std::int64_t>;
 
-// Splits of the outer level and of the inner one; of one level, the inner one alone.
+// Row splits of the outer and the inner level. A case with one level uses only the inner one.
 struct Structure {
   List outer, inner;
 };
@@ -22,8 +22,8 @@ const std::vector<Structure> kStructures = {{{0, 2, 2, 3, 5}, {0, 2, 2, 5, 6, 9}
                                             {{0, 3}, {0, 0, 0, 0}},
                                             {{0, 0, 1}, {0, 7}}};
 
-// Beside x there may be rows of other sequences of the same number, "y".
-std::int64_t length_of_other(std::int64_t length) { return length == 0 ? 0 : (2 * length + 1) % 5; }
+// The number of rows in a sequence of "y", for the length of the same sequence of x.
+std::int64_t length_in_y(std::int64_t length) { return length == 0 ? 0 : (2 * length + 1) % 5; }
 
 class SequenceCase {
  public:
@@ -72,7 +72,7 @@ class SequenceCase {
     const List& inner = structure.inner;
     List other{0};
     for (std::size_t i = 0; i + 1 < inner.size(); ++i) {
-      other.push_back(other.back() + length_of_other(inner[i + 1] - inner[i]));
+      other.push_back(other.back() + length_in_y(inner[i + 1] - inner[i]));
     }
     const auto size = [](const List& splits) {
       return static_cast<std::int64_t>(splits.size()) - 1;
@@ -89,13 +89,13 @@ class SequenceCase {
       const auto [low, high] = ranges_.contains(name) ? ranges_.at(name)
                                : weight               ? std::pair(0.5, 1.5)
                                                       : std::pair(-2.0, 2.0);
-      ops::RefTensor& to = run.inputs[name];
-      to = random_tensor(evaluate(argument->type.shape, sizes), argument->type.dtype, low, high,
-                         ++seed);
-      if (name == "x.splits_0") to.data = {structure.outer.begin(), structure.outer.end()};
-      if (name == "x.splits" || name == "x.splits_1") to.data = {inner.begin(), inner.end()};
-      if (name == "y.splits") to.data = {other.begin(), other.end()};
-      if (name == "places") name_places(inner, other, to);
+      ops::RefTensor& tensor = run.inputs[name];
+      tensor = random_tensor(evaluate(argument->type.shape, sizes), argument->type.dtype, low, high,
+                             ++seed);
+      if (name == "x.splits_0") tensor.data = {structure.outer.begin(), structure.outer.end()};
+      if (name == "x.splits" || name == "x.splits_1") tensor.data = {inner.begin(), inner.end()};
+      if (name == "y.splits") tensor.data = {other.begin(), other.end()};
+      if (name == "places") fill_places(inner, other, tensor);
     }
     for (const auto& parameter : c_.program->ir().parameters()) {
       const ir::Type& type = parameter->value->type;
@@ -105,8 +105,8 @@ class SequenceCase {
     c_.runs.push_back(std::move(run));
   }
 
-  // Each of a sequence's places is in its own sequence of x; some come twice.
-  static void name_places(const List& inner, const List& other, ops::RefTensor& places) {
+  // Writes row indices for a scatter. Each index is within its own sequence of x; some occur twice.
+  static void fill_places(const List& inner, const List& other, ops::RefTensor& places) {
     for (std::size_t i = 0; i + 1 < inner.size(); ++i) {
       for (auto k = static_cast<std::size_t>(other[i]); k < static_cast<std::size_t>(other[i + 1]);
            ++k) {
@@ -136,7 +136,7 @@ void add_by_row(std::vector<Case>& cases) {
       "sequences.by_row(x[0], x[1], x[2])"));
 }
 
-void add_made(std::vector<Case>& cases) {
+void add_new_sequences(std::vector<Case>& cases) {
   SequenceCase c("other sequences");
   c.add_y();
   const Dim count = seq::lengths(c.x).dim(0);
@@ -196,7 +196,7 @@ void add_ragged(std::vector<Case>& cases) {
   cases.push_back(two.finish(by_sequence(two.x),
                              "(lambda r: r[:8] + r[9:])(sequences.by_sequence(x[0], x[2]))"));
   add_by_row(cases);
-  add_made(cases);
+  add_new_sequences(cases);
   add_levels(cases);
   add_dense(cases);
   add_scatter(cases);

@@ -1,4 +1,4 @@
-// The losses against PyTorch and the formulas of formulas.py.
+// Compares the losses with PyTorch and with the formulas of formulas.py.
 
 #include "layers.h"
 #include "ops/common.h"
@@ -37,25 +37,25 @@ void add_element_losses(std::vector<Case>& cases) {
   const Input rows{{6, 10}};
   const Input targets{{6, 10}, f32, 0.05, 3};
   const Input answers{{6, 10}, i64, 0, 2};
-  const auto float_of = [](const Value& x) { return cast(x, {.dtype = f32}); };
+  const auto to_float = [](const Value& x) { return cast(x, {.dtype = f32}); };
   cases.push_back(layer(
       "smooth_l1", {rows, rows}, [](auto& x) { return nn::smooth_l1(x[0], x[1], {.beta = 0.75}); },
       "F.smooth_l1_loss(x[0], x[1], reduction='none', beta=0.75)"));
   cases.push_back(layer(
       "hinge", {rows, answers},
-      [&](auto& x) { return nn::hinge(x[0], float_of(x[1]), {.margin = 0.75}); },
+      [&](auto& x) { return nn::hinge(x[0], to_float(x[1]), {.margin = 0.75}); },
       "F.relu(0.75 - (2 * x[1] - 1) * x[0])"));
   cases.push_back(layer(
       "squared_hinge", {rows, answers},
-      [&](auto& x) { return nn::squared_hinge(x[0], float_of(x[1])); },
+      [&](auto& x) { return nn::squared_hinge(x[0], to_float(x[1])); },
       "F.relu(1 - (2 * x[1] - 1) * x[0]) ** 2"));
   cases.push_back(layer(
       "focal", {{{6, 10}, f32, -6, 6}, answers},
-      [&](auto& x) { return nn::focal(x[0], float_of(x[1])); },
+      [&](auto& x) { return nn::focal(x[0], to_float(x[1])); },
       "formulas.focal(x[0], x[1], gamma=2, alpha=0.25)"));
   cases.push_back(layer(
       "focal of other shape", {rows, answers},
-      [&](auto& x) { return nn::focal(x[0], float_of(x[1]), {.gamma = 0.5, .alpha = 0.75}); },
+      [&](auto& x) { return nn::focal(x[0], to_float(x[1]), {.gamma = 0.5, .alpha = 0.75}); },
       "formulas.focal(x[0], x[1], gamma=0.5, alpha=0.75)"));
   cases.push_back(layer(
       "dice", {{{4, 3, 5}, f32, 0, 1}, {{4, 3, 5}, f32, 0, 1}},
@@ -83,7 +83,7 @@ void add_margin_losses(std::vector<Case>& cases) {
   const Input rows{{6, 10}};
   const Input labels{{6}, i64, 0, 10};
   const Input similar{{6}, i64, 0, 2};
-  const auto float_of = [](const Value& x) { return cast(x, {.dtype = f32}); };
+  const auto to_float = [](const Value& x) { return cast(x, {.dtype = f32}); };
   for (const int power : {1, 2}) {
     const std::string p = std::to_string(power);
     cases.push_back(layer(
@@ -115,11 +115,11 @@ void add_margin_losses(std::vector<Case>& cases) {
   }
   cases.push_back(layer(
       "cosine_embedding", {rows, rows, similar},
-      [&](auto& x) { return nn::cosine_embedding(x[0], x[1], float_of(x[2]), {.margin = -0.25}); },
+      [&](auto& x) { return nn::cosine_embedding(x[0], x[1], to_float(x[2]), {.margin = -0.25}); },
       "F.cosine_embedding_loss(x[0], x[1], 2 * x[2] - 1, margin=-0.25, reduction='none')"));
   cases.push_back(layer(
       "contrastive", {rows, rows, similar},
-      [&](auto& x) { return nn::contrastive(x[0], x[1], float_of(x[2]), {.margin = 6}); },
+      [&](auto& x) { return nn::contrastive(x[0], x[1], to_float(x[2]), {.margin = 6}); },
       "(lambda d: torch.where(x[2] == 1, d ** 2, F.relu(6 - d) ** 2) / 2)((x[0] - "
       "x[1]).norm(dim=1))"));
 }
@@ -128,19 +128,19 @@ void add_losses_of_many_classes(std::vector<Case>& cases) {
   const Input hidden{{6, 5}};
   const Input labels{{6}, i64, 0, 9};
   const Input weight{{9, 5}}, bias{{9}};
-  const Input drawn{{12}, i64, 0, 9};  // some twice, some the label
+  const Input sampled{{12}, i64, 0, 9};  // with duplicates and accidental hits of the label
   using Sampler = nn::Sampler;
   for (const Sampler sampler : {Sampler::log_uniform, Sampler::uniform}) {
     const std::string name = sampler == Sampler::uniform ? "uniform" : "log_uniform";
     cases.push_back(layer(
-        "sampled_softmax " + name, {hidden, labels, weight, bias, drawn},
+        "sampled_softmax " + name, {hidden, labels, weight, bias, sampled},
         [&](auto& x) {
           return nn::sampled_softmax(x[0], x[1], x[2], x[3],
                                      {.sampler = sampler, .candidates = x[4]});
         },
         "formulas.sampled_softmax(*x, '" + name + "')"));
     cases.push_back(layer(
-        "nce " + name, {hidden, labels, weight, bias, drawn},
+        "nce " + name, {hidden, labels, weight, bias, sampled},
         [&](auto& x) {
           return nn::nce(x[0], x[1], x[2], x[3], {.sampler = sampler, .candidates = x[4]});
         },

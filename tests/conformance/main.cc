@@ -1,10 +1,12 @@
-// The conformance suite: every op of the catalog, all its samples, each kind of check one column.
+// The conformance suite of ops: every op of the catalog, with all its samples. Each check is one
+// column.
 //
 // usage: conformance [--op NAME]... [--no-twin] [--no-differences] [--every N] [--python PATH]
 //                    [--source DIR]
-// --every N: of each op the first case of N alone.
 //
-// Exits 0 only if no cell of the table failed and none is empty without a reason.
+// --every N checks only every Nth case of each op. --source DIR is the folder with twin.py.
+//
+// The exit status is 0 only if no cell of the table failed and every empty cell has a reason.
 
 #include <algorithm>
 #include <cstdio>
@@ -62,9 +64,9 @@ Row check(const ops::Op& op, const Arguments& arguments, Twin& twin) {
   return row;
 }
 
-// Why columns that saw no case saw none.
+// Sets the reason in each column without cases.
 void give_reasons(const ops::Op& op, const Arguments& arguments, Row& row) {
-  if (op.variadic_results) {  // nothing here makes blocks
+  if (op.variadic_results) {  // the suite has no Programs with blocks
     row.reference.reason = row.compiled.one_thread.reason = row.compiled.two_threads.reason =
         row.compiled.interpreter.reason = row.compiled.unfused.reason =
             row.compiled.generated.reason = row.gradient.reason = row.twin.values.reason =
@@ -107,19 +109,19 @@ std::vector<const Column*> columns_of(const Row& row) {
           &row.twin.gradients};
 }
 
-// Returns the number of cells that failed or are missing without a reason.
+// Prints the table and returns the number of cells that failed or are missing without a reason.
 int print_table(const std::vector<Row>& rows) {
   std::printf("Largest relative error over all cases; \"-\" is explained below.\n\n");
   std::printf("%-24s %5s %9s %9s %9s %9s %9s %9s %9s %9s %9s\n", "op", "cases", "reference",
-              "1 thread", "2 threads", "interpr.", "unfused", "generated", "gradient", "twin",
-              "twin grad");
-  int bad = 0, cases = 0;
+              "1 thread", "2 threads", "interpr.", "unfused", "generated", "gradient", "PyTorch",
+              "PT grad");
+  int failed = 0, cases = 0;
   for (const Row& row : rows) {
     std::printf("%-24s %5d", row.op.c_str(), row.reference.cases);
     cases += row.reference.cases;
     for (const Column* column : columns_of(row)) {
       const std::string text = cell(*column);
-      bad += text == "FAIL" || text == "MISSING";
+      failed += text == "FAIL" || text == "MISSING";
       std::printf(" %9s", text.c_str());
     }
     std::printf("\n");
@@ -129,15 +131,16 @@ int print_table(const std::vector<Row>& rows) {
     const std::string twin = row.twin.values.reason, gradient = row.gradient.reason;
     if (!gradient.empty())
       std::printf("%s: no gradient checked: %s\n", row.op.c_str(), gradient.c_str());
-    if (!twin.empty()) std::printf("%s: no twin: %s\n", row.op.c_str(), twin.c_str());
+    if (!twin.empty())
+      std::printf("%s: not compared with PyTorch: %s\n", row.op.c_str(), twin.c_str());
   }
   for (const Row& row : rows) {
     for (const Column* column : columns_of(row)) {
       if (!column->failure.empty()) std::printf("FAIL %s\n", column->failure.c_str());
     }
   }
-  std::printf("\n%zu ops, %d cases, %d cells failed or missing\n", rows.size(), cases, bad);
-  return bad;
+  std::printf("\n%zu ops, %d cases, %d cells failed or missing\n", rows.size(), cases, failed);
+  return failed;
 }
 
 Arguments parse(int argc, char** argv) {
@@ -166,7 +169,7 @@ int run(const Arguments& arguments) {
   std::vector<Row> rows;
   for (const std::string& name : arguments.ops) {
     const ops::Op* op = ops::catalog().find(name);
-    if (!op) fail_usage("conformance: there is no op " + name);
+    if (!op) fail_usage("conformance: unknown op " + name);
     rows.push_back(check(*op, arguments, twin));
   }
   if (arguments.twin) {

@@ -1,11 +1,11 @@
-"""PyTorch's modules with our parameters: ours in the order of their creation, theirs by name."""
+"""PyTorch's modules with Trireme's parameters, which are given in creation order."""
 
 import torch
 from torch.nn.utils.stateless import functional_call
 
 
 def _attention(prefix, p, same_width=True):
-    """Weight and bias of query, key, value and out, ours [in, out]; ours has no bias of the key."""
+    """Takes Trireme's weights [in, out] and biases of query, key, value and out. The key has no bias."""
     query, query_bias, key, value, value_bias, out, out_bias = p
     none = torch.zeros_like(query_bias)
     state = {prefix + "in_proj_bias": torch.cat([query_bias, none, value_bias]),
@@ -27,20 +27,20 @@ def _linear(prefix, p):
 
 
 def attention(query, key, value, p, heads, mask=None, key_mask=None):
-    """Masks as ours: boolean ones are true where a query may look."""
+    """Boolean masks follow Trireme: true where a query may attend."""
     module = torch.nn.MultiheadAttention(query.shape[2], heads, batch_first=True,
                                          kdim=key.shape[2], vdim=value.shape[2]).double()
     same = query.shape[2] == key.shape[2] == value.shape[2]
     if mask is not None and mask.dtype == torch.bool:
         mask = ~mask
-    hidden = None if key_mask is None else ~key_mask
+    masked = None if key_mask is None else ~key_mask
     result, _ = functional_call(module, _attention("", p, same), (query, key, value),
-                                {"attn_mask": mask, "key_padding_mask": hidden})
+                                {"attn_mask": mask, "key_padding_mask": masked})
     return result
 
 
 def _take(p, kinds):
-    """Parameters of one block as PyTorch names them; kinds in the order of ours."""
+    """Renames the parameters of one block for PyTorch; `kinds` is in Trireme's order."""
     state, rest = {}, list(p)
     for kind, prefix in kinds:
         count = 7 if kind is _attention else 2
@@ -56,18 +56,18 @@ def _branch(norm_first, norm, parts):
 FEED_FORWARD = [(_linear, "linear1."), (_linear, "linear2.")]
 
 
-def encoder_layer(x, p, heads, inner, norm_first, activation="relu", mask=None, hidden=None):
-    """The result and the parameters that are left; mask and hidden as PyTorch has them."""
+def encoder_layer(x, p, heads, inner, norm_first, activation="relu", mask=None, masked=None):
+    """Returns the result and the remaining parameters. `mask` and `masked` follow PyTorch."""
     module = torch.nn.TransformerEncoderLayer(
         x.shape[2], heads, inner, dropout=0.0, activation=activation, batch_first=True,
         norm_first=norm_first).double()
     kinds = _branch(norm_first, "norm1.", [(_attention, "self_attn.")])
     state, rest = _take(p, kinds + _branch(norm_first, "norm2.", FEED_FORWARD))
-    options = {"src_mask": mask, "src_key_padding_mask": hidden}
+    options = {"src_mask": mask, "src_key_padding_mask": masked}
     return functional_call(module, state, (x,), options), rest
 
 
-def decoder_layer(x, memory, p, heads, inner, norm_first, hidden=None):
+def decoder_layer(x, memory, p, heads, inner, norm_first, masked=None):
     module = torch.nn.TransformerDecoderLayer(
         x.shape[2], heads, inner, dropout=0.0, batch_first=True, norm_first=norm_first).double()
     kinds = (_branch(norm_first, "norm1.", [(_attention, "self_attn.")])
@@ -76,12 +76,12 @@ def decoder_layer(x, memory, p, heads, inner, norm_first, hidden=None):
     state, rest = _take(p, kinds)
     steps = x.shape[1]
     causal = torch.ones(steps, steps, dtype=torch.bool).triu(1)
-    options = {"tgt_mask": causal, "memory_key_padding_mask": hidden}
+    options = {"tgt_mask": causal, "memory_key_padding_mask": masked}
     return functional_call(module, state, (x, memory), options), rest
 
 
 def encoder(x, p, layers, heads, inner, norm_first):
-    """With a norm at the end if norm_first."""
+    """Has a final layer norm if norm_first."""
     for _ in range(layers):
         x, p = encoder_layer(x, p, heads, inner, norm_first)
     return torch.nn.functional.layer_norm(x, x.shape[2:], *p) if norm_first else x
@@ -100,27 +100,27 @@ def positions(steps, width):
 
 
 def recurrent(kind, x, lengths, p, units, layers=1, ways=1, projection=0):
-    """PyTorch's function over each of the sequences that x consists of, behind each other."""
+    """Applies PyTorch's function to each sequence of x and concatenates the results."""
     weights, p = [], list(p)
     for _ in range(layers * ways):
         weight, hidden, bias = p.pop(0), p.pop(0), p.pop(0)
         hidden_bias = torch.zeros_like(bias)
-        if kind == "GRU":  # of the candidate alone, behind the product
+        if kind == "GRU":  # only the candidate has it, after the product
             hidden_bias = torch.cat([hidden_bias[:2 * units], p.pop(0)])
         weights += [weight.T, hidden.T, bias, hidden_bias]
         if projection:
             weights.append(p.pop(0).T)
-    begin = torch.zeros(layers * ways, 1, projection or units).double()
+    initial = torch.zeros(layers * ways, 1, projection or units).double()
     function = {"RNN": torch.rnn_tanh, "GRU": torch.gru, "LSTM": torch.lstm}[kind]
     if kind == "LSTM":
-        begin = (begin, torch.zeros(layers * ways, 1, units).double())
-    rows = [function(part[None], begin, weights, True, layers, 0.0, False, ways == 2, True)[0][0]
+        initial = (initial, torch.zeros(layers * ways, 1, units).double())
+    rows = [function(part[None], initial, weights, True, layers, 0.0, False, ways == 2, True)[0][0]
             for part in x.split(lengths)]
     return torch.cat(rows)
 
 
 def peephole_lstm(x, lengths, p, units, forget_bias):
-    """By the formula: the gates see the cell."""
+    """The formula of an LSTM whose gates see the cell state."""
     weight, hidden, bias, peepholes = p
     rows = []
     for part in x.split(lengths):

@@ -1,4 +1,7 @@
-"""The functions of trireme/sequence.h, each sequence by itself; splits are tensors, outermost level first."""
+"""The functions of trireme/sequence.h, computed for each sequence separately.
+
+Row splits are tensors, the outermost level first.
+"""
 
 import torch
 
@@ -17,7 +20,7 @@ def joined(values, like):
 
 
 def padded(sequences, like, length=12, fill=-7.0):
-    """[n, length, ...]: so that sequences of any length compare."""
+    """Returns [n, length, ...], so that sequences of any length can be compared."""
     lines = []
     for p in sequences:
         short = p[:length]
@@ -82,7 +85,7 @@ def made(x, splits, y, y_splits, keep, words, offset, length):
             padded(cut, x), padded([p[k > 0] for p, k in zip(xs, parts(keep, splits))], x),
             padded([p[(p != 0) & (p != 2)] for p in parts(words, splits)], words),
             padded([p.reshape(-1, 2) for p in xs], x.reshape(-1, 2), 20),
-            # Sequence i of x for each row of sequence i of y.
+            # Sequence i of x, repeated for each row of sequence i of y.
             padded([p for p, q in zip(xs, ys) for _ in range(len(q))], x)]
 
 

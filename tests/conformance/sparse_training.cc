@@ -1,4 +1,4 @@
-// Optimizers of a table whose gradient is row-sparse, over 50 steps with other rows in each.
+// Trains a table with a row-sparse gradient over 50 steps, each with different rows.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kRows = 40, kWidth = 3, kExamples = 12;
 
-// x holds the ids of all steps, a line each: two lookups of the table for every example.
+// Row i of x holds the ids of step i: for each example, two rows to look up in the table.
 Value loss_of(Program& program, const Value& table) {
   const Value x = program.input("x", i64, {TrainingCase::kSteps, 2 * kExamples});
   const Value t = program.input("t", f32, {kExamples, kWidth});
@@ -21,8 +21,8 @@ Value loss_of(Program& program, const Value& table) {
   const Value ids = reshape(gather(x, step), {.shape = {2, kExamples}});
   assign(step, step + 1.0);
   const auto look_up = [&](std::int64_t i) {
-    const Value own = slice(ids, {.starts = {i, 0}, .limits = {i + 1, kExamples}});
-    return gather(table, reshape(own, {.shape = {kExamples}}), {.sparse_gradient = true});
+    const Value row = slice(ids, {.starts = {i, 0}, .limits = {i + 1, kExamples}});
+    return gather(table, reshape(row, {.shape = {kExamples}}), {.sparse_gradient = true});
   };
   return mean(nn::mse(look_up(0) * look_up(1), t));
 }
@@ -76,7 +76,8 @@ std::vector<TrainingCase> sparse_training_cases() {
   cases.push_back(training("sgd", Sgd{.learning_rate = 0.5}, torch_twin("SGD([w], lr=0.5)")));
   cases.push_back(training("adagrad", Adagrad{.learning_rate = 0.1, .initial = 0.1},
                            torch_twin("Adagrad([w], lr=0.1, initial_accumulator_value=0.1)")));
-  // PyTorch adds epsilon before it corrects the bias: nothing at this size of it.
+  // PyTorch adds epsilon before the bias correction. With an epsilon this small it makes no
+  // difference.
   cases.push_back(training("adam", Adam{.learning_rate = 0.05, .epsilon = 1e-13},
                            torch_twin("SparseAdam([w], lr=0.05, eps=1e-13)")));
   cases.push_back(

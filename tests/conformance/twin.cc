@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Numbers as text, since JSON has no NaN and no infinity; Python's float() reads them.
+// Writes the numbers as text, because JSON has no NaN and no infinity. Python's float() reads them.
 Json to_json(const ops::RefTensor& tensor, DType dtype) {
   std::string data;
   char text[40];
@@ -45,7 +45,7 @@ Json to_json(const Attribute& attribute) {
       attribute);
 }
 
-const ops::RefTensor& given(const Run& run, const ir::Value* value) {
+const ops::RefTensor& operand_value(const Run& run, const ir::Value* value) {
   return value->kind == ir::ValueKind::parameter ? run.parameters.at(value->name)
                                                  : run.inputs.at(value->name);
 }
@@ -53,7 +53,7 @@ const ops::RefTensor& given(const Run& run, const ir::Value* value) {
 }  // namespace
 
 void Twin::add(const Case& c, const Run& run, const std::vector<ops::RefTensor>& expected) {
-  std::string name = c.op;  // one word in the answers
+  std::string name = c.op;  // a single word in the answers
   std::replace(name.begin(), name.end(), ' ', '_');
   Json json = {{"op", name}, {"label", run.label}, {"twin", c.twin}};
   json["attributes"] = Json::object();
@@ -62,7 +62,7 @@ void Twin::add(const Case& c, const Run& run, const std::vector<ops::RefTensor>&
   const ir::OpDef* op = ops::catalog().find(c.op);  // null for layers
   json["names"] = op ? op->operands : std::vector<std::string>();
   for (const ir::Value* x : c.operands) {
-    json["operands"].push_back(to_json(given(run, x), x->type.dtype));
+    json["operands"].push_back(to_json(operand_value(run, x), x->type.dtype));
   }
   json["results"] = Json::array();
   for (std::size_t i = 0; i < c.results.size(); ++i) {
@@ -72,7 +72,8 @@ void Twin::add(const Case& c, const Run& run, const std::vector<ops::RefTensor>&
   json["gradients"] = Json::array();
   if (c.loss && c.check_gradient) {
     for (const ir::Value* weight : c.weights) {
-      json["weights"].push_back(weight ? to_json(given(run, weight), weight->type.dtype) : Json());
+      json["weights"].push_back(weight ? to_json(operand_value(run, weight), weight->type.dtype)
+                                       : Json());
     }
     std::size_t next = c.results.size();
     for (const ir::Value* x : c.operands) {
@@ -85,7 +86,7 @@ void Twin::add(const Case& c, const Run& run, const std::vector<ops::RefTensor>&
 
 std::map<std::string, TwinColumns> Twin::run(const std::string& python, const std::string& script) {
   std::string folder = (std::filesystem::temp_directory_path() / "trireme_twin_XXXXXX").string();
-  if (!mkdtemp(folder.data())) fail_io("cannot make a temporary directory " + folder);
+  if (!mkdtemp(folder.data())) fail_io("cannot create a temporary directory " + folder);
   {
     std::ofstream cases(folder + "/cases.jsonl");
     for (const std::string& line : lines_) cases << line << '\n';
@@ -95,16 +96,16 @@ std::map<std::string, TwinColumns> Twin::run(const std::string& python, const st
       "'" + python + "' '" + script + "' '" + folder + "/cases.jsonl' '" + folder + "/answers.txt'";
   const int status = std::system(command.c_str());
   std::ifstream answers(folder + "/answers.txt");
-  if (status != 0 || !answers) fail_io("the twin did not run: " + command);
+  if (status != 0 || !answers) fail_io("the PyTorch comparison failed to run: " + command);
 
-  // One line per case and kind: op, "values" or "gradients", error, failure or nothing.
+  // Each line is one case and kind: op, "values" or "gradients", error, and the failure if any.
   std::map<std::string, TwinColumns> columns;
   std::string line;
   while (std::getline(answers, line)) {
     std::istringstream words(line);
     std::string op, kind, number, failure;
     words >> op >> kind >> number;
-    const double error = std::strtod(number.c_str(), nullptr);  // streams do not read "inf"
+    const double error = std::strtod(number.c_str(), nullptr);  // streams cannot read "inf"
     std::getline(words >> std::ws, failure);
     Column& column = kind == "values" ? columns[op].values : columns[op].gradients;
     ++column.cases;

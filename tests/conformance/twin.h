@@ -12,13 +12,14 @@ struct TwinColumns {
   Column values, gradients;
 };
 
-// Collects cases with what the reference says of them and has twin.py (PyTorch) say the same.
+// Collects cases with the outputs of the reference, and has twin.py compute them with PyTorch.
 class Twin {
  public:
+  // Adds one run of a case. `expected` holds its results, then its gradients.
   void add(const Case& c, const Run& run, const std::vector<ops::RefTensor>& expected);
 
-  // By the name of the op. `python` is the interpreter, `script` the path of twin.py. Throws
-  // Error(io) if the script cannot be run.
+  // Returns the columns by op name. `python` is the interpreter and `script` the path of twin.py.
+  // Throws Error(io) if the script cannot be run.
   std::map<std::string, TwinColumns> run(const std::string& python, const std::string& script);
 
  private:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The independent twin: computes the cases of the conformance suite with PyTorch.
+"""Computes the cases of the conformance suite with PyTorch, as an independent reference.
 
 usage: twin.py CASES ANSWERS
 
-CASES has one JSON object per line: op, twin (a Python expression of x[0], x[1] ... and of the
-attributes' names), operands, results, weights and gradients. Everything is computed in double
-precision, as our reference is. ANSWERS gets one line per case and kind:
-    <op> values|gradients <largest error> [what failed]
+CASES has one JSON object per line: op, twin (a Python expression of x[0], x[1] ... and the names of
+the attributes), operands, results, weights and gradients. Everything is computed in double
+precision, as in Trireme's reference. ANSWERS gets one line per case and kind:
+    <op> values|gradients <largest error> [failure]
 """
 
 import json
@@ -18,14 +18,14 @@ import torch
 import torch.nn.functional as F
 
 sys.dont_write_bytecode = True
-import formulas  # noqa: E402  beside this file
+import formulas  # noqa: E402  in this folder
 import modules  # noqa: E402
 import sequences  # noqa: E402
 
 DTYPES = {"boolean": torch.bool, "bool": torch.bool, "u8": torch.uint8, "i32": torch.int32,
           "i64": torch.int64, "f32": torch.float64, "f64": torch.float64,
           "bf16": torch.bfloat16, "f16": torch.float16}
-TOLERANCE = 1e-9  # both sides compute in double
+TOLERANCE = 1e-9  # both sides compute in double precision
 
 
 def tensor(record):
@@ -38,7 +38,7 @@ def attribute(value):
 
 
 def distance(got, expected):
-    """As distance() in checks.cc."""
+    """The same as distance() in checks.cc."""
     if got.shape != expected.shape:
         return math.inf
     if got.numel() == 0:
@@ -54,23 +54,27 @@ def distance(got, expected):
     return float(torch.where(same, torch.zeros_like(error), error).max())
 
 
-def judged(case, kind, pairs, tolerance):
+def result_line(case, kind, pairs, tolerance):
     worst, failure = 0.0, ""
     for name, got, expected in pairs:
         error = distance(got, expected)
         worst = max(worst, error)
         if not error <= tolerance and not failure:
-            failure = (f"{case['label']}: {name}: PyTorch says {list(got.shape)} "
-                       f"{got.flatten()[:6].tolist()}, we say {list(expected.shape)} "
+            failure = (f"{case['label']}: {name}: PyTorch returns {list(got.shape)} "
+                       f"{got.flatten()[:6].tolist()}, Trireme's reference {list(expected.shape)} "
                        f"{expected.flatten()[:6].tolist()}")
     return f"{case['op']} {kind} {worst} {failure}".replace("\n", " ")
 
 
 def compute(case):
-    """Twins see images as N, C, H, W; ours may be N, H, W, C (layout "nhwc"). Weights never are."""
+    """Yields the lines of one case.
+
+    The expressions take images as N, C, H, W. Trireme's images may be N, H, W, C (layout "nhwc"),
+    but its weights never are.
+    """
     x = [tensor(record) for record in case["operands"]]
     nhwc = case["attributes"].get("layout") == "nhwc"
-    gives_weight = case["op"].endswith("weight_gradient")
+    returns_weight = case["op"].endswith("weight_gradient")
     wants_gradients = bool(case["weights"])
     if wants_gradients:
         for operand in x:
@@ -87,14 +91,14 @@ def compute(case):
     except (RuntimeError, IndexError):
         if all(operand.numel() for operand in x):
             raise
-        return  # PyTorch refuses some operands without elements that we accept
+        return  # PyTorch rejects some empty operands that Trireme accepts
     got = list(got) if isinstance(got, (tuple, list)) else [got]
-    if nhwc and not gives_weight:
+    if nhwc and not returns_weight:
         got = [result.movedim(1, -1) for result in got]
-    # Results that the twin does not give, such as the positions of max_pool, show in other ops.
+    # The expression may omit results, such as the positions of max_pool. Other ops' cases check them.
     expected = [tensor(record) for record in case["results"]]
     pairs = [(f"result {i}", g, e) for i, (g, e) in enumerate(zip(got, expected))]
-    yield judged(case, "values", pairs, TOLERANCE)
+    yield result_line(case, "values", pairs, TOLERANCE)
     if not wants_gradients:
         return
     loss = sum((g * tensor(w)).sum() for g, w in zip(got, case["weights"]) if w)
@@ -104,8 +108,8 @@ def compute(case):
     for i, (operand, record) in enumerate(zip(x, case["gradients"])):
         if record:
             gradient = torch.zeros_like(operand) if operand.grad is None else operand.grad
-            pairs.append((f"the gradient by x[{i}]", gradient, tensor(record)))
-    yield judged(case, "gradients", pairs, TOLERANCE)
+            pairs.append((f"the gradient with respect to x[{i}]", gradient, tensor(record)))
+    yield result_line(case, "gradients", pairs, TOLERANCE)
 
 
 def main():
@@ -116,7 +120,7 @@ def main():
             case = json.loads(line)
             try:
                 lines = list(compute(case))
-            except Exception as error:  # a twin that does not run is a finding, not a crash
+            except Exception as error:  # a failed expression is a failed case
                 text = f"{type(error).__name__}: {error}".replace("\n", " ")
                 lines = [f"{case['op']} values inf {case['label']}: {text}"]
             answers.write("".join(text + "\n" for text in lines))

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Builds the networks of the model bank in PyTorch, from their papers, gives them the weights that
-`model_twins` wrote, and compares what both make of one input, in inference and in training mode.
+"""Compares the networks of the model bank with PyTorch.
+
+Builds each network in PyTorch from its paper and loads the weights that `model_twins` wrote. Compares
+the outputs of both for one input, in inference and in training mode.
 
 usage: twin.py MODEL_TWINS [NAME...]
 """
@@ -20,8 +22,8 @@ except ImportError as error:
     sys.exit(f"{error}\n  hint   tools/install-deps.sh --test installs python3-numpy and "
              "python3-torch")
 
-# Of the largest logit, float32 against float64. In training many layers divide by the deviation of
-# a few numbers.
+# Relative to the largest logit, for float32 against float64. In training many layers divide by the
+# standard deviation of a few numbers.
 TOLERANCES = {"inference": 2e-5, "training": 5e-4}
 
 
@@ -77,12 +79,12 @@ def vgg(plan, width, norm, hidden):
 
 
 class Block(nn.Module):
-    def __init__(self, inputs, width, stride, bottleneck, pad, late):
+    def __init__(self, inputs, width, stride, bottleneck, pad, stride_in_3x3):
         super().__init__()
         self.outputs = width * (4 if bottleneck else 1)
         self.stride, self.pad = stride, pad
         if bottleneck:
-            first, second = (1, stride) if late else (stride, 1)
+            first, second = (1, stride) if stride_in_3x3 else (stride, 1)
             self.body = nn.Sequential(
                 *conv_norm(inputs, width, 1, first), nn.ReLU(),
                 *conv_norm(width, width, 3, second), nn.ReLU(),
@@ -90,13 +92,13 @@ class Block(nn.Module):
         else:
             self.body = nn.Sequential(*conv_norm(inputs, width, 3, stride), nn.ReLU(),
                                       *conv_norm(width, width))
-        self.other = stride != 1 or inputs != self.outputs
-        if self.other and not pad:
+        self.changes_shape = stride != 1 or inputs != self.outputs
+        if self.changes_shape and not pad:
             self.project = nn.Sequential(*conv_norm(inputs, self.outputs, 1, stride))
 
     def forward(self, x):
         y = self.body(x)
-        if not self.other:
+        if not self.changes_shape:
             return F.relu(y + x)
         if not self.pad:
             return F.relu(y + self.project(x))
@@ -104,14 +106,16 @@ class Block(nn.Module):
         return F.relu(y + F.pad(x, (0, 0, 0, 0, 0, self.outputs - x.shape[1])))
 
 
-def resnet(blocks, width, classes, bottleneck=False, pad=False, small=True, late=False):
+def resnet(blocks, width, classes, bottleneck=False, pad=False, small=True,
+           stride_in_3x3=False):
     layers = conv_norm(3, width, 3 if small else 7, 1 if small else 2) + [nn.ReLU()]
     layers += [] if small else [nn.MaxPool2d(3, 2, 1)]
     channels = width
     for stage, count in enumerate(blocks):
         for i in range(count):
             stride = 2 if stage > 0 and i == 0 else 1
-            block = Block(channels, width * 2 ** stage, stride, bottleneck, pad, late)
+            block = Block(channels, width * 2 ** stage, stride, bottleneck, pad,
+                          stride_in_3x3)
             layers.append(block)
             channels = block.outputs
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
@@ -132,7 +136,7 @@ class InvertedResidual(nn.Module):
 
 
 def mobilenet_v2(channels, strides, last, classes):
-    """channels: of the stem and the seven stages."""
+    """channels: of the stem and of the seven stages."""
     layers = conv_norm(3, channels[0], 3, strides[0]) + [nn.ReLU6()]
     before = channels[0]
     expansions, counts = (1, 6, 6, 6, 6, 6, 6), (1, 2, 3, 4, 3, 3, 1)
@@ -151,7 +155,7 @@ def sinusoids(steps, width):
 
 
 class Transformer(nn.Module):
-    """first: what makes steps of the input. One that takes ids has 0 for padding."""
+    """first: the module that makes steps from the input. With ids as input, id 0 is padding."""
 
     def __init__(self, first, positions, width, layers, heads, inner, classes, **options):
         super().__init__()
@@ -170,8 +174,8 @@ class Transformer(nn.Module):
         y = self.first(x)
         y = y if self.positions is None else y + self.positions
         steps = y.shape[1]
-        hidden = torch.ones(steps, steps, dtype=torch.bool).triu(1) if self.causal else None
-        y = self.encoder(y, mask=hidden, src_key_padding_mask=padding)
+        masked = torch.ones(steps, steps, dtype=torch.bool).triu(1) if self.causal else None
+        y = self.encoder(y, mask=masked, src_key_padding_mask=padding)
         if not self.mean:
             return self.last(y[:, 0])
         if padding is None:
@@ -179,20 +183,20 @@ class Transformer(nn.Module):
         y = y.masked_fill(padding[:, :, None], 0).sum(1)
         return self.last(y / (~padding).sum(1, keepdim=True))
 
-    def take(self, ours):
-        """Parameters by our names, in order: a layer of theirs has several of ours."""
+    def load(self, ours):
+        """Loads Trireme's parameters by name; one layer of PyTorch has several of them."""
         ours = {name.split("/", 1)[-1]: value for name, value in ours.items()}
 
-        def take_linear(module, name):
+        def load_linear(module, name):
             module.load_state_dict({"weight": ours.pop(name + ".weight").t(),
                                     "bias": ours.pop(name + ".bias")})
 
-        def take_norm(module, name):
+        def load_norm(module, name):
             module.load_state_dict({"weight": ours.pop(name + ".weight"),
                                     "bias": ours.pop(name + ".bias")})
 
         if isinstance(self.first, nn.Linear):
-            take_linear(self.first, "linear_0")
+            load_linear(self.first, "linear_0")
         elif isinstance(self.first, nn.Embedding):
             self.first.load_state_dict({"weight": ours.pop("embedding_0.weight")})
         if isinstance(self.positions, nn.Parameter):
@@ -206,16 +210,16 @@ class Transformer(nn.Module):
                                   for part in ("query", "value"))
             layer.self_attn.in_proj_bias.data = torch.cat(
                 [of_query, torch.zeros_like(of_query), of_value])
-            take_linear(layer.self_attn.out_proj, block + "attention/out")
-            take_linear(layer.linear1, block + "feed_forward_in")
-            take_linear(layer.linear2, block + "feed_forward_out")
-            take_norm(layer.norm1, block + "attention_norm")
-            take_norm(layer.norm2, block + "feed_forward_norm")
+            load_linear(layer.self_attn.out_proj, block + "attention/out")
+            load_linear(layer.linear1, block + "feed_forward_in")
+            load_linear(layer.linear2, block + "feed_forward_out")
+            load_norm(layer.norm1, block + "attention_norm")
+            load_norm(layer.norm2, block + "feed_forward_norm")
         if self.encoder.norm is not None:
-            take_norm(self.encoder.norm, "encoder/final_norm")
-        take_linear(self.last, "linear_1" if "linear_1.weight" in ours else "linear_0")
+            load_norm(self.encoder.norm, "encoder/final_norm")
+        load_linear(self.last, "linear_1" if "linear_1.weight" in ours else "linear_0")
         if ours:
-            raise ValueError(f"no place in PyTorch for {sorted(ours)}")
+            raise ValueError(f"PyTorch's network has no parameters for {sorted(ours)}")
 
 
 class Patches(nn.Module):
@@ -236,10 +240,10 @@ TWINS = {
     "resnet18_small_input": lambda: resnet((2, 2, 2, 2), 16, 10),
     "resnet50": lambda: resnet((3, 4, 6, 3), 16, 10, bottleneck=True, small=False),
     "resnet50_stride_in_3x3":
-        lambda: resnet((3, 4, 6, 3), 16, 10, bottleneck=True, small=False, late=True),
+        lambda: resnet((3, 4, 6, 3), 16, 10, bottleneck=True, small=False, stride_in_3x3=True),
     "mobilenet_v2": lambda: mobilenet_v2((32, 16, 24, 32, 64, 96, 160, 320),
                                          (2, 1, 2, 2, 2, 1, 2, 1), 1280, 20),
-    # Half the channels, and multiples of 8 that are not below nine tenths of that.
+    # Half the channels, rounded to a multiple of 8 that is at least 90 % of it.
     "mobilenet_v2_half": lambda: mobilenet_v2((16, 8, 16, 16, 32, 48, 80, 160),
                                               (1, 1, 1, 2, 2, 1, 2, 1), 1280, 20),
     "transformer_ids":
@@ -252,10 +256,10 @@ TWINS = {
 }
 
 
-def give_weights(network, order, tensors):
-    """Layers are made in the same order here and there; each has the same kinds of parameters."""
+def load_weights(network, order, tensors):
+    """Both libraries create layers in the same order, and each has the same kinds of parameters."""
     if isinstance(network, Transformer):
-        network.take({name: tensors[name] for name in order})
+        network.load({name: tensors[name] for name in order})
         return
     ours = {}
     for name in order:
@@ -280,7 +284,7 @@ def compare(name, folder):
     with open(f"{folder}/{name}.txt", encoding="utf-8") as file:
         order = file.read().split()
     network = TWINS[name]().double()
-    give_weights(network, order, tensors)
+    load_weights(network, order, tensors)
     errors = {}
     for mode in TOLERANCES:
         network.train(mode == "training")
@@ -291,10 +295,10 @@ def compare(name, folder):
 
 
 def main():
-    program, wanted = sys.argv[1], sys.argv[2:]
+    program, names = sys.argv[1], sys.argv[2:]
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run([program, folder, *wanted], check=True, capture_output=True, text=True)
+        done = subprocess.run([program, folder, *names], check=True, capture_output=True, text=True)
         for name in done.stdout.split():
             try:
                 errors = compare(name, folder)
@@ -305,8 +309,8 @@ def main():
                 print(f"{name:24} FAIL {problem}")
                 verdict = "FAIL"
             failed += verdict != "ok"
-        if not wanted and set(done.stdout.split()) != set(TWINS):
-            print("FAIL: not every network has a twin")
+        if not names and set(done.stdout.split()) != set(TWINS):
+            print("FAIL: the networks of model_twins and of twin.py differ")
             failed += 1
     sys.exit(1 if failed else 0)
 
