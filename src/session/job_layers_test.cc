@@ -80,7 +80,7 @@ TEST(JobLayers, OfSequencesOfDifferentLengths) {
   EXPECT_THAT(error_of([&] { made("\"sequence_maxx\""); }),
               HasSubstr("did you mean \"sequence_max\""));
   EXPECT_THAT(error_of([&] { made("\"sequence_mean\", \"sequence_mean\""); }),
-              HasSubstr("its rows are not those of sequences"));
+              HasSubstr("its rows are not rows of sequences"));
 }
 
 std::string refusal(const std::string& layers, const Shape& input) {
@@ -103,7 +103,7 @@ TEST(JobLayers, MistakesNameTheLine) {
   EXPECT_THAT(refusal(huge + huge + huge + huge + "\"flatten\"", {1, 8, 8}),
               HasSubstr("below 2^62"));
   EXPECT_THAT(refusal(huge + huge + "{ adaptive_max_pool = { size = 3 } }", {1, 8, 8}),
-              HasSubstr("beyond 2^31"));
+              HasSubstr("above 2^31"));
   EXPECT_THAT(refusal("{ mean = { axis = 99 } }", {5, 8}), HasSubstr("not so many axes"));
 }
 

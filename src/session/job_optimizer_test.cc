@@ -132,7 +132,8 @@ TEST(JobOptimizer, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal("schedule = { one_cycle = { rise = 2 } }"),
               HasSubstr("x.toml:8: train.schedule: one_cycle: the rise must be"));
   EXPECT_THAT(refusal("schedule = { plateau = { factor = 2 } }"), HasSubstr("between 0 and 1"));
-  EXPECT_THAT(refusal("schedule = { multi_step = { epochs = [3, 2] } }"), HasSubstr("must rise"));
+  EXPECT_THAT(refusal("schedule = { multi_step = { epochs = [3, 2] } }"),
+              HasSubstr("must be in ascending order"));
   EXPECT_THAT(refusal("average = { window = { updates = 0 } }"), HasSubstr("at least 1"));
   EXPECT_THAT(refusal("average = \"mean\""), HasSubstr("known  exponential, window"));
   EXPECT_THAT(refusal("accumulate = 0"), HasSubstr("must be at least 1"));

@@ -32,38 +32,41 @@ class AttentionMisuse : public ::testing::Test {
 
 TEST_F(AttentionMisuse, OtherSequences) {
   EXPECT_THAT(refused(x, y), AllOf(HasSubstr("the queries are batch sequences, split by %x.splits"),
-                                   HasSubstr("the keys others sequences, split by %y.splits"),
+                                   HasSubstr("the keys are others sequences, split by %y.splits"),
                                    HasSubstr("is %x, f32[x, 8]"), HasSubstr("is %y, f32[y, 8]"),
                                    HasSubstr("attention_misuse_test.cc:")));
-  EXPECT_THAT(refused(rows, x),
-              HasSubstr("the queries are n rows that are not those of sequences"));
-  EXPECT_THAT(refused(x, rows), HasSubstr("the rows of the keys are not those of sequences"));
+  EXPECT_THAT(refused(rows, x), HasSubstr("the queries are n rows that are not rows of sequences"));
+  EXPECT_THAT(refused(x, rows), HasSubstr("the rows of the keys are not rows of sequences"));
   EXPECT_THAT(refused(rows, rows), HasSubstr("ragged({batch}, {width})"));
   EXPECT_THAT(refused(nn::linear(y, {.units = 8}), x), HasSubstr("from linear_0 at"));
 }
 
 TEST_F(AttentionMisuse, DenseAndRagged) {
-  EXPECT_THAT(refused(x, dense), HasSubstr("keys and values are [rows, width]"));
-  EXPECT_THAT(refused(dense, x), HasSubstr("queries are [batch, steps, width], and keys"));
-  EXPECT_THAT(refused(x, x, {.key_mask = flags}), HasSubstr("take no masks"));
-  EXPECT_THAT(refused(x, x, {.mask = flags}), HasSubstr("take no masks"));
-  EXPECT_THAT(refused(sequence::sum(x), x, {.causal = true}), HasSubstr("is never causal"));
+  EXPECT_THAT(refused(x, dense), HasSubstr("keys and values must be [rows, width]"));
+  EXPECT_THAT(refused(dense, x), HasSubstr("queries are [batch, steps, width], but keys"));
+  EXPECT_THAT(refused(x, x, {.key_mask = flags}),
+              HasSubstr("masks are not supported for rows of sequences"));
+  EXPECT_THAT(refused(x, x, {.mask = flags}),
+              HasSubstr("masks are not supported for rows of sequences"));
+  EXPECT_THAT(refused(sequence::sum(x), x, {.causal = true}),
+              HasSubstr("causal is not supported with one query for each sequence"));
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { nn::multi_head_attention(x, x, y, {.heads = 2}); }),
-              HasSubstr("or not as many"));
+              HasSubstr("or have different rows"));
 }
 
 TEST_F(AttentionMisuse, Positions) {
   const auto positions = [&](const Value& at) {
     return error_of(ErrorKind::usage, [&] { nn::add_sinusoidal_positions(x, at); });
   };
-  EXPECT_THAT(positions(sequence::lengths(x)), HasSubstr("not one position for each row"));
+  EXPECT_THAT(positions(sequence::lengths(x)),
+              HasSubstr("the positions do not have one element for each row"));
   EXPECT_THAT(positions(cast(sequence::positions(x), {.dtype = f32})),
-              HasSubstr("positions are integers [rows]"));
+              HasSubstr("positions must be integers [rows]"));
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { nn::add_sinusoidal_positions(rows); }),
-              HasSubstr("its rows are not those of sequences"));
+              HasSubstr("its rows are not rows of sequences"));
   EXPECT_THAT(
       error_of(ErrorKind::usage, [&] { nn::add_learned_positions(rows, {.most_steps = 4}); }),
-      HasSubstr("its rows are not those of sequences"));
+      HasSubstr("its rows are not rows of sequences"));
 }
 
 // In a step that generates.
@@ -81,25 +84,24 @@ TEST_F(AttentionMisuse, Steps) {
   EXPECT_THAT(generate([](nn::Step& step, const Value& row) {
                 return nn::multi_head_attention(row, row, row, {.heads = 2, .step = &step});
               }),
-              HasSubstr("a step needs to know how many there are at most"));
+              HasSubstr("attention in a step needs the maximum number of steps"));
   EXPECT_THAT(generate([&](nn::Step& step, const Value& row) {
                 const Value seen = step.static_input(x);
                 return nn::multi_head_attention(row, seen, seen,
                                                 {.heads = 2, .step = &step, .limit = 5});
               }),
-              HasSubstr("only self-attention keeps what was before"));
+              HasSubstr("a step supports only self-attention to earlier steps"));
   EXPECT_THAT(generate([](nn::Step& step, const Value& row) {
                 return nn::transformer_encoder(
                     row, {.layers = 1, .block = {.heads = 2, .step = &step, .limit = 5}});
               }),
-              HasSubstr("{.causal = true} where it is trained"));
-  EXPECT_THAT(
-      generate([&](nn::Step& step, const Value& row) {
-        return nn::transformer_decoder(
-            row, x, {.layers = 1, .block = {.heads = 2, .step = &step, .limit = 5}});
-      }),
-      HasSubstr("the queries are 2*batch rows that are not those of sequences, and the keys "
-                "batch sequences, split by %x.splits"));
+              HasSubstr("set {.causal = true}, also in training"));
+  EXPECT_THAT(generate([&](nn::Step& step, const Value& row) {
+                return nn::transformer_decoder(
+                    row, x, {.layers = 1, .block = {.heads = 2, .step = &step, .limit = 5}});
+              }),
+              HasSubstr("the queries are 2*batch rows that are not rows of sequences, but the keys "
+                        "are batch sequences, split by %x.splits"));
   const auto whole = [&] {
     nn::greedy_search(
         [&](nn::Step& step, const Value&) {
@@ -108,7 +110,7 @@ TEST_F(AttentionMisuse, Steps) {
         },
         {.start = 1, .end = 2, .limit = 5, .over = sequence::lengths(x)});
   };
-  EXPECT_THAT(error_of(ErrorKind::usage, whole), HasSubstr("a step attends row by row"));
+  EXPECT_THAT(error_of(ErrorKind::usage, whole), HasSubstr("attention in a step works row by row"));
 }
 
 }  // namespace

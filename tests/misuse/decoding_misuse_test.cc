@@ -47,40 +47,43 @@ TEST_F(DecodingMisuse, AbsurdBeams) {
     refused("beam_search: .beam is " + std::to_string(beam),
             [&](nn::BeamOptions& o) { o.beam = beam; });
   }
-  refused("at most 3 of 4 words make no more than 64 hypotheses", [](nn::BeamOptions& o) {
+  refused("3 steps with 4 words yield at most 64 hypotheses", [](nn::BeamOptions& o) {
     o.beam = 65;
     o.limit = 3;
   });
-  refused(".best is 0 of a beam of 4", [](nn::BeamOptions& o) { o.best = 0; });
-  refused(".best is 5 of a beam of 4", [](nn::BeamOptions& o) { o.best = 5; });
+  refused(".best is 0 for a beam of 4", [](nn::BeamOptions& o) { o.best = 0; });
+  refused(".best is 5 for a beam of 4", [](nn::BeamOptions& o) { o.best = 5; });
 }
 
 TEST_F(DecodingMisuse, NumbersOutOfRange) {
   refused(".limit is 0", [](nn::BeamOptions& o) { o.limit = 0; });
   refused(".limit is -7", [](nn::BeamOptions& o) { o.limit = -7; });
   refused(".limit is 2000000", [](nn::BeamOptions& o) { o.limit = 2000000; });
-  refused(".start is 4, and the logits are of 4 words", [](nn::BeamOptions& o) { o.start = 4; });
+  refused(".start is 4, but the logits have 4 words", [](nn::BeamOptions& o) { o.start = 4; });
   refused(".end is -1", [](nn::BeamOptions& o) { o.end = -1; });
   refused(".length_penalty is -0.5", [](nn::BeamOptions& o) { o.length_penalty = -0.5; });
   refused(".coverage is nan", [](nn::BeamOptions& o) { o.coverage = std::nan(""); });
-  refused(".over, a value with a row for each example", [](nn::BeamOptions& o) { o.over = {}; });
+  refused("set .over to a value with a row for each example",
+          [](nn::BeamOptions& o) { o.over = {}; });
   refused(".over has no rows", [&](nn::BeamOptions& o) { o.over = sum(table); });
   refused("call Step::attention() in the decoder", [](nn::BeamOptions& o) { o.coverage = 0.2; });
 }
 
 TEST_F(DecodingMisuse, StepsThatAreNone) {
-  refused_step("the decoder gives an empty Value", [](nn::Step&, const Value&) { return Value(); });
-  refused_step("no logits for each hypothesis", [&](nn::Step&, const Value&) { return table; });
-  refused_step("no logits for each hypothesis",
+  refused_step("the decoder returns an empty Value",
+               [](nn::Step&, const Value&) { return Value(); });
+  refused_step("does not return logits for each hypothesis",
+               [&](nn::Step&, const Value&) { return table; });
+  refused_step("does not return logits for each hypothesis",
                [&](nn::Step&, const Value& word) { return cast(word, {.dtype = f32}); });
-  refused_step("no logits for each hypothesis", [&](nn::Step&, const Value& word) {
+  refused_step("does not return logits for each hypothesis", [&](nn::Step&, const Value& word) {
     return cast(gather(table, word), {.dtype = i64});
   });
-  refused_step("beam_search runs along no sequence", [&](nn::Step& step, const Value& word) {
+  refused_step("beam_search does not run along a sequence", [&](nn::Step& step, const Value& word) {
     step.input(source);
     return gather(table, word);
   });
-  refused_step("beam_search has no outputs by step", [&](nn::Step& step, const Value& word) {
+  refused_step("beam_search has no outputs per step", [&](nn::Step& step, const Value& word) {
     step.output(gather(table, word));
     return gather(table, word);
   });
@@ -92,16 +95,17 @@ TEST_F(DecodingMisuse, StepsThatAreNone) {
     step.update(step.memory({.width = 3}), gather(table, word));
     return gather(table, word);
   });
-  refused_step("no row for each of the batch sequences", [&](nn::Step& step, const Value& word) {
-    step.memory({.init = table});
-    return gather(table, word);
-  });
-  refused_step("it has no row, or sequence, for each of the batch examples",
+  refused_step("does not have a row for each of the batch sequences",
+               [&](nn::Step& step, const Value& word) {
+                 step.memory({.init = table});
+                 return gather(table, word);
+               });
+  refused_step("the value does not have a row, or a sequence, for each of the batch examples",
                [&](nn::Step& step, const Value& word) {
                  step.static_input(table);
                  return gather(table, word);
                });
-  refused_step("its rows are not those of a ragged static input",
+  refused_step("the rows of the weights are not those of a ragged static input",
                [&](nn::Step& step, const Value& word) {
                  step.attention(cast(word, {.dtype = f32}));
                  return gather(table, word);
@@ -109,11 +113,12 @@ TEST_F(DecodingMisuse, StepsThatAreNone) {
 }
 
 TEST_F(DecodingMisuse, Attention) {
-  refused_step("there is not one weight for each row", [&](nn::Step& step, const Value& word) {
-    step.attention(gather(table, word));
-    return gather(table, word);
-  });
-  refused_step("it is called twice in a step", [&](nn::Step& step, const Value& word) {
+  refused_step("the weights do not have one element for each row",
+               [&](nn::Step& step, const Value& word) {
+                 step.attention(gather(table, word));
+                 return gather(table, word);
+               });
+  refused_step("attention() is called twice in a step", [&](nn::Step& step, const Value& word) {
     const Value weights = sequence::softmax(sum(step.static_input(source), {.axes = {1}}));
     step.attention(weights);
     step.attention(weights);

@@ -153,7 +153,7 @@ TEST_F(Misuse, ModelsOfTheBank) {
   fails("train job.toml --set model.name=lenet", 2, "--set");
   const std::string transformer = "train job.toml --set model.name=transformer_encoder --set ";
   fails(transformer + "model.heads=5", 2, "cannot be divided into 5 heads");
-  fails(transformer + "model.patch=5", 2, "cannot be cut into patches of 5 x 5");
+  fails(transformer + "model.patch=5", 2, "cannot be divided into patches of 5 x 5");
   fails(transformer + "model.positions=sine", 3, "unknown positions \"sine\"");
   fails(transformer + "model.padding_id=0", 3, "unknown key");
   fails(transformer + "'model.layers=[\"relu\"]'", 3, "model.layers: must be an integer");
@@ -332,7 +332,7 @@ TEST_F(Misuse, PicturesThatAreNone) {
   write(path("text.png"), "hello");
   fails("predict model text.png", 3, "text.png");
   fails("predict model nothing.png", 4, "nothing.png");
-  fails("predict model", 2, "give files, or --text, or --data");
+  fails("predict model", 2, "needs files, --text or --data");
 }
 
 TEST_F(Misuse, WrongWordsOnTheCommandLine) {

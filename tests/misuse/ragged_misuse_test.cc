@@ -30,10 +30,10 @@ TEST_F(RaggedMisuse, StructuresThatDiffer) {
   fails(ErrorKind::usage, "[tags, 3] has tags where another operand has words",
         [&] { words + tags; });
   const Value dense = program.input("dense", f32, {7, 3});
-  fails(ErrorKind::usage, "its rows are not those of sequences", [&] { sequence::sum(dense); });
-  fails(ErrorKind::usage, "not one value for each of the batch sequences",
+  fails(ErrorKind::usage, "its rows are not rows of sequences", [&] { sequence::sum(dense); });
+  fails(ErrorKind::usage, "does not have one row for each of the batch sequences",
         [&] { sequence::expand(words, tags); });
-  fails(ErrorKind::usage, "its rows are not those of the sequences that the step runs along", [&] {
+  fails(ErrorKind::usage, "its rows are not rows of the sequences that the step runs along", [&] {
     nn::rnn([&](nn::Step& step) {
       step.input(words);
       step.output(step.input(dense));
@@ -90,14 +90,14 @@ TEST_F(RaggedMisuse, StepsThatCannotBe) {
         step([](nn::Step&, const Value&, const Value&) {}));
   fails(ErrorKind::usage, "the memory is updated twice",
         step([](nn::Step& s, const Value& x, const Value& h) { s.update(h, x), s.update(h, x); }));
-  fails(ErrorKind::usage, "it has no row for each sequence",
+  fails(ErrorKind::usage, "the value does not have a row for each sequence",
         step([](nn::Step& s, const Value& x, const Value& h) {
           s.update(h, x);
           s.output(sum(x));
         }));
-  fails(ErrorKind::usage, "what the step runs along is not known yet",
+  fails(ErrorKind::usage, "the sequences that the step runs along are not known yet",
         [] { nn::run_rnn([](nn::Step& s) { s.memory({.width = 3}); }); });
-  fails(ErrorKind::usage, "the step has 1 outputs, and 2 are taken",
+  fails(ErrorKind::usage, "the step has 1 outputs, but 2 are requested",
         [&] { nn::rnn<2>([&](nn::Step& s) { s.output(s.input(words)); }); });
   // What failed leaves the Program as it was to build on.
   const auto [good] = nn::rnn([&](nn::Step& s) { s.output(s.input(words) * 2.0); });
@@ -119,7 +119,8 @@ TEST_F(RaggedMisuse, StepsThatMixRows) {
   };
   const auto refused = [&](const std::string& op, const auto& body) {
     const std::string text = error_of(ErrorKind::usage, step(body));
-    EXPECT_THAT(text, ::testing::StartsWith(op + ": in the step of a recurrent network"));
+    EXPECT_THAT(text,
+                ::testing::StartsWith(op + ": it mixes rows of different sequences in a step"));
     EXPECT_THAT(text, ::testing::HasSubstr("ragged_misuse_test.cc:"));
     EXPECT_THAT(text, ::testing::HasSubstr("hint   work along other axes"));
     EXPECT_THAT(text, ::testing::HasSubstr("active"));
@@ -173,7 +174,7 @@ TEST_F(RaggedMisuse, PlacesAndLengthsThatDoNotFit) {
   const Value lengths = program.input("lengths", i64, {Dim(std::string_view("groups"))});
   const Value grouped = sequence::group(words, lengths);
   const Value reshaped = sequence::reshape(words, 2);
-  fails(ErrorKind::usage, "not one place for each update",
+  fails(ErrorKind::usage, "the places do not match the updates",
         [&] { sequence::scatter(words, places, sum(tags, {.axes = {1}})); });
   fails(ErrorKind::usage, "k must be at least 1", [&] { sequence::top_k(words, {.k = 0}); });
   fails(ErrorKind::usage, "the lengths are", [&] { sequence::group(words, words); });
@@ -181,12 +182,12 @@ TEST_F(RaggedMisuse, PlacesAndLengthsThatDoNotFit) {
   Feeds feeds{{"words", Tensor(f32, {3, 3})}, {"words.splits", integers({0, 2, 3})},
               {"tags", Tensor(f32, {2, 3})},  {"tags.splits", integers({0, 1, 2})},
               {"places", integers({1, 1})},   {"lengths", integers({1, 1})}};
-  fails(ErrorKind::data, "sequence::scatter: a place is outside of its sequence, at [1]",
+  fails(ErrorKind::data, "sequence::scatter: a place is outside its sequence, at [1]",
         [&] { session.run(feeds, {written}); });
   fails(ErrorKind::data, "ragged_misuse_test.cc", [&] { session.run(feeds, {written}); });
   fails(ErrorKind::data, "the lengths do not add up to the rows",
         [&] { session.run(feeds, {grouped}); });
-  fails(ErrorKind::data, "the elements of a sequence make no whole rows of 2, at [1]",
+  fails(ErrorKind::data, "the elements of a sequence cannot be divided into rows of 2, at [1]",
         [&] { session.run(feeds, {reshaped}); });
   feeds["places"] = integers({1, 0});
   feeds["lengths"] = integers({0, 3});
@@ -221,7 +222,7 @@ TEST_F(RaggedMisuse, BlocksThatDiffer) {
   const Value x = program.input("x", f32, {3});
   fails(ErrorKind::usage, "the blocks return different types",
         [&] { cond(flag, [&] { return x; }, [&] { return sum(x); }); });
-  fails(ErrorKind::usage, "the condition is one boolean",
+  fails(ErrorKind::usage, "the condition must be one boolean",
         [&] { cond(x > 0.0, [&] { return x; }, [&] { return x; }); });
   fails(ErrorKind::usage, "a carried value changes its type", [&] {
     while_values(

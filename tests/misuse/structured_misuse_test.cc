@@ -35,13 +35,13 @@ class StructuredMisuse : public ::testing::Test {
 TEST_F(StructuredMisuse, CrfOfWrongShapes) {
   fails(ErrorKind::usage, "structured_misuse_test.cc", [&] { nn::crf_loss(x, others, scores); });
   fails(ErrorKind::usage,
-        "crf_loss: labels are integers, one for each row: [x], not %others : i64[others]",
+        "crf_loss: labels must be integers, one for each row: [x], not %others : i64[others]",
         [&] { nn::crf_loss(x, others, scores); });
   fails(ErrorKind::usage, "not %x : f32[x, 4]", [&] { nn::crf_loss(x, x, scores); });
   fails(ErrorKind::usage, "not empty", [&] { nn::crf_loss(x, Value(), scores); });
-  fails(ErrorKind::usage, "crf_loss: its rows are not those of sequences",
+  fails(ErrorKind::usage, "crf_loss: its rows are not rows of sequences",
         [&] { nn::crf_loss(dense, labels, scores); });
-  fails(ErrorKind::usage, "emissions are floats [rows, tags]", [&] { nn::crf_scores(labels); });
+  fails(ErrorKind::usage, "emissions must be floats [rows, tags]", [&] { nn::crf_scores(labels); });
   nn::CrfScores wrong = scores;
   wrong.transition = program.input("wrong", f32, {4, 5});
   fails(ErrorKind::usage,
@@ -63,11 +63,11 @@ TEST_F(StructuredMisuse, CrfLabelsOutOfRange) {
 
 TEST_F(StructuredMisuse, CtcOfWrongShapes) {
   fails(ErrorKind::usage, "structured_misuse_test.cc", [&] { nn::ctc_loss(dense, others); });
-  fails(ErrorKind::usage, "ctc_loss: its rows are not those of sequences",
+  fails(ErrorKind::usage, "ctc_loss: its rows are not rows of sequences",
         [&] { nn::ctc_loss(dense, others); });
-  fails(ErrorKind::usage, "labels are integers [label_rows], not %x : f32[x, 4]",
+  fails(ErrorKind::usage, "labels must be integers [label_rows], not %x : f32[x, 4]",
         [&] { nn::ctc_loss(x, x); });
-  fails(ErrorKind::usage, "labels are integers [label_rows], not empty",
+  fails(ErrorKind::usage, "labels must be integers [label_rows], not empty",
         [&] { nn::ctc_loss(x, Value()); });
   const Value more = program.input("more", i64, ragged({Dim(std::string_view("more_batch"))}));
   fails(ErrorKind::usage, "there are batch sequences of logits, but more_batch of labels",
@@ -76,7 +76,7 @@ TEST_F(StructuredMisuse, CtcOfWrongShapes) {
         [&] { nn::ctc_loss(x, others, {.blank = 4}); });
   fails(ErrorKind::usage, "ctc_greedy: the blank is class -1",
         [&] { nn::ctc_greedy(x, {.blank = -1}); });
-  fails(ErrorKind::usage, "ctc_greedy: logits are floats [rows, classes]",
+  fails(ErrorKind::usage, "ctc_greedy: logits must be floats [rows, classes]",
         [&] { nn::ctc_greedy(labels); });
 }
 
@@ -96,14 +96,14 @@ TEST_F(StructuredMisuse, BeamsThatCannotBe) {
   };
   const Tensor good(f32, {2, 3});
   search(good, {})();
-  fails(ErrorKind::usage, "a width of 0 makes no sense", search(good, {.width = 0}));
-  fails(ErrorKind::usage, "a width of 1099511627776 makes no sense",
+  fails(ErrorKind::usage, "a width of 0 is out of range", search(good, {.width = 0}));
+  fails(ErrorKind::usage, "a width of 1099511627776 is out of range",
         search(good, {.width = std::int64_t{1} << 40}));
-  fails(ErrorKind::usage, "5 hypotheses cannot come from a width of 4",
+  fails(ErrorKind::usage, "5 hypotheses are not possible with a width of 4",
         search(good, {.width = 4, .best = 5}));
   fails(ErrorKind::usage, "the blank is class 3, but there are 3 classes",
         search(good, {.blank = 3}));
-  fails(ErrorKind::usage, "logits are f32 or f64 [rows, classes] on one level",
+  fails(ErrorKind::usage, "logits must be f32 or f64 [rows, classes] with one level",
         search(Tensor(i64, {2, 3}), {}));
   Tensor bad(f32, {2, 3});
   bad.data<float>()[4] = std::numeric_limits<float>::quiet_NaN();

@@ -46,7 +46,7 @@ TEST_F(TextJobsMisuse, NetworksThatDoNotFit) {
 TEST_F(TextJobsMisuse, TextsThatAreTooShort) {
   const Outcome trained = run_here(kTrireme + " train job.toml --quiet");
   ASSERT_EQ(trained.code, 0) << trained.output;
-  fails("predict job --text ''", 3, "nothing comes next, since the text is empty");
+  fails("predict job --text ''", 3, "cannot predict the next token, because the text is empty");
   write(path("tinyshakespeare.txt"), "a");
   fails("train job.toml --quiet", 3, "a text of 1 tokens has no next token");
 }

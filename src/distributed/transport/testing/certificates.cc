@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kProgram = "/usr/bin/openssl";
 
 void openssl(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), kProgram);
-  std::vector<char*> argv;
+  std::string program = kProgram;
+  std::vector<char*> argv = {program.data()};
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
@@ -30,7 +30,7 @@ void openssl(std::vector<std::string> arguments) {
   int status = ::posix_spawn(&process, kProgram, &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (status == 0) ::waitpid(process, &status, 0);
-  if (status != 0) fail_io("openssl " + arguments[1] + " failed");
+  if (status != 0) fail_io("openssl " + arguments[0] + " failed");
 }
 
 std::string read(const std::string& path) {
