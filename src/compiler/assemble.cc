@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "compiler/control.h"
 #include "compiler/epilogue.h"
-#include "compiler/operations.h"
 #include "compiler/widen.h"
 #include "ops/op.h"
 
@@ -133,7 +132,7 @@ class Assembler {
         for (const ir::Value* operand : op->operands) {
           for (const ir::Value* v = operand;; v = v->producer->operands[0]) {
             last_use_[v] = static_cast<int>(g);
-            if (v->producer == nullptr || v->producer->name() != "reshape") break;
+            if (v->producer == nullptr || !v->producer->has(Trait::reshape)) break;
           }
         }
       }
@@ -263,7 +262,7 @@ class Assembler {
       if (std::find(step.sources.begin(), step.sources.end(), source) == step.sources.end()) {
         step.sources.push_back(source);
       }
-      step.operations = step.operations + operations(*op);
+      step.operations = step.operations + ops::Catalog::of(*op).flops(*op);
       if (!op->has(Trait::generator) && !op->has(Trait::view)) {
         ops += (ops.empty() ? "" : " ") + op->name();
       }

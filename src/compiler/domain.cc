@@ -16,9 +16,11 @@ const Shape& shape_of(const Op& op) {
   return op.result()->type.shape;
 }
 
-// Returns the block size of block_sum, or 0 for ops that reduce whole dimensions.
+// Returns the number of elements in a block that the op reduces, or 0 if it reduces whole
+// dimensions.
 std::int64_t block_of(const Op& op) {
-  return op.name() == "block_sum" ? ir::get<std::int64_t>(op.attributes, "size") : 0;
+  const bool blocks = ops::Catalog::of(op).reduces_blocks;
+  return blocks ? ir::get<std::int64_t>(op.attributes, "size") : 0;
 }
 
 std::vector<bool> reduced_axes(const Op& op) {
@@ -49,11 +51,11 @@ bool reads_in_place(const Op& op, const ir::Value& operand, const Domain& domain
   if (op.has(Trait::reduction)) return domain.is_full(from);
   const Shape& to = shape_of(op);
   if (op.has(Trait::elementwise) || op.has(Trait::side_effect)) return from == to;
-  if (op.name() == "reshape") {
+  if (op.has(Trait::reshape)) {
     return (domain.is_full(from) && domain.is_full(to)) ||
            (domain.is_row(from) && domain.is_row(to));
   }
-  if (op.name() == "broadcast") {
+  if (op.has(Trait::broadcast)) {
     if (from.empty()) return true;
     if (domain.is_full(to) && domain.has_reduction && from == domain.row_shape()) {
       return axes_skip_reduced(op, domain);

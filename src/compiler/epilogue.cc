@@ -27,7 +27,7 @@ const ir::Value* other_operand(const Op& op, const ir::Value* value) {
 // dimension, or null.
 const ir::Value* broadcast_bias(const ir::Value* value) {
   const Op* op = value->producer;
-  if (op == nullptr || op->name() != "broadcast") return nullptr;
+  if (op == nullptr || !op->has(Trait::broadcast)) return nullptr;
   const auto& axes = ir::get<std::vector<std::int64_t>>(op->attributes, "axes");
   const auto last = static_cast<std::int64_t>(value->type.shape.size()) - 1;
   const ir::Value* bias = op->operands[0];

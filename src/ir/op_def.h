@@ -33,8 +33,17 @@ enum class Trait : std::uint32_t {
   contraction = 1u << 10,        // a sum of products (matmul, conv) with a generated kernel
   // Its first result is the splits of new rows. It defines the number of these rows.
   makes_splits = 1u << 11,
-  sequences = 1u << 12,  // computes each sequence independently, from the splits of its rows
+  sequences = 1u << 12,   // computes each sequence independently, from the splits of its rows
+  reshape = 1u << 13,     // a view with the same elements in the same row-major order
+  broadcast = 1u << 14,   // a view that repeats elements along all axes but attribute `axes`
+  constant = 1u << 15,    // a generator: every element is attribute `value`
+  counts = 1u << 16,      // returns counts or positions, which 16-bit floats cannot hold
+  shape_only = 1u << 17,  // reads the shapes of its operands, not their elements
+  replaced = 1u << 18,    // the compiler replaces it, so that it has no kernel
 };
+
+// How an op with blocks runs them.
+enum class ControlFlow : std::uint8_t { none, cond, while_loop, scan, rnn, packed_rnn };
 
 // A violated type rule, thrown by type rules. describe_mistake() adds layer, line and shapes.
 struct TypeError {
@@ -96,6 +105,9 @@ struct OpDef {
   std::uint32_t traits = 0;
   std::function<std::vector<Type>(const TypeContext&)> type;
   std::function<void(GradientContext&)> gradient;  // empty: not differentiable
+  std::string no_gradient_reason;  // why a differentiable op has no rule: "..., because REASON"
+  // True if the gradient rule reads no operand, so that operands need not be kept for it.
+  bool gradient_ignores_operands = false;
   // Elementwise ops: computes one element of the result in double from one element of each operand.
   // Used to fold constants; may be empty.
   std::function<double(const Op& op, const std::vector<double>& operands)> fold;
@@ -108,6 +120,16 @@ struct OpDef {
   // Returns whether the results have no such rows and are sums over the rows of the results for
   // each row alone. If empty: false.
   std::function<bool(const Op& op, const std::vector<bool>& rows)> row_additive;
+
+  // Returns whether the op repeats the row that operand 0 has for each sequence at each row of this
+  // sequence. If empty: false.
+  std::function<bool(const Op& op)> expands_sequences;
+  // Returns the axes of operand 0 along which an element of a result depends on elements at other
+  // positions. If empty: the axes of a reduction, no axes of other ops.
+  std::function<std::vector<int>(const Op& op)> mixed_axes;
+
+  // Ops with blocks.
+  ControlFlow control = ControlFlow::none;
 
   // Ops with an attribute `layout` ("nchw" or "nhwc"): the operands and results that are images in
   // that layout. Transforms may change the layout if they transpose these.

@@ -93,7 +93,7 @@ Recurrence::Recurrence(const Op& o)
       reverse(get<bool>(o.attributes, "reverse")) {
   std::vector<Type> types;
   for (const Value* operand : o.operands) types.push_back(operand->type);
-  const bool packed = o.name() == "packed_rnn";
+  const bool packed = o.def->control == ControlFlow::packed_rnn;
   const Dim rows = packed ? types[0].shape[0] : *Dim::parse(types[0].splits_of);
   const Dim batch = packed ? get<Shape>(o.attributes, "batch")[0] : types[0].shape[0] - Dim(1);
   dims = step_dims(types, body, o.attributes, batch, rows, first);

@@ -95,7 +95,7 @@ class Splitter {
 };
 
 // Constants and broadcasts cost nothing in the step, because they are fused there.
-bool is_free(const Op& op) { return op.has(Trait::generator) || op.name() == "broadcast"; }
+bool is_free(const Op& op) { return op.has(Trait::generator) || op.has(Trait::broadcast); }
 
 // `symbols` are those of dimensions that exist only in the block.
 void move_out(Block& step, const std::unordered_set<std::string>& symbols) {

@@ -75,9 +75,11 @@ TestOps::TestOps() {
   add("less_equal(a, b)", elementwise, comparison);
   add("select(condition, a, b)", elementwise, select_type);
   add("matmul(x, weight)", 0, matmul_type);
-  add("broadcast(x; shape: shape, axes: ints)", 0, broadcast_type);
-  add("reshape(x; shape: shape)", 0, reshape_type);
-  add("constant(; value: float, dtype: dtype, shape: shape = [])", 0, constant_type);
+  add("broadcast(x; shape: shape, axes: ints)", static_cast<std::uint32_t>(Trait::broadcast),
+      broadcast_type);
+  add("reshape(x; shape: shape)", static_cast<std::uint32_t>(Trait::reshape), reshape_type);
+  add("constant(; value: float, dtype: dtype, shape: shape = [])",
+      static_cast<std::uint32_t>(Trait::constant), constant_type);
   add("assign(target, value) -> ()", static_cast<std::uint32_t>(Trait::side_effect),
       [](const TypeContext& c) {
         same_type(c);

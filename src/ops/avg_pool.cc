@@ -63,6 +63,7 @@ Op avg_pool() {
       "With `count_padding` these zeros count as elements.\n"
       "Without it, the sum is divided by the number of elements inside the image.\n"
       "With layout \"nhwc\", x and the result have the channels last.";
+  op.flops = pooling_flops;
   op.type = [](const TypeContext& c) { return std::vector<Type>{pooled_type(c)}; };
   op.lower = lower;
   op.reference = reference;

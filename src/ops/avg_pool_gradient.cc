@@ -1,3 +1,4 @@
+#include "ops/flops.h"
 #include "ops/layout.h"
 #include "ops/pool.h"
 
@@ -69,6 +70,7 @@ Op avg_pool_gradient() {
       "The gradient of avg_pool with respect to its images, which have the height and width "
       "`size`.\n"
       "Each element of dy is shared equally among the elements of its window.";
+  op.flops = flop_per_element_of(0);
   op.type = [](const TypeContext& c) { return std::vector<Type>{unpooled_type(c)}; };
   op.lower = lower;
   op.reference = reference;

@@ -54,6 +54,7 @@ Op block_sum() {
       "The compiler replaces sums over all elements with it, so that every thread computes a "
       "part.";
   op.traits = bits(Trait::reduction);
+  op.reduces_blocks = true;
   op.type = type;
   op.reduce = kernel_ir::ReduceOp::sum;
   op.reference = reference;

@@ -72,7 +72,7 @@ Op broadcast() {
       "Axis i of x becomes axis `axes[i]` of the result, in rising order and with unchanged "
       "size.\n"
       "Along all other axes of `shape` the elements are repeated.";
-  op.traits = Trait::view | Trait::cheap;
+  op.traits = Trait::view | Trait::cheap | Trait::broadcast;
   op.type = type;
   op.row_wise = [](const ir::Op& o, const std::vector<bool>& rows) {
     const auto& axes = ir::get<std::vector<std::int64_t>>(o.attributes, "axes");

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "ops/common.h"
+#include "ops/flops.h"
 
 namespace trireme::ops {
 namespace {
@@ -39,6 +40,7 @@ Op check_indices() {
       "Ops that gather by the result can rely on the check.\n"
       "The error names the row of a table, or says `what` if it is not empty.";
   op.traits = Trait::library | Trait::not_differentiable;
+  op.flops = no_flops();
   op.type = type;
   op.library_kernel = "check_indices";
   op.reference = reference;

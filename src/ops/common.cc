@@ -114,15 +114,19 @@ std::vector<int> checked_axes(const std::vector<std::int64_t>& axes, int rank) {
 }
 
 bool along_other_axes(const ir::Op& op, const std::vector<bool>& rows) {
-  if (op.name() == "gather") {
-    const bool first = axis_of(op.attributes, op.operands[0]->type.rank()) == 0;
-    return first ? !rows[0] && rows[1] : rows[0] && !rows[1];
-  }
   if (std::find(rows.begin(), rows.end(), false) != rows.end()) return false;
   const int rank = op.operands[0]->type.rank();
   if (ir::has_attribute(op.attributes, "axis")) return axis_of(op.attributes, rank) != 0;
   const auto axes = checked_axes(ir::get<std::vector<std::int64_t>>(op.attributes, "axes"), rank);
   return axes.empty() || axes.front() != 0;
+}
+
+std::vector<int> axes_of_attributes(const ir::Op& op) {
+  const int rank = op.operands[0]->type.rank();
+  if (ir::has_attribute(op.attributes, "axis")) {
+    return {static_cast<int>(axis_of(op.attributes, rank))};
+  }
+  return checked_axes(ir::get<std::vector<std::int64_t>>(op.attributes, "axes"), rank);
 }
 
 // --- Lowering ---------------------------------------------------------------------------------

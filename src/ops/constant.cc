@@ -27,7 +27,7 @@ std::vector<Sample> samples() {
 Op constant() {
   Op op("constant(; value: float, dtype: dtype = f32, shape: shape = [])");
   op.doc = "A value whose elements all equal `value`.";
-  op.traits = Trait::generator | Trait::cheap;
+  op.traits = Trait::generator | Trait::cheap | Trait::constant;
   op.type = type_of_attributes();
   op.lower = [](Lowering& l) {
     const DType dtype = l.op().result()->type.dtype;

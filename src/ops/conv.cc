@@ -167,4 +167,25 @@ void for_each_product(const Convolution& convolution, const Index& x, const Inde
   });
 }
 
+namespace {
+
+// Every element of the images y is a sum over the weight of one output channel. `layout` gives the
+// position of the channels in y.
+Dim count_products(const ir::Op& op, const ir::Value* y, const ir::Value* weight) {
+  const bool last = ir::get<std::string>(op.attributes, "layout") == "nhwc";
+  const Shape& image = y->type.shape;
+  const std::int64_t channels = (last ? image.back() : image[1]).constant();
+  return Dim(2 * product(weight->type.shape).constant() / channels) * product(image);
+}
+
+}  // namespace
+
+Dim convolution_flops(const ir::Op& op) { return count_products(op, op.result(), op.operands[1]); }
+Dim input_gradient_flops(const ir::Op& op) {
+  return count_products(op, op.operands[0], op.operands[1]);
+}
+Dim weight_gradient_flops(const ir::Op& op) {
+  return count_products(op, op.operands[1], op.result());
+}
+
 }  // namespace trireme::ops

@@ -1,4 +1,5 @@
 #include "ops/ctc.h"
+#include "ops/flops.h"
 
 namespace trireme::ops {
 namespace {
@@ -42,6 +43,7 @@ Op ctc() {
       "A label that is `blank` or outside [0, classes) is Error(data) at run time.\n"
       "Sums are computed from logarithms in double precision.";
   op.traits = bits(Trait::library);
+  op.flops = no_flops();
   op.type = [](const TypeContext& c) { return std::vector<Type>{ctc_type(c)}; };
   op.library_kernel = "ctc";
   op.reference = reference;

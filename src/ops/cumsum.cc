@@ -1,3 +1,4 @@
+#include "ops/flops.h"
 #include "ops/index.h"
 
 namespace trireme::ops {
@@ -45,9 +46,11 @@ Op cumsum() {
       "`exclusive`.\n"
       "With `reverse`, it is the sum of the elements from it to the end.\n"
       "Floats are summed in f64; integers wrap.";
-  op.traits = bits(Trait::library);
+  op.traits = Trait::library | Trait::counts;
+  op.flops = flop_per_element_of(0);
   op.type = type;
   op.row_wise = along_other_axes;
+  op.mixed_axes = axes_of_attributes;
   op.library_kernel = "cumsum";
   op.reference = reference;
   op.gradient = [](GradientContext& c) {

@@ -56,7 +56,7 @@ Op dim_size() {
       "scalar.\n"
       "It makes a size that is known only at run time, such as the batch size, available as a "
       "value.";
-  op.traits = Trait::generator | Trait::cheap | Trait::not_differentiable;
+  op.traits = Trait::generator | Trait::cheap | Trait::not_differentiable | Trait::shape_only;
   op.type = type;
   op.lower = lower;
   op.reference = reference;

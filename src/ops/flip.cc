@@ -53,6 +53,7 @@ Op flip() {
   op.traits = bits(Trait::view);
   op.type = type;
   op.row_wise = along_other_axes;
+  op.mixed_axes = axes_of_attributes;
   op.lower = lower;
   op.reference = reference;
   op.gradient = [](GradientContext& c) {

@@ -26,6 +26,15 @@ std::vector<Type> type(const TypeContext& c) {
   return {result};
 }
 
+bool is_first_axis(const ir::Op& op) {
+  return axis_of(op.attributes, op.operands[0]->type.rank()) == 0;
+}
+
+// Along axis 0, the indices have the rows; along others, x has them.
+bool row_wise(const ir::Op& op, const std::vector<bool>& rows) {
+  return is_first_axis(op) ? !rows[0] && rows[1] : rows[0] && !rows[1];
+}
+
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
   const Type& x = l.op().operands[0]->type;
@@ -117,7 +126,11 @@ Op gather() {
       "Indices below 0 get no gradient in that case.";
   op.traits = bits(Trait::view);
   op.type = type;
-  op.row_wise = along_other_axes;
+  op.row_wise = row_wise;
+  op.expands_sequences = [](const ir::Op& o) {
+    const ir::Op* index = o.operands[1]->producer;
+    return is_first_axis(o) && index != nullptr && index->name() == "segment_ids";
+  };
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;

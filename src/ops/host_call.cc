@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "ops/common.h"
+#include "ops/flops.h"
 
 namespace trireme::ops {
 namespace {
@@ -39,6 +40,7 @@ Op host_call() {
       "Work that it starts then overlaps with the rest of the Program.\n"
       "If `name` is empty, the result is zeros.";
   op.traits = Trait::library | Trait::not_differentiable | Trait::random;
+  op.flops = no_flops();
   op.type = type;
   op.library_kernel = "host_call";
   op.reference = reference;

@@ -43,6 +43,11 @@ std::vector<Type> type(const TypeContext& c) {
   return {result};
 }
 
+// The axis of a that is summed.
+int summed_axis(const ir::Op& op) {
+  return op.operands[0]->type.rank() - (transposed(op.attributes).a ? 2 : 1);
+}
+
 void reference(const Reference& r) {
   const Flags flags = transposed(r.op.attributes);
   const RefTensor& a = *r.operands[0];
@@ -137,6 +142,11 @@ Op matmul() {
   op.row_additive = [](const ir::Op& o, const std::vector<bool>& rows) {
     const bool flat = o.operands[0]->type.rank() == 2 && o.operands[1]->type.rank() == 2;
     return flat && rows[0] && rows[1] && transposed(o.attributes).a && !transposed(o.attributes).b;
+  };
+  op.mixed_axes = [](const ir::Op& o) { return std::vector<int>{summed_axis(o)}; };
+  op.flops = [](const ir::Op& o) {
+    const Dim summed = o.operands[0]->type.shape[static_cast<std::size_t>(summed_axis(o))];
+    return Dim(2) * product(o.result()->type.shape) * summed;
   };
   op.library_kernel = "gemm";
   op.takes_epilogue = true;

@@ -88,6 +88,7 @@ Op max_pool() {
       "window.\n"
       "In a window of height R and width S the position is r * S + s.\n"
       "Of equal elements the first one is selected; NaN counts as larger than every number.";
+  op.flops = pooling_flops;
   op.type = type;
   op.lower = lower;
   op.reference = reference;

@@ -52,6 +52,7 @@ Op packed_matmul() {
       "times.\n"
       "It does so after differentiation; the op has no gradient.";
   op.traits = bits(Trait::contraction);
+  op.no_gradient_reason = "the compiler makes it after differentiation";
   op.type = type;
   op.contraction = [](const ir::Op&) { return Contraction{}; };
   op.reference = reference;

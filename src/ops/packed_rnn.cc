@@ -13,6 +13,7 @@ Op packed_rnn() {
       "Memories and other values are in the order of the sequences.\n"
       "The compiler replaces rnn() with it.";
   op.traits = bits(Trait::library);
+  op.control = ir::ControlFlow::packed_rnn;
   op.type = [](const TypeContext& c) {
     require(c.operands[0].dtype == DType::i64 && c.operands[0].rank() == 1,
             "packed_rnn needs i64 counts, not " + c.operand_texts[0]);

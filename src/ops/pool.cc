@@ -166,4 +166,12 @@ std::vector<PoolCase> pool_cases() {
   };
 }
 
+Dim pooling_flops(const ir::Op& op) {
+  std::int64_t taps = 1;
+  for (const std::int64_t size : ir::get<std::vector<std::int64_t>>(op.attributes, "kernel")) {
+    taps *= size;
+  }
+  return Dim(taps) * product(op.result()->type.shape);
+}
+
 }  // namespace trireme::ops

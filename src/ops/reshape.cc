@@ -79,7 +79,7 @@ Op reshape() {
   op.doc =
       "The same elements in row-major order, with another shape of the same number of "
       "elements.";
-  op.traits = Trait::view | Trait::cheap;
+  op.traits = Trait::view | Trait::cheap | Trait::reshape;
   op.type = type;
   op.row_wise = [](const ir::Op& o, const std::vector<bool>&) {
     const Shape& shape = o.result()->type.shape;

@@ -1,4 +1,5 @@
 #include "ops/common.h"
+#include "ops/flops.h"
 
 namespace trireme::ops {
 namespace {
@@ -41,6 +42,7 @@ Op row_splits() {
       "`rows` rows.\n"
       "A negative length is Error(data) at run time.";
   op.traits = Trait::library | Trait::not_differentiable | Trait::makes_splits;
+  op.flops = no_flops();
   op.type = type;
   op.library_kernel = "row_splits";
   op.reference = reference;

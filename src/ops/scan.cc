@@ -53,6 +53,7 @@ Op scan() {
       "With `reverse`, it runs from the last row to the first.\n"
       "trireme::scan builds it.";
   op.traits = bits(Trait::library);
+  op.control = ir::ControlFlow::scan;
   op.type = type;
   op.no_twin_reason =
       "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/flops.h"
 #include "ops/index.h"
 
 namespace trireme::ops {
@@ -58,6 +59,7 @@ Op scatter_add_along_axis() {
       "Indices are integers, updates have a numeric dtype, and both have one shape.\n"
       "An index outside [0, size) is Error(data) at run time.";
   op.traits = bits(Trait::library);
+  op.flops = flop_per_element_of(1);
   op.type = type;
   op.library_kernel = "scatter_add_along_axis";
   op.reference = reference;

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/flops.h"
 #include "ops/index.h"
 
 namespace trireme::ops {
@@ -69,6 +70,7 @@ Op scatter_add_nd() {
       "The updates have the other axes of `indices`, followed by the other axes of `shape`.\n"
       "An index outside its axis is Error(data) at run time.";
   op.traits = bits(Trait::library);
+  op.flops = flop_per_element_of(1);
   op.type = type;
   op.library_kernel = "scatter_add_nd";
   op.reference = reference;

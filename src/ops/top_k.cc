@@ -1,3 +1,4 @@
+#include "ops/flops.h"
 #include "ops/order.h"
 
 namespace trireme::ops {
@@ -38,6 +39,7 @@ Op top_k() {
       "x has a numeric dtype, and k must not exceed the size of the axis.\n"
       "The gradient goes to the original positions of the values.";
   op.traits = bits(Trait::library);
+  op.flops = no_flops();
   op.type = type;
   op.row_wise = along_other_axes;
   op.library_kernel = "sort";

@@ -38,6 +38,7 @@ Op while_loop() {
       "More than `limit` steps are Error(data) at run time.\n"
       "trireme::while_loop builds it.";
   op.traits = bits(Trait::library);
+  op.control = ir::ControlFlow::while_loop;
   op.type = type;
   op.no_twin_reason =
       "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";

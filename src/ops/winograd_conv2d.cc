@@ -125,6 +125,7 @@ Op winograd_conv2d() {
       "The compiler replaces conv2d with it where that is faster.\n"
       "It does so after differentiation; the op has no gradient.";
   op.traits = bits(Trait::contraction);
+  op.no_gradient_reason = "the compiler makes it after differentiation";
   op.type = type;
   op.contraction = contraction;
   op.reference = reference;

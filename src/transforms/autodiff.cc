@@ -156,8 +156,9 @@ void differentiate(const ir::Op& op, const ValueSet& depends, Gradients& gradien
   for (const ir::Value* operand : op.operands) needed = needed || depends.contains(operand);
   if (!reached || !needed || op.has(ir::Trait::not_differentiable)) return;
   if (!op.def->gradient && op.blocks.empty()) {
-    fail_usage(op.name() + ": has no gradient, but the loss depends on it\n  layer  " +
-               op.location.str() + "\n  hint   wrap its result in stop_gradient()");
+    fail_usage(op.name() + ": has no gradient, because " + op.def->no_gradient_reason +
+               ", but the loss depends on it\n  layer  " + op.location.str() +
+               "\n  hint   wrap its result in stop_gradient()");
   }
   LocationGuard guard(*op.parent->program, op.location);
   Context context(op, depends, gradients);

@@ -21,12 +21,6 @@ bool is_costly(const ir::Op& op) {
          !op.blocks.empty();
 }
 
-// Whether the gradient of the op reads none of its operands.
-bool gradient_ignores_operands(const ir::Op& op) {
-  static constexpr std::string_view kNames[] = {"add", "sub", "sigmoid", "tanh"};
-  return std::find(std::begin(kNames), std::end(kNames), op.name()) != std::end(kNames);
-}
-
 ir::Value* zeros(ir::Program& program, const ir::Type& type, const ir::Location& location) {
   return program
       .append(*program.insertion_block, "constant", {},
@@ -48,7 +42,7 @@ class LoopGradient {
         body_(*loop.blocks[0]),
         program_(*loop.parent->program),
         outer_block_(*program_.insertion_block),
-        is_rnn_(loop.name() == "rnn") {
+        is_rnn_(loop.def->control == ir::ControlFlow::rnn) {
     first_ = is_rnn_ ? 1 : 0;
     carried_ = count(is_rnn_ ? "memories" : "carried");
     sequences_ = count("sequences");
@@ -127,7 +121,7 @@ class LoopGradient {
     if (found == users.end()) return;
     const std::vector<const ir::Op*>& readers = found->second;
     const ir::Op* only = readers.size() == 1 ? readers[0] : nullptr;
-    if (only != nullptr && gradient_ignores_operands(*only) &&
+    if (only != nullptr && only->def->gradient_ignores_operands &&
         only->result()->type == value->type) {
       return save_last_in_chain(only->result(), users, kept);
     }
@@ -432,9 +426,12 @@ ir::Op& as_scan(const ir::Op& op) {
 
 void differentiate_blocks(ir::GradientContext& context) {
   auto& op = const_cast<ir::Op&>(context.op());  // which gets additional outputs
-  if (op.name() == "cond") return differentiate_cond(context, op);
-  ir::Op& loop = op.name() == "while_loop" ? as_scan(op) : op;
-  if (loop.name() != "scan" && loop.name() != "rnn") fail_internal(op.name() + " has no gradient");
+  using ir::ControlFlow;
+  if (op.def->control == ControlFlow::cond) return differentiate_cond(context, op);
+  ir::Op& loop = op.def->control == ControlFlow::while_loop ? as_scan(op) : op;
+  if (loop.def->control != ControlFlow::scan && loop.def->control != ControlFlow::rnn) {
+    fail_internal(op.name() + " has no gradient");
+  }
   LoopGradient(context, loop).run();
 }
 

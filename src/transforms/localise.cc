@@ -7,7 +7,8 @@ namespace trireme::transforms {
 namespace {
 
 bool is_free(const ir::Op& op) {
-  return (op.has(ir::Trait::generator) && !op.has(ir::Trait::random)) || op.name() == "broadcast";
+  return (op.has(ir::Trait::generator) && !op.has(ir::Trait::random)) ||
+         op.has(ir::Trait::broadcast);
 }
 
 ir::Value* local_copy(ir::Program& program, ir::Value* value) {

@@ -79,8 +79,8 @@ ir::Value* make_constant(ir::Program& program, const ir::Op& like, const ir::Typ
 
 std::optional<double> known_constant(const ir::Value* value) {
   for (const ir::Op* op = value->producer; op != nullptr; op = op->operands[0]->producer) {
-    if (op->name() == "constant") return ir::get<double>(op->attributes, "value");
-    if (op->name() != "reshape" && op->name() != "broadcast") break;
+    if (op->has(ir::Trait::constant)) return ir::get<double>(op->attributes, "value");
+    if (!op->has(ir::Trait::reshape) && !op->has(ir::Trait::broadcast)) break;
   }
   return std::nullopt;
 }
