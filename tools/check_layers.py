@@ -64,10 +64,10 @@ PUBLIC_HEADERS = {
 }
 
 # Rooms whose code asks traits of ops instead of their names. A file that rewrites certain ops, or
-# builds them, declares their names in a comment that starts with REWRITES.
+# builds them, declares their names in a comment that starts with NAMES_OPS.
 NAMELESS_ROOMS = ["ir", "transforms", "compiler", "runtime"]
 OP_LIST = "src/ops/CMakeLists.txt"
-REWRITES = "// Rewrites:"
+NAMES_OPS = "// Names these ops:"
 
 # The interface for C, in include/ itself.
 C_HEADER = "trireme.h"
@@ -310,12 +310,12 @@ def op_names(files):
     return set(found.group(1).split()) if found else set()
 
 
-def declared_rewrites(lines):
-    """The op names after REWRITES, and in the comment lines that continue it."""
+def declared_ops(lines):
+    """The op names after NAMES_OPS, and in the comment lines that continue it."""
     names, inside = set(), False
     for line in lines:
-        if line.startswith(REWRITES):
-            inside, line = True, line[len(REWRITES):]
+        if line.startswith(NAMES_OPS):
+            inside, line = True, line[len(NAMES_OPS):]
         elif not (inside and line.startswith("// ")):
             inside = False
             continue
@@ -330,7 +330,7 @@ def check_op_names(files):
         if (room_of(path) not in NAMELESS_ROOMS or not path.startswith("src/") or is_test(path)
                 or "/testing/" in path):
             continue
-        declared, used = declared_rewrites(lines), set()
+        declared, used = declared_ops(lines), set()
         for number, line in enumerate(lines, 1):
             if INCLUDE.match(line):
                 continue
@@ -340,9 +340,9 @@ def check_op_names(files):
                 used.add(name)
                 if name not in declared:
                     yield (f"{path}:{number}: names the op {name} (ask for a trait, or declare the "
-                           f"file with `{REWRITES} {name}`)")
+                           f"file with `{NAMES_OPS} {name}`)")
         for name in sorted(declared - used):
-            yield f"{path}:1: declares that it rewrites {name}, but does not name it"
+            yield f"{path}:1: declares that it names the op {name}, but does not"
 
 
 def check_files(files):

@@ -11,6 +11,7 @@
 #include "compiler/groups.h"
 #include "compiler/storage.h"
 #include "ir/blocks.h"
+#include "ir/builder.h"
 #include "transforms/channels_last.h"
 #include "transforms/cse.h"
 #include "transforms/direct.h"
@@ -67,12 +68,11 @@ void give_fetches_storage(ir::Program& program) {
   std::unordered_set<const ir::Value*> seen;
   for (ir::Value*& result : program.main().results) {
     if (result->producer == nullptr || !seen.insert(result).second) {
+      ir::Builder b(program);
       const ir::Location location =
           result->producer != nullptr ? result->producer->location : ir::Location{};
-      result = program
-                   .append(program.main(), "reshape", {result}, {{"shape", result->type.shape}},
-                           location)
-                   ->result();
+      const ir::Builder::LocationGuard guard(b, location);
+      result = b.reshape(result, result->type.shape);
     }
   }
 }

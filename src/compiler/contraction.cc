@@ -293,7 +293,7 @@ LoweredGroup lower_contraction(const Group& group, const std::vector<Output>& ou
 // second matrix fits into a level 2 cache, and they fuse the ops that follow. Transposing that
 // matrix first would cost too much.
 bool generated_is_faster(const ir::Op& op) {
-  if (op.name() != "matmul") return true;
+  if (ops::Catalog::of(op).library_kernel != "gemm") return true;
   constexpr std::int64_t kMaxElements = 512 * 1024;
   const Dim elements = product(op.operands[1]->type.shape);
   return elements.is_constant() && elements.constant() <= kMaxElements &&

@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "compiler/groups.h"
+#include "ops/op.h"
 
 namespace trireme::compiler {
 namespace {

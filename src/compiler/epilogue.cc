@@ -1,3 +1,5 @@
+// Names these ops: add, maximum
+
 #include "compiler/epilogue.h"
 
 #include <algorithm>

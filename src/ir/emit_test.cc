@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ir/builder.h"
 #include "ir/program.h"
 #include "ir/test_ops.h"
 

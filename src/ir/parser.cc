@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/float_text.h"
-#include "ir/program.h"
+#include "ir/builder.h"
 #include "ir/scanner.h"
 
 namespace trireme::ir {
@@ -315,7 +315,7 @@ class Parser {
   // Reserves the layer names of the text, so that layers appended later get other names.
   Location parse_location_comment() {
     Location location = scan_.trailing_location();
-    if (location.layer != last_layer_) program_->reserve_names(location.layer);
+    if (location.layer != last_layer_) program_->builder().reserve_names(location.layer);
     last_layer_ = location.layer;
     return location;
   }

@@ -1,3 +1,5 @@
+// Names these ops: add, concat, matmul, slice
+
 #include "ir/step.h"
 
 #include <unordered_map>

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <random>
 
+#include "ir/builder.h"
 #include "ir/program.h"
 #include "ir/test_ops.h"
 
@@ -53,8 +54,8 @@ TEST(Text, GoldenTextRoundTrips) {
 TEST(Text, UniqueNamesSkipNamesInTheText) {
   const TestOps ops;
   const auto program = parse(kGolden, ops);
-  EXPECT_EQ(program->unique_name("linear"), "linear_1");
-  EXPECT_EQ(program->unique_name("loop"), "loop_1");
+  EXPECT_EQ(program->builder().unique_name("linear"), "linear_1");
+  EXPECT_EQ(program->builder().unique_name("loop"), "loop_1");
 }
 
 // Compares two blocks deeply, without the printer.

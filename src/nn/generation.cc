@@ -24,7 +24,7 @@ Generation::Generation(const GenerationOptions& options, const SourceLocation& w
       where_(where),
       at_(std::in_place, options.over, options.what, where),
       program_(at_->program()),
-      outside_(program_.insertion_block),
+      outside_(&program_.builder().block()),
       body_(program_) {
   if (options.over.rank() == 0)
     fail(".over has no rows", "it needs one row for each example: [n, ...]");
@@ -38,15 +38,11 @@ Generation::Generation(const GenerationOptions& options, const SourceLocation& w
   }
   examples_ = options.over.dim(0);
   rows_ = examples_ * Dim(options.copies);
-  guard_.emplace(program_, body_.block());
+  guard_.emplace(program_.builder(), body_.block());
 }
 
 Value Generation::constant(const Shape& shape, DType dtype, double value) const {
-  return Value(program_
-                   .append(*program_.insertion_block, "constant", {},
-                           {{"dtype", dtype}, {"shape", shape}, {"value", value}},
-                           program_.locate(SourceLocation::current()))
-                   ->result());
+  return Value(program_.builder().constant({dtype, shape, ""}, value));
 }
 
 Value Generation::carry(const Value& initial) {

@@ -44,17 +44,16 @@ void Step::attention(const Value& weights, SourceLocation where) {
 
 Value initial_memory(const MemoryOptions& options, const Dim& rows, ir::Block& block,
                      const SourceLocation& where) {
-  ir::Program& program = *block.program;
   Value init = options.init;
   if (!init) {
     Shape shape = options.row;
     if (options.width > 0) shape.push_back(options.width);
     shape.insert(shape.begin(), rows);
-    init = Value(program
-                     .append(block, "constant", {},
-                             {{"dtype", options.dtype}, {"shape", shape}, {"value", options.value}},
-                             program.locate(where))
-                     ->result());
+    ir::Builder& builder = block.program->builder();
+    const ir::Builder::BlockGuard guard(builder, block);
+    const ir::Location location = builder.locate(where);
+    const ir::Builder::LocationGuard at(builder, location);
+    init = Value(builder.constant({options.dtype, shape, ""}, options.value));
   }
   if (init.rank() == 0 || init.dim(0) != rows) {
     fail_layer("Step::memory",

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/half.h"
+#include "ir/builder.h"
 
 namespace trireme::ops {
 
@@ -210,8 +211,10 @@ double to_dtype(double value, DType dtype) {
 
 std::vector<Value> emit_in(ir::Program& program, std::string_view op, Attributes attributes,
                            const SourceLocation& where) {
-  ir::Block& block = program.insertion_block ? *program.insertion_block : program.main();
-  ir::Op* new_op = program.append(block, op, {}, std::move(attributes), program.locate(where));
+  ir::Builder& builder = program.builder();
+  const ir::Location location = builder.locate(where);
+  const ir::Builder::LocationGuard guard(builder, location);
+  const ir::Op* new_op = builder.append(op, {}, std::move(attributes));
   std::vector<Value> results;
   for (const auto& result : new_op->results) results.emplace_back(result.get());
   return results;

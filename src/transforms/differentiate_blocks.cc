@@ -1,3 +1,5 @@
+// Names these ops: add, cond, reshape, row_splits, scan, slice
+
 #include "transforms/differentiate_blocks.h"
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 
 #include "base/error.h"
 #include "ir/blocks.h"
+#include "ir/builder.h"
 #include "ir/recurrence.h"
 #include "transforms/autodiff.h"
 
@@ -19,13 +22,6 @@ bool is_costly(const ir::Op& op) {
   using ir::Trait;
   return op.has(Trait::library) || op.has(Trait::contraction) || op.has(Trait::random) ||
          !op.blocks.empty();
-}
-
-ir::Value* zeros(ir::Program& program, const ir::Type& type, const ir::Location& location) {
-  return program
-      .append(*program.insertion_block, "constant", {},
-              {{"dtype", type.dtype}, {"shape", type.shape}, {"value", 0.0}}, location)
-      ->result();
 }
 
 // The gradient of a scan or an rnn: the same kind of loop in the other direction.
@@ -41,7 +37,7 @@ class LoopGradient {
         loop_(loop),
         body_(*loop.blocks[0]),
         program_(*loop.parent->program),
-        outer_block_(*program_.insertion_block),
+        outer_block_(program_.builder().block()),
         is_rnn_(loop.def->control == ir::ControlFlow::rnn) {
     first_ = is_rnn_ ? 1 : 0;
     carried_ = count(is_rnn_ ? "memories" : "carried");
@@ -179,7 +175,7 @@ class LoopGradient {
   }
 
   void differentiate_step() {
-    const ir::InsertionGuard guard(program_, *block_);
+    const ir::Builder::BlockGuard guard(program_.builder(), *block_);
     std::vector<std::pair<ir::Value*, ir::Value*>> known;
     for (std::size_t i = 0; i < results_.size(); ++i) {
       if (!is_float(results_[i]->type.dtype)) continue;
@@ -209,8 +205,8 @@ class LoopGradient {
   ir::Value* gradient_of_result(std::size_t result) {
     const auto i = static_cast<int>(result);
     if (context_.has_gradient(i)) return context_.gradient(i).get();
-    const ir::InsertionGuard guard(program_, outer_block_);
-    return zeros(program_, operand(result)->type, loop_.location);
+    const ir::Builder::BlockGuard guard(program_.builder(), outer_block_);
+    return program_.builder().constant(operand(result)->type, 0);
   }
 
   // Stores the gradient of argument i of the step as the role of the argument requires.
@@ -220,7 +216,7 @@ class LoopGradient {
       if (saved != saved_.end()) gradient = saved->second;
     }
     if (i < carried_) {
-      if (gradient == nullptr) gradient = zeros(program_, copied_[i]->type, loop_.location);
+      if (gradient == nullptr) gradient = program_.builder().constant(copied_[i]->type, 0);
       next_.push_back(gradient);
     } else if (gradient == nullptr) {
       return;
@@ -309,8 +305,8 @@ class LoopGradient {
   void add_sums(std::vector<Entry>& all) {
     for (const auto& [i, gradient] : sums_) {
       ir::Value* sum = add_argument("sum_" + body_.arguments[i]->name, gradient->type);
-      const ir::InsertionGuard guard(program_, outer_block_);
-      all.push_back({sum, zeros(program_, operand(i)->type, loop_.location)});
+      const ir::Builder::BlockGuard guard(program_.builder(), outer_block_);
+      all.push_back({sum, program_.builder().constant(operand(i)->type, 0)});
       block_->results.push_back(
           program_.append(*block_, "add", {sum, gradient}, {}, loop_.location)->result());
     }
@@ -349,7 +345,7 @@ class LoopGradient {
 // cond: each block recomputes its results and then the gradients of the values.
 void differentiate_cond(ir::GradientContext& context, const ir::Op& op) {
   ir::Program& program = *op.parent->program;
-  ir::Block& outside = *program.insertion_block;
+  ir::Block& outside = program.builder().block();
   Values operands = op.operands;
   std::vector<std::size_t> results, wanted;
   for (std::size_t i = 0; i < op.results.size(); ++i) {
@@ -378,11 +374,11 @@ void differentiate_cond(ir::GradientContext& context, const ir::Op& op) {
     }
     Values inputs;
     for (const std::size_t i : wanted) inputs.push_back(copier.of(body->arguments[i - 1].get()));
-    const ir::InsertionGuard guard(program, *block);
+    const ir::Builder::BlockGuard guard(program.builder(), *block);
     block->results = gradients_in(*block, known, inputs);
     for (std::size_t k = 0; k < wanted.size(); ++k) {
       if (block->results[k] == nullptr) {
-        block->results[k] = zeros(program, inputs[k]->type, op.location);
+        block->results[k] = program.builder().constant(inputs[k]->type, 0);
       }
     }
     ir::prune(*block);
@@ -399,11 +395,11 @@ void differentiate_cond(ir::GradientContext& context, const ir::Op& op) {
 // and is differentiated.
 ir::Op& as_scan(const ir::Op& op) {
   ir::Program& program = *op.parent->program;
-  ir::Block& outside = *program.insertion_block;
+  ir::Block& outside = program.builder().block();
   const auto append = [&](const char* name, Values operands, Attributes attributes) {
     return program.append(outside, name, std::move(operands), std::move(attributes), op.location);
   };
-  const Shape rows{Dim(std::string_view(program.unique_symbol("steps")))};
+  const Shape rows{Dim(std::string_view(program.builder().unique_symbol("steps")))};
   ir::Value* steps = append("reshape", {op.results.back().get()}, {{"shape", Shape{1}}})->result();
   append("row_splits", {steps}, {{"rows", rows}});
   auto block = program.make_block(outside);

@@ -170,10 +170,9 @@ void ServerTraining::bring_home() {
     const Tensor rows = read_table(key);
     ir::Value* const parameter = program_.ir().add_parameter(
         key, {f32, {table.rows, table.options.width}}, table.initializer, /*trainable=*/false, {});
-    transforms::rewrite(program_.ir(), [&](ir::Op& op) -> std::optional<std::vector<ir::Value*>> {
+    transforms::rewrite(program_.ir(), [&](ir::Builder& b, ir::Op& op) -> transforms::Replacement {
       if (!is_lookup_of(op, key)) return std::nullopt;
-      return {{transforms::make(program_.ir(), op, "gather", {parameter, op.operands[0]},
-                                {{"sparse_gradient", true}})}};
+      return {{b.make("gather", {parameter, op.operands[0]}, {{"sparse_gradient", true}})}};
     });
     trainer_->session().set_parameter(key, rows);
   }
@@ -279,7 +278,7 @@ void ServerTraining::make_table(const ParameterGradient& one) {
   table.rate = rate_of(program_, one.parameter);
   table.initializer = program_.ir().parameter_of(parameter).initializer;
   table.options.initializer = initializer_of(program_.ir().parameter_of(parameter));
-  transforms::rewrite(program_.ir(), [&](ir::Op& op) -> std::optional<std::vector<ir::Value*>> {
+  transforms::rewrite(program_.ir(), [&](ir::Builder& b, ir::Op& op) -> transforms::Replacement {
     if (!is_gather_of(op, parameter)) return std::nullopt;
     if (table.ids) {
       fail_usage("the table " + key +
@@ -287,15 +286,15 @@ void ServerTraining::make_table(const ParameterGradient& one) {
     }
     ir::Value* ids = op.operands[1];
     if (ids->type.dtype != i64) {
-      ids = transforms::make(program_.ir(), op, "cast", {ids}, {{"dtype", i64}});
+      ids = b.make("cast", {ids}, {{"dtype", i64}});
     }
     table.ids = Value(ids);
-    return {{transforms::make(program_.ir(), op, "host_call", {ids},
-                              {{"name", std::string(kLookUp)},
-                               {"key", key},
-                               {"dtype", f32},
-                               {"shape", op.result()->type.shape},
-                               {"early", false}})}};
+    return {{b.make("host_call", {ids},
+                    {{"name", std::string(kLookUp)},
+                     {"key", key},
+                     {"dtype", f32},
+                     {"shape", op.result()->type.shape},
+                     {"early", false}})}};
   });
   if (options_.mode == Mode::geo) table.local = std::make_shared<LocalRows>(table.options);
   const Value rows = cast(one.gradient.rows, {.dtype = i64});
