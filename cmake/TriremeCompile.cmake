@@ -38,7 +38,7 @@ add_library(trireme_quick INTERFACE)
 target_link_libraries(trireme_quick INTERFACE trireme_flags)
 target_compile_options(trireme_quick INTERFACE
   $<$<CONFIG:Debug>:-O0>
-  "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-array-bounds;-Wno-restrict>")
+  "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow>")
 
 # trireme_precompile(TARGET header...): the compiler reads these once for all files of the target.
 # trireme_precompile(TARGET REUSE_FROM OTHER): what was read for another target with the same flags.

@@ -2,13 +2,13 @@
 
 #include <cstdint>
 
-// Options of the augmentations of data.h. What is drawn for an example depends on the seed, the
-// epoch, the example's place in its source and the augmentation's place in the chain alone: not on
-// the order, the batches or the number of threads.
+// Options of the augmentations of data.h. The random numbers for an example depend only on the
+// seed, the epoch, the example's index in its source and the augmentation's position in the chain.
+// They do not depend on the order, the batches or the number of threads.
 namespace trireme::data {
 
 struct CropOptions {
-  std::int64_t padding = 0;  // black pixels put around the picture before
+  std::int64_t padding = 0;  // black pixels added around the image before cropping
   std::uint64_t seed = 1;
 };
 
@@ -19,9 +19,9 @@ struct FlipOptions {
 
 // Each factor is drawn from [1 - value, 1 + value], but not below 0.
 struct JitterOptions {
-  double brightness = 0.4;  // times every value
-  double contrast = 0.4;    // away from the picture's mean gray
-  double saturation = 0.4;  // away from the pixel's gray; nothing for pictures without colour
+  double brightness = 0.4;  // multiplies every value
+  double contrast = 0.4;    // scales the distance from the image's mean gray
+  double saturation = 0.4;  // scales the distance from the pixel's gray; no effect on gray images
   std::uint64_t seed = 1;
 };
 
@@ -30,8 +30,8 @@ struct CutoutOptions {
 };
 
 struct MixupOptions {
-  double alpha = 0.2;        // shares are drawn from Beta(alpha, alpha)
-  std::int64_t classes = 0;  // of "label"; 0: as many as there are class names
+  double alpha = 0.2;        // mixing weights are drawn from Beta(alpha, alpha)
+  std::int64_t classes = 0;  // of "label"; 0: the number of class names
   std::uint64_t seed = 1;
 };
 

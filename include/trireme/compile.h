@@ -11,27 +11,27 @@ namespace trireme {
 
 struct CompileModelOptions {
   // x86-64-v3 (AVX2 and FMA), x86-64-v4 (AVX-512), aarch64, or native: the best of these that this
-  // machine is.
+  // machine supports.
   std::string target = "native";
-  // Of weights and of what is stored between kernels.
+  // Of weights and of values stored between kernels.
   Precision precision = Precision::f32;
-  // What joins the kernels to a shared object: a program that takes the options of GNU ld. Empty:
-  // mold, else ld.lld.
+  // The linker that makes the shared object from the kernels: a program that accepts the options of
+  // GNU ld. Empty: mold, else ld.lld.
   std::string linker = {};
 };
 
 struct CompiledSize {
-  std::string target;               // what "native" is
-  int kernels = 0;                  // different ones
+  std::string target;               // what "native" stands for
+  int kernels = 0;                  // distinct kernels
   std::int64_t code_bytes = 0;      // of the shared object
-  std::int64_t constant_bytes = 0;  // of the parameters, prepared
+  std::int64_t constant_bytes = 0;  // of the prepared parameters
 };
 
-// Compiles what Model::predict() does ahead of time, for CompiledModel of trireme/inference.h: a
-// folder that needs no compiler and no library where it runs. docs/reference/formats/compiled.md describes it.
-// Whatever fails, a compiled model that stood there is still whole.
-// Errors: usage, for a target that does not exist, a linker that is missing, a folder that is
-// something else, or a model with an op that needs a library; io.
+// Compiles Model::predict() ahead of time into a folder for CompiledModel (trireme/inference.h).
+// Running it needs no compiler and no library. docs/reference/formats/compiled.md describes the
+// folder. On failure, a compiled model that was already in the folder stays intact. Errors: usage,
+// for an unknown target, a missing linker, a folder that holds something else, or a model with an
+// op that needs a library; io.
 TRIREME_API CompiledSize compile_model(Model& model, const std::string& directory,
                                        const CompileModelOptions& options = {});
 

@@ -1,8 +1,9 @@
 #pragma once
 
-// Control flow in a Program: conditions and loops whose bodies are blocks of the Program, printed,
-// differentiated and compiled with it. A body is a C++ function that is called once, to build the block.
-// It may use values from outside. What is carried from step to step keeps its dtype and shape.
+// Control flow in a Program: conditions and loops. Their bodies are blocks of the Program; they are
+// printed, differentiated and compiled with it. A body is a C++ function that is called once, to
+// build the block. It may use values from outside. Carried values keep their dtype and shape from
+// step to step.
 
 #include <array>
 #include <cstddef>
@@ -22,8 +23,8 @@ using Values = std::vector<Value>;
 
 // --- Conditions ---------------------------------------------------------------------------------
 
-// What one of two blocks gives: that of `yes` where `condition`, one boolean, is true; only it runs. Both
-// give values of the same types.
+// Runs one of two blocks and returns its values: `yes` if `condition`, a boolean scalar, is true,
+// else `no`. Both return values of the same types.
 TRIREME_API Values cond_values(const Value& condition, const std::function<Values()>& yes,
                                const std::function<Values()>& no,
                                SourceLocation where = SourceLocation::current());
@@ -31,12 +32,13 @@ TRIREME_API Value cond(const Value& condition, const std::function<Value()>& yes
                        const std::function<Value()>& no,
                        SourceLocation where = SourceLocation::current());
 
-// The block of number `index`, an i64; the last one for all other numbers. At least one.
+// Runs block number `index`, an i64; the last block for all other numbers. At least one block.
 TRIREME_API Value switch_case(const Value& index, const std::vector<std::function<Value()>>& blocks,
                               SourceLocation where = SourceLocation::current());
 
-// Row by row: `yes` gets the rows of each x [n, ...] where the booleans `condition` [n] are true, `no` the
-// others; the rows that they give, [rows, ...] each, stand in the result in the order of x.
+// Splits rows by condition: `yes` gets the rows of each x [n, ...] where the booleans `condition`
+// [n] are true, `no` gets the others. Both return [rows, ...]. The result has these rows in the
+// order of x.
 using ByRows = std::function<Values(const Values& rows)>;
 TRIREME_API Values if_else(const Value& condition, const Values& xs, const ByRows& yes,
                            const ByRows& no, SourceLocation where = SourceLocation::current());
@@ -44,11 +46,11 @@ TRIREME_API Values if_else(const Value& condition, const Values& xs, const ByRow
 // --- Loops --------------------------------------------------------------------------------------
 
 struct WhileOptions {
-  std::int64_t limit = 1000000;  // more steps are Error(data) when it runs
+  std::int64_t limit = 1000000;  // Error(data) at run time after more steps
 };
 
-// While `condition` gives true, `body` gives the carried values anew. Its gradient runs the loop again, step
-// by step, from what it began with.
+// While `condition` is true, `body` computes new carried values. The gradient runs the loop again,
+// step by step, from the initial values.
 TRIREME_API Values while_values(const Values& initial,
                                 const std::function<Value(const Values&)>& condition,
                                 const std::function<Values(const Values&)>& body,
@@ -56,26 +58,26 @@ TRIREME_API Values while_values(const Values& initial,
                                 SourceLocation where = SourceLocation::current());
 
 struct ScanOptions {
-  Dim length = 0;        // the number of steps; 0: as many as the sequences have rows
+  Dim length = 0;        // number of steps; 0: the number of rows of the sequences
   bool reverse = false;  // from the last row to the first
 };
 struct ScanResult {
   Values carried;  // after the last step
   Values outputs;  // of all steps: [length, ...]
 };
-// What a step gives: the carried values anew, then outputs.
+// The results of a step: the new carried values, then outputs.
 struct ScanStep {
   Values carried;
   Values outputs = {};
 };
 
-// A step for each row of axis 0 of the sequences, which all have as many.
+// Runs a step for each row of axis 0 of the sequences, which all have the same number of rows.
 TRIREME_API ScanResult
 scan(const Values& initial, const Values& sequences,
      const std::function<ScanStep(const Values& carried, const Values& rows)>& step,
      const ScanOptions& options = {}, SourceLocation where = SourceLocation::current());
 
-// --- The same with tuples: auto [i, total] = while_loop(std::tuple{zero, zero}, ...) -----------------
+// --- The same with tuples: auto [i, total] = while_loop(std::tuple{zero, zero}, ...) ------------
 
 namespace control {
 
@@ -111,13 +113,12 @@ std::tuple<T...> while_loop(const std::tuple<T...>& initial, Condition condition
 
 // --- Tensor arrays ------------------------------------------------------------------------------
 
-// As many values of one type as `size` says, [size, ...], of which single ones are read and written by
-// number; to be carried by loops. A write gives the array anew. A number outside is as the nearest one
-// inside.
+// An array of `size` values of one type, [size, ...]. Loops can carry it and read and write single
+// values by index. write() returns a new array. An index out of range means the nearest valid one.
 class TRIREME_API TensorArray {
  public:
   explicit TensorArray(const Value& values) : values_(values) {}
-  // Zeros.
+  // An array of zeros.
   static TensorArray zeros(const Program& program, const Dim& size, const Shape& shape,
                            DType dtype = DType::f32,
                            SourceLocation where = SourceLocation::current());

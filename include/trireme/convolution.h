@@ -1,8 +1,9 @@
 #pragma once
 
-// Further layers of windows, beside conv2d and the pooling of trireme/nn.h: convolutions in one and
-// three dimensions, transposed ones, of sequences, and windows as sequences. Lines are [batch, channels, length]
-// and volumes [batch, channels, depth, height, width]; only the batch may be a symbol.
+// More layers that work on windows, in addition to conv2d and the pooling of trireme/nn.h:
+// convolutions in one and three dimensions, transposed convolutions, convolutions of sequences, and
+// windows as sequences. 1-d inputs are [batch, channels, length], 3-d inputs [batch, channels,
+// depth, height, width]; only the batch may be a symbol.
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +15,7 @@
 
 namespace trireme::nn {
 
-// Elements before and behind a line: one number for both; "same" and "valid" as in Padding.
+// Padding before and after a line; one number sets both. "same" and "valid" as in Padding.
 struct TRIREME_API Padding1d {
   std::int64_t before = 0, after = 0;
   bool same = false;
@@ -27,7 +28,7 @@ struct TRIREME_API Padding1d {
 };
 
 struct Conv1dOptions {
-  std::int64_t channels = 0;  // required: of the result
+  std::int64_t channels = 0;  // required: channels of the result
   std::int64_t kernel = 3, stride = 1;
   Padding1d padding = {};
   std::int64_t dilation = 1, groups = 1;
@@ -42,12 +43,12 @@ struct Conv1dOptions {
 TRIREME_API Value conv1d(const Value& x, Conv1dOptions options,
                          SourceLocation where = SourceLocation::current());
 
-// A transposed convolution is the gradient of a convolution by its images: every element of x is
-// spread over a window of the result, which is (size - 1) * stride - padding + dilation *
-// (kernel - 1) + 1 + output_padding long, or size * stride with padding "same". `output_padding`,
-// less than the stride, adds to the end of each axis.
+// A transposed convolution is the gradient of a convolution with respect to its input: every
+// element of x is spread over a window of the result. The result's size is (size - 1) * stride -
+// padding + dilation * (kernel - 1) + 1 + output_padding, or size * stride with padding "same".
+// `output_padding`, less than the stride, is added at the end of each axis.
 struct ConvTranspose2dOptions {
-  std::int64_t channels = 0;  // required: of the result
+  std::int64_t channels = 0;  // required: channels of the result
   Pair kernel = 3;
   Pair stride = 1;
   Padding padding = {};  // cut off from the result
@@ -56,7 +57,8 @@ struct ConvTranspose2dOptions {
   std::int64_t groups = 1;
   bool bias = true;
   Activation activation = {};
-  std::optional<Initializer> weight_init = {};  // as in LinearOptions, its fan_in of the result
+  // as in LinearOptions, with the fan_in of the result
+  std::optional<Initializer> weight_init = {};
   Initializer bias_init = {};
   ParameterSettings weight_settings = {}, bias_settings = {};
   std::string name = {};
@@ -66,7 +68,7 @@ TRIREME_API Value conv_transpose2d(const Value& x, ConvTranspose2dOptions option
                                    SourceLocation where = SourceLocation::current());
 
 struct ConvTranspose1dOptions {
-  std::int64_t channels = 0;  // required: of the result
+  std::int64_t channels = 0;  // required: channels of the result
   std::int64_t kernel = 3, stride = 1;
   Padding1d padding = {};  // cut off from the result
   std::int64_t output_padding = 0, dilation = 1, groups = 1;
@@ -81,7 +83,7 @@ struct ConvTranspose1dOptions {
 TRIREME_API Value conv_transpose1d(const Value& x, ConvTranspose1dOptions options,
                                    SourceLocation where = SourceLocation::current());
 
-// Depth, height and width: one number stands for all.
+// Depth, height and width; one number sets all.
 struct Triple {
   std::int64_t depth = 1, height = 1, width = 1;
   Triple(int all) : Triple(all, all, all) {}           // NOLINT
@@ -89,7 +91,7 @@ struct Triple {
   Triple(std::int64_t d, std::int64_t h, std::int64_t w) : depth(d), height(h), width(w) {}
 };
 
-// Elements on both sides of each axis; "same" and "valid" as in Padding.
+// Padding on both sides of each axis; "same" and "valid" as in Padding.
 struct TRIREME_API Padding3d {
   Triple sides = 0;
   bool same = false;
@@ -102,7 +104,7 @@ struct TRIREME_API Padding3d {
 };
 
 struct Conv3dOptions {
-  std::int64_t channels = 0;  // required: of the result
+  std::int64_t channels = 0;  // required: channels of the result
   Triple kernel = 3;
   Triple stride = 1;
   Padding3d padding = {};
@@ -121,7 +123,7 @@ TRIREME_API Value conv3d(const Value& x, Conv3dOptions options,
 
 struct Pool3dOptions {
   Triple kernel = 2;
-  std::optional<Triple> stride = {};  // the kernel's size if not set
+  std::optional<Triple> stride = {};  // default: the kernel's size
   Padding3d padding = {};
   bool count_padding = true;  // avg_pool3d only: padding counts as elements
 };
@@ -132,22 +134,23 @@ TRIREME_API Value avg_pool3d(const Value& x, Pool3dOptions options,
 
 struct Im2SequenceOptions {
   Pair kernel = 1;
-  std::optional<Pair> stride = {};  // the kernel's size if not set
-  Padding padding = {};             // with zeros
+  std::optional<Pair> stride = {};  // default: the kernel's size
+  Padding padding = {};             // filled with zeros
   Pair dilation = 1;
 };
-// The windows of an image, row by row, as the steps of a sequence: [batch, steps, features], where
-// the features of a window are its [channels, kernel height, kernel width] elements in that order.
+// The windows of an image, in row-major order, as steps of a sequence: [batch, steps, features].
+// The features of a window are its elements [channels, kernel height, kernel width] in that order.
 TRIREME_API Value im2sequence(const Value& x, Im2SequenceOptions options,
                               SourceLocation where = SourceLocation::current());
 
-// --- Sequences of different lengths: x is [rows, width], its rows being sequences (trireme/sequence.h) ------
+// --- Sequences of different lengths -------------------------------------------------------------
+// x is [rows, width]; its rows are sequences (trireme/sequence.h).
 
 struct SequenceConvOptions {
-  std::int64_t units = 0;  // required: of the result
+  std::int64_t units = 0;  // required: width of the result
   std::int64_t kernel = 3;
-  // The first row that a row sees, counted from itself; by default as many before as behind, of an even
-  // kernel one more behind.
+  // Offset of the first row of the window, relative to the current row. Default: centered; an even
+  // kernel has one more row after than before.
   std::optional<std::int64_t> first = {};
   bool bias = true;
   Activation activation = {};
@@ -156,21 +159,21 @@ struct SequenceConvOptions {
   ParameterSettings weight_settings = {}, bias_settings = {};
   std::string name = {};
 };
-// Of each row the `kernel` rows around it in its own sequence, zeros beyond, times weight [kernel * width,
-// units], plus bias [units]: [rows, units]. The layer of Kim 2014, "Convolutional Neural Networks for
-// Sentence Classification", where a pooling follows.
+// Multiplies the `kernel` rows around each row of the same sequence, with zeros outside the
+// sequence, by weight [kernel * width, units], and adds bias [units]: [rows, units]. This is the
+// layer of Kim 2014, "Convolutional Neural Networks for Sentence Classification", which then pools.
 TRIREME_API Value sequence_conv(const Value& x, SequenceConvOptions options,
                                 SourceLocation where = SourceLocation::current());
 
 struct RowConvOptions {
-  std::int64_t future = 1;                      // rows that are looked ahead
+  std::int64_t future = 1;                      // number of following rows in the window
   std::optional<Initializer> weight_init = {};  // xavier_uniform()
   ParameterSettings weight_settings = {};
   std::string name = {};
 };
-// Row t becomes the sum over j of weight[j] * x[t + j], column by column, of its own sequence; weight is
-// [future + 1, width]. The row convolution of Wang et al. 2016, "Lookahead Convolution Layer for
-// Unidirectional Recurrent Neural Networks".
+// Row t of the result is the sum over j of weight[j] * x[t + j], column by column, within the
+// sequence; weight is [future + 1, width]. The row convolution of Wang et al. 2016, "Lookahead
+// Convolution Layer for Unidirectional Recurrent Neural Networks".
 TRIREME_API Value row_conv(const Value& x, RowConvOptions options = {},
                            SourceLocation where = SourceLocation::current());
 

@@ -8,8 +8,8 @@
 
 namespace trireme {
 
-// Element types. `boolean` is stored as one byte, 0 or 1. bf16 (8 bits of exponent, 7 of fraction) and
-// f16 (5 and 10, the binary16 of IEEE 754) only store and move numbers: arithmetic wants a cast to f32.
+// Element types. `boolean` is stored as one byte, 0 or 1. bf16 (8 exponent bits, 7 fraction bits)
+// and f16 (5 and 10, binary16 of IEEE 754) are storage formats: cast to f32 for arithmetic.
 enum class DType : std::uint8_t { boolean, u8, i32, i64, f32, f64, bf16, f16 };
 
 inline constexpr DType boolean = DType::boolean;

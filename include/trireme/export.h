@@ -1,5 +1,6 @@
 #pragma once
 
-// Marks what libtrireme.so exports. Everything else is hidden. The same objects make the static library:
-// who links it into a shared one and wants to export nothing of it says -Wl,--exclude-libs,ALL.
+// Marks the symbols that libtrireme.so exports; all others are hidden. The static library consists
+// of the same objects. To link it into a shared library without exporting its symbols, pass
+// -Wl,--exclude-libs,ALL.
 #define TRIREME_API __attribute__((visibility("default")))

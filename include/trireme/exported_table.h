@@ -1,16 +1,16 @@
 #pragma once
 
-// Looking rows up in what a job exports for serving, without its servers, while it trains on.
+// Looks up rows in the exports of a job, without its servers, while the job still trains.
 //
 //   tr::ExportedTable table("clicks-exports/embedding_0.weight");
 //   tr::Tensor rows = table.lookup({17, 4711});       // f32[2, table.width()]
-//   while (serving) {                                 // in a thread of its own
-//     table.refresh();                                // what has been exported since
+//   while (serving) {                                 // in its own thread
+//     table.refresh();                                // loads newer exports
 //     std::this_thread::sleep_for(std::chrono::seconds(10));
 //   }
 //
-// Link Trireme::distributed. docs/how-to/distributed-training.md, "Export for serving", tells how a job is made to export; docs/reference/formats/export.md what
-// the files are, for readers in other languages.
+// Link Trireme::distributed. docs/how-to/distributed-training.md, "Export for serving", shows how a
+// job exports. docs/reference/formats/export.md describes the files for readers in other languages.
 
 #include <cstdint>
 #include <initializer_list>
@@ -24,40 +24,42 @@
 
 namespace trireme {
 
-// A sparse table in memory, with all rows that the exports in a folder have. All functions but refresh() may be called by
-// any number of threads at once, also during refresh(), which one thread at a time calls.
+// A sparse table in memory, with all rows of the exports in a folder. Any number of threads may
+// call all functions at the same time, even during refresh(). Only one thread at a time may call
+// refresh().
 class TRIREME_API ExportedTable {
  public:
-  // The folder of one table: OUTPUT-exports/NAME. Reads all rows. Errors: not_found, if nothing has been exported there;
-  // data, if a file is damaged; io.
+  // Reads all rows of one table from its folder, OUTPUT-exports/NAME.
+  // Errors: not_found, if nothing has been exported there; data, if a file is damaged; io.
   explicit ExportedTable(const std::string& folder);
   ExportedTable(ExportedTable&&) noexcept;
   ExportedTable& operator=(ExportedTable&&) noexcept;
   ~ExportedTable();
 
-  const std::string& name() const;  // of the parameter that the table is in the Program
+  const std::string& name() const;  // of the parameter in the Program that this table is
   std::int64_t width() const;       // numbers in a row
-  std::int64_t rows() const;        // that are there
+  std::int64_t rows() const;        // rows in memory
 
-  // The rows of ids, f32[ids, width()], as lookups of the job have them: an id without a row gets the values that training
-  // would begin with, a negative one zeros. Each row is of one export; during refresh() rows may be of two. Rows that are kept
-  // in 16 bits are f32 here, too.
+  // Returns the rows of ids, f32[ids, width()], with the same values as lookups in the job: an id
+  // without a row gets its initial values, a negative id zeros. Each row is from one export. During
+  // refresh() different rows may be from two exports. Rows that are stored in 16 bits are f32 here.
   Tensor lookup(std::span<const std::int64_t> ids) const;
   Tensor lookup(std::initializer_list<std::int64_t> ids) const;
-  // The same, to rows[ids.size()][width()].
+  // The same, into rows[ids.size()][width()].
   void lookup(std::span<const std::int64_t> ids, float* rows) const;
-  // Which of the ids have a row.
+  // Returns which of the ids have a row.
   std::vector<bool> contains(std::span<const std::int64_t> ids) const;
 
-  // Puts in what was exported since; whether there was anything. All files are checked before a row changes. Costs one small
-  // file read if there is nothing. Errors: as of the constructor, and then it may be called again: whoever has missed two bases
-  // may find that files have just gone; usage, if the folder has a table of other rows by now, such as of a job whose model
-  // is another one: open it anew.
+  // Loads all newer exports; returns whether there were any. Checks all files before it changes a
+  // row. Costs one small file read if there is nothing new.
+  // Errors: as the constructor; refresh() may then be called again (a reader that missed two bases
+  // may find files just deleted); usage, if the folder now has a table with other rows, such as
+  // from a job with another model: open it again.
   bool refresh();
 
-  std::int64_t number() const;  // of the last export that is in it
-  // What the job says of it, "checkpoint 12": exports of the same checkpoint, also of other tables and of dense parameters
-  // (dense.safetensors), are of one moment.
+  std::int64_t number() const;  // number of the last export loaded
+  // The job's note for that export, "checkpoint 12". Exports of the same checkpoint, including
+  // other tables and dense parameters (dense.safetensors), are from the same moment.
   std::string note() const;
 
  private:

@@ -12,7 +12,7 @@
 
 namespace trireme {
 
-// Memory of a run that a function of the host sees; it is not to be kept.
+// A view of memory of a run, passed to a host function. Valid only during the call.
 struct HostTensor {
   DType dtype = DType::f32;
   const std::vector<std::int64_t>* shape = nullptr;
@@ -23,15 +23,16 @@ struct HostTensor {
     for (const std::int64_t size : *shape) bytes *= static_cast<std::size_t>(size);
     return bytes;
   }
-  // Precondition: T is the dtype's.
+  // The elements. Precondition: T is the C++ type of the dtype.
   template <class T>
   std::span<T> elements() const {
     return {static_cast<T*>(data), size_bytes() / sizeof(T)};
   }
 };
 
-// A function that the op host_call runs: reads the operands, which it must not change, and fills the result. `key` is
-// that of the op. What it throws ends the run; an Error is passed on with the op's layer and line.
+// A function that the op host_call runs. It reads the operands, must not change them, and fills the
+// result. `key` is the op's attribute `key`. An exception ends the run; an Error is rethrown with
+// the op's layer and line.
 using HostFunction = std::function<void(const std::string& key,
                                         std::span<const HostTensor> operands, HostTensor& result)>;
 using HostFunctions = std::map<std::string, HostFunction>;  // by name

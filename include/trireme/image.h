@@ -13,16 +13,16 @@ namespace trireme::image {
 // An image is a Tensor u8[height, width, channels] with 1 (gray) or 3 (RGB) channels.
 
 struct LoadOptions {
-  int channels = 0;                       // 1 or 3; 0: as the file has it
-  std::int64_t max_pixels = 100'000'000;  // more is refused before any memory is taken
+  int channels = 0;                       // 1 or 3; 0: as in the file
+  std::int64_t max_pixels = 100'000'000;  // larger images are refused before memory is allocated
 };
 
-// Reads a PNG or JPEG file, told apart by their first bytes. Transparent parts become white; the
-// orientation a camera notes in a JPEG is not applied.
-// Errors: not_found, io; data, if the file is damaged, cut short, too large or of another kind.
+// Reads a PNG or JPEG file; the format is detected from the first bytes. Transparent parts become
+// white. The orientation tag of a JPEG is not applied.
+// Errors: not_found, io; data, if the file is damaged, truncated, too large or of another format.
 TRIREME_API Tensor load(const std::string& path, const LoadOptions& options = {});
 
-// The same from bytes in memory; `name` is for messages.
+// The same from bytes in memory; `name` is used in messages.
 TRIREME_API Tensor decode(std::string_view bytes, const std::string& name,
                           const LoadOptions& options = {});
 
@@ -30,26 +30,28 @@ TRIREME_API Tensor decode(std::string_view bytes, const std::string& name,
 TRIREME_API void save_png(const std::string& path, const Tensor& image);
 TRIREME_API std::string encode_png(const Tensor& image);
 
-// Bilinear where the image grows, the mean of what is covered where it shrinks. Errors: usage.
+// Bilinear when enlarging, area average when shrinking.
+// Errors: usage.
 TRIREME_API Tensor resize(const Tensor& image, std::int64_t height, std::int64_t width);
 
-// One channel, by the weights of ITU-R BT.601.
+// Converts to one channel with the weights of ITU-R BT.601.
 TRIREME_API Tensor to_gray(const Tensor& image);
 TRIREME_API Tensor to_rgb(const Tensor& image);
 
-// f32[channels, height, width] in [0, 1], as networks take it, and back (values are clamped).
+// Converts to f32[channels, height, width] in [0, 1], the input of networks, and back (values are
+// clamped).
 TRIREME_API Tensor to_planes(const Tensor& image);
 TRIREME_API Tensor from_planes(const Tensor& planes);
 
 struct Caption {
-  std::string first;   // such as the true label
-  std::string second;  // such as the predicted one
-  bool wrong = false;  // marks the image with a red border and the second line in red
+  std::string first;   // for example the true label
+  std::string second;  // for example the predicted label
+  bool wrong = false;  // adds a red border and prints the second line in red
 };
 
 struct SheetOptions {
   int columns = 8;
-  std::string title = {};  // above all; empty: none
+  std::string title = {};  // above the grid; empty: none
 };
 
 // Draws images, f32[n, 1 or 3, h, w] in [0, 1], in a grid, with two lines of text below each.

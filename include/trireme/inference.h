@@ -12,22 +12,22 @@
 
 namespace trireme {
 
-// What a run is given: input name to Tensor.
+// The inputs of a run: input name to Tensor.
 using Feeds = std::map<std::string, Tensor>;
 
-// A model that compile_model() or `trireme compile` has made: it needs no compiler, so the small
-// library Trireme::inference is enough. trireme.h has the same for C.
+// A model compiled by compile_model() or `trireme compile`. It needs no compiler, so the small
+// library Trireme::inference is enough. trireme.h is the same for C.
 //
-// Not safe for several threads at once; models are independent of each other, so that each thread
-// may load its own. predict() itself uses `threads` threads.
+// Not thread-safe. Models are independent of each other, so each thread may load its own. predict()
+// itself uses `threads` threads.
 struct CompiledModelOptions {
   int threads = 0;  // 0: $TRIREME_NUM_THREADS, else the processors this process may use
 };
 
 class TRIREME_API CompiledModel {
  public:
-  // Errors: not_found; io; data, naming the file, where a part is missing, damaged or newer; usage,
-  // if the model was compiled for another kind of machine.
+  // Errors: not_found; io; data, naming the file, if a part is missing, damaged or of a newer
+  // format; usage, if the model was compiled for another kind of machine.
   static CompiledModel load(const std::string& directory, const CompiledModelOptions& options = {});
   CompiledModel(CompiledModel&&) noexcept;
   CompiledModel& operator=(CompiledModel&&) noexcept;
@@ -36,11 +36,11 @@ class TRIREME_API CompiledModel {
   struct Port {
     std::string name;
     DType dtype;
-    // Symbols such as `batch` take their sizes from the feeds; a symbol of outputs alone is known when
-    // the model has run.
+    // Symbols such as `batch` take their sizes from the feeds. A symbol that only outputs have is
+    // known after the run.
     Shape shape;
-    // Of an input that says where sequences begin and end ("text.splits" beside the packed rows "text",
-    // see ragged.h): the symbol that counts the rows. Else empty.
+    // For an input with the boundaries of sequences ("text.splits" for the packed rows "text", see
+    // ragged.h): the symbol that counts the rows. Otherwise empty.
     std::string splits_of = {};
   };
   const std::string& name() const;
@@ -49,7 +49,8 @@ class TRIREME_API CompiledModel {
   const std::vector<Port>& outputs() const;
   const std::vector<std::string>& labels() const;
 
-  // The outputs in order. A returned Tensor is the caller's: a later run does not change it.
+  // Runs the model and returns the outputs in order. The caller owns the returned Tensors: a later
+  // run does not change them.
   // Errors: usage, for a feed that is missing, unknown or of the wrong dtype or shape.
   std::vector<Tensor> predict(const Feeds& feeds);
 

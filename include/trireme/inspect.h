@@ -9,17 +9,17 @@
 
 namespace trireme {
 
-// Name, type, elements and initializer of every parameter, as a table with a total.
+// A table of all parameters with name, type, number of elements and initializer, and a total.
 TRIREME_API std::string parameter_table(const Program& program);
 
-// Elements of all trainable parameters.
+// Number of elements of all trainable parameters.
 TRIREME_API std::int64_t trainable_elements(const Program& program);
 
-// Floating-point operations of all ops of the main block, once each: 2 for each multiplication with
-// addition of products and convolutions, 1 for each element of everything else that computes.
+// Floating-point operations of all ops of the main block, each counted once. A multiply-add of a
+// matrix product or convolution counts 2; other arithmetic ops count 1 for each element.
 TRIREME_API double count_flops(const Program& program, const SymbolSizes& sizes);
 
-// What there is to know of the build and the machine, one "name: value" a line.
+// Facts about the build and the machine, one "name: value" per line.
 TRIREME_API std::string system_information();
 
 }  // namespace trireme

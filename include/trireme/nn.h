@@ -1,9 +1,9 @@
 #pragma once
 
-// Layers: functions that build Programs out of the ops of trireme/ops.h. A layer with parameters
-// opens a scope with a name of its own ("linear_0"); its parameters are named in that scope
-// ("linear_0.weight"). A mistake is Error(usage) naming the layer and the caller's line.
-// Images are [batch, channels, height, width].
+// Layers: functions that build Programs from the ops of trireme/ops.h. A layer with parameters
+// opens a scope with its own name ("linear_0"), which prefixes its parameters ("linear_0.weight").
+// Invalid arguments throw Error(usage) with the layer and the caller's line. Images are [batch,
+// channels, height, width].
 
 #include <cstdint>
 #include <functional>
@@ -20,7 +20,8 @@
 
 namespace trireme {
 
-// exp(x) by its sum along `axis`, and the logarithm of that; safe for large x.
+// exp(x) divided by its sum along `axis`, and the logarithm of that. Numerically stable for large
+// x.
 TRIREME_API Value softmax(const Value& x, int axis = -1,
                           SourceLocation where = SourceLocation::current());
 TRIREME_API Value log_softmax(const Value& x, int axis = -1,
@@ -34,9 +35,9 @@ using trireme::log_softmax;
 using trireme::softmax;
 
 // --- Initializers -----------------------------------------------------------------------------
-// Deterministic by the seed of the Session and the name of the parameter. With fan_in inputs of one
-// unit and fan_out units fed by one input: [in, out] for matrices and, for convolutions,
-// [out, in / groups, height, width], where both fans are multiplied by height * width.
+// Values depend only on the seed of the Session and the name of the parameter. fan_in is the number
+// of inputs of one unit, fan_out the number of units that one input feeds: [in, out] for matrices;
+// for convolutions [out, in / groups, height, width], with both fans multiplied by height * width.
 
 TRIREME_API Initializer constant(double value);
 TRIREME_API Initializer zeros();
@@ -51,8 +52,8 @@ TRIREME_API Initializer xavier_normal(double gain = 1);
 // Variance gain^2 / fan_in: He et al. 2015; the default gain is sqrt(2), for relu.
 TRIREME_API Initializer kaiming_uniform(double gain = 1.4142135623730951);
 TRIREME_API Initializer kaiming_normal(double gain = 1.4142135623730951);
-// The first axis by all others as a matrix of orthonormal rows or, if there are more rows than
-// columns, columns, times gain: Saxe et al. 2013.
+// Treats the first axis as rows and all others as columns. The matrix has orthonormal rows or, if
+// there are more rows than columns, orthonormal columns, times gain: Saxe et al. 2013.
 TRIREME_API Initializer orthogonal(double gain = 1);
 
 // --- Activations ------------------------------------------------------------------------------
@@ -64,10 +65,10 @@ using Activation = std::function<Value(const Value&, SourceLocation)>;
 TRIREME_ACTIVATION(identity);
 TRIREME_ACTIVATION(relu);          // max(x, 0)
 TRIREME_ACTIVATION(relu6);         // min(max(x, 0), 6)
-TRIREME_ACTIVATION(leaky_relu);    // x, or 0.01 x where x < 0; LeakyRelu takes another slope
-TRIREME_ACTIVATION(elu);           // x, or exp(x) - 1 where x < 0; Elu takes another scale
+TRIREME_ACTIVATION(leaky_relu);    // x, or 0.01 x where x < 0; LeakyRelu sets the slope
+TRIREME_ACTIVATION(elu);           // x, or exp(x) - 1 where x < 0; Elu sets the scale
 TRIREME_ACTIVATION(gelu);          // x * (1 + erf(x / sqrt(2))) / 2
-TRIREME_ACTIVATION(gelu_tanh);     // its approximation by tanh
+TRIREME_ACTIVATION(gelu_tanh);     // its approximation with tanh
 TRIREME_ACTIVATION(silu);          // x * sigmoid(x)
 TRIREME_ACTIVATION(mish);          // x * tanh(softplus(x))
 TRIREME_ACTIVATION(softplus);      // log(1 + exp(x))
@@ -86,7 +87,7 @@ struct TRIREME_API Elu {
   Value operator()(const Value& x, SourceLocation where = SourceLocation::current()) const;
 };
 
-// By the names above; empty if there is none. For job files.
+// Finds an activation by its name above; empty if there is none. For job files.
 TRIREME_API Activation find_activation(std::string_view name);
 TRIREME_API std::vector<std::string> activation_names();
 
@@ -96,35 +97,36 @@ struct LinearOptions {
   std::int64_t units = 0;  // required
   bool bias = true;
   Activation activation = {};  // none if empty
-  // By default kaiming_uniform() where there is an activation, else xavier_uniform().
+  // By default kaiming_uniform() with an activation, else xavier_uniform().
   std::optional<Initializer> weight_init = {};
   Initializer bias_init = {};  // zeros
   ParameterSettings weight_settings = {}, bias_settings = {};
-  std::string name = {};  // of the layer; "linear_0" and so on if empty
+  std::string name = {};  // of the layer; empty: "linear_0" and so on
 };
-// x [..., in] times weight [in, units], plus bias [units], for x of rank 2 or more.
+// x [..., in] times weight [in, units], plus bias [units]. x has rank 2 or more.
 TRIREME_API Value linear(const Value& x, LinearOptions options,
                          SourceLocation where = SourceLocation::current());
 
 struct EmbeddingOptions {
   std::int64_t rows = 0;   // required: ids are in [0, rows)
   std::int64_t width = 0;  // required
-  std::optional<Initializer> weight_init =
-      {};  // normal(0, 1 / sqrt(width)): rows of length about 1
-  // The gradient is a list of the rows that a step looked up, and optimizers update these alone
-  // (trireme/optimizer.h): what a step costs does not depend on `rows`.
+  // Default: normal(0, 1 / sqrt(width)), which gives rows with a norm of about 1.
+  std::optional<Initializer> weight_init = {};
+  // The gradient contains only the rows that a step looked up, and optimizers update only these
+  // (trireme/optimizer.h). The cost of a step does not depend on `rows`.
   bool sparse_gradient = false;
-  // This row is zero and stays so: what it is looked up for gives zeros and no gradient.
+  // This row is zero and stays zero: looking it up gives zeros and no gradient.
   std::optional<std::int64_t> padding_row = {};
   ParameterSettings weight_settings = {};
   std::string name = {};
 };
-// Rows of the table weight [rows, width] by integer ids of any shape: the ids' shape and [width]. An
-// id outside [0, rows) is Error(data) when it runs, naming it, the layer and the caller's line.
+// Looks up rows of the table weight [rows, width] by integer ids of any shape. The result has the
+// shape of the ids followed by [width]. An id outside [0, rows) is Error(data) at run time, with
+// the id, the layer and the caller's line.
 TRIREME_API Value embedding(const Value& ids, EmbeddingOptions options,
                             SourceLocation where = SourceLocation::current());
 
-// Height and width: one number stands for both.
+// Height and width; one number sets both.
 struct Pair {
   std::int64_t height = 1, width = 1;
   Pair(int both) : height(both), width(both) {}           // NOLINT
@@ -132,9 +134,9 @@ struct Pair {
   Pair(std::int64_t h, std::int64_t w) : height(h), width(w) {}
 };
 
-// Elements around the image: one number for all sides, vertical and horizontal, or each side.
-// "same" is what makes the result ceil(size / stride) long, the odd one at the bottom and right;
-// "valid" is none.
+// Padding around the image: one number for all sides, vertical and horizontal, or each side. "same"
+// makes the result ceil(size / stride) long; an odd element is added at the bottom and right.
+// "valid" is no padding.
 struct TRIREME_API Padding {
   std::int64_t top = 0, bottom = 0, left = 0, right = 0;
   bool same = false;
@@ -149,7 +151,7 @@ struct TRIREME_API Padding {
 };
 
 struct Conv2dOptions {
-  std::int64_t channels = 0;  // required: of the result
+  std::int64_t channels = 0;  // required: channels of the result
   Pair kernel = 3;
   Pair stride = 1;
   Padding padding = {};
@@ -168,7 +170,7 @@ TRIREME_API Value conv2d(const Value& x, Conv2dOptions options,
 
 struct PoolOptions {
   Pair kernel = 2;
-  std::optional<Pair> stride = {};  // the kernel's size if not set
+  std::optional<Pair> stride = {};  // default: the kernel's size
   Padding padding = {};
   bool count_padding = true;  // avg_pool only: padding counts as elements
 };
@@ -179,30 +181,30 @@ TRIREME_API Value avg_pool(const Value& x, PoolOptions options,
 // [batch, channels, height, width] to [batch, channels].
 TRIREME_API Value global_avg_pool(const Value& x, SourceLocation where = SourceLocation::current());
 TRIREME_API Value global_max_pool(const Value& x, SourceLocation where = SourceLocation::current());
-// Pooling to an image of `size`: row i is made of the rows from floor(i * height / size) to, not
-// with, ceil((i + 1) * height / size), and columns likewise. Neighbours may share rows.
+// Pools to an image of `size`: row i covers the rows from floor(i * height / size) up to but
+// excluding ceil((i + 1) * height / size); columns likewise. Neighboring windows may share rows.
 TRIREME_API Value adaptive_avg_pool(const Value& x, Pair size,
                                     SourceLocation where = SourceLocation::current());
 TRIREME_API Value adaptive_max_pool(const Value& x, Pair size,
                                     SourceLocation where = SourceLocation::current());
 
-// All axes but the first become one.
+// Merges all axes except the first into one.
 TRIREME_API Value flatten(const Value& x, SourceLocation where = SourceLocation::current());
 
 struct BatchNormOptions {
-  double momentum = 0.1;  // how far the running statistics move towards those of a batch
+  double momentum = 0.1;  // weight of the new batch in the running statistics
   double epsilon = 1e-5;
   bool affine = true;  // with parameters weight and bias [channels]
   std::string name = {};
 };
-// (x - mean) / sqrt(variance + epsilon) for every channel, axis 1 of x. In training mean and
-// variance are those of the batch, and running_mean and running_var follow them, the variance
-// unbiased.
+// (x - mean) / sqrt(variance + epsilon) for every channel, axis 1 of x. In training, mean and
+// variance are those of the batch; running_mean and running_var are updated from them, with the
+// unbiased variance. In inference, mean and variance are the running statistics.
 TRIREME_API Value batch_norm(const Value& x, BatchNormOptions options = {},
                              SourceLocation where = SourceLocation::current());
 
 struct LayerNormOptions {
-  int axes = 1;  // how many of the last axes are normalised together
+  int axes = 1;  // number of last axes that are normalized together
   double epsilon = 1e-5;
   bool affine = true;  // with parameters weight and bias of the shape of these axes
   std::string name = {};
@@ -211,13 +213,13 @@ TRIREME_API Value layer_norm(const Value& x, LayerNormOptions options = {},
                              SourceLocation where = SourceLocation::current());
 
 struct GroupNormOptions {
-  std::int64_t groups = 0;  // required: the channels are divided into so many
+  std::int64_t groups = 0;  // required: number of groups of channels
   double epsilon = 1e-5;
   bool affine = true;  // with parameters weight and bias [channels]
   std::string name = {};
 };
-// (x - mean) / sqrt(variance + epsilon) for every example and group of neighbouring channels, axis
-// 1 of x, in training and inference alike: Wu and He 2018.
+// (x - mean) / sqrt(variance + epsilon) for every example and group of adjacent channels, axis 1 of
+// x, in training and inference: Wu and He 2018.
 TRIREME_API Value group_norm(const Value& x, GroupNormOptions options,
                              SourceLocation where = SourceLocation::current());
 
@@ -226,43 +228,43 @@ struct InstanceNormOptions {
   bool affine = false;
   std::string name = {};
 };
-// group_norm with a group for every channel, for x with axes behind it: Ulyanov et al. 2016.
+// group_norm with one group per channel. x needs axes after the channels: Ulyanov et al. 2016.
 TRIREME_API Value instance_norm(const Value& x, InstanceNormOptions options = {},
                                 SourceLocation where = SourceLocation::current());
 
 struct DropoutOptions {
   double rate = 0.5;  // in [0, 1)
 };
-// In training every element is dropped with probability `rate` and the others are divided by
-// 1 - rate; in inference x.
+// In training, drops every element with probability `rate` and divides the others by 1 - rate. In
+// inference, returns x.
 TRIREME_API Value dropout(const Value& x, DropoutOptions options = {},
                           SourceLocation where = SourceLocation::current());
 
 struct PreluOptions {
-  bool per_channel = false;  // a slope for each channel, axis 1, or one for all
-  double slope = 0.25;       // at first
+  bool per_channel = false;  // one slope per channel (axis 1), or one for all
+  double slope = 0.25;       // initial value
   ParameterSettings weight_settings = {};
   std::string name = {};
 };
-// x, or weight * x where x < 0, with the slopes as parameter weight [1] or [channels]: He et al.
+// x, or weight * x where x < 0. The slopes are the parameter weight [1] or [channels]: He et al.
 // 2015.
 TRIREME_API Value prelu(const Value& x, PreluOptions options = {},
                         SourceLocation where = SourceLocation::current());
 
 struct MaxoutOptions {
   std::int64_t pieces = 2;
-  int axis = 1;  // of the channels, or features
+  int axis = 1;  // of the channels or features
 };
-// The largest of every `pieces` neighbours along the axis, which becomes as much shorter:
-// Goodfellow et al. 2013.
+// The maximum of every `pieces` adjacent elements along the axis; the axis becomes `pieces` times
+// shorter: Goodfellow et al. 2013.
 TRIREME_API Value maxout(const Value& x, MaxoutOptions options = {},
                          SourceLocation where = SourceLocation::current());
 
 struct CosineOptions {
   int axis = -1;
-  double epsilon = 1e-8;  // shorter vectors count as so long
+  double epsilon = 1e-8;  // lower limit of the norms
 };
-// sum(a * b) / (|a| |b|) along the axis, for a and b of one type.
+// sum(a * b) / (|a| |b|) along the axis. a and b have the same type.
 TRIREME_API Value cosine_similarity(const Value& a, const Value& b, CosineOptions options = {},
                                     SourceLocation where = SourceLocation::current());
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// How parameters follow their gradients. An optimizer is a plain description; minimize()
+// Optimizers and learning rate schedules. An optimizer is a plain description; minimize()
 // (trireme/trainer.h) turns it into ops of the Program.
 
 #include <cstdint>
@@ -14,21 +14,21 @@
 
 namespace trireme {
 
-// Multiplies the learning rate by `factor` when a metric has stopped getting better: after more than
+// Multiplies the learning rate by `factor` when a metric has stopped improving: after more than
 // `patience` measurements in a row that are not better than the best by more than `threshold` times
-// the best. The `cooldown` measurements after that are not counted.
+// the best. The next `cooldown` measurements are not counted.
 struct Plateau {
   double factor = 0.1;
   int patience = 10;
   double threshold = 1e-4;
   int cooldown = 0;
-  double least = 0;               // all factors together are kept at or above this
-  std::string metric = "loss";    // of the validation data, or, without any, of the training
-  bool higher_is_better = false;  // such as accuracy
+  double least = 0;               // lower limit of the product of all factors
+  std::string metric = "loss";    // of the validation data, or of training if there is none
+  bool higher_is_better = false;  // true for accuracy
 };
 
 // A learning rate as a function of the step, counted from 0 and computed inside the Program. A
-// plain number is a constant Schedule.
+// plain number converts to a constant Schedule.
 struct TRIREME_API Schedule {
   enum class Kind : std::uint8_t {
     constant,
@@ -42,7 +42,7 @@ struct TRIREME_API Schedule {
   };
   Kind kind = Kind::constant;
   double rate = 1e-3;      // at the start, or after the warm-up
-  std::int64_t steps = 0;  // of a stair, or until the end
+  std::int64_t steps = 0;  // length of a stair, or steps until the end
   double factor = 1, last = 0, power = 1;
   std::vector<std::int64_t> milestones = {};
   std::int64_t warmup_steps = 0;
@@ -52,50 +52,51 @@ struct TRIREME_API Schedule {
 
   // rate * factor^floor(step / every)
   static Schedule step_decay(double rate, std::int64_t every, double factor);
-  // rate * factor^(number of milestones not above the step); the milestones rise
+  // rate * factor^(number of milestones that are not above the step); milestones are increasing
   static Schedule multi_step(double rate, std::vector<std::int64_t> milestones, double factor);
   // rate * factor^step
   static Schedule exponential(double rate, double factor);
-  // Half a cosine from `rate` to `last` within `steps`, then `last`.
+  // Half a cosine from `rate` to `last` during `steps`, then `last`.
   static Schedule cosine(double rate, std::int64_t steps, double last = 0);
   // (rate - last) * (1 - step / steps)^power + last, then `last`.
   static Schedule polynomial(double rate, std::int64_t steps, double last = 0, double power = 1);
-  // Half a cosine from peak / start_divisor up to `peak` within the first `rise` of `steps`, and half
-  // a cosine down to peak / start_divisor / last_divisor in the rest: Smith and Topin 2019.
+  // Half a cosine from peak / start_divisor up to `peak` during the fraction `rise` of `steps`,
+  // then half a cosine down to peak / start_divisor / last_divisor: Smith and Topin 2019.
   static Schedule one_cycle(double peak, std::int64_t steps, double rise = 0.3,
                             double start_divisor = 25, double last_divisor = 1e4);
-  // peak * min((step + 1) / steps, sqrt(steps / (step + 1))): Vaswani et al. 2017, where
-  // peak = 1 / sqrt(width * steps).
+  // peak * min((step + 1) / steps, sqrt(steps / (step + 1))): Vaswani et al. 2017, where peak is 1
+  // / sqrt(width * steps).
   static Schedule inverse_sqrt(double peak, std::int64_t steps);
-  // A straight line from rate / steps in step 0 to rate; then this Schedule, its step 0 there.
+  // Linear from rate / steps in step 0 to rate; then this Schedule from its step 0.
   Schedule warmup(std::int64_t steps) const;
-  // This Schedule times a factor that the Trainer lowers. The factor and what else is remembered are
+  // This Schedule times a factor that the Trainer lowers. The factor and the other state are
   // parameters of the Program: "optimizer.plateau_factor", "_best", "_waited" and "_cooling".
   Schedule on_plateau(Plateau plateau) const;
 
   bool is_constant() const { return kind == Kind::constant && warmup_steps == 0 && !plateau; }
-  double at(std::int64_t step) const;  // the same on the host, without the plateau's factor
+  double at(std::int64_t step) const;  // computed on the host, without the plateau's factor
 };
 
-// Limits on gradients before they are used, in this order; 0 means none.
+// Limits on gradients, applied in this order before the optimizer uses them; 0 means none.
 struct Clip {
-  double value = 0;        // every element into [-value, value]
-  double norm = 0;         // every parameter's gradient shortened to this length
-  double global_norm = 0;  // all gradients together shortened to this length
+  double value = 0;        // clips every element to [-value, value]
+  double norm = 0;         // scales down each parameter's gradient to this L2 norm
+  double global_norm = 0;  // scales down all gradients together to this L2 norm
 
   bool any() const { return value > 0 || norm > 0 || global_norm > 0; }
 };
 
-// The optimizers. g is the gradient, p the parameter, m and v start at zero; what is not said to be
-// a product of matrices works element by element. weight_decay adds weight_decay * p to g (L2
-// regularisation), where nothing else is said. Each parameter is updated by one fused kernel.
+// The optimizers. g is the gradient and p the parameter; m and v start at zero. Formulas are
+// elementwise unless stated otherwise. Unless stated otherwise, weight_decay adds weight_decay * p
+// to g (L2 regularization). Each parameter is updated by one fused kernel.
 //
-// A table whose gradient is row-sparse (nn::embedding with sparse_gradient) is updated lazily: the
-// rows that a step looked up follow the rule, with t the number of the step; all others, and their m
-// and v, stay as they are. A step then costs what it touches, whatever the size of the table. SGD,
-// Adagrad and FTRL give what a dense gradient gives; the running means of the others stand still
-// where theirs would fade. What needs all rows in every step is refused for such a table: weight decay
-// and penalties (but FTRL's own), accumulation, averages, LAMB.
+// A table with a row-sparse gradient (nn::embedding with sparse_gradient) is updated lazily: only
+// the rows that a step looked up follow the rule, with t the number of the step. All other rows,
+// and their m and v, stay unchanged. So the cost of a step depends on the rows it uses, not on the
+// size of the table. SGD, Adagrad and FTRL give the same result as with a dense gradient. The
+// running means of the other optimizers do not decay for rows that are not looked up. Options that
+// need all rows in every step are refused for such a table: weight decay and penalties (except
+// FTRL's own), accumulation, averages, LAMB.
 
 // p -= rate * g: Robbins and Monro 1951.
 struct Sgd {
@@ -123,7 +124,7 @@ struct Adagrad {
   Clip clip = {};
 };
 
-// Adagrad that forgets: v = decay * v + (1 - decay) * g^2; p -= rate * g / (sqrt(v) + epsilon).
+// Adagrad with decay: v = decay * v + (1 - decay) * g^2; p -= rate * g / (sqrt(v) + epsilon).
 struct DecayedAdagrad {
   Schedule learning_rate = 1e-2;
   double decay = 0.95;
@@ -143,8 +144,8 @@ struct Adadelta {
 };
 
 // v = decay * v + (1 - decay) * g^2; d = g / (sqrt(v) + epsilon); p -= rate * d: Tieleman and
-// Hinton 2012. Centred, sqrt(v - a^2) stands for sqrt(v), with a the like mean of g: Graves 2013.
-// With momentum, m = momentum * m + d; p -= rate * m.
+// Hinton 2012. Centered: sqrt(v - a^2) replaces sqrt(v), where a is the same running mean of g:
+// Graves 2013. With momentum: m = momentum * m + d; p -= rate * m.
 struct RmsProp {
   Schedule learning_rate = 1e-2;
   double decay = 0.99;
@@ -165,7 +166,7 @@ struct Adam {
   Clip clip = {};
 };
 
-// Adam, and p is first multiplied by 1 - rate * weight_decay: Loshchilov and Hutter 2019.
+// Adam, but p is first multiplied by 1 - rate * weight_decay: Loshchilov and Hutter 2019.
 struct AdamW {
   Schedule learning_rate = 1e-3;
   double beta1 = 0.9, beta2 = 0.999;
@@ -184,9 +185,9 @@ struct Adamax {
   Clip clip = {};
 };
 
-// With d what Adam subtracts for rate 1, plus weight_decay * p: p -= rate * d * |p| / |d|, where |.|
-// is the length of the whole parameter; the quotient is 1 where a length is 0: You et al. 2020. The
-// lengths cost a pass over the parameter before the update.
+// d is the step of Adam at rate 1 plus weight_decay * p. p -= rate * d * |p| / |d|, where |.| is
+// the L2 norm of the whole parameter; the quotient is 1 if a norm is 0: You et al. 2020. The norms
+// cost one pass over the parameter before the update.
 struct Lamb {
   Schedule learning_rate = 1e-3;
   double beta1 = 0.9, beta2 = 0.999;
@@ -204,11 +205,11 @@ struct Lion {
   Clip clip = {};
 };
 
-// FTRL-Proximal, McMahan et al. 2013, algorithm 1: s = (sqrt(v + g^2) - sqrt(v)) / rate;
-// m += g - s * p; v += g^2; p = 0 where |m| <= l1, else
-// p = -(m - sign(m) * l1) / ((beta + sqrt(v)) / rate + l2).
-// The penalties pull towards 0 and the first step forgets most of the first value, so a parameter
-// that it trains is best zero at first. v starts at `initial`.
+// FTRL-Proximal, McMahan et al. 2013, algorithm 1:
+//   s = (sqrt(v + g^2) - sqrt(v)) / rate; m += g - s * p; v += g^2;
+//   p = 0 where |m| <= l1, else p = -(m - sign(m) * l1) / ((beta + sqrt(v)) / rate + l2).
+// The penalties pull towards 0, and the first step forgets most of the initial value. So initialize
+// its parameters to zero. v starts at `initial`.
 struct Ftrl {
   Schedule learning_rate = 0.1;
   double beta = 1;
@@ -228,42 +229,42 @@ struct TRIREME_API Average {
   bool correct_bias = true;
   std::int64_t updates = 0;  // of a window
 
-  // After each update a = decay * a + (1 - decay) * p. With correct_bias a starts at 0 and is divided
-  // by 1 - decay^t in update t, as Adam's moments are; without, it starts as p was before the first
-  // update.
+  // After each update a = decay * a + (1 - decay) * p. With correct_bias, a starts at 0 and is
+  // divided by 1 - decay^t in update t, like Adam's moments. Without it, a starts at p before the
+  // first update.
   static Average exponential(double decay = 0.999, bool correct_bias = true);
-  // The mean of p after each of the last updates: of all of them until there are 2 * updates, then
-  // of the last updates + 1 to 2 * updates, as whole windows drop out at once.
+  // The mean of p over the last updates: over all of them until there are 2 * `updates`, then over
+  // the last `updates` + 1 to 2 * `updates`, since whole windows are dropped at a time.
   static Average window(std::int64_t updates);
 };
 
-// What is done beside the optimizer's rule.
+// Options in addition to the optimizer's rule.
 struct UpdateOptions {
-  // The update runs in every so many-th step, with the mean of their gradients. Schedules, averages
-  // and "optimizer.step" count updates. What is summed up is kept in "<name>.gradient", and
-  // "optimizer.batch" counts; sums go on from one epoch to the next.
+  // An update runs every `accumulate` steps, with the mean of their gradients. Schedules, averages
+  // and "optimizer.step" count updates. The sums are kept in "<name>.gradient" and the count in
+  // "optimizer.batch"; they carry over from one epoch to the next.
   int accumulate = 1;
   Average average = {};
-  // l1 * sign(p) + l2 * p is added to gradients, behind clipping; the loss does not show it. A
-  // parameter's settings multiply both by their weight_decay and add their own.
+  // l1 * sign(p) + l2 * p is added to gradients after clipping; the loss does not include it. A
+  // parameter's settings multiply both by their weight_decay and add their own l1 and l2.
   double l1 = 0, l2 = 0;
 };
 
 namespace nn {
 
-// A gradient by a parameter: of its type or, row-sparse, `values` [n, row...] for its rows `rows`,
-// i64 [n]. The values of a row named several times are added; a negative number names no row.
+// The gradient with respect to a parameter. Dense: of the parameter's type. Row-sparse: `values`
+// [n, row...] for its rows `rows`, i64 [n]. Values of repeated rows are added; negative rows are
+// ignored.
 struct Gradient {
   Value values;
   Value rows = {};
 };
 
-// Appends to the parameters' Program the ops that assign each its next value. gradients[i] belongs
-// to parameters[i]. State is kept in parameters that are not trained: "<name>.momentum",
-// "<name>.adam_m", "<name>.adam_v" and so on, and, where something depends on the step,
-// "optimizer.step". Call it once.
-// Parameters that are frozen stay as they are, without state.
-// Errors: usage, for options that make no sense, or that a row-sparse gradient cannot serve.
+// Appends ops to the parameters' Program that assign each its next value. gradients[i] belongs to
+// parameters[i]. State is kept in parameters that are not trained: "<name>.momentum",
+// "<name>.adam_m", "<name>.adam_v" and so on, and "optimizer.step" if the rule depends on the step.
+// Call it once. Frozen parameters stay unchanged and have no state.
+// Errors: usage, for invalid options, or options that do not support a row-sparse gradient.
 TRIREME_API void apply_updates(const Optimizer& optimizer, const std::vector<Value>& parameters,
                                const std::vector<Gradient>& gradients,
                                const UpdateOptions& options = {});

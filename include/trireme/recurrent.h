@@ -1,8 +1,8 @@
 #pragma once
 
-// Recurrent layers, each a few lines over nn::rnn (trireme/rnn.h). x is [rows, width], its rows being
-// sequences; the result is [rows, units], or [rows, 2 * units] in both directions: forwards, then backwards.
-// A mistake is Error(usage) naming the layer and the caller's line.
+// Recurrent layers, each a few lines on top of nn::rnn (trireme/rnn.h). x is [rows, width]; its
+// rows are sequences. The result is [rows, units] or, if bidirectional, [rows, 2 * units]: forward,
+// then backward. Invalid arguments throw Error(usage) with the layer and the caller's line.
 
 #include <cstdint>
 #include <string>
@@ -15,20 +15,20 @@ namespace trireme::nn {
 
 struct RecurrentOptions {
   std::int64_t units = 0;  // required
-  int layers = 1;          // each over the results of the one below
+  int layers = 1;          // each reads the outputs of the previous one
   bool bidirectional = false;
   bool reverse = false;  // from the last row to the first; not with `bidirectional`
-  double dropout = 0;    // of what goes from layer to layer, in training
+  double dropout = 0;    // between layers, in training
   std::string name = {};
 };
 
-// h' = tanh(x W + h U + b): Elman 1990. Parameters of each layer and direction: weight [width, units],
-// recurrent [units, units], bias [units].
+// h' = tanh(x W + h U + b): Elman 1990. Parameters of each layer and direction: weight [width,
+// units], recurrent [units, units], bias [units].
 TRIREME_API Value simple_rnn(const Value& x, const RecurrentOptions& options,
                              SourceLocation where = SourceLocation::current());
 
-// Cho et al. 2014, with the reset behind the recurrent product as cuDNN and PyTorch have it:
-//   r = sigmoid(x W_r + h U_r + b_r), z alike, n = tanh(x W_n + b_n + r * (h U_n + c)),
+// Cho et al. 2014, with the reset gate after the recurrent product as in cuDNN and PyTorch:
+//   r = sigmoid(x W_r + h U_r + b_r), z likewise, n = tanh(x W_n + b_n + r * (h U_n + c)),
 //   h' = (1 - z) * n + z * h.
 // weight [width, 3 * units] in the order r, z, n; recurrent [units, 3 * units]; bias [3 * units];
 // recurrent_bias [units], which is c.
@@ -41,21 +41,23 @@ struct LstmOptions {
   bool bidirectional = false;
   bool reverse = false;
   double dropout = 0;
-  bool peepholes = false;       // the gates see the cell: Gers and Schmidhuber 2000
-  std::int64_t projection = 0;  // h has this many numbers, not `units`: Sak et al. 2014
-  double forget_bias = 1;       // added to what the forget gate gets: Jozefowicz et al. 2015
+  bool peepholes = false;       // the gates read the cell state: Gers and Schmidhuber 2000
+  std::int64_t projection = 0;  // size of h, if not `units`: Sak et al. 2014
+  double forget_bias = 1;       // added to the input of the forget gate: Jozefowicz et al. 2015
   std::string name = {};
 };
 
 // Hochreiter and Schmidhuber 1997, with forget gates (Gers et al. 1999):
-//   i = sigmoid(x W_i + h U_i + b_i), f and o alike, g = tanh(x W_g + h U_g + b_g),
+//   i = sigmoid(x W_i + h U_i + b_i), f and o likewise, g = tanh(x W_g + h U_g + b_g),
 //   c' = f * c + i * g, h' = o * tanh(c').
-// weight [width, 4 * units] in the order i, f, g, o; recurrent [units, 4 * units]; bias [4 * units]; with
-// peepholes [3, units]: p_i and p_f times c, p_o times c'; with a projection [units, projection].
+// weight [width, 4 * units] in the order i, f, g, o; recurrent [units, 4 * units]; bias [4 *
+// units]; peepholes [3, units]: p_i and p_f multiply c, p_o multiplies c'; projection [units,
+// projection].
 TRIREME_API Value lstm(const Value& x, const LstmOptions& options,
                        SourceLocation where = SourceLocation::current());
 
-// --- One step of them, for steps of one's own (trireme/rnn.h) -----------------------------------
+// --- Single steps, for step functions of your own (trireme/rnn.h) --------------------------------
+// x is [n, width], the previous state [n, units]. Parameters have the names of those of the layers.
 // x is [n, width], what it held before [n, units]; parameters are named as those of the layers.
 
 struct CellOptions {
@@ -69,7 +71,7 @@ TRIREME_API Value gru_cell(const Value& x, const Value& h, const CellOptions& op
 struct LstmState {
   Value h, c;
 };
-// With a forget bias of 1.
+// The forget bias is 1.
 TRIREME_API LstmState lstm_cell(const Value& x, const LstmState& state, const CellOptions& options,
                                 SourceLocation where = SourceLocation::current());
 

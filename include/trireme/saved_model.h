@@ -14,42 +14,45 @@
 
 namespace trireme {
 
-// How a picture becomes one example of an input f32[batch, channels, height, width] in [0, 1].
+// How an image becomes one example of an input f32[batch, channels, height, width] in [0, 1].
 struct ImagePreprocessing {
   int channels = 1;
   std::int64_t height = 0;
   std::int64_t width = 0;
-  bool invert = false;  // 1 - x: for dark ink on white paper where the model saw light on dark
+  // 1 - x: for dark ink on white paper if the model was trained on light on dark
+  bool invert = false;
 };
-// image: u8[h, w, 1 or 3]. Gives f32[channels, height, width].
+// Takes u8[h, w, 1 or 3], returns f32[channels, height, width].
 TRIREME_API Tensor preprocess(const Tensor& image, const ImagePreprocessing& preprocessing);
 
 struct SaveOptions {
-  std::vector<Value> inputs = {};              // empty: whatever the outputs need
+  std::vector<Value> inputs = {};              // empty: all inputs that the outputs need
   std::vector<Value> outputs = {};             // at least one
   std::vector<std::string> output_names = {};  // empty: "output", or "output_0", "output_1" ...
-  std::vector<std::string> labels = {};        // of the classes that the first output scores
-  std::map<std::string, ImagePreprocessing> preprocessing = {};  // by input
-  // How texts become ids, by input, and ids texts, by output; the vocabulary is saved beside the model.
+  std::vector<std::string> labels = {};        // names of the classes that the first output scores
+  std::map<std::string, ImagePreprocessing> preprocessing = {};  // by input name
+  // How texts become ids, by input name, and how ids become texts, by output name. The vocabulary
+  // is saved with the model.
   std::map<std::string, text::Encoder> text = {};
-  std::string target =
-      {};  // the data column that the first output predicts; lets `trireme eval` work
-  // What `trireme eval` measures, in JSON, as [train] of a job says it (docs/reference/job.md):
+  // The data column that the first output predicts; `trireme eval` needs it.
+  std::string target = {};
+  // The metrics of `trireme eval`, in JSON, like [train] of a job (docs/reference/job.md):
   // {"loss": "mse", "metrics": ["rmse"]}. Empty: accuracy or mse.
   std::string measured = {};
-  // How a corpus becomes examples, in JSON, as [data] text of a job says it: {"tokens": "bytes", "next": true}.
-  // Empty: texts with labels.
+  // How a corpus becomes examples, in JSON, like [data] text of a job: {"tokens": "bytes"}. Empty:
+  // texts with labels.
   std::string samples = {};
 };
 
-// Writes a folder: program.txt (what the outputs need and nothing of training), weights.safetensors
-// and model.json. All or nothing: made under another name beside `directory`, then renamed. A saved
-// model that stands there is replaced; a folder of anything else is refused.
-// Errors: usage, if an output needs an input that is not listed, or `measured` or `samples` is not JSON; io.
+// Writes a folder: program.txt (the ops that the outputs need, without training),
+// weights.safetensors and model.json. Atomic: written under another name next to `directory`, then
+// renamed. An existing saved model is replaced; a folder with other contents is refused.
+// Errors: usage, if an output needs an input that is not listed, or `measured` or `samples` is not
+// JSON; io.
 TRIREME_API void save_model(const Program& program, Session& session, const std::string& directory,
                             const SaveOptions& options);
 
-// A saved model, ready to predict. Not safe for several threads at once.
+// A saved model, ready to predict. Not thread-safe.
 class TRIREME_API Model {
  public:
   Model(Model&&) noexcept;
@@ -66,12 +69,13 @@ class TRIREME_API Model {
   const std::vector<Port>& outputs() const;
   const std::vector<std::string>& labels() const;
   const std::string& target() const;
-  const std::string& measured() const;  // as it was saved; empty if it was saved without
-  const std::string& samples() const;   // the same
+  const std::string& measured() const;  // as given when saving; may be empty
+  const std::string& samples() const;   // as given when saving; may be empty
   const std::map<std::string, ImagePreprocessing>& preprocessing() const;
-  const std::map<std::string, text::Encoder>& text() const;  // by input or output
+  const std::map<std::string, text::Encoder>& text() const;  // by input or output name
 
-  // The outputs in order. Errors: usage, as Session::run.
+  // Returns the outputs in order.
+  // Errors: usage, as Session::run.
   std::vector<Tensor> predict(const Feeds& feeds);
 
   const Program& program() const;
@@ -84,20 +88,22 @@ class TRIREME_API Model {
   std::unique_ptr<State> state_;
 };
 
-// Errors: not_found; io; data, naming the file, where a part is damaged or does not fit the others.
+// Errors: not_found; io; data, naming the file, if a part is damaged or does not match the others.
 TRIREME_API Model load_model(const std::string& directory, const SessionOptions& options = {});
 
-// --- Models that write texts, such as translations: one input, of texts, and the outputs "target", ids of texts, its
+// --- Models that write texts --------------------------------------------------------------------
+// Models such as translators: one text input, and the outputs "target" (ids of texts), its splits
+// and a score for each text. Jobs with the model `translator` save such models.
 // splits and a score of each. Jobs with the model `translator` save such ones.
 
 TRIREME_API bool writes_texts(const Model& model);
 
 struct WrittenText {
   std::string text;
-  double score = 0;  // as nn::beam_search() has it: a logarithm, larger is better
+  double score = 0;  // as in nn::beam_search(): a log probability, larger is better
 };
-// What the model writes for each text; `batch` of them are run together. Errors: usage, if it is no such model; data,
-// as Encoder.
+// Returns the text that the model writes for each input text; runs `batch` texts at a time.
+// Errors: usage, if the model does not write texts; data, as Encoder.
 TRIREME_API std::vector<WrittenText> write_texts(Model& model,
                                                  const std::vector<std::string>& texts,
                                                  std::int64_t batch = 100);

@@ -1,12 +1,12 @@
 #pragma once
 
-// Metrics of structured output over plain data in host memory: edit distance, F1 of chunks, BLEU and
-// perplexity. Each is a function of a whole corpus and a class that is told of it piece by piece. The
-// definitions, with examples and sources, are in docs/reference/sequence-metrics.md; metrics of Values, which a
-// Trainer measures, are in trireme/metrics.h.
+// Metrics of structured output over plain data in host memory: edit distance, F1 of chunks, BLEU
+// and perplexity. Each has a function for a whole corpus and a class with incremental updates.
+// Definitions, examples and sources are in docs/reference/sequence-metrics.md. Metrics of Values,
+// which a Trainer measures, are in trireme/metrics.h.
 //
-// Corpora without sequences are Error(usage) for the functions; the classes say NaN until they were
-// told of something. An update that throws counts nothing.
+// An empty corpus is Error(usage) for the functions; the classes return NaN before the first
+// update. An update that throws has no effect.
 
 #include <array>
 #include <cstdint>
@@ -20,8 +20,8 @@
 
 namespace trireme {
 
-// Sequences one behind the other: sequence i is ids[splits[i]] to ids[splits[i + 1] - 1]. So splits
-// has one entry more than there are sequences, begins with 0, never falls and ends with ids.size().
+// Concatenated sequences: sequence i is ids[splits[i]] to ids[splits[i + 1] - 1]. splits has one
+// entry more than there are sequences, starts with 0, never decreases and ends with ids.size().
 struct PackedIds {
   std::span<const std::int64_t> ids = {};
   std::span<const std::int64_t> splits = {};
@@ -29,42 +29,45 @@ struct PackedIds {
 
 // --- Edit distance ----------------------------------------------------------------------------
 
-// A shortest way from the reference to the hypothesis by inserting, deleting and replacing elements;
-// of several, the one that replaces most.
+// The minimum number of insertions, deletions and substitutions that turn the reference into the
+// hypothesis. Of several solutions, the one with the most substitutions.
 struct Edits {
-  std::int64_t insertions = 0;     // elements of the hypothesis alone
-  std::int64_t deletions = 0;      // elements of the reference alone
+  std::int64_t insertions = 0;     // elements only in the hypothesis
+  std::int64_t deletions = 0;      // elements only in the reference
   std::int64_t substitutions = 0;  // replaced elements
   std::int64_t reference = 0;      // elements of the reference
 
   std::int64_t total() const { return insertions + deletions + substitutions; }
-  // total() / reference. Where the reference is empty: 0 if the hypothesis is, else infinity.
+  // total() / reference. If the reference is empty: 0 if the hypothesis is empty too, else
+  // infinity.
   TRIREME_API double rate() const;
   TRIREME_API Edits& operator+=(const Edits& other);
 };
 
-// Time is the product of the lengths, memory the sum. The elements are ids, the code points of UTF-8
-// (Error(data) for bytes that are none) or words. Sequences of 2^30 elements or more are Error(usage).
+// Takes time proportional to the product of the lengths, and memory proportional to their sum. The
+// elements are ids, code points of UTF-8 (Error(data) for invalid bytes) or words. Sequences of
+// 2^30 elements or more are Error(usage).
 TRIREME_API Edits edit_distance(std::span<const std::int64_t> hypothesis,
                                 std::span<const std::int64_t> reference);
 TRIREME_API Edits edit_distance(std::string_view hypothesis, std::string_view reference);
 TRIREME_API Edits edit_distance(std::span<const std::string> hypothesis,
                                 std::span<const std::string> reference);
 
-// The error rate of a corpus: all edits / all elements of the references, as the word and character
-// error rates of speech recognition are reported. A pair whose reference is empty adds its insertions
-// to the former and nothing to the latter.
+// The error rate of a corpus: all edits / all elements of the references, like the word and
+// character error rates of speech recognition. A pair with an empty reference adds its insertions
+// to the edits and nothing to the elements.
 class TRIREME_API EditRate {
  public:
-  // A pair of sequences, or many. Errors: data, as edit_distance(), and for wrong splits; usage, if
-  // the numbers of sequences differ.
+  // Adds one pair of sequences, or many.
+  // Errors: data, as edit_distance(), and for wrong splits; usage, if the numbers of sequences
+  // differ.
   void update(std::span<const std::int64_t> hypothesis, std::span<const std::int64_t> reference);
   void update(std::string_view hypothesis, std::string_view reference);
   void update(std::span<const std::string> hypothesis, std::span<const std::string> reference);
   void update(const PackedIds& hypotheses, const PackedIds& references);
 
   double value() const;           // edits().rate(), NaN without pairs
-  double sequence_value() const;  // the share of pairs that are not equal, NaN without pairs
+  double sequence_value() const;  // fraction of pairs that differ, NaN without pairs
   const Edits& edits() const { return edits_; }
   std::int64_t sequences() const { return sequences_; }
   void reset() { *this = {}; }
@@ -78,27 +81,27 @@ class TRIREME_API EditRate {
 };
 
 // --- Chunks -----------------------------------------------------------------------------------
-// A chunk is a stretch of tokens with a type. Tags tell where it begins and ends: a prefix, "-" and
-// the type, as in B-ARG0, or "O" outside of chunks. Tags are read as CoNLL's conlleval reads them:
-// whatever stands beside each other belongs to one chunk, unless the types differ, the left tag is an
-// E or S or the right one a B or S. So sequences that break their scheme's rules can be read, too.
+// A chunk is a run of tokens with a type. Tags mark where it begins and ends: a prefix, "-" and the
+// type, as in B-ARG0, or "O" outside chunks. Tags are interpreted like CoNLL's conlleval: adjacent
+// tags belong to the same chunk, unless the types differ, the left tag is an E or S, or the right
+// tag is a B or S. So sequences that violate their scheme's rules can be read too.
 
 enum class ChunkScheme {
-  iob,    // B I: I begins a chunk too, as in IOB1, or only B does, as in IOB2 (BIO)
-  ioe,    // I E: the same for the ends, IOE1 and IOE2
+  iob,    // B I: I may begin a chunk too (IOB1), or only B may (IOB2, BIO)
+  ioe,    // I E: the same for ends, IOE1 and IOE2
   iobes,  // B I E S: S is a chunk of one token
-  plain,  // no prefix: a tag is a type, and equal neighbours are one chunk
+  plain,  // no prefix: a tag is a type; equal adjacent tags are one chunk
 };
 
 struct ChunkOptions {
   ChunkScheme scheme = ChunkScheme::iob;
-  std::vector<std::string> tags = {};       // what ids mean: id i is tags[i]
-  std::vector<std::string> leave_out = {};  // types that count on neither side, such as "V"
-  std::string outside = "O";                // the tag of tokens in no chunk
+  std::vector<std::string> tags = {};       // meaning of ids: id i is tags[i]
+  std::vector<std::string> leave_out = {};  // types that are not counted, such as "V"
+  std::string outside = "O";                // the tag of tokens outside chunks
 };
 
-// A predicted chunk is correct if the reference has one with its type, first and last token. What
-// there is nothing to divide by for is 0.
+// A predicted chunk is correct if the reference has a chunk with the same type, first and last
+// token. Quotients with a divisor of 0 are 0.
 struct ChunkCounts {
   std::int64_t correct = 0, predicted = 0, reference = 0;
 
@@ -110,12 +113,13 @@ struct ChunkCounts {
 
 class TRIREME_API ChunkF1 {
  public:
-  // Errors: usage, if one of the tags is none of the scheme.
+  // Errors: usage, if a tag is not valid in the scheme.
   explicit ChunkF1(ChunkOptions options = {});
 
-  // A sequence as tags or ids, predicted and right, or many with the same splits. Errors: data, for
-  // a tag that is none of the scheme, an id without a tag and wrong splits, naming the place; usage,
-  // if lengths differ or ids come without a list of tags.
+  // Adds one sequence as tags or ids, predicted and reference, or many sequences with the same
+  // splits.
+  // Errors: data, naming the place, for a tag that is not valid in the scheme, an id without a tag,
+  // or wrong splits; usage, if lengths differ or ids are given without a list of tags.
   void update(std::span<const std::string> predicted, std::span<const std::string> reference);
   void update(std::span<const std::int64_t> predicted, std::span<const std::int64_t> reference);
   void update(std::span<const std::int64_t> predicted, std::span<const std::int64_t> reference,
@@ -123,7 +127,7 @@ class TRIREME_API ChunkF1 {
 
   double value() const;  // counts().f1(), NaN without sequences
   ChunkCounts counts() const;
-  // Of each type that occurred and was not left out.
+  // Counts for each type that occurred and was not left out.
   std::map<std::string, ChunkCounts> types() const;
   std::int64_t sequences() const { return sequences_; }
   void reset();
@@ -150,7 +154,8 @@ class TRIREME_API ChunkF1 {
   std::int64_t sequences_ = 0;
 };
 
-// Of all sequences. Errors: as ChunkF1; usage, if there is none or their numbers differ.
+// For a whole corpus.
+// Errors: as ChunkF1; usage, if there are no sequences or their numbers differ.
 TRIREME_API ChunkCounts chunk_f1(std::span<const std::vector<std::string>> predicted,
                                  std::span<const std::vector<std::string>> reference,
                                  const ChunkOptions& options = {});
@@ -159,38 +164,39 @@ TRIREME_API ChunkCounts chunk_f1(std::span<const std::vector<std::string>> predi
 
 struct BleuOptions {
   enum class Tokenizer {
-    v13a,  // of NIST's mteval-v13a: punctuation becomes words, four HTML entities characters
-    none,  // words stand between white space
+    v13a,  // of NIST's mteval-v13a: splits off punctuation, decodes four HTML entities
+    none,  // splits at white space
   };
   enum class Smoothing {
-    exp,   // the i-th order without a match counts 1 / 2^i of a match (NIST)
+    exp,   // the i-th order without a match counts as 1 / 2^i of a match (NIST)
     none,  // an order without a match makes the score 0
   };
   Tokenizer tokenizer = Tokenizer::v13a;
   Smoothing smoothing = Smoothing::exp;
-  bool lower_case = false;  // all text, by Unicode's rules
+  bool lower_case = false;  // all text, with Unicode's rules
 };
 
 struct BleuScore {
   static constexpr int kOrders = 4;  // n-grams of 1 to 4 words
 
-  double score = 0;                                // in [0, 100]
-  std::array<double, kOrders> precisions = {};     // in percent, smoothed
-  double brevity_penalty = 0;                      // in [0, 1]
-  std::int64_t hypothesis_length = 0;              // words
-  std::int64_t reference_length = 0;               // words of the references nearest in length
-  std::array<std::int64_t, kOrders> matches = {};  // n-grams of the hypotheses that references have
-  std::array<std::int64_t, kOrders> totals = {};   // n-grams of the hypotheses
+  double score = 0;                             // in [0, 100]
+  std::array<double, kOrders> precisions = {};  // in percent, smoothed
+  double brevity_penalty = 0;                   // in [0, 1]
+  std::int64_t hypothesis_length = 0;           // words
+  std::int64_t reference_length = 0;            // words of the references nearest in length
+  // n-grams of the hypotheses that also occur in references.
+  std::array<std::int64_t, kOrders> matches = {};
+  std::array<std::int64_t, kOrders> totals = {};  // n-grams of the hypotheses
 };
 
-// BLEU of a corpus (Papineni and others 2002) as sacreBLEU reports it (Post 2018): matches, n-grams
-// and lengths are summed over all sentences before they are divided.
+// BLEU of a corpus (Papineni and others 2002), as sacreBLEU reports it (Post 2018): matches,
+// n-grams and lengths are summed over all sentences, then divided.
 class TRIREME_API Bleu {
  public:
   explicit Bleu(BleuOptions options = {}) : options_(options) {}
 
-  // A sentence and what it should be, in one or several ways. Errors: usage, without references;
-  // data, for bytes that are not UTF-8.
+  // Adds a sentence and its references.
+  // Errors: usage, without references; data, for invalid UTF-8.
   void update(std::string_view hypothesis, const std::vector<std::string>& references);
 
   double value() const;  // score().score, NaN without sentences
@@ -204,8 +210,8 @@ class TRIREME_API Bleu {
   std::int64_t sentences_ = 0;
 };
 
-// Of all sentences, each with one reference or with several. Errors: as Bleu; usage, if there is no
-// sentence or the numbers differ.
+// For a whole corpus; each sentence has one or several references.
+// Errors: as Bleu; usage, if there are no sentences or the numbers differ.
 TRIREME_API BleuScore corpus_bleu(std::span<const std::string> hypotheses,
                                   std::span<const std::string> references,
                                   const BleuOptions& options = {});
@@ -215,13 +221,15 @@ TRIREME_API BleuScore corpus_bleu(std::span<const std::string> hypotheses,
 
 // --- Perplexity -------------------------------------------------------------------------------
 
-// exp(the mean of the negative log-likelihoods of tokens), which are natural logarithms.
+// exp(the mean negative log-likelihood of tokens), with natural logarithms.
 class TRIREME_API Perplexity {
  public:
-  // Of tokens. Errors: data, for a NaN; infinity is a token that was thought impossible.
+  // Adds the losses of tokens.
+  // Errors: data, for a NaN; infinity is allowed and means probability 0.
   void update(std::span<const float> losses);
   void update(std::span<const double> losses);
-  // Tokens that lost so much together. Errors: usage, for a count below 0, or 0 with a loss.
+  // Adds the sum of the losses of this many tokens.
+  // Errors: usage, for a negative count, or 0 tokens with a loss.
   void update(double sum, std::int64_t tokens);
 
   double value() const;  // NaN without tokens

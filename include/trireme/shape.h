@@ -15,12 +15,13 @@
 
 namespace trireme {
 
-// The sizes that the symbols of a Program take in one run: {"batch": 64}.
+// The sizes of a Program's symbols in one run: {"batch": 64}.
 using SymbolSizes = std::map<std::string, std::int64_t, std::less<>>;
 
-// One dimension of a shape: a number, a symbol whose size is known only when the Program runs, or
-// a polynomial of symbols with integer coefficients such as `2*batch + 1` or `batch*width`. Kept in
-// a canonical form, so that two Dims are equal exactly when they are equal for all sizes.
+// One dimension of a shape: a number, a symbol whose size is known only at run time, or a
+// polynomial of symbols with integer coefficients such as `2*batch + 1` or `batch*width`. Stored in
+// a canonical form: two Dims are equal exactly if they have the same size for all sizes of their
+// symbols.
 class TRIREME_API Dim {
  public:
   Dim() = default;  // 0
@@ -30,27 +31,28 @@ class TRIREME_API Dim {
 
   bool is_constant() const;
   std::int64_t constant() const;              // precondition: is_constant()
-  std::optional<std::string> symbol() const;  // its name, if the Dim is one plain symbol
-  std::vector<std::string> symbols() const;   // all that occur, sorted
+  std::optional<std::string> symbol() const;  // its name, if the Dim is a single symbol
+  std::vector<std::string> symbols() const;   // all symbols in it, sorted
 
-  // The size under `sizes`. Throws Error(usage) if a symbol is missing or the size is out of range.
+  // The size for these sizes of the symbols. Errors: usage, if a symbol is missing or the size is
+  // out of range.
   std::int64_t evaluate(const SymbolSizes& sizes) const;
 
-  // The quotient if `divisor` divides this Dim exactly for every size of the symbols.
+  // Returns the quotient if `divisor` divides this Dim exactly for every size of the symbols.
   std::optional<Dim> divided_by(const Dim& divisor) const;
 
   std::string str() const;  // "2*batch + 1"
   static std::optional<Dim> parse(std::string_view text);
 
-  // Numbers beyond 2^62 and polynomials of absurd length throw Error(usage).
+  // These throw Error(usage) for numbers above 2^62 and for polynomials with too many terms.
   friend TRIREME_API Dim operator+(const Dim& a, const Dim& b);
   friend TRIREME_API Dim operator-(const Dim& a, const Dim& b);
   friend TRIREME_API Dim operator*(const Dim& a, const Dim& b);
   friend bool operator==(const Dim& a, const Dim& b) { return a.terms_ == b.terms_; }
   friend bool operator!=(const Dim& a, const Dim& b) { return !(a == b); }
 
-  // Products of symbols with their coefficients, longer products first, then by name; no zero
-  // coefficients; the constant term has no symbols. Read by code that turns a Dim into
+  // Products of symbols with their coefficients: longer products first, then by name. No
+  // coefficient is zero; the constant term has no symbols. For code that translates a Dim into
   // instructions.
   using Monomial = std::vector<std::string>;
   const std::vector<std::pair<Monomial, std::int64_t>>& terms() const { return terms_; }
@@ -65,7 +67,7 @@ class TRIREME_API Dim {
   std::vector<std::pair<Monomial, std::int64_t>> terms_;
 };
 
-// The customary symbol of the first dimension.
+// The usual symbol for the first dimension.
 inline const Dim batch{std::string_view("batch")};
 
 using Shape = std::vector<Dim>;

@@ -1,8 +1,9 @@
 #pragma once
 
-// Losses and decoders of whole sequences of labels: linear-chain conditional random fields, and connectionist
-// temporal classification. Sequences are those of trireme/sequence.h, of any lengths, without padding.
-// A mistake is Error(usage) naming the function, the caller's line and the value. docs/how-to/structured.md.
+// Losses and decoders for sequences of labels: linear-chain conditional random fields, and
+// connectionist temporal classification. Sequences are those of trireme/sequence.h, of any length,
+// without padding. Invalid arguments throw Error(usage) with the function, the caller's line and
+// the value. docs/how-to/structured.md shows how to use them.
 
 #include <cstdint>
 #include <string>
@@ -15,79 +16,82 @@
 namespace trireme::nn {
 
 // --- Linear-chain conditional random fields -----------------------------------------------------
-// A tag for each row. The score of tags y_1 ... y_n of a sequence with emissions e [rows, tags] is
+// One tag per row. The score of tags y_1 ... y_n of a sequence with emissions e [rows, tags] is
 //   start[y_1] + e[1, y_1] + transition[y_1, y_2] + e[2, y_2] + ... + end[y_n],
-// and the probability of y is exp(score) by its sum over all y: Lafferty et al. 2001.
+// and the probability of y is exp(score) divided by its sum over all y: Lafferty et al. 2001.
 
-// Emissions and scores are finite floats of one dtype. A score of -1e4 forbids what it stands for.
+// Emissions and scores are finite floats of one dtype. A score of -1e4 forbids a tag or transition.
 struct CrfScores {
   Value start;       // [tags]: of the first tag
-  Value transition;  // [tags, tags]: at [i, j] of tag j behind tag i
+  Value transition;  // [tags, tags]: at [i, j] of tag j after tag i
   Value end;         // [tags]: of the last tag
 };
 struct CrfOptions {
   std::string name = {};
 };
-// Scores to be learned: parameters NAME.start, NAME.transition and NAME.end, zeros at first. The loss and the decoder
-// of one Program are given the same scores; another Program calls this with the same name, and
-// has the values when it reads a checkpoint or weights. Scores may also be made otherwise, of
-// any Values, as these with a constant [tags, tags] added to forbid pairs of tags.
+// Creates scores to learn: parameters NAME.start, NAME.transition and NAME.end, initially zero.
+// Pass the same scores to the loss and the decoder of one Program. Another Program calls this with
+// the same name and gets the values from a checkpoint or weights. Scores may also be other Values,
+// such as these plus a constant [tags, tags] that forbids pairs of tags.
 TRIREME_API CrfScores crf_scores(const Value& emissions, const CrfOptions& options = {},
                                  SourceLocation where = SourceLocation::current());
 
-// -log of the probability of the tags `labels`, integers [rows], of each sequence: [n], 0 for one without
-// rows. All scores are taken relative to those of the labels, step by step, so that a long sequence costs no digits.
-// Errors when it runs: data, for a label outside [0, tags).
+// -log of the probability of the tags `labels`, integers [rows], for each sequence: [n], 0 for an
+// empty sequence. All scores are taken relative to those of the labels, step by step, so long
+// sequences lose no precision.
+// Errors (at run time): data, for a label outside [0, tags).
 TRIREME_API Value crf_loss(const Value& emissions, const Value& labels, const CrfScores& scores,
                            SourceLocation where = SourceLocation::current());
 
 struct CrfPath {
   Value tags;   // i64 [rows]
-  Value score;  // [n]: of these tags; 0 for a sequence without rows
+  Value score;  // [n]: of these tags; 0 for an empty sequence
 };
-// The tags of the largest score: Viterbi 1967. Of several, the one whose last tag is the smallest, then the
-// last but one, and so on.
+// Returns the tags with the largest score: Viterbi 1967. Of several, the one with the smallest last
+// tag, then the smallest last but one, and so on.
 TRIREME_API CrfPath crf_decode(const Value& emissions, const CrfScores& scores,
                                SourceLocation where = SourceLocation::current());
 
 // --- Connectionist temporal classification ------------------------------------------------------
-// Fewer labels than rows, and nobody says which rows they belong to. Each row is given a class or `blank`; what
-// is read are the classes without blanks, equal neighbours as one: Graves et al. 2006.
+// For sequences with fewer labels than rows and no alignment. Each row is assigned a class or
+// `blank`. To read the labels, equal adjacent classes are merged and blanks removed: Graves et al.
+// 2006.
 
 struct CtcOptions {
-  std::int64_t blank = 0;  // the class that is read as nothing
-  // Sequences with too few rows for their labels count 0, not infinity. Their gradient is 0 in either case.
+  std::int64_t blank = 0;  // the class of the blank
+  // The loss of a sequence with too few rows for its labels is 0, not infinity. Its gradient is 0
+  // in both cases.
   bool zero_infinity = false;
 };
-// -log of the probability of the labels, of each sequence: [n]. logits are [rows, classes], labels integers
-// [label_rows], other sequences over the same batch. Equal neighbours among the labels need a blank between
-// them, so labels of a sequence need as many rows as there are labels and such pairs.
-// Errors when it runs: data, for a label that is blank or outside [0, classes).
+// -log of the probability of the labels for each sequence: [n]. logits are [rows, classes]; labels
+// are integers [label_rows], other sequences over the same batch. Equal adjacent labels need a
+// blank between them. So a sequence needs at least as many rows as labels plus such pairs.
+// Errors (at run time): data, for a label that is blank or outside [0, classes).
 TRIREME_API Value ctc_loss(const Value& logits, const Value& labels, const CtcOptions& options = {},
                            SourceLocation where = SourceLocation::current());
 
 struct CtcGreedyOptions {
   std::int64_t blank = 0;
 };
-// What is read where each row is given its largest class, the first of equal ones: i64 [new rows], as many
-// sequences, of lengths that a run tells.
+// Reads the labels from the largest class of each row (the first of equal ones): i64 [new rows], n
+// sequences. Their lengths are known at run time.
 TRIREME_API Value ctc_greedy(const Value& logits, const CtcGreedyOptions& options = {},
                              SourceLocation where = SourceLocation::current());
 
 struct CtcBeamOptions {
-  std::int64_t width = 16;  // prefixes that are kept at each row
-  std::int64_t best = 1;    // hypotheses that are given, at most `width`
+  std::int64_t width = 16;  // prefixes kept at each row
+  std::int64_t best = 1;    // hypotheses to return, at most `width`
   std::int64_t blank = 0;
 };
 struct CtcHypothesis {
   std::vector<std::int64_t> labels;
-  double log_probability = 0;  // of those alignments that were followed
+  double log_probability = 0;  // of the alignments that were explored
 };
-// For each sequence the most probable labels, by falling probability, of logits f32 or f64 [rows, classes] on
-// the host: prefix beam search, Graves 2012 (section 7.5.2), Hannun et al. 2014, without a language model. Of equal
-// probabilities the labels that come first in the order of a dictionary. Sequences without rows have one
-// hypothesis, without labels.
-// Errors: usage, for options or logits that make no sense; data, for NaN.
+// For each sequence, the most probable labels in order of decreasing probability. Runs on the host.
+// logits are f32 or f64 [rows, classes]. Prefix beam search, Graves 2012 (section 7.5.2), Hannun et
+// al. 2014, without a language model. Labels of equal probability are in lexicographic order. An
+// empty sequence has one hypothesis, without labels.
+// Errors: usage, for invalid options or logits; data, for NaN.
 TRIREME_API std::vector<std::vector<CtcHypothesis>> ctc_beam_search(
     const RaggedTensor& logits, const CtcBeamOptions& options = {});
 

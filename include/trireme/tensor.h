@@ -15,9 +15,9 @@
 
 namespace trireme {
 
-// Numbers in host memory: a dtype, a concrete shape and the elements in row-major order without
-// gaps. A copy of a Tensor is another handle on the same memory; clone() copies the elements.
-// Several threads may read one Tensor; writing needs the caller's own order.
+// An array in host memory: a dtype, a concrete shape and the elements in row-major order,
+// contiguous. A copy of a Tensor is another handle to the same memory; clone() copies the elements.
+// Several threads may read one Tensor. The caller must synchronize writes.
 class TRIREME_API Tensor {
  public:
   Tensor() = default;                                    // f32[0]
@@ -46,7 +46,8 @@ class TRIREME_API Tensor {
   std::byte* bytes() { return data_.get(); }
   const std::byte* bytes() const { return data_.get(); }
 
-  // The elements as T. Errors: usage, if T is not the dtype. bf16 and f16 have no T: cast() them.
+  // The elements as T. Errors: usage, if T is not the dtype. bf16 and f16 have no C++ type: cast()
+  // them.
   template <class T>
   T* data() {
     check_type<T>();
@@ -58,7 +59,7 @@ class TRIREME_API Tensor {
     return reinterpret_cast<const T*>(data_.get());
   }
 
-  // The only element. Errors: usage, if there is not exactly one or T is not the dtype.
+  // The only element. Errors: usage, if there is not exactly one element or T is not the dtype.
   template <class T>
   T item() const {
     check_single();
@@ -72,13 +73,13 @@ class TRIREME_API Tensor {
   Tensor clone() const;
   Tensor reshaped(std::vector<std::int64_t> shape) const;   // shares memory; one -1 is inferred
   Tensor rows(std::int64_t begin, std::int64_t end) const;  // [begin, end) of axis 0; shares memory
-  // A copy; floats are truncated to integers and saturate, NaN is 0. To bf16 and f16 by way of f32,
-  // rounded to the nearest.
+  // Returns a copy with another dtype. Floats become integers by truncation and saturate; NaN
+  // becomes 0. Conversions to bf16 and f16 go through f32 and round to nearest.
   Tensor cast(DType dtype) const;
 
   bool shares_memory() const { return data_.use_count() > 1; }
   std::string type_str() const;               // "f32[64, 10]"
-  std::string str(int edge_items = 3) const;  // for people: long axes are shortened in the middle
+  std::string str(int edge_items = 3) const;  // for display: shortens long axes in the middle
 
  private:
   template <class T>
@@ -99,7 +100,7 @@ class TRIREME_API Tensor {
   std::shared_ptr<std::byte> data_;
 };
 
-// Same dtype, shape and bits of every element.
+// Returns whether dtype, shape and the bits of every element are equal.
 TRIREME_API bool equal(const Tensor& a, const Tensor& b);
 
 template <class T>

@@ -1,6 +1,6 @@
 #pragma once
 
-// All of Trireme's public interface.
+// The whole public interface of Trireme.
 
 #include "trireme/attention.h"
 #include "trireme/checkpoint.h"

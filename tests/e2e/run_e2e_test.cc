@@ -203,7 +203,7 @@ TEST_F(RunFolders, ResumeWithoutACheckpointBeginsAtTheBeginning) {
   EXPECT_EQ(run_here(kTrireme + " train --resume job.toml --run run --quiet").code, 0);
   const Outcome nowhere = train("--resume");
   EXPECT_EQ(nowhere.code, 2);
-  EXPECT_THAT(nowhere.output, HasSubstr("nothing says where the run is"));
+  EXPECT_THAT(nowhere.output, HasSubstr("no run folder is given"));
   EXPECT_EQ(train("--resume missing").code, 4);
 }
 

@@ -28,7 +28,7 @@ TEST_F(TextJobs, WordsAsNgrams) {
               HasSubstr("3.  "));
   const Outcome few = run_here(kTrireme + " predict model --text 'part of the'");
   EXPECT_EQ(few.code, 3);
-  EXPECT_THAT(few.output, HasSubstr("the model looks at 4 tokens, and there are 3"));
+  EXPECT_THAT(few.output, HasSubstr("the model needs 4 tokens, but the text has 3"));
 }
 
 TEST_F(TextJobs, WordsNearEachOther) {
