@@ -73,10 +73,10 @@ class Emitter {
   }
 
   void check_number(double number, DType dtype) {
-    if (is_float(dtype) || is_half(dtype)) return;  // ops reject 16-bit floats
-    constexpr double kLimits[] = {1, 255, 2147483647.0, 9007199254740992.0};
-    const double high = kLimits[static_cast<std::size_t>(dtype)];
-    const double low = dtype == boolean || dtype == u8 ? 0 : -high;
+    if (is_float(dtype)) return;  // ops reject 16-bit floats
+    // Numbers are doubles, which hold all integers up to 2^53.
+    const double low = std::max(info_of(dtype).lowest_integer, info_of(f64).lowest_integer);
+    const double high = std::min(info_of(dtype).highest_integer, info_of(f64).highest_integer);
     if (number == std::floor(number) && number >= low && number <= high) return;
     fail_emit("the number " + float_text(number) + " does not fit " + std::string(name_of(dtype)) +
                   " operands",

@@ -110,7 +110,7 @@ Convolution read_convolution(ConvolutionKind kind, const Call& call) {
     fail_call(name, call, "bias must have one number per output channel");
   }
   for (const TensorDescription& tensor : call.tensors) {
-    if (!is_float(tensor.dtype) || tensor.dtype != call.tensors[0].dtype) {
+    if (!is_arithmetic_float(tensor.dtype) || tensor.dtype != call.tensors[0].dtype) {
       fail_call(name, call, "all tensors must be f32, or all f64");
     }
   }

@@ -142,7 +142,7 @@ void Generation::attention(const Value& weights) {
 void Generation::check_logits(const Value& logits) {
   if (!logits) fail("the decoder returns an empty Value", "return logits [active, vocabulary]");
   if (logits.rank() != 2 || logits.dim(0) != rows_ || !logits.dim(1).is_constant() ||
-      !is_float(logits.dtype())) {
+      !is_arithmetic_float(logits.dtype())) {
     fail_layer(
         options_.what, "the decoder does not return logits for each hypothesis",
         "logits must be floats [active, vocabulary], here [" + rows_.str() + ", a constant number]",

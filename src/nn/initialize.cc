@@ -131,7 +131,7 @@ Tensor initialize(const ir::Parameter& parameter, std::uint64_t seed) {
   const Initializer& init = parameter.initializer;
   const std::vector<std::int64_t> shape = evaluate(type.shape, {});
   const std::string what = "parameter " + parameter.name() + " : " + type.str();
-  if (init.name != "constant" && !is_float(type.dtype)) {
+  if (init.name != "constant" && !is_arithmetic_float(type.dtype)) {
     fail_usage(what + " cannot be initialized by " + init.name + ", which supports only floats");
   }
   // A fast path: optimizers have several states of zeros per table.

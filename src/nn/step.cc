@@ -33,7 +33,7 @@ void Step::output(const Value& value, SourceLocation where) {
 
 void Step::attention(const Value& weights, SourceLocation where) {
   const At at(weights, "Step::attention", where);
-  if (weights.rank() != 1 || !is_float(weights.dtype())) {
+  if (weights.rank() != 1 || !is_arithmetic_float(weights.dtype())) {
     fail_layer("Step::attention", "the weights do not have one element for each row",
                "weights must be floats [rows of a ragged static input], such as the result of "
                "sequence::softmax",

@@ -39,7 +39,7 @@ Sample sample(std::vector<std::int64_t> shape, std::int64_t size, DType dtype = 
   Sample s;
   s.operands = {type_of(std::move(shape), dtype)};
   s.attributes = {{"size", size}};
-  s.check_gradient = is_float(dtype);  // integers have no gradient
+  s.check_gradient = is_arithmetic_float(dtype);  // integers have no gradient
   return s;
 }
 

@@ -16,7 +16,7 @@ bool is(DType dtype, Numbers numbers) {
     case Numbers::any: return true;
     case Numbers::ordered: return !is_half(dtype);
     case Numbers::numeric: return dtype != DType::boolean && !is_half(dtype);
-    case Numbers::floats: return is_float(dtype);
+    case Numbers::floats: return is_arithmetic_float(dtype);
     case Numbers::integers: return is_integer(dtype);
     case Numbers::booleans: return dtype == DType::boolean;
   }
@@ -150,8 +150,8 @@ Lower pointwise(ExprOp op) {
 
 ExprId number(Builder& k, ExprId like, double value) {
   const DType type = k.type(like);
-  return is_float(type) ? k.constant(type, value)
-                        : k.integer(static_cast<std::int64_t>(value), type);
+  return is_arithmetic_float(type) ? k.constant(type, value)
+                                   : k.integer(static_cast<std::int64_t>(value), type);
 }
 
 // --- Reference --------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ Op constant() {
     const DType dtype = l.op().result()->type.dtype;
     const double value = ir::get<double>(l.op().attributes, "value");
     if (dtype == DType::boolean) return l.k().boolean(value != 0);
-    if (is_float(dtype) || is_half(dtype)) return l.k().constant(dtype, value);
+    if (is_float(dtype)) return l.k().constant(dtype, value);
     return l.k().integer(static_cast<std::int64_t>(value), dtype);
   };
   op.reference = [](const Reference& r) {

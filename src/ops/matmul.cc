@@ -23,7 +23,7 @@ std::vector<Type> type(const TypeContext& c) {
   const Type& b = c.operands[1];
   const Flags flags = transposed(c.attributes);
   const std::string operand_text = c.operand_texts[0] + ", " + c.operand_texts[1];
-  require(is_float(a.dtype) && a.dtype == b.dtype,
+  require(is_arithmetic_float(a.dtype) && a.dtype == b.dtype,
           "both matrices must have one dtype, f32 or f64: " + operand_text, "cast one of them");
   require(a.rank() >= 2 && b.rank() >= 2, "both operands must be matrices: " + operand_text,
           "reshape a vector to one row or one column");

@@ -7,7 +7,7 @@ std::vector<Type> type(const TypeContext& c) {
   const Type& a = c.operands[0];
   const Type& b = c.operands[1];
   const std::string pair = c.operand_texts[0] + ", " + c.operand_texts[1];
-  require(is_float(a.dtype) && a.dtype == b.dtype,
+  require(is_arithmetic_float(a.dtype) && a.dtype == b.dtype,
           "both matrices must have one dtype, f32 or f64: " + pair, "cast one of them");
   require(a.rank() == 2 && b.rank() == 3,
           "a must be a matrix and b packed strips of columns: " + pair,

@@ -16,7 +16,7 @@ std::vector<Type> type(const TypeContext& c) {
   const Shape& low = ir::get<Shape>(c.attributes, "low");
   const Shape& high = ir::get<Shape>(c.attributes, "high");
   const Ints& interior = ir::get<Ints>(c.attributes, "interior");
-  require(is_float(x.dtype) || x.dtype != DType::boolean,
+  require(is_arithmetic_float(x.dtype) || x.dtype != DType::boolean,
           "pad needs a numeric dtype, not " + c.operand_texts[0], "cast it first");
   require(
       low.size() == rank && high.size() == rank && (interior.empty() || interior.size() == rank),

@@ -39,7 +39,7 @@ Window window_of(const Attributes& attributes, std::size_t axes) {
 }
 
 void require_image(const Type& type, const std::string& text, std::size_t axes) {
-  require(is_float(type.dtype), text + " is not of a float dtype", "cast it to f32");
+  require(is_arithmetic_float(type.dtype), text + " is not of a float dtype", "cast it to f32");
   const bool volume = axes == 3;
   require(type.rank() == static_cast<int>(2 + axes),
           text + (volume ? " is not [N, C, D, H, W]" : " is not [N, C, H, W]"),

@@ -21,7 +21,7 @@ std::array<std::int64_t, 4> padding_of(const Attributes& attributes) {
 std::vector<Type> type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Type& weight = c.operands[1];
-  require(x.rank() == 4 && is_float(x.dtype) && x.shape[1].is_constant() &&
+  require(x.rank() == 4 && is_arithmetic_float(x.dtype) && x.shape[1].is_constant() &&
               x.shape[2].is_constant() && x.shape[3].is_constant(),
           c.operand_texts[0] + " is not an image [N, H, W, C] of floats");
   require(weight.rank() == 3 && is_constant(weight.shape) && weight.dtype == x.dtype &&

@@ -34,7 +34,7 @@ Value share(Value condition, const SourceLocation& where) {
 void check_classes(std::string_view metric, Value logits, Value label) {
   const bool fits = logits.rank() >= 1 && label.rank() + 1 == logits.rank() &&
                     Shape(logits.shape().begin(), logits.shape().end() - 1) == label.shape();
-  if (!fits || !is_float(logits.dtype()) || label.dtype() != DType::i64) {
+  if (!fits || !is_arithmetic_float(logits.dtype()) || label.dtype() != DType::i64) {
     fail_usage(
         fmt::format("{}: label must be i64 with the shape of logits without the last axis\n"
                     "  logits  {}\n  label   {}",

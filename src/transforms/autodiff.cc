@@ -117,14 +117,14 @@ ValueSet dependents(const ir::Block& block, const std::vector<ir::Value*>& wante
     for (const ir::Value* operand : op->operands) depends = depends || set.contains(operand);
     if (!depends) continue;
     for (const auto& result : op->results) {
-      if (is_float(result->type.dtype)) set.insert(result.get());
+      if (is_arithmetic_float(result->type.dtype)) set.insert(result.get());
     }
   }
   return set;
 }
 
 void check_loss(const ir::Value* loss) {
-  if (loss->block != &loss->program->main() || !is_float(loss->type.dtype) ||
+  if (loss->block != &loss->program->main() || !is_arithmetic_float(loss->type.dtype) ||
       loss->type.rank() != 0) {
     fail_usage("gradients: the loss must be a float scalar of the main block, but " +
                ir::name_in_text(loss) + " is " + loss->type.str() +

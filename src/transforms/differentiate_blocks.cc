@@ -178,7 +178,7 @@ class LoopGradient {
     const ir::Builder::BlockGuard guard(program_.builder(), *block_);
     std::vector<std::pair<ir::Value*, ir::Value*>> known;
     for (std::size_t i = 0; i < results_.size(); ++i) {
-      if (!is_float(results_[i]->type.dtype)) continue;
+      if (!is_arithmetic_float(results_[i]->type.dtype)) continue;
       if (i < carried_) {
         ir::Value* argument = add_argument("d_" + body_.arguments[i]->name, results_[i]->type);
         carried_entries_.push_back({argument, gradient_of_result(i)});
@@ -193,7 +193,7 @@ class LoopGradient {
     Values wanted;
     std::vector<std::size_t> wanted_at;
     for (std::size_t i = 0; i < copied_.size(); ++i) {
-      if (!is_float(copied_[i]->type.dtype) || (i >= carried_ && !wants(i))) continue;
+      if (!is_arithmetic_float(copied_[i]->type.dtype) || (i >= carried_ && !wants(i))) continue;
       wanted.push_back(copied_[i]);
       wanted_at.push_back(i);
     }
