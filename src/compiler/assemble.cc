@@ -280,9 +280,7 @@ class Assembler {
     plan::Step step = make_step(group);
     if (op.blocks.empty()) {
       step.library.kernel = ops::Catalog::of(op).library_kernel;
-      for (const NamedAttribute& attribute : op.attributes) {
-        add_attribute(step.library, attribute);
-      }
+      step.library.attributes = op.attributes;
     } else {
       step.control = control_of(op, [this](const ir::Block& block) {
         nested_.push_back(compile_block_(block));
@@ -299,8 +297,10 @@ class Assembler {
     if (group.ops.size() > 1) {
       const Epilogue epilogue = find_epilogue(program_, dependencies_, op);
       operands.push_back(epilogue.bias);
-      step.library.numbers["has_bias"] = {1};
-      if (epilogue.relu) step.library.texts["epilogue"] = "relu";
+      set_attribute(step.library.attributes, "has_bias", true);
+      if (epilogue.relu) {
+        set_attribute(step.library.attributes, "epilogue", std::string("relu"));
+      }
       results = {epilogue.result};
     }
     for (const ir::Value* operand : operands) {
@@ -329,18 +329,6 @@ class Assembler {
     add_step(group, widen(from, type, to, product(operand->type.shape), target_));
     plan_.steps.back().name += " (widened)";
     return to;
-  }
-
-  static void add_attribute(plan::LibraryCall& call, const NamedAttribute& attribute) {
-    if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&attribute.value)) {
-      call.numbers[attribute.name] = *integers;
-    } else if (const auto* integer = std::get_if<std::int64_t>(&attribute.value)) {
-      call.numbers[attribute.name] = {*integer};
-    } else if (const auto* flag = std::get_if<bool>(&attribute.value)) {
-      call.numbers[attribute.name] = {*flag ? 1 : 0};
-    } else if (const auto* text = std::get_if<std::string>(&attribute.value)) {
-      call.texts[attribute.name] = *text;
-    }
   }
 
   // --- Finishing the Plan

@@ -297,8 +297,8 @@ bool generated_is_faster(const ir::Op& op) {
   constexpr std::int64_t kMaxElements = 512 * 1024;
   const Dim elements = product(op.operands[1]->type.shape);
   return elements.is_constant() && elements.constant() <= kMaxElements &&
-         !ir::get<bool>(op.attributes, "transpose_a") &&
-         !ir::get<bool>(op.attributes, "transpose_b");
+         !get_attribute<bool>(op.attributes, "transpose_a") &&
+         !get_attribute<bool>(op.attributes, "transpose_b");
 }
 
 }  // namespace trireme::compiler

@@ -11,7 +11,7 @@ namespace {
 using plan::Control;
 
 int integer(const ir::Op& op, const char* name) {
-  return static_cast<int>(ir::get<std::int64_t>(op.attributes, name));
+  return static_cast<int>(get_attribute<std::int64_t>(op.attributes, name));
 }
 
 // Returns the Plan of a block with the arguments of the block that the Plan still reads.
@@ -91,14 +91,14 @@ Control control_of(
     case ir::ControlFlow::while_loop:
       control.kind = Control::Kind::while_loop;
       control.carried = integer(op, "carried");
-      control.limit = ir::get<std::int64_t>(op.attributes, "limit");
+      control.limit = get_attribute<std::int64_t>(op.attributes, "limit");
       break;
     case ir::ControlFlow::scan:
       control.kind = Control::Kind::scan;
       control.carried = integer(op, "carried");
       control.sequences = integer(op, "sequences");
-      control.reverse = ir::get<bool>(op.attributes, "reverse");
-      control.length = ir::get<Shape>(op.attributes, "length")[0];
+      control.reverse = get_attribute<bool>(op.attributes, "reverse");
+      control.length = get_attribute<Shape>(op.attributes, "length")[0];
       break;
     case ir::ControlFlow::packed_rnn: control = RnnControl(op).run(); break;
     case ir::ControlFlow::none:

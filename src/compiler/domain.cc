@@ -21,12 +21,12 @@ const Shape& shape_of(const Op& op) {
 // dimensions.
 std::int64_t block_of(const Op& op) {
   const bool blocks = ops::Catalog::of(op).reduces_blocks;
-  return blocks ? ir::get<std::int64_t>(op.attributes, "size") : 0;
+  return blocks ? get_attribute<std::int64_t>(op.attributes, "size") : 0;
 }
 
 std::vector<bool> reduced_axes(const Op& op) {
   if (block_of(op) > 0) return std::vector<bool>(op.operands[0]->type.shape.size(), true);
-  const auto& axes = ir::get<std::vector<std::int64_t>>(op.attributes, "axes");
+  const auto& axes = get_attribute<std::vector<std::int64_t>>(op.attributes, "axes");
   const std::size_t rank = op.operands[0]->type.shape.size();
   std::vector<bool> reduced(rank, axes.empty());
   for (const std::int64_t axis : axes) {
@@ -38,7 +38,7 @@ std::vector<bool> reduced_axes(const Op& op) {
 
 bool axes_skip_reduced(const Op& broadcast, const Domain& domain) {
   // A row value that is broadcast to the full shape must keep the order of its dimensions.
-  const auto& axes = ir::get<std::vector<std::int64_t>>(broadcast.attributes, "axes");
+  const auto& axes = get_attribute<std::vector<std::int64_t>>(broadcast.attributes, "axes");
   std::vector<std::int64_t> kept;
   for (std::size_t i = 0; i < domain.reduced.size(); ++i) {
     if (!domain.reduced[i]) kept.push_back(static_cast<std::int64_t>(i));

@@ -21,7 +21,8 @@ void add_borders(const Op& op, const Domain& domain, std::vector<bool>& border, 
   if (!domain.is_full(shape)) return;  // a row value: its dimensions are separate loops
   if (op.has(Trait::broadcast)) {
     std::vector<bool> kept(shape.size(), false);
-    for (const std::int64_t axis : ir::get<std::vector<std::int64_t>>(op.attributes, "axes")) {
+    for (const std::int64_t axis :
+         get_attribute<std::vector<std::int64_t>>(op.attributes, "axes")) {
       kept[static_cast<std::size_t>(axis)] = true;
     }
     for (std::size_t i = 0; i + 1 < shape.size(); ++i) {

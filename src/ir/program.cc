@@ -44,7 +44,7 @@ Initializer checked_initializer(const std::string& parameter, const Initializer&
   bool valid = is_name(given.name);
   for (const NamedAttribute& attribute : given.attributes) {
     valid = valid && is_name(attribute.name) && !has_attribute(result.attributes, attribute.name);
-    set(result.attributes, attribute.name, attribute.value);
+    set_attribute(result.attributes, attribute.name, attribute.value);
   }
   if (!valid) {
     fail_usage("the initializer '" + given.name + "' of parameter " + parameter +

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/attributes.h"
 #include "ir/op_def.h"
 #include "ir/type.h"
 #include "trireme/program.h"
@@ -140,12 +141,6 @@ class Program {
   std::unique_ptr<Builder> builder_;
 };
 
-// Attribute access. Error(internal) if the attribute is missing or has another type, because
-// append() has checked both.
-template <class T>
-const T& get(const Attributes& attributes, std::string_view name);
-bool has_attribute(const Attributes& attributes, std::string_view name);
-void set(Attributes& attributes, std::string name, Attribute value);  // keeps the list sorted
 bool same(const Attribute& a, const Attribute& b);  // kind and value; NaN equals NaN
 bool same(const Attributes& a, const Attributes& b);
 
@@ -166,7 +161,6 @@ bool matches(std::string_view pattern, std::string_view text);
 // numbers.
 std::string print(const Program& program);
 std::unique_ptr<Program> parse(std::string_view text, const OpSet& op_set);
-std::string print_attribute(const Attribute& attribute);
 
 // Returns the splits of `rows` that an op at the end of `block` can read; null if there are none.
 Value* find_splits(const Block& block, const Dim& rows);

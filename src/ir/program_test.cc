@@ -70,8 +70,8 @@ TEST_F(ProgramTest, SuggestsTheNearestOp) {
 
 TEST_F(ProgramTest, FillsAndChecksAttributes) {
   const Op* op = append("constant", {}, {{"value", std::int64_t{3}}, {"dtype", f64}});
-  EXPECT_EQ(get<double>(op->attributes, "value"), 3.0);
-  EXPECT_TRUE(get<Shape>(op->attributes, "shape").empty());
+  EXPECT_EQ(get_attribute<double>(op->attributes, "value"), 3.0);
+  EXPECT_TRUE(get_attribute<Shape>(op->attributes, "shape").empty());
   std::vector<std::string> names;
   for (const auto& attribute : op->attributes) names.push_back(attribute.name);
   EXPECT_THAT(names, ElementsAre("dtype", "shape", "value"));
@@ -84,8 +84,8 @@ TEST_F(ProgramTest, FillsAndChecksAttributes) {
               HasSubstr("'value' must be a float, not true"));
   EXPECT_THAT(message_of([&] { append("constant", {}, {{"value", 1.0}, {"value", 2.0}}); }),
               HasSubstr("set twice"));
-  EXPECT_THROW(get<bool>(op->attributes, "value"), Error);
-  EXPECT_THROW(get<double>(op->attributes, "missing"), Error);
+  EXPECT_THROW(get_attribute<bool>(op->attributes, "value"), Error);
+  EXPECT_THROW(get_attribute<double>(op->attributes, "missing"), Error);
 }
 
 TEST_F(ProgramTest, RejectsTakenAndInvalidNames) {

@@ -44,11 +44,11 @@ TEST(Text, GoldenTextRoundTrips) {
   const Parameter& weight = *program->find_parameter("linear_0.weight");
   EXPECT_TRUE(weight.trainable);
   EXPECT_EQ(weight.location.line, 9);
-  EXPECT_EQ(get<double>(weight.initializer.attributes, "gain"), 0.5);
+  EXPECT_EQ(get_attribute<double>(weight.initializer.attributes, "gain"), 0.5);
   EXPECT_FALSE(program->find_parameter("step")->trainable);
   EXPECT_EQ(program->main().arguments[1]->type.splits_of, "words");
   const Op& last = *program->main().ops.back();
-  EXPECT_EQ(get<std::string>(last.attributes, "title"), std::string("a \"b\"\n\0", 7));
+  EXPECT_EQ(get_attribute<std::string>(last.attributes, "title"), std::string("a \"b\"\n\0", 7));
 }
 
 TEST(Text, UniqueNamesSkipNamesInTheText) {

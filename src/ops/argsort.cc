@@ -14,7 +14,7 @@ Op argsort() {
   op.row_wise = along_other_axes;
   op.library_kernel = "argsort";
   op.reference =
-      order_reference([](const Attributes& a) { return ir::get<bool>(a, "descending"); });
+      order_reference([](const Attributes& a) { return get_attribute<bool>(a, "descending"); });
   op.twin = "torch.sort(x[0], dim=axis, descending=descending, stable=True)[1]";
   op.samples =
       joined({order_samples({{"descending", false}}), order_samples({{"descending", true}})});

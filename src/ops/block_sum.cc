@@ -4,7 +4,7 @@ namespace trireme::ops {
 namespace {
 
 std::int64_t block_size(const Attributes& attributes) {
-  return ir::get<std::int64_t>(attributes, "size");
+  return get_attribute<std::int64_t>(attributes, "size");
 }
 
 std::vector<Type> type(const TypeContext& c) {

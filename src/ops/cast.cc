@@ -5,7 +5,7 @@ namespace {
 
 std::vector<Type> type(const TypeContext& context) {
   Type type = context.operands[0];
-  type.dtype = ir::get<DType>(context.attributes, "dtype");
+  type.dtype = get_attribute<DType>(context.attributes, "dtype");
   return {type};
 }
 

@@ -77,8 +77,8 @@ TypeRule same_shape_to(DType dtype, Numbers numbers) {
 
 TypeRule type_of_attributes(Numbers numbers) {
   return [numbers](const TypeContext& context) -> std::vector<Type> {
-    const DType dtype = ir::get<DType>(context.attributes, "dtype");
-    const Shape& shape = ir::get<Shape>(context.attributes, "shape");
+    const DType dtype = get_attribute<DType>(context.attributes, "dtype");
+    const Shape& shape = get_attribute<Shape>(context.attributes, "shape");
     require(is(dtype, numbers), "the elements must be " + describe(numbers) + ", but dtype is " +
                                     std::string(name_of(dtype)));
     for (const Dim& dim : shape) {
@@ -97,7 +97,8 @@ int checked_axis(std::int64_t axis, int rank) {
 }
 
 std::size_t axis_of(const Attributes& attributes, int rank) {
-  return static_cast<std::size_t>(checked_axis(ir::get<std::int64_t>(attributes, "axis"), rank));
+  return static_cast<std::size_t>(
+      checked_axis(get_attribute<std::int64_t>(attributes, "axis"), rank));
 }
 
 std::vector<int> checked_axes(const std::vector<std::int64_t>& axes, int rank) {
@@ -117,17 +118,18 @@ std::vector<int> checked_axes(const std::vector<std::int64_t>& axes, int rank) {
 bool along_other_axes(const ir::Op& op, const std::vector<bool>& rows) {
   if (std::find(rows.begin(), rows.end(), false) != rows.end()) return false;
   const int rank = op.operands[0]->type.rank();
-  if (ir::has_attribute(op.attributes, "axis")) return axis_of(op.attributes, rank) != 0;
-  const auto axes = checked_axes(ir::get<std::vector<std::int64_t>>(op.attributes, "axes"), rank);
+  if (has_attribute(op.attributes, "axis")) return axis_of(op.attributes, rank) != 0;
+  const auto axes =
+      checked_axes(get_attribute<std::vector<std::int64_t>>(op.attributes, "axes"), rank);
   return axes.empty() || axes.front() != 0;
 }
 
 std::vector<int> axes_of_attributes(const ir::Op& op) {
   const int rank = op.operands[0]->type.rank();
-  if (ir::has_attribute(op.attributes, "axis")) {
+  if (has_attribute(op.attributes, "axis")) {
     return {static_cast<int>(axis_of(op.attributes, rank))};
   }
-  return checked_axes(ir::get<std::vector<std::int64_t>>(op.attributes, "axes"), rank);
+  return checked_axes(get_attribute<std::vector<std::int64_t>>(op.attributes, "axes"), rank);
 }
 
 // --- Lowering ---------------------------------------------------------------------------------

@@ -31,13 +31,13 @@ Op constant() {
   op.type = type_of_attributes();
   op.lower = [](Lowering& l) {
     const DType dtype = l.op().result()->type.dtype;
-    const double value = ir::get<double>(l.op().attributes, "value");
+    const double value = get_attribute<double>(l.op().attributes, "value");
     if (dtype == DType::boolean) return l.k().boolean(value != 0);
     if (is_float(dtype)) return l.k().constant(dtype, value);
     return l.k().integer(static_cast<std::int64_t>(value), dtype);
   };
   op.reference = [](const Reference& r) {
-    const double value = ir::get<double>(r.op.attributes, "value");
+    const double value = get_attribute<double>(r.op.attributes, "value");
     std::fill(r.results[0]->data.begin(), r.results[0]->data.end(),
               to_dtype(value, r.op.result()->type.dtype));
   };

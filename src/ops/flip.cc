@@ -4,7 +4,7 @@ namespace trireme::ops {
 namespace {
 
 std::vector<int> axes_of(const Attributes& attributes, int rank) {
-  return checked_axes(ir::get<std::vector<std::int64_t>>(attributes, "axes"), rank);
+  return checked_axes(get_attribute<std::vector<std::int64_t>>(attributes, "axes"), rank);
 }
 
 std::vector<Type> type(const TypeContext& c) {
@@ -57,7 +57,7 @@ Op flip() {
   op.lower = lower;
   op.reference = reference;
   op.gradient = [](GradientContext& c) {
-    const auto& axes = ir::get<std::vector<std::int64_t>>(c.op().attributes, "axes");
+    const auto& axes = get_attribute<std::vector<std::int64_t>>(c.op().attributes, "axes");
     c.give(0, flip(c.gradient(), {.axes = axes}));
   };
   op.twin = "torch.flip(x[0], axes or list(range(x[0].dim())))";

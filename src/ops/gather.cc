@@ -14,7 +14,7 @@ std::vector<Type> type(const TypeContext& c) {
           "cast them to i64");
   const std::size_t axis = axis_of(c.attributes, x.rank());
   require(
-      axis == 0 || !ir::get<bool>(c.attributes, "sparse_gradient"),
+      axis == 0 || !get_attribute<bool>(c.attributes, "sparse_gradient"),
       "gather supports sparse_gradient along axis 0 only, not along axis " + std::to_string(axis));
   require(x.shape[axis] != Dim(0) || product(indices.shape) == Dim(0),
           "gather from axis " + std::to_string(axis) + " of " + c.operand_texts[0] +
@@ -78,7 +78,7 @@ void gradient(GradientContext& c) {
   const Value indices = c.operand(1);
   const auto axis = static_cast<std::int64_t>(axis_of(c.op().attributes, x.rank()));
   Value dy = c.gradient();
-  if (ir::get<bool>(c.op().attributes, "sparse_gradient")) {
+  if (get_attribute<bool>(c.op().attributes, "sparse_gradient")) {
     c.give_rows(0, indices, dy);
     return;
   }
@@ -141,7 +141,7 @@ Op gather() {
                 sample({4, 3, 5}, {6}, -2), sample({6}, {}, 0),
                 sample({3, 4}, {0}, 0),     sample({7, 2}, {4}, 0, DType::i32)};
   op.samples.push_back(sample({7, 3}, {2, 5}, 0));
-  ir::set(op.samples.back().attributes, "sparse_gradient", true);
+  set_attribute(op.samples.back().attributes, "sparse_gradient", true);
   return op;
 }
 

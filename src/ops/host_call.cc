@@ -6,12 +6,13 @@ namespace trireme::ops {
 namespace {
 
 std::vector<Type> type(const TypeContext& c) {
-  return {{ir::get<DType>(c.attributes, "dtype"), ir::get<Shape>(c.attributes, "shape"), ""}};
+  return {{get_attribute<DType>(c.attributes, "dtype"), get_attribute<Shape>(c.attributes, "shape"),
+           ""}};
 }
 
 // The function is not available here. Without a name there is no function.
 void reference(const Reference& r) {
-  if (!ir::get<std::string>(r.op.attributes, "name").empty()) {
+  if (!get_attribute<std::string>(r.op.attributes, "name").empty()) {
     fail_usage("host_call: functions of the host run only in a Session");
   }
 }

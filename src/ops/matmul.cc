@@ -8,7 +8,8 @@ struct Flags {
 };
 
 Flags transposed(const Attributes& attributes) {
-  return {ir::get<bool>(attributes, "transpose_a"), ir::get<bool>(attributes, "transpose_b")};
+  return {get_attribute<bool>(attributes, "transpose_a"),
+          get_attribute<bool>(attributes, "transpose_b")};
 }
 
 // Returns the rows and columns of a matrix operand after transposition.

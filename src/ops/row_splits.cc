@@ -6,7 +6,7 @@ namespace {
 
 std::vector<Type> type(const TypeContext& c) {
   const Type& lengths = c.operands[0];
-  const Shape& rows = ir::get<Shape>(c.attributes, "rows");
+  const Shape& rows = get_attribute<Shape>(c.attributes, "rows");
   require(lengths.dtype == DType::i64 && lengths.rank() == 1,
           "row_splits needs i64 lengths of rank 1, not " + c.operand_texts[0], "cast them to i64");
   require(rows.size() == 1 && (rows[0].symbol() || rows[0].is_constant()),

@@ -11,7 +11,7 @@ namespace {
 std::vector<Type> type(const TypeContext& c) {
   const Type& indices = c.operands[0];
   const Type& updates = c.operands[1];
-  const Shape& rows = ir::get<Shape>(c.attributes, "rows");
+  const Shape& rows = get_attribute<Shape>(c.attributes, "rows");
   require(is_integer(indices.dtype), "scatter_add needs integer indices, not " + c.operand_texts[0],
           "cast them to i64");
   require(is(updates.dtype, Numbers::numeric),

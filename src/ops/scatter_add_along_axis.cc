@@ -8,7 +8,7 @@ namespace {
 std::vector<Type> type(const TypeContext& c) {
   const Type& indices = c.operands[0];
   const Type& updates = c.operands[1];
-  const Shape& size = ir::get<Shape>(c.attributes, "size");
+  const Shape& size = get_attribute<Shape>(c.attributes, "size");
   require(is_integer(indices.dtype),
           "scatter_add_along_axis needs integer indices, not " + c.operand_texts[0],
           "cast them to i64");
@@ -65,7 +65,7 @@ Op scatter_add_along_axis() {
   op.reference = reference;
   op.gradient = [](GradientContext& c) {
     if (!c.wants(1)) return;
-    const std::int64_t axis = ir::get<std::int64_t>(c.op().attributes, "axis");
+    const std::int64_t axis = get_attribute<std::int64_t>(c.op().attributes, "axis");
     c.give(1, take_along_axis(c.gradient(), c.operand(0), {.axis = axis}));
   };
   op.twin =

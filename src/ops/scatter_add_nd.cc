@@ -8,7 +8,7 @@ namespace {
 std::vector<Type> type(const TypeContext& c) {
   const Type& indices = c.operands[0];
   const Type& updates = c.operands[1];
-  const Shape& shape = ir::get<Shape>(c.attributes, "shape");
+  const Shape& shape = get_attribute<Shape>(c.attributes, "shape");
   require(is_integer(indices.dtype),
           "scatter_add_nd needs integer indices, not " + c.operand_texts[0], "cast them to i64");
   require(is(updates.dtype, Numbers::numeric),

@@ -16,7 +16,7 @@ Op sort() {
   op.row_wise = along_other_axes;
   op.library_kernel = "sort";
   op.reference =
-      order_reference([](const Attributes& a) { return ir::get<bool>(a, "descending"); });
+      order_reference([](const Attributes& a) { return get_attribute<bool>(a, "descending"); });
   op.gradient = order_gradient;
   op.twin = "torch.sort(x[0], dim=axis, descending=descending, stable=True)";
   op.samples =

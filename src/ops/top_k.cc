@@ -6,7 +6,7 @@ namespace {
 
 std::vector<Type> type(const TypeContext& c) {
   const Type& x = c.operands[0];
-  const std::int64_t k = ir::get<std::int64_t>(c.attributes, "k");
+  const std::int64_t k = get_attribute<std::int64_t>(c.attributes, "k");
   const Dim count = k;
   const std::vector<Type> types = ordered_type(c, &count);
   const std::size_t axis = axis_of(c.attributes, x.rank());
@@ -43,7 +43,8 @@ Op top_k() {
   op.type = type;
   op.row_wise = along_other_axes;
   op.library_kernel = "sort";
-  op.reference = order_reference([](const Attributes& a) { return ir::get<bool>(a, "largest"); });
+  op.reference =
+      order_reference([](const Attributes& a) { return get_attribute<bool>(a, "largest"); });
   op.gradient = order_gradient;
   // torch.topk does not define the order of equal elements.
   op.twin =

@@ -8,9 +8,9 @@ namespace {
 // Reads the list into `out`, whose size is the expected number of elements.
 void read(const Attributes& attributes, const char* name, std::int64_t min_value,
           std::vector<std::int64_t>* out) {
-  if (!ir::has_attribute(attributes, name)) return;
-  const auto& list = ir::get<std::vector<std::int64_t>>(attributes, name);
-  const std::string what = std::string(name) + " " + ir::print_attribute(list);
+  if (!has_attribute(attributes, name)) return;
+  const auto& list = get_attribute<std::vector<std::int64_t>>(attributes, name);
+  const std::string what = std::string(name) + " " + print_attribute(list);
   const std::size_t count = out->size();
   const char* meaning = count == 2   ? "height, width"
                         : count == 3 ? "depth, height, width"

@@ -35,7 +35,7 @@ bool has_layout(const ir::Op& op) { return !op.def->image_operands.empty(); }
 
 // Replaces the op by one in channels-last layout, with transposes around it.
 Replacement convert(ir::Builder& b, ir::Op& op) {
-  if (!has_layout(op) || ir::get<std::string>(op.attributes, "layout") != "nchw") {
+  if (!has_layout(op) || get_attribute<std::string>(op.attributes, "layout") != "nchw") {
     return std::nullopt;
   }
   std::vector<ir::Value*> operands = op.operands;
@@ -44,7 +44,7 @@ Replacement convert(ir::Builder& b, ir::Op& op) {
     operand = channels_to_last(b, operand);
   }
   Attributes attributes = op.attributes;
-  ir::set(attributes, "layout", std::string("nhwc"));
+  set_attribute(attributes, "layout", std::string("nhwc"));
   const ir::Op* converted = b.append(op.name(), std::move(operands), std::move(attributes));
   std::vector<ir::Value*> results;
   for (std::size_t i = 0; i < op.results.size(); ++i) {
@@ -61,7 +61,7 @@ const ir::Op* move_to_first(const ir::Value* value) {
   const ir::Op* op = value->producer;
   const std::size_t rank = value->type.shape.size();
   return op != nullptr && (rank == 4 || rank == 5) && op->name() == "transpose" &&
-                 ir::get<Integers>(op->attributes, "permutation") == to_first(rank)
+                 get_attribute<Integers>(op->attributes, "permutation") == to_first(rank)
              ? op
              : nullptr;
 }
@@ -88,7 +88,7 @@ Replacement sink_reduction(ir::Builder& b, ir::Op& op) {
   const ir::Op* moved = move_to_first(op.operands[0]);
   const Integers& order = to_first(op.operands[0]->type.shape.size());
   const auto rank = static_cast<std::int64_t>(order.size());
-  Integers axes = ir::get<Integers>(op.attributes, "axes");
+  Integers axes = get_attribute<Integers>(op.attributes, "axes");
   if (axes.empty()) {
     axes.resize(order.size());
     std::iota(axes.begin(), axes.end(), 0);
@@ -101,10 +101,10 @@ Replacement sink_reduction(ir::Builder& b, ir::Op& op) {
   for (const std::int64_t axis : order) {
     if (std::find(axes.begin(), axes.end(), axis) == axes.end()) kept.push_back(axis);
   }
-  const bool keep = ir::get<bool>(op.attributes, "keep");
+  const bool keep = get_attribute<bool>(op.attributes, "keep");
   if (!keep && !std::is_sorted(kept.begin(), kept.end())) return std::nullopt;
   Attributes attributes = op.attributes;
-  ir::set(attributes, "axes", axes);
+  set_attribute(attributes, "axes", axes);
   ir::Value* result = b.make(op.name(), {moved->operands[0]}, std::move(attributes));
   return {{keep ? channels_to_first(b, result) : result}};
 }
@@ -114,7 +114,7 @@ Replacement sink(ir::Builder& b, ir::Op& op) {
     return std::nullopt;
   }
   if (op.has(ir::Trait::elementwise)) return sink_elementwise(b, op);
-  const bool sums = op.has(ir::Trait::reduction) && ir::has_attribute(op.attributes, "axes");
+  const bool sums = op.has(ir::Trait::reduction) && has_attribute(op.attributes, "axes");
   return sums ? sink_reduction(b, op) : std::nullopt;
 }
 

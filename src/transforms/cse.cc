@@ -27,7 +27,7 @@ void merge_equal(ir::Program& program) {
     }
     std::string attributes;
     for (const NamedAttribute& attribute : op.attributes) {
-      attributes += attribute.name + "=" + ir::print_attribute(attribute.value) + ";";
+      attributes += attribute.name + "=" + print_attribute(attribute.value) + ";";
     }
     std::vector<ir::Value*> results;
     for (const auto& result : op.results) results.push_back(result.get());

@@ -62,7 +62,7 @@ class LoopGradient {
   };
 
   std::size_t count(const char* name) const {
-    return static_cast<std::size_t>(ir::get<std::int64_t>(loop_.attributes, name));
+    return static_cast<std::size_t>(get_attribute<std::int64_t>(loop_.attributes, name));
   }
   std::size_t others_begin() const { return carried_ + sequences_; }
   ir::Value* operand(std::size_t argument) const { return loop_.operands[first_ + argument]; }
@@ -259,7 +259,7 @@ class LoopGradient {
     if (is_rnn_) {
       type.shape[0] = dims_.outside(type.shape[0], true);
     } else {
-      type.shape.insert(type.shape.begin(), ir::get<Shape>(loop_.attributes, "length")[0]);
+      type.shape.insert(type.shape.begin(), get_attribute<Shape>(loop_.attributes, "length")[0]);
     }
     return program_.add_result(loop_, type);
   }
@@ -290,9 +290,9 @@ class LoopGradient {
     std::vector<std::unique_ptr<ir::Value>> unused = std::exchange(arguments, std::move(ordered));
 
     Attributes attributes = loop_.attributes;
-    ir::set(attributes, is_rnn_ ? "memories" : "carried", static_cast<std::int64_t>(carried));
-    ir::set(attributes, "sequences", static_cast<std::int64_t>(by_step_.size()));
-    ir::set(attributes, "reverse", !ir::get<bool>(attributes, "reverse"));
+    set_attribute(attributes, is_rnn_ ? "memories" : "carried", static_cast<std::int64_t>(carried));
+    set_attribute(attributes, "sequences", static_cast<std::int64_t>(by_step_.size()));
+    set_attribute(attributes, "reverse", !get_attribute<bool>(attributes, "reverse"));
     std::vector<std::unique_ptr<ir::Block>> blocks;
     blocks.push_back(std::move(block_));
     const ir::Op* gradient_op =
@@ -414,8 +414,8 @@ ir::Op& as_scan(const ir::Op& op) {
   blocks.push_back(std::move(block));
   return *program.append(
       outside, "scan", op.operands,
-      {{"carried", ir::get<std::int64_t>(op.attributes, "carried")}, {"length", rows}}, op.location,
-      std::move(blocks));
+      {{"carried", get_attribute<std::int64_t>(op.attributes, "carried")}, {"length", rows}},
+      op.location, std::move(blocks));
 }
 
 }  // namespace

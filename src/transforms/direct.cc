@@ -65,22 +65,23 @@ ir::Value* direct(ir::Builder& b, ir::Value* x, ir::Value* weight, const Integer
 }
 
 Replacement direct_convolution(ir::Builder& b, const ir::Op& op) {
-  if (ir::get<std::string>(op.attributes, "layout") != "nhwc") return std::nullopt;
+  if (get_attribute<std::string>(op.attributes, "layout") != "nhwc") return std::nullopt;
   ir::Value* weight = transposed(b, op.operands[1], {2, 3, 1, 0});
-  const auto list = [&](const char* name) { return ir::get<Integers>(op.attributes, name); };
+  const auto list = [&](const char* name) { return get_attribute<Integers>(op.attributes, name); };
   return {{direct(b, op.operands[0], weight, list("stride"), list("dilation"), list("padding"),
-                  ir::get<std::int64_t>(op.attributes, "groups"))}};
+                  get_attribute<std::int64_t>(op.attributes, "groups"))}};
 }
 Replacement direct_input_gradient(ir::Builder& b, const ir::Op& op) {
   const ir::Value* weight = op.operands[1];
-  const auto groups = ir::get<std::int64_t>(op.attributes, "groups");
+  const auto groups = get_attribute<std::int64_t>(op.attributes, "groups");
   const bool depthwise = weight->type.shape[1] == Dim(1) && weight->type.shape[0] == Dim(groups);
-  if (ir::get<std::string>(op.attributes, "layout") != "nhwc" || (groups != 1 && !depthwise) ||
-      ir::get<Integers>(op.attributes, "stride") != Integers{1, 1}) {
+  if (get_attribute<std::string>(op.attributes, "layout") != "nhwc" ||
+      (groups != 1 && !depthwise) ||
+      get_attribute<Integers>(op.attributes, "stride") != Integers{1, 1}) {
     return std::nullopt;
   }
-  const auto dilation = ir::get<Integers>(op.attributes, "dilation");
-  Integers padding = ir::get<Integers>(op.attributes, "padding");  // top, bottom, left, right
+  const auto dilation = get_attribute<Integers>(op.attributes, "dilation");
+  Integers padding = get_attribute<Integers>(op.attributes, "padding");  // top, bottom, left, right
   for (std::size_t i = 0; i < padding.size(); ++i) {
     padding[i] = dilation[i / 2] * (weight->type.shape[2 + i / 2].constant() - 1) - padding[i];
     if (padding[i] < 0) return std::nullopt;
@@ -100,10 +101,10 @@ ir::Value* last_two_swapped(ir::Builder& b, ir::Value* x) {
 
 Replacement direct_product(ir::Builder& b, const ir::Op& op) {
   std::vector<ir::Value*> operands = op.operands;
-  if (ir::get<bool>(op.attributes, "transpose_a")) {
+  if (get_attribute<bool>(op.attributes, "transpose_a")) {
     operands[0] = last_two_swapped(b, operands[0]);
   }
-  if (ir::get<bool>(op.attributes, "transpose_b")) {
+  if (get_attribute<bool>(op.attributes, "transpose_b")) {
     operands[1] = last_two_swapped(b, operands[1]);
   }
   return {{b.make("direct_matmul", std::move(operands))}};
@@ -115,13 +116,13 @@ bool has_rows_of_sequences(const ir::Program& program, const ir::Value* x) {
 }
 
 Replacement packed_product(ir::Builder& b, const ir::Op& op) {
-  if (ir::get<bool>(op.attributes, "transpose_a") ||
+  if (get_attribute<bool>(op.attributes, "transpose_a") ||
       !has_rows_of_sequences(b.program(), op.operands[0])) {
     return std::nullopt;
   }
   ir::Value* weight = op.operands[1];
   if (weight->type.rank() != 2) return std::nullopt;
-  if (ir::get<bool>(op.attributes, "transpose_b")) weight = last_two_swapped(b, weight);
+  if (get_attribute<bool>(op.attributes, "transpose_b")) weight = last_two_swapped(b, weight);
   ir::Value* packed = packed_columns(b, weight);
   if (packed == nullptr) return std::nullopt;
   return {{b.make("packed_matmul", {op.operands[0], packed})}};

@@ -66,7 +66,7 @@ int rewrite(ir::Program& program, const Visit& visit) {
 
 std::optional<double> known_constant(const ir::Value* value) {
   for (const ir::Op* op = value->producer; op != nullptr; op = op->operands[0]->producer) {
-    if (op->has(ir::Trait::constant)) return ir::get<double>(op->attributes, "value");
+    if (op->has(ir::Trait::constant)) return get_attribute<double>(op->attributes, "value");
     if (!op->has(ir::Trait::reshape) && !op->has(ir::Trait::broadcast)) break;
   }
   return std::nullopt;

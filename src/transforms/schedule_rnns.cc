@@ -229,9 +229,9 @@ class Scheduler {
   const ir::Op* copy_with_prepared_matrix(const ir::Op& op, ir::Copier& copier) {
     const bool known = op.name() == "matmul" && places_.of(op.operands[1]) == Place::outside &&
                        op.operands[0]->type.rank() == 2 && op.operands[1]->type.rank() == 2 &&
-                       !ir::get<bool>(op.attributes, "transpose_a");
+                       !get_attribute<bool>(op.attributes, "transpose_a");
     if (!known) return copier.copy(op);
-    const bool transposed = ir::get<bool>(op.attributes, "transpose_b");
+    const bool transposed = get_attribute<bool>(op.attributes, "transpose_b");
     Prepared& prepared = prepared_[{op.operands[1], transposed}];
     if (prepared.given == nullptr) prepared = prepare(op, transposed);
     if (prepared.given == nullptr) return copier.copy(op);
@@ -240,7 +240,7 @@ class Scheduler {
       return program_.append(*block_, "packed_matmul", operands, {}, op.location);
     }
     Attributes attributes = op.attributes;
-    ir::set(attributes, "transpose_b", false);
+    set_attribute(attributes, "transpose_b", false);
     return program_.append(*block_, "matmul", operands, std::move(attributes), op.location);
   }
 

@@ -21,7 +21,7 @@ Replacement replacement(ir::Value* value) {
 }
 
 const Integers& integers(const ir::Op& op, const char* name) {
-  return ir::get<Integers>(op.attributes, name);
+  return get_attribute<Integers>(op.attributes, name);
 }
 
 bool is_identity(const Integers& order) {
@@ -145,7 +145,7 @@ ir::Value* simplify_dim_size(ir::Builder& b, const ir::Op& op) {
   }
   if (x == op.operands[0]) return nullptr;
   Attributes attributes = op.attributes;
-  ir::set(attributes, "axes", axes);
+  set_attribute(attributes, "axes", axes);
   return b.make("dim_size", {x}, std::move(attributes));
 }
 
@@ -166,7 +166,7 @@ ir::Value* simplify_matmul(ir::Builder& b, const ir::Op& op) {
     const ir::Op* transpose = produced_by(operands[static_cast<std::size_t>(i)], "transpose");
     if (transpose == nullptr || !swaps_last_two(*transpose)) continue;
     const std::string name = i == 0 ? "transpose_a" : "transpose_b";
-    ir::set(attributes, name, !ir::get<bool>(attributes, name));
+    set_attribute(attributes, name, !get_attribute<bool>(attributes, name));
     operands[static_cast<std::size_t>(i)] = transpose->operands[0];
     changed = true;
   }
@@ -177,7 +177,7 @@ ir::Value* simplify_matmul(ir::Builder& b, const ir::Op& op) {
 ir::Value* simplify_gather(ir::Builder& b, const ir::Op& op) {
   const ir::Op* inner = produced_by(op.operands[0], "gather");
   const auto takes_rows = [](const ir::Op& gather) {
-    return ir::get<std::int64_t>(gather.attributes, "axis") == 0;
+    return get_attribute<std::int64_t>(gather.attributes, "axis") == 0;
   };
   if (inner == nullptr || !takes_rows(op) || !takes_rows(*inner)) return nullptr;
   ir::Value* x = inner->operands[0];
@@ -195,7 +195,7 @@ ir::Value* simplify_scatter_add(ir::Builder& b, const ir::Op& op) {
   const ir::Op* ids = produced_by(op.operands[0], "segment_ids");
   if (ids == nullptr) return nullptr;
   ir::Value* splits = ids->operands[0];
-  const Shape rows = ir::get<Shape>(op.attributes, "rows");
+  const Shape rows = get_attribute<Shape>(op.attributes, "rows");
   if (rows != Shape{splits->type.shape[0] - Dim(1)}) return nullptr;
   return b.make("segment_sum", {op.operands[1], splits});
 }

@@ -57,11 +57,11 @@ Replacement split_total(ir::Builder& b, const ir::Op& op) {
 }
 
 Replacement split(ir::Builder& b, const ir::Op& op) {
-  if ((op.name() != "sum" && op.name() != "mean") || ir::get<bool>(op.attributes, "keep")) {
+  if ((op.name() != "sum" && op.name() != "mean") || get_attribute<bool>(op.attributes, "keep")) {
     return std::nullopt;
   }
   const std::int64_t rank = op.operands[0]->type.rank();
-  Integers axes = ir::get<Integers>(op.attributes, "axes");
+  Integers axes = get_attribute<Integers>(op.attributes, "axes");
   for (std::int64_t& axis : axes) axis += axis < 0 ? rank : 0;
   if (axes.empty() || static_cast<std::int64_t>(axes.size()) == rank) {
     return split_total(b, op);

@@ -19,7 +19,7 @@ class ThinProduct {
         op_(op),
         left_(op.operands[0]),
         right_(op.operands[1]),
-        transpose_a_(ir::get<bool>(op.attributes, "transpose_a")) {}
+        transpose_a_(get_attribute<bool>(op.attributes, "transpose_a")) {}
 
   ir::Value* run() {
     if (left_->type.rank() != 2 || right_->type.rank() != 2) return nullptr;

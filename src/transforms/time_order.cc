@@ -15,7 +15,7 @@ using Integers = std::vector<std::int64_t>;
 
 bool is_gather_of_rows(const ir::Op* op) {
   return op != nullptr && op->name() == "gather" &&
-         ir::get<std::int64_t>(op->attributes, "axis") == 0;
+         get_attribute<std::int64_t>(op->attributes, "axis") == 0;
 }
 
 }  // namespace

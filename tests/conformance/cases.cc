@@ -25,7 +25,7 @@ std::string label_of(const ops::Op& op, std::size_t number, const ops::Sample& s
   }
   text += ")";
   for (const NamedAttribute& a : sample.attributes) {
-    text += " " + a.name + "=" + ir::print_attribute(a.value);
+    text += " " + a.name + "=" + print_attribute(a.value);
   }
   return text;
 }

@@ -39,7 +39,9 @@ double rate_of(const Program& program, const Value& parameter) {
 // What makes new rows of the table: what would have made the parameter.
 RowInitializer initializer_of(const ir::Parameter& parameter) {
   const Initializer& from = parameter.initializer;
-  const auto number = [&](const char* name) { return ir::get<double>(from.attributes, name); };
+  const auto number = [&](const char* name) {
+    return get_attribute<double>(from.attributes, name);
+  };
   if (from.name == "normal") return RowInitializer::normal(number("mean"), number("stddev"));
   if (from.name == "uniform") return RowInitializer::uniform(number("low"), number("high"));
   if (from.name == "constant" && number("value") == 0) return RowInitializer::zeros();
@@ -52,8 +54,8 @@ bool is_gather_of(const ir::Op& op, const ir::Value* table) {
 }
 
 bool is_lookup_of(const ir::Op& op, const std::string& key) {
-  return op.name() == "host_call" && ir::get<std::string>(op.attributes, "name") == kLookUp &&
-         ir::get<std::string>(op.attributes, "key") == key;
+  return op.name() == "host_call" && get_attribute<std::string>(op.attributes, "name") == kLookUp &&
+         get_attribute<std::string>(op.attributes, "key") == key;
 }
 
 // A number for each example, or each row of its sequence, that looks up ids. Errors: usage.
