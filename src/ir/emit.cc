@@ -25,6 +25,9 @@ class Emitter {
     values_.reserve(operands.size());
     for (const Operand& operand : operands) values_.push_back(operand.value().get());
     check_owners(operands);
+    if (def_ && def_->has(ir::Trait::internal)) {
+      fail_emit("the op is internal: only the compiler makes it", "");
+    }
     make_constants(operands);
     if (def_ && def_->has(ir::Trait::elementwise)) broadcast_all();
     const ir::Op* made = builder_.append(op_, std::move(values_), std::move(attributes));

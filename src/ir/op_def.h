@@ -40,6 +40,7 @@ enum class Trait : std::uint32_t {
   counts = 1u << 16,      // returns counts or positions, which 16-bit floats cannot hold
   shape_only = 1u << 17,  // reads the shapes of its operands, not their elements
   replaced = 1u << 18,    // the compiler replaces it, so that it has no kernel
+  internal = 1u << 19,    // only the compiler makes it; Program::parse() and emit() refuse it
 };
 
 // How an op with blocks runs them.
@@ -99,7 +100,7 @@ struct OpDef {
   // semicolon; a last operand written `xs...` takes any number. Attributes come after it; one
   // without `=` is required. Kinds: bool int float string ints floats dtype shape. An op has one
   // result unless the signature ends in `-> y, position` (two), `-> ()` (none) or `-> ys...` (any
-  // number). tools/gen_ops.py also reads the signature and makes the public function from it.
+  // number).
   std::string signature;
   std::string doc;  // one sentence, then details; shapes, dtypes, source
   std::uint32_t traits = 0;
@@ -140,7 +141,8 @@ struct OpDef {
   std::vector<std::string> operands;
   bool variadic = false;
   int result_count = 1;
-  bool variadic_results = false;  // the number depends on its blocks
+  std::vector<std::string> results = {"result"};  // their names
+  bool variadic_results = false;                  // the number depends on its blocks
   std::vector<AttributeSpec> attributes;
 
   bool has(Trait trait) const { return (traits & static_cast<std::uint32_t>(trait)) != 0; }
@@ -162,5 +164,7 @@ class OpSet {
   virtual const OpDef* find(std::string_view name) const = 0;  // null if there is none
   virtual std::vector<std::string> names() const = 0;
 };
+// Returns the names of the ops that users may make, for suggestions.
+std::vector<std::string> public_names(const OpSet& op_set);
 
 }  // namespace trireme::ir

@@ -20,7 +20,8 @@ std::string attributes_text(const Attributes& attributes) {
 class Printer {
  public:
   std::string print(const Program& program) {
-    text_ = "program " + (is_name(program.name) ? program.name : quoted_text(program.name)) + " v1\n";
+    text_ =
+        "program " + (is_name(program.name) ? program.name : quoted_text(program.name)) + " v1\n";
     for (const auto& parameter : program.parameters()) print_parameter(*parameter);
     print_block(program.main(), 0);
     return std::move(text_);

@@ -217,7 +217,7 @@ Op* Program::append(Block& block, std::string_view op, std::vector<Value*> opera
                     std::vector<std::unique_ptr<Block>> blocks) {
   const OpDef* def = op_set_->find(op);
   if (!def) {
-    const std::string near = nearest(std::string(op), op_set_->names());
+    const std::string near = nearest(std::string(op), public_names(*op_set_));
     fail_usage(describe_mistake(
         op, nullptr, {}, location,
         {"there is no op of this name", near.empty() ? "" : "did you mean '" + near + "'?"}));

@@ -158,9 +158,11 @@ bool matches(std::string_view pattern, std::string_view text);
 
 // The text form; README.md has the grammar. parse() throws Error(data) with line and column. It
 // accepts the output of print(), and also other white space, other comments and other result
-// numbers.
+// numbers. Text of users may not contain internal ops (Trait::internal); dumps of the compiler may.
 std::string print(const Program& program);
-std::unique_ptr<Program> parse(std::string_view text, const OpSet& op_set);
+enum class InternalOps : bool { refuse, accept };
+std::unique_ptr<Program> parse(std::string_view text, const OpSet& op_set,
+                               InternalOps internal_ops = InternalOps::accept);
 
 // Returns the splits of `rows` that an op at the end of `block` can read; null if there are none.
 Value* find_splits(const Block& block, const Dim& rows);

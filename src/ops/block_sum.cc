@@ -53,7 +53,7 @@ Op block_sum() {
       "x has a numeric dtype and a constant shape.\n"
       "The compiler replaces sums over all elements with it, so that every thread computes a "
       "part.";
-  op.traits = bits(Trait::reduction);
+  op.traits = Trait::reduction | Trait::internal;
   op.reduces_blocks = true;
   op.type = type;
   op.reduce = kernel_ir::ReduceOp::sum;

@@ -70,7 +70,7 @@ Op direct_matmul() {
       "a and b are f32 or f64.\n"
       "It always becomes a generated kernel, fused with the elementwise ops that follow it.\n"
       "The compiler replaces matmul with it where that is faster.";
-  op.traits = bits(Trait::contraction);
+  op.traits = Trait::contraction | Trait::internal;
   op.type = type;
   op.contraction = [](const ir::Op&) { return Contraction{}; };
   op.reference = reference;

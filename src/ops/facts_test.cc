@@ -5,12 +5,14 @@
 
 #include <unordered_set>
 
+#include "base/error_test.h"
+#include "ir/program.h"
 #include "ops/common.h"
 
 namespace trireme::ops {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 Op complete_op() {
   Op op("made(x)");
@@ -132,6 +134,36 @@ TEST(Facts, FlopsFollowTheDefinition) {
   const Value a = program.input("a", f32, {batch, 7}), b = program.input("b", f32, {7, 4});
   EXPECT_EQ(flops(matmul(a, b)), (Dim(56) * batch).str());
   EXPECT_EQ(flops(cumsum(a, {.axis = 1})), (Dim(7) * batch).str());
+}
+
+TEST(InternalOps, AreRefusedInTextOfUsersAndInExpressions) {
+  const std::string text = R"(program p v1
+block 0 (%x : f32[8]) {
+    %0 = block_sum(%x) {size = 4} : f32[2]
+    return %0
+}
+)";
+  EXPECT_EQ(ir::parse(text, catalog())->main().ops.front()->name(), "block_sum");
+  EXPECT_THAT(error_of(ErrorKind::data, [&] { Program::parse(text); }),
+              HasSubstr("the op 'block_sum' is internal: only the compiler makes it"));
+  Program program("p");
+  const Value x = program.input("x", f32, {8});
+  EXPECT_THAT(
+      error_of(ErrorKind::usage, [&] { emit("block_sum", {x}, {}, SourceLocation::current()); }),
+      HasSubstr("block_sum: the op is internal"));
+  // Not even a suggestion names one.
+  EXPECT_THAT(
+      error_of(ErrorKind::usage, [&] { emit("block_summ", {x}, {}, SourceLocation::current()); }),
+      testing::Not(HasSubstr("block_sum'")));
+}
+
+TEST(InternalOps, AreThoseThatTransformsMake) {
+  for (const std::string& name : catalog().names()) {
+    const bool expected = name.starts_with("direct_") || name.starts_with("packed_") ||
+                          name == "block_sum" || name == "rnn_schedule" ||
+                          name == "winograd_conv2d";
+    EXPECT_EQ(catalog().find(name)->has(ir::Trait::internal), expected) << name;
+  }
 }
 
 }  // namespace

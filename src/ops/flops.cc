@@ -35,6 +35,7 @@ FlopsRule flops_of_traits(const Op& op) {
   if (op.has(Trait::reduction)) return flop_per_element_of(0);
   if (op.has(Trait::elementwise)) return flops_per_result(1);
   if (op.has(Trait::view) || op.has(Trait::generator)) return no_flops();
+  if (op.control != ir::ControlFlow::none) return no_flops();  // the ops of its blocks count
   return {};
 }
 

@@ -75,7 +75,7 @@ std::string missing_fact(const Op& op) {
   if (std::string text = missing_implementation(op); !text.empty()) return text;
   const bool has_blocks = op.control != ir::ControlFlow::none;
   if (has_blocks != op.variadic_results) return "results `...` and `control` belong together";
-  if (!op.flops && !has_blocks) return "`flops` is missing";
+  if (!op.flops) return "`flops` is missing";
   if (!op.reference && !has_blocks) return "`reference` is missing";
   if (op.samples.empty() && !has_blocks) return "`samples` is missing";
   if (op.twin.empty() == op.no_twin_reason.empty()) {

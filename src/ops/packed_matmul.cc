@@ -51,7 +51,7 @@ Op packed_matmul() {
       "The compiler replaces matmul with it if one matrix is used for many rows or many "
       "times.\n"
       "It does so after differentiation; the op has no gradient.";
-  op.traits = bits(Trait::contraction);
+  op.traits = Trait::contraction | Trait::internal;
   op.no_gradient_reason = "the compiler makes it after differentiation";
   op.type = type;
   op.contraction = [](const ir::Op&) { return Contraction{}; };

@@ -12,7 +12,7 @@ Op packed_rnn() {
       "`counts` [rows] is the number of sequences that have a row at each step.\n"
       "Memories and other values are in the order of the sequences.\n"
       "The compiler replaces rnn() with it.";
-  op.traits = bits(Trait::library);
+  op.traits = Trait::library | Trait::internal;
   op.control = ir::ControlFlow::packed_rnn;
   op.type = [](const TypeContext& c) {
     require(c.operands[0].dtype == DType::i64 && c.operands[0].rank() == 1,

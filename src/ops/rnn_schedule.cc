@@ -42,7 +42,7 @@ Op rnn_schedule() {
       "`rows` [rows] lists the rows by step and then by sequence; `places` is its inverse.\n"
       "`sequences` [batch] is the order of the sequences; `ranks` is its inverse.\n"
       "All results are i64.";
-  op.traits = Trait::library | Trait::not_differentiable;
+  op.traits = Trait::library | Trait::not_differentiable | Trait::internal;
   op.flops = no_flops();
   op.type = [](const TypeContext& c) {
     const Type rows{DType::i64, {rows_of_splits(c, 0)}};

@@ -124,7 +124,7 @@ Op winograd_conv2d() {
       "It always becomes a generated kernel, fused with the elementwise ops that follow it.\n"
       "The compiler replaces conv2d with it where that is faster.\n"
       "It does so after differentiation; the op has no gradient.";
-  op.traits = bits(Trait::contraction);
+  op.traits = Trait::contraction | Trait::internal;
   op.no_gradient_reason = "the compiler makes it after differentiation";
   op.type = type;
   op.contraction = contraction;
