@@ -50,7 +50,7 @@ APART = ["distributed"]
 
 # Which room a public header belongs to: that room implements it, the rooms above may include it.
 PUBLIC_HEADERS = {
-    "augment": "data", "dtype": "base", "error": "base", "export": "base", "host": "base", "ragged": "base", "shape": "base", "tensor": "base",
+    "attribute": "base", "augment": "data", "dtype": "base", "error": "base", "export": "base", "host": "base", "ragged": "base", "shape": "base", "tensor": "base",
     "program": "ir", "ops": "ir",
     "attention": "nn", "convolution": "nn", "functions": "nn", "loss": "nn", "models": "nn", "nn": "nn",
     "optimizer": "nn", "rnn": "nn", "sequence": "nn", "control": "nn", "recurrent": "nn",
@@ -62,6 +62,12 @@ PUBLIC_HEADERS = {
     "trainer": "session", "trireme": "session",
     "distributed": "distributed", "exported_table": "distributed",
 }
+
+# Rooms whose code asks traits of ops instead of their names. A file that rewrites certain ops, or
+# builds them, declares their names in a comment that starts with NAMES_OPS.
+NAMELESS_ROOMS = ["ir", "transforms", "compiler", "runtime"]
+OP_LIST = "src/ops/CMakeLists.txt"
+NAMES_OPS = "// Names these ops:"
 
 # The interface for C, in include/ itself.
 C_HEADER = "trireme.h"
@@ -297,6 +303,48 @@ def check_threads(root, files):
             break
 
 
+def op_names(files):
+    """The names in TRIREME_OPS of src/ops/CMakeLists.txt."""
+    text = "\n".join(files.get(OP_LIST, []))
+    found = re.search(r"set\(TRIREME_OPS\s([^)]*)\)", text)
+    return set(found.group(1).split()) if found else set()
+
+
+def declared_ops(lines):
+    """The op names after NAMES_OPS, and in the comment lines that continue it."""
+    names, inside = set(), False
+    for line in lines:
+        if line.startswith(NAMES_OPS):
+            inside, line = True, line[len(NAMES_OPS):]
+        elif not (inside and line.startswith("// ")):
+            inside = False
+            continue
+        names.update(re.findall(r"\w+", line))
+    return names
+
+
+def check_op_names(files):
+    """Op names in rooms that must ask for traits: only those that the file declares."""
+    ops = op_names(files)
+    for path, lines in files.items():
+        if (room_of(path) not in NAMELESS_ROOMS or not path.startswith("src/") or is_test(path)
+                or "/testing/" in path):
+            continue
+        declared, used = declared_ops(lines), set()
+        for number, line in enumerate(lines, 1):
+            if INCLUDE.match(line):
+                continue
+            for name in re.findall(r'"(\w+)"', line.split("//")[0]):
+                if name not in ops:
+                    continue
+                used.add(name)
+                if name not in declared:
+                    yield (f"{path}:{number}: names the op {name} (ask for a trait, or declare the "
+                           f"file with `{NAMES_OPS} {name}`)")
+        for name in sorted(declared - used):
+            yield f"{path}:1: declares that it names the op {name}, but does not"
+
+
 def check_files(files):
     for path, lines in files.items():
         if len(lines) > TOO_LONG:
@@ -309,7 +357,7 @@ def check_files(files):
 def check(root):
     files = read_tree(root)
     breaches = [*check_includes(files), *check_circles(files), *check_folders(root),
-                *check_threads(root, files), *check_files(files)]
+                *check_threads(root, files), *check_op_names(files), *check_files(files)]
     return files, breaches
 
 

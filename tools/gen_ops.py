@@ -100,6 +100,7 @@ class Op:
         self.doc = joined(doc[1])
         self.signature = joined(signature[1])
         self.elementwise = "Trait::elementwise" in text
+        self.internal = "Trait::internal" in text  # only the compiler makes it: no function
         self.parse()
 
     def parse(self):
@@ -180,13 +181,17 @@ class Op:
             text += "\n" + self.struct_text()
         return text + "\n" + self.prototype(True) + ";"
 
+    @property
+    def has_function(self):
+        return not self.has_blocks and not self.internal
+
     def reference(self):
         lines = [f"## {self.name}", "", f"`{self.signature}`", "", self.doc, ""]
         if self.attributes:
             lines += ["| attribute | kind | default |", "|---|---|---|"]
             lines += [f"| {a.name} | {a.kind} | {a.default or 'required'} |" for a in self.attributes]
             lines.append("")
-        if self.has_blocks:
+        if not self.has_function:
             return "\n".join(lines)
         lines += ["```cpp", self.prototype(True).replace("TRIREME_API ", "") + ";", "```", ""]
         return "\n".join(lines)
@@ -199,7 +204,7 @@ def comment(text):
 
 
 def header(ops):
-    declarations = "\n\n".join(op.declaration() for op in ops if not op.has_blocks)
+    declarations = "\n\n".join(op.declaration() for op in ops if op.has_function)
     return f"""#pragma once
 
 // The primitive ops, one function each. Made from src/ops by tools/gen_ops.py; do not edit.
@@ -222,7 +227,7 @@ namespace trireme {{
 
 
 def bodies(ops):
-    text = "\n\n".join(op.body() for op in ops if not op.has_blocks)
+    text = "\n\n".join(op.body() for op in ops if op.has_function)
     return f"""// Made by tools/gen_ops.py; do not edit.
 #include "trireme/ops.h"
 
@@ -257,10 +262,27 @@ Catalog::Catalog() {{
 
 
 def reference_page(ops):
-    head = ("# The primitive ops\n\nMade from the files of `src/ops` by `tools/gen_ops.py`; do not "
-            "edit. [add-an-op.md](add-an-op.md) says how to add one.\n\n")
-    index = ", ".join(f"[{op.name}](#{op.name})" for op in ops) + "\n\n"
-    return head + index + "\n".join(op.reference() for op in ops)
+    def index(some):
+        return ", ".join(f"[{op.name}](#{op.name})" for op in some)
+
+    public = [op for op in ops if not op.internal]
+    internal = [op for op in ops if op.internal]
+    return f"""# The primitive ops
+
+Made from the files of `src/ops` by `tools/gen_ops.py`; do not edit.
+[add-an-op.md](../how-to/add-an-op.md) says how to add one.
+
+{index(public)}
+
+Only the compiler makes the [internal ops](#internal-ops): {index(internal)}.
+
+""" + "\n".join(op.reference() for op in public) + """
+## Internal ops
+
+They appear in dumps of the compiler.
+They have no function in `trireme/ops.h`, and `Program::parse` refuses them.
+
+""" + "\n".join(op.reference().replace("## ", "### ", 1) for op in internal)
 
 
 def write(path, text):

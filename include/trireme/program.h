@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "trireme/attribute.h"
 #include "trireme/dtype.h"
 #include "trireme/error.h"
 #include "trireme/export.h"
@@ -65,15 +65,6 @@ class TRIREME_API Operand {
   double number_ = 0;
   SourceLocation where_;
 };
-
-// A constant setting of an op or an initializer.
-using Attribute = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
-                               std::vector<double>, DType, Shape>;
-struct NamedAttribute {
-  std::string name;
-  Attribute value;
-};
-using Attributes = std::vector<NamedAttribute>;  // kept sorted by name inside the Program
 
 // How a parameter gets its first value: a name such as "kaiming_uniform" and its settings. Created
 // by the functions of trireme/nn.h; stored in the Program as text.

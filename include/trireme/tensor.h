@@ -84,10 +84,6 @@ class TRIREME_API Tensor {
  private:
   template <class T>
   void check_type() const {
-    static_assert(std::is_same_v<T, bool> || std::is_same_v<T, std::uint8_t> ||
-                      std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t> ||
-                      std::is_same_v<T, float> || std::is_same_v<T, double>,
-                  "a Tensor holds bool, uint8_t, int32_t, int64_t, float or double");
     if (dtype_ != dtype_of<T>) fail_type(dtype_of<T>);
   }
   [[noreturn]] void fail_type(DType asked) const;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 #include "trireme/dtype.h"
@@ -172,6 +173,26 @@ TEST(DType, NamesAndSizesReadBack) {
   EXPECT_EQ(dtype_of<std::uint8_t>, u8);
   EXPECT_EQ(dtype_of<double>, f64);
   EXPECT_EQ(dtype_of<std::int32_t>, i32);
+}
+
+template <class T>
+concept HasDType = requires { detail::DTypeOf<T>::value; };
+
+TEST(DType, TypesWithoutADTypeDoNotCompile) {
+  static_assert(HasDType<float> && HasDType<bool> && HasDType<std::int64_t>);
+  static_assert(!HasDType<std::int8_t> && !HasDType<std::int16_t> && !HasDType<std::uint32_t> &&
+                !HasDType<char> && !HasDType<long double>);
+}
+
+TEST(DType, KindsAndRangesFollowTheTable) {
+  EXPECT_TRUE(is_float(bf16) && is_float(f16) && is_float(f32) && is_float(f64));
+  EXPECT_TRUE(is_half(bf16) && is_half(f16) && !is_half(f32) && !is_half(i32));
+  EXPECT_TRUE(is_arithmetic_float(f32) && is_arithmetic_float(f64) && !is_arithmetic_float(f16));
+  EXPECT_TRUE(is_integer(u8) && is_integer(i32) && is_integer(i64) && !is_integer(boolean));
+  EXPECT_EQ(info_of(u8).highest_integer, 255);
+  EXPECT_EQ(info_of(i32).lowest_integer, std::numeric_limits<std::int32_t>::min());
+  EXPECT_EQ(info_of(f32).highest_integer, 1 << std::numeric_limits<float>::digits);
+  EXPECT_EQ(info_of(f64).highest_integer, 0x1p53);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "compiler/control.h"
 #include "compiler/epilogue.h"
-#include "compiler/operations.h"
 #include "compiler/widen.h"
 #include "ops/op.h"
 
@@ -133,7 +132,7 @@ class Assembler {
         for (const ir::Value* operand : op->operands) {
           for (const ir::Value* v = operand;; v = v->producer->operands[0]) {
             last_use_[v] = static_cast<int>(g);
-            if (v->producer == nullptr || v->producer->name() != "reshape") break;
+            if (v->producer == nullptr || !v->producer->has(Trait::reshape)) break;
           }
         }
       }
@@ -263,7 +262,7 @@ class Assembler {
       if (std::find(step.sources.begin(), step.sources.end(), source) == step.sources.end()) {
         step.sources.push_back(source);
       }
-      step.operations = step.operations + operations(*op);
+      step.operations = step.operations + ops::Catalog::of(*op).flops(*op);
       if (!op->has(Trait::generator) && !op->has(Trait::view)) {
         ops += (ops.empty() ? "" : " ") + op->name();
       }
@@ -281,9 +280,7 @@ class Assembler {
     plan::Step step = make_step(group);
     if (op.blocks.empty()) {
       step.library.kernel = ops::Catalog::of(op).library_kernel;
-      for (const NamedAttribute& attribute : op.attributes) {
-        add_attribute(step.library, attribute);
-      }
+      step.library.attributes = op.attributes;
     } else {
       step.control = control_of(op, [this](const ir::Block& block) {
         nested_.push_back(compile_block_(block));
@@ -300,8 +297,10 @@ class Assembler {
     if (group.ops.size() > 1) {
       const Epilogue epilogue = find_epilogue(program_, dependencies_, op);
       operands.push_back(epilogue.bias);
-      step.library.numbers["has_bias"] = {1};
-      if (epilogue.relu) step.library.texts["epilogue"] = "relu";
+      set_attribute(step.library.attributes, "has_bias", true);
+      if (epilogue.relu) {
+        set_attribute(step.library.attributes, "epilogue", std::string("relu"));
+      }
       results = {epilogue.result};
     }
     for (const ir::Value* operand : operands) {
@@ -330,18 +329,6 @@ class Assembler {
     add_step(group, widen(from, type, to, product(operand->type.shape), target_));
     plan_.steps.back().name += " (widened)";
     return to;
-  }
-
-  static void add_attribute(plan::LibraryCall& call, const NamedAttribute& attribute) {
-    if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&attribute.value)) {
-      call.numbers[attribute.name] = *integers;
-    } else if (const auto* integer = std::get_if<std::int64_t>(&attribute.value)) {
-      call.numbers[attribute.name] = {*integer};
-    } else if (const auto* flag = std::get_if<bool>(&attribute.value)) {
-      call.numbers[attribute.name] = {*flag ? 1 : 0};
-    } else if (const auto* text = std::get_if<std::string>(&attribute.value)) {
-      call.texts[attribute.name] = *text;
-    }
   }
 
   // --- Finishing the Plan

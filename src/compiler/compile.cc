@@ -2,26 +2,15 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/error.h"
 #include "compiler/assemble.h"
-#include "compiler/contraction.h"
 #include "compiler/dump.h"
 #include "compiler/groups.h"
+#include "compiler/pipeline.h"
 #include "compiler/storage.h"
 #include "ir/blocks.h"
-#include "transforms/channels_last.h"
-#include "transforms/cse.h"
-#include "transforms/direct.h"
-#include "transforms/localise.h"
 #include "transforms/preparation.h"
-#include "transforms/prune.h"
-#include "transforms/schedule_rnns.h"
-#include "transforms/simplify.h"
-#include "transforms/specialise.h"
-#include "transforms/split_reductions.h"
-#include "transforms/thin_products.h"
 
 namespace trireme::compiler {
 namespace {
@@ -59,22 +48,6 @@ std::unique_ptr<ir::Program> copy_for(const ir::Program& program,
     block.results.push_back(copied_value);
   }
   return copy;
-}
-
-// Makes every fetch the result of its own op, so that some step writes it: copies inputs,
-// parameters and values that are fetched twice.
-void give_fetches_storage(ir::Program& program) {
-  std::unordered_set<const ir::Value*> seen;
-  for (ir::Value*& result : program.main().results) {
-    if (result->producer == nullptr || !seen.insert(result).second) {
-      const ir::Location location =
-          result->producer != nullptr ? result->producer->location : ir::Location{};
-      result = program
-                   .append(program.main(), "reshape", {result}, {{"shape", result->type.shape}},
-                           location)
-                   ->result();
-    }
-  }
 }
 
 // Returns the total size of the values that the Program computes. Views and constants need no
@@ -120,47 +93,12 @@ void generate_code(Assembly& assembly, codegen::Codegen& codegen) {
   }
 }
 
-// Selects training or inference in all ops, also in nested blocks.
-void specialise(ir::Program& program, bool training) {
-  transforms::specialise(program, training);
-  for (const auto& op : program.main().ops) {
-    for (auto& block : op->blocks) {
-      const std::unique_ptr<ir::Program> body = ir::as_program(*block);
-      specialise(*body, training);
-      std::unique_ptr<ir::Block> new_block = ir::as_block(*body, program.main());
-      ir::prune(*new_block);
-      new_block->owner = op.get();
-      block = std::move(new_block);
-    }
-  }
-}
-
-void transform(ir::Program& program, const CompileOptions& options, Dump& dump) {
-  specialise(program, options.training);
-  transforms::prune(program, {.keep_side_effects = options.updates, .drop_inputs = true});
-  dump.program("specialise", program);
-  transforms::schedule_rnns(program);
-  transforms::prune(program, {.keep_side_effects = options.updates, .drop_inputs = true});
-  dump.program("rnns", program);
-
-  transforms::simplify(program);
-  transforms::widen_thin_products(program);
-  transforms::use_channels_last(program);
-  transforms::use_direct_kernels(
-      program, [&](const ir::Op& op) { return !options.libraries || generated_is_faster(op); });
-  transforms::split_reductions(program);
-  dump.program("channels_last", program);
-  transforms::merge_equal(program);
-  transforms::prune(program, {.keep_side_effects = options.updates, .drop_inputs = true});
-  dump.program("simplify", program);
-}
-
-std::unique_ptr<ir::Program> transformed(const ir::Program& source,
-                                         const std::vector<const ir::Value*>& fetches,
-                                         const CompileOptions& options, Dump& dump) {
+std::unique_ptr<ir::Program> optimized(const ir::Program& source,
+                                       const std::vector<const ir::Value*>& fetches,
+                                       const PassContext& context, Dump& dump) {
   std::unique_ptr<ir::Program> program = copy_for(source, fetches);
   dump.program("start", *program);
-  transform(*program, options, dump);
+  run_passes(optimization_passes(), *program, context, dump);
   return program;
 }
 
@@ -179,27 +117,27 @@ std::vector<DType> types_of_parameters(const plan::Plan& plan,
   return types;
 }
 
-Assembly assemble_program(ir::Program& program, const codegen::Target& target,
-                          const CompileOptions& options, const StorageOptions& storage,
-                          Dump& dump) {
+Assembly assemble_program(ir::Program& program, const PassContext& context,
+                          const StorageOptions& storage, Dump& dump) {
   const Dim program_bytes = value_bytes(program);
-  transforms::localise(program);
-  give_fetches_storage(program);
+  run_passes(fusion_passes(), program, context, dump);
   ir::verify(program);
 
   const Dependencies dependencies(program);
-  const std::vector<Group> groups = make_groups(program, dependencies, options.fuse);
+  const std::vector<Group> groups = make_groups(program, dependencies, context.options.fuse);
   dump.groups(program, groups);
 
   const CompileBlock compile_block = [&](const ir::Block& block) {
     Dump no_dump("");
-    CompileOptions inside = options;
-    inside.updates = false;
+    CompileOptions options = context.options;
+    options.updates = false;
+    const PassContext inside{options, context.target};
     const std::unique_ptr<ir::Program> body = ir::as_program(block);
-    transform(*body, inside, no_dump);
-    return assemble_program(*body, target, inside, {}, no_dump);
+    run_passes(optimization_passes(), *body, inside, no_dump);
+    return assemble_program(*body, inside, {}, no_dump);
   };
-  Assembly assembly = assemble(program, dependencies, groups, target, storage, compile_block);
+  Assembly assembly =
+      assemble(program, dependencies, groups, context.target, storage, compile_block);
   assembly.plan->program_bytes = program_bytes;
   return assembly;
 }
@@ -207,7 +145,7 @@ Assembly assemble_program(ir::Program& program, const codegen::Target& target,
 std::shared_ptr<const plan::Plan> make_plan(ir::Program& program, codegen::Codegen& codegen,
                                             const CompileOptions& options,
                                             const StorageOptions& storage, Dump& dump) {
-  Assembly assembly = assemble_program(program, codegen.target(), options, storage, dump);
+  Assembly assembly = assemble_program(program, {options, codegen.target()}, storage, dump);
   generate_code(assembly, codegen);
   plan::verify(*assembly.plan);
   dump.plan(*assembly.plan);
@@ -221,7 +159,8 @@ std::shared_ptr<const plan::Plan> compile(const ir::Program& source,
                                           codegen::Codegen& codegen,
                                           const CompileOptions& options) {
   Dump dump(options.dump_directory);
-  const std::unique_ptr<ir::Program> program = transformed(source, fetches, options, dump);
+  const std::unique_ptr<ir::Program> program =
+      optimized(source, fetches, {options, codegen.target()}, dump);
   return make_plan(*program, codegen, options,
                    {.type = options.storage, .fixed_shapes = !options.updates}, dump);
 }
@@ -234,7 +173,8 @@ PreparedPlans compile_prepared(const ir::Program& source,
     fail_internal(
         "compile_prepared: updates are not supported, because prepared parameters must not change");
   Dump dump(options.dump_directory);
-  const std::unique_ptr<ir::Program> program = transformed(source, fetches, options, dump);
+  const std::unique_ptr<ir::Program> program =
+      optimized(source, fetches, {options, codegen.target()}, dump);
   PreparedPlans plans;
   std::function<bool(const ir::Value*)> copied;
   if (options.storage != DType::f32) copied = narrow_weights(*program);

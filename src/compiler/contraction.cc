@@ -293,12 +293,12 @@ LoweredGroup lower_contraction(const Group& group, const std::vector<Output>& ou
 // second matrix fits into a level 2 cache, and they fuse the ops that follow. Transposing that
 // matrix first would cost too much.
 bool generated_is_faster(const ir::Op& op) {
-  if (op.name() != "matmul") return true;
+  if (ops::Catalog::of(op).library_kernel != "gemm") return true;
   constexpr std::int64_t kMaxElements = 512 * 1024;
   const Dim elements = product(op.operands[1]->type.shape);
   return elements.is_constant() && elements.constant() <= kMaxElements &&
-         !ir::get<bool>(op.attributes, "transpose_a") &&
-         !ir::get<bool>(op.attributes, "transpose_b");
+         !get_attribute<bool>(op.attributes, "transpose_a") &&
+         !get_attribute<bool>(op.attributes, "transpose_b");
 }
 
 }  // namespace trireme::compiler

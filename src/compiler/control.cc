@@ -11,7 +11,7 @@ namespace {
 using plan::Control;
 
 int integer(const ir::Op& op, const char* name) {
-  return static_cast<int>(ir::get<std::int64_t>(op.attributes, name));
+  return static_cast<int>(get_attribute<std::int64_t>(op.attributes, name));
 }
 
 // Returns the Plan of a block with the arguments of the block that the Plan still reads.
@@ -83,23 +83,27 @@ Control control_of(
     const ir::Op& op,
     const std::function<std::shared_ptr<const plan::Plan>(const ir::Block&)>& compile) {
   Control control;
-  if (op.name() == "cond") {
-    control.kind = Control::Kind::cond;
-    control.extra = 1;
-  } else if (op.name() == "while_loop") {
-    control.kind = Control::Kind::while_loop;
-    control.carried = integer(op, "carried");
-    control.limit = ir::get<std::int64_t>(op.attributes, "limit");
-  } else if (op.name() == "scan") {
-    control.kind = Control::Kind::scan;
-    control.carried = integer(op, "carried");
-    control.sequences = integer(op, "sequences");
-    control.reverse = ir::get<bool>(op.attributes, "reverse");
-    control.length = ir::get<Shape>(op.attributes, "length")[0];
-  } else if (op.name() == "packed_rnn") {
-    control = RnnControl(op).run();
-  } else {
-    fail_internal(op.name() + " holds blocks that cannot be run");
+  switch (op.def->control) {
+    case ir::ControlFlow::cond:
+      control.kind = Control::Kind::cond;
+      control.extra = 1;
+      break;
+    case ir::ControlFlow::while_loop:
+      control.kind = Control::Kind::while_loop;
+      control.carried = integer(op, "carried");
+      control.limit = get_attribute<std::int64_t>(op.attributes, "limit");
+      break;
+    case ir::ControlFlow::scan:
+      control.kind = Control::Kind::scan;
+      control.carried = integer(op, "carried");
+      control.sequences = integer(op, "sequences");
+      control.reverse = get_attribute<bool>(op.attributes, "reverse");
+      control.length = get_attribute<Shape>(op.attributes, "length")[0];
+      break;
+    case ir::ControlFlow::packed_rnn: control = RnnControl(op).run(); break;
+    case ir::ControlFlow::none:
+    case ir::ControlFlow::rnn:  // schedule_rnns() makes packed_rnn of it
+      fail_internal(op.name() + " holds blocks that cannot be run");
   }
   for (const auto& block : op.blocks) control.blocks.push_back(nested(*block, compile(*block)));
   return control;

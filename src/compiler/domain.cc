@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "compiler/groups.h"
+#include "ops/op.h"
 
 namespace trireme::compiler {
 namespace {
@@ -16,14 +17,16 @@ const Shape& shape_of(const Op& op) {
   return op.result()->type.shape;
 }
 
-// Returns the block size of block_sum, or 0 for ops that reduce whole dimensions.
+// Returns the number of elements in a block that the op reduces, or 0 if it reduces whole
+// dimensions.
 std::int64_t block_of(const Op& op) {
-  return op.name() == "block_sum" ? ir::get<std::int64_t>(op.attributes, "size") : 0;
+  const bool blocks = ops::Catalog::of(op).reduces_blocks;
+  return blocks ? get_attribute<std::int64_t>(op.attributes, "size") : 0;
 }
 
 std::vector<bool> reduced_axes(const Op& op) {
   if (block_of(op) > 0) return std::vector<bool>(op.operands[0]->type.shape.size(), true);
-  const auto& axes = ir::get<std::vector<std::int64_t>>(op.attributes, "axes");
+  const auto& axes = get_attribute<std::vector<std::int64_t>>(op.attributes, "axes");
   const std::size_t rank = op.operands[0]->type.shape.size();
   std::vector<bool> reduced(rank, axes.empty());
   for (const std::int64_t axis : axes) {
@@ -35,7 +38,7 @@ std::vector<bool> reduced_axes(const Op& op) {
 
 bool axes_skip_reduced(const Op& broadcast, const Domain& domain) {
   // A row value that is broadcast to the full shape must keep the order of its dimensions.
-  const auto& axes = ir::get<std::vector<std::int64_t>>(broadcast.attributes, "axes");
+  const auto& axes = get_attribute<std::vector<std::int64_t>>(broadcast.attributes, "axes");
   std::vector<std::int64_t> kept;
   for (std::size_t i = 0; i < domain.reduced.size(); ++i) {
     if (!domain.reduced[i]) kept.push_back(static_cast<std::int64_t>(i));
@@ -49,11 +52,11 @@ bool reads_in_place(const Op& op, const ir::Value& operand, const Domain& domain
   if (op.has(Trait::reduction)) return domain.is_full(from);
   const Shape& to = shape_of(op);
   if (op.has(Trait::elementwise) || op.has(Trait::side_effect)) return from == to;
-  if (op.name() == "reshape") {
+  if (op.has(Trait::reshape)) {
     return (domain.is_full(from) && domain.is_full(to)) ||
            (domain.is_row(from) && domain.is_row(to));
   }
-  if (op.name() == "broadcast") {
+  if (op.has(Trait::broadcast)) {
     if (from.empty()) return true;
     if (domain.is_full(to) && domain.has_reduction && from == domain.row_shape()) {
       return axes_skip_reduced(op, domain);

@@ -1,3 +1,5 @@
+// Names these ops: add, maximum
+
 #include "compiler/epilogue.h"
 
 #include <algorithm>
@@ -27,8 +29,8 @@ const ir::Value* other_operand(const Op& op, const ir::Value* value) {
 // dimension, or null.
 const ir::Value* broadcast_bias(const ir::Value* value) {
   const Op* op = value->producer;
-  if (op == nullptr || op->name() != "broadcast") return nullptr;
-  const auto& axes = ir::get<std::vector<std::int64_t>>(op->attributes, "axes");
+  if (op == nullptr || !op->has(Trait::broadcast)) return nullptr;
+  const auto& axes = get_attribute<std::vector<std::int64_t>>(op->attributes, "axes");
   const auto last = static_cast<std::int64_t>(value->type.shape.size()) - 1;
   const ir::Value* bias = op->operands[0];
   const bool ready = bias->producer == nullptr;
@@ -41,8 +43,8 @@ Epilogue find_epilogue(const ir::Program& program, const Dependencies& dependenc
   Epilogue epilogue;
   const ops::Op& def = ops::Catalog::of(op);
   if (!def.takes_epilogue || op.result()->type.dtype != DType::f32) return epilogue;
-  if (ir::has_attribute(op.attributes, "layout") &&
-      ir::get<std::string>(op.attributes, "layout") != "nhwc") {
+  if (has_attribute(op.attributes, "layout") &&
+      get_attribute<std::string>(op.attributes, "layout") != "nhwc") {
     return epilogue;
   }
   const Op* add = only_user(program, dependencies, op.result());

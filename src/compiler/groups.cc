@@ -16,7 +16,7 @@ using ir::Trait;
 
 // Returns the parameter whose storage `value` shares, directly or through reshapes; null if none.
 const ir::Value* underlying_parameter(const ir::Value* value) {
-  while (value->producer != nullptr && value->producer->name() == "reshape") {
+  while (value->producer != nullptr && value->producer->has(Trait::reshape)) {
     value = value->producer->operands[0];
   }
   return value->kind == ir::ValueKind::parameter ? value : nullptr;

@@ -9,19 +9,20 @@ using ir::Trait;
 // Marks the borders between dimensions of `domain` that `op` distinguishes.
 void add_borders(const Op& op, const Domain& domain, std::vector<bool>& border, bool& reshapes) {
   if (op.has(Trait::elementwise) || op.has(Trait::reduction) || op.has(Trait::side_effect) ||
-      (op.operands.empty() && !op.has(Trait::random) && op.name() == "constant")) {
+      op.has(Trait::constant)) {
     return;
   }
   const Shape& shape = op.result()->type.shape;
   if (op.has(Trait::random)) return;  // needs only the position
-  if (op.name() == "reshape") {
+  if (op.has(Trait::reshape)) {
     reshapes = true;
     return;
   }
   if (!domain.is_full(shape)) return;  // a row value: its dimensions are separate loops
-  if (op.name() == "broadcast") {
+  if (op.has(Trait::broadcast)) {
     std::vector<bool> kept(shape.size(), false);
-    for (const std::int64_t axis : ir::get<std::vector<std::int64_t>>(op.attributes, "axes")) {
+    for (const std::int64_t axis :
+         get_attribute<std::vector<std::int64_t>>(op.attributes, "axes")) {
       kept[static_cast<std::size_t>(axis)] = true;
     }
     for (std::size_t i = 0; i + 1 < shape.size(); ++i) {

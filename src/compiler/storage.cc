@@ -23,13 +23,14 @@ std::int64_t constant_part(const Shape& shape) {
   return elements.constant();
 }
 
-// Whether the op returns counts, which 16 bits cannot hold exactly.
+// Whether the op returns counts, or numbers computed from integers element by element. 16 bits
+// cannot hold them exactly.
 bool returns_counts(const Op& op) {
-  if (op.name() == "cast") {
-    const DType from = op.operands[0]->type.dtype;
-    return from == DType::i32 || from == DType::i64;
-  }
-  return op.name() == "iota" || op.name() == "cumsum";
+  if (op.has(Trait::counts)) return true;
+  return op.has(Trait::elementwise) &&
+         std::any_of(op.operands.begin(), op.operands.end(), [](const ir::Value* operand) {
+           return operand->type.dtype == DType::i32 || operand->type.dtype == DType::i64;
+         });
 }
 
 // Whether the value is an input, possibly reordered or joined with others. Its numbers may be of
@@ -52,7 +53,7 @@ bool is_weight(const ir::Value* value) {
 }  // namespace
 
 bool is_alias(const ir::Program& program, const Group& group) {
-  if (group.ops.size() != 1 || group.ops.front()->name() != "reshape") return false;
+  if (group.ops.size() != 1 || !group.ops.front()->has(Trait::reshape)) return false;
   const auto& results = program.main().results;
   return std::find(results.begin(), results.end(), group.ops.front()->result()) == results.end();
 }
@@ -116,7 +117,7 @@ std::function<bool(const ir::Value*)> narrow_weights(const ir::Program& program)
   for (const auto& op : program.main().ops) {
     if (!op->has(Trait::library)) continue;
     for (const ir::Value* operand : op->operands) {
-      while (operand->producer != nullptr && operand->producer->name() == "reshape") {
+      while (operand->producer != nullptr && operand->producer->has(Trait::reshape)) {
         operand = operand->producer->operands[0];
       }
       of_libraries.insert(operand);

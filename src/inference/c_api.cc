@@ -63,15 +63,14 @@ trireme_status guarded(const Body& body) noexcept {
   }
 }
 
-constexpr DType kDTypes[] = {DType::boolean, DType::u8,  DType::i32,  DType::i64,
-                             DType::f32,     DType::f64, DType::bf16, DType::f16};
+// trireme_dtype has the values of DType.
+static_assert(TRIREME_BOOL == static_cast<int>(DType::boolean) &&
+              TRIREME_F16 == static_cast<int>(DType::f16));
 
-trireme_dtype to_c(DType dtype) {
-  return static_cast<trireme_dtype>(std::find(std::begin(kDTypes), std::end(kDTypes), dtype) -
-                                    std::begin(kDTypes));
-}
+trireme_dtype to_c(DType dtype) { return static_cast<trireme_dtype>(dtype); }
+DType from_c(trireme_dtype dtype) { return static_cast<DType>(dtype); }
 
-bool is_dtype(int dtype) { return dtype >= 0 && dtype < static_cast<int>(std::size(kDTypes)); }
+bool is_dtype(int dtype) { return dtype >= 0 && dtype < static_cast<int>(trireme::kDTypes.size()); }
 
 std::vector<trireme_port> to_c(const Ports& ports) {
   std::vector<trireme_port> result;
@@ -120,7 +119,7 @@ struct Given {
             fmt::format("input {} has no such dtype or rank as it says", ports[i].name));
       }
       shapes.emplace_back(tensor.shape, tensor.shape + tensor.rank);
-      views.push_back({&ports[i].name, kDTypes[tensor.dtype], &shapes.back()});
+      views.push_back({&ports[i].name, from_c(tensor.dtype), &shapes.back()});
     }
   }
   std::vector<std::vector<std::int64_t>> shapes;
@@ -187,7 +186,7 @@ const char* trireme_version(void) { return TRIREME_VERSION; }
 const char* trireme_error(void) { return error_text; }
 
 size_t trireme_size_of(trireme_dtype dtype) {
-  return is_dtype(dtype) ? trireme::size_of(kDTypes[dtype]) : 0;
+  return is_dtype(dtype) ? trireme::size_of(from_c(dtype)) : 0;
 }
 
 trireme_status trireme_load(const char* directory, int threads, trireme_model** model) {

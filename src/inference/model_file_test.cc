@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/attributes.h"
 #include "base/error_test.h"
 #include "inference/target.h"
 
@@ -34,7 +35,7 @@ ModelFile small() {
   mul.work = n * 3 + 1;
   mul.scratch = {{3, n * 4}};
   plan::Step sort{.name = "sort", .buffers = {3, 4}, .reads = {3}, .writes = {4}};
-  sort.library = {"sort", {{"axis", {1}}}, {{"order", "rising"}}};
+  sort.library = {"sort", {{"axis", std::int64_t{1}}, {"order", std::string("rising")}}};
   plan.steps = {mul, sort};
   plan.fetches = {4};
   plan.program_bytes = n * 24;
@@ -48,7 +49,7 @@ TEST(ModelFile, ComesBackTheSame) {
   EXPECT_EQ(read.name, "small \"net\"");
   EXPECT_EQ(read.plan.steps[0].trip.denominator, 8);
   EXPECT_EQ(read.plan.steps[0].scratch[0].bytes, batch * 4);
-  EXPECT_EQ(read.plan.steps[1].library.numbers.at("axis"), std::vector<std::int64_t>{1});
+  EXPECT_EQ(get_attribute<std::int64_t>(read.plan.steps[1].library.attributes, "axis"), 1);
   EXPECT_EQ(read.plan.buffers[3].alias_of, 2);
   EXPECT_EQ(plan::print(read.plan), plan::print(small().plan));
 }

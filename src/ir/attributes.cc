@@ -10,16 +10,6 @@
 namespace trireme::ir {
 namespace {
 
-auto lower_bound_of(const Attributes& attributes, std::string_view name) {
-  return std::lower_bound(attributes.begin(), attributes.end(), name,
-                          [](const NamedAttribute& a, std::string_view n) { return a.name < n; });
-}
-
-const Attribute* find(const Attributes& attributes, std::string_view name) {
-  const auto it = lower_bound_of(attributes, name);
-  return it != attributes.end() && it->name == name ? &it->value : nullptr;
-}
-
 bool same_double(double a, double b) {
   return (std::isnan(a) && std::isnan(b)) ||
          std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
@@ -73,42 +63,6 @@ std::string known_attributes(const OpDef& def) {
 
 }  // namespace
 
-template <class T>
-const T& get(const Attributes& attributes, std::string_view name) {
-  const Attribute* value = find(attributes, name);
-  if (!value) fail_internal("attribute '" + std::string(name) + "' is missing");
-  const T* typed = std::get_if<T>(value);
-  if (!typed) {
-    fail_internal("attribute '" + std::string(name) + "' is a " +
-                  kind_name(static_cast<AttributeSpec::Kind>(value->index())) +
-                  ", read as another kind");
-  }
-  return *typed;
-}
-
-template const bool& get<bool>(const Attributes&, std::string_view);
-template const std::int64_t& get<std::int64_t>(const Attributes&, std::string_view);
-template const double& get<double>(const Attributes&, std::string_view);
-template const std::string& get<std::string>(const Attributes&, std::string_view);
-template const std::vector<std::int64_t>& get<std::vector<std::int64_t>>(const Attributes&,
-                                                                         std::string_view);
-template const std::vector<double>& get<std::vector<double>>(const Attributes&, std::string_view);
-template const DType& get<DType>(const Attributes&, std::string_view);
-template const Shape& get<Shape>(const Attributes&, std::string_view);
-
-bool has_attribute(const Attributes& attributes, std::string_view name) {
-  return find(attributes, name) != nullptr;
-}
-
-void set(Attributes& attributes, std::string name, Attribute value) {
-  const auto it = attributes.begin() + (lower_bound_of(attributes, name) - attributes.cbegin());
-  if (it != attributes.end() && it->name == name) {
-    it->value = std::move(value);
-  } else {
-    attributes.insert(it, {std::move(name), std::move(value)});
-  }
-}
-
 bool same(const Attribute& a, const Attribute& b) {
   if (a.index() != b.index()) return false;
   if (const double* number = std::get_if<double>(&a)) {
@@ -144,7 +98,7 @@ Attributes complete_attributes(const OpDef& def, const Attributes& given) {
                           ", not " + print_attribute(attribute.value),
                       ""};
     }
-    set(result, attribute.name, std::move(value));
+    set_attribute(result, attribute.name, std::move(value));
   }
   for (const AttributeSpec& spec : def.attributes) {
     if (has_attribute(result, spec.name)) continue;
@@ -152,7 +106,7 @@ Attributes complete_attributes(const OpDef& def, const Attributes& given) {
       throw TypeError{"attribute '" + spec.name + "' is missing",
                       "it has type " + std::string(kind_name(spec.kind)) + " and no default"};
     }
-    set(result, spec.name, spec.default_value);
+    set_attribute(result, spec.name, spec.default_value);
   }
   return result;
 }

@@ -40,20 +40,6 @@ class Copier {
   std::unordered_map<const Value*, Value*> copies_;
 };
 
-// While a guard lives, new ops go to `block`.
-class InsertionGuard {
- public:
-  InsertionGuard(Program& program, Block& block)
-      : program_(program), previous_(std::exchange(program.insertion_block, &block)) {}
-  ~InsertionGuard() { program_.insertion_block = previous_; }
-  InsertionGuard(const InsertionGuard&) = delete;
-  InsertionGuard& operator=(const InsertionGuard&) = delete;
-
- private:
-  Program& program_;
-  Block* previous_;
-};
-
 // Turns the values that the block captures from outside into arguments of the block. Returns these
 // values in the order of the new arguments. The values in `shared`, which another block of the same
 // op needs, come first whether this block reads them or not.

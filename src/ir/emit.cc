@@ -1,3 +1,5 @@
+// Names these ops: add, broadcast, div, less, less_equal, mul, neg, sub
+
 // emit() turns an expression of the user's code into an op of the Program. It makes constants of
 // numbers and broadcasts the operands of elementwise ops, so that ops need to do neither.
 
@@ -6,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/float_text.h"
+#include "ir/builder.h"
 #include "ir/mistake.h"
-#include "ir/program.h"
 
 namespace trireme {
 namespace {
@@ -15,25 +17,26 @@ namespace {
 class Emitter {
  public:
   Emitter(std::string_view op, ir::Program& program, const SourceLocation& where)
-      : op_(op), program_(program), location_(program.locate(where)) {}
+      : op_(op), builder_(program.builder()), location_(builder_.locate(where)) {}
 
   std::vector<Value> emit(const std::vector<Operand>& operands, Attributes attributes) {
-    def_ = program_.op_set().find(op_);
+    const ir::Builder::LocationGuard guard(builder_, location_);
+    def_ = builder_.program().op_set().find(op_);
     values_.reserve(operands.size());
     for (const Operand& operand : operands) values_.push_back(operand.value().get());
     check_owners(operands);
+    if (def_ && def_->has(ir::Trait::internal)) {
+      fail_emit("the op is internal: only the compiler makes it", "");
+    }
     make_constants(operands);
     if (def_ && def_->has(ir::Trait::elementwise)) broadcast_all();
-    const ir::Op* made =
-        program_.append(block(), op_, std::move(values_), std::move(attributes), location_);
+    const ir::Op* made = builder_.append(op_, std::move(values_), std::move(attributes));
     std::vector<Value> results;
     for (const auto& result : made->results) results.emplace_back(result.get());
     return results;
   }
 
  private:
-  ir::Block& block() { return *program_.insertion_block; }
-
   [[noreturn]] void fail_emit(const std::string& message, const std::string& hint) {
     fail_usage(ir::describe_mistake(op_, def_, values_, location_, {message, hint}));
   }
@@ -45,7 +48,7 @@ class Emitter {
         fail_emit("operand " + ir::operand_name(def_, i) + " is an empty Value",
                   "it was declared but never given a value");
       }
-      if (!values_[i] || values_[i]->program == &program_) continue;
+      if (!values_[i] || values_[i]->program == &builder_.program()) continue;
       fail_emit("operand " + ir::operand_name(def_, i) + " belongs to another Program",
                 "build the whole network from values of one Program");
     }
@@ -68,17 +71,15 @@ class Emitter {
       if (!operands[i].is_number()) continue;
       const DType dtype = number_dtype();
       check_number(operands[i].number(), dtype);
-      Attributes attributes = {{"dtype", dtype}, {"value", operands[i].number()}};
-      values_[i] =
-          program_.append(block(), "constant", {}, std::move(attributes), location_)->result();
+      values_[i] = builder_.constant({dtype, {}, ""}, operands[i].number());
     }
   }
 
   void check_number(double number, DType dtype) {
-    if (is_float(dtype) || is_half(dtype)) return;  // ops reject 16-bit floats
-    constexpr double kLimits[] = {1, 255, 2147483647.0, 9007199254740992.0};
-    const double high = kLimits[static_cast<std::size_t>(dtype)];
-    const double low = dtype == boolean || dtype == u8 ? 0 : -high;
+    if (is_float(dtype)) return;  // ops reject 16-bit floats
+    // Numbers are doubles, which hold all integers up to 2^53.
+    const double low = std::max(info_of(dtype).lowest_integer, info_of(f64).lowest_integer);
+    const double high = std::min(info_of(dtype).highest_integer, info_of(f64).highest_integer);
     if (number == std::floor(number) && number >= low && number <= high) return;
     fail_emit("the number " + float_text(number) + " does not fit " + std::string(name_of(dtype)) +
                   " operands",
@@ -125,16 +126,12 @@ class Emitter {
       kept.push_back(from[i]);
       axes.push_back(static_cast<std::int64_t>(offset + i));
     }
-    if (kept != from) {
-      value = program_.append(block(), "reshape", {value}, {{"shape", kept}}, location_)->result();
-    }
-    Attributes attributes = {{"axes", axes}, {"shape", shape}};
-    return program_.append(block(), "broadcast", {value}, std::move(attributes), location_)
-        ->result();
+    if (kept != from) value = builder_.reshape(value, kept);
+    return builder_.make("broadcast", {value}, {{"axes", axes}, {"shape", shape}});
   }
 
   std::string_view op_;
-  ir::Program& program_;
+  ir::Builder& builder_;
   ir::Location location_;
   const ir::OpDef* def_ = nullptr;
   std::vector<ir::Value*> values_;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ir/builder.h"
 #include "ir/program.h"
 #include "ir/test_ops.h"
 
@@ -61,8 +62,8 @@ TEST_F(EmitTest, NumbersTakeTheDtypeOfTheValue) {
   const Value flag = program_.input("flag", boolean, {});
   const ir::Op& half = *(0.5 * x).get()->producer->operands[0]->producer;
   EXPECT_EQ(half.name(), "constant");
-  EXPECT_EQ(ir::get<DType>(half.attributes, "dtype"), f64);
-  EXPECT_EQ(ir::get<double>(half.attributes, "value"), 0.5);
+  EXPECT_EQ(get_attribute<DType>(half.attributes, "dtype"), f64);
+  EXPECT_EQ(get_attribute<double>(half.attributes, "value"), 0.5);
   EXPECT_EQ((n + 2).dtype(), i64);
   EXPECT_EQ(emit("select", {flag, x, 0.0}, {}, SourceLocation::current())[0].dtype(), f64);
   EXPECT_THAT(message_of([&] { n + 0.5; }), HasSubstr("0.5 does not fit i64"));
@@ -98,7 +99,7 @@ TEST_F(EmitTest, ReshapesStretchedDimensionsBeforeBroadcast) {
   const Value sum = a + b;
   EXPECT_THAT(ops(), testing::ElementsAre("reshape", "broadcast", "add"));
   const ir::Op* broadcast = sum.get()->producer->operands[0]->producer;
-  EXPECT_THAT(ir::get<std::vector<std::int64_t>>(broadcast->attributes, "axes"),
+  EXPECT_THAT(get_attribute<std::vector<std::int64_t>>(broadcast->attributes, "axes"),
               testing::ElementsAre(0, 2));
 }
 

@@ -131,7 +131,12 @@ void parse_signature(OpDef& def) {
   if (arrow != std::string_view::npos) {
     const std::string_view results = trimmed(text.substr(arrow + 2));
     def.variadic_results = results.ends_with("...");
-    def.result_count = results == "()" ? 0 : static_cast<int>(split(results).size());
+    def.results.clear();
+    if (results != "()") {
+      for (const std::string_view result : split(results)) def.results.emplace_back(result);
+    }
+    if (def.variadic_results) def.results.back().resize(def.results.back().size() - 3);
+    def.result_count = static_cast<int>(def.results.size());
     text = trimmed(text.substr(0, arrow));
   }
   const std::size_t open = text.find('(');
@@ -160,6 +165,13 @@ void parse_signature(OpDef& def) {
   for (const std::string_view attribute : split(inside.substr(semicolon + 1))) {
     def.attributes.push_back(parse_attribute(def, attribute));
   }
+}
+
+std::vector<std::string> public_names(const OpSet& op_set) {
+  std::vector<std::string> names = op_set.names();
+  std::erase_if(names,
+                [&](const std::string& name) { return op_set.find(name)->has(Trait::internal); });
+  return names;
 }
 
 }  // namespace trireme::ir

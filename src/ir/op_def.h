@@ -33,8 +33,18 @@ enum class Trait : std::uint32_t {
   contraction = 1u << 10,        // a sum of products (matmul, conv) with a generated kernel
   // Its first result is the splits of new rows. It defines the number of these rows.
   makes_splits = 1u << 11,
-  sequences = 1u << 12,  // computes each sequence independently, from the splits of its rows
+  sequences = 1u << 12,   // computes each sequence independently, from the splits of its rows
+  reshape = 1u << 13,     // a view with the same elements in the same row-major order
+  broadcast = 1u << 14,   // a view that repeats elements along all axes but attribute `axes`
+  constant = 1u << 15,    // a generator: every element is attribute `value`
+  counts = 1u << 16,      // returns counts or positions, which 16-bit floats cannot hold
+  shape_only = 1u << 17,  // reads the shapes of its operands, not their elements
+  replaced = 1u << 18,    // the compiler replaces it, so that it has no kernel
+  internal = 1u << 19,    // only the compiler makes it; Program::parse() and emit() refuse it
 };
+
+// How an op with blocks runs them.
+enum class ControlFlow : std::uint8_t { none, cond, while_loop, scan, rnn, packed_rnn };
 
 // A violated type rule, thrown by type rules. describe_mistake() adds layer, line and shapes.
 struct TypeError {
@@ -90,12 +100,15 @@ struct OpDef {
   // semicolon; a last operand written `xs...` takes any number. Attributes come after it; one
   // without `=` is required. Kinds: bool int float string ints floats dtype shape. An op has one
   // result unless the signature ends in `-> y, position` (two), `-> ()` (none) or `-> ys...` (any
-  // number). tools/gen_ops.py also reads the signature and makes the public function from it.
+  // number).
   std::string signature;
   std::string doc;  // one sentence, then details; shapes, dtypes, source
   std::uint32_t traits = 0;
   std::function<std::vector<Type>(const TypeContext&)> type;
   std::function<void(GradientContext&)> gradient;  // empty: not differentiable
+  std::string no_gradient_reason;  // why a differentiable op has no rule: "..., because REASON"
+  // True if the gradient rule reads no operand, so that operands need not be kept for it.
+  bool gradient_ignores_operands = false;
   // Elementwise ops: computes one element of the result in double from one element of each operand.
   // Used to fold constants; may be empty.
   std::function<double(const Op& op, const std::vector<double>& operands)> fold;
@@ -109,6 +122,16 @@ struct OpDef {
   // each row alone. If empty: false.
   std::function<bool(const Op& op, const std::vector<bool>& rows)> row_additive;
 
+  // Returns whether the op repeats the row that operand 0 has for each sequence at each row of this
+  // sequence. If empty: false.
+  std::function<bool(const Op& op)> expands_sequences;
+  // Returns the axes of operand 0 along which an element of a result depends on elements at other
+  // positions. If empty: the axes of a reduction, no axes of other ops.
+  std::function<std::vector<int>(const Op& op)> mixed_axes;
+
+  // Ops with blocks.
+  ControlFlow control = ControlFlow::none;
+
   // Ops with an attribute `layout` ("nchw" or "nhwc"): the operands and results that are images in
   // that layout. Transforms may change the layout if they transpose these.
   std::vector<int> image_operands, image_results;
@@ -118,7 +141,8 @@ struct OpDef {
   std::vector<std::string> operands;
   bool variadic = false;
   int result_count = 1;
-  bool variadic_results = false;  // the number depends on its blocks
+  std::vector<std::string> results = {"result"};  // their names
+  bool variadic_results = false;                  // the number depends on its blocks
   std::vector<AttributeSpec> attributes;
 
   bool has(Trait trait) const { return (traits & static_cast<std::uint32_t>(trait)) != 0; }
@@ -140,5 +164,7 @@ class OpSet {
   virtual const OpDef* find(std::string_view name) const = 0;  // null if there is none
   virtual std::vector<std::string> names() const = 0;
 };
+// Returns the names of the ops that users may make, for suggestions.
+std::vector<std::string> public_names(const OpSet& op_set);
 
 }  // namespace trireme::ir

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/float_text.h"
-#include "ir/program.h"
+#include "ir/builder.h"
 #include "ir/scanner.h"
 
 namespace trireme::ir {
@@ -22,7 +22,8 @@ constexpr std::size_t kMaxSuggestionLength = 64;
 
 class Parser {
  public:
-  Parser(std::string_view text, const OpSet& op_set) : scan_(text), op_set_(op_set) {}
+  Parser(std::string_view text, const OpSet& op_set, InternalOps internal_ops)
+      : scan_(text), op_set_(op_set), internal_ops_(internal_ops) {}
 
   std::unique_ptr<Program> parse() {
     parse_header();
@@ -154,9 +155,13 @@ class Parser {
   }
 
   void check_op_name(const std::string& name, std::size_t at) {
-    if (op_set_.find(name)) return;
+    if (const OpDef* def = op_set_.find(name)) {
+      if (internal_ops_ == InternalOps::accept || !def->has(Trait::internal)) return;
+      scan_.fail_at(at, "the op '" + name + "' is internal: only the compiler makes it",
+                    "save the Program before it is compiled");
+    }
     const std::string near =
-        name.size() > kMaxSuggestionLength ? "" : nearest(name, op_set_.names());
+        name.size() > kMaxSuggestionLength ? "" : nearest(name, public_names(op_set_));
     scan_.fail_at(at, "there is no op '" + name.substr(0, kMaxSuggestionLength) + "'",
                   near.empty() ? "" : "did you mean '" + near + "'?");
   }
@@ -315,13 +320,14 @@ class Parser {
   // Reserves the layer names of the text, so that layers appended later get other names.
   Location parse_location_comment() {
     Location location = scan_.trailing_location();
-    if (location.layer != last_layer_) program_->reserve_names(location.layer);
+    if (location.layer != last_layer_) program_->builder().reserve_names(location.layer);
     last_layer_ = location.layer;
     return location;
   }
 
   Scanner scan_;
   const OpSet& op_set_;
+  InternalOps internal_ops_;
   std::unique_ptr<Program> program_;
   std::unordered_map<std::string, Value*> values_;
   std::string last_layer_;
@@ -330,8 +336,9 @@ class Parser {
 
 }  // namespace
 
-std::unique_ptr<Program> parse(std::string_view text, const OpSet& op_set) {
-  return Parser(text, op_set).parse();
+std::unique_ptr<Program> parse(std::string_view text, const OpSet& op_set,
+                               InternalOps internal_ops) {
+  return Parser(text, op_set, internal_ops).parse();
 }
 
 }  // namespace trireme::ir

@@ -2,57 +2,11 @@
 
 #include <unordered_map>
 
-#include "base/float_text.h"
+#include "base/attributes.h"
 #include "ir/program.h"
 
 namespace trireme::ir {
 namespace {
-
-std::string quoted(std::string_view text) {
-  constexpr char kHex[] = "0123456789abcdef";
-  std::string result = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (c == '\n') {
-      result += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      result += "\\x";
-      result += kHex[byte >> 4];
-      result += kHex[byte & 15];
-    } else {
-      result += c;
-    }
-  }
-  return result + '"';
-}
-
-template <class T, class Text>
-std::string list(const std::vector<T>& elements, Text text) {
-  std::string result = "[";
-  for (const T& element : elements) {
-    if (result.size() > 1) result += ", ";
-    result += text(element);
-  }
-  return result + "]";
-}
-
-struct AttributeText {
-  std::string operator()(bool value) const { return value ? "true" : "false"; }
-  std::string operator()(std::int64_t value) const { return std::to_string(value); }
-  std::string operator()(double value) const { return float_text(value); }
-  std::string operator()(const std::string& value) const { return quoted(value); }
-  std::string operator()(const std::vector<std::int64_t>& value) const {
-    return list(value, [](std::int64_t v) { return std::to_string(v); });
-  }
-  std::string operator()(const std::vector<double>& value) const {
-    return "floats" + list(value, [](double v) { return float_text(v); });
-  }
-  std::string operator()(DType value) const { return std::string(name_of(value)); }
-  std::string operator()(const Shape& value) const { return "shape" + trireme::str(value); }
-};
 
 std::string attributes_text(const Attributes& attributes) {
   std::string text;
@@ -66,7 +20,8 @@ std::string attributes_text(const Attributes& attributes) {
 class Printer {
  public:
   std::string print(const Program& program) {
-    text_ = "program " + (is_name(program.name) ? program.name : quoted(program.name)) + " v1\n";
+    text_ =
+        "program " + (is_name(program.name) ? program.name : quoted_text(program.name)) + " v1\n";
     for (const auto& parameter : program.parameters()) print_parameter(*parameter);
     print_block(program.main(), 0);
     return std::move(text_);
@@ -154,10 +109,6 @@ bool count_until(const Block& block, const Value* wanted, int* count) {
 }
 
 }  // namespace
-
-std::string print_attribute(const Attribute& attribute) {
-  return std::visit(AttributeText(), attribute);
-}
 
 std::string print(const Program& program) { return Printer().print(program); }
 

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "ir/builder.h"
 #include "ir/mistake.h"
 
 namespace trireme::ir {
@@ -43,7 +44,7 @@ Initializer checked_initializer(const std::string& parameter, const Initializer&
   bool valid = is_name(given.name);
   for (const NamedAttribute& attribute : given.attributes) {
     valid = valid && is_name(attribute.name) && !has_attribute(result.attributes, attribute.name);
-    set(result.attributes, attribute.name, attribute.value);
+    set_attribute(result.attributes, attribute.name, attribute.value);
   }
   if (!valid) {
     fail_usage("the initializer '" + given.name + "' of parameter " + parameter +
@@ -120,7 +121,7 @@ Value* find_splits(const Block& block, const Dim& rows) {
 Program::Program(std::string program_name, const OpSet& op_set)
     : name(std::move(program_name)), op_set_(&op_set) {
   main_.program = this;
-  insertion_block = &main_;
+  builder_ = std::make_unique<Builder>(*this);
 }
 
 Program::~Program() = default;
@@ -185,7 +186,6 @@ Value* Program::add_argument(Block& block, std::string new_name, Type type) {
 Value* Program::add_parameter(std::string new_name, Type type, const Initializer& initializer,
                               bool trainable, Location location,
                               const ParameterSettings& settings) {
-  if (sharing) return shared_parameter(new_name, type);
   check(settings);
   check_declaration(new_name, "parameter", type);
   if (!is_constant(type.shape)) {
@@ -203,21 +203,6 @@ Value* Program::add_parameter(std::string new_name, Type type, const Initializer
   return parameters_.back()->value.get();
 }
 
-Value* Program::shared_parameter(const std::string& wanted, const Type& type) const {
-  const Parameter* existing = find_parameter(wanted);
-  if (existing == nullptr) {
-    fail_usage("there is no parameter " + wanted +
-               " to share\n  hint   code in a shared scope must build the same layers in the same "
-               "order, each time");
-  }
-  if (existing->value->type != type) {
-    fail_usage("the shared parameter " + wanted + " is " + existing->value->type.str() +
-               ", but is requested as " + type.str() + "\n  made   at " + existing->location.str() +
-               "\n  hint   inputs of code in a shared scope must have the same widths each time");
-  }
-  return existing->value.get();
-}
-
 bool Program::has_parameters(std::string_view path) const {
   const auto first = by_name_.lower_bound(path);
   for (auto it = first; it != by_name_.end() && it->first.starts_with(path); ++it) {
@@ -227,17 +212,12 @@ bool Program::has_parameters(std::string_view path) const {
   return false;
 }
 
-void Program::restart_names(std::string_view path) {
-  const std::string below = std::string(path) + "/";
-  std::erase_if(counters_, [&](const auto& counter) { return counter.first.starts_with(below); });
-}
-
 Op* Program::append(Block& block, std::string_view op, std::vector<Value*> operands,
                     Attributes attributes, const Location& location,
                     std::vector<std::unique_ptr<Block>> blocks) {
   const OpDef* def = op_set_->find(op);
   if (!def) {
-    const std::string near = nearest(std::string(op), op_set_->names());
+    const std::string near = nearest(std::string(op), public_names(*op_set_));
     fail_usage(describe_mistake(
         op, nullptr, {}, location,
         {"there is no op of this name", near.empty() ? "" : "did you mean '" + near + "'?"}));
@@ -305,42 +285,6 @@ std::string Program::unique_argument(std::string_view stem) const {
   }
 }
 
-namespace {
-
-void collect_symbols(const Type& type, std::set<std::string>& symbols) {
-  for (const Dim& dim : type.shape) {
-    for (std::string& symbol : dim.symbols()) symbols.insert(std::move(symbol));
-  }
-  symbols.insert(type.splits_of);
-}
-
-void collect_symbols(const Block& block, std::set<std::string>& symbols) {
-  for (const auto& argument : block.arguments) collect_symbols(argument->type, symbols);
-  for (const auto& op : block.ops) {
-    for (const auto& result : op->results) collect_symbols(result->type, symbols);
-    for (const auto& nested : op->blocks) collect_symbols(*nested, symbols);
-  }
-}
-
-}  // namespace
-
-std::string Program::unique_symbol(std::string_view stem) {
-  std::set<std::string> used;
-  for (const Block* at = insertion_block; at != nullptr;
-       at = at->owner != nullptr ? at->owner->parent : at->around) {
-    collect_symbols(*at, used);
-  }
-  collect_symbols(main_, used);
-  stem = stem.substr(0, stem.find_last_not_of("0123456789") + 1);
-  while (!stem.empty() && stem.back() == '_') stem.remove_suffix(1);
-  int& next = counters_["symbol " + std::string(stem)];
-  std::string symbol;
-  do {
-    symbol = std::string(stem) + "_" + std::to_string(++next);
-  } while (used.contains(symbol));
-  return symbol;
-}
-
 Block& Program::add_block(Op& op) {
   op.blocks.push_back(std::make_unique<Block>());
   op.blocks.back()->owner = &op;
@@ -385,41 +329,8 @@ std::unique_ptr<Program> Program::clone() const {
                             parameter->trainable, parameter->location, parameter->settings);
   }
   copy_block(main_, copy->main_, map);
-  copy->layer = layer;
-  copy->counters_ = counters_;
+  copy->builder_->copy_names(*builder_);
   return copy;
-}
-
-Location Program::locate(const SourceLocation& where) const {
-  if (location_override) {
-    Location location = *location_override;
-    if (location.layer.empty()) location.layer = layer;
-    return location;
-  }
-  std::string file = where.file_name();
-  file.erase(0, file.find_last_of('/') + 1);
-  for (char& c : file) {
-    if (static_cast<unsigned char>(c) < ' ') c = '?';
-  }
-  return {std::move(file), static_cast<int>(where.line()), layer};
-}
-
-std::string Program::unique_name(std::string_view stem) {
-  const std::string key = layer.empty() ? std::string(stem) : layer + "/" + std::string(stem);
-  return std::string(stem) + "_" + std::to_string(counters_[key]++);
-}
-
-void Program::reserve_names(std::string_view path) {
-  for (std::size_t begin = 0; begin < path.size();) {
-    const std::size_t end = std::min(path.find('/', begin), path.size());
-    const std::string_view prefix = path.substr(0, end);
-    const std::size_t digits = prefix.find_last_not_of("0123456789") + 1;
-    if (digits > begin + 1 && digits < end && end - digits <= 8 && prefix[digits - 1] == '_') {
-      int& next = counters_[std::string(prefix.substr(0, digits - 1))];
-      next = std::max(next, std::stoi(std::string(prefix.substr(digits))) + 1);
-    }
-    begin = end + 1;
-  }
 }
 
 }  // namespace trireme::ir

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/attributes.h"
 #include "ir/op_def.h"
 #include "ir/type.h"
 #include "trireme/program.h"
@@ -21,6 +22,7 @@ namespace trireme::ir {
 struct Op;
 struct Block;
 struct Parameter;
+class Builder;
 
 enum class ValueKind : std::uint8_t { argument, result, parameter };
 
@@ -120,33 +122,14 @@ class Program {
   Value* add_result(Op& op, Type type);
   // Returns `stem`, or "stem_1", "stem_2" ... if it is taken.
   std::string unique_argument(std::string_view stem) const;
-  // Returns "words_1", "words_2" ...: a symbol that no type uses. Never returns a symbol twice.
-  std::string unique_symbol(std::string_view stem);
+  // The Builder of functions that find their Program through a Value.
+  Builder& builder() const { return *builder_; }
 
-  // The block and the layer of new ops.
-  Block* insertion_block = nullptr;  // the main block, or the nested block being built
-  std::string layer;                 // path of the current layer
-  // If set, new ops get this location instead of the caller's (gradients, optimizer updates, jobs).
-  // If it names no layer, they still belong to the current one.
-  const Location* location_override = nullptr;
-  Location locate(const SourceLocation& where) const;
-
-  // Returns "linear_0", "linear_1" ... within the current layer path. Never returns a name twice.
-  std::string unique_name(std::string_view stem);
-  // Keeps unique_name() from returning layer names that occur in `path` ("encoder/linear_0").
-  void reserve_names(std::string_view path);
-
-  // While true, add_parameter() returns the existing parameter of that name and type, and makes
-  // none.
-  bool sharing = false;
   // Whether a layer at `path`, or below it, has parameters.
   bool has_parameters(std::string_view path) const;
-  // Makes unique_name() count again from 0 for layers below `path`.
-  void restart_names(std::string_view path);
 
  private:
   void check_declaration(const std::string& name, const char* what, const Type& type) const;
-  Value* shared_parameter(const std::string& name, const Type& type) const;
   Op* insert_op(Block& block, const OpDef& def, std::vector<Value*> operands, Attributes attributes,
                 Location location, std::vector<Type> types);
 
@@ -155,15 +138,9 @@ class Program {
   std::map<std::string, Parameter*, std::less<>> by_name_;
   std::set<std::string, std::less<>> argument_names_;  // of all blocks, and of arguments removed
   Block main_;
-  std::map<std::string, int, std::less<>> counters_;
+  std::unique_ptr<Builder> builder_;
 };
 
-// Attribute access. Error(internal) if the attribute is missing or has another type, because
-// append() has checked both.
-template <class T>
-const T& get(const Attributes& attributes, std::string_view name);
-bool has_attribute(const Attributes& attributes, std::string_view name);
-void set(Attributes& attributes, std::string name, Attribute value);  // keeps the list sorted
 bool same(const Attribute& a, const Attribute& b);  // kind and value; NaN equals NaN
 bool same(const Attributes& a, const Attributes& b);
 
@@ -181,10 +158,11 @@ bool matches(std::string_view pattern, std::string_view text);
 
 // The text form; README.md has the grammar. parse() throws Error(data) with line and column. It
 // accepts the output of print(), and also other white space, other comments and other result
-// numbers.
+// numbers. Text of users may not contain internal ops (Trait::internal); dumps of the compiler may.
 std::string print(const Program& program);
-std::unique_ptr<Program> parse(std::string_view text, const OpSet& op_set);
-std::string print_attribute(const Attribute& attribute);
+enum class InternalOps : bool { refuse, accept };
+std::unique_ptr<Program> parse(std::string_view text, const OpSet& op_set,
+                               InternalOps internal_ops = InternalOps::accept);
 
 // Returns the splits of `rows` that an op at the end of `block` can read; null if there are none.
 Value* find_splits(const Block& block, const Dim& rows);

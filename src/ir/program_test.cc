@@ -1,6 +1,7 @@
 // Building Programs: checks, error messages, unique names and clones.
 
 #include "ir/program.h"
+#include "ir/builder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -69,8 +70,8 @@ TEST_F(ProgramTest, SuggestsTheNearestOp) {
 
 TEST_F(ProgramTest, FillsAndChecksAttributes) {
   const Op* op = append("constant", {}, {{"value", std::int64_t{3}}, {"dtype", f64}});
-  EXPECT_EQ(get<double>(op->attributes, "value"), 3.0);
-  EXPECT_TRUE(get<Shape>(op->attributes, "shape").empty());
+  EXPECT_EQ(get_attribute<double>(op->attributes, "value"), 3.0);
+  EXPECT_TRUE(get_attribute<Shape>(op->attributes, "shape").empty());
   std::vector<std::string> names;
   for (const auto& attribute : op->attributes) names.push_back(attribute.name);
   EXPECT_THAT(names, ElementsAre("dtype", "shape", "value"));
@@ -83,8 +84,8 @@ TEST_F(ProgramTest, FillsAndChecksAttributes) {
               HasSubstr("'value' must be a float, not true"));
   EXPECT_THAT(message_of([&] { append("constant", {}, {{"value", 1.0}, {"value", 2.0}}); }),
               HasSubstr("set twice"));
-  EXPECT_THROW(get<bool>(op->attributes, "value"), Error);
-  EXPECT_THROW(get<double>(op->attributes, "missing"), Error);
+  EXPECT_THROW(get_attribute<bool>(op->attributes, "value"), Error);
+  EXPECT_THROW(get_attribute<double>(op->attributes, "missing"), Error);
 }
 
 TEST_F(ProgramTest, RejectsTakenAndInvalidNames) {
@@ -103,16 +104,16 @@ TEST_F(ProgramTest, RejectsTakenAndInvalidNames) {
 }
 
 TEST_F(ProgramTest, UniqueNamesCountWithinTheLayer) {
-  EXPECT_EQ(program_.unique_name("linear"), "linear_0");
-  EXPECT_EQ(program_.unique_name("linear"), "linear_1");
-  program_.layer = "encoder";
-  EXPECT_EQ(program_.unique_name("linear"), "linear_0");
-  program_.reserve_names("encoder/linear_4/x");
-  EXPECT_EQ(program_.unique_name("linear"), "linear_5");
-  program_.reserve_names("decoder_2/linear_1");
-  program_.layer = "";
-  EXPECT_EQ(program_.unique_name("decoder"), "decoder_3");
-  EXPECT_EQ(program_.unique_name("linear"), "linear_2");
+  EXPECT_EQ(program_.builder().unique_name("linear"), "linear_0");
+  EXPECT_EQ(program_.builder().unique_name("linear"), "linear_1");
+  program_.builder().set_layer("encoder");
+  EXPECT_EQ(program_.builder().unique_name("linear"), "linear_0");
+  program_.builder().reserve_names("encoder/linear_4/x");
+  EXPECT_EQ(program_.builder().unique_name("linear"), "linear_5");
+  program_.builder().reserve_names("decoder_2/linear_1");
+  program_.builder().set_layer("");
+  EXPECT_EQ(program_.builder().unique_name("decoder"), "decoder_3");
+  EXPECT_EQ(program_.builder().unique_name("linear"), "linear_2");
 }
 
 TEST_F(ProgramTest, RemoveParametersKeepsTheOthersConsistent) {
@@ -137,10 +138,10 @@ TEST_F(ProgramTest, ValuesOfANestedBlockAreNotVisibleOutside) {
 TEST_F(ProgramTest, CloneIsADeepCopy) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     std::unique_ptr<Program> original = random_program(ops_, seed);
-    original->unique_name("linear");
+    original->builder().unique_name("linear");
     const std::string text = print(*original);
     const std::unique_ptr<Program> copy = original->clone();
-    EXPECT_EQ(copy->unique_name("linear"), original->unique_name("linear"));
+    EXPECT_EQ(copy->builder().unique_name("linear"), original->builder().unique_name("linear"));
     original.reset();
     verify(*copy);
     EXPECT_EQ(print(*copy), text);
@@ -148,13 +149,13 @@ TEST_F(ProgramTest, CloneIsADeepCopy) {
 }
 
 TEST_F(ProgramTest, LocationsHoldTheBaseNameAndLayer) {
-  program_.layer = "encoder/linear_0";
+  program_.builder().set_layer("encoder/linear_0");
   const SourceLocation here = SourceLocation::current();
-  EXPECT_EQ(program_.locate(here).str(),
+  EXPECT_EQ(program_.builder().locate(here).str(),
             "program_test.cc:" + std::to_string(here.line()) + " encoder/linear_0");
   const Location instead{"other.cc", 3, ""};
-  program_.location_override = &instead;
-  EXPECT_EQ(program_.locate(here).str(), "other.cc:3 encoder/linear_0");
+  const Builder::LocationGuard guard(program_.builder(), instead);
+  EXPECT_EQ(program_.builder().locate(here).str(), "other.cc:3 encoder/linear_0");
 }
 
 TEST_F(ProgramTest, NameInTextAgreesWithPrint) {

@@ -10,7 +10,7 @@ void require(bool holds, const std::string& message) {
 }
 
 std::size_t count_attribute(const Attributes& attributes, const char* name, std::size_t max_count) {
-  const auto count = get<std::int64_t>(attributes, name);
+  const auto count = get_attribute<std::int64_t>(attributes, name);
   require(count >= 0 && static_cast<std::uint64_t>(count) <= max_count,
           "`" + std::string(name) + "` is " + std::to_string(count) + ", but only " +
               std::to_string(max_count) + " operands are left for it");
@@ -55,7 +55,7 @@ StepDims step_dims(const std::vector<Type>& operands, const Block& body,
   const std::size_t memories = count_attribute(attributes, "memories", operands.size() - first);
   const std::size_t sequences =
       count_attribute(attributes, "sequences", operands.size() - first - memories);
-  const Shape& active = get<Shape>(attributes, "active");
+  const Shape& active = get_attribute<Shape>(attributes, "active");
   require(active.size() == 1 && active[0].symbol(), "`active` must be one symbol");
   require(body.arguments.size() == operands.size() - first,
           "the step has " + std::to_string(body.arguments.size()) + " arguments for " +
@@ -87,15 +87,16 @@ StepDims step_dims(const std::vector<Type>& operands, const Block& body,
 Recurrence::Recurrence(const Op& o)
     : op(o),
       body(*o.blocks[0]),
-      memories(static_cast<std::size_t>(get<std::int64_t>(o.attributes, "memories"))),
-      sequences(static_cast<std::size_t>(get<std::int64_t>(o.attributes, "sequences"))),
+      memories(static_cast<std::size_t>(get_attribute<std::int64_t>(o.attributes, "memories"))),
+      sequences(static_cast<std::size_t>(get_attribute<std::int64_t>(o.attributes, "sequences"))),
       outputs(body.results.size() - memories),
-      reverse(get<bool>(o.attributes, "reverse")) {
+      reverse(get_attribute<bool>(o.attributes, "reverse")) {
   std::vector<Type> types;
   for (const Value* operand : o.operands) types.push_back(operand->type);
-  const bool packed = o.name() == "packed_rnn";
+  const bool packed = o.def->control == ControlFlow::packed_rnn;
   const Dim rows = packed ? types[0].shape[0] : *Dim::parse(types[0].splits_of);
-  const Dim batch = packed ? get<Shape>(o.attributes, "batch")[0] : types[0].shape[0] - Dim(1);
+  const Dim batch =
+      packed ? get_attribute<Shape>(o.attributes, "batch")[0] : types[0].shape[0] - Dim(1);
   dims = step_dims(types, body, o.attributes, batch, rows, first);
 }
 

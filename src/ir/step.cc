@@ -1,3 +1,5 @@
+// Names these ops: add, concat, matmul, slice
+
 #include "ir/step.h"
 
 #include <unordered_map>
@@ -57,12 +59,13 @@ class Splitter {
   // Returns the sum of products that replaces `op`, or null if `op` is not split.
   Value* split(const Op& op) {
     if (op.name() != "matmul" || op.operands[1]->type.rank() != 2) return nullptr;
-    if (get<bool>(op.attributes, "transpose_a") || get<bool>(op.attributes, "transpose_b")) {
+    if (get_attribute<bool>(op.attributes, "transpose_a") ||
+        get_attribute<bool>(op.attributes, "transpose_b")) {
       return nullptr;
     }
     const Op* joined = op.operands[0]->producer;
     if (joined == nullptr || joined->name() != "concat") return nullptr;
-    const auto axis = get<std::int64_t>(joined->attributes, "axis");
+    const auto axis = get_attribute<std::int64_t>(joined->attributes, "axis");
     const int last = op.operands[0]->type.rank() - 1;
     if (axis != -1 && axis != last) return nullptr;
     Value* sum = nullptr;
@@ -95,7 +98,7 @@ class Splitter {
 };
 
 // Constants and broadcasts cost nothing in the step, because they are fused there.
-bool is_free(const Op& op) { return op.has(Trait::generator) || op.name() == "broadcast"; }
+bool is_free(const Op& op) { return op.has(Trait::generator) || op.has(Trait::broadcast); }
 
 // `symbols` are those of dimensions that exist only in the block.
 void move_out(Block& step, const std::unordered_set<std::string>& symbols) {

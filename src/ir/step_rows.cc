@@ -43,27 +43,20 @@ class RowChecker {
                          [&](const Dim& dim) { return counts_rows(dim); });
   }
 
-  // Whether the op works along axes of its first operand and one of these axes counts rows.
-  bool works_along_rows(const Op& op) const {
+  // Whether the op mixes elements along axes of its first operand and one of these axes counts rows.
+  bool mixes_rows(const Op& op) const {
     const Shape& shape = op.operands[0]->type.shape;
-    std::vector<std::int64_t> axes;
-    if (has_attribute(op.attributes, "axes")) {
-      axes = get<std::vector<std::int64_t>>(op.attributes, "axes");
-    } else if (has_attribute(op.attributes, "axis")) {
-      axes.push_back(get<std::int64_t>(op.attributes, "axis"));
-    }
-    const auto rank = static_cast<std::int64_t>(shape.size());
-    return std::any_of(axes.begin(), axes.end(), [&](std::int64_t axis) {
-      return counts_rows(shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
+    const std::vector<int> axes = op.def->mixed_axes(op);
+    return std::any_of(axes.begin(), axes.end(), [&](int axis) {
+      return counts_rows(shape[static_cast<std::size_t>(axis)]);
     });
   }
 
-  // Whether a matmul combines rows of one operand with rows of the other, or sums over rows.
-  bool multiplies_rows(const Op& op) const {
-    const Shape& a = op.operands[0]->type.shape;
-    const std::size_t summed =
-        get<bool>(op.attributes, "transpose_a") ? a.size() - 2 : a.size() - 1;
-    return counts_rows(a[summed]) || count_row_axes(op.result()->type) > 1;
+  // Whether the op combines rows of one operand with rows of another, as an outer product does.
+  bool crosses_rows(const Op& op) const {
+    std::ptrdiff_t most = 0;
+    for (const Value* operand : op.operands) most = std::max(most, count_row_axes(operand->type));
+    return op.operands.size() > 1 && count_row_axes(op.result()->type) > most;
   }
 
   // Functions of sequences gather and sort rows according to splits, which cannot be checked here.
@@ -76,13 +69,11 @@ class RowChecker {
     const bool reads_rows =
         std::any_of(op.operands.begin(), op.operands.end(),
                     [&](const Value* operand) { return count_row_axes(operand->type) > 0; });
-    if (!reads_rows || op.name() == "dim_size") return false;
+    if (!reads_rows || op.has(Trait::shape_only)) return false;
     for (const auto& result : op.results) {
       if (count_row_axes(result->type) == 0) return true;
     }
-    if (op.name() == "matmul") return multiplies_rows(op);
-    const bool along = op.has(Trait::reduction) || op.name() == "cumsum" || op.name() == "flip";
-    return along && works_along_rows(op);
+    return op.def->mixed_axes && (mixes_rows(op) || crosses_rows(op));
   }
 
   [[noreturn]] void fail(const Op& op) const {

@@ -41,8 +41,8 @@ std::vector<Type> matmul_type(const TypeContext& c) {
 }
 
 std::vector<Type> broadcast_type(const TypeContext& c) {
-  const Shape& shape = get<Shape>(c.attributes, "shape");
-  const auto& axes = get<std::vector<std::int64_t>>(c.attributes, "axes");
+  const Shape& shape = get_attribute<Shape>(c.attributes, "shape");
+  const auto& axes = get_attribute<std::vector<std::int64_t>>(c.attributes, "axes");
   if (axes.size() != c.operands[0].shape.size()) throw TypeError{"wrong axes", ""};
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (c.operands[0].shape[i] != shape.at(static_cast<std::size_t>(axes[i]))) {
@@ -53,13 +53,14 @@ std::vector<Type> broadcast_type(const TypeContext& c) {
 }
 
 std::vector<Type> reshape_type(const TypeContext& c) {
-  const Shape& shape = get<Shape>(c.attributes, "shape");
+  const Shape& shape = get_attribute<Shape>(c.attributes, "shape");
   if (product(shape) != product(c.operands[0].shape)) throw TypeError{"wrong count", ""};
   return {{c.operands[0].dtype, shape, ""}};
 }
 
 std::vector<Type> constant_type(const TypeContext& c) {
-  return {{get<DType>(c.attributes, "dtype"), get<Shape>(c.attributes, "shape"), ""}};
+  return {{get_attribute<DType>(c.attributes, "dtype"), get_attribute<Shape>(c.attributes, "shape"),
+           ""}};
 }
 
 }  // namespace
@@ -75,9 +76,11 @@ TestOps::TestOps() {
   add("less_equal(a, b)", elementwise, comparison);
   add("select(condition, a, b)", elementwise, select_type);
   add("matmul(x, weight)", 0, matmul_type);
-  add("broadcast(x; shape: shape, axes: ints)", 0, broadcast_type);
-  add("reshape(x; shape: shape)", 0, reshape_type);
-  add("constant(; value: float, dtype: dtype, shape: shape = [])", 0, constant_type);
+  add("broadcast(x; shape: shape, axes: ints)", static_cast<std::uint32_t>(Trait::broadcast),
+      broadcast_type);
+  add("reshape(x; shape: shape)", static_cast<std::uint32_t>(Trait::reshape), reshape_type);
+  add("constant(; value: float, dtype: dtype, shape: shape = [])",
+      static_cast<std::uint32_t>(Trait::constant), constant_type);
   add("assign(target, value) -> ()", static_cast<std::uint32_t>(Trait::side_effect),
       [](const TypeContext& c) {
         same_type(c);

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <random>
 
+#include "ir/builder.h"
 #include "ir/program.h"
 #include "ir/test_ops.h"
 
@@ -43,18 +44,18 @@ TEST(Text, GoldenTextRoundTrips) {
   const Parameter& weight = *program->find_parameter("linear_0.weight");
   EXPECT_TRUE(weight.trainable);
   EXPECT_EQ(weight.location.line, 9);
-  EXPECT_EQ(get<double>(weight.initializer.attributes, "gain"), 0.5);
+  EXPECT_EQ(get_attribute<double>(weight.initializer.attributes, "gain"), 0.5);
   EXPECT_FALSE(program->find_parameter("step")->trainable);
   EXPECT_EQ(program->main().arguments[1]->type.splits_of, "words");
   const Op& last = *program->main().ops.back();
-  EXPECT_EQ(get<std::string>(last.attributes, "title"), std::string("a \"b\"\n\0", 7));
+  EXPECT_EQ(get_attribute<std::string>(last.attributes, "title"), std::string("a \"b\"\n\0", 7));
 }
 
 TEST(Text, UniqueNamesSkipNamesInTheText) {
   const TestOps ops;
   const auto program = parse(kGolden, ops);
-  EXPECT_EQ(program->unique_name("linear"), "linear_1");
-  EXPECT_EQ(program->unique_name("loop"), "loop_1");
+  EXPECT_EQ(program->builder().unique_name("linear"), "linear_1");
+  EXPECT_EQ(program->builder().unique_name("loop"), "loop_1");
 }
 
 // Compares two blocks deeply, without the printer.

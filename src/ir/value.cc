@@ -3,7 +3,7 @@
 // catalog of ops.
 
 #include "base/error.h"
-#include "ir/program.h"
+#include "ir/builder.h"
 #include "trireme/ragged.h"
 
 namespace trireme {
@@ -41,7 +41,8 @@ Value Program::input(std::string_view name, DType dtype, Shape shape, SourceLoca
   try {
     return Value(ir_->add_input(std::string(name), {dtype, std::move(shape), ""}));
   } catch (const Error& error) {
-    fail(error.kind(), std::string(error.what()) + "\n  made   at " + ir_->locate(where).str());
+    fail(error.kind(),
+         std::string(error.what()) + "\n  made   at " + ir_->builder().locate(where).str());
   }
 }
 
@@ -66,7 +67,7 @@ Value Program::input(std::string_view name, DType dtype, const RaggedShape& shap
   const std::string symbol = as_symbol(name);
   const bool taken = ir::find_splits(ir_->main(), Dim(std::string_view(symbol))) != nullptr;
   Shape dims = shape.outer;
-  dims.emplace_back(std::string_view(taken ? ir_->unique_symbol(symbol) : symbol));
+  dims.emplace_back(std::string_view(taken ? ir_->builder().unique_symbol(symbol) : symbol));
   Shape rows{dims.back()};
   rows.insert(rows.end(), shape.row.begin(), shape.row.end());
   const Value value = input(name, dtype, std::move(rows), where);
@@ -89,20 +90,23 @@ Value Program::input(std::string_view name, DType dtype, const RaggedShape& shap
 
 Value Program::parameter(std::string_view name, DType dtype, Shape shape, ParameterOptions options,
                          SourceLocation where) {
-  const ir::Location location = ir_->locate(where);
-  std::string full = ir_->layer.empty() ? "" : ir_->layer + ".";
+  const ir::Location location = ir_->builder().locate(where);
+  const std::string& layer = ir_->builder().layer();
+  std::string full = layer.empty() ? "" : layer + ".";
   full += name;
   try {
-    return Value(ir_->add_parameter(std::move(full), {dtype, std::move(shape), ""},
-                                    std::move(options.initializer), options.trainable, location,
-                                    options.settings));
+    return Value(ir_->builder().parameter(std::move(full), {dtype, std::move(shape), ""},
+                                          std::move(options.initializer), options.trainable,
+                                          location, options.settings));
   } catch (const Error& error) {
     fail(error.kind(), std::string(error.what()) + "\n  made   at " + location.str());
   }
 }
 
 Program::Scope::Scope(ir::Program* program, std::string previous)
-    : program_(program), previous_(std::move(previous)), was_sharing_(program->sharing) {}
+    : program_(program),
+      previous_(std::move(previous)),
+      was_sharing_(program->builder().reuses_parameters()) {}
 Program::Scope::Scope(Scope&& other) noexcept
     : program_(other.program_),
       previous_(std::move(other.previous_)),
@@ -111,33 +115,33 @@ Program::Scope::Scope(Scope&& other) noexcept
 }
 Program::Scope::~Scope() {
   if (!program_) return;
-  program_->layer = std::move(previous_);
-  program_->sharing = was_sharing_;
+  program_->builder().set_layer(std::move(previous_));
+  program_->builder().reuse_parameters(was_sharing_);
 }
 
 Program::Scope Program::scope(std::string_view name) {
-  std::string path = ir_->layer.empty() ? "" : ir_->layer + "/";
+  ir::Builder& builder = ir_->builder();
+  std::string path = builder.layer().empty() ? "" : builder.layer() + "/";
   path += name;
   if (!ir::is_name(name) || !ir::is_name(path)) {
     fail_usage("'" + path +
                "' is not a valid name for a layer: use letters, digits and _ . / - and start with "
                "a letter or _");
   }
-  std::string previous = std::move(ir_->layer);
-  ir_->layer = std::move(path);
-  return Scope(ir_.get(), std::move(previous));
+  return Scope(ir_.get(), builder.set_layer(std::move(path)));
 }
 
 Program::Scope Program::shared_scope(std::string_view name) {
   Scope result = scope(name);
-  if (!ir_->sharing && ir_->has_parameters(ir_->layer)) {
-    ir_->sharing = true;
-    ir_->restart_names(ir_->layer);
+  ir::Builder& builder = ir_->builder();
+  if (!builder.reuses_parameters() && ir_->has_parameters(builder.layer())) {
+    builder.reuse_parameters(true);
+    builder.reset_names(builder.layer());
   }
   return result;
 }
 
-std::string Program::unique_name(std::string_view stem) { return ir_->unique_name(stem); }
+std::string Program::unique_name(std::string_view stem) { return ir_->builder().unique_name(stem); }
 
 void Program::set_outputs(const std::vector<Value>& outputs) {
   std::vector<ir::Value*> results;

@@ -14,7 +14,9 @@ void require(bool condition, const char* what, ExprOp op) {
 
 bool takes_integers(ExprOp op) { return op == ExprOp::neg || op == ExprOp::abs; }
 
-bool same_width(DType a, DType b) { return size_of(a) == size_of(b) && is_float(a) != is_float(b); }
+bool same_width(DType a, DType b) {
+  return size_of(a) == size_of(b) && is_arithmetic_float(a) != is_arithmetic_float(b);
+}
 
 }  // namespace
 
@@ -26,14 +28,14 @@ ExprId Builder::make(const Expr& expr) {
 }
 
 ExprId Builder::constant(DType type, double value) {
-  if (is_float(type) || is_half(type)) {
+  if (is_float(type)) {
     return kernel_.add({.op = ExprOp::constant, .type = type, .number = value});
   }
   return integer(static_cast<std::int64_t>(value), type);
 }
 
 ExprId Builder::integer(std::int64_t value, DType type) {
-  if (is_float(type) || is_half(type)) return constant(type, static_cast<double>(value));
+  if (is_float(type)) return constant(type, static_cast<double>(value));
   return kernel_.add({.op = ExprOp::constant, .type = type, .integer = value});
 }
 
@@ -75,7 +77,7 @@ ExprId Builder::unary(ExprOp op, ExprId a) {
   if (op == ExprOp::logical_not) {
     require(type(a) == DType::boolean, "takes a boolean", op);
   } else {
-    require(is_float(type(a)) || (takes_integers(op) && is_integer(type(a))),
+    require(is_arithmetic_float(type(a)) || (takes_integers(op) && is_integer(type(a))),
             "does not take this type", op);
   }
   return make({.op = op, .type = type(a), .args = {a, kNoExpr, kNoExpr}});
@@ -103,9 +105,9 @@ ExprId Builder::binary(ExprOp op, ExprId a, ExprId b) {
   const bool comparison = op >= ExprOp::eq && op <= ExprOp::le;
   const bool bits = op == ExprOp::bit_and || op == ExprOp::bit_or || op == ExprOp::bit_xor;
   const bool shift = op == ExprOp::shl || op == ExprOp::shr;
-  if (bits) require(!is_float(type(a)), "takes integers or booleans", op);
+  if (bits) require(!is_arithmetic_float(type(a)), "takes integers or booleans", op);
   if (shift) require(is_integer(type(a)), "takes integers", op);
-  if (op == ExprOp::pow) require(is_float(type(a)), "takes floats", op);
+  if (op == ExprOp::pow) require(is_arithmetic_float(type(a)), "takes floats", op);
   if (!comparison && !bits && op != ExprOp::min && op != ExprOp::max) {
     require(type(a) != DType::boolean, "does not take booleans", op);
   }
@@ -119,7 +121,7 @@ ExprId Builder::select(ExprId condition, ExprId a, ExprId b) {
 }
 
 ExprId Builder::fma(ExprId a, ExprId b, ExprId c) {
-  require(is_float(type(a)) && type(a) == type(b) && type(a) == type(c),
+  require(is_arithmetic_float(type(a)) && type(a) == type(b) && type(a) == type(c),
           "takes three floats of one type", ExprOp::fma);
   return make({.op = ExprOp::fma, .type = type(a), .args = {a, b, c}});
 }

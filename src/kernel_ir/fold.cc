@@ -20,7 +20,7 @@ bool commutes(const Expr& e) {
     case ExprOp::eq:
     case ExprOp::ne: return true;
     case ExprOp::min:
-    case ExprOp::max: return !is_float(e.type);
+    case ExprOp::max: return !is_arithmetic_float(e.type);
     default: return false;
   }
 }
@@ -29,7 +29,7 @@ bool commutes(const Expr& e) {
 
 bool Builder::is_integer_constant(ExprId id, std::int64_t value) const {
   const Expr& e = kernel_.expr(id);
-  return e.op == ExprOp::constant && !is_float(e.type) && e.integer == value;
+  return e.op == ExprOp::constant && !is_arithmetic_float(e.type) && e.integer == value;
 }
 
 bool Builder::not_negative(ExprId id) const {
@@ -116,7 +116,7 @@ ExprId Builder::fold(const Expr& given) {
   if (commutes(e) && !is_constant(e.args[1]) && (is_constant(e.args[0]) || e.args[0] > e.args[1])) {
     std::swap(e.args[0], e.args[1]);
   }
-  const ExprId folded = is_float(argument) ? fold_float(e) : fold_integer(e);
+  const ExprId folded = is_arithmetic_float(argument) ? fold_float(e) : fold_integer(e);
   return folded == kNoExpr ? kernel_.add(e) : folded;
 }
 

@@ -37,7 +37,7 @@ std::size_t hash_of(const Expr& e) {
 
 Expr normalized(Expr e) {
   if (e.op != ExprOp::constant) return e;
-  if (!is_float(e.type) && !is_half(e.type)) {
+  if (!is_float(e.type)) {
     e.integer = wrap(e.type, e.integer);
     e.number = 0;
     return e;
@@ -130,7 +130,7 @@ bool declares(const std::vector<Stmt>& body, std::int32_t accumulator) {
 }  // namespace
 
 const Expr* product_added(const Kernel& kernel, const Stmt& accumulate) {
-  if (accumulate.reduce != ReduceOp::sum || !is_float(accumulate.type)) return nullptr;
+  if (accumulate.reduce != ReduceOp::sum || !is_arithmetic_float(accumulate.type)) return nullptr;
   const Expr& value = kernel.expr(accumulate.value);
   return value.op == ExprOp::mul ? &value : nullptr;
 }

@@ -205,7 +205,7 @@ class Parser {
   }
 
   void constant(Expr& e) {
-    if (is_float(e.type) || is_half(e.type)) {
+    if (is_float(e.type)) {
       const std::optional<double> value = parse_float(peek());
       if (!value) wrong("a number");
       e.number = *value;

@@ -50,7 +50,7 @@ std::string quoted(const std::string& text) {
 std::string ref(ExprId id) { return "%" + std::to_string(id); }
 
 std::string number_text(const Expr& e) {
-  if (!is_float(e.type) && !is_half(e.type)) return std::to_string(e.integer);
+  if (!is_float(e.type)) return std::to_string(e.integer);
   return e.type != DType::f64 ? float_text(static_cast<float>(e.number)) : float_text(e.number);
 }
 

@@ -20,7 +20,7 @@ To bits_as(From from) {
 
 Scalar of_integer(DType type, std::int64_t value) { return {.integer = wrap(type, value)}; }
 Scalar of_number(DType type, double value) { return {.number = rounded_to(type, value)}; }
-bool holds_number(DType type) { return is_float(type) || is_half(type); }
+bool holds_number(DType type) { return is_float(type); }
 Scalar of_boolean(bool value) { return {.integer = value ? 1 : 0}; }
 
 std::int64_t saturate(DType type, double x) {
@@ -100,7 +100,7 @@ T float_binary(ExprOp op, T a, T b) {
 }
 
 bool compare(ExprOp op, DType argument, const Scalar* args) {
-  if (is_float(argument)) {
+  if (is_arithmetic_float(argument)) {
     const double a = args[0].number;
     const double b = args[1].number;
     switch (op) {
@@ -145,7 +145,7 @@ std::int64_t integer_binary(ExprOp op, DType type, std::int64_t a, std::int64_t 
 }
 
 Scalar unary(ExprOp op, DType type, Scalar a) {
-  if (is_float(type)) {
+  if (is_arithmetic_float(type)) {
     if (op == ExprOp::neg) return {.number = -a.number};
     if (op == ExprOp::abs) return {.number = std::fabs(a.number)};
     if (type == DType::f64) return {.number = function<double>(op, a.number)};
@@ -221,14 +221,14 @@ Scalar identity_of(ReduceOp reduce, DType type) {
     case ReduceOp::prod: return {1, 1};
     case ReduceOp::min:
     case ReduceOp::argmin:
-      if (is_float(type)) return {0, infinity};
+      if (is_arithmetic_float(type)) return {0, infinity};
       if (type == DType::boolean) return {1, 0};
       if (type == DType::u8) return {255, 0};
       if (type == DType::i32) return {std::numeric_limits<std::int32_t>::max(), 0};
       return {std::numeric_limits<std::int64_t>::max(), 0};
     case ReduceOp::max:
     case ReduceOp::argmax:
-      if (is_float(type)) return {0, -infinity};
+      if (is_arithmetic_float(type)) return {0, -infinity};
       if (type == DType::boolean || type == DType::u8) return {0, 0};
       if (type == DType::i32) return {std::numeric_limits<std::int32_t>::min(), 0};
       return {std::numeric_limits<std::int64_t>::min(), 0};
@@ -249,7 +249,7 @@ Scalar reduce_step(ReduceOp reduce, DType type, Scalar accumulator, Scalar value
 
 bool beats(ReduceOp reduce, DType type, Scalar value, Scalar accumulator) {
   const bool greater = reduce == ReduceOp::argmax;
-  if (!is_float(type)) {
+  if (!is_arithmetic_float(type)) {
     return greater ? value.integer > accumulator.integer : value.integer < accumulator.integer;
   }
   if (std::isnan(value.number)) return !std::isnan(accumulator.number);

@@ -94,13 +94,14 @@ class Verifier {
         return e.type == arg(0) || e.type == DType::f32 || arg(0) == DType::f32;
       case ExprOp::bitcast:
         return size_of(arg(0)) == size_of(e.type) && size_of(e.type) >= 4 &&
-               is_float(arg(0)) != is_float(e.type);
+               is_arithmetic_float(arg(0)) != is_arithmetic_float(e.type);
       case ExprOp::min:
       case ExprOp::max: return arg(0) == e.type && arg(1) == e.type;
-      case ExprOp::pow: return arg(0) == e.type && arg(1) == e.type && is_float(e.type);
+      case ExprOp::pow: return arg(0) == e.type && arg(1) == e.type && is_arithmetic_float(e.type);
       case ExprOp::bit_and:
       case ExprOp::bit_or:
-      case ExprOp::bit_xor: return arg(0) == e.type && arg(1) == e.type && !is_float(e.type);
+      case ExprOp::bit_xor:
+        return arg(0) == e.type && arg(1) == e.type && !is_arithmetic_float(e.type);
       case ExprOp::shl:
       case ExprOp::shr: return arg(0) == e.type && arg(1) == e.type && is_integer(e.type);
       case ExprOp::eq:
@@ -109,13 +110,14 @@ class Verifier {
       case ExprOp::le: return arg(0) == arg(1) && e.type == DType::boolean;
       case ExprOp::select: return arg(0) == DType::boolean && arg(1) == e.type && arg(2) == e.type;
       case ExprOp::fma:
-        return is_float(e.type) && arg(0) == e.type && arg(1) == e.type && arg(2) == e.type;
+        return is_arithmetic_float(e.type) && arg(0) == e.type && arg(1) == e.type &&
+               arg(2) == e.type;
       case ExprOp::add:
       case ExprOp::sub:
       case ExprOp::mul:
       case ExprOp::div:
       case ExprOp::rem: return arg(0) == e.type && arg(1) == e.type && e.type != DType::boolean;
-      default: return arg(0) == e.type && is_float(e.type);
+      default: return arg(0) == e.type && is_arithmetic_float(e.type);
     }
   }
 

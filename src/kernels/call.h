@@ -12,11 +12,15 @@ namespace trireme::kernels {
 
 using Sizes = std::vector<std::int64_t>;
 
-// The numbers called `name`: 1 or `count` of them (one stands for all), or `count` times `otherwise`
-// if the call has none.
-Sizes numbers(const Call& call, const std::string& name, std::size_t count, std::int64_t otherwise);
-bool flag(const Call& call, const std::string& name);         // false if the call does not say
-std::string text(const Call& call, const std::string& name);  // "" if the call does not say
+// Returns the integers of attribute `name`: 1 or `count` of them (one stands for all), or `count`
+// times `otherwise` if there is no such attribute. Accepts an int, ints and a constant shape.
+Sizes integers(const Call& call, const std::string& name, std::size_t count,
+               std::int64_t otherwise);
+std::int64_t integer(const Call& call, const std::string& name, std::int64_t otherwise);
+// Return the value of an attribute of that kind, or false, `otherwise` or "" if there is none.
+bool flag(const Call& call, const std::string& name);
+double number(const Call& call, const std::string& name, double otherwise);
+std::string text(const Call& call, const std::string& name);
 
 // The number `axis`, counted from the front; Error(internal) if the last tensor has no such axis.
 std::size_t axis_of(const char* kernel, const Call& call);

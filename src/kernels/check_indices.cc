@@ -70,7 +70,7 @@ std::unique_ptr<Prepared> make(const Call& call, std::int64_t size) {
 std::unique_ptr<Prepared> prepare_check_indices(const Call& call) {
   require_tensors("check_indices", call, 2);
   const TensorDescription& indices = call.tensors[0];
-  const std::int64_t size = numbers(call, "size", 1, 0)[0];
+  const std::int64_t size = integer(call, "size", 0);
   if (indices.dtype != call.tensors[1].dtype || indices.shape != call.tensors[1].shape ||
       size < 0) {
     fail_call("check_indices", call, "the result must be like the indices");

@@ -1,5 +1,6 @@
 #include "kernels/convolution.h"
 
+#include "base/attributes.h"
 #include "kernels/families.h"
 
 namespace trireme::kernels {
@@ -31,12 +32,13 @@ Roles roles_of(ConvolutionKind kind, const Call& call) {
 
 // Before and behind each axis, from one number, one for each axis, or two for each.
 Sizes read_padding(const Call& call, std::size_t axes) {
-  const auto found = call.numbers.find("padding");
-  if (found == call.numbers.end() || found->second.size() != axes || axes == 1) {
-    return numbers(call, "padding", 2 * axes, 0);
+  const Attribute* padding = find_attribute(call.attributes, "padding");
+  const auto* sides = padding != nullptr ? std::get_if<Sizes>(padding) : nullptr;
+  if (sides == nullptr || sides->size() != axes || axes == 1) {
+    return integers(call, "padding", 2 * axes, 0);
   }
   Sizes both;
-  for (const std::int64_t side : found->second) both.insert(both.end(), {side, side});
+  for (const std::int64_t side : *sides) both.insert(both.end(), {side, side});
   return both;
 }
 
@@ -61,8 +63,8 @@ bool fits(const Axis& axis) {
 void read_axes(const Call& call, const Roles& roles, Convolution& conv) {
   const std::size_t count = roles.x->size() - 2;
   const std::size_t before_axes = conv.channels_last ? 1 : 2;
-  const Sizes stride = numbers(call, "stride", count, 1);
-  const Sizes dilation = numbers(call, "dilation", count, 1);
+  const Sizes stride = integers(call, "stride", count, 1);
+  const Sizes dilation = integers(call, "dilation", count, 1);
   const Sizes padding = read_padding(call, count);
   for (std::size_t i = 0; i < count; ++i) {
     Axis& axis = conv.axes[conv.first_axis() + i];
@@ -98,7 +100,7 @@ Convolution read_convolution(ConvolutionKind kind, const Call& call) {
   conv.n = (*roles.x)[0];
   conv.c = (*roles.x)[conv.channels_last ? rank - 1 : 1];
   conv.k = (*roles.y)[conv.channels_last ? rank - 1 : 1];
-  conv.groups = numbers(call, "groups", 1, 1)[0];
+  conv.groups = integer(call, "groups", 1);
   read_axes(call, roles, conv);
   if (conv.groups < 1 || conv.c % conv.groups != 0 || conv.k % conv.groups != 0 ||
       (*roles.y)[0] != conv.n || (*roles.weight)[0] != conv.k ||
@@ -110,7 +112,7 @@ Convolution read_convolution(ConvolutionKind kind, const Call& call) {
     fail_call(name, call, "bias must have one number per output channel");
   }
   for (const TensorDescription& tensor : call.tensors) {
-    if (!is_float(tensor.dtype) || tensor.dtype != call.tensors[0].dtype) {
+    if (!is_arithmetic_float(tensor.dtype) || tensor.dtype != call.tensors[0].dtype) {
       fail_call(name, call, "all tensors must be f32, or all f64");
     }
   }

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include "base/attributes.h"
 #include "kernels/test_calls.h"
 #include "trireme/error.h"
 
@@ -70,11 +71,11 @@ class Checker {
     bias_ = random_values<T>(c.k, 4);
     what_ = fmt::format("{}x{}x{}x{} to {}, {}x{}, groups {} {}", c.n, c.c, c.h, c.w, c.k, c.r, c.s,
                         c.groups, nhwc ? "nhwc" : "nchw");
-    call_.numbers = {{"stride", c.stride},
-                     {"padding", c.padding},
-                     {"dilation", c.dilation},
-                     {"groups", {c.groups}}};
-    call_.texts = {{"layout", nhwc ? "nhwc" : "nchw"}};
+    set_attribute(call_.attributes, "stride", c.stride);
+    set_attribute(call_.attributes, "padding", c.padding);
+    set_attribute(call_.attributes, "dilation", c.dilation);
+    set_attribute(call_.attributes, "groups", std::int64_t{c.groups});
+    set_attribute(call_.attributes, "layout", std::string(nhwc ? "nhwc" : "nchw"));
     sum_up();
   }
 
@@ -134,11 +135,11 @@ class Checker {
     const auto x = x_layout(x_);
     std::vector<const void*> operands{x.data(), weight_.data()};
     if (bias) {
-      call.numbers["has_bias"] = {1};
+      set_attribute(call.attributes, "has_bias", true);
       call.tensors.push_back({kType, {g_.c.k}});
       operands.push_back(bias_.data());
     }
-    if (relu) call.texts["epilogue"] = "relu";
+    if (relu) set_attribute(call.attributes, "epilogue", std::string("relu"));
     call.tensors.push_back(y_shape());
     expect_near(run_call<T>("convolution", call, operands), y_layout(expected),
                 g_.gc * g_.c.r * g_.c.s, "forward " + what_);
@@ -214,9 +215,9 @@ TEST(Convolution, RefusesWhatDoesNotFit) {
   call.tensors = {
       {DType::f32, {2, 3, 8, 8}}, {DType::f32, {4, 3, 3, 3}}, {DType::f32, {2, 4, 6, 6}}};
   EXPECT_NO_THROW(find("convolution")(call));
-  call.numbers["stride"] = {2};
+  set_attribute(call.attributes, "stride", std::int64_t{2});
   EXPECT_THROW(find("convolution")(call), Error);
-  call.numbers["stride"] = {1, 1, 1};
+  set_attribute(call.attributes, "stride", Sizes{1, 1, 1});
   EXPECT_THROW(find("convolution")(call), Error);
   EXPECT_EQ(find("conv3d"), nullptr);
 }
@@ -247,7 +248,7 @@ TEST(Convolution, Volumes) {
     }
   }
   Call call;
-  call.numbers = {{"stride", {2, 1, 2}}, {"padding", {0, 0, 1, 1, 1, 0}}};
+  call.attributes = {{"padding", Sizes{0, 0, 1, 1, 1, 0}}, {"stride", Sizes{2, 1, 2}}};
   call.tensors = {{DType::f32, x_shape}, {DType::f32, w_shape}, {DType::f32, y_shape}};
   expect_near(run_call<float>("convolution", call, {x.data(), weight.data()}), expected, 54,
               "volume");

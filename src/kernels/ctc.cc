@@ -90,7 +90,7 @@ class Ctc : public Prepared {
         rows_(call.tensors[0].shape[0]),
         classes_(call.tensors[0].shape[1]),
         labels_(call.tensors[2].shape[0]),
-        blank_(numbers(call, "blank", 1, 0)[0]),
+        blank_(integer(call, "blank", 0)),
         zero_infinity_(flag(call, "zero_infinity")) {}
 
  protected:
@@ -220,7 +220,7 @@ std::unique_ptr<Prepared> prepare(const char* kernel, const Call& call) {
       call.tensors[4].dtype != call.tensors[0].dtype) {
     fail_call(kernel, call, "it takes rows and labels, with splits of as many sequences");
   }
-  const std::int64_t blank = numbers(call, "blank", 1, 0)[0];
+  const std::int64_t blank = integer(call, "blank", 0);
   if (blank < 0 || blank >= call.tensors[0].shape[1]) {
     fail_data(fmt::format("{}: the blank is class {}, but there are {} classes", kernel, blank,
                           call.tensors[0].shape[1]));

@@ -1,6 +1,7 @@
 #include <dirent.h>
 #include <fmt/core.h>
 
+#include "base/attributes.h"
 #include "kernels/test_calls.h"
 #include "trireme/error.h"
 
@@ -49,9 +50,9 @@ void check(const Case& c) {
   const DType dtype = sizeof(T) == 4 ? DType::f32 : DType::f64;
   const Sizes a_shape = with(c.leading, c.m, c.k, c.transpose_a);
   const Sizes b_shape = with(c.shared_b ? Sizes{} : c.leading, c.k, c.n, c.transpose_b);
-  call.numbers = {
-      {"transpose_a", {c.transpose_a}}, {"transpose_b", {c.transpose_b}}, {"has_bias", {c.bias}}};
-  if (c.relu) call.texts["epilogue"] = "relu";
+  call.attributes = {
+      {"has_bias", c.bias}, {"transpose_a", c.transpose_a}, {"transpose_b", c.transpose_b}};
+  if (c.relu) set_attribute(call.attributes, "epilogue", std::string("relu"));
   const auto a = random_values<T>(elements(a_shape), 1);
   const auto b = random_values<T>(elements(b_shape), 2);
   const auto bias = random_values<T>(c.n, 3);
@@ -161,8 +162,8 @@ TEST(OnePool, LibrariesMakeNoThreads) {
     }
   }
   Call call;
-  call.numbers["padding"] = {1};
-  call.texts["layout"] = "nhwc";
+  set_attribute(call.attributes, "padding", std::int64_t{1});
+  set_attribute(call.attributes, "layout", std::string("nhwc"));
   call.tensors = {
       {DType::f32, {16, 32, 32, 16}}, {DType::f32, {32, 16, 3, 3}}, {DType::f32, {16, 32, 32, 32}}};
   run("convolution", call);

@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "device/device.h"
+#include "trireme/attribute.h"
 #include "trireme/dtype.h"
 #include "trireme/host.h"
 
@@ -23,8 +23,7 @@ struct TensorDescription {
 };
 
 struct Call {
-  std::map<std::string, std::vector<std::int64_t>> numbers;
-  std::map<std::string, std::string> texts;
+  Attributes attributes;                   // sorted by name
   std::vector<TensorDescription> tensors;  // operands, then results
 };
 

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "base/attributes.h"
 #include "kernels/test_calls.h"
 #include "trireme/error.h"
 
@@ -17,14 +18,14 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 Call call_of(std::vector<TensorDescription> tensors, std::int64_t axis) {
   Call call;
   call.tensors = std::move(tensors);
-  call.numbers["axis"] = {axis};
+  set_attribute(call.attributes, "axis", axis);
   return call;
 }
 
 Indices argsort(const std::vector<float>& x, bool descending, std::int64_t count = -1) {
   const auto n = static_cast<std::int64_t>(x.size());
   Call call = call_of({{DType::f32, {n}}, {DType::i64, {count < 0 ? n : count}}}, 0);
-  call.numbers["descending"] = {descending};
+  set_attribute(call.attributes, "descending", descending);
   return run_call<std::int64_t>("argsort", call, {x.data()});
 }
 

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "base/attributes.h"
 #include "kernels/test_calls.h"
 #include "trireme/error.h"
 
@@ -55,7 +56,7 @@ void check_sums(Rows rows, std::int64_t width) {
   for (const int threads : {1, 2, 3}) {
     Rows distinct(rows.size(), 99);
     std::vector<float> sums(values.size(), 99.0f);
-    run_on(threads, "sum_rows", {{}, {}, {list, table, list, table}},
+    run_on(threads, "sum_rows", {{}, {list, table, list, table}},
            {rows.data(), values.data(), distinct.data(), sums.data()});
     std::size_t k = 0;
     for (const auto& [row, sum] : expected) {
@@ -99,7 +100,6 @@ TEST(AssignRows, ChangesTheNamedRows) {
     }
     const Call call{
         {},
-        {},
         {{DType::f32, {table_rows, width}}, {DType::i64, {count}}, {DType::f32, {count, width}}}};
     for (const int threads : {1, 2, 3}) {
       std::vector<float> table = before;
@@ -113,7 +113,7 @@ TEST(AssignRows, ChangesTheNamedRows) {
 TEST(AssignRows, NamesARowBeyondTheLast) {
   std::vector<double> table(6), values(4);
   Rows rows{1, 3};
-  const Call call{{}, {}, {{DType::f64, {3, 2}}, {DType::i64, {2}}, {DType::f64, {2, 2}}}};
+  const Call call{{}, {{DType::f64, {3, 2}}, {DType::i64, {2}}, {DType::f64, {2, 2}}}};
   EXPECT_NE(error_of("assign_rows", call, {table.data(), rows.data(), values.data()})
                 .find("row 3 at position 1 is outside [0, 3)"),
             std::string::npos);
@@ -121,7 +121,7 @@ TEST(AssignRows, NamesARowBeyondTheLast) {
 
 TEST(CheckIndices, CopiesThemOrNamesTheFirstThatIsOutside) {
   Call call;
-  call.numbers["size"] = {5};
+  set_attribute(call.attributes, "size", std::int64_t{5});
   call.tensors = {{DType::i64, {2, 3}}, {DType::i64, {2, 3}}};
   Rows good{0, 4, 2, 2, 1, 3}, copy(6);
   EXPECT_EQ(error_of("check_indices", call, {good.data(), copy.data()}), "");

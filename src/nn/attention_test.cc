@@ -1,6 +1,7 @@
 // Tests of attention that the conformance suite, in training and against PyTorch, does not cover.
 
 #include "trireme/attention.h"
+#include "ir/builder.h"
 
 #include <gmock/gmock.h>
 
@@ -126,8 +127,8 @@ TEST(Attention, ErrorsNameLayerAndLine) {
               HasSubstr("layers must be at least 1"));
   EXPECT_THAT(refusal([&] { transformer_encoder_block(x, {.heads = 2, .memory_key_mask = mask}); }),
               HasSubstr("an encoder has no memory"));
-  EXPECT_EQ(program.ir().location_override, nullptr);
-  EXPECT_EQ(program.ir().layer, "");
+  EXPECT_FALSE(program.ir().builder().has_location());
+  EXPECT_EQ(program.ir().builder().layer(), "");
 }
 
 }  // namespace

@@ -23,12 +23,11 @@ std::vector<ir::Value*> close_both(ir::Block& a, ir::Block& b) {
 const ir::Op& append_blocks(ir::Program& program, const char* name,
                             std::vector<ir::Value*> operands, Attributes attributes, Body& first,
                             Body* second) {
-  const ir::Location location = program.locate(SourceLocation::current());
   std::vector<std::unique_ptr<ir::Block>> blocks;
   blocks.push_back(first.take());
   if (second != nullptr) blocks.push_back(second->take());
-  return *program.append(*program.insertion_block, name, std::move(operands), std::move(attributes),
-                         location, std::move(blocks));
+  return *program.builder().append(name, std::move(operands), std::move(attributes),
+                                   std::move(blocks));
 }
 
 Values append_while(ir::Program& program, const Values& initial, Body& condition, Body& body,

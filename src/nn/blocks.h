@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "ir/blocks.h"
+#include "ir/builder.h"
 #include "trireme/control.h"
 
 namespace trireme::nn {
@@ -16,7 +17,7 @@ namespace trireme::nn {
 class Body {
  public:
   explicit Body(ir::Program& program)
-      : program_(program), block_(program.make_block(*program.insertion_block)) {}
+      : program_(program), block_(program.make_block(program.builder().block())) {}
 
   Value add_argument(const ir::Type& type) {
     arguments.emplace_back(
@@ -26,7 +27,7 @@ class Body {
 
   template <class Build>
   void build(Build make) {
-    const ir::InsertionGuard guard(program_, *block_);
+    const ir::Builder::BlockGuard guard(program_.builder(), *block_);
     for (const Value& value : make()) {
       if (!value) fail_usage("a block returns an empty Value");
       block_->results.push_back(value.get());

@@ -14,8 +14,8 @@ namespace trireme::nn {
 namespace {
 
 std::int64_t tags_of(const char* what, const Value& emissions) {
-  if (!is_float(emissions.dtype()) || emissions.rank() != 2 || !emissions.dim(1).is_constant() ||
-      emissions.dim(1).constant() < 1) {
+  if (!is_arithmetic_float(emissions.dtype()) || emissions.rank() != 2 ||
+      !emissions.dim(1).is_constant() || emissions.dim(1).constant() < 1) {
     fail_layer(what, "emissions must be floats [rows, tags] with a constant number of tags",
                "nn::linear(states, {.units = tags}) computes them", emissions);
   }

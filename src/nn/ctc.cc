@@ -10,7 +10,7 @@ namespace trireme::nn {
 namespace {
 
 void require_logits(const char* what, const Value& logits, std::int64_t blank) {
-  if (!is_float(logits.dtype()) || logits.rank() != 2 || !logits.dim(1).is_constant()) {
+  if (!is_arithmetic_float(logits.dtype()) || logits.rank() != 2 || !logits.dim(1).is_constant()) {
     fail_layer(
         what, "logits must be floats [rows, classes] with a constant number of classes",
         "nn::linear(states, {.units = classes}) computes them; the blank is one of the classes",

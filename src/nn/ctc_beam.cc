@@ -120,7 +120,7 @@ std::vector<std::vector<CtcHypothesis>> ctc_beam_search(const RaggedTensor& logi
                                                         const CtcBeamOptions& options) {
   const Tensor& rows = logits.rows();
   constexpr std::int64_t kMaxWidth = 1 << 20;
-  require(is_float(rows.dtype()) && rows.shape().size() == 2 && logits.levels() == 1,
+  require(is_arithmetic_float(rows.dtype()) && rows.shape().size() == 2 && logits.levels() == 1,
           "logits must be f32 or f64 [rows, classes] with one level, not " + logits.type_str());
   require(options.blank >= 0 && options.blank < rows.dim(1),
           "the blank is class " + std::to_string(options.blank) + ", but there are " +

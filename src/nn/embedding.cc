@@ -11,7 +11,7 @@ namespace {
 Initializer table_init(const EmbeddingOptions& options) {
   Initializer init =
       options.weight_init.value_or(normal(0, 1 / std::sqrt(static_cast<double>(options.width))));
-  if (options.padding_row) ir::set(init.attributes, "zero_row", *options.padding_row);
+  if (options.padding_row) set_attribute(init.attributes, "zero_row", *options.padding_row);
   return init;
 }
 

@@ -24,7 +24,7 @@ Generation::Generation(const GenerationOptions& options, const SourceLocation& w
       where_(where),
       at_(std::in_place, options.over, options.what, where),
       program_(at_->program()),
-      outside_(program_.insertion_block),
+      outside_(&program_.builder().block()),
       body_(program_) {
   if (options.over.rank() == 0)
     fail(".over has no rows", "it needs one row for each example: [n, ...]");
@@ -38,15 +38,11 @@ Generation::Generation(const GenerationOptions& options, const SourceLocation& w
   }
   examples_ = options.over.dim(0);
   rows_ = examples_ * Dim(options.copies);
-  guard_.emplace(program_, body_.block());
+  guard_.emplace(program_.builder(), body_.block());
 }
 
 Value Generation::constant(const Shape& shape, DType dtype, double value) const {
-  return Value(program_
-                   .append(*program_.insertion_block, "constant", {},
-                           {{"dtype", dtype}, {"shape", shape}, {"value", value}},
-                           program_.locate(SourceLocation::current()))
-                   ->result());
+  return Value(program_.builder().constant({dtype, shape, ""}, value));
 }
 
 Value Generation::carry(const Value& initial) {
@@ -146,7 +142,7 @@ void Generation::attention(const Value& weights) {
 void Generation::check_logits(const Value& logits) {
   if (!logits) fail("the decoder returns an empty Value", "return logits [active, vocabulary]");
   if (logits.rank() != 2 || logits.dim(0) != rows_ || !logits.dim(1).is_constant() ||
-      !is_float(logits.dtype())) {
+      !is_arithmetic_float(logits.dtype())) {
     fail_layer(
         options_.what, "the decoder does not return logits for each hypothesis",
         "logits must be floats [active, vocabulary], here [" + rows_.str() + ", a constant number]",

@@ -36,7 +36,7 @@ class Generation : public StepBuilder {
   void set_next(const Value& carried, const Value& next);
   template <class Make>
   Value outside(Make make) {
-    const ir::InsertionGuard guard(program_, *outside_);
+    const ir::Builder::BlockGuard guard(program_.builder(), *outside_);
     return make();
   }
 
@@ -94,7 +94,7 @@ class Generation : public StepBuilder {
   ir::Block* outside_;
   Dim examples_, rows_;
   Body body_;
-  std::optional<ir::InsertionGuard> guard_;
+  std::optional<ir::Builder::BlockGuard> guard_;
   std::vector<Level> levels_;
   std::unordered_map<const ir::Value*, Value> laid_out_;
   Values initial_;                // initial carried values, in the order of the block's arguments

@@ -28,8 +28,8 @@ Fans fans_of(const std::vector<std::int64_t>& shape) {
 }
 
 double number(const Initializer& initializer, const char* name, double fallback) {
-  if (!ir::has_attribute(initializer.attributes, name)) return fallback;
-  return ir::get<double>(initializer.attributes, name);
+  if (!has_attribute(initializer.attributes, name)) return fallback;
+  return get_attribute<double>(initializer.attributes, name);
 }
 
 std::uint64_t stream_of(const std::string& name) {
@@ -131,7 +131,7 @@ Tensor initialize(const ir::Parameter& parameter, std::uint64_t seed) {
   const Initializer& init = parameter.initializer;
   const std::vector<std::int64_t> shape = evaluate(type.shape, {});
   const std::string what = "parameter " + parameter.name() + " : " + type.str();
-  if (init.name != "constant" && !is_float(type.dtype)) {
+  if (init.name != "constant" && !is_arithmetic_float(type.dtype)) {
     fail_usage(what + " cannot be initialized by " + init.name + ", which supports only floats");
   }
   // A fast path: optimizers have several states of zeros per table.
@@ -146,9 +146,9 @@ Tensor initialize(const ir::Parameter& parameter, std::uint64_t seed) {
                (near.empty() ? "" : "; did you mean " + near + "?"));
   }
   // Any initializer may set one row to zero: the padding row of an embedding.
-  if (ir::has_attribute(init.attributes, "zero_row") && !shape.empty() && shape[0] > 0) {
+  if (has_attribute(init.attributes, "zero_row") && !shape.empty() && shape[0] > 0) {
     const auto width = static_cast<std::ptrdiff_t>(numbers.size()) / shape[0];
-    const auto row = ir::get<std::int64_t>(init.attributes, "zero_row");
+    const auto row = get_attribute<std::int64_t>(init.attributes, "zero_row");
     if (row < 0 || row >= shape[0]) fail_usage(what + " has no row " + std::to_string(row));
     std::fill_n(numbers.begin() + row * width, width, 0.0);
   }

@@ -3,11 +3,12 @@
 // Helpers that every layer needs while it builds ops.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "ir/program.h"
+#include "ir/builder.h"
 #include "trireme/program.h"
 
 namespace trireme::nn {
@@ -18,27 +19,24 @@ class At {
  public:
   // Error(usage) if x is empty.
   At(const Value& x, const char* what, const SourceLocation& where);
-  ~At();
   At(const At&) = delete;
   At& operator=(const At&) = delete;
 
-  ir::Program& program() const { return *program_; }
+  ir::Builder& builder() const { return *builder_; }
+  ir::Program& program() const { return builder_->program(); }
   // Appends an op without operands.
   Value make(std::string_view op, Attributes attributes);
 
- protected:
-  ir::Program* program_;
-
  private:
+  ir::Builder* builder_;
   ir::Location location_;
-  const ir::Location* previous_;
+  std::optional<ir::Builder::LocationGuard> guard_;
 };
 
 // For a layer with parameters: also opens a scope called `name`, or a unique name made from `stem`.
 class Layer : public At {
  public:
   Layer(const Value& x, const char* stem, const std::string& name, const SourceLocation& where);
-  ~Layer();
 
   Value parameter(std::string_view name, DType dtype, const Shape& shape,
                   const Initializer& initializer, bool trainable = true,
@@ -47,7 +45,7 @@ class Layer : public At {
   void require(bool holds, const std::string& message, const std::string& hint = "");
 
  private:
-  std::string previous_layer_;
+  ir::Builder::LayerGuard guard_;
   Value x_;
 };
 

@@ -78,7 +78,7 @@ Value cosine_similarity(const Value& a, const Value& b, CosineOptions options,
                         SourceLocation where) {
   const At at(a, "cosine_similarity", where);
   const At at_b(b, "cosine_similarity", where);
-  if (a.shape() != b.shape() || a.dtype() != b.dtype() || !is_float(a.dtype())) {
+  if (a.shape() != b.shape() || a.dtype() != b.dtype() || !is_arithmetic_float(a.dtype())) {
     fail_layer("cosine_similarity",
                "both values must have one float type: " + a.str() + ", " + b.str(),
                "cast or reshape one of them", a);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "ir/builder.h"
 #include "nn/running_test.h"
 
 namespace trireme::nn {
@@ -73,8 +74,8 @@ TEST(Linear, ErrorsNameLayerAndLine) {
   Program program;
   const Value x = program.input("x", f32, {batch});
   EXPECT_THAT(refusal_here([&] { linear(x, {.units = 2}); }), HasSubstr("linear_0"));
-  EXPECT_EQ(program.ir().location_override, nullptr);
-  EXPECT_EQ(program.ir().layer, "");
+  EXPECT_FALSE(program.ir().builder().has_location());
+  EXPECT_EQ(program.ir().builder().layer(), "");
 }
 
 TEST(Conv2d, SamePaddingDividesTheSizeByTheStride) {

@@ -60,7 +60,7 @@ void require_labels(const char* what, const Value& logits, const Value& label) {
 std::int64_t require_table(Layer& layer, const Value& hidden, const Value& label,
                            const Value& weight, const Value& bias, const RowNames& rows) {
   const auto text = [](const Value& x) { return x ? x.str() : std::string("empty"); };
-  layer.require(hidden.rank() == 2 && is_float(hidden.dtype()),
+  layer.require(hidden.rank() == 2 && is_arithmetic_float(hidden.dtype()),
                 "hidden must be floats [batch, width]");
   layer.require(label.dtype() == DType::i64 && label.shape() == Shape{hidden.dim(0)},
                 "the labels must be i64" + str({hidden.dim(0)}) + ", but are " + label.str());

@@ -5,33 +5,13 @@
 #include <utility>
 
 #include "base/error.h"
-#include "ir/program.h"
+#include "ir/builder.h"
 #include "nn/updates.h"
 
 namespace trireme::nn {
 namespace {
 
 constexpr const char* kLayer = "optimizer";
-
-// While a scope lives, new ops belong to layer "optimizer".
-class OptimizerScope {
- public:
-  explicit OptimizerScope(ir::Program& program)
-      : program_(program),
-        layer_(std::exchange(program.layer, kLayer)),
-        override_(program.location_override) {}
-  ~OptimizerScope() {
-    program_.layer = layer_;
-    program_.location_override = override_;
-  }
-  OptimizerScope(const OptimizerScope&) = delete;
-  OptimizerScope& operator=(const OptimizerScope&) = delete;
-
- private:
-  ir::Program& program_;
-  std::string layer_;
-  const ir::Location* override_;
-};
 
 template <class Options, class... Others>
 constexpr bool is_one_of = (std::is_same_v<Options, Others> || ...);
@@ -145,13 +125,13 @@ void apply_updates(const Optimizer& optimizer, const std::vector<Value>& paramet
   }
   check(options);
   ir::Program& program = *parameters.front().get()->program;
-  const OptimizerScope scope(program);
+  const ir::Builder::LayerGuard scope(program.builder(), kLayer);
   std::visit(
       [&](const auto& rule) {
         using Rule = std::decay_t<decltype(rule)>;
         check(rule);
         ir::Location location{"", 0, kLayer};
-        program.location_override = &location;
+        const ir::Builder::LocationGuard at(program.builder(), location);
         const Updates updates(program, rule.learning_rate, options, counts_steps<Rule>);
         std::vector<Slot> slots;
         for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -181,7 +161,7 @@ void limit_gradients(const Optimizer& optimizer, const std::vector<Value>& param
       },
       optimizer);
   if (parameters.empty() || !limits.any()) return;
-  const OptimizerScope scope(*parameters.front().get()->program);
+  const ir::Builder::LayerGuard scope(parameters.front().get()->program->builder(), kLayer);
   std::vector<Slot> slots;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Slot slot = remote_slot(parameters[i], gradients[i]);
@@ -198,7 +178,7 @@ void limit_gradients(const Optimizer& optimizer, const std::vector<Value>& param
 void add_penalties(const Optimizer& optimizer, const UpdateOptions& options, const Value& parameter,
                    Gradient& gradient) {
   check(options);
-  const OptimizerScope scope(*parameter.get()->program);
+  const ir::Builder::LayerGuard scope(parameter.get()->program->builder(), kLayer);
   Slot slot = remote_slot(parameter, gradient);
   std::visit(
       [&](const auto& rule) {

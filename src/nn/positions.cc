@@ -14,7 +14,7 @@ namespace {
 // of columns have their own axis, so that no column number must be halved.
 Value add_sinusoids(Layer& layer, const Value& x, const Value& positions) {
   const std::int64_t width = x.dim(-1).constant();
-  layer.require(width % 2 == 0 && is_float(x.dtype()),
+  layer.require(width % 2 == 0 && is_arithmetic_float(x.dtype()),
                 "sines and cosines need floats with an even width");
   const Shape shape{x.dim(-2), width / 2, 2};
   const auto iota_along = [&](std::int64_t axis) {

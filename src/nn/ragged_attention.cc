@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "ir/builder.h"
 #include "ir/mistake.h"
 #include "nn/sequence.h"
 #include "nn/sequences.h"
@@ -51,11 +52,11 @@ Value attend_by_row(const Value& query, const Value& key, const Value& value, co
 void require_same_sequences(Layer& layer, const Value& query, const Value& key, bool causal) {
   ir::Program& program = layer.program();
   const auto splits = [&](const Value& x) {
-    return Value(ir::find_splits(*program.insertion_block, x.dim(0)));
+    return Value(ir::find_splits(program.builder().block(), x.dim(0)));
   };
   const auto fail_attention = [&](const std::string& message, const std::string& hint) {
     fail_usage(ir::describe_mistake("attention", nullptr, {query.get(), key.get()},
-                                    program.locate(SourceLocation::current()), {message, hint}));
+                                    program.builder().locate(), {message, hint}));
   };
   const Value of_keys = splits(key), of_queries = splits(query);
   if (!of_keys) {

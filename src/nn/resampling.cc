@@ -143,7 +143,7 @@ Value resize_bilinear(const Value& x, std::int64_t height, std::int64_t width,
                       SourceLocation where) {
   nn::At at(x, "resize_bilinear", where);
   check_image("resize_bilinear", x, height, width);
-  if (!is_float(x.dtype())) {
+  if (!is_arithmetic_float(x.dtype())) {
     nn::fail_layer("resize_bilinear", "images must have a float dtype", "cast them to f32", x);
   }
   return bilinear_along(at, bilinear_along(at, x, 2, height), 3, width);

@@ -52,7 +52,7 @@ class RnnBuilder : public StepBuilder {
   ir::Program* program_ = nullptr;
   ir::Block* outside_ = nullptr;
   std::unique_ptr<ir::Block> block_;
-  std::optional<ir::InsertionGuard> guard_;
+  std::optional<ir::Builder::BlockGuard> guard_;
   ir::Value* splits_ = nullptr;
   Dim active_, rows_, batch_;
   std::vector<std::pair<Dim, Dim>> inner_rows_, inner_others_;  // outside, inside
@@ -64,13 +64,13 @@ class RnnBuilder : public StepBuilder {
 void RnnBuilder::begin(const Value& x, const char* what) {
   if (program_ != nullptr) return;
   program_ = x.get()->program;
-  outside_ = program_->insertion_block;
+  outside_ = &program_->builder().block();
   splits_ = splits_of(what, x).get();
   rows_ = x.dim(0);
   batch_ = splits_->type.shape[0] - Dim(1);
-  active_ = Dim(std::string_view(program_->unique_symbol("active")));
+  active_ = Dim(std::string_view(program_->builder().unique_symbol("active")));
   block_ = program_->make_block(*outside_);
-  guard_.emplace(*program_, *block_);
+  guard_.emplace(program_->builder(), *block_);
 }
 
 Value RnnBuilder::add_block_argument(std::vector<Argument>& to, const Value& x,
@@ -116,7 +116,8 @@ Dim RnnBuilder::add_level(std::vector<Argument>& to, const Dim& rows, const Valu
                x);
   }
   const Dim parent = add_level(to, splits->type.shape[0] - Dim(1), x, what);
-  const Dim inside_rows(std::string_view(program_->unique_symbol(rows.symbol().value_or("rows"))));
+  const Dim inside_rows(
+      std::string_view(program_->builder().unique_symbol(rows.symbol().value_or("rows"))));
   (by_row ? inner_rows_ : inner_others_).emplace_back(rows, inside_rows);
   add_block_argument(to, Value(splits), {DType::i64, {parent + 1}, inside_rows.str()});
   return inside_rows;
@@ -169,7 +170,7 @@ void RnnBuilder::output(const Value& value) {
 RnnResult RnnBuilder::finish() {
   if (program_ == nullptr) fail_usage("rnn: the step has no input");
   guard_.reset();
-  const ir::Location location = program_->locate(where_);
+  const ir::Location location = program_->builder().locate(where_);
   std::vector<ir::Value*> operands{splits_};
   std::vector<std::unique_ptr<ir::Value>> ordered;
   std::vector<const ir::Value*> memories;

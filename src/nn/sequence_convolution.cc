@@ -12,7 +12,7 @@ namespace trireme::nn {
 namespace {
 
 void require_rows(Layer& layer, const Value& x) {
-  layer.require(x.rank() == 2 && x.dim(1).is_constant() && is_float(x.dtype()),
+  layer.require(x.rank() == 2 && x.dim(1).is_constant() && is_arithmetic_float(x.dtype()),
                 "x must be floats [rows, width] with a constant width",
                 "flatten the other dimensions of a row; for ids, call embedding() first");
 }

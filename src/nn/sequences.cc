@@ -14,7 +14,8 @@ namespace trireme::nn {
 
 Value splits_of(const char* what, const Value& x) {
   const ir::Program& program = *x.get()->program;
-  const Value splits(x.rank() == 0 ? nullptr : ir::find_splits(*program.insertion_block, x.dim(0)));
+  const Value splits(x.rank() == 0 ? nullptr
+                                   : ir::find_splits(program.builder().block(), x.dim(0)));
   if (!splits) {
     fail_layer(what, "its rows are not rows of sequences",
                "rows of sequences are the first dimension of a ragged input: input(name, dtype, "
@@ -39,20 +40,16 @@ Value Sequences::lengths() const { return ends() - begins(); }
 Value Sequences::ids() const { return segment_ids(splits); }
 
 Value counted(const Value& like, const Shape& shape, int axis) {
-  ir::Program& program = *like.get()->program;
-  const ir::Location location = program.locate(SourceLocation::current());
-  return Value(program
-                   .append(*program.insertion_block, "iota", {},
-                           {{"axis", std::int64_t{axis}}, {"shape", shape}}, location)
-                   ->result());
+  return Value(like.get()->program->builder().make(
+      "iota", {}, {{"axis", std::int64_t{axis}}, {"shape", shape}}));
 }
 
 Value Sequences::positions() const { return counted(splits, {rows}, 0) - gather(begins(), ids()); }
 
 Sequences::Sequences(const Value& lengths, const Dim& like)
     : count(lengths.dim(0)),
-      rows(
-          std::string_view(lengths.get()->program->unique_symbol(like.symbol().value_or("rows")))) {
+      rows(std::string_view(
+          lengths.get()->program->builder().unique_symbol(like.symbol().value_or("rows")))) {
   splits = row_splits(lengths, {.rows = {rows}});
 }
 

@@ -126,7 +126,7 @@ Value reshape(const Value& x, std::int64_t width, SourceLocation where) {
 Value flatten(const Value& x, SourceLocation where) {
   const At at(x, "sequence::flatten", where);
   const Sequences inner("sequence::flatten", x);
-  const Value outer_splits(ir::find_splits(*x.get()->program->insertion_block, inner.count));
+  const Value outer_splits(ir::find_splits(x.get()->program->builder().block(), inner.count));
   if (!outer_splits) {
     nn::fail_layer("sequence::flatten", "there is only one level of sequences", "", x);
   }
@@ -144,7 +144,7 @@ Value group(const Value& x, const Value& lengths, SourceLocation where) {
     nn::fail_layer("sequence::group", "x must have rows, and the lengths must be i64 of rank 1",
                    "the lengths are " + lengths.str(), x);
   }
-  const ir::Block& block = *x.get()->program->insertion_block;
+  const ir::Block& block = x.get()->program->builder().block();
   const Value inner(ir::find_splits(block, x.dim(0)));
   const Value outer(ir::find_splits(block, lengths.dim(0)));
   // The rows that exist and the rows that the lengths request, per sequence or in total.

@@ -33,7 +33,7 @@ void Step::output(const Value& value, SourceLocation where) {
 
 void Step::attention(const Value& weights, SourceLocation where) {
   const At at(weights, "Step::attention", where);
-  if (weights.rank() != 1 || !is_float(weights.dtype())) {
+  if (weights.rank() != 1 || !is_arithmetic_float(weights.dtype())) {
     fail_layer("Step::attention", "the weights do not have one element for each row",
                "weights must be floats [rows of a ragged static input], such as the result of "
                "sequence::softmax",
@@ -44,17 +44,16 @@ void Step::attention(const Value& weights, SourceLocation where) {
 
 Value initial_memory(const MemoryOptions& options, const Dim& rows, ir::Block& block,
                      const SourceLocation& where) {
-  ir::Program& program = *block.program;
   Value init = options.init;
   if (!init) {
     Shape shape = options.row;
     if (options.width > 0) shape.push_back(options.width);
     shape.insert(shape.begin(), rows);
-    init = Value(program
-                     .append(block, "constant", {},
-                             {{"dtype", options.dtype}, {"shape", shape}, {"value", options.value}},
-                             program.locate(where))
-                     ->result());
+    ir::Builder& builder = block.program->builder();
+    const ir::Builder::BlockGuard guard(builder, block);
+    const ir::Location location = builder.locate(where);
+    const ir::Builder::LocationGuard at(builder, location);
+    init = Value(builder.constant({options.dtype, shape, ""}, options.value));
   }
   if (init.rank() == 0 || init.dim(0) != rows) {
     fail_layer("Step::memory",

@@ -1,6 +1,7 @@
 #include "nn/updates.h"
 
 #include "base/error.h"
+#include "ir/builder.h"
 #include "nn/schedule.h"
 #include "trireme/nn.h"
 
@@ -125,12 +126,9 @@ Value Updates::as(const Value& scalar, const Value& like) {
 }
 
 Value zero_like(const Value& x) {
-  ir::Program& program = *x.get()->program;
-  return Value(program
-                   .append(program.main(), "constant", {},
-                           {{"dtype", x.dtype()}, {"shape", x.shape()}, {"value", 0.0}},
-                           program.locate(SourceLocation::current()))
-                   ->result());
+  ir::Builder& builder = x.get()->program->builder();
+  const ir::Builder::BlockGuard guard(builder, builder.program().main());
+  return Value(builder.constant({x.dtype(), x.shape(), ""}, 0));
 }
 
 Value running_mean(const Value& mean, const Value& x, double keep) {

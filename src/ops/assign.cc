@@ -1,4 +1,5 @@
 #include "ops/common.h"
+#include "ops/flops.h"
 
 namespace trireme::ops {
 namespace {
@@ -19,6 +20,7 @@ Op assign() {
       "Ops before it read the old value, and ops after it the new one.\n"
       "The first operand must be a parameter.";
   op.traits = Trait::side_effect | Trait::not_differentiable;
+  op.flops = no_flops();
   op.type = type;
   op.lower = [](Lowering& l) { return l.load(1, l.index()); };  // the new value of the parameter
   // evaluate() passes the new value of the parameter as a result.

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "ops/common.h"
+#include "ops/flops.h"
 
 namespace trireme::ops {
 namespace {
@@ -63,6 +64,7 @@ Op assign_rows() {
       "Runs on several threads if the row numbers ascend, as those of sum_rows do.\n"
       "The first operand must be a parameter.";
   op.traits = Trait::side_effect | Trait::library | Trait::not_differentiable;
+  op.flops = no_flops();
   op.type = type;
   op.library_kernel = "assign_rows";
   op.reference = reference;

@@ -8,7 +8,7 @@ using Ints = std::vector<std::int64_t>;
 
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
-  const bool counts_padding = ir::get<bool>(l.op().attributes, "count_padding");
+  const bool counts_padding = get_attribute<bool>(l.op().attributes, "count_padding");
   const std::vector<Tap> taps = taps_of(l);
   ExprId total = kernel_ir::kNoExpr;
   ExprId count = kernel_ir::kNoExpr;
@@ -26,7 +26,7 @@ ExprId lower(Lowering& l) {
 
 void reference(const Reference& r) {
   const Window window = window_of(r.op.attributes);
-  const bool counts_padding = ir::get<bool>(r.op.attributes, "count_padding");
+  const bool counts_padding = get_attribute<bool>(r.op.attributes, "count_padding");
   RefTensor& y = *r.results[0];
   RefTensor count(y.shape);
   for_each_tap(window, r.operands[0]->shape, y.shape,
@@ -42,11 +42,12 @@ void reference(const Reference& r) {
 void gradient(GradientContext& c) {
   const Attributes& a = c.op().attributes;
   const Value x = c.operand(0);
-  c.give(0, avg_pool_gradient(c.gradient(), {.kernel = ir::get<Ints>(a, "kernel"),
-                                             .stride = ir::get<Ints>(a, "stride"),
-                                             .padding = ir::get<Ints>(a, "padding"),
-                                             .count_padding = ir::get<bool>(a, "count_padding"),
-                                             .size = {x.dim(2).constant(), x.dim(3).constant()}}));
+  c.give(0,
+         avg_pool_gradient(c.gradient(), {.kernel = get_attribute<Ints>(a, "kernel"),
+                                          .stride = get_attribute<Ints>(a, "stride"),
+                                          .padding = get_attribute<Ints>(a, "padding"),
+                                          .count_padding = get_attribute<bool>(a, "count_padding"),
+                                          .size = {x.dim(2).constant(), x.dim(3).constant()}}));
 }
 
 }  // namespace
@@ -63,6 +64,7 @@ Op avg_pool() {
       "With `count_padding` these zeros count as elements.\n"
       "Without it, the sum is divided by the number of elements inside the image.\n"
       "With layout \"nhwc\", x and the result have the channels last.";
+  op.flops = pooling_flops;
   op.type = [](const TypeContext& c) { return std::vector<Type>{pooled_type(c)}; };
   op.lower = lower;
   op.reference = reference;
@@ -76,7 +78,7 @@ Op avg_pool() {
       Sample s;
       s.operands = {type_of(test_case.x)};
       s.attributes = test_case.attributes();
-      ir::set(s.attributes, "count_padding", count_padding);
+      set_attribute(s.attributes, "count_padding", count_padding);
       op.samples.push_back(s);
     }
   }

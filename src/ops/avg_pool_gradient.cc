@@ -1,3 +1,4 @@
+#include "ops/flops.h"
 #include "ops/layout.h"
 #include "ops/pool.h"
 
@@ -18,7 +19,7 @@ ExprId taps_inside(Builder& k, const Window& window, std::size_t axis, std::int6
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
   const Window window = window_of(l.op().attributes);
-  const bool counts_padding = ir::get<bool>(l.op().attributes, "count_padding");
+  const bool counts_padding = get_attribute<bool>(l.op().attributes, "count_padding");
   const auto size = image_size(channels_first(l.op(), l.op().result()->type));
   const auto window_size = static_cast<double>(window.kernel[0] * window.kernel[1]);
   ExprId total = kernel_ir::kNoExpr;
@@ -37,7 +38,7 @@ ExprId lower(Lowering& l) {
 
 void reference(const Reference& r) {
   const Window window = window_of(r.op.attributes);
-  const bool counts_padding = ir::get<bool>(r.op.attributes, "count_padding");
+  const bool counts_padding = get_attribute<bool>(r.op.attributes, "count_padding");
   const RefTensor& dy = *r.operands[0];
   RefTensor& dx = *r.results[0];
   RefTensor count(dy.shape);
@@ -52,10 +53,10 @@ void reference(const Reference& r) {
 // The op is linear: its adjoint is the pooling itself.
 void gradient(GradientContext& c) {
   const Attributes& a = c.op().attributes;
-  c.give(0, avg_pool(c.gradient(), {.kernel = ir::get<Ints>(a, "kernel"),
-                                    .stride = ir::get<Ints>(a, "stride"),
-                                    .padding = ir::get<Ints>(a, "padding"),
-                                    .count_padding = ir::get<bool>(a, "count_padding")}));
+  c.give(0, avg_pool(c.gradient(), {.kernel = get_attribute<Ints>(a, "kernel"),
+                                    .stride = get_attribute<Ints>(a, "stride"),
+                                    .padding = get_attribute<Ints>(a, "padding"),
+                                    .count_padding = get_attribute<bool>(a, "count_padding")}));
 }
 
 }  // namespace
@@ -69,6 +70,7 @@ Op avg_pool_gradient() {
       "The gradient of avg_pool with respect to its images, which have the height and width "
       "`size`.\n"
       "Each element of dy is shared equally among the elements of its window.";
+  op.flops = flop_per_element_of(0);
   op.type = [](const TypeContext& c) { return std::vector<Type>{unpooled_type(c)}; };
   op.lower = lower;
   op.reference = reference;
@@ -85,7 +87,7 @@ Op avg_pool_gradient() {
       Sample s;
       s.operands = {type_of(test_case.y())};
       s.attributes = test_case.gradient_attributes();
-      ir::set(s.attributes, "count_padding", count_padding);
+      set_attribute(s.attributes, "count_padding", count_padding);
       op.samples.push_back(s);
     }
   }

@@ -4,7 +4,7 @@ namespace trireme::ops {
 namespace {
 
 std::int64_t block_size(const Attributes& attributes) {
-  return ir::get<std::int64_t>(attributes, "size");
+  return get_attribute<std::int64_t>(attributes, "size");
 }
 
 std::vector<Type> type(const TypeContext& c) {
@@ -39,7 +39,7 @@ Sample sample(std::vector<std::int64_t> shape, std::int64_t size, DType dtype = 
   Sample s;
   s.operands = {type_of(std::move(shape), dtype)};
   s.attributes = {{"size", size}};
-  s.check_gradient = is_float(dtype);  // integers have no gradient
+  s.check_gradient = is_arithmetic_float(dtype);  // integers have no gradient
   return s;
 }
 
@@ -53,7 +53,8 @@ Op block_sum() {
       "x has a numeric dtype and a constant shape.\n"
       "The compiler replaces sums over all elements with it, so that every thread computes a "
       "part.";
-  op.traits = bits(Trait::reduction);
+  op.traits = Trait::reduction | Trait::internal;
+  op.reduces_blocks = true;
   op.type = type;
   op.reduce = kernel_ir::ReduceOp::sum;
   op.reference = reference;

@@ -5,20 +5,22 @@ namespace {
 
 using Axes = std::vector<std::int64_t>;
 
-const Axes& axes_of(const Attributes& attributes) { return ir::get<Axes>(attributes, "axes"); }
+const Axes& axes_of(const Attributes& attributes) {
+  return get_attribute<Axes>(attributes, "axes");
+}
 
 std::vector<Type> type(const TypeContext& c) {
   const Type& x = c.operands[0];
-  const Shape& shape = ir::get<Shape>(c.attributes, "shape");
+  const Shape& shape = get_attribute<Shape>(c.attributes, "shape");
   const Axes& axes = axes_of(c.attributes);
   const std::string what = "cannot broadcast " + c.operand_texts[0] + " to " + str(shape);
-  require(static_cast<int>(axes.size()) == x.rank(), what + ": axes " + ir::print_attribute(axes) +
+  require(static_cast<int>(axes.size()) == x.rank(), what + ": axes " + print_attribute(axes) +
                                                          " must name one axis of the result for "
                                                          "every axis of x");
   for (std::size_t i = 0; i < axes.size(); ++i) {
     require(axes[i] >= 0 && axes[i] < static_cast<std::int64_t>(shape.size()) &&
                 (i == 0 || axes[i - 1] < axes[i]),
-            what + ": axes " + ir::print_attribute(axes) +
+            what + ": axes " + print_attribute(axes) +
                 " must be in rising order and in the range of the result",
             "transpose x first to change the order of its axes");
     const Dim& dim = shape[static_cast<std::size_t>(axes[i])];
@@ -72,10 +74,10 @@ Op broadcast() {
       "Axis i of x becomes axis `axes[i]` of the result, in rising order and with unchanged "
       "size.\n"
       "Along all other axes of `shape` the elements are repeated.";
-  op.traits = Trait::view | Trait::cheap;
+  op.traits = Trait::view | Trait::cheap | Trait::broadcast;
   op.type = type;
   op.row_wise = [](const ir::Op& o, const std::vector<bool>& rows) {
-    const auto& axes = ir::get<std::vector<std::int64_t>>(o.attributes, "axes");
+    const auto& axes = get_attribute<std::vector<std::int64_t>>(o.attributes, "axes");
     return !rows[0] || axes[0] == 0;
   };
   op.lower = lower;

@@ -5,7 +5,7 @@ namespace {
 
 std::vector<Type> type(const TypeContext& context) {
   Type type = context.operands[0];
-  type.dtype = ir::get<DType>(context.attributes, "dtype");
+  type.dtype = get_attribute<DType>(context.attributes, "dtype");
   return {type};
 }
 
@@ -42,7 +42,7 @@ Op cast() {
   op.reference = reference;
   op.gradient = [](GradientContext& c) {
     const DType from = c.operand(0).dtype();
-    if (is_float(from) && is_float(c.result().dtype()))
+    if (is_arithmetic_float(from) && is_arithmetic_float(c.result().dtype()))
       c.give(0, cast(c.gradient(), {.dtype = from}));
   };
   op.twin = "x[0].to(dtype)";

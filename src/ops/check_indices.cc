@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "ops/common.h"
+#include "ops/flops.h"
 
 namespace trireme::ops {
 namespace {
@@ -8,12 +9,12 @@ std::vector<Type> type(const TypeContext& c) {
   const Type& indices = c.operands[0];
   require(is_integer(indices.dtype), "check_indices needs integers, not " + c.operand_texts[0],
           "cast them to i64");
-  require(ir::get<std::int64_t>(c.attributes, "size") >= 0, "`size` must not be negative");
+  require(get_attribute<std::int64_t>(c.attributes, "size") >= 0, "`size` must not be negative");
   return {indices};
 }
 
 void reference(const Reference& r) {
-  const auto size = static_cast<double>(ir::get<std::int64_t>(r.op.attributes, "size"));
+  const auto size = static_cast<double>(get_attribute<std::int64_t>(r.op.attributes, "size"));
   for (const double index : r.operands[0]->data) {
     if (!(index >= 0 && index < size)) fail_data("check_indices: an index is outside [0, size)");
   }
@@ -39,6 +40,7 @@ Op check_indices() {
       "Ops that gather by the result can rely on the check.\n"
       "The error names the row of a table, or says `what` if it is not empty.";
   op.traits = Trait::library | Trait::not_differentiable;
+  op.flops = no_flops();
   op.type = type;
   op.library_kernel = "check_indices";
   op.reference = reference;
@@ -46,7 +48,7 @@ Op check_indices() {
   op.samples = {sample({9}, 5), sample({2, 3}, 1, DType::i32), sample({}, 4), sample({0, 3}, 0),
                 sample({7, 5}, 200, DType::u8)};
   op.samples.push_back(op.samples.front());
-  ir::set(op.samples.back().attributes, "what", std::string("a place is outside"));
+  set_attribute(op.samples.back().attributes, "what", std::string("a place is outside"));
   return op;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/half.h"
+#include "ir/builder.h"
 
 namespace trireme::ops {
 
@@ -15,7 +16,7 @@ bool is(DType dtype, Numbers numbers) {
     case Numbers::any: return true;
     case Numbers::ordered: return !is_half(dtype);
     case Numbers::numeric: return dtype != DType::boolean && !is_half(dtype);
-    case Numbers::floats: return is_float(dtype);
+    case Numbers::floats: return is_arithmetic_float(dtype);
     case Numbers::integers: return is_integer(dtype);
     case Numbers::booleans: return dtype == DType::boolean;
   }
@@ -76,8 +77,8 @@ TypeRule same_shape_to(DType dtype, Numbers numbers) {
 
 TypeRule type_of_attributes(Numbers numbers) {
   return [numbers](const TypeContext& context) -> std::vector<Type> {
-    const DType dtype = ir::get<DType>(context.attributes, "dtype");
-    const Shape& shape = ir::get<Shape>(context.attributes, "shape");
+    const DType dtype = get_attribute<DType>(context.attributes, "dtype");
+    const Shape& shape = get_attribute<Shape>(context.attributes, "shape");
     require(is(dtype, numbers), "the elements must be " + describe(numbers) + ", but dtype is " +
                                     std::string(name_of(dtype)));
     for (const Dim& dim : shape) {
@@ -96,7 +97,8 @@ int checked_axis(std::int64_t axis, int rank) {
 }
 
 std::size_t axis_of(const Attributes& attributes, int rank) {
-  return static_cast<std::size_t>(checked_axis(ir::get<std::int64_t>(attributes, "axis"), rank));
+  return static_cast<std::size_t>(
+      checked_axis(get_attribute<std::int64_t>(attributes, "axis"), rank));
 }
 
 std::vector<int> checked_axes(const std::vector<std::int64_t>& axes, int rank) {
@@ -114,15 +116,20 @@ std::vector<int> checked_axes(const std::vector<std::int64_t>& axes, int rank) {
 }
 
 bool along_other_axes(const ir::Op& op, const std::vector<bool>& rows) {
-  if (op.name() == "gather") {
-    const bool first = axis_of(op.attributes, op.operands[0]->type.rank()) == 0;
-    return first ? !rows[0] && rows[1] : rows[0] && !rows[1];
-  }
   if (std::find(rows.begin(), rows.end(), false) != rows.end()) return false;
   const int rank = op.operands[0]->type.rank();
-  if (ir::has_attribute(op.attributes, "axis")) return axis_of(op.attributes, rank) != 0;
-  const auto axes = checked_axes(ir::get<std::vector<std::int64_t>>(op.attributes, "axes"), rank);
+  if (has_attribute(op.attributes, "axis")) return axis_of(op.attributes, rank) != 0;
+  const auto axes =
+      checked_axes(get_attribute<std::vector<std::int64_t>>(op.attributes, "axes"), rank);
   return axes.empty() || axes.front() != 0;
+}
+
+std::vector<int> axes_of_attributes(const ir::Op& op) {
+  const int rank = op.operands[0]->type.rank();
+  if (has_attribute(op.attributes, "axis")) {
+    return {static_cast<int>(axis_of(op.attributes, rank))};
+  }
+  return checked_axes(get_attribute<std::vector<std::int64_t>>(op.attributes, "axes"), rank);
 }
 
 // --- Lowering ---------------------------------------------------------------------------------
@@ -145,8 +152,8 @@ Lower pointwise(ExprOp op) {
 
 ExprId number(Builder& k, ExprId like, double value) {
   const DType type = k.type(like);
-  return is_float(type) ? k.constant(type, value)
-                        : k.integer(static_cast<std::int64_t>(value), type);
+  return is_arithmetic_float(type) ? k.constant(type, value)
+                                   : k.integer(static_cast<std::int64_t>(value), type);
 }
 
 // --- Reference --------------------------------------------------------------------------------
@@ -206,8 +213,10 @@ double to_dtype(double value, DType dtype) {
 
 std::vector<Value> emit_in(ir::Program& program, std::string_view op, Attributes attributes,
                            const SourceLocation& where) {
-  ir::Block& block = program.insertion_block ? *program.insertion_block : program.main();
-  ir::Op* new_op = program.append(block, op, {}, std::move(attributes), program.locate(where));
+  ir::Builder& builder = program.builder();
+  const ir::Location location = builder.locate(where);
+  const ir::Builder::LocationGuard guard(builder, location);
+  const ir::Op* new_op = builder.append(op, {}, std::move(attributes));
   std::vector<Value> results;
   for (const auto& result : new_op->results) results.emplace_back(result.get());
   return results;

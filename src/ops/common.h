@@ -63,6 +63,9 @@ std::vector<int> checked_axes(const std::vector<std::int64_t>& axes, int rank);
 // has rows.
 bool along_other_axes(const ir::Op& op, const std::vector<bool>& rows);
 
+// A rule for OpDef::mixed_axes: the attribute `axis` or `axes`; all axes if the list is empty.
+std::vector<int> axes_of_attributes(const ir::Op& op);
+
 // --- Lowering ---------------------------------------------------------------------------------
 
 using Lower = std::function<ExprId(Lowering&)>;

@@ -35,6 +35,7 @@ Op cond() {
       "Only the selected block runs; both take `values` as arguments.\n"
       "trireme::cond builds it.";
   op.traits = bits(Trait::library);
+  op.control = ir::ControlFlow::cond;
   op.type = type;
   op.no_twin_reason =
       "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";

@@ -27,17 +27,17 @@ std::vector<Sample> samples() {
 Op constant() {
   Op op("constant(; value: float, dtype: dtype = f32, shape: shape = [])");
   op.doc = "A value whose elements all equal `value`.";
-  op.traits = Trait::generator | Trait::cheap;
+  op.traits = Trait::generator | Trait::cheap | Trait::constant;
   op.type = type_of_attributes();
   op.lower = [](Lowering& l) {
     const DType dtype = l.op().result()->type.dtype;
-    const double value = ir::get<double>(l.op().attributes, "value");
+    const double value = get_attribute<double>(l.op().attributes, "value");
     if (dtype == DType::boolean) return l.k().boolean(value != 0);
-    if (is_float(dtype) || is_half(dtype)) return l.k().constant(dtype, value);
+    if (is_float(dtype)) return l.k().constant(dtype, value);
     return l.k().integer(static_cast<std::int64_t>(value), dtype);
   };
   op.reference = [](const Reference& r) {
-    const double value = ir::get<double>(r.op.attributes, "value");
+    const double value = get_attribute<double>(r.op.attributes, "value");
     std::fill(r.results[0]->data.begin(), r.results[0]->data.end(),
               to_dtype(value, r.op.result()->type.dtype));
   };

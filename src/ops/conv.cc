@@ -54,7 +54,7 @@ std::vector<Type> type(const TypeContext& c, std::size_t axes) {
 std::vector<Type> type_of_input_gradient(const TypeContext& c, std::size_t axes) {
   const Type& dy = c.operands[0];
   const Type& weight = c.operands[1];
-  const Ints& size = ir::get<Ints>(c.attributes, "size");
+  const Ints& size = get_attribute<Ints>(c.attributes, "size");
   const Convolution convolution = convolution_of(c.attributes, weight.shape, axes);
   require_image(dy, c.operand_texts[0], axes);
   require(size.size() == axes, axes == 3
@@ -91,7 +91,8 @@ std::vector<Type> type_of_weight_gradient(const TypeContext& c, std::size_t axes
 }  // namespace
 
 Convolution convolution_of(const Attributes& attributes, const Shape& weight, std::size_t axes) {
-  Convolution convolution{window_of(attributes, axes), ir::get<std::int64_t>(attributes, "groups")};
+  Convolution convolution{window_of(attributes, axes),
+                          get_attribute<std::int64_t>(attributes, "groups")};
   require(convolution.groups > 0, "groups must be at least 1");
   for (std::size_t i = 0; i < axes && weight.size() == 2 + axes; ++i) {
     if (weight[2 + i].is_constant()) convolution.window.kernel[i] = weight[2 + i].constant();
@@ -165,6 +166,27 @@ void for_each_product(const Convolution& convolution, const Index& x, const Inde
       f(from, filter, i);
     });
   });
+}
+
+namespace {
+
+// Every element of the images y is a sum over the weight of one output channel. `layout` gives the
+// position of the channels in y.
+Dim count_products(const ir::Op& op, const ir::Value* y, const ir::Value* weight) {
+  const bool last = get_attribute<std::string>(op.attributes, "layout") == "nhwc";
+  const Shape& image = y->type.shape;
+  const std::int64_t channels = (last ? image.back() : image[1]).constant();
+  return Dim(2 * product(weight->type.shape).constant() / channels) * product(image);
+}
+
+}  // namespace
+
+Dim convolution_flops(const ir::Op& op) { return count_products(op, op.result(), op.operands[1]); }
+Dim input_gradient_flops(const ir::Op& op) {
+  return count_products(op, op.operands[0], op.operands[1]);
+}
+Dim weight_gradient_flops(const ir::Op& op) {
+  return count_products(op, op.operands[1], op.result());
 }
 
 }  // namespace trireme::ops

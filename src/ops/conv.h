@@ -29,6 +29,11 @@ ReferenceRule convolution_reference(std::size_t axes);
 ReferenceRule input_gradient_reference(std::size_t axes);
 ReferenceRule weight_gradient_reference(std::size_t axes);
 
+// The rules for Op::flops.
+Dim convolution_flops(const ir::Op& op);
+Dim input_gradient_flops(const ir::Op& op);
+Dim weight_gradient_flops(const ir::Op& op);
+
 // The gradient rules. Each of the three ops is linear in both operands, so its adjoints are the
 // other two.
 using GradientRule = std::function<void(GradientContext&)>;

@@ -19,6 +19,7 @@ Op conv2d() {
       "x and weight are f32 or f64.\n"
       "H, W and the shape of the weight are numbers; N may be a symbol.";
   op.traits = bits(Trait::library);
+  op.flops = convolution_flops;
   op.type = convolution_type(2);
   op.library_kernel = "convolution";
   op.takes_epilogue = true;

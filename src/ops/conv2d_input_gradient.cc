@@ -14,6 +14,7 @@ Op conv2d_input_gradient() {
       "It is a transposed convolution of dy [N, K, P, Q] with weight [K, C/groups, R, S].\n"
       "The result is [N, C, H, W].";
   op.traits = bits(Trait::library);
+  op.flops = input_gradient_flops;
   op.type = input_gradient_type(2);
   op.library_kernel = "convolution_input_gradient";
   op.reference = input_gradient_reference(2);

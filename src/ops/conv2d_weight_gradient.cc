@@ -13,6 +13,7 @@ Op conv2d_weight_gradient() {
       "width `kernel`.\n"
       "It maps images x [N, C, H, W] and dy [N, K, P, Q] to [K, C/groups, R, S].";
   op.traits = bits(Trait::library);
+  op.flops = weight_gradient_flops;
   op.type = weight_gradient_type(2);
   op.library_kernel = "convolution_weight_gradient";
   op.reference = weight_gradient_reference(2);

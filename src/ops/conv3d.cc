@@ -18,6 +18,7 @@ Op conv3d() {
       "D, H, W and the shape of the weight are numbers; N may be a symbol.\n"
       "With layout \"nhwc\" volumes are [N, D, H, W, C].";
   op.traits = bits(Trait::library);
+  op.flops = convolution_flops;
   op.type = convolution_type(3);
   op.library_kernel = "convolution";
   op.takes_epilogue = true;

@@ -14,6 +14,7 @@ Op conv3d_input_gradient() {
       "It is a transposed convolution of dy [N, K, ...] with weight [K, C/groups, Q, R, S].\n"
       "The result is [N, C, D, H, W].";
   op.traits = bits(Trait::library);
+  op.flops = input_gradient_flops;
   op.type = input_gradient_type(3);
   op.library_kernel = "convolution_input_gradient";
   op.reference = input_gradient_reference(3);

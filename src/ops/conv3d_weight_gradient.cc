@@ -13,6 +13,7 @@ Op conv3d_weight_gradient() {
       "`kernel` is depth, height and width.\n"
       "It maps volumes x [N, C, D, H, W] and dy [N, K, ...] to [K, C/groups, Q, R, S].";
   op.traits = bits(Trait::library);
+  op.flops = weight_gradient_flops;
   op.type = weight_gradient_type(3);
   op.library_kernel = "convolution_weight_gradient";
   op.reference = weight_gradient_reference(3);

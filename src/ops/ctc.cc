@@ -1,10 +1,11 @@
 #include "ops/ctc.h"
+#include "ops/flops.h"
 
 namespace trireme::ops {
 namespace {
 
 void reference(const Reference& r) {
-  const bool zero_infinity = ir::get<bool>(r.op.attributes, "zero_infinity");
+  const bool zero_infinity = get_attribute<bool>(r.op.attributes, "zero_infinity");
   std::vector<double>& loss = r.results[0]->data;
   const std::vector<double> totals = ctc_totals(r);
   for (std::size_t i = 0; i < loss.size(); ++i) {
@@ -15,7 +16,7 @@ void reference(const Reference& r) {
 void gradient(GradientContext& c) {
   if (!c.wants(0)) return;
   const Value x = c.operand(0);
-  const std::int64_t blank = ir::get<std::int64_t>(c.op().attributes, "blank");
+  const std::int64_t blank = get_attribute<std::int64_t>(c.op().attributes, "blank");
   const Value alone = ctc_gradient(x, c.operand(1), c.operand(2), c.operand(3), {.blank = blank});
   const Value by_row = gather(c.gradient(), segment_ids(c.operand(1)));
   c.give(0, alone * broadcast(by_row, {.shape = x.shape(), .axes = {0}}));
@@ -42,6 +43,7 @@ Op ctc() {
       "A label that is `blank` or outside [0, classes) is Error(data) at run time.\n"
       "Sums are computed from logarithms in double precision.";
   op.traits = bits(Trait::library);
+  op.flops = no_flops();
   op.type = [](const TypeContext& c) { return std::vector<Type>{ctc_type(c)}; };
   op.library_kernel = "ctc";
   op.reference = reference;

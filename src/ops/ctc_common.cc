@@ -22,7 +22,7 @@ Type ctc_type(const TypeContext& c) {
           "the numbers of sequences of labels and of rows differ: " + c.operand_texts[1] + " and " +
               c.operand_texts[3],
           "both must be ragged over the same batch");
-  const std::int64_t blank = ir::get<std::int64_t>(c.attributes, "blank");
+  const std::int64_t blank = get_attribute<std::int64_t>(c.attributes, "blank");
   require(blank >= 0 && (!x.shape[1].is_constant() || blank < x.shape[1].constant()),
           "the blank is class " + std::to_string(blank) + ", which is not a class of " +
               c.operand_texts[0]);
@@ -60,7 +60,8 @@ void for_each_ctc_alignment(
     const std::function<void(std::size_t, const std::vector<std::size_t>&, double)>& visit) {
   const RefTensor& x = *r.operands[0];
   const auto classes = static_cast<std::size_t>(x.shape[1]);
-  const auto blank = static_cast<std::size_t>(ir::get<std::int64_t>(r.op.attributes, "blank"));
+  const auto blank =
+      static_cast<std::size_t>(get_attribute<std::int64_t>(r.op.attributes, "blank"));
   const auto at = [&](int operand, std::size_t i) {
     return static_cast<std::size_t>(r.operands[static_cast<std::size_t>(operand)]->data[i]);
   };

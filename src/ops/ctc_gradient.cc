@@ -1,4 +1,5 @@
 #include "ops/ctc.h"
+#include "ops/flops.h"
 
 namespace trireme::ops {
 namespace {
@@ -27,6 +28,7 @@ Op ctc_gradient() {
       "The gradient of a sequence without an alignment is zero.\n"
       "It is not differentiable.";
   op.traits = Trait::library | Trait::not_differentiable;
+  op.flops = no_flops();
   op.type = [](const TypeContext& c) {
     ctc_type(c);
     return std::vector<Type>{c.operands[0]};

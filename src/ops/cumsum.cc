@@ -1,3 +1,4 @@
+#include "ops/flops.h"
 #include "ops/index.h"
 
 namespace trireme::ops {
@@ -14,8 +15,8 @@ std::vector<Type> type(const TypeContext& c) {
 void reference(const Reference& r) {
   const RefTensor& x = *r.operands[0];
   const std::size_t axis = axis_of(r.op.attributes, static_cast<int>(x.shape.size()));
-  const bool exclusive = ir::get<bool>(r.op.attributes, "exclusive");
-  const bool reverse = ir::get<bool>(r.op.attributes, "reverse");
+  const bool exclusive = get_attribute<bool>(r.op.attributes, "exclusive");
+  const bool reverse = get_attribute<bool>(r.op.attributes, "reverse");
   for_each_index(x.shape, [&](const Index& index) {
     Index other = index;
     double& total = at(*r.results[0], index);
@@ -45,16 +46,18 @@ Op cumsum() {
       "`exclusive`.\n"
       "With `reverse`, it is the sum of the elements from it to the end.\n"
       "Floats are summed in f64; integers wrap.";
-  op.traits = bits(Trait::library);
+  op.traits = Trait::library | Trait::counts;
+  op.flops = flop_per_element_of(0);
   op.type = type;
   op.row_wise = along_other_axes;
+  op.mixed_axes = axes_of_attributes;
   op.library_kernel = "cumsum";
   op.reference = reference;
   op.gradient = [](GradientContext& c) {
     const Attributes& a = c.op().attributes;
-    c.give(0, cumsum(c.gradient(), {.axis = ir::get<std::int64_t>(a, "axis"),
-                                    .exclusive = ir::get<bool>(a, "exclusive"),
-                                    .reverse = !ir::get<bool>(a, "reverse")}));
+    c.give(0, cumsum(c.gradient(), {.axis = get_attribute<std::int64_t>(a, "axis"),
+                                    .exclusive = get_attribute<bool>(a, "exclusive"),
+                                    .reverse = !get_attribute<bool>(a, "reverse")}));
   };
   op.twin =
       "(lambda turn: turn((lambda a: torch.cumsum(a, axis) - (a if exclusive else 0))(turn(x[0]))))"

@@ -4,12 +4,12 @@ namespace trireme::ops {
 namespace {
 
 std::vector<int> axes_of(const Attributes& attributes, int rank) {
-  return checked_axes(ir::get<std::vector<std::int64_t>>(attributes, "axes"), rank);
+  return checked_axes(get_attribute<std::vector<std::int64_t>>(attributes, "axes"), rank);
 }
 
 std::vector<Type> type(const TypeContext& context) {
   axes_of(context.attributes, context.operands[0].rank());
-  const DType dtype = ir::get<DType>(context.attributes, "dtype");
+  const DType dtype = get_attribute<DType>(context.attributes, "dtype");
   require(is(dtype, Numbers::numeric), "dtype must be numeric");
   return {Type{dtype, {}, ""}};
 }
@@ -56,7 +56,7 @@ Op dim_size() {
       "scalar.\n"
       "It makes a size that is known only at run time, such as the batch size, available as a "
       "value.";
-  op.traits = Trait::generator | Trait::cheap | Trait::not_differentiable;
+  op.traits = Trait::generator | Trait::cheap | Trait::not_differentiable | Trait::shape_only;
   op.type = type;
   op.lower = lower;
   op.reference = reference;

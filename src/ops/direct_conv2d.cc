@@ -112,7 +112,7 @@ Op direct_conv2d() {
       "The output channels of the weight are contiguous, as vector code needs them.\n"
       "It always becomes a generated kernel, fused with the elementwise ops that follow it.\n"
       "The compiler replaces conv2d with it where that is faster.";
-  op.traits = bits(Trait::contraction);
+  op.traits = Trait::contraction | Trait::internal;
   op.type = type;
   op.contraction = contraction;
   op.reference = reference;

@@ -7,7 +7,7 @@ std::vector<Type> type(const TypeContext& c) {
   const Type& a = c.operands[0];
   const Type& b = c.operands[1];
   const std::string pair = c.operand_texts[0] + ", " + c.operand_texts[1];
-  require(is_float(a.dtype) && a.dtype == b.dtype,
+  require(is_arithmetic_float(a.dtype) && a.dtype == b.dtype,
           "both matrices must have one dtype, f32 or f64: " + pair, "cast one of them");
   require(a.rank() >= 2 && b.rank() >= 2, "both operands must be matrices: " + pair,
           "reshape a vector to one row or one column");
@@ -70,7 +70,7 @@ Op direct_matmul() {
       "a and b are f32 or f64.\n"
       "It always becomes a generated kernel, fused with the elementwise ops that follow it.\n"
       "The compiler replaces matmul with it where that is faster.";
-  op.traits = bits(Trait::contraction);
+  op.traits = Trait::contraction | Trait::internal;
   op.type = type;
   op.contraction = [](const ir::Op&) { return Contraction{}; };
   op.reference = reference;

@@ -4,7 +4,7 @@ namespace trireme::ops {
 namespace {
 
 std::vector<int> axes_of(const Attributes& attributes, int rank) {
-  return checked_axes(ir::get<std::vector<std::int64_t>>(attributes, "axes"), rank);
+  return checked_axes(get_attribute<std::vector<std::int64_t>>(attributes, "axes"), rank);
 }
 
 std::vector<Type> type(const TypeContext& c) {
@@ -53,10 +53,11 @@ Op flip() {
   op.traits = bits(Trait::view);
   op.type = type;
   op.row_wise = along_other_axes;
+  op.mixed_axes = axes_of_attributes;
   op.lower = lower;
   op.reference = reference;
   op.gradient = [](GradientContext& c) {
-    const auto& axes = ir::get<std::vector<std::int64_t>>(c.op().attributes, "axes");
+    const auto& axes = get_attribute<std::vector<std::int64_t>>(c.op().attributes, "axes");
     c.give(0, flip(c.gradient(), {.axes = axes}));
   };
   op.twin = "torch.flip(x[0], axes or list(range(x[0].dim())))";

@@ -14,7 +14,7 @@ std::vector<Type> type(const TypeContext& c) {
           "cast them to i64");
   const std::size_t axis = axis_of(c.attributes, x.rank());
   require(
-      axis == 0 || !ir::get<bool>(c.attributes, "sparse_gradient"),
+      axis == 0 || !get_attribute<bool>(c.attributes, "sparse_gradient"),
       "gather supports sparse_gradient along axis 0 only, not along axis " + std::to_string(axis));
   require(x.shape[axis] != Dim(0) || product(indices.shape) == Dim(0),
           "gather from axis " + std::to_string(axis) + " of " + c.operand_texts[0] +
@@ -24,6 +24,15 @@ std::vector<Type> type(const TypeContext& c) {
   result.shape.insert(result.shape.end(), indices.shape.begin(), indices.shape.end());
   result.shape.insert(result.shape.end(), place + 1, x.shape.end());
   return {result};
+}
+
+bool is_first_axis(const ir::Op& op) {
+  return axis_of(op.attributes, op.operands[0]->type.rank()) == 0;
+}
+
+// Along axis 0, the indices have the rows; along others, x has them.
+bool row_wise(const ir::Op& op, const std::vector<bool>& rows) {
+  return is_first_axis(op) ? !rows[0] && rows[1] : rows[0] && !rows[1];
 }
 
 ExprId lower(Lowering& l) {
@@ -69,7 +78,7 @@ void gradient(GradientContext& c) {
   const Value indices = c.operand(1);
   const auto axis = static_cast<std::int64_t>(axis_of(c.op().attributes, x.rank()));
   Value dy = c.gradient();
-  if (ir::get<bool>(c.op().attributes, "sparse_gradient")) {
+  if (get_attribute<bool>(c.op().attributes, "sparse_gradient")) {
     c.give_rows(0, indices, dy);
     return;
   }
@@ -117,7 +126,11 @@ Op gather() {
       "Indices below 0 get no gradient in that case.";
   op.traits = bits(Trait::view);
   op.type = type;
-  op.row_wise = along_other_axes;
+  op.row_wise = row_wise;
+  op.expands_sequences = [](const ir::Op& o) {
+    const ir::Op* index = o.operands[1]->producer;
+    return is_first_axis(o) && index != nullptr && index->name() == "segment_ids";
+  };
   op.lower = lower;
   op.reference = reference;
   op.gradient = gradient;
@@ -128,7 +141,7 @@ Op gather() {
                 sample({4, 3, 5}, {6}, -2), sample({6}, {}, 0),
                 sample({3, 4}, {0}, 0),     sample({7, 2}, {4}, 0, DType::i32)};
   op.samples.push_back(sample({7, 3}, {2, 5}, 0));
-  ir::set(op.samples.back().attributes, "sparse_gradient", true);
+  set_attribute(op.samples.back().attributes, "sparse_gradient", true);
   return op;
 }
 

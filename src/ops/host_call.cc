@@ -1,16 +1,18 @@
 #include "base/error.h"
 #include "ops/common.h"
+#include "ops/flops.h"
 
 namespace trireme::ops {
 namespace {
 
 std::vector<Type> type(const TypeContext& c) {
-  return {{ir::get<DType>(c.attributes, "dtype"), ir::get<Shape>(c.attributes, "shape"), ""}};
+  return {{get_attribute<DType>(c.attributes, "dtype"), get_attribute<Shape>(c.attributes, "shape"),
+           ""}};
 }
 
 // The function is not available here. Without a name there is no function.
 void reference(const Reference& r) {
-  if (!ir::get<std::string>(r.op.attributes, "name").empty()) {
+  if (!get_attribute<std::string>(r.op.attributes, "name").empty()) {
     fail_usage("host_call: functions of the host run only in a Session");
   }
 }
@@ -39,6 +41,7 @@ Op host_call() {
       "Work that it starts then overlaps with the rest of the Program.\n"
       "If `name` is empty, the result is zeros.";
   op.traits = Trait::library | Trait::not_differentiable | Trait::random;
+  op.flops = no_flops();
   op.type = type;
   op.library_kernel = "host_call";
   op.reference = reference;

@@ -41,8 +41,11 @@ Op iota() {
   op.doc =
       "Each element is its own index along `axis`: 0, 1, 2 ...\n"
       "`dtype` is numeric.";
-  op.traits = Trait::generator | Trait::cheap;
+  op.traits = Trait::generator | Trait::cheap | Trait::counts;
   op.type = type;
+  op.row_wise = [](const ir::Op& o, const std::vector<bool>&) {
+    return axis_of(o.attributes, o.result()->type.rank()) > 0;
+  };
   op.lower = [](Lowering& l) {
     const ExprId index = l.index()[axis_of(l.op().attributes, l.op().result()->type.rank())];
     return l.k().cast(index, l.op().result()->type.dtype);

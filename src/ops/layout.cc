@@ -13,7 +13,7 @@ namespace {
 using Positions = std::vector<int>;
 
 bool is_channels_last(const Attributes& attributes) {
-  const auto& layout = ir::get<std::string>(attributes, "layout");
+  const auto& layout = get_attribute<std::string>(attributes, "layout");
   require(layout == "nchw" || layout == "nhwc", "unknown layout '" + layout + "'",
           "use \"nchw\" or \"nhwc\"");
   return layout == "nhwc";
@@ -188,7 +188,7 @@ void serve_both_layouts(Op& op, std::vector<int> operands, std::vector<int> resu
       Type& type = copy.operands[static_cast<std::size_t>(i)];
       type = with_layout(type, true);
     }
-    ir::set(copy.attributes, "layout", std::string("nhwc"));
+    set_attribute(copy.attributes, "layout", std::string("nhwc"));
     last.push_back(std::move(copy));
   }
   op.samples.insert(op.samples.end(), last.begin(), last.end());

@@ -8,7 +8,8 @@ struct Flags {
 };
 
 Flags transposed(const Attributes& attributes) {
-  return {ir::get<bool>(attributes, "transpose_a"), ir::get<bool>(attributes, "transpose_b")};
+  return {get_attribute<bool>(attributes, "transpose_a"),
+          get_attribute<bool>(attributes, "transpose_b")};
 }
 
 // Returns the rows and columns of a matrix operand after transposition.
@@ -23,7 +24,7 @@ std::vector<Type> type(const TypeContext& c) {
   const Type& b = c.operands[1];
   const Flags flags = transposed(c.attributes);
   const std::string operand_text = c.operand_texts[0] + ", " + c.operand_texts[1];
-  require(is_float(a.dtype) && a.dtype == b.dtype,
+  require(is_arithmetic_float(a.dtype) && a.dtype == b.dtype,
           "both matrices must have one dtype, f32 or f64: " + operand_text, "cast one of them");
   require(a.rank() >= 2 && b.rank() >= 2, "both operands must be matrices: " + operand_text,
           "reshape a vector to one row or one column");
@@ -41,6 +42,11 @@ std::vector<Type> type(const TypeContext& c) {
   result.shape.push_back(m);
   result.shape.push_back(n);
   return {result};
+}
+
+// The axis of a that is summed.
+int summed_axis(const ir::Op& op) {
+  return op.operands[0]->type.rank() - (transposed(op.attributes).a ? 2 : 1);
 }
 
 void reference(const Reference& r) {
@@ -137,6 +143,11 @@ Op matmul() {
   op.row_additive = [](const ir::Op& o, const std::vector<bool>& rows) {
     const bool flat = o.operands[0]->type.rank() == 2 && o.operands[1]->type.rank() == 2;
     return flat && rows[0] && rows[1] && transposed(o.attributes).a && !transposed(o.attributes).b;
+  };
+  op.mixed_axes = [](const ir::Op& o) { return std::vector<int>{summed_axis(o)}; };
+  op.flops = [](const ir::Op& o) {
+    const Dim summed = o.operands[0]->type.shape[static_cast<std::size_t>(summed_axis(o))];
+    return Dim(2) * product(o.result()->type.shape) * summed;
   };
   op.library_kernel = "gemm";
   op.takes_epilogue = true;

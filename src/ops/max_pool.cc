@@ -67,9 +67,9 @@ void gradient(GradientContext& c) {
   const Attributes& a = c.op().attributes;
   const Value x = c.operand(0);
   c.give(0, max_pool_gradient(c.gradient(0), c.result(1),
-                              {.kernel = ir::get<Ints>(a, "kernel"),
-                               .stride = ir::get<Ints>(a, "stride"),
-                               .padding = ir::get<Ints>(a, "padding"),
+                              {.kernel = get_attribute<Ints>(a, "kernel"),
+                               .stride = get_attribute<Ints>(a, "stride"),
+                               .padding = get_attribute<Ints>(a, "padding"),
                                .size = {x.dim(2).constant(), x.dim(3).constant()}}));
 }
 
@@ -88,6 +88,7 @@ Op max_pool() {
       "window.\n"
       "In a window of height R and width S the position is r * S + s.\n"
       "Of equal elements the first one is selected; NaN counts as larger than every number.";
+  op.flops = pooling_flops;
   op.type = type;
   op.lower = lower;
   op.reference = reference;

@@ -1,3 +1,4 @@
+#include "ops/flops.h"
 #include "ops/layout.h"
 #include "ops/pool.h"
 
@@ -46,6 +47,8 @@ Op max_pool_gradient() {
       "The gradient of max_pool with respect to its images, which have the height and width "
       "`size`.\n"
       "Each element of dy is added at the position in its window that `position` holds.";
+  op.flops = flop_per_element_of(0);
+  op.no_gradient_reason = "max_pool is differentiated only once";
   op.type = type;
   op.lower = lower;
   op.reference = reference;

@@ -1,6 +1,11 @@
 #include "ops/op.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "ops/common.h"
+#include "ops/flops.h"
 
 namespace trireme::ops {
 
@@ -35,9 +40,61 @@ double fold(const std::function<void(const Reference&)>& reference, const ir::Op
   return result.data[0];
 }
 
+// Returns what is wrong with the ways to compute the op.
+std::string missing_implementation(const Op& op) {
+  using ir::Trait;
+  const bool has_blocks = op.control != ir::ControlFlow::none;
+  if (op.has(Trait::library) != (has_blocks || !op.library_kernel.empty())) {
+    return "Trait::library and `library_kernel` (or `control`) belong together";
+  }
+  if (op.has(Trait::contraction) != static_cast<bool>(op.contraction)) {
+    return "Trait::contraction and `contraction` belong together";
+  }
+  const int ways = (op.lower != nullptr) + !op.library_kernel.empty() + has_blocks +
+                   op.has(Trait::reduction) + op.has(Trait::contraction) + op.has(Trait::replaced);
+  if (ways != 1) {
+    return "needs exactly one of `lower`, `library_kernel`, `control`, Trait::reduction, "
+           "Trait::contraction and Trait::replaced";
+  }
+  return "";
+}
+
+std::vector<int> reduced_axes(const ir::Op& op) {
+  if (!Catalog::of(op).reduces_blocks) return axes_of_attributes(op);
+  std::vector<int> all(op.operands[0]->type.shape.size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 }  // namespace
 
+std::string missing_fact(const Op& op) {
+  using ir::Trait;
+  if (op.doc.empty()) return "`doc` is missing";
+  if (!op.type) return "`type` is missing";
+  if (std::string text = missing_implementation(op); !text.empty()) return text;
+  const bool has_blocks = op.control != ir::ControlFlow::none;
+  if (has_blocks != op.variadic_results) return "results `...` and `control` belong together";
+  if (!op.flops) return "`flops` is missing";
+  if (!op.reference && !has_blocks) return "`reference` is missing";
+  if (op.samples.empty() && !has_blocks) return "`samples` is missing";
+  if (op.twin.empty() == op.no_twin_reason.empty()) {
+    return "needs either `twin` or `no_twin_reason`";
+  }
+  const int gradients =
+      (op.gradient != nullptr) + op.has(Trait::not_differentiable) + !op.no_gradient_reason.empty();
+  if (gradients != 1 && !has_blocks && !op.operands.empty()) {
+    return "needs exactly one of `gradient`, Trait::not_differentiable and `no_gradient_reason`";
+  }
+  return "";
+}
+
 void Catalog::add(Op op) {
+  if (!op.flops) op.flops = flops_of_traits(op);
+  if (op.has(ir::Trait::reduction) && !op.mixed_axes) op.mixed_axes = reduced_axes;
+  if (const std::string fact = missing_fact(op); !fact.empty()) {
+    fail_internal("op " + op.name + ": " + fact);
+  }
   if (op.has(ir::Trait::elementwise) && op.result_count == 1 && op.reference) {
     op.fold = [reference = op.reference](const ir::Op& o, const std::vector<double>& numbers) {
       return fold(reference, o, numbers);

@@ -101,6 +101,9 @@ struct Op : ir::OpDef {
   // True if the result is the index of the selected element (i64, along the single axis).
   bool reduce_gives_index = false;
 
+  // Reductions of blocks of attribute `size` elements, in row-major order, instead of axes.
+  bool reduces_blocks = false;
+
   // Contractions: the sum that the op computes.
   std::function<Contraction(const ir::Op&)> contraction;
 
@@ -110,6 +113,12 @@ struct Op : ir::OpDef {
   // last dimension of the result, and the string `epilogue` = "relu".
   bool takes_epilogue = false;
 
+  // Operations on single numbers by the definition of the op, whatever its kernel does: two for each
+  // product that is summed, one for each summand of a reduction, none for moved elements. Operations
+  // in blocks belong to the ops in the blocks. Set by the constructor of Catalog where traits say it
+  // (see flops.h); other ops must set it.
+  std::function<Dim(const ir::Op&)> flops;
+
   std::function<void(const Reference&)> reference;
   // The NumPy or PyTorch expression of an independent implementation; if it is "", `no_twin_reason`
   // is set. Operands are torch tensors x[0], x[1] ...; attributes are Python variables.
@@ -118,7 +127,12 @@ struct Op : ir::OpDef {
   std::vector<Sample> samples;
 };
 
-// All ops that CMakeLists.txt lists. A Catalog is immutable and owns the ops.
+// Returns which fact of the op is missing or contradicts another; "" if none. Every op must state how
+// it is computed, its cost, its gradient, and how it is tested.
+std::string missing_fact(const Op& op);
+
+// All ops that CMakeLists.txt lists. The constructor fails with Error(internal) if a fact of an op is
+// missing. A Catalog is immutable and owns the ops.
 class Catalog : public ir::OpSet {
  public:
   Catalog();

@@ -7,7 +7,7 @@ std::vector<Type> type(const TypeContext& c) {
   const Type& a = c.operands[0];
   const Type& b = c.operands[1];
   const std::string pair = c.operand_texts[0] + ", " + c.operand_texts[1];
-  require(is_float(a.dtype) && a.dtype == b.dtype,
+  require(is_arithmetic_float(a.dtype) && a.dtype == b.dtype,
           "both matrices must have one dtype, f32 or f64: " + pair, "cast one of them");
   require(a.rank() == 2 && b.rank() == 3,
           "a must be a matrix and b packed strips of columns: " + pair,
@@ -51,7 +51,8 @@ Op packed_matmul() {
       "The compiler replaces matmul with it if one matrix is used for many rows or many "
       "times.\n"
       "It does so after differentiation; the op has no gradient.";
-  op.traits = bits(Trait::contraction);
+  op.traits = Trait::contraction | Trait::internal;
+  op.no_gradient_reason = "the compiler makes it after differentiation";
   op.type = type;
   op.contraction = [](const ir::Op&) { return Contraction{}; };
   op.reference = reference;

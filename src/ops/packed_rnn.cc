@@ -12,11 +12,12 @@ Op packed_rnn() {
       "`counts` [rows] is the number of sequences that have a row at each step.\n"
       "Memories and other values are in the order of the sequences.\n"
       "The compiler replaces rnn() with it.";
-  op.traits = bits(Trait::library);
+  op.traits = Trait::library | Trait::internal;
+  op.control = ir::ControlFlow::packed_rnn;
   op.type = [](const TypeContext& c) {
     require(c.operands[0].dtype == DType::i64 && c.operands[0].rank() == 1,
             "packed_rnn needs i64 counts, not " + c.operand_texts[0]);
-    const Shape& batch = ir::get<Shape>(c.attributes, "batch");
+    const Shape& batch = get_attribute<Shape>(c.attributes, "batch");
     require(batch.size() == 1, "packed_rnn: `batch` must be one size");
     return recurrence_types(c, batch[0], c.operands[0].shape[0]);
   };

@@ -6,17 +6,17 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 
 std::int64_t interior_of(const Attributes& attributes, std::size_t axis) {
-  const Ints& interior = ir::get<Ints>(attributes, "interior");
+  const Ints& interior = get_attribute<Ints>(attributes, "interior");
   return interior.empty() ? 0 : interior[axis];
 }
 
 std::vector<Type> type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const auto rank = static_cast<std::size_t>(x.rank());
-  const Shape& low = ir::get<Shape>(c.attributes, "low");
-  const Shape& high = ir::get<Shape>(c.attributes, "high");
-  const Ints& interior = ir::get<Ints>(c.attributes, "interior");
-  require(is_float(x.dtype) || x.dtype != DType::boolean,
+  const Shape& low = get_attribute<Shape>(c.attributes, "low");
+  const Shape& high = get_attribute<Shape>(c.attributes, "high");
+  const Ints& interior = get_attribute<Ints>(c.attributes, "interior");
+  require(is_arithmetic_float(x.dtype) || x.dtype != DType::boolean,
           "pad needs a numeric dtype, not " + c.operand_texts[0], "cast it first");
   require(
       low.size() == rank && high.size() == rank && (interior.empty() || interior.size() == rank),
@@ -42,8 +42,8 @@ std::vector<Type> type(const TypeContext& c) {
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
   const Attributes& attributes = l.op().attributes;
-  const Shape& low = ir::get<Shape>(attributes, "low");
-  const Shape& high = ir::get<Shape>(attributes, "high");
+  const Shape& low = get_attribute<Shape>(attributes, "low");
+  const Shape& high = get_attribute<Shape>(attributes, "high");
   const Type& x = l.op().operands[0]->type;
   std::vector<ExprId> index;
   ExprId inside = k.boolean(true);
@@ -61,14 +61,14 @@ ExprId lower(Lowering& l) {
     index.push_back(place);
   }
   const ExprId value = l.load(0, index, inside);
-  const double filler = ir::get<double>(attributes, "value");
+  const double filler = get_attribute<double>(attributes, "value");
   return filler == 0 ? value : k.select(inside, value, number(k, value, filler));
 }
 
 void reference(const Reference& r) {
   const Attributes& attributes = r.op.attributes;
-  const Shape& low = ir::get<Shape>(attributes, "low");
-  for (double& y : r.results[0]->data) y = ir::get<double>(attributes, "value");
+  const Shape& low = get_attribute<Shape>(attributes, "low");
+  for (double& y : r.results[0]->data) y = get_attribute<double>(attributes, "value");
   for_each_index(r.operands[0]->shape, [&](const Index& index) {
     Index target = index;
     for (std::size_t i = 0; i < index.size(); ++i) {
@@ -81,8 +81,8 @@ void reference(const Reference& r) {
 void gradient(GradientContext& c) {
   const Attributes& attributes = c.op().attributes;
   SliceAttrs part;
-  part.starts = ir::get<Shape>(attributes, "low");
-  const Shape& high = ir::get<Shape>(attributes, "high");
+  part.starts = get_attribute<Shape>(attributes, "low");
+  const Shape& high = get_attribute<Shape>(attributes, "high");
   for (std::size_t i = 0; i < part.starts.size(); ++i) {
     part.limits.push_back(c.result().shape()[i] - high[i]);
     part.strides.push_back(interior_of(attributes, i) + 1);

@@ -75,7 +75,7 @@ Type pooled_type(const TypeContext& c) {
 Type unpooled_type(const TypeContext& c) {
   const Type& dy = c.operands[0];
   require_image(dy, c.operand_texts[0]);
-  const auto& size = ir::get<std::vector<std::int64_t>>(c.attributes, "size");
+  const auto& size = get_attribute<std::vector<std::int64_t>>(c.attributes, "size");
   require(size.size() == 2 && size[0] > 0 && size[1] > 0,
           "`size` must be the height and width of the image");
   const Type x{dy.dtype, {dy.shape[0], dy.shape[1], size[0], size[1]}};
@@ -149,7 +149,7 @@ Attributes PoolCase::attributes() const {
 
 Attributes PoolCase::gradient_attributes() const {
   Attributes all = attributes();
-  ir::set(all, "size", std::vector<std::int64_t>{x[2], x[3]});
+  set_attribute(all, "size", std::vector<std::int64_t>{x[2], x[3]});
   return all;
 }
 
@@ -164,6 +164,15 @@ std::vector<PoolCase> pool_cases() {
       {.x = {1, 1, 1, 1}, .kernel = {1, 1}, .stride = {1, 1}},
       {.x = {0, 2, 4, 4}, .kernel = {2, 2}, .stride = {2, 2}},
   };
+}
+
+Dim pooling_flops(const ir::Op& op) {
+  std::int64_t taps = 1;
+  for (const std::int64_t size :
+       get_attribute<std::vector<std::int64_t>>(op.attributes, "kernel")) {
+    taps *= size;
+  }
+  return Dim(taps) * product(op.result()->type.shape);
 }
 
 }  // namespace trireme::ops

@@ -36,6 +36,9 @@ std::vector<Cover> covers_of(Lowering& l);
 void for_each_tap(const Window& window, const Index& image, const Index& windows,
                   const std::function<void(const Index&, std::int64_t, const Index&)>& f);
 
+// The rule for Op::flops: one operation for each tap of each window.
+Dim pooling_flops(const ir::Op& op);
+
 struct PoolCase {
   std::vector<std::int64_t> x, kernel, stride, padding{0, 0, 0, 0};
   std::vector<std::int64_t> y() const;

@@ -8,8 +8,8 @@ namespace {
 // Otherwise it is zero.
 void gradient(GradientContext& c) {
   const Value x = c.operand(0);
-  const bool keep = ir::get<bool>(c.op().attributes, "keep");
-  const auto& axes = ir::get<std::vector<std::int64_t>>(c.op().attributes, "axes");
+  const bool keep = get_attribute<bool>(c.op().attributes, "keep");
+  const auto& axes = get_attribute<std::vector<std::int64_t>>(c.op().attributes, "axes");
   const Value is_zero = equal(x, filled_like(x, 0));
   const Value factors = select(is_zero, filled_like(x, 1), x);
   const Value product = prod(factors, {.axes = axes, .keep = keep});

@@ -7,15 +7,16 @@ namespace {
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
   const std::int64_t threshold =
-      bernoulli_threshold(ir::get<double>(l.op().attributes, "probability"));
-  const ExprId word = random_word(l, ir::get<std::int64_t>(l.op().attributes, "stream"));
+      bernoulli_threshold(get_attribute<double>(l.op().attributes, "probability"));
+  const ExprId word = random_word(l, get_attribute<std::int64_t>(l.op().attributes, "stream"));
   return k.cast(k.lt(word, k.integer(threshold)), l.op().result()->type.dtype);
 }
 
 void reference(const Reference& r) {
   const std::int64_t threshold =
-      bernoulli_threshold(ir::get<double>(r.op.attributes, "probability"));
-  const auto stream = static_cast<std::uint64_t>(ir::get<std::int64_t>(r.op.attributes, "stream"));
+      bernoulli_threshold(get_attribute<double>(r.op.attributes, "probability"));
+  const auto stream =
+      static_cast<std::uint64_t>(get_attribute<std::int64_t>(r.op.attributes, "stream"));
   for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
     r.results[0]->data[i] = random_word(r.run_seed, stream, i) < threshold ? 1 : 0;
   }
@@ -48,7 +49,7 @@ Op random_bernoulli() {
       "Each run has another seed, and ops of the same stream return the same numbers.";
   op.traits = Trait::generator | Trait::random | Trait::not_differentiable;
   op.type = [](const TypeContext& context) {
-    const double probability = ir::get<double>(context.attributes, "probability");
+    const double probability = get_attribute<double>(context.attributes, "probability");
     require(probability >= 0 && probability <= 1,
             "probability must be in [0, 1], but it is " + std::to_string(probability));
     return type_of_attributes(Numbers::ordered)(context);

@@ -6,19 +6,21 @@ namespace {
 
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
-  const double mean = ir::get<double>(l.op().attributes, "mean");
-  const double deviation = ir::get<double>(l.op().attributes, "deviation");
+  const double mean = get_attribute<double>(l.op().attributes, "mean");
+  const double deviation = get_attribute<double>(l.op().attributes, "deviation");
   const DType dtype = l.op().result()->type.dtype;
-  const PhiloxExprs words = random_words(l, ir::get<std::int64_t>(l.op().attributes, "stream"));
+  const PhiloxExprs words =
+      random_words(l, get_attribute<std::int64_t>(l.op().attributes, "stream"));
   const ExprId u = normal_number(k, words, dtype);
   return k.add(k.constant(dtype, mean), k.mul(k.constant(dtype, deviation), u));
 }
 
 void reference(const Reference& r) {
-  const double mean = ir::get<double>(r.op.attributes, "mean");
-  const double deviation = ir::get<double>(r.op.attributes, "deviation");
+  const double mean = get_attribute<double>(r.op.attributes, "mean");
+  const double deviation = get_attribute<double>(r.op.attributes, "deviation");
   const DType dtype = r.op.result()->type.dtype;
-  const auto stream = static_cast<std::uint64_t>(ir::get<std::int64_t>(r.op.attributes, "stream"));
+  const auto stream =
+      static_cast<std::uint64_t>(get_attribute<std::int64_t>(r.op.attributes, "stream"));
   for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
     const PhiloxWords words = random_words(r.run_seed, stream, i);
     r.results[0]->data[i] = mean + deviation * normal_number(words, dtype);

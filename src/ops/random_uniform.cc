@@ -6,19 +6,21 @@ namespace {
 
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
-  const double low = ir::get<double>(l.op().attributes, "low");
-  const double width = ir::get<double>(l.op().attributes, "high") - low;
+  const double low = get_attribute<double>(l.op().attributes, "low");
+  const double width = get_attribute<double>(l.op().attributes, "high") - low;
   const DType dtype = l.op().result()->type.dtype;
-  const PhiloxExprs words = random_words(l, ir::get<std::int64_t>(l.op().attributes, "stream"));
+  const PhiloxExprs words =
+      random_words(l, get_attribute<std::int64_t>(l.op().attributes, "stream"));
   const ExprId u = uniform_number(k, words, dtype);
   return k.add(k.constant(dtype, low), k.mul(k.constant(dtype, width), u));
 }
 
 void reference(const Reference& r) {
-  const double low = ir::get<double>(r.op.attributes, "low");
-  const double width = ir::get<double>(r.op.attributes, "high") - low;
+  const double low = get_attribute<double>(r.op.attributes, "low");
+  const double width = get_attribute<double>(r.op.attributes, "high") - low;
   const DType dtype = r.op.result()->type.dtype;
-  const auto stream = static_cast<std::uint64_t>(ir::get<std::int64_t>(r.op.attributes, "stream"));
+  const auto stream =
+      static_cast<std::uint64_t>(get_attribute<std::int64_t>(r.op.attributes, "stream"));
   for (std::size_t i = 0; i < r.results[0]->data.size(); ++i) {
     const PhiloxWords words = random_words(r.run_seed, stream, i);
     r.results[0]->data[i] = low + width * uniform_number(words, dtype);

@@ -26,7 +26,7 @@ std::string type_pair_text(const ir::Value& argument, const Type& operand) {
 }  // namespace
 
 std::size_t count_of(const Attributes& attributes, const char* name, std::size_t max_count) {
-  const auto count = ir::get<std::int64_t>(attributes, name);
+  const auto count = get_attribute<std::int64_t>(attributes, name);
   require(count >= 0 && static_cast<std::uint64_t>(count) <= max_count,
           "`" + std::string(name) + "` is " + std::to_string(count) + ", but only " +
               std::to_string(max_count) + " operands are left for it");

@@ -7,7 +7,7 @@ namespace trireme::ops {
 namespace {
 
 std::vector<int> axes_of(const ir::Op& op) {
-  return checked_axes(ir::get<std::vector<std::int64_t>>(op.attributes, "axes"),
+  return checked_axes(get_attribute<std::vector<std::int64_t>>(op.attributes, "axes"),
                       op.operands[0]->type.rank());
 }
 
@@ -20,9 +20,9 @@ TypeRule reduced_type(Numbers numbers) {
         is(x.dtype, numbers), c.operand_texts[0] + " cannot be reduced by this op",
         numbers == Numbers::booleans ? "compare it with a value first" : "cast it to f32 first");
     const auto axes =
-        checked_axes(ir::get<std::vector<std::int64_t>>(c.attributes, "axes"), x.rank());
+        checked_axes(get_attribute<std::vector<std::int64_t>>(c.attributes, "axes"), x.rank());
     return std::vector<Type>{
-        {x.dtype, without_axes(x.shape, axes, ir::get<bool>(c.attributes, "keep"))}};
+        {x.dtype, without_axes(x.shape, axes, get_attribute<bool>(c.attributes, "keep"))}};
   };
 }
 
@@ -73,15 +73,15 @@ Operand summands(const GradientContext& c) {
 
 void extremum_gradient(GradientContext& c) {
   const Value x = c.operand(0);
-  const bool keep = ir::get<bool>(c.op().attributes, "keep");
-  const auto& axes = ir::get<std::vector<std::int64_t>>(c.op().attributes, "axes");
+  const bool keep = get_attribute<bool>(c.op().attributes, "keep");
+  const auto& axes = get_attribute<std::vector<std::int64_t>>(c.op().attributes, "axes");
   const Value winners = cast(equal(x, spread(c, c.result())), {.dtype = x.dtype()});
   const Value count = sum(winners, {.axes = axes, .keep = keep});
   c.give(0, winners * spread(c, c.gradient() / count));
 }
 
 std::vector<Type> position_type(const TypeContext& c) {
-  const auto& axes = ir::get<std::vector<std::int64_t>>(c.attributes, "axes");
+  const auto& axes = get_attribute<std::vector<std::int64_t>>(c.attributes, "axes");
   require(axes.size() == 1, "`axes` must be one axis, not " + std::to_string(axes.size()),
           "reshape x so that the elements to compare are along one axis");
   std::vector<Type> types = reduced_type(Numbers::numeric)(c);

@@ -143,7 +143,7 @@ class Rnn {
 Tensors run_while(const ir::Op& op, const Operands& operands, const SymbolSizes& sizes,
                   std::uint64_t seed, const RunBlock& run) {
   Tensors values = copied(operands);
-  const auto limit = ir::get<std::int64_t>(op.attributes, "limit");
+  const auto limit = get_attribute<std::int64_t>(op.attributes, "limit");
   std::int64_t steps = 0;
   for (; run(*op.blocks[0], values, sizes, seed_of_run(seed, static_cast<std::uint64_t>(steps)))[0]
              .data[0] != 0;
@@ -161,11 +161,12 @@ Tensors run_while(const ir::Op& op, const Operands& operands, const SymbolSizes&
 
 Tensors run_scan(const ir::Op& op, const Operands& operands, const SymbolSizes& sizes,
                  std::uint64_t seed, const RunBlock& run) {
-  const auto carried = static_cast<std::size_t>(ir::get<std::int64_t>(op.attributes, "carried"));
+  const auto carried =
+      static_cast<std::size_t>(get_attribute<std::int64_t>(op.attributes, "carried"));
   const auto sequences =
-      static_cast<std::size_t>(ir::get<std::int64_t>(op.attributes, "sequences"));
-  const std::int64_t length = ir::get<Shape>(op.attributes, "length")[0].evaluate(sizes);
-  const bool reverse = ir::get<bool>(op.attributes, "reverse");
+      static_cast<std::size_t>(get_attribute<std::int64_t>(op.attributes, "sequences"));
+  const std::int64_t length = get_attribute<Shape>(op.attributes, "length")[0].evaluate(sizes);
+  const bool reverse = get_attribute<bool>(op.attributes, "reverse");
   Tensors results;
   for (std::size_t i = 0; i < op.results.size(); ++i) {
     results.push_back(i < carried ? *operands[i]

@@ -7,7 +7,7 @@ namespace {
 
 std::vector<Type> type(const TypeContext& c) {
   const Type& x = c.operands[0];
-  const Shape& shape = ir::get<Shape>(c.attributes, "shape");
+  const Shape& shape = get_attribute<Shape>(c.attributes, "shape");
   require(product(x.shape) == product(shape),
           "cannot reshape " + c.operand_texts[0] + " to " + str(shape) + ": " +
               product(x.shape).str() + " elements differ from " + product(shape).str(),
@@ -79,7 +79,7 @@ Op reshape() {
   op.doc =
       "The same elements in row-major order, with another shape of the same number of "
       "elements.";
-  op.traits = Trait::view | Trait::cheap;
+  op.traits = Trait::view | Trait::cheap | Trait::reshape;
   op.type = type;
   op.row_wise = [](const ir::Op& o, const std::vector<bool>&) {
     const Shape& shape = o.result()->type.shape;

@@ -28,6 +28,7 @@ Op rnn() {
       "A memory without rows is passed from step to step as a whole.\n"
       "nn::rnn builds it.";
   op.traits = Trait::library | Trait::sequences;
+  op.control = ir::ControlFlow::rnn;
   op.type = [](const TypeContext& c) {
     const Dim rows = rows_of_splits(c, 0);
     return recurrence_types(c, c.operands[0].shape[0] - 1, rows);

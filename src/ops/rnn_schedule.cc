@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/flops.h"
 #include "ops/segments.h"
 
 namespace trireme::ops {
@@ -41,7 +42,8 @@ Op rnn_schedule() {
       "`rows` [rows] lists the rows by step and then by sequence; `places` is its inverse.\n"
       "`sequences` [batch] is the order of the sequences; `ranks` is its inverse.\n"
       "All results are i64.";
-  op.traits = Trait::library | Trait::not_differentiable;
+  op.traits = Trait::library | Trait::not_differentiable | Trait::internal;
+  op.flops = no_flops();
   op.type = [](const TypeContext& c) {
     const Type rows{DType::i64, {rows_of_splits(c, 0)}};
     const Type sequences{DType::i64, {c.operands[0].shape[0] - 1}};

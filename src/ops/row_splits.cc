@@ -1,11 +1,12 @@
 #include "ops/common.h"
+#include "ops/flops.h"
 
 namespace trireme::ops {
 namespace {
 
 std::vector<Type> type(const TypeContext& c) {
   const Type& lengths = c.operands[0];
-  const Shape& rows = ir::get<Shape>(c.attributes, "rows");
+  const Shape& rows = get_attribute<Shape>(c.attributes, "rows");
   require(lengths.dtype == DType::i64 && lengths.rank() == 1,
           "row_splits needs i64 lengths of rank 1, not " + c.operand_texts[0], "cast them to i64");
   require(rows.size() == 1 && (rows[0].symbol() || rows[0].is_constant()),
@@ -41,6 +42,7 @@ Op row_splits() {
       "`rows` rows.\n"
       "A negative length is Error(data) at run time.";
   op.traits = Trait::library | Trait::not_differentiable | Trait::makes_splits;
+  op.flops = no_flops();
   op.type = type;
   op.library_kernel = "row_splits";
   op.reference = reference;

@@ -68,7 +68,7 @@ class RowRules : public testing::Test {
     std::uniform_real_distribution<double> uniform(range.first, range.second);
     for (double& value : x.data) {
       const double drawn = uniform(random_);
-      value = is_float(type.dtype) ? drawn : std::floor(drawn);
+      value = is_arithmetic_float(type.dtype) ? drawn : std::floor(drawn);
     }
     return x;
   }

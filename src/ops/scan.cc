@@ -7,7 +7,7 @@ std::vector<Type> type(const TypeContext& c) {
   require_blocks(c, 1);
   const std::size_t carried = count_of(c.attributes, "carried", c.operands.size());
   const std::size_t sequences = count_of(c.attributes, "sequences", c.operands.size() - carried);
-  const Shape& length = ir::get<Shape>(c.attributes, "length");
+  const Shape& length = get_attribute<Shape>(c.attributes, "length");
   require(length.size() == 1, "scan: `length` must be one size, not " + str(length));
   std::vector<Type> arguments = c.operands;
   for (std::size_t i = carried; i < carried + sequences; ++i) {
@@ -53,6 +53,7 @@ Op scan() {
       "With `reverse`, it runs from the last row to the first.\n"
       "trireme::scan builds it.";
   op.traits = bits(Trait::library);
+  op.control = ir::ControlFlow::scan;
   op.type = type;
   op.no_twin_reason =
       "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";

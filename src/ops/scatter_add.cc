@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "ops/flops.h"
 #include "ops/index.h"
 
 namespace trireme::ops {
@@ -10,7 +11,7 @@ namespace {
 std::vector<Type> type(const TypeContext& c) {
   const Type& indices = c.operands[0];
   const Type& updates = c.operands[1];
-  const Shape& rows = ir::get<Shape>(c.attributes, "rows");
+  const Shape& rows = get_attribute<Shape>(c.attributes, "rows");
   require(is_integer(indices.dtype), "scatter_add needs integer indices, not " + c.operand_texts[0],
           "cast them to i64");
   require(is(updates.dtype, Numbers::numeric),
@@ -63,6 +64,7 @@ Op scatter_add() {
       "Indices are integers, and updates have a numeric dtype.\n"
       "A negative index is skipped; one beyond the last row is Error(data) at run time.";
   op.traits = bits(Trait::library);
+  op.flops = flop_per_element_of(1);
   op.type = type;
   op.row_additive = [](const ir::Op&, const std::vector<bool>& rows) { return rows[0] && rows[1]; };
   op.library_kernel = "scatter_add";

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/flops.h"
 #include "ops/index.h"
 
 namespace trireme::ops {
@@ -7,7 +8,7 @@ namespace {
 std::vector<Type> type(const TypeContext& c) {
   const Type& indices = c.operands[0];
   const Type& updates = c.operands[1];
-  const Shape& size = ir::get<Shape>(c.attributes, "size");
+  const Shape& size = get_attribute<Shape>(c.attributes, "size");
   require(is_integer(indices.dtype),
           "scatter_add_along_axis needs integer indices, not " + c.operand_texts[0],
           "cast them to i64");
@@ -58,12 +59,13 @@ Op scatter_add_along_axis() {
       "Indices are integers, updates have a numeric dtype, and both have one shape.\n"
       "An index outside [0, size) is Error(data) at run time.";
   op.traits = bits(Trait::library);
+  op.flops = flop_per_element_of(1);
   op.type = type;
   op.library_kernel = "scatter_add_along_axis";
   op.reference = reference;
   op.gradient = [](GradientContext& c) {
     if (!c.wants(1)) return;
-    const std::int64_t axis = ir::get<std::int64_t>(c.op().attributes, "axis");
+    const std::int64_t axis = get_attribute<std::int64_t>(c.op().attributes, "axis");
     c.give(1, take_along_axis(c.gradient(), c.operand(0), {.axis = axis}));
   };
   op.twin =

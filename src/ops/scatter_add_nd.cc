@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/flops.h"
 #include "ops/index.h"
 
 namespace trireme::ops {
@@ -7,7 +8,7 @@ namespace {
 std::vector<Type> type(const TypeContext& c) {
   const Type& indices = c.operands[0];
   const Type& updates = c.operands[1];
-  const Shape& shape = ir::get<Shape>(c.attributes, "shape");
+  const Shape& shape = get_attribute<Shape>(c.attributes, "shape");
   require(is_integer(indices.dtype),
           "scatter_add_nd needs integer indices, not " + c.operand_texts[0], "cast them to i64");
   require(is(updates.dtype, Numbers::numeric),
@@ -69,6 +70,7 @@ Op scatter_add_nd() {
       "The updates have the other axes of `indices`, followed by the other axes of `shape`.\n"
       "An index outside its axis is Error(data) at run time.";
   op.traits = bits(Trait::library);
+  op.flops = flop_per_element_of(1);
   op.type = type;
   op.library_kernel = "scatter_add_nd";
   op.reference = reference;

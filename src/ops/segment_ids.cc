@@ -1,3 +1,4 @@
+#include "ops/flops.h"
 #include "ops/segments.h"
 
 namespace trireme::ops {
@@ -21,6 +22,7 @@ Op segment_ids() {
       "0.\n"
       "Splits that do not rise from 0 to the number of rows are Error(data) at run time.";
   op.traits = Trait::library | Trait::not_differentiable | Trait::sequences;
+  op.flops = no_flops();
   op.type = [](const TypeContext& c) {
     return std::vector<Type>{{DType::i64, {rows_of_splits(c, 0)}}};
   };

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "ops/flops.h"
 #include "ops/segments.h"
 
 namespace trireme::ops {
@@ -49,6 +50,7 @@ Op segment_max() {
       "NaN counts as larger than every number.\n"
       "x is i32, i64, f32 or f64.";
   op.traits = Trait::library | Trait::sequences;
+  op.flops = flop_per_element_of(0);
   op.type = [](const TypeContext& c) {
     const Type y = type_by_sequence(c, Numbers::numeric);
     return std::vector<Type>{y, {DType::i64, y.shape}};

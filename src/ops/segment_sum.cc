@@ -1,3 +1,4 @@
+#include "ops/flops.h"
 #include "ops/segments.h"
 
 namespace trireme::ops {
@@ -27,6 +28,7 @@ Op segment_sum() {
       "x is [rows, ...], and the result is [sequences, ...].\n"
       "x is i32, i64, f32 or f64.";
   op.traits = Trait::library | Trait::sequences;
+  op.flops = flop_per_element_of(0);
   op.type = [](const TypeContext& c) {
     return std::vector<Type>{type_by_sequence(c, Numbers::numeric)};
   };

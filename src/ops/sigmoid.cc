@@ -8,6 +8,7 @@ Op sigmoid() {
       "The logistic function 1 / (1 + exp(-x)) of each element.\n"
       "x is f32 or f64.";
   op.traits = bits(Trait::elementwise);
+  op.gradient_ignores_operands = true;
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::sigmoid);
   op.reference = pointwise_reference([](double x) { return 1 / (1 + std::exp(-x)); });

@@ -6,18 +6,18 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 
 std::int64_t stride_of(const Attributes& attributes, std::size_t axis) {
-  const Ints& strides = ir::get<Ints>(attributes, "strides");
+  const Ints& strides = get_attribute<Ints>(attributes, "strides");
   return strides.empty() ? 1 : strides[axis];
 }
 
 Dim limit_of(const Attributes& attributes, const Type& x, std::size_t axis) {
-  const Dim& limit = ir::get<Shape>(attributes, "limits")[axis];
+  const Dim& limit = get_attribute<Shape>(attributes, "limits")[axis];
   return limit == Dim(-1) ? x.shape[axis] : limit;
 }
 
 Dim sliced(const TypeContext& c, std::size_t axis) {
   const Type& x = c.operands[0];
-  const Dim& start = ir::get<Shape>(c.attributes, "starts")[axis];
+  const Dim& start = get_attribute<Shape>(c.attributes, "starts")[axis];
   const Dim limit = limit_of(c.attributes, x, axis);
   const std::int64_t stride = stride_of(c.attributes, axis);
   const std::string what = "slice from " + start.str() + " to " + limit.str() + " of axis " +
@@ -39,9 +39,9 @@ Dim sliced(const TypeContext& c, std::size_t axis) {
 std::vector<Type> type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const auto rank = static_cast<std::size_t>(x.rank());
-  const Ints& strides = ir::get<Ints>(c.attributes, "strides");
-  require(ir::get<Shape>(c.attributes, "starts").size() == rank &&
-              ir::get<Shape>(c.attributes, "limits").size() == rank &&
+  const Ints& strides = get_attribute<Ints>(c.attributes, "strides");
+  require(get_attribute<Shape>(c.attributes, "starts").size() == rank &&
+              get_attribute<Shape>(c.attributes, "limits").size() == rank &&
               (strides.empty() || strides.size() == rank),
           "slice needs a start and a limit for each axis of " + c.operand_texts[0],
           "start 0 and limit -1 keep a whole axis");
@@ -52,7 +52,7 @@ std::vector<Type> type(const TypeContext& c) {
 
 ExprId lower(Lowering& l) {
   Builder& k = l.k();
-  const Shape& starts = ir::get<Shape>(l.op().attributes, "starts");
+  const Shape& starts = get_attribute<Shape>(l.op().attributes, "starts");
   std::vector<ExprId> index;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const ExprId step = k.integer(stride_of(l.op().attributes, i));
@@ -62,7 +62,7 @@ ExprId lower(Lowering& l) {
 }
 
 void reference(const Reference& r) {
-  const Shape& starts = ir::get<Shape>(r.op.attributes, "starts");
+  const Shape& starts = get_attribute<Shape>(r.op.attributes, "starts");
   for_each_index(r.results[0]->shape, [&](const Index& index) {
     Index source = index;
     for (std::size_t i = 0; i < index.size(); ++i) {
@@ -75,7 +75,7 @@ void reference(const Reference& r) {
 // Pads the gradient with zeros at both ends and, for a stride, between its elements.
 void gradient(GradientContext& c) {
   const Attributes& attributes = c.op().attributes;
-  const Shape& starts = ir::get<Shape>(attributes, "starts");
+  const Shape& starts = get_attribute<Shape>(attributes, "starts");
   PadAttrs padding;
   padding.low = starts;
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -111,7 +111,7 @@ Op slice() {
   op.traits = bits(Trait::view);
   op.type = type;
   op.row_wise = [](const ir::Op& o, const std::vector<bool>&) {
-    const Dim& limit = ir::get<Shape>(o.attributes, "limits")[0];
+    const Dim& limit = get_attribute<Shape>(o.attributes, "limits")[0];
     return o.result()->type.shape[0] == o.operands[0]->type.shape[0] &&
            (limit == Dim(-1) || limit == o.operands[0]->type.shape[0]);
   };

@@ -1,3 +1,4 @@
+#include "ops/flops.h"
 #include "ops/order.h"
 
 namespace trireme::ops {
@@ -10,11 +11,12 @@ Op sort() {
       "Equal elements keep their order; NaN counts as larger than every number.\n"
       "x has a numeric dtype; the gradient goes to the original positions of the values.";
   op.traits = bits(Trait::library);
+  op.flops = no_flops();
   op.type = [](const TypeContext& c) { return ordered_type(c); };
   op.row_wise = along_other_axes;
   op.library_kernel = "sort";
   op.reference =
-      order_reference([](const Attributes& a) { return ir::get<bool>(a, "descending"); });
+      order_reference([](const Attributes& a) { return get_attribute<bool>(a, "descending"); });
   op.gradient = order_gradient;
   op.twin = "torch.sort(x[0], dim=axis, descending=descending, stable=True)";
   op.samples =

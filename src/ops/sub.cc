@@ -8,6 +8,7 @@ Op sub() {
       "The elementwise difference a - b.\n"
       "a and b have one numeric dtype and are broadcast to one shape.";
   op.traits = Trait::elementwise | Trait::cheap;
+  op.gradient_ignores_operands = true;
   op.type = same_type(Numbers::numeric);
   op.lower = pointwise(ExprOp::sub);
   op.reference = pointwise_reference([](double a, double b) { return a - b; });

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "ops/common.h"
+#include "ops/flops.h"
 
 namespace trireme::ops {
 namespace {
@@ -60,6 +61,8 @@ Op sum_rows() {
       "Both results are as long as the operands; unused entries at the end are -1 and zeros.\n"
       "`values` is f32 or f64; the op has no gradient.";
   op.traits = bits(Trait::library);
+  op.flops = flop_per_element_of(1);
+  op.no_gradient_reason = "it belongs to updates of parameters";
   op.type = type;
   op.library_kernel = "sum_rows";
   op.reference = reference;

@@ -8,6 +8,7 @@ Op tanh() {
       "The hyperbolic tangent of each element.\n"
       "x is f32 or f64.";
   op.traits = bits(Trait::elementwise);
+  op.gradient_ignores_operands = true;
   op.type = same_type(Numbers::floats);
   op.lower = pointwise(ExprOp::tanh);
   op.reference = pointwise_reference([](double x) { return std::tanh(x); });

@@ -1,3 +1,4 @@
+#include "ops/flops.h"
 #include "ops/order.h"
 
 namespace trireme::ops {
@@ -5,7 +6,7 @@ namespace {
 
 std::vector<Type> type(const TypeContext& c) {
   const Type& x = c.operands[0];
-  const std::int64_t k = ir::get<std::int64_t>(c.attributes, "k");
+  const std::int64_t k = get_attribute<std::int64_t>(c.attributes, "k");
   const Dim count = k;
   const std::vector<Type> types = ordered_type(c, &count);
   const std::size_t axis = axis_of(c.attributes, x.rank());
@@ -38,10 +39,12 @@ Op top_k() {
       "x has a numeric dtype, and k must not exceed the size of the axis.\n"
       "The gradient goes to the original positions of the values.";
   op.traits = bits(Trait::library);
+  op.flops = no_flops();
   op.type = type;
   op.row_wise = along_other_axes;
   op.library_kernel = "sort";
-  op.reference = order_reference([](const Attributes& a) { return ir::get<bool>(a, "largest"); });
+  op.reference =
+      order_reference([](const Attributes& a) { return get_attribute<bool>(a, "largest"); });
   op.gradient = order_gradient;
   // torch.topk does not define the order of equal elements.
   op.twin =

@@ -8,7 +8,7 @@ namespace {
 using Axes = std::vector<std::int64_t>;
 
 const Axes& permutation_of(const Attributes& attributes) {
-  return ir::get<Axes>(attributes, "permutation");
+  return get_attribute<Axes>(attributes, "permutation");
 }
 
 std::vector<Type> type(const TypeContext& c) {
@@ -21,7 +21,7 @@ std::vector<Type> type(const TypeContext& c) {
     holds = sorted[i] == static_cast<std::int64_t>(i);
   }
   require(holds,
-          "permutation " + ir::print_attribute(permutation) + " does not contain every axis of " +
+          "permutation " + print_attribute(permutation) + " does not contain every axis of " +
               c.operand_texts[0] + " once",
           "axis i of the result is axis permutation[i] of x; {1, 0} transposes a matrix");
   Type result{x.dtype, {}, ""};
@@ -74,7 +74,7 @@ Op transpose() {
   op.traits = bits(Trait::view);
   op.type = type;
   op.row_wise = [](const ir::Op& made, const std::vector<bool>&) {
-    return ir::get<std::vector<std::int64_t>>(made.attributes, "permutation")[0] == 0;
+    return get_attribute<std::vector<std::int64_t>>(made.attributes, "permutation")[0] == 0;
   };
   op.lower = [](Lowering& l) {
     return l.load(0, inverse_permuted(l.index(), permutation_of(l.op().attributes)));

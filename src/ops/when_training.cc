@@ -1,4 +1,5 @@
 #include "ops/common.h"
+#include "ops/flops.h"
 
 namespace trireme::ops {
 
@@ -9,7 +10,8 @@ Op when_training() {
       "inference.\n"
       "The choice is made before compilation, and only the chosen operand is computed.\n"
       "The gradient follows the same choice.";
-  // No lowering: transforms/specialise.h replaces the op.
+  op.traits = bits(Trait::replaced);
+  op.flops = no_flops();
   op.type = same_type(Numbers::any);
   op.reference = pointwise_reference([](double training, double) { return training; });
   op.gradient = [](GradientContext& c) {

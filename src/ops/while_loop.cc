@@ -6,7 +6,7 @@ namespace {
 std::vector<Type> type(const TypeContext& c) {
   require_blocks(c, 2);
   const std::size_t carried = count_of(c.attributes, "carried", c.operands.size());
-  require(ir::get<std::int64_t>(c.attributes, "limit") > 0,
+  require(get_attribute<std::int64_t>(c.attributes, "limit") > 0,
           "`limit`, the maximum number of steps, must be positive");
   require_arguments(*c.blocks[0], c.operands, "the condition");
   require_arguments(*c.blocks[1], c.operands, "the body");
@@ -38,6 +38,7 @@ Op while_loop() {
       "More than `limit` steps are Error(data) at run time.\n"
       "trireme::while_loop builds it.";
   op.traits = bits(Trait::library);
+  op.control = ir::ControlFlow::while_loop;
   op.type = type;
   op.no_twin_reason =
       "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";

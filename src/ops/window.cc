@@ -8,9 +8,9 @@ namespace {
 // Reads the list into `out`, whose size is the expected number of elements.
 void read(const Attributes& attributes, const char* name, std::int64_t min_value,
           std::vector<std::int64_t>* out) {
-  if (!ir::has_attribute(attributes, name)) return;
-  const auto& list = ir::get<std::vector<std::int64_t>>(attributes, name);
-  const std::string what = std::string(name) + " " + ir::print_attribute(list);
+  if (!has_attribute(attributes, name)) return;
+  const auto& list = get_attribute<std::vector<std::int64_t>>(attributes, name);
+  const std::string what = std::string(name) + " " + print_attribute(list);
   const std::size_t count = out->size();
   const char* meaning = count == 2   ? "height, width"
                         : count == 3 ? "depth, height, width"
@@ -39,7 +39,7 @@ Window window_of(const Attributes& attributes, std::size_t axes) {
 }
 
 void require_image(const Type& type, const std::string& text, std::size_t axes) {
-  require(is_float(type.dtype), text + " is not of a float dtype", "cast it to f32");
+  require(is_arithmetic_float(type.dtype), text + " is not of a float dtype", "cast it to f32");
   const bool volume = axes == 3;
   require(type.rank() == static_cast<int>(2 + axes),
           text + (volume ? " is not [N, C, D, H, W]" : " is not [N, C, H, W]"),

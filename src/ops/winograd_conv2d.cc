@@ -21,7 +21,7 @@ std::array<std::int64_t, 4> padding_of(const Attributes& attributes) {
 std::vector<Type> type(const TypeContext& c) {
   const Type& x = c.operands[0];
   const Type& weight = c.operands[1];
-  require(x.rank() == 4 && is_float(x.dtype) && x.shape[1].is_constant() &&
+  require(x.rank() == 4 && is_arithmetic_float(x.dtype) && x.shape[1].is_constant() &&
               x.shape[2].is_constant() && x.shape[3].is_constant(),
           c.operand_texts[0] + " is not an image [N, H, W, C] of floats");
   require(weight.rank() == 3 && is_constant(weight.shape) && weight.dtype == x.dtype &&
@@ -124,7 +124,8 @@ Op winograd_conv2d() {
       "It always becomes a generated kernel, fused with the elementwise ops that follow it.\n"
       "The compiler replaces conv2d with it where that is faster.\n"
       "It does so after differentiation; the op has no gradient.";
-  op.traits = bits(Trait::contraction);
+  op.traits = Trait::contraction | Trait::internal;
+  op.no_gradient_reason = "the compiler makes it after differentiation";
   op.type = type;
   op.contraction = contraction;
   op.reference = reference;

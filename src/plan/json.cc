@@ -6,7 +6,9 @@
 #include <iterator>
 #include <utility>
 
+#include "base/attributes.h"
 #include "base/error.h"
+#include "base/float_text.h"
 
 namespace trireme::plan {
 
@@ -87,6 +89,25 @@ Json to_json(const Control& control) {
   return json;
 }
 
+// {"ints": [1, 1]}. Floats are texts, so that NaN and infinity can be written.
+Json to_json(const Attribute& attribute) {
+  struct Writer {
+    Json operator()(bool value) const { return value; }
+    Json operator()(std::int64_t value) const { return value; }
+    Json operator()(double value) const { return float_text(value); }
+    Json operator()(const std::string& value) const { return value; }
+    Json operator()(const std::vector<std::int64_t>& values) const { return values; }
+    Json operator()(const std::vector<double>& values) const {
+      Json list = Json::array();
+      for (const double value : values) list.push_back(float_text(value));
+      return list;
+    }
+    Json operator()(DType value) const { return name_of(value); }
+    Json operator()(const Shape& value) const { return plan::to_json(value); }
+  };
+  return {{kind_of(attribute), std::visit(Writer(), attribute)}};
+}
+
 Json to_json(const Step& step) {
   Json json{{"name", step.name},
             {"buffers", step.buffers},
@@ -98,9 +119,11 @@ Json to_json(const Step& step) {
   } else if (step.control.kind != Control::Kind::none) {
     json["control"] = to_json(step.control);
   } else {
-    json["library"] = {{"kernel", step.library.kernel},
-                       {"numbers", step.library.numbers},
-                       {"texts", step.library.texts}};
+    Json attributes = Json::object();
+    for (const NamedAttribute& attribute : step.library.attributes) {
+      attributes[attribute.name] = to_json(attribute.value);
+    }
+    json["library"] = {{"kernel", step.library.kernel}, {"attributes", std::move(attributes)}};
   }
   return json;
 }
@@ -232,15 +255,62 @@ void read_kernel(const Json& json, Step& step) {
   }
 }
 
+double as_float(const Json& value, const std::string& name) {
+  const auto number = value.is_string() ? parse_float(value.get<std::string>()) : std::nullopt;
+  if (!number) fail_data(fmt::format("\"{}\" is not the text of a number", name));
+  return *number;
+}
+
+// `json` is what to_json(Attribute) wrote: one pair of kind and value.
+Attribute read_attribute(const Json& json, const std::string& name) {
+  if (!json.is_object() || json.size() != 1) {
+    fail_data(fmt::format("attribute \"{}\" is not a pair of kind and value", name));
+  }
+  const std::string& kind = json.begin().key();
+  const Json& value = json.begin().value();
+  if (kind == "bool" && value.is_boolean()) return value.get<bool>();
+  if (kind == "int") return integer(value, name.c_str());
+  if (kind == "float") return as_float(value, name);
+  if (kind == "string") return as_text(value, name.c_str());
+  if (kind == "dtype") return dtype(json, "dtype");
+  if (kind == "shape") return shape(json, "shape");
+  if (kind == "ints") {
+    std::vector<std::int64_t> values;
+    for (const Json& each : list(json, "ints")) values.push_back(integer(each, name.c_str()));
+    return values;
+  }
+  if (kind == "floats") {
+    std::vector<double> values;
+    for (const Json& each : list(json, "floats")) values.push_back(as_float(each, name));
+    return values;
+  }
+  fail_data(fmt::format("attribute \"{}\" has the unknown kind \"{}\"", name, kind));
+}
+
+// Trireme 0.1 wrote all numbers and booleans as lists of integers, and the strings apart.
+void read_untyped_attributes(const Json& json, Attributes& attributes) {
+  for (const auto& [name, values] : member(json, "numbers").items()) {
+    if (!values.is_array()) fail_data(fmt::format("\"{}\" is not a list", name));
+    std::vector<std::int64_t> read;
+    for (const Json& value : values) read.push_back(integer(value, "numbers"));
+    set_attribute(attributes, name, std::move(read));
+  }
+  for (const auto& [name, value] : member(json, "texts").items()) {
+    set_attribute(attributes, name, as_text(value, "texts"));
+  }
+}
+
 LibraryCall read_library(const Json& json) {
   LibraryCall call;
   call.kernel = text(json, "kernel");
-  for (const auto& [name, values] : member(json, "numbers").items()) {
-    if (!values.is_array()) fail_data(fmt::format("\"{}\" is no list", name));
-    for (const Json& value : values) call.numbers[name].push_back(integer(value, "numbers"));
+  if (!json.contains("attributes")) {
+    read_untyped_attributes(json, call.attributes);
+    return call;
   }
-  for (const auto& [name, value] : member(json, "texts").items()) {
-    call.texts[name] = as_text(value, "texts");
+  const Json& attributes = member(json, "attributes");
+  if (!attributes.is_object()) fail_data("\"attributes\" is not an object");
+  for (const auto& [name, value] : attributes.items()) {
+    set_attribute(call.attributes, name, read_attribute(value, name));
   }
   return call;
 }

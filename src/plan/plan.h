@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "trireme/attribute.h"
 #include "trireme/dtype.h"
 #include "trireme/shape.h"
 
@@ -56,9 +57,8 @@ struct Quotient {
 
 // A product of library code: which one, with which numbers, on tensors of which shapes.
 struct LibraryCall {
-  std::string kernel;                                        // a name in kernels/library.h's table
-  std::map<std::string, std::vector<std::int64_t>> numbers;  // stride, padding, transpose_a ...
-  std::map<std::string, std::string> texts;                  // layout, epilogue ...
+  std::string kernel;     // a name in kernels/library.h's table
+  Attributes attributes;  // of the op, sorted by name: stride, padding, transpose_a, epilogue ...
 };
 
 struct Plan;

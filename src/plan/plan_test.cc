@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
+#include "base/attributes.h"
+#include "base/error_test.h"
+#include "plan/json.h"
 #include "trireme/error.h"
 
 namespace trireme::plan {
@@ -162,6 +166,65 @@ TEST(Verify, FindsEachBrokenPromise) {
   plan = two_steps();
   plan.steps[1].reads = {2, 1};
   expect_refused(plan, "not an argument");
+}
+
+// two_steps() with a library call in the place of the kernel g.
+Plan library_plan(Attributes attributes) {
+  Plan plan = two_steps();
+  plan.steps[1].kernel = -1;
+  plan.steps[1].library = {"gemm", std::move(attributes)};
+  return plan;
+}
+
+TEST(Json, KeepsTheKindOfEachAttribute) {
+  Attributes attributes;
+  set_attribute(attributes, "alpha", std::numeric_limits<double>::infinity());
+  set_attribute(attributes, "axis", std::numeric_limits<std::int64_t>::max());
+  set_attribute(attributes, "has_bias", true);
+  set_attribute(attributes, "epilogue", std::string("relu"));
+  set_attribute(attributes, "stride", std::vector<std::int64_t>{});
+  set_attribute(attributes, "scales", std::vector<double>{0.1, -0.0});
+  set_attribute(attributes, "to", DType::f16);
+  set_attribute(attributes, "size", Shape{Dim("batch"), 3});
+  const Json json = to_json(library_plan(attributes));
+  const Attributes read = plan_from_json(Json::parse(json.dump())).steps[1].library.attributes;
+  ASSERT_EQ(read.size(), attributes.size());
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    EXPECT_EQ(read[i].name, attributes[i].name);
+    EXPECT_EQ(kind_of(read[i].value), kind_of(attributes[i].value));
+    EXPECT_EQ(print_attribute(read[i].value), print_attribute(attributes[i].value));
+  }
+}
+
+TEST(Json, RefusesAttributesOfAnUnknownKind) {
+  const Json good = to_json(library_plan({{"axis", std::int64_t{1}}}));
+  const auto error_with = [&](Json attribute) {
+    Json json = good;
+    json["steps"][1]["library"]["attributes"]["axis"] = std::move(attribute);
+    return error_of(ErrorKind::data, [&] { plan_from_json(json); });
+  };
+  for (const auto& [attribute, part] : std::vector<std::pair<Json, std::string>>{
+           {{{"complex", 1}}, "attribute \"axis\" has the unknown kind \"complex\""},
+           {{{"bool", 1}}, "attribute \"axis\""},
+           {{{"float", 1.5}}, "\"axis\" is not the text of a number"},
+           {{{"ints", {1, "two"}}}, "\"axis\""},
+           {{{"int", 1}, {"bool", true}}, "attribute \"axis\" is not a pair of kind and value"},
+           {1, "attribute \"axis\" is not a pair of kind and value"}}) {
+    EXPECT_NE(error_with(attribute).find(part), std::string::npos) << error_with(attribute);
+  }
+}
+
+TEST(Json, ReadsTheUntypedAttributesOf01) {
+  Json json = to_json(library_plan({}));
+  json["steps"][1]["library"] = {{"kernel", "gemm"},
+                                 {"numbers", {{"transpose_a", {1}}, {"stride", {2, 2}}}},
+                                 {"texts", {{"epilogue", "relu"}}}};
+  const Attributes read = plan_from_json(json).steps[1].library.attributes;
+  EXPECT_EQ(get_attribute<std::vector<std::int64_t>>(read, "stride"),
+            (std::vector<std::int64_t>{2, 2}));
+  EXPECT_EQ(get_attribute<std::vector<std::int64_t>>(read, "transpose_a"),
+            std::vector<std::int64_t>{1});
+  EXPECT_EQ(get_attribute<std::string>(read, "epilogue"), "relu");
 }
 
 TEST(Print, NamesEverything) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/attributes.h"
 #include "plan/plan.h"
 
 namespace trireme::plan {
@@ -52,12 +53,8 @@ std::string print_buffer(const Plan& plan, std::size_t index) {
 std::string print_library(const LibraryCall& call) {
   std::string text = call.kernel + " {";
   const char* separator = "";
-  for (const auto& [name, values] : call.numbers) {
-    text += fmt::format("{}{} = [{}]", separator, name, fmt::join(values, ", "));
-    separator = ", ";
-  }
-  for (const auto& [name, value] : call.texts) {
-    text += fmt::format("{}{} = \"{}\"", separator, name, value);
+  for (const NamedAttribute& attribute : call.attributes) {
+    text += fmt::format("{}{} = {}", separator, attribute.name, print_attribute(attribute.value));
     separator = ", ";
   }
   return text + "}";

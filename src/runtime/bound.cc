@@ -168,7 +168,7 @@ void Bound::size_library(std::size_t i) {
     fail_internal(fmt::format("step '{}' asks for the library kernel '{}', which there is not",
                               step.name, step.library.kernel));
   }
-  kernels::Call call{step.library.numbers, step.library.texts, {}};
+  kernels::Call call{step.library.attributes, {}};
   auto next = shapes.begin();
   for (const int buffer : step.buffers) {
     const auto rank = static_cast<std::ptrdiff_t>(at(plan_, buffer).shape.size());

@@ -29,7 +29,7 @@ double elements(const ir::Value* value, const SymbolSizes& sizes) {
 // A product of matrices adds up as many products for each result as the inner dimension is long.
 double matmul_flops(const ir::Op& op, const SymbolSizes& sizes) {
   const ir::Value* a = op.operands[0];
-  const std::size_t back = ir::get<bool>(op.attributes, "transpose_a") ? 2 : 1;
+  const std::size_t back = get_attribute<bool>(op.attributes, "transpose_a") ? 2 : 1;
   const std::size_t axis = a->type.shape.size() - back;
   return 2 * elements(op.result(), sizes) * size_of_dim(a, axis, sizes);
 }

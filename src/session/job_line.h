@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ir/program.h"
+#include "ir/builder.h"
 #include "session/job_node.h"
 
 namespace trireme::job {
@@ -9,19 +9,11 @@ namespace trireme::job {
 class LineGuard {
  public:
   LineGuard(ir::Program& program, const Node& node)
-      : program_(program),
-        location_{node.file, node.line, ""},
-        previous_(program.location_override) {
-    program_.location_override = &location_;
-  }
-  ~LineGuard() { program_.location_override = previous_; }
-  LineGuard(const LineGuard&) = delete;
-  LineGuard& operator=(const LineGuard&) = delete;
+      : location_{node.file, node.line, ""}, guard_(program.builder(), location_) {}
 
  private:
-  ir::Program& program_;
   ir::Location location_;
-  const ir::Location* previous_;
+  ir::Builder::LocationGuard guard_;
 };
 
 }  // namespace trireme::job

@@ -28,7 +28,7 @@ Fields read_fields(const Table& table, const std::vector<Feed>& feeds) {
     if (column.ids > 0 && is_integer(column.dtype)) {
       fields.ids.push_back({value, column.ids});
       fields.names.push_back(column.name);
-    } else if (is_float(column.dtype) && column.shape.size() == 1) {
+    } else if (is_arithmetic_float(column.dtype) && column.shape.size() == 1) {
       numbers.push_back(value);
     } else {
       fail_at(table.self(), "column \"" + column.name +

@@ -19,8 +19,8 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 void check_numbers(std::string_view metric, Value predicted, Value target) {
-  if (predicted.shape() == target.shape() && is_float(predicted.dtype()) &&
-      is_float(target.dtype())) {
+  if (predicted.shape() == target.shape() && is_arithmetic_float(predicted.dtype()) &&
+      is_arithmetic_float(target.dtype())) {
     return;
   }
   fail_usage(
@@ -60,7 +60,7 @@ Value ranking_sums(Value scores, Value relevant) {
 }  // namespace
 
 void check_pairs(std::string_view metric, Value score, Value label) {
-  if (score.shape() == label.shape() && is_float(score.dtype())) return;
+  if (score.shape() == label.shape() && is_arithmetic_float(score.dtype())) return;
   fail_usage(
       fmt::format("{}: score must be floats and label of the same shape\n"
                   "  score  {}\n  label  {}\n  hint   reshape one of them",

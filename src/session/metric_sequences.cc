@@ -35,7 +35,7 @@ Metric perplexity_metric(Value losses, Value tokens) {
 }
 
 void check_losses(Value loss) {
-  if (is_float(loss.dtype())) return;
+  if (is_arithmetic_float(loss.dtype())) return;
   fail_usage("perplexity: the losses of tokens must be floats, but are " + loss.str());
 }
 

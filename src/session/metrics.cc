@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
-#include "ir/program.h"
+#include "ir/builder.h"
 #include "session/metric_checks.h"
 #include "trireme/loss.h"
 #include "trireme/ops.h"
@@ -14,11 +14,10 @@ namespace {
 // Numbers 0, 1 ... along `axis` of `shape`, in the Program of `like`.
 Value numbers_along(Value like, const Shape& shape, std::int64_t axis,
                     const SourceLocation& where) {
-  ir::Program& program = *like.get()->program;
-  ir::Op* op = program.append(*program.insertion_block, "iota", {},
-                              {{"axis", axis}, {"dtype", DType::i64}, {"shape", shape}},
-                              program.locate(where));
-  return Value(op->result());
+  ir::Builder& builder = like.get()->program->builder();
+  const ir::Location location = builder.locate(where);
+  const ir::Builder::LocationGuard guard(builder, location);
+  return Value(builder.make("iota", {}, {{"axis", axis}, {"shape", shape}}));
 }
 
 Shape with_ones(Shape shape, int count) {
@@ -35,7 +34,7 @@ Value share(Value condition, const SourceLocation& where) {
 void check_classes(std::string_view metric, Value logits, Value label) {
   const bool fits = logits.rank() >= 1 && label.rank() + 1 == logits.rank() &&
                     Shape(logits.shape().begin(), logits.shape().end() - 1) == label.shape();
-  if (!fits || !is_float(logits.dtype()) || label.dtype() != DType::i64) {
+  if (!fits || !is_arithmetic_float(logits.dtype()) || label.dtype() != DType::i64) {
     fail_usage(
         fmt::format("{}: label must be i64 with the shape of logits without the last axis\n"
                     "  logits  {}\n  label   {}",

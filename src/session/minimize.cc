@@ -17,7 +17,7 @@ std::set<const ir::Op*> early_ops(const ir::Block& block, std::size_t first) {
   std::set<const ir::Op*> found;
   for (std::size_t i = block.ops.size(); i-- > first;) {
     const ir::Op* const op = block.ops[i].get();
-    if (op->name() == "host_call" && ir::get<bool>(op->attributes, "early")) found.insert(op);
+    if (op->name() == "host_call" && get_attribute<bool>(op->attributes, "early")) found.insert(op);
     if (!found.contains(op)) continue;
     for (const ir::Value* operand : op->operands) found.insert(operand->producer);
   }

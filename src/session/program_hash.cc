@@ -32,7 +32,7 @@ class Hasher {
     for (const ir::Value* operand : op.operands) text += this->text(*operand) + ", ";
     text += ") {";
     for (const auto& [name, attribute] : op.attributes) {
-      text += name + " = " + ir::print_attribute(attribute) + ", ";
+      text += name + " = " + print_attribute(attribute) + ", ";
     }
     text += "} :";
     for (const auto& result : op.results) text += " " + result->type.str();

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "ir/builder.h"
 #include "transforms/differentiate_blocks.h"
 #include "trireme/ops.h"
 
@@ -26,28 +27,11 @@ struct Gradients {
   RowsMap by_rows;
 };
 
-// While a guard lives, new ops get the layer and line of the op that they differentiate.
-class LocationGuard {
- public:
-  LocationGuard(ir::Program& program, const ir::Location& location)
-      : program_(program), previous_(program.location_override) {
-    program.location_override = &location;
-  }
-  ~LocationGuard() { program_.location_override = previous_; }
-  LocationGuard(const LocationGuard&) = delete;
-  LocationGuard& operator=(const LocationGuard&) = delete;
-
- private:
-  ir::Program& program_;
-  const ir::Location* previous_;
-};
-
-ir::Value* make_filled(ir::Program& program, const ir::Type& type, double value,
+// Returns a value of `type` with all elements equal to `number`, for code at `location`.
+ir::Value* make_filled(ir::Program& program, const ir::Type& type, double number,
                        const ir::Location& location) {
-  return program
-      .append(*program.insertion_block, "constant", {},
-              {{"dtype", type.dtype}, {"shape", type.shape}, {"value", value}}, location)
-      ->result();
+  const ir::Builder::LocationGuard guard(program.builder(), location);
+  return program.builder().constant(type, number);
 }
 
 // Converts row-sparse contributions to a dense gradient of `type`. Negative rows are ignored.
@@ -133,14 +117,14 @@ ValueSet dependents(const ir::Block& block, const std::vector<ir::Value*>& wante
     for (const ir::Value* operand : op->operands) depends = depends || set.contains(operand);
     if (!depends) continue;
     for (const auto& result : op->results) {
-      if (is_float(result->type.dtype)) set.insert(result.get());
+      if (is_arithmetic_float(result->type.dtype)) set.insert(result.get());
     }
   }
   return set;
 }
 
 void check_loss(const ir::Value* loss) {
-  if (loss->block != &loss->program->main() || !is_float(loss->type.dtype) ||
+  if (loss->block != &loss->program->main() || !is_arithmetic_float(loss->type.dtype) ||
       loss->type.rank() != 0) {
     fail_usage("gradients: the loss must be a float scalar of the main block, but " +
                ir::name_in_text(loss) + " is " + loss->type.str() +
@@ -156,10 +140,11 @@ void differentiate(const ir::Op& op, const ValueSet& depends, Gradients& gradien
   for (const ir::Value* operand : op.operands) needed = needed || depends.contains(operand);
   if (!reached || !needed || op.has(ir::Trait::not_differentiable)) return;
   if (!op.def->gradient && op.blocks.empty()) {
-    fail_usage(op.name() + ": has no gradient, but the loss depends on it\n  layer  " +
-               op.location.str() + "\n  hint   wrap its result in stop_gradient()");
+    fail_usage(op.name() + ": has no gradient, because " + op.def->no_gradient_reason +
+               ", but the loss depends on it\n  layer  " + op.location.str() +
+               "\n  hint   wrap its result in stop_gradient()");
   }
-  LocationGuard guard(*op.parent->program, op.location);
+  const ir::Builder::LocationGuard guard(op.parent->program->builder(), op.location);
   Context context(op, depends, gradients);
   if (op.blocks.empty()) {
     op.def->gradient(context);
@@ -215,8 +200,8 @@ Gradient collect(ir::Value* value, const Gradients& gradients, const ir::Locatio
                 ? dense->second.get()
                 : make_filled(*value->program, value->type, 0.0, origin)};
   }
-  const LocationGuard guard(*value->program,
-                            by_rows->second.front().rows.get()->producer->location);
+  const ir::Builder::LocationGuard guard(value->program->builder(),
+                                         by_rows->second.front().rows.get()->producer->location);
   const Rows joined = join(by_rows->second);
   if (dense == gradients.dense.end()) return {joined.values.get(), joined.rows.get()};
   return {(dense->second + to_dense(joined.rows, joined.values, value->type)).get()};

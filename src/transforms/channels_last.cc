@@ -1,3 +1,5 @@
+// Names these ops: transpose
+
 #include "transforms/channels_last.h"
 
 #include <algorithm>
@@ -10,7 +12,6 @@ namespace trireme::transforms {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-using Replacement = std::optional<std::vector<ir::Value*>>;
 
 // Permutations for transpose() that move channels of images or volumes from first to last, and
 // back.
@@ -23,35 +24,34 @@ const Integers& to_first(std::size_t rank) {
   return rank == 4 ? kImage : kVolume;
 }
 
-ir::Value* channels_to_last(ir::Program& program, const ir::Op& like, ir::Value* x) {
-  return make(program, like, "transpose", {x}, {{"permutation", to_last(x->type.shape.size())}});
+ir::Value* channels_to_last(ir::Builder& b, ir::Value* x) {
+  return b.make("transpose", {x}, {{"permutation", to_last(x->type.shape.size())}});
 }
-ir::Value* channels_to_first(ir::Program& program, const ir::Op& like, ir::Value* x) {
-  return make(program, like, "transpose", {x}, {{"permutation", to_first(x->type.shape.size())}});
+ir::Value* channels_to_first(ir::Builder& b, ir::Value* x) {
+  return b.make("transpose", {x}, {{"permutation", to_first(x->type.shape.size())}});
 }
 
 bool has_layout(const ir::Op& op) { return !op.def->image_operands.empty(); }
 
 // Replaces the op by one in channels-last layout, with transposes around it.
-Replacement convert(ir::Program& program, ir::Op& op) {
-  if (!has_layout(op) || ir::get<std::string>(op.attributes, "layout") != "nchw") {
+Replacement convert(ir::Builder& b, ir::Op& op) {
+  if (!has_layout(op) || get_attribute<std::string>(op.attributes, "layout") != "nchw") {
     return std::nullopt;
   }
   std::vector<ir::Value*> operands = op.operands;
   for (const int i : op.def->image_operands) {
     ir::Value*& operand = operands[static_cast<std::size_t>(i)];
-    operand = channels_to_last(program, op, operand);
+    operand = channels_to_last(b, operand);
   }
   Attributes attributes = op.attributes;
-  ir::set(attributes, "layout", std::string("nhwc"));
-  const ir::Op* converted = program.append(program.main(), op.name(), std::move(operands),
-                                           std::move(attributes), op.location);
+  set_attribute(attributes, "layout", std::string("nhwc"));
+  const ir::Op* converted = b.append(op.name(), std::move(operands), std::move(attributes));
   std::vector<ir::Value*> results;
   for (std::size_t i = 0; i < op.results.size(); ++i) {
     const auto& images = op.def->image_results;
     const bool image = std::find(images.begin(), images.end(), static_cast<int>(i)) != images.end();
     ir::Value* result = converted->result(static_cast<int>(i));
-    results.push_back(image ? channels_to_first(program, op, result) : result);
+    results.push_back(image ? channels_to_first(b, result) : result);
   }
   return results;
 }
@@ -61,7 +61,7 @@ const ir::Op* move_to_first(const ir::Value* value) {
   const ir::Op* op = value->producer;
   const std::size_t rank = value->type.shape.size();
   return op != nullptr && (rank == 4 || rank == 5) && op->name() == "transpose" &&
-                 ir::get<Integers>(op->attributes, "permutation") == to_first(rank)
+                 get_attribute<Integers>(op->attributes, "permutation") == to_first(rank)
              ? op
              : nullptr;
 }
@@ -72,24 +72,23 @@ bool reads_channels_last(const ir::Op& op) {
 }
 
 // Rewrites elementwise(transpose(x), y) to transpose(elementwise(x, inverse transpose of y)).
-Replacement sink_elementwise(ir::Program& program, ir::Op& op) {
+Replacement sink_elementwise(ir::Builder& b, ir::Op& op) {
   std::vector<ir::Value*> operands;
   for (ir::Value* operand : op.operands) {
     const ir::Op* moved = move_to_first(operand);
-    operands.push_back(moved != nullptr ? moved->operands[0]
-                                        : channels_to_last(program, op, operand));
+    operands.push_back(moved != nullptr ? moved->operands[0] : channels_to_last(b, operand));
   }
-  ir::Value* result = make(program, op, op.name(), std::move(operands), op.attributes);
-  return {{channels_to_first(program, op, result)}};
+  ir::Value* result = b.make(op.name(), std::move(operands), op.attributes);
+  return {{channels_to_first(b, result)}};
 }
 
 // A reduction of a transposed image becomes a reduction of the image along other axes, if the
 // remaining axes keep their order.
-Replacement sink_reduction(ir::Program& program, ir::Op& op) {
+Replacement sink_reduction(ir::Builder& b, ir::Op& op) {
   const ir::Op* moved = move_to_first(op.operands[0]);
   const Integers& order = to_first(op.operands[0]->type.shape.size());
   const auto rank = static_cast<std::int64_t>(order.size());
-  Integers axes = ir::get<Integers>(op.attributes, "axes");
+  Integers axes = get_attribute<Integers>(op.attributes, "axes");
   if (axes.empty()) {
     axes.resize(order.size());
     std::iota(axes.begin(), axes.end(), 0);
@@ -102,29 +101,30 @@ Replacement sink_reduction(ir::Program& program, ir::Op& op) {
   for (const std::int64_t axis : order) {
     if (std::find(axes.begin(), axes.end(), axis) == axes.end()) kept.push_back(axis);
   }
-  const bool keep = ir::get<bool>(op.attributes, "keep");
+  const bool keep = get_attribute<bool>(op.attributes, "keep");
   if (!keep && !std::is_sorted(kept.begin(), kept.end())) return std::nullopt;
   Attributes attributes = op.attributes;
-  ir::set(attributes, "axes", axes);
-  ir::Value* result = make(program, op, op.name(), {moved->operands[0]}, std::move(attributes));
-  return {{keep ? channels_to_first(program, op, result) : result}};
+  set_attribute(attributes, "axes", axes);
+  ir::Value* result = b.make(op.name(), {moved->operands[0]}, std::move(attributes));
+  return {{keep ? channels_to_first(b, result) : result}};
 }
 
-Replacement sink(ir::Program& program, ir::Op& op) {
+Replacement sink(ir::Builder& b, ir::Op& op) {
   if (op.operands.empty() || op.results.size() != 1 || !reads_channels_last(op)) {
     return std::nullopt;
   }
-  if (op.has(ir::Trait::elementwise)) return sink_elementwise(program, op);
-  const bool sums = op.has(ir::Trait::reduction) && ir::has_attribute(op.attributes, "axes");
-  return sums ? sink_reduction(program, op) : std::nullopt;
+  if (op.has(ir::Trait::elementwise)) return sink_elementwise(b, op);
+  const bool sums = op.has(ir::Trait::reduction) && has_attribute(op.attributes, "axes");
+  return sums ? sink_reduction(b, op) : std::nullopt;
 }
 
 }  // namespace
 
 void use_channels_last(ir::Program& program) {
-  const int converted = rewrite(program, [&](ir::Op& op) { return convert(program, op); });
+  const int converted =
+      rewrite(program, [&](ir::Builder& b, ir::Op& op) { return convert(b, op); });
   if (converted == 0) return;
-  rewrite(program, [&](ir::Op& op) { return sink(program, op); });
+  rewrite(program, [&](ir::Builder& b, ir::Op& op) { return sink(b, op); });
   simplify(program);
 }
 

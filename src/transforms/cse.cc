@@ -14,7 +14,7 @@ void merge_equal(ir::Program& program) {
   std::map<Key, std::vector<ir::Value*>> seen;
   std::map<const ir::Value*, int> assigns;
 
-  rewrite(program, [&](ir::Op& op) -> std::optional<std::vector<ir::Value*>> {
+  rewrite(program, [&](ir::Builder&, ir::Op& op) -> Replacement {
     if (op.has(ir::Trait::side_effect)) {
       ++assigns[op.operands[0]];
       return std::nullopt;
@@ -27,7 +27,7 @@ void merge_equal(ir::Program& program) {
     }
     std::string attributes;
     for (const NamedAttribute& attribute : op.attributes) {
-      attributes += attribute.name + "=" + ir::print_attribute(attribute.value) + ";";
+      attributes += attribute.name + "=" + print_attribute(attribute.value) + ";";
     }
     std::vector<ir::Value*> results;
     for (const auto& result : op.results) results.push_back(result.get());

@@ -1,3 +1,5 @@
+// Names these ops: add, cond, reshape, row_splits, scan, slice
+
 #include "transforms/differentiate_blocks.h"
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 
 #include "base/error.h"
 #include "ir/blocks.h"
+#include "ir/builder.h"
 #include "ir/recurrence.h"
 #include "transforms/autodiff.h"
 
@@ -19,19 +22,6 @@ bool is_costly(const ir::Op& op) {
   using ir::Trait;
   return op.has(Trait::library) || op.has(Trait::contraction) || op.has(Trait::random) ||
          !op.blocks.empty();
-}
-
-// Whether the gradient of the op reads none of its operands.
-bool gradient_ignores_operands(const ir::Op& op) {
-  static constexpr std::string_view kNames[] = {"add", "sub", "sigmoid", "tanh"};
-  return std::find(std::begin(kNames), std::end(kNames), op.name()) != std::end(kNames);
-}
-
-ir::Value* zeros(ir::Program& program, const ir::Type& type, const ir::Location& location) {
-  return program
-      .append(*program.insertion_block, "constant", {},
-              {{"dtype", type.dtype}, {"shape", type.shape}, {"value", 0.0}}, location)
-      ->result();
 }
 
 // The gradient of a scan or an rnn: the same kind of loop in the other direction.
@@ -47,8 +37,8 @@ class LoopGradient {
         loop_(loop),
         body_(*loop.blocks[0]),
         program_(*loop.parent->program),
-        outer_block_(*program_.insertion_block),
-        is_rnn_(loop.name() == "rnn") {
+        outer_block_(program_.builder().block()),
+        is_rnn_(loop.def->control == ir::ControlFlow::rnn) {
     first_ = is_rnn_ ? 1 : 0;
     carried_ = count(is_rnn_ ? "memories" : "carried");
     sequences_ = count("sequences");
@@ -72,7 +62,7 @@ class LoopGradient {
   };
 
   std::size_t count(const char* name) const {
-    return static_cast<std::size_t>(ir::get<std::int64_t>(loop_.attributes, name));
+    return static_cast<std::size_t>(get_attribute<std::int64_t>(loop_.attributes, name));
   }
   std::size_t others_begin() const { return carried_ + sequences_; }
   ir::Value* operand(std::size_t argument) const { return loop_.operands[first_ + argument]; }
@@ -127,7 +117,7 @@ class LoopGradient {
     if (found == users.end()) return;
     const std::vector<const ir::Op*>& readers = found->second;
     const ir::Op* only = readers.size() == 1 ? readers[0] : nullptr;
-    if (only != nullptr && gradient_ignores_operands(*only) &&
+    if (only != nullptr && only->def->gradient_ignores_operands &&
         only->result()->type == value->type) {
       return save_last_in_chain(only->result(), users, kept);
     }
@@ -185,10 +175,10 @@ class LoopGradient {
   }
 
   void differentiate_step() {
-    const ir::InsertionGuard guard(program_, *block_);
+    const ir::Builder::BlockGuard guard(program_.builder(), *block_);
     std::vector<std::pair<ir::Value*, ir::Value*>> known;
     for (std::size_t i = 0; i < results_.size(); ++i) {
-      if (!is_float(results_[i]->type.dtype)) continue;
+      if (!is_arithmetic_float(results_[i]->type.dtype)) continue;
       if (i < carried_) {
         ir::Value* argument = add_argument("d_" + body_.arguments[i]->name, results_[i]->type);
         carried_entries_.push_back({argument, gradient_of_result(i)});
@@ -203,7 +193,7 @@ class LoopGradient {
     Values wanted;
     std::vector<std::size_t> wanted_at;
     for (std::size_t i = 0; i < copied_.size(); ++i) {
-      if (!is_float(copied_[i]->type.dtype) || (i >= carried_ && !wants(i))) continue;
+      if (!is_arithmetic_float(copied_[i]->type.dtype) || (i >= carried_ && !wants(i))) continue;
       wanted.push_back(copied_[i]);
       wanted_at.push_back(i);
     }
@@ -215,8 +205,8 @@ class LoopGradient {
   ir::Value* gradient_of_result(std::size_t result) {
     const auto i = static_cast<int>(result);
     if (context_.has_gradient(i)) return context_.gradient(i).get();
-    const ir::InsertionGuard guard(program_, outer_block_);
-    return zeros(program_, operand(result)->type, loop_.location);
+    const ir::Builder::BlockGuard guard(program_.builder(), outer_block_);
+    return program_.builder().constant(operand(result)->type, 0);
   }
 
   // Stores the gradient of argument i of the step as the role of the argument requires.
@@ -226,7 +216,7 @@ class LoopGradient {
       if (saved != saved_.end()) gradient = saved->second;
     }
     if (i < carried_) {
-      if (gradient == nullptr) gradient = zeros(program_, copied_[i]->type, loop_.location);
+      if (gradient == nullptr) gradient = program_.builder().constant(copied_[i]->type, 0);
       next_.push_back(gradient);
     } else if (gradient == nullptr) {
       return;
@@ -269,7 +259,7 @@ class LoopGradient {
     if (is_rnn_) {
       type.shape[0] = dims_.outside(type.shape[0], true);
     } else {
-      type.shape.insert(type.shape.begin(), ir::get<Shape>(loop_.attributes, "length")[0]);
+      type.shape.insert(type.shape.begin(), get_attribute<Shape>(loop_.attributes, "length")[0]);
     }
     return program_.add_result(loop_, type);
   }
@@ -300,9 +290,9 @@ class LoopGradient {
     std::vector<std::unique_ptr<ir::Value>> unused = std::exchange(arguments, std::move(ordered));
 
     Attributes attributes = loop_.attributes;
-    ir::set(attributes, is_rnn_ ? "memories" : "carried", static_cast<std::int64_t>(carried));
-    ir::set(attributes, "sequences", static_cast<std::int64_t>(by_step_.size()));
-    ir::set(attributes, "reverse", !ir::get<bool>(attributes, "reverse"));
+    set_attribute(attributes, is_rnn_ ? "memories" : "carried", static_cast<std::int64_t>(carried));
+    set_attribute(attributes, "sequences", static_cast<std::int64_t>(by_step_.size()));
+    set_attribute(attributes, "reverse", !get_attribute<bool>(attributes, "reverse"));
     std::vector<std::unique_ptr<ir::Block>> blocks;
     blocks.push_back(std::move(block_));
     const ir::Op* gradient_op =
@@ -315,8 +305,8 @@ class LoopGradient {
   void add_sums(std::vector<Entry>& all) {
     for (const auto& [i, gradient] : sums_) {
       ir::Value* sum = add_argument("sum_" + body_.arguments[i]->name, gradient->type);
-      const ir::InsertionGuard guard(program_, outer_block_);
-      all.push_back({sum, zeros(program_, operand(i)->type, loop_.location)});
+      const ir::Builder::BlockGuard guard(program_.builder(), outer_block_);
+      all.push_back({sum, program_.builder().constant(operand(i)->type, 0)});
       block_->results.push_back(
           program_.append(*block_, "add", {sum, gradient}, {}, loop_.location)->result());
     }
@@ -355,7 +345,7 @@ class LoopGradient {
 // cond: each block recomputes its results and then the gradients of the values.
 void differentiate_cond(ir::GradientContext& context, const ir::Op& op) {
   ir::Program& program = *op.parent->program;
-  ir::Block& outside = *program.insertion_block;
+  ir::Block& outside = program.builder().block();
   Values operands = op.operands;
   std::vector<std::size_t> results, wanted;
   for (std::size_t i = 0; i < op.results.size(); ++i) {
@@ -384,11 +374,11 @@ void differentiate_cond(ir::GradientContext& context, const ir::Op& op) {
     }
     Values inputs;
     for (const std::size_t i : wanted) inputs.push_back(copier.of(body->arguments[i - 1].get()));
-    const ir::InsertionGuard guard(program, *block);
+    const ir::Builder::BlockGuard guard(program.builder(), *block);
     block->results = gradients_in(*block, known, inputs);
     for (std::size_t k = 0; k < wanted.size(); ++k) {
       if (block->results[k] == nullptr) {
-        block->results[k] = zeros(program, inputs[k]->type, op.location);
+        block->results[k] = program.builder().constant(inputs[k]->type, 0);
       }
     }
     ir::prune(*block);
@@ -405,11 +395,11 @@ void differentiate_cond(ir::GradientContext& context, const ir::Op& op) {
 // and is differentiated.
 ir::Op& as_scan(const ir::Op& op) {
   ir::Program& program = *op.parent->program;
-  ir::Block& outside = *program.insertion_block;
+  ir::Block& outside = program.builder().block();
   const auto append = [&](const char* name, Values operands, Attributes attributes) {
     return program.append(outside, name, std::move(operands), std::move(attributes), op.location);
   };
-  const Shape rows{Dim(std::string_view(program.unique_symbol("steps")))};
+  const Shape rows{Dim(std::string_view(program.builder().unique_symbol("steps")))};
   ir::Value* steps = append("reshape", {op.results.back().get()}, {{"shape", Shape{1}}})->result();
   append("row_splits", {steps}, {{"rows", rows}});
   auto block = program.make_block(outside);
@@ -424,17 +414,20 @@ ir::Op& as_scan(const ir::Op& op) {
   blocks.push_back(std::move(block));
   return *program.append(
       outside, "scan", op.operands,
-      {{"carried", ir::get<std::int64_t>(op.attributes, "carried")}, {"length", rows}}, op.location,
-      std::move(blocks));
+      {{"carried", get_attribute<std::int64_t>(op.attributes, "carried")}, {"length", rows}},
+      op.location, std::move(blocks));
 }
 
 }  // namespace
 
 void differentiate_blocks(ir::GradientContext& context) {
   auto& op = const_cast<ir::Op&>(context.op());  // which gets additional outputs
-  if (op.name() == "cond") return differentiate_cond(context, op);
-  ir::Op& loop = op.name() == "while_loop" ? as_scan(op) : op;
-  if (loop.name() != "scan" && loop.name() != "rnn") fail_internal(op.name() + " has no gradient");
+  using ir::ControlFlow;
+  if (op.def->control == ControlFlow::cond) return differentiate_cond(context, op);
+  ir::Op& loop = op.def->control == ControlFlow::while_loop ? as_scan(op) : op;
+  if (loop.def->control != ControlFlow::scan && loop.def->control != ControlFlow::rnn) {
+    fail_internal(op.name() + " has no gradient");
+  }
   LoopGradient(context, loop).run();
 }
 

@@ -1,3 +1,6 @@
+// Names these ops: add, concat, conv2d, conv2d_input_gradient, direct_conv2d, direct_matmul, flip,
+// matmul, mul, packed_matmul, reshape, slice, sub, transpose, winograd_conv2d
+
 #include "transforms/direct.h"
 
 #include <utility>
@@ -8,11 +11,9 @@ namespace trireme::transforms {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-using Replacement = std::optional<std::vector<ir::Value*>>;
 
-ir::Value* transposed(ir::Program& program, const ir::Op& like, ir::Value* x,
-                      const Integers& permutation) {
-  return make(program, like, "transpose", {x}, {{"permutation", permutation}});
+ir::Value* transposed(ir::Builder& b, ir::Value* x, const Integers& permutation) {
+  return b.make("transpose", {x}, {{"permutation", permutation}});
 }
 
 // Whether a convolution of x [N, H, W, C] with weight [R, S, C, K] and stride 1 is possible and
@@ -32,81 +33,81 @@ bool suits_winograd(const ir::Value& x, const ir::Value& weight, const Integers&
 }
 
 // Maps w0, w1, w2 along `axis` to w0, (w0 + w1 + w2) / 2, (w0 - w1 + w2) / 2, w2.
-ir::Value* winograd_lines(ir::Program& program, const ir::Op& op, ir::Value* w, std::size_t axis) {
+ir::Value* winograd_lines(ir::Builder& b, ir::Value* w, std::size_t axis) {
   std::vector<ir::Value*> parts;
   for (std::int64_t i = 0; i < 3; ++i) {
     Shape starts(w->type.shape.size(), 0), limits = w->type.shape;
     starts[axis] = i;
     limits[axis] = i + 1;
-    parts.push_back(make(program, op, "slice", {w},
-                         {{"limits", limits}, {"starts", starts}, {"strides", Integers{}}}));
+    parts.push_back(
+        b.make("slice", {w}, {{"limits", limits}, {"starts", starts}, {"strides", Integers{}}}));
   }
-  ir::Value* half = make_constant(program, op, parts[0]->type, 0.5);
-  ir::Value* ends = make(program, op, "add", {parts[0], parts[2]});
-  ir::Value* plus = make(program, op, "mul", {make(program, op, "add", {ends, parts[1]}), half});
-  ir::Value* minus = make(program, op, "mul", {make(program, op, "sub", {ends, parts[1]}), half});
-  return make(program, op, "concat", {parts[0], plus, minus, parts[2]},
-              {{"axis", static_cast<std::int64_t>(axis)}});
+  ir::Value* half = b.constant(parts[0]->type, 0.5);
+  ir::Value* ends = b.make("add", {parts[0], parts[2]});
+  ir::Value* plus = b.make("mul", {b.make("add", {ends, parts[1]}), half});
+  ir::Value* minus = b.make("mul", {b.make("sub", {ends, parts[1]}), half});
+  return b.make("concat", {parts[0], plus, minus, parts[2]},
+                {{"axis", static_cast<std::int64_t>(axis)}});
 }
 
 // Returns the convolution of x [N, H, W, C] with weight [R, S, C/groups, K].
-ir::Value* direct(ir::Program& program, const ir::Op& op, ir::Value* x, ir::Value* weight,
-                  const Integers& stride, const Integers& dilation, const Integers& padding,
-                  std::int64_t groups) {
+ir::Value* direct(ir::Builder& b, ir::Value* x, ir::Value* weight, const Integers& stride,
+                  const Integers& dilation, const Integers& padding, std::int64_t groups) {
   if (stride == Integers{1, 1} && suits_winograd(*x, *weight, dilation, padding, groups)) {
-    ir::Value* w = winograd_lines(program, op, winograd_lines(program, op, weight, 0), 1);
+    ir::Value* w = winograd_lines(b, winograd_lines(b, weight, 0), 1);
     const Shape shape{16, weight->type.shape[2], weight->type.shape[3]};
-    w = make(program, op, "reshape", {w}, {{"shape", shape}});
-    return make(program, op, "winograd_conv2d", {x, w}, {{"padding", padding}});
+    w = b.make("reshape", {w}, {{"shape", shape}});
+    return b.make("winograd_conv2d", {x, w}, {{"padding", padding}});
   }
-  return make(
-      program, op, "direct_conv2d", {x, weight},
+  return b.make(
+      "direct_conv2d", {x, weight},
       {{"dilation", dilation}, {"groups", groups}, {"padding", padding}, {"stride", stride}});
 }
 
-Replacement direct_convolution(ir::Program& program, const ir::Op& op) {
-  if (ir::get<std::string>(op.attributes, "layout") != "nhwc") return std::nullopt;
-  ir::Value* weight = transposed(program, op, op.operands[1], {2, 3, 1, 0});
-  const auto list = [&](const char* name) { return ir::get<Integers>(op.attributes, name); };
-  return {{direct(program, op, op.operands[0], weight, list("stride"), list("dilation"),
-                  list("padding"), ir::get<std::int64_t>(op.attributes, "groups"))}};
+Replacement direct_convolution(ir::Builder& b, const ir::Op& op) {
+  if (get_attribute<std::string>(op.attributes, "layout") != "nhwc") return std::nullopt;
+  ir::Value* weight = transposed(b, op.operands[1], {2, 3, 1, 0});
+  const auto list = [&](const char* name) { return get_attribute<Integers>(op.attributes, name); };
+  return {{direct(b, op.operands[0], weight, list("stride"), list("dilation"), list("padding"),
+                  get_attribute<std::int64_t>(op.attributes, "groups"))}};
 }
-Replacement direct_input_gradient(ir::Program& program, const ir::Op& op) {
+Replacement direct_input_gradient(ir::Builder& b, const ir::Op& op) {
   const ir::Value* weight = op.operands[1];
-  const auto groups = ir::get<std::int64_t>(op.attributes, "groups");
+  const auto groups = get_attribute<std::int64_t>(op.attributes, "groups");
   const bool depthwise = weight->type.shape[1] == Dim(1) && weight->type.shape[0] == Dim(groups);
-  if (ir::get<std::string>(op.attributes, "layout") != "nhwc" || (groups != 1 && !depthwise) ||
-      ir::get<Integers>(op.attributes, "stride") != Integers{1, 1}) {
+  if (get_attribute<std::string>(op.attributes, "layout") != "nhwc" ||
+      (groups != 1 && !depthwise) ||
+      get_attribute<Integers>(op.attributes, "stride") != Integers{1, 1}) {
     return std::nullopt;
   }
-  const auto dilation = ir::get<Integers>(op.attributes, "dilation");
-  Integers padding = ir::get<Integers>(op.attributes, "padding");  // top, bottom, left, right
+  const auto dilation = get_attribute<Integers>(op.attributes, "dilation");
+  Integers padding = get_attribute<Integers>(op.attributes, "padding");  // top, bottom, left, right
   for (std::size_t i = 0; i < padding.size(); ++i) {
     padding[i] = dilation[i / 2] * (weight->type.shape[2 + i / 2].constant() - 1) - padding[i];
     if (padding[i] < 0) return std::nullopt;
   }
-  ir::Value* ordered = transposed(program, op, op.operands[1],
-                                  depthwise ? Integers{2, 3, 1, 0} : Integers{2, 3, 0, 1});
-  ir::Value* flipped = make(program, op, "flip", {ordered}, {{"axes", Integers{0, 1}}});
-  return {{direct(program, op, op.operands[0], flipped, {1, 1}, dilation, padding, groups)}};
+  ir::Value* ordered =
+      transposed(b, op.operands[1], depthwise ? Integers{2, 3, 1, 0} : Integers{2, 3, 0, 1});
+  ir::Value* flipped = b.make("flip", {ordered}, {{"axes", Integers{0, 1}}});
+  return {{direct(b, op.operands[0], flipped, {1, 1}, dilation, padding, groups)}};
 }
 
-ir::Value* last_two_swapped(ir::Program& program, const ir::Op& op, ir::Value* x) {
+ir::Value* last_two_swapped(ir::Builder& b, ir::Value* x) {
   Integers permutation;
   for (int i = 0; i < x->type.rank(); ++i) permutation.push_back(i);
   std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
-  return transposed(program, op, x, permutation);
+  return transposed(b, x, permutation);
 }
 
-Replacement direct_product(ir::Program& program, const ir::Op& op) {
+Replacement direct_product(ir::Builder& b, const ir::Op& op) {
   std::vector<ir::Value*> operands = op.operands;
-  if (ir::get<bool>(op.attributes, "transpose_a")) {
-    operands[0] = last_two_swapped(program, op, operands[0]);
+  if (get_attribute<bool>(op.attributes, "transpose_a")) {
+    operands[0] = last_two_swapped(b, operands[0]);
   }
-  if (ir::get<bool>(op.attributes, "transpose_b")) {
-    operands[1] = last_two_swapped(program, op, operands[1]);
+  if (get_attribute<bool>(op.attributes, "transpose_b")) {
+    operands[1] = last_two_swapped(b, operands[1]);
   }
-  return {{make(program, op, "direct_matmul", std::move(operands))}};
+  return {{b.make("direct_matmul", std::move(operands))}};
 }
 
 // Whether the rows of x are rows of sequences.
@@ -114,22 +115,22 @@ bool has_rows_of_sequences(const ir::Program& program, const ir::Value* x) {
   return x->type.rank() == 2 && ir::find_splits(program.main(), x->type.shape[0]) != nullptr;
 }
 
-Replacement packed_product(ir::Program& program, const ir::Op& op) {
-  if (ir::get<bool>(op.attributes, "transpose_a") ||
-      !has_rows_of_sequences(program, op.operands[0])) {
+Replacement packed_product(ir::Builder& b, const ir::Op& op) {
+  if (get_attribute<bool>(op.attributes, "transpose_a") ||
+      !has_rows_of_sequences(b.program(), op.operands[0])) {
     return std::nullopt;
   }
   ir::Value* weight = op.operands[1];
   if (weight->type.rank() != 2) return std::nullopt;
-  if (ir::get<bool>(op.attributes, "transpose_b")) weight = last_two_swapped(program, op, weight);
-  ir::Value* packed = packed_columns(program, op, weight);
+  if (get_attribute<bool>(op.attributes, "transpose_b")) weight = last_two_swapped(b, weight);
+  ir::Value* packed = packed_columns(b, weight);
   if (packed == nullptr) return std::nullopt;
-  return {{make(program, op, "packed_matmul", {op.operands[0], packed})}};
+  return {{b.make("packed_matmul", {op.operands[0], packed})}};
 }
 
 }  // namespace
 
-ir::Value* packed_columns(ir::Program& program, const ir::Op& like, ir::Value* weight) {
+ir::Value* packed_columns(ir::Builder& b, ir::Value* weight) {
   constexpr std::int64_t kMinElements = 16 * 1024, kMaxElements = 1024 * 1024;
   const Shape& shape = weight->type.shape;
   const Dim elements = product(shape);
@@ -140,21 +141,20 @@ ir::Value* packed_columns(ir::Program& program, const ir::Op& like, ir::Value* w
   for (const std::int64_t width : {32, 16}) {
     if (shape[1].constant() % width != 0) continue;
     const Shape strips{shape[0], shape[1].constant() / width, width};
-    return transposed(program, like, make(program, like, "reshape", {weight}, {{"shape", strips}}),
-                      {1, 0, 2});
+    return transposed(b, b.make("reshape", {weight}, {{"shape", strips}}), {1, 0, 2});
   }
   return nullptr;
 }
 
 void use_direct_kernels(ir::Program& program, const std::function<bool(const ir::Op&)>& wanted) {
-  rewrite(program, [&](ir::Op& op) -> Replacement {
-    if (op.name() == "conv2d" && wanted(op)) return direct_convolution(program, op);
+  rewrite(program, [&](ir::Builder& b, ir::Op& op) -> Replacement {
+    if (op.name() == "conv2d" && wanted(op)) return direct_convolution(b, op);
     if (op.name() == "conv2d_input_gradient" && wanted(op)) {
-      return direct_input_gradient(program, op);
+      return direct_input_gradient(b, op);
     }
     if (op.name() != "matmul") return std::nullopt;
-    if (Replacement packed = packed_product(program, op)) return packed;
-    return wanted(op) ? direct_product(program, op) : std::nullopt;
+    if (Replacement packed = packed_product(b, op)) return packed;
+    return wanted(op) ? direct_product(b, op) : std::nullopt;
   });
 }
 

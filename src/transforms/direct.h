@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "ir/program.h"
+#include "ir/builder.h"
 
 namespace trireme::transforms {
 
@@ -17,6 +17,6 @@ void use_direct_kernels(ir::Program& program, const std::function<bool(const ir:
 // Returns the matrix `weight` [k, n] packed in strips of columns, [n / width, k, width], for
 // packed_matmul. Returns null if packing gains nothing: if the matrix is small or has no whole
 // strips.
-ir::Value* packed_columns(ir::Program& program, const ir::Op& like, ir::Value* weight);
+ir::Value* packed_columns(ir::Builder& b, ir::Value* weight);
 
 }  // namespace trireme::transforms

@@ -84,7 +84,7 @@ class Finder {
   bool is_number(const ir::Value* value) const { return numbers_.contains(value); }
   // A reshape of a parameter shares its memory.
   static bool costs_nothing(const ir::Op& op) {
-    return op.name() == "reshape" && op.operands[0]->producer == nullptr;
+    return op.has(ir::Trait::reshape) && op.operands[0]->producer == nullptr;
   }
 
   const ir::Program& program_;

@@ -33,16 +33,15 @@ ValueSet assigned_parameters(const ir::Program& program) {
 
 // A value that was read from a parameter must not be replaced by the parameter itself if the
 // parameter is assigned later. A reshape to the same shape reads it at this place.
-ir::Value* read_now(ir::Program& program, const ir::Op& op, ir::Value* value,
-                    const ValueSet& assigned) {
-  if (!assigned.contains(value)) return value;
-  return make(program, op, "reshape", {value}, {{"shape", value->type.shape}});
+ir::Value* read_now(ir::Builder& b, ir::Value* value, const ValueSet& assigned) {
+  return assigned.contains(value) ? b.reshape(value, value->type.shape) : value;
 }
 
 }  // namespace
 
 int rewrite(ir::Program& program, const Visit& visit) {
   ir::Block& block = program.main();
+  ir::Builder b(program);
   const ValueSet assigned = assigned_parameters(program);
   std::vector<std::unique_ptr<ir::Op>> old = std::exchange(block.ops, {});
   std::vector<std::unique_ptr<ir::Op>> dropped;  // kept until nothing points to their results
@@ -50,13 +49,14 @@ int rewrite(ir::Program& program, const Visit& visit) {
   block.ops.reserve(old.size());
   for (std::unique_ptr<ir::Op>& op : old) {
     substitute(*op, replacements);
-    const std::optional<std::vector<ir::Value*>> values = visit(*op);
+    const ir::Builder::LocationGuard guard(b, op->location);
+    const Replacement values = visit(b, *op);
     if (!values) {
       block.ops.push_back(std::move(op));
       continue;
     }
     for (std::size_t i = 0; i < op->results.size(); ++i) {
-      replacements[op->results[i].get()] = read_now(program, *op, (*values)[i], assigned);
+      replacements[op->results[i].get()] = read_now(b, (*values)[i], assigned);
     }
     dropped.push_back(std::move(op));
   }
@@ -64,23 +64,10 @@ int rewrite(ir::Program& program, const Visit& visit) {
   return static_cast<int>(dropped.size());
 }
 
-ir::Value* make(ir::Program& program, const ir::Op& like, std::string_view name,
-                std::vector<ir::Value*> operands, Attributes attributes) {
-  ir::Op* op = program.append(program.main(), name, std::move(operands), std::move(attributes),
-                              like.location);
-  return op->results.empty() ? nullptr : op->result();
-}
-
-ir::Value* make_constant(ir::Program& program, const ir::Op& like, const ir::Type& type,
-                         double value) {
-  return make(program, like, "constant", {},
-              {{"dtype", type.dtype}, {"shape", type.shape}, {"value", value}});
-}
-
 std::optional<double> known_constant(const ir::Value* value) {
   for (const ir::Op* op = value->producer; op != nullptr; op = op->operands[0]->producer) {
-    if (op->name() == "constant") return ir::get<double>(op->attributes, "value");
-    if (op->name() != "reshape" && op->name() != "broadcast") break;
+    if (op->has(ir::Trait::constant)) return get_attribute<double>(op->attributes, "value");
+    if (!op->has(ir::Trait::reshape) && !op->has(ir::Trait::broadcast)) break;
   }
   return std::nullopt;
 }

@@ -1,3 +1,5 @@
+// Names these ops: add, matmul, packed_matmul, packed_rnn, transpose
+
 #include "transforms/schedule_rnns.h"
 
 #include <algorithm>
@@ -24,12 +26,13 @@ using Map = std::unordered_map<const ir::Value*, ir::Value*>;
 // which are requested in the same way.
 class Scheduler {
  public:
-  Scheduler(ir::Program& program, const ir::Op& op, const std::vector<bool>& is_used)
-      : program_(program),
+  Scheduler(ir::Builder& b, const ir::Op& op, const std::vector<bool>& is_used)
+      : b_(b),
+        program_(b.program()),
         op_(op),
         rnn_(op),
         places_(rnn_),
-        time_(program, op, op.operands[0]),
+        time_(b, op.operands[0]),
         is_used_(is_used),
         active_(rnn_.dims.active) {
     by_row_[active_.str()] = rnn_.dims.rows;
@@ -226,9 +229,9 @@ class Scheduler {
   const ir::Op* copy_with_prepared_matrix(const ir::Op& op, ir::Copier& copier) {
     const bool known = op.name() == "matmul" && places_.of(op.operands[1]) == Place::outside &&
                        op.operands[0]->type.rank() == 2 && op.operands[1]->type.rank() == 2 &&
-                       !ir::get<bool>(op.attributes, "transpose_a");
+                       !get_attribute<bool>(op.attributes, "transpose_a");
     if (!known) return copier.copy(op);
-    const bool transposed = ir::get<bool>(op.attributes, "transpose_b");
+    const bool transposed = get_attribute<bool>(op.attributes, "transpose_b");
     Prepared& prepared = prepared_[{op.operands[1], transposed}];
     if (prepared.given == nullptr) prepared = prepare(op, transposed);
     if (prepared.given == nullptr) return copier.copy(op);
@@ -237,7 +240,7 @@ class Scheduler {
       return program_.append(*block_, "packed_matmul", operands, {}, op.location);
     }
     Attributes attributes = op.attributes;
-    ir::set(attributes, "transpose_b", false);
+    set_attribute(attributes, "transpose_b", false);
     return program_.append(*block_, "matmul", operands, std::move(attributes), op.location);
   }
 
@@ -249,9 +252,9 @@ class Scheduler {
     ir::Value* made = outside(op.operands[1]);
     if (transposed) {
       const std::vector<std::int64_t> order{1, 0};
-      made = make(program_, op_, "transpose", {made}, {{"permutation", order}});
+      made = b_.make("transpose", {made}, {{"permutation", order}});
     }
-    ir::Value* packed = packed_columns(program_, op_, made);
+    ir::Value* packed = packed_columns(b_, made);
     if (packed == nullptr && !transposed) return {};
     if (packed != nullptr) made = packed;
     ir::Value* given = add_argument(made->type, transposed ? "transposed" : "packed");
@@ -318,13 +321,13 @@ class Scheduler {
     block_->arguments = std::move(ordered);
     std::vector<std::unique_ptr<ir::Block>> blocks;
     blocks.push_back(std::move(block_));
-    return program_.append(program_.main(), "packed_rnn", std::move(operands),
-                           {{"active", Shape{active_}},
-                            {"batch", Shape{rnn_.dims.batch}},
-                            {"memories", static_cast<std::int64_t>(memories_.size())},
-                            {"reverse", rnn_.reverse},
-                            {"sequences", static_cast<std::int64_t>(sequences_.size())}},
-                           op_.location, std::move(blocks));
+    return b_.append("packed_rnn", std::move(operands),
+                     {{"active", Shape{active_}},
+                      {"batch", Shape{rnn_.dims.batch}},
+                      {"memories", static_cast<std::int64_t>(memories_.size())},
+                      {"reverse", rnn_.reverse},
+                      {"sequences", static_cast<std::int64_t>(sequences_.size())}},
+                     std::move(blocks));
   }
 
   // --- Outside the loop
@@ -446,14 +449,15 @@ class Scheduler {
     for (const ir::Op* term : sum.terms) {
       ir::Value* made = copied(term->result(), by_row_, for_rows_,
                                [this](const ir::Value* v) { return for_rows(v); });
-      total = known_constant(total) == 0.0 ? made : make(program_, op_, "add", {total, made});
+      total = known_constant(total) == 0.0 ? made : b_.add(total, made);
     }
     return total;
   }
 
   // Returns a value of the type of a result that is not read.
-  ir::Value* unused(std::size_t i) { return make_constant(program_, op_, op_.results[i]->type, 0); }
+  ir::Value* unused(std::size_t i) { return b_.constant(op_.results[i]->type, 0); }
 
+  ir::Builder& b_;
   ir::Program& program_;
   const ir::Op& op_;
   const ir::Recurrence rnn_;
@@ -484,11 +488,11 @@ int schedule_once(ir::Program& program) {
   std::unordered_set<const ir::Value*> used(program.main().results.begin(),
                                             program.main().results.end());
   for (const auto& op : program.main().ops) used.insert(op->operands.begin(), op->operands.end());
-  return rewrite(program, [&](ir::Op& op) -> std::optional<Values> {
-    if (op.name() != "rnn") return std::nullopt;
+  return rewrite(program, [&](ir::Builder& b, ir::Op& op) -> Replacement {
+    if (op.def->control != ir::ControlFlow::rnn) return std::nullopt;
     std::vector<bool> is_used;
     for (const auto& result : op.results) is_used.push_back(used.contains(result.get()));
-    return Scheduler(program, op, is_used).run();
+    return Scheduler(b, op, is_used).run();
   });
 }
 
@@ -498,7 +502,8 @@ int schedule_once(ir::Program& program) {
 void schedule_rnns(ir::Program& program) {
   int scheduled = 0;
   while (const int count = schedule_once(program)) scheduled += count;
-  if (scheduled > 0) rewrite(program, [&](ir::Op& op) { return add_in_time(program, op); });
+  if (scheduled > 0)
+    rewrite(program, [&](ir::Builder& b, ir::Op& op) { return add_in_time(b, op); });
 }
 
 }  // namespace trireme::transforms

@@ -1,3 +1,7 @@
+// Names these ops: add, broadcast, cast, dim_size, div, gather, logical_and, logical_not,
+// logical_or, matmul, maximum, minimum, mul, neg, pow, reshape, scatter_add, segment_ids,
+// segment_sum, select, sub, transpose
+
 #include "transforms/simplify.h"
 
 #include <algorithm>
@@ -10,7 +14,6 @@ namespace trireme::transforms {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-using Replacement = std::optional<std::vector<ir::Value*>>;
 
 Replacement replacement(ir::Value* value) {
   if (value == nullptr) return std::nullopt;
@@ -18,7 +21,7 @@ Replacement replacement(ir::Value* value) {
 }
 
 const Integers& integers(const ir::Op& op, const char* name) {
-  return ir::get<Integers>(op.attributes, name);
+  return get_attribute<Integers>(op.attributes, name);
 }
 
 bool is_identity(const Integers& order) {
@@ -34,7 +37,7 @@ const ir::Op* produced_by(const ir::Value* value, const char* name) {
 
 // --- Constants
 
-ir::Value* fold_constants(ir::Program& program, const ir::Op& op) {
+ir::Value* fold_constants(ir::Builder& b, const ir::Op& op) {
   if (!op.has(ir::Trait::elementwise) || !op.def->fold || op.results.size() != 1) return nullptr;
   std::vector<double> numbers;
   for (const ir::Value* operand : op.operands) {
@@ -43,29 +46,29 @@ ir::Value* fold_constants(ir::Program& program, const ir::Op& op) {
     numbers.push_back(*number);
   }
   if (numbers.empty()) return nullptr;
-  return make_constant(program, op, op.result()->type, op.def->fold(op, numbers));
+  return b.constant(op.result()->type, op.def->fold(op, numbers));
 }
 
 // --- Views
 
-ir::Value* simplify_reshape(ir::Program& program, const ir::Op& op) {
+ir::Value* simplify_reshape(ir::Builder& b, const ir::Op& op) {
   ir::Value* x = op.operands[0];
   // A reshape of a parameter reads it at this place; see rewrite().
   if (x->type == op.result()->type && x->kind != ir::ValueKind::parameter) return x;
   if (const auto number = known_constant(x)) {
-    return make_constant(program, op, op.result()->type, *number);
+    return b.constant(op.result()->type, *number);
   }
   if (const ir::Op* inner = produced_by(x, "reshape")) {
-    return make(program, op, "reshape", {inner->operands[0]}, op.attributes);
+    return b.make("reshape", {inner->operands[0]}, op.attributes);
   }
   return nullptr;
 }
 
-ir::Value* simplify_broadcast(ir::Program& program, const ir::Op& op) {
+ir::Value* simplify_broadcast(ir::Builder& b, const ir::Op& op) {
   ir::Value* x = op.operands[0];
   if (x->type == op.result()->type) return x;
   if (const auto number = known_constant(x)) {
-    return make_constant(program, op, op.result()->type, *number);
+    return b.constant(op.result()->type, *number);
   }
   const ir::Op* inner = produced_by(x, "broadcast");
   if (inner == nullptr) return nullptr;
@@ -73,8 +76,8 @@ ir::Value* simplify_broadcast(ir::Program& program, const ir::Op& op) {
   for (const std::int64_t axis : integers(*inner, "axes")) {
     axes.push_back(integers(op, "axes")[static_cast<std::size_t>(axis)]);
   }
-  return make(program, op, "broadcast", {inner->operands[0]},
-              {{"axes", axes}, {"shape", op.result()->type.shape}});
+  return b.make("broadcast", {inner->operands[0]},
+                {{"axes", axes}, {"shape", op.result()->type.shape}});
 }
 
 // Whether the permutation moves only dimensions of size 1.
@@ -97,35 +100,35 @@ Integers moved_axes(const Integers& axes, const Integers& permutation) {
   return moved;
 }
 
-ir::Value* simplify_transpose(ir::Program& program, const ir::Op& op) {
+ir::Value* simplify_transpose(ir::Builder& b, const ir::Op& op) {
   ir::Value* x = op.operands[0];
   const Integers& permutation = integers(op, "permutation");
   if (is_identity(permutation)) return x;
   if (const auto number = known_constant(x)) {
-    return make_constant(program, op, op.result()->type, *number);
+    return b.constant(op.result()->type, *number);
   }
   if (const ir::Op* inner = produced_by(x, "transpose")) {
     Integers composed;
     for (const std::int64_t axis : permutation) {
       composed.push_back(integers(*inner, "permutation")[static_cast<std::size_t>(axis)]);
     }
-    return make(program, op, "transpose", {inner->operands[0]}, {{"permutation", composed}});
+    return b.make("transpose", {inner->operands[0]}, {{"permutation", composed}});
   }
   if (const ir::Op* inner = produced_by(x, "broadcast")) {
     const Integers axes = moved_axes(integers(*inner, "axes"), permutation);
     if (std::is_sorted(axes.begin(), axes.end())) {
-      return make(program, op, "broadcast", {inner->operands[0]},
-                  {{"axes", axes}, {"shape", op.result()->type.shape}});
+      return b.make("broadcast", {inner->operands[0]},
+                    {{"axes", axes}, {"shape", op.result()->type.shape}});
     }
   }
   if (moves_only_ones(x->type.shape, permutation)) {
-    return make(program, op, "reshape", {x}, {{"shape", op.result()->type.shape}});
+    return b.make("reshape", {x}, {{"shape", op.result()->type.shape}});
   }
   return nullptr;
 }
 
 // dim_size reads no elements, so it can skip ops that only compute or move them.
-ir::Value* simplify_dim_size(ir::Program& program, const ir::Op& op) {
+ir::Value* simplify_dim_size(ir::Builder& b, const ir::Op& op) {
   ir::Value* x = op.operands[0];
   const auto rank = static_cast<std::int64_t>(x->type.rank());
   Integers axes = integers(op, "axes");
@@ -142,8 +145,8 @@ ir::Value* simplify_dim_size(ir::Program& program, const ir::Op& op) {
   }
   if (x == op.operands[0]) return nullptr;
   Attributes attributes = op.attributes;
-  ir::set(attributes, "axes", axes);
-  return make(program, op, "dim_size", {x}, std::move(attributes));
+  set_attribute(attributes, "axes", axes);
+  return b.make("dim_size", {x}, std::move(attributes));
 }
 
 // Whether the transpose swaps the last two dimensions and nothing else.
@@ -155,7 +158,7 @@ bool swaps_last_two(const ir::Op& transpose) {
   return integers(transpose, "permutation") == expected;
 }
 
-ir::Value* simplify_matmul(ir::Program& program, const ir::Op& op) {
+ir::Value* simplify_matmul(ir::Builder& b, const ir::Op& op) {
   std::vector<ir::Value*> operands = op.operands;
   Attributes attributes = op.attributes;
   bool changed = false;
@@ -163,18 +166,18 @@ ir::Value* simplify_matmul(ir::Program& program, const ir::Op& op) {
     const ir::Op* transpose = produced_by(operands[static_cast<std::size_t>(i)], "transpose");
     if (transpose == nullptr || !swaps_last_two(*transpose)) continue;
     const std::string name = i == 0 ? "transpose_a" : "transpose_b";
-    ir::set(attributes, name, !ir::get<bool>(attributes, name));
+    set_attribute(attributes, name, !get_attribute<bool>(attributes, name));
     operands[static_cast<std::size_t>(i)] = transpose->operands[0];
     changed = true;
   }
-  return changed ? make(program, op, "matmul", operands, attributes) : nullptr;
+  return changed ? b.make("matmul", operands, attributes) : nullptr;
 }
 
 // Merges two gathers of rows if the first one only reorders all rows.
-ir::Value* simplify_gather(ir::Program& program, const ir::Op& op) {
+ir::Value* simplify_gather(ir::Builder& b, const ir::Op& op) {
   const ir::Op* inner = produced_by(op.operands[0], "gather");
   const auto takes_rows = [](const ir::Op& gather) {
-    return ir::get<std::int64_t>(gather.attributes, "axis") == 0;
+    return get_attribute<std::int64_t>(gather.attributes, "axis") == 0;
   };
   if (inner == nullptr || !takes_rows(op) || !takes_rows(*inner)) return nullptr;
   ir::Value* x = inner->operands[0];
@@ -183,81 +186,114 @@ ir::Value* simplify_gather(ir::Program& program, const ir::Op& op) {
   const bool wide = product(Shape(rows.begin() + 1, rows.end())) != Dim(1);
   if (!wide || order->type.shape != Shape{rows[0]}) return nullptr;
   if (x->producer == nullptr) return nullptr;  // a parameter may be assigned in between
-  ir::Value* composed = make(program, op, "gather", {order, op.operands[1]});
-  return make(program, op, "gather", {x, composed}, op.attributes);
+  ir::Value* composed = b.make("gather", {order, op.operands[1]});
+  return b.make("gather", {x, composed}, op.attributes);
 }
 
 // Adding rows by the number of their sequence is a sum per sequence.
-ir::Value* simplify_scatter_add(ir::Program& program, const ir::Op& op) {
+ir::Value* simplify_scatter_add(ir::Builder& b, const ir::Op& op) {
   const ir::Op* ids = produced_by(op.operands[0], "segment_ids");
   if (ids == nullptr) return nullptr;
   ir::Value* splits = ids->operands[0];
-  const Shape rows = ir::get<Shape>(op.attributes, "rows");
+  const Shape rows = get_attribute<Shape>(op.attributes, "rows");
   if (rows != Shape{splits->type.shape[0] - Dim(1)}) return nullptr;
-  return make(program, op, "segment_sum", {op.operands[1], splits});
+  return b.make("segment_sum", {op.operands[1], splits});
 }
 
 // --- Algebra
 
-ir::Value* simplify_binary(ir::Program& program, const ir::Op& op) {
-  const std::string& name = op.name();
-  ir::Value* a = op.operands[0];
-  ir::Value* b = op.operands[1];
-  const std::optional<double> left = known_constant(a), right = known_constant(b);
-  if (name == "mul") {
-    if (right == 1.0) return a;
-    if (left == 1.0) return b;
-    if (right == -1.0) return make(program, op, "neg", {a});
-    if (left == -1.0) return make(program, op, "neg", {b});
-  } else if (name == "add") {
-    // For x = -0 the sum is 0, which compares equal to -0.
-    if (right == 0.0) return a;
-    if (left == 0.0) return b;
-    if (const ir::Op* neg = produced_by(b, "neg")) {
-      return make(program, op, "sub", {a, neg->operands[0]});
-    }
-  } else if (name == "sub") {
-    if (right == 0.0) return a;
-    if (const ir::Op* neg = produced_by(b, "neg")) {
-      return make(program, op, "add", {a, neg->operands[0]});
-    }
-  } else if (name == "div") {
-    if (right == 1.0) return a;
-  } else if (name == "pow") {
-    if (right == 1.0) return a;
-    if (right == 2.0) return make(program, op, "mul", {a, a});
-  } else if (name == "maximum" || name == "minimum" || name == "logical_and" ||
-             name == "logical_or") {
-    if (a == b) return a;
-  }
+ir::Value* simplify_mul(ir::Builder& b, const ir::Op& op) {
+  ir::Value *x = op.operands[0], *y = op.operands[1];
+  const std::optional<double> left = known_constant(x), right = known_constant(y);
+  if (right == 1.0) return x;
+  if (left == 1.0) return y;
+  if (right == -1.0) return b.make("neg", {x});
+  if (left == -1.0) return b.make("neg", {y});
   return nullptr;
 }
 
-ir::Value* simplify_unary(const ir::Op& op) {
+ir::Value* simplify_add(ir::Builder& b, const ir::Op& op) {
+  ir::Value *x = op.operands[0], *y = op.operands[1];
+  // For x = -0 the sum is 0, which compares equal to -0.
+  if (known_constant(y) == 0.0) return x;
+  if (known_constant(x) == 0.0) return y;
+  const ir::Op* neg = produced_by(y, "neg");
+  return neg != nullptr ? b.make("sub", {x, neg->operands[0]}) : nullptr;
+}
+
+ir::Value* simplify_sub(ir::Builder& b, const ir::Op& op) {
+  ir::Value *x = op.operands[0], *y = op.operands[1];
+  if (known_constant(y) == 0.0) return x;
+  const ir::Op* neg = produced_by(y, "neg");
+  return neg != nullptr ? b.make("add", {x, neg->operands[0]}) : nullptr;
+}
+
+ir::Value* simplify_div(ir::Builder&, const ir::Op& op) {
+  return known_constant(op.operands[1]) == 1.0 ? op.operands[0] : nullptr;
+}
+
+ir::Value* simplify_pow(ir::Builder& b, const ir::Op& op) {
   ir::Value* x = op.operands[0];
-  if (op.name() == "neg" || op.name() == "logical_not") {
-    const ir::Op* inner = produced_by(x, op.name().c_str());
-    return inner != nullptr ? inner->operands[0] : nullptr;
-  }
-  if (op.name() == "cast" && x->type == op.result()->type) return x;
-  return nullptr;
+  const std::optional<double> exponent = known_constant(op.operands[1]);
+  if (exponent == 1.0) return x;
+  return exponent == 2.0 ? b.make("mul", {x, x}) : nullptr;
 }
 
-ir::Value* simplified(ir::Program& program, const ir::Op& op) {
+// For ops with f(x, x) = x.
+ir::Value* simplify_idempotent(ir::Builder&, const ir::Op& op) {
+  return op.operands[0] == op.operands[1] ? op.operands[0] : nullptr;
+}
+
+// For ops with f(f(x)) = x.
+ir::Value* simplify_involution(ir::Builder&, const ir::Op& op) {
+  const ir::Op* inner = produced_by(op.operands[0], op.name().c_str());
+  return inner != nullptr ? inner->operands[0] : nullptr;
+}
+
+ir::Value* simplify_cast(ir::Builder&, const ir::Op& op) {
+  ir::Value* x = op.operands[0];
+  return x->type == op.result()->type ? x : nullptr;
+}
+
+ir::Value* simplify_select(ir::Builder&, const ir::Op& op) {
+  return op.operands[1] == op.operands[2] ? op.operands[1] : nullptr;
+}
+
+// What each op simplifies to: a function that returns the value of the op's result, or null.
+struct Rule {
+  std::string_view op;
+  ir::Value* (*apply)(ir::Builder& b, const ir::Op& op);
+};
+constexpr Rule kRules[] = {
+    {"add", simplify_add},
+    {"broadcast", simplify_broadcast},
+    {"cast", simplify_cast},
+    {"dim_size", simplify_dim_size},
+    {"div", simplify_div},
+    {"gather", simplify_gather},
+    {"logical_and", simplify_idempotent},
+    {"logical_not", simplify_involution},
+    {"logical_or", simplify_idempotent},
+    {"matmul", simplify_matmul},
+    {"maximum", simplify_idempotent},
+    {"minimum", simplify_idempotent},
+    {"mul", simplify_mul},
+    {"neg", simplify_involution},
+    {"pow", simplify_pow},
+    {"reshape", simplify_reshape},
+    {"scatter_add", simplify_scatter_add},
+    {"select", simplify_select},
+    {"sub", simplify_sub},
+    {"transpose", simplify_transpose},
+};
+
+ir::Value* simplified(ir::Builder& b, const ir::Op& op) {
   if (op.results.size() != 1 || op.operands.empty()) return nullptr;
-  if (ir::Value* folded = fold_constants(program, op)) return folded;
-  if (op.name() == "reshape") return simplify_reshape(program, op);
-  if (op.name() == "broadcast") return simplify_broadcast(program, op);
-  if (op.name() == "transpose") return simplify_transpose(program, op);
-  if (op.name() == "matmul") return simplify_matmul(program, op);
-  if (op.name() == "dim_size") return simplify_dim_size(program, op);
-  if (op.name() == "gather") return simplify_gather(program, op);
-  if (op.name() == "scatter_add") return simplify_scatter_add(program, op);
-  if (op.name() == "select" && op.operands[1] == op.operands[2]) return op.operands[1];
-  if (!op.has(ir::Trait::elementwise)) return nullptr;
-  if (op.operands.size() == 1) return simplify_unary(op);
-  if (op.operands.size() == 2) return simplify_binary(program, op);
-  return nullptr;
+  if (ir::Value* folded = fold_constants(b, op)) return folded;
+  const auto* const rule = std::lower_bound(
+      std::begin(kRules), std::end(kRules), std::string_view(op.name()),
+      [](const Rule& candidate, std::string_view name) { return candidate.op < name; });
+  return rule != std::end(kRules) && rule->op == op.name() ? rule->apply(b, op) : nullptr;
 }
 
 }  // namespace
@@ -265,8 +301,8 @@ ir::Value* simplified(ir::Program& program, const ir::Op& op) {
 void simplify(ir::Program& program) {
   // A round can enable more rewrites. Chains are short, so a few rounds are enough.
   for (int round = 0; round < 8; ++round) {
-    const int changed =
-        rewrite(program, [&](ir::Op& op) { return replacement(simplified(program, op)); });
+    const int changed = rewrite(
+        program, [&](ir::Builder& b, ir::Op& op) { return replacement(simplified(b, op)); });
     if (changed == 0) return;
   }
 }

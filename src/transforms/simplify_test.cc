@@ -19,7 +19,7 @@ TEST(Simplify, DimSizeSkipsOpsThatKeepTheSizes) {
   const ir::Op& op = *program.outputs()[0].get()->producer;
   EXPECT_EQ(op.name(), "dim_size");
   EXPECT_EQ(op.operands[0], x.get());
-  EXPECT_EQ(ir::get<std::vector<std::int64_t>>(op.attributes, "axes"),
+  EXPECT_EQ(get_attribute<std::vector<std::int64_t>>(op.attributes, "axes"),
             (std::vector<std::int64_t>{0, 2}));
 }
 

@@ -1,3 +1,5 @@
+// Names these ops: block_sum, div, mean, sum
+
 #include "transforms/split_reductions.h"
 
 #include <algorithm>
@@ -9,7 +11,6 @@ namespace trireme::transforms {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-using Replacement = std::optional<std::vector<ir::Value*>>;
 
 // With more columns than this, the columns alone are enough work for all threads.
 constexpr std::int64_t kMaxColumns = 256;
@@ -18,9 +19,9 @@ constexpr std::int64_t kMinPerRow = 1024, kMinElements = 65536, kMinRows = 16;
 constexpr std::int64_t kBlock = 4096;
 
 // Reduces along all of `axes` except the first, which is 0, and then along axis 0.
-Replacement first_axis_last(ir::Program& program, const ir::Op& op, const Integers& axes) {
+Replacement first_axis_last(ir::Builder& b, const ir::Op& op, const Integers& axes) {
   const auto reduced = [&](ir::Value* x, const Integers& along) {
-    return make(program, op, op.name(), {x}, {{"axes", along}, {"keep", false}});
+    return b.make(op.name(), {x}, {{"axes", along}, {"keep", false}});
   };
   return {{reduced(reduced(op.operands[0], Integers(axes.begin() + 1, axes.end())), {0})}};
 }
@@ -36,7 +37,7 @@ bool leaves_few_columns(const ir::Op& op, const Integers& axes) {
 }
 
 // Splits the sum or mean of all elements.
-Replacement split_total(ir::Program& program, const ir::Op& op) {
+Replacement split_total(ir::Builder& b, const ir::Op& op) {
   ir::Value* x = op.operands[0];
   const Shape& shape = x->type.shape;
   if (shape.empty()) return std::nullopt;
@@ -45,37 +46,36 @@ Replacement split_total(ir::Program& program, const ir::Op& op) {
   if (many_rows && per_row.is_constant() && per_row.constant() >= kMinPerRow) {
     Integers all(shape.size());
     std::iota(all.begin(), all.end(), 0);
-    return first_axis_last(program, op, all);
+    return first_axis_last(b, op, all);
   }
   if (!elements.is_constant() || elements.constant() < kMinElements) return std::nullopt;
-  ir::Value* sums = make(program, op, "block_sum", {x}, {{"size", kBlock}});
-  ir::Value* total = make(program, op, "sum", {sums}, {{"axes", Integers{0}}, {"keep", false}});
+  ir::Value* sums = b.make("block_sum", {x}, {{"size", kBlock}});
+  ir::Value* total = b.make("sum", {sums}, {{"axes", Integers{0}}, {"keep", false}});
   if (op.name() == "sum") return {{total}};
-  ir::Value* count =
-      make_constant(program, op, total->type, static_cast<double>(elements.constant()));
-  return {{make(program, op, "div", {total, count})}};
+  ir::Value* count = b.constant(total->type, static_cast<double>(elements.constant()));
+  return {{b.make("div", {total, count})}};
 }
 
-Replacement split(ir::Program& program, const ir::Op& op) {
-  if ((op.name() != "sum" && op.name() != "mean") || ir::get<bool>(op.attributes, "keep")) {
+Replacement split(ir::Builder& b, const ir::Op& op) {
+  if ((op.name() != "sum" && op.name() != "mean") || get_attribute<bool>(op.attributes, "keep")) {
     return std::nullopt;
   }
   const std::int64_t rank = op.operands[0]->type.rank();
-  Integers axes = ir::get<Integers>(op.attributes, "axes");
+  Integers axes = get_attribute<Integers>(op.attributes, "axes");
   for (std::int64_t& axis : axes) axis += axis < 0 ? rank : 0;
   if (axes.empty() || static_cast<std::int64_t>(axes.size()) == rank) {
-    return split_total(program, op);
+    return split_total(b, op);
   }
   if (!std::is_sorted(axes.begin(), axes.end()) || !leaves_few_columns(op, axes)) {
     return std::nullopt;
   }
-  return first_axis_last(program, op, axes);
+  return first_axis_last(b, op, axes);
 }
 
 }  // namespace
 
 void split_reductions(ir::Program& program) {
-  rewrite(program, [&](const ir::Op& op) { return split(program, op); });
+  rewrite(program, [&](ir::Builder& b, const ir::Op& op) { return split(b, op); });
 }
 
 }  // namespace trireme::transforms

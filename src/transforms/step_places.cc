@@ -67,7 +67,7 @@ bool StepPlaces::is_costly(const ir::Op& op) const {
 bool StepPlaces::is_free(const ir::Op& op) const {
   if (op.has(Trait::random)) return false;
   if (op.has(Trait::generator)) return true;
-  return op.name() == "broadcast" && of(op.operands[0]) == Place::outside;
+  return op.has(Trait::broadcast) && of(op.operands[0]) == Place::outside;
 }
 
 Place StepPlaces::place_of(const ir::Op& op) const {
@@ -110,12 +110,10 @@ bool StepPlaces::is_by_row(const ir::Op& op) const {
   const std::vector<bool> rows = rows_of_operands(op, &valid);
   if (!valid) return false;
   if (op.has(Trait::elementwise) || op.has(Trait::sequences)) return true;
-  if (op.name() == "iota") return ir::get<std::int64_t>(op.attributes, "axis") > 0;
-  if (op.has(Trait::generator)) return true;  // a constant or random numbers: see place_of()
-  if (op.name() == "gather" && rows[0] && ir::get<std::int64_t>(op.attributes, "axis") == 0) {
-    const ir::Op* index = op.operands[1]->producer;  // the value of a sequence at each of its rows
-    return index != nullptr && index->name() == "segment_ids";
+  if (op.has(Trait::generator)) {  // a constant or random numbers: see place_of()
+    return !op.def->row_wise || op.def->row_wise(op, rows);
   }
+  if (rows[0] && op.def->expands_sequences && op.def->expands_sequences(op)) return true;
   return op.def->row_wise && op.def->row_wise(op, rows);
 }
 

@@ -1,3 +1,5 @@
+// Names these ops: assign
+
 #include "transforms/take_assigns.h"
 
 #include <unordered_map>

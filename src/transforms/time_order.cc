@@ -1,3 +1,6 @@
+// Names these ops: add, broadcast, cast, dim_size, gather, iota, less, rnn_schedule, row_splits,
+// scatter_add, segment_ids, select, slice, sub, sum_rows
+
 #include "transforms/time_order.h"
 
 #include <algorithm>
@@ -12,47 +15,42 @@ using Integers = std::vector<std::int64_t>;
 
 bool is_gather_of_rows(const ir::Op* op) {
   return op != nullptr && op->name() == "gather" &&
-         ir::get<std::int64_t>(op->attributes, "axis") == 0;
+         get_attribute<std::int64_t>(op->attributes, "axis") == 0;
 }
 
 }  // namespace
 
-TimeOrder::TimeOrder(ir::Program& program, const ir::Op& like, ir::Value* splits)
-    : program_(program), like_(like), splits_(splits), rows_(*Dim::parse(splits->type.splits_of)) {
-  for (const auto& op : program.main().ops) {
+TimeOrder::TimeOrder(ir::Builder& b, ir::Value* splits)
+    : b_(b), splits_(splits), rows_(*Dim::parse(splits->type.splits_of)) {
+  for (const auto& op : b.program().main().ops) {
     if (op->name() == "rnn_schedule" && op->operands[0] == splits) {
       schedule_ = op.get();
       return;
     }
   }
-  schedule_ = program.append(program.main(), "rnn_schedule", {splits}, {}, like.location);
-}
-
-ir::Value* TimeOrder::make(std::string_view name, std::vector<ir::Value*> operands,
-                           Attributes attributes) {
-  return transforms::make(program_, like_, name, std::move(operands), std::move(attributes));
+  schedule_ = b.append("rnn_schedule", {splits});
 }
 
 ir::Value* TimeOrder::gathered(ir::Value* x, ir::Value* index) {
   if (const auto number = known_constant(x)) {
     ir::Type type = x->type;
     type.shape[0] = index->type.shape[0];
-    return make_constant(program_, like_, type, *number);
+    return b_.constant(type, *number);
   }
-  return make("gather", {x, index});
+  return b_.make("gather", {x, index});
 }
 
 // Returns the positions of rows in the order of time; numbers that are not rows stay unchanged.
 ir::Value* TimeOrder::placed(ir::Value* rows) {
   const DType dtype = rows->type.dtype;
   ir::Value* places = schedule_->result(2);
-  ir::Value* count = make("dim_size", {places}, {{"axes", Integers{0}}, {"dtype", dtype}});
-  count = make("broadcast", {count}, {{"axes", Integers{}}, {"shape", rows->type.shape}});
-  ir::Value* before = make("less", {rows, make_constant(program_, like_, rows->type, 0)});
-  ir::Value* within = make("less", {rows, count});
+  ir::Value* count = b_.make("dim_size", {places}, {{"axes", Integers{0}}, {"dtype", dtype}});
+  count = b_.make("broadcast", {count}, {{"axes", Integers{}}, {"shape", rows->type.shape}});
+  ir::Value* before = b_.make("less", {rows, b_.constant(rows->type, 0)});
+  ir::Value* within = b_.make("less", {rows, count});
   ir::Value* place = gathered(places, rows);
-  if (dtype != DType::i64) place = make("cast", {place}, {{"dtype", dtype}});
-  return make("select", {before, rows, make("select", {within, place, rows})});
+  if (dtype != DType::i64) place = b_.make("cast", {place}, {{"dtype", dtype}});
+  return b_.make("select", {before, rows, b_.make("select", {within, place, rows})});
 }
 
 // Whether x is in the order of time except for a final restore, or where it is computed.
@@ -84,12 +82,12 @@ ir::Value* TimeOrder::ordered(ir::Value* x) {
     if (op->operands[1] == schedule_->result(2)) return op->operands[0];
     const bool by_id = op->operands[1]->type.rank() == 1 && op->operands[1]->type.shape[0] == rows_;
     if (by_id)
-      return make("gather", {op->operands[0], gathered(op->operands[1], rows)}, op->attributes);
+      return b_.make("gather", {op->operands[0], gathered(op->operands[1], rows)}, op->attributes);
   }
   // A scatter_add of few rows is computed directly in this order.
   if (op != nullptr && op->name() == "scatter_add" && op->operands[0]->type.rank() == 1 &&
       op->operands[0]->type.shape[0] != rows_) {
-    return make("scatter_add", {placed(op->operands[0]), op->operands[1]}, op->attributes);
+    return b_.make("scatter_add", {placed(op->operands[0]), op->operands[1]}, op->attributes);
   }
   if (!is_in_time(x)) return gathered(x, rows);
   std::vector<ir::Value*> operands;
@@ -97,7 +95,7 @@ ir::Value* TimeOrder::ordered(ir::Value* x) {
     const bool has = operand->type.rank() > 0 && operand->type.shape[0] == rows_;
     operands.push_back(has ? ordered(operand) : operand);
   }
-  return program_.append_like(program_.main(), *op, std::move(operands))->result();
+  return b_.make_like(*op, std::move(operands));
 }
 
 ir::Value* TimeOrder::sequences_ordered(ir::Value* x) { return gathered(x, schedule_->result(3)); }
@@ -105,26 +103,27 @@ ir::Value* TimeOrder::restored(ir::Value* x) { return gathered(x, schedule_->res
 ir::Value* TimeOrder::sequences_restored(ir::Value* x) { return gathered(x, schedule_->result(4)); }
 
 ir::Value* TimeOrder::spread(ir::Value* x) {
-  ir::Value* rank = make("gather", {schedule_->result(4), make("segment_ids", {splits_})});
-  return gathered(x, make("gather", {rank, schedule_->result(1)}));
+  ir::Value* rank = b_.make("gather", {schedule_->result(4), b_.make("segment_ids", {splits_})});
+  return gathered(x, b_.make("gather", {rank, schedule_->result(1)}));
 }
 
 ir::Value* TimeOrder::part(ir::Value* splits, int from) {
   const Dim count = splits->type.shape[0] - Dim(1);
-  return make("slice", {splits}, {{"limits", Shape{count + Dim(from)}}, {"starts", Shape{from}}});
+  return b_.make("slice", {splits},
+                 {{"limits", Shape{count + Dim(from)}}, {"starts", Shape{from}}});
 }
 
 ir::Value* TimeOrder::lengths(ir::Value* splits) {
-  return make("sub", {part(splits, 1), part(splits, 0)});
+  return b_.make("sub", {part(splits, 1), part(splits, 0)});
 }
 
 ir::Value* TimeOrder::splits_from(ir::Value* lengths, const std::string& rows) {
-  return make("row_splits", {lengths}, {{"rows", Shape{*Dim::parse(rows)}}});
+  return b_.make("row_splits", {lengths}, {{"rows", Shape{*Dim::parse(rows)}}});
 }
 
 ir::Value* TimeOrder::splits_ordered(ir::Value* splits, bool by_row) {
   ir::Value* order = schedule_->result(by_row ? 1 : 3);
-  return splits_from(make("gather", {lengths(splits), order}), splits->type.splits_of);
+  return splits_from(b_.make("gather", {lengths(splits), order}), splits->type.splits_of);
 }
 
 ir::Value* TimeOrder::inner_splits_ordered(ir::Value* splits, ir::Value* outer, bool by_row) {
@@ -132,20 +131,19 @@ ir::Value* TimeOrder::inner_splits_ordered(ir::Value* splits, ir::Value* outer, 
 }
 
 ir::Value* TimeOrder::joined(ir::Value* outer, ir::Value* inner) {
-  return splits_from(lengths(make("gather", {inner, outer})), inner->type.splits_of);
+  return splits_from(lengths(b_.make("gather", {inner, outer})), inner->type.splits_of);
 }
 
 // Sequence i of the result, split by `to`, is sequence order[i] of x, split by `from`.
 ir::Value* TimeOrder::reorder_sequences(ir::Value* x, ir::Value* from, ir::Value* to,
                                         ir::Value* order) {
-  if (const auto number = known_constant(x))
-    return make_constant(program_, like_, x->type, *number);
-  ir::Value* ids = make("segment_ids", {to});
-  ir::Value* begin = make("gather", {make("gather", {part(from, 0), order}), ids});
+  if (const auto number = known_constant(x)) return b_.constant(x->type, *number);
+  ir::Value* ids = b_.make("segment_ids", {to});
+  ir::Value* begin = b_.make("gather", {b_.make("gather", {part(from, 0), order}), ids});
   const Shape shape{x->type.shape[0]};
-  ir::Value* row = make("iota", {}, {{"shape", shape}});
-  ir::Value* position = make("sub", {row, make("gather", {part(to, 0), ids})});
-  return make("gather", {x, make("add", {begin, position})});
+  ir::Value* row = b_.make("iota", {}, {{"shape", shape}});
+  ir::Value* position = b_.make("sub", {row, b_.make("gather", {part(to, 0), ids})});
+  return b_.make("gather", {x, b_.make("add", {begin, position})});
 }
 
 ir::Value* TimeOrder::split_ordered(ir::Value* x, ir::Value* splits, bool by_row) {
@@ -159,7 +157,7 @@ ir::Value* TimeOrder::split_restored(ir::Value* x, ir::Value* splits, bool by_ro
 }
 
 // Rewrites scatter_add and sum_rows of restored rows to add the rows in the order of time.
-std::optional<std::vector<ir::Value*>> add_in_time(ir::Program& program, const ir::Op& op) {
+Replacement add_in_time(ir::Builder& b, const ir::Op& op) {
   if (op.name() != "scatter_add" && op.name() != "sum_rows") return std::nullopt;
   ir::Value* indices = op.operands[0];
   const ir::Op* restored = op.operands[1]->producer;
@@ -169,9 +167,8 @@ std::optional<std::vector<ir::Value*>> add_in_time(ir::Program& program, const i
       restored->operands[1] != schedule->result(2)) {
     return std::nullopt;
   }
-  ir::Value* ordered = make(program, op, "gather", {indices, schedule->result(1)});
-  const ir::Op* reordered = program.append(
-      program.main(), op.name(), {ordered, restored->operands[0]}, op.attributes, op.location);
+  ir::Value* ordered = b.make("gather", {indices, schedule->result(1)});
+  const ir::Op* reordered = b.append(op.name(), {ordered, restored->operands[0]}, op.attributes);
   std::vector<ir::Value*> results;
   for (const auto& result : reordered->results) results.push_back(result.get());
   return results;

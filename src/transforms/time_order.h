@@ -2,10 +2,9 @@
 
 // Puts rows of sequences in the order in which packed_rnn runs them, and back.
 
-#include <optional>
 #include <vector>
 
-#include "ir/program.h"
+#include "transforms/rewrite.h"
 
 namespace trireme::transforms {
 
@@ -13,8 +12,8 @@ namespace trireme::transforms {
 // new ops are appended to the main block.
 class TimeOrder {
  public:
-  // `splits` are those of `rows`; new ops get the location of `like`.
-  TimeOrder(ir::Program& program, const ir::Op& like, ir::Value* splits);
+  // `splits` are those of `rows`.
+  TimeOrder(ir::Builder& b, ir::Value* splits);
 
   const Dim& rows() const { return rows_; }
   ir::Value* counts() const { return schedule_->result(0); }
@@ -42,8 +41,6 @@ class TimeOrder {
   ir::Value* joined(ir::Value* outer, ir::Value* inner);
 
  private:
-  ir::Value* make(std::string_view name, std::vector<ir::Value*> operands,
-                  Attributes attributes = {});
   ir::Value* gathered(ir::Value* x, ir::Value* index);
   ir::Value* placed(ir::Value* rows);
   bool is_in_time(const ir::Value* x) const;
@@ -53,8 +50,7 @@ class TimeOrder {
   ir::Value* splits_from(ir::Value* lengths, const std::string& rows);
   ir::Value* reorder_sequences(ir::Value* x, ir::Value* from, ir::Value* to, ir::Value* order);
 
-  ir::Program& program_;
-  const ir::Op& like_;
+  ir::Builder& b_;
   ir::Value* splits_;
   Dim rows_;
   ir::Op* schedule_;
@@ -62,6 +58,6 @@ class TimeOrder {
 
 // Rewrites an op that adds rows by ids so that the order need not be restored. Returns the values
 // that replace its results, or nullopt for other ops.
-std::optional<std::vector<ir::Value*>> add_in_time(ir::Program& program, const ir::Op& op);
+Replacement add_in_time(ir::Builder& b, const ir::Op& op);
 
 }  // namespace trireme::transforms

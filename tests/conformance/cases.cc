@@ -25,7 +25,7 @@ std::string label_of(const ops::Op& op, std::size_t number, const ops::Sample& s
   }
   text += ")";
   for (const NamedAttribute& a : sample.attributes) {
-    text += " " + a.name + "=" + ir::print_attribute(a.value);
+    text += " " + a.name + "=" + print_attribute(a.value);
   }
   return text;
 }
@@ -104,7 +104,7 @@ bool can_have_symbol(const ops::Sample& sample) {
   };
   return !sample.operands.empty() &&
          std::all_of(sample.operands.begin(), sample.operands.end(), [&](const ir::Type& type) {
-           return is_float(type.dtype) && !type.shape.empty() &&
+           return is_arithmetic_float(type.dtype) && !type.shape.empty() &&
                   first(type) == first(sample.operands[0]);
          });
 }
@@ -135,9 +135,9 @@ ops::RefTensor random_tensor(const std::vector<std::int64_t>& shape, DType type,
   for (std::size_t i = 0; i < tensor.data.size(); ++i) {
     const double unit = ops::uniform_number(ops::random_words(seed, 77, i), DType::f64);
     const double x = low + (high - low) * unit;
-    tensor.data[i] = is_float(type)  ? static_cast<double>(static_cast<float>(x))
-                     : is_half(type) ? ops::to_dtype(x, type)
-                                     : std::floor(x);
+    tensor.data[i] = is_arithmetic_float(type) ? static_cast<double>(static_cast<float>(x))
+                     : is_half(type)           ? ops::to_dtype(x, type)
+                                               : std::floor(x);
   }
   return tensor;
 }
@@ -145,11 +145,11 @@ ops::RefTensor random_tensor(const std::vector<std::int64_t>& shape, DType type,
 void differentiate(Case& c) {
   ir::Program& program = c.program->ir();
   for (ir::Value* operand : c.operands) {
-    if (is_float(operand->type.dtype)) c.wanted.push_back(operand);
+    if (is_arithmetic_float(operand->type.dtype)) c.wanted.push_back(operand);
   }
   for (ir::Value* result : c.results) {
     c.weights.push_back(nullptr);
-    if (!is_float(result->type.dtype)) continue;
+    if (!is_arithmetic_float(result->type.dtype)) continue;
     c.weights.back() = program.add_input("weight" + std::to_string(c.weights.size()), result->type);
     Value part = sum(Value(result) * Value(c.weights.back()));
     if (c.loss && c.loss->type.dtype != part.dtype())

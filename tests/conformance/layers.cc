@@ -307,8 +307,8 @@ TrainingCase training_case(const std::string& name, const Optimizer& optimizer,
     ops::RefTensor& value = run.parameters[parameter->name()] =
         ops::RefTensor(evaluate(parameter->value->type.shape, {}));
     const Attributes& attributes = parameter->initializer.attributes;
-    if (!ir::has_attribute(attributes, "value")) continue;
-    const double initial_value = ir::get<double>(attributes, "value");  // of optimizer state
+    if (!has_attribute(attributes, "value")) continue;
+    const double initial_value = get_attribute<double>(attributes, "value");  // of optimizer state
     std::fill(value.data.begin(), value.data.end(), initial_value);
   }
   run.parameters["w"] = random_tensor({5, 3}, f32, -1, 1, 3);

@@ -51,8 +51,8 @@ TrainingCase training(const std::string& name, const Optimizer& optimizer,
     ops::RefTensor& value = run.parameters[parameter->name()] =
         ops::RefTensor(evaluate(parameter->value->type.shape, {}));
     const Attributes& attributes = parameter->initializer.attributes;
-    if (!ir::has_attribute(attributes, "value")) continue;
-    std::fill(value.data.begin(), value.data.end(), ir::get<double>(attributes, "value"));
+    if (!has_attribute(attributes, "value")) continue;
+    std::fill(value.data.begin(), value.data.end(), get_attribute<double>(attributes, "value"));
   }
   run.parameters["w"] = random_tensor({kRows, kWidth}, f32, -1, 1, 3);
   c.runs.push_back(std::move(run));

@@ -77,8 +77,8 @@ void Twin::add(const Case& c, const Run& run, const std::vector<ops::RefTensor>&
     }
     std::size_t next = c.results.size();
     for (const ir::Value* x : c.operands) {
-      json["gradients"].push_back(is_float(x->type.dtype) ? to_json(expected[next++], x->type.dtype)
-                                                          : Json());
+      json["gradients"].push_back(
+          is_arithmetic_float(x->type.dtype) ? to_json(expected[next++], x->type.dtype) : Json());
     }
   }
   lines_.push_back(json.dump());

@@ -114,6 +114,22 @@ class CheckLayers(unittest.TestCase):
         files["src/ir/CMakeLists.txt"] = "trireme_room(ir THREADS)\n"
         self.assertEqual(self.check(files), [])
 
+    def test_op_names_are_declared(self):
+        files = {"src/ops/CMakeLists.txt": "set(TRIREME_OPS\n  add\n  mul\n)\n",
+                 "src/compiler/a.cc": 'if (op.name() == "add") return;\n'}
+        self.assert_breach(files, "src/compiler/a.cc:1:", "names the op add", "trait")
+        files["src/compiler/a.cc"] = '// Names these ops: add,\n// mul\n\nf("add", "mul", "other");\n'
+        self.assertEqual(self.check(files), [])
+        files["src/compiler/a.cc"] = '// Names these ops: add, mul\n\nf("add");\n'
+        self.assert_breach(files, "src/compiler/a.cc:1:", "mul, but does not")
+
+    def test_op_names_elsewhere_are_free(self):
+        ops = {"src/ops/CMakeLists.txt": "set(TRIREME_OPS\n  add\n)\n"}
+        self.assertEqual(self.check({**ops, "src/nn/a.cc": 'f("add");\n',
+                                     "src/ir/a_test.cc": 'f("add");\n',
+                                     "src/ir/b.cc": '// "add"\n#include "ir/add.h"\n',
+                                     "src/ir/add.h": ""}), [])
+
     def test_long_and_unfinished_files(self):
         self.assert_breach({"src/ir/a.cc": "\n" * 701}, "src/ir/a.cc:701:", "701 lines")
         self.assert_breach({"src/ir/a.cc": "// TO" "DO: later\n"}, "src/ir/a.cc:1:")

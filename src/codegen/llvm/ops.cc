@@ -36,7 +36,7 @@ Value* float_min_max(IrBuilder& b, bool max, Value* first, Value* second) {
 }
 
 Value* min_max(IrBuilder& b, bool max, DType type, Value* first, Value* second) {
-  if (is_float(type)) return float_min_max(b, max, first, second);
+  if (is_arithmetic_float(type)) return float_min_max(b, max, first, second);
   const bool u = is_unsigned(type);
   const ID id = max ? (u ? llvm::Intrinsic::umax : llvm::Intrinsic::smax)
                     : (u ? llvm::Intrinsic::umin : llvm::Intrinsic::smin);
@@ -72,7 +72,7 @@ Value* integer_division(IrBuilder& b, bool quotient, DType type, Value* x, Value
 
 Value* compare(IrBuilder& b, ExprOp op, DType argument, Value* x, Value* y) {
   using P = llvm::CmpInst::Predicate;
-  if (is_float(argument)) {
+  if (is_arithmetic_float(argument)) {
     switch (op) {
       case ExprOp::eq: return b.CreateFCmp(P::FCMP_OEQ, x, y);
       case ExprOp::ne: return b.CreateFCmp(P::FCMP_UNE, x, y);
@@ -93,13 +93,13 @@ Value* convert(IrBuilder& b, DType to, DType from, Value* x, llvm::Type* result)
   if (to == from) return x;
   if (to == DType::boolean) {
     Value* zero = llvm::Constant::getNullValue(x->getType());
-    return is_float(from) ? b.CreateFCmpUNE(x, zero) : b.CreateICmpNE(x, zero);
+    return is_arithmetic_float(from) ? b.CreateFCmpUNE(x, zero) : b.CreateICmpNE(x, zero);
   }
-  if (is_float(to)) {
-    if (is_float(from)) return b.CreateFPCast(x, result);
+  if (is_arithmetic_float(to)) {
+    if (is_arithmetic_float(from)) return b.CreateFPCast(x, result);
     return is_unsigned(from) ? b.CreateUIToFP(x, result) : b.CreateSIToFP(x, result);
   }
-  if (is_float(from)) {
+  if (is_arithmetic_float(from)) {
     const ID id = is_unsigned(to) ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
     return b.CreateIntrinsic(id, {result, x->getType()}, {x});
   }
@@ -160,7 +160,7 @@ Value* shift(IrBuilder& b, bool left, Value* x, Value* count) {
 }
 
 Value* arithmetic(IrBuilder& b, const Expr& e, Value* x, Value* y) {
-  const bool f = is_float(e.type);
+  const bool f = is_arithmetic_float(e.type);
   switch (e.op) {
     case ExprOp::add: return f ? b.CreateFAdd(x, y) : b.CreateAdd(x, y);
     case ExprOp::sub: return f ? b.CreateFSub(x, y) : b.CreateSub(x, y);
@@ -214,7 +214,8 @@ llvm::Constant* scalar_constant(llvm::LLVMContext& context, const Expr& constant
   const auto narrow = static_cast<float>(constant.number);
   if (constant.type == DType::bf16) return llvm::ConstantInt::get(type, to_bf16(narrow).bits);
   if (constant.type == DType::f16) return llvm::ConstantInt::get(type, to_f16(narrow).bits);
-  if (!is_float(constant.type)) return llvm::ConstantInt::getSigned(type, constant.integer);
+  if (!is_arithmetic_float(constant.type))
+    return llvm::ConstantInt::getSigned(type, constant.integer);
   if (constant.type == DType::f64) return llvm::ConstantFP::get(type, constant.number);
   return llvm::ConstantFP::get(context, llvm::APFloat(narrow));
 }
@@ -225,9 +226,10 @@ Value* emit_op(IrBuilder& b, const Expr& e, DType argument, Value* const* args) 
     result = with_lanes(result, vector->getNumElements());
   }
   switch (e.op) {
-    case ExprOp::neg: return is_float(e.type) ? b.CreateFNeg(args[0]) : b.CreateNeg(args[0]);
+    case ExprOp::neg:
+      return is_arithmetic_float(e.type) ? b.CreateFNeg(args[0]) : b.CreateNeg(args[0]);
     case ExprOp::abs:
-      if (is_float(e.type)) return unary_intrinsic(b, llvm::Intrinsic::fabs, args[0]);
+      if (is_arithmetic_float(e.type)) return unary_intrinsic(b, llvm::Intrinsic::fabs, args[0]);
       if (is_unsigned(e.type)) return args[0];
       return b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, args[0], b.getFalse());
     case ExprOp::sqrt: return unary_intrinsic(b, llvm::Intrinsic::sqrt, args[0]);
@@ -289,7 +291,7 @@ Value* emit_index_division(IrBuilder& b, bool quotient, Value* x, Value* y) {
 }
 
 Value* emit_reduce(IrBuilder& b, ReduceOp reduce, DType type, Value* accumulator, Value* value) {
-  const bool f = is_float(type);
+  const bool f = is_arithmetic_float(type);
   switch (reduce) {
     case ReduceOp::sum:
       return f ? b.CreateFAdd(accumulator, value) : b.CreateAdd(accumulator, value);
@@ -303,7 +305,7 @@ Value* emit_reduce(IrBuilder& b, ReduceOp reduce, DType type, Value* accumulator
 
 Value* emit_beats(IrBuilder& b, ReduceOp reduce, DType type, Value* value, Value* accumulator) {
   const bool greater = reduce == ReduceOp::argmax;
-  if (!is_float(type)) {
+  if (!is_arithmetic_float(type)) {
     if (is_unsigned(type)) {
       return greater ? b.CreateICmpUGT(value, accumulator) : b.CreateICmpULT(value, accumulator);
     }

@@ -39,7 +39,9 @@ double rate_of(const Program& program, const Value& parameter) {
 // What makes new rows of the table: what would have made the parameter.
 RowInitializer initializer_of(const ir::Parameter& parameter) {
   const Initializer& from = parameter.initializer;
-  const auto number = [&](const char* name) { return ir::get<double>(from.attributes, name); };
+  const auto number = [&](const char* name) {
+    return get_attribute<double>(from.attributes, name);
+  };
   if (from.name == "normal") return RowInitializer::normal(number("mean"), number("stddev"));
   if (from.name == "uniform") return RowInitializer::uniform(number("low"), number("high"));
   if (from.name == "constant" && number("value") == 0) return RowInitializer::zeros();
@@ -52,8 +54,8 @@ bool is_gather_of(const ir::Op& op, const ir::Value* table) {
 }
 
 bool is_lookup_of(const ir::Op& op, const std::string& key) {
-  return op.name() == "host_call" && ir::get<std::string>(op.attributes, "name") == kLookUp &&
-         ir::get<std::string>(op.attributes, "key") == key;
+  return op.name() == "host_call" && get_attribute<std::string>(op.attributes, "name") == kLookUp &&
+         get_attribute<std::string>(op.attributes, "key") == key;
 }
 
 // A number for each example, or each row of its sequence, that looks up ids. Errors: usage.
@@ -170,10 +172,9 @@ void ServerTraining::bring_home() {
     const Tensor rows = read_table(key);
     ir::Value* const parameter = program_.ir().add_parameter(
         key, {f32, {table.rows, table.options.width}}, table.initializer, /*trainable=*/false, {});
-    transforms::rewrite(program_.ir(), [&](ir::Op& op) -> std::optional<std::vector<ir::Value*>> {
+    transforms::rewrite(program_.ir(), [&](ir::Builder& b, ir::Op& op) -> transforms::Replacement {
       if (!is_lookup_of(op, key)) return std::nullopt;
-      return {{transforms::make(program_.ir(), op, "gather", {parameter, op.operands[0]},
-                                {{"sparse_gradient", true}})}};
+      return {{b.make("gather", {parameter, op.operands[0]}, {{"sparse_gradient", true}})}};
     });
     trainer_->session().set_parameter(key, rows);
   }
@@ -279,7 +280,7 @@ void ServerTraining::make_table(const ParameterGradient& one) {
   table.rate = rate_of(program_, one.parameter);
   table.initializer = program_.ir().parameter_of(parameter).initializer;
   table.options.initializer = initializer_of(program_.ir().parameter_of(parameter));
-  transforms::rewrite(program_.ir(), [&](ir::Op& op) -> std::optional<std::vector<ir::Value*>> {
+  transforms::rewrite(program_.ir(), [&](ir::Builder& b, ir::Op& op) -> transforms::Replacement {
     if (!is_gather_of(op, parameter)) return std::nullopt;
     if (table.ids) {
       fail_usage("the table " + key +
@@ -287,15 +288,15 @@ void ServerTraining::make_table(const ParameterGradient& one) {
     }
     ir::Value* ids = op.operands[1];
     if (ids->type.dtype != i64) {
-      ids = transforms::make(program_.ir(), op, "cast", {ids}, {{"dtype", i64}});
+      ids = b.make("cast", {ids}, {{"dtype", i64}});
     }
     table.ids = Value(ids);
-    return {{transforms::make(program_.ir(), op, "host_call", {ids},
-                              {{"name", std::string(kLookUp)},
-                               {"key", key},
-                               {"dtype", f32},
-                               {"shape", op.result()->type.shape},
-                               {"early", false}})}};
+    return {{b.make("host_call", {ids},
+                    {{"name", std::string(kLookUp)},
+                     {"key", key},
+                     {"dtype", f32},
+                     {"shape", op.result()->type.shape},
+                     {"early", false}})}};
   });
   if (options_.mode == Mode::geo) table.local = std::make_shared<LocalRows>(table.options);
   const Value rows = cast(one.gradient.rows, {.dtype = i64});

@@ -140,7 +140,7 @@ class Generator {
       default: break;
     }
     if (type == boolean) return truth(depth);
-    if (is_float(type)) return number(type, depth);
+    if (is_arithmetic_float(type)) return number(type, depth);
     constexpr ExprOp kOps[] = {ExprOp::add, ExprOp::sub,    ExprOp::mul,     ExprOp::div,
                                ExprOp::rem, ExprOp::bit_or, ExprOp::bit_xor, ExprOp::bit_and,
                                ExprOp::shl, ExprOp::shr};

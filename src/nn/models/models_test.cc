@@ -2,6 +2,7 @@
 // tests/models compares whole networks with PyTorch.
 
 #include "trireme/models.h"
+#include "ir/builder.h"
 
 #include <gmock/gmock.h>
 
@@ -161,7 +162,7 @@ TEST(Models, NameParametersByScope) {
   EXPECT_TRUE(program.find("resnet_0/conv2d_0.weight"));
   EXPECT_TRUE(program.find("resnet_0/block_8/conv2d_1.weight"));
   EXPECT_TRUE(program.find("second/block_3/batch_norm_0.running_var"));
-  EXPECT_EQ(program.ir().layer, "");
+  EXPECT_EQ(program.ir().builder().layer(), "");
 }
 
 TEST(Models, DisableWeightDecayForVectorsOnly) {
@@ -213,8 +214,8 @@ TEST(Models, ErrorsNameTheModelAndTheLine) {
                "need most_steps");
   expect_error([&] { normalise(x, {1, 2}, {1}); }, "mean has 2 numbers for 3 channels");
   expect_error([&] { normalise(x, {1}, {0}); }, "a deviation must be above 0");
-  EXPECT_EQ(program.ir().location_override, nullptr);
-  EXPECT_EQ(program.ir().layer, "");
+  EXPECT_FALSE(program.ir().builder().has_location());
+  EXPECT_EQ(program.ir().builder().layer(), "");
 }
 
 TEST(Normalise, UsesTheNumbersOfEachChannel) {

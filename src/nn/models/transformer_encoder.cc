@@ -47,7 +47,7 @@ Value patches(Model& model, const Value& x, const TransformerEncoderOptions& opt
 Sequence steps_of(Model& model, const Value& x, const TransformerEncoderOptions& options,
                   const SourceLocation& where) {
   if (x.rank() == 2 && is_integer(x.dtype())) return embedded(model, x, options, where);
-  model.require((x.rank() == 3 || x.rank() == 4) && is_float(x.dtype()),
+  model.require((x.rank() == 3 || x.rank() == 4) && is_arithmetic_float(x.dtype()),
                 "the input is not a sequence: " + x.str(),
                 "use integer ids [batch, steps], floats [batch, steps, width] or images");
   model.require(!options.padding_id, "padding_id is only for ids");

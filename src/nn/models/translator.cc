@@ -15,23 +15,14 @@ using Cell = TranslatorOptions::Cell;
 // While an object lives, layers at `path`, which exist already, reuse their parameters.
 class SharedScope {
  public:
-  SharedScope(ir::Program& program, const std::string& path)
-      : program_(program), layer_(program.layer), sharing_(program.sharing) {
-    program.layer = path;
-    program.sharing = true;
-    program.restart_names(path);
+  SharedScope(ir::Builder& builder, const std::string& path)
+      : layer_(builder, path), reuse_(builder) {
+    builder.reset_names(path);
   }
-  ~SharedScope() {
-    program_.layer = layer_;
-    program_.sharing = sharing_;
-  }
-  SharedScope(const SharedScope&) = delete;
-  SharedScope& operator=(const SharedScope&) = delete;
 
  private:
-  ir::Program& program_;
-  std::string layer_;
-  bool sharing_;
+  ir::Builder::LayerGuard layer_;
+  ir::Builder::ReuseGuard reuse_;
 };
 
 struct Build {
@@ -171,10 +162,10 @@ Translator translator(const Value& source, const Value& previous, TranslatorOpti
   Model model(source, "translator", options.name, where);
   check(model, source, previous, options);
   const EncoderDecoder model_parts = build({options, where}, source, previous);
-  const std::string path = model.program().layer + "/decoder";
+  const std::string path = model.builder().layer() + "/decoder";
   const nn::Decoder decoder = [=](nn::Step& step, const Value& id) {
     const nn::At at(id, "translator", where);
-    const SharedScope shared_scope(at.program(), path);
+    const SharedScope shared_scope(at.builder(), path);
     return model_parts.decode(&step, id);
   };
   return {model.finish(model_parts.logits, options.decay_biases), decoder};
