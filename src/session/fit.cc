@@ -191,7 +191,7 @@ void Fit::step(const Fed& batch) {
   if (options_.stop && options_.stop()) end_ = End::stopped;
 }
 
-// What follows the last step of an epoch, be it the epoch's end or that of training.
+// Runs after the last step of an epoch, at the end of the epoch or of training.
 void Fit::end_epoch() {
   const bool whole = end_ == End::no || at_.batch >= batches_.size();
   report_.seconds = seconds_since(epoch_began_);
