@@ -110,7 +110,7 @@ void Fit::open_folders() {
   } else if (!training_.resumed && !checkpoints_->steps().empty()) {
     fail_usage(
         fmt::format("{} holds checkpoints of an earlier run\n"
-                    "  hint   go on with it (resume), or choose another folder",
+                    "  hint   continue it (resume), or choose another folder",
                     directory));
   }
 }

@@ -28,8 +28,8 @@ struct DataSettings {
   const Node* augment = nullptr;  // of train; may be null
   const Node* text = nullptr;     // how to turn texts into ids; may be null
   bool bucket = false;            // batches of examples of similar length
-  std::int64_t batch_tokens =
-      0;  // batches of at most so many packed rows instead of `batch` examples
+  // If above 0: batches of at most this many packed rows, instead of `batch` examples.
+  std::int64_t batch_tokens = 0;
   const Node* input = nullptr;  // a column or a list of them; null: automatic
   std::string target;           // column; empty: automatic
 };

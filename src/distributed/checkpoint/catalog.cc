@@ -117,7 +117,8 @@ Outcome Catalog::commit_guarded(Transaction transaction) {
   return store_.commit(transaction);
 }
 
-// A Store that knows nothing, such as that of a local job started again, learns what the folder holds.
+// A Store that knows nothing, such as that of a local job started again, learns what the folder
+// holds.
 void Catalog::adopt() {
   std::vector<Committed> found;
   for (const std::int64_t id : ids_in(options_.folder)) {

@@ -51,7 +51,8 @@ void Changes::begin(SparseTable& table, std::int64_t id, std::int64_t previous) 
   }
   begun_ = id;
   read_.reset();
-  // In this order: a removal between the two is told twice, which does no harm; the other way round it might never be.
+  // In this order: a removal between the two is told twice, which does no harm; the other way round
+  // it might never be.
   table.take_removed(next_, 0, kSlots);
   const std::vector<Id> removed = table.take_removed(since_, 0, kSlots);
   for (const Id id : removed) removed_.push_back(hash_of(id));

@@ -1,6 +1,7 @@
 #pragma once
 
-// For tests: a job's servers, each with a table for some of the slots, beside one table that has them all.
+// For tests: a job's servers, each with a table for some of the slots, beside one table that has
+// them all.
 
 #include <gtest/gtest.h>
 
@@ -21,8 +22,8 @@
 
 namespace trireme::distributed::checkpoint {
 
-// In memory where that can be had: syncing hundreds of files takes seconds on a busy disk, and a process that is
-// killed loses nothing of what it wrote in either place.
+// In memory where that can be had: syncing hundreds of files takes seconds on a busy disk, and a
+// process that is killed loses nothing of what it wrote in either place.
 class MemoryDirectory {
  public:
   MemoryDirectory() {

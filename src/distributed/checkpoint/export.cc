@@ -241,7 +241,8 @@ bool ExportedTable::refresh() {
                            folder_, index.table, index.width));
   }
   if (index.exports.empty() || index.exports.back().number <= number_) return false;
-  // With the next one of those that are in it, the rest follows; otherwise all is put in from the base on.
+  // With the next one of those that are in it, the rest follows; otherwise all is put in from the
+  // base on.
   const bool follows = index.exports[0].number <= number_;
   std::vector<const Export*> news;
   for (const Export& one : index.exports) {

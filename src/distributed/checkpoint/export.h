@@ -1,7 +1,8 @@
 #pragma once
 
-// Tables as they are served: ids and weights alone, in files that can be read without servers. An export is a base,
-// with all rows, or a delta, with those that changed since the export before. docs/reference/formats/export.md has the format.
+// Tables as they are served: ids and weights alone, in files that can be read without servers. An
+// export is a base, with all rows, or a delta, with those that changed since the export before.
+// docs/reference/formats/export.md has the format.
 
 #include <array>
 #include <cstdint>
@@ -48,7 +49,8 @@ struct ExportIndex {
 };
 // Of a table that looks its rows up.
 TableOptions options_of(const ExportIndex& index);
-// Whether its rows, also those that are not there, mean the same as those of a table with these options.
+// Whether its rows, also those that are not there, mean the same as those of a table with these
+// options.
 bool same_rows(const ExportIndex& index, const TableOptions& options);
 std::string index_text(const ExportIndex& index);
 // Errors: Damaged.
@@ -62,16 +64,17 @@ struct ExporterOptions {
   std::uint64_t rows_per_part = 1 << 18;  // about; the rows of a slot stay together
 };
 
-// One server's share of exports; it counts when it is published. Not safe for several threads at once; the table may
-// be used meanwhile.
+// One server's share of exports; it counts when it is published. Not safe for several threads at
+// once; the table may be used meanwhile.
 class Exporter {
  public:
   // Errors: usage.
   explicit Exporter(ExporterOptions options);
   ~Exporter();
 
-  // Writes the slots' rows for export `number` into the folder, which is there; memory for one part. Of a delta,
-  // slots whose changes since the export before, number - 1, are not known here are written whole. Errors: io, usage.
+  // Writes the slots' rows for export `number` into the folder, which is there; memory for one
+  // part. Of a delta, slots whose changes since the export before, number - 1, are not known here
+  // are written whole. Errors: io, usage.
   std::vector<ExportPart> write(const std::string& folder, SparseTable& table,
                                 const std::vector<SlotRange>& slots, std::int64_t number,
                                 bool delta);
@@ -89,30 +92,33 @@ class Exporter {
   std::map<std::string, std::unique_ptr<Changes>> changes_;
 };
 
-// What may be published next in a folder: a delta, if the exports there are this table's and fewer than `deltas` of
-// them follow their base; else a base. So is what would stand on an index that is damaged, or on a table of other
-// rows, as after a job whose model was another one. Errors: usage, if it is the folder of another name; io.
+// What may be published next in a folder: a delta, if the exports there are this table's and fewer
+// than `deltas` of them follow their base; else a base. So is what would stand on an index that is
+// damaged, or on a table of other rows, as after a job whose model was another one. Errors: usage,
+// if it is the folder of another name; io.
 struct NextExport {
   std::int64_t number = 1;
   bool delta = false;
 };
 NextExport next_export(const std::string& folder, const TableOptions& options, std::int64_t deltas);
 
-// Makes an export of the parts of all servers: from now on readers see it. A base takes the place of what was there;
-// files before the base that it replaces are removed. One process publishes at a time. Errors: usage, for slots that
-// are missing, a table that is another, or a number that is not the next, where the index there is whole; io.
+// Makes an export of the parts of all servers: from now on readers see it. A base takes the place
+// of what was there; files before the base that it replaces are removed. One process publishes at a
+// time. Errors: usage, for slots that are missing, a table that is another, or a number that is not
+// the next, where the index there is whole; io.
 void publish(const std::string& folder, const TableOptions& options, const Export& what);
 
-// An export as a table to look rows up in, while newer deltas are put in. Rows that are not there have the initial
-// values that they had in training.
+// An export as a table to look rows up in, while newer deltas are put in. Rows that are not there
+// have the initial values that they had in training.
 class ExportedTable {
  public:
   // Errors: not_found, Damaged, io.
   explicit ExportedTable(std::string folder);
   // Any number of threads, also during refresh().
   void lookup(std::span<const Id> ids, float* rows) { table_->lookup(ids, rows, Create::no); }
-  // Puts in what was published since; whether there was anything. Other errors than Damaged and io: usage, if the
-  // folder has another table by now. All files are checked before any row changes. One thread at a time.
+  // Puts in what was published since; whether there was anything. Other errors than Damaged and io:
+  // usage, if the folder has another table by now. All files are checked before any row changes.
+  // One thread at a time.
   bool refresh();
   // Of the last export that is in it; not during refresh().
   std::int64_t number() const { return number_; }

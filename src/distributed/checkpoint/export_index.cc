@@ -91,7 +91,8 @@ ExportIndex index_from(const Json& json) {
   return index;
 }
 
-// take(number, path) for every file of an export in the folder, and for what is left of one that was not finished.
+// take(number, path) for every file of an export in the folder, and for what is left of one that
+// was not finished.
 template <class Take>
 void for_files(const std::string& folder, const Take& take) {
   std::error_code error;

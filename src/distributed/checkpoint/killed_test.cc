@@ -1,5 +1,6 @@
-// Processes that write checkpoints one after the other are killed at random moments: whatever is there then can be
-// restored, and is the last one that was committed. The Store is served to them as `launch` does it.
+// Processes that write checkpoints one after the other are killed at random moments: whatever is
+// there then can be restored, and is the last one that was committed. The Store is served to them
+// as `launch` does it.
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,7 +1,8 @@
 #pragma once
 
-// The parts of a checkpoint: what one server held of a table in a range of slots, or of dense parameters in ranges
-// of their rows. docs/reference/formats/distributed-checkpoint.md has the format.
+// The parts of a checkpoint: what one server held of a table in a range of slots, or of dense
+// parameters in ranges of their rows. docs/reference/formats/distributed-checkpoint.md has the
+// format.
 
 #include <cstdint>
 #include <functional>
@@ -16,8 +17,8 @@
 
 namespace trireme::distributed::checkpoint {
 
-// Rows [first, last) of a dense parameter, or of the state that its optimizer keeps under a name of its own.
-// Without axes it is one row.
+// Rows [first, last) of a dense parameter, or of the state that its optimizer keeps under a name of
+// its own. Without axes it is one row.
 struct DenseRange {
   std::string name;
   DType dtype = DType::f32;
@@ -32,7 +33,8 @@ struct DenseRange {
 
 // What a part holds, as its first block says.
 struct PartInfo {
-  // full: all rows of the slots. delta: those changed, and the ids removed, since the checkpoint before.
+  // full: all rows of the slots. delta: those changed, and the ids removed, since the checkpoint
+  // before.
   enum class Kind : std::uint8_t { full, delta, dense };
   Kind kind = Kind::full;
   std::int64_t checkpoint = 0;
@@ -112,8 +114,8 @@ struct PartUser {
   std::function<void(const RowBlock&)> rows = {};
   std::function<void(const DenseRange&, std::uint64_t offset, std::string_view bytes)> dense = {};
 };
-// Reads a part to its end and checks every byte; the user may have been told of some of it when damage
-// is found. `name` is for messages. Errors: Damaged, and what the user throws.
+// Reads a part to its end and checks every byte; the user may have been told of some of it when
+// damage is found. `name` is for messages. Errors: Damaged, and what the user throws.
 Part read_part(Source source, const std::string& name, const PartUser& user);
 // The same of a file that must be the part that a manifest lists.
 void read_part(const std::string& folder, const Part& part, const PartUser& user);

@@ -1,7 +1,8 @@
 #pragma once
 
-// Files of numbered blocks with a checksum each, as docs/reference/formats/distributed-checkpoint.md has them: what all parts
-// of a checkpoint are made of, whatever they hold.
+// Files of numbered blocks with a checksum each, as
+// docs/reference/formats/distributed-checkpoint.md has them: what all parts of a checkpoint are
+// made of, whatever they hold.
 
 #include <cstdint>
 #include <functional>

@@ -204,7 +204,8 @@ TEST(CheckpointPart, IsTheOneThatWasMeant) {
   }
 }
 
-// Blocks in another order, twice or missing, all with good checksums: only the count of blocks tells.
+// Blocks in another order, twice or missing, all with good checksums: only the count of blocks
+// tells.
 TEST(CheckpointPart, ItsBlocksAreInOrder) {
   const MemoryDirectory directory;
   SparseTable table(small_options(RowRule::sgd(), 60000));

@@ -40,7 +40,8 @@ struct TableStep {
   Slots slots;
 };
 
-// Parts in the order in which they are to be put in: of each slot the newest full part and all deltas after it.
+// Parts in the order in which they are to be put in: of each slot the newest full part and all
+// deltas after it.
 std::vector<TableStep> steps_of(const std::vector<Manifest>& chain, const TableOptions& options,
                                 Slots wanted) {
   std::vector<TableStep> steps;

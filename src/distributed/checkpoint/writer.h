@@ -15,8 +15,8 @@
 namespace trireme::distributed::checkpoint {
 
 struct WriterOptions {
-  // Part of the files' names: letters, digits, - _ and . alone. No other process has it, not even one that this one
-  // replaces, so that one left for dead cannot write to its successor's files.
+  // Part of the files' names: letters, digits, - _ and . alone. No other process has it, not even
+  // one that this one replaces, so that one left for dead cannot write to its successor's files.
   std::string server;
   int slots_per_part = 1024;          // a restoring server reads whole parts
   std::array<int, 2> marks = {0, 1};  // of the tables, which nobody else uses
@@ -27,21 +27,23 @@ struct TableSlots {
   std::vector<SlotRange> slots;  // that this server owns
 };
 
-// Not safe for several threads at once. Tables may be used meanwhile: then each row is as of one moment, and the
-// rows of a checkpoint are of several. For one moment's, updates wait while it is written.
+// Not safe for several threads at once. Tables may be used meanwhile: then each row is as of one
+// moment, and the rows of a checkpoint are of several. For one moment's, updates wait while it is
+// written.
 class Writer {
  public:
   // Errors: usage.
   explicit Writer(WriterOptions options);
   ~Writer();
 
-  // Writes this server's parts into the folder, a block of 1 MiB at a time. Of a delta, slots whose last
-  // checkpoint is not known here are written whole. Errors: io, such as a full disk; usage. After an error its
-  // files are removed, and training can go on: the next checkpoint has all that this one had.
+  // Writes this server's parts into the folder, a block of 1 MiB at a time. Of a delta, slots whose
+  // last checkpoint is not known here are written whole. Errors: io, such as a full disk; usage.
+  // After an error its files are removed, and training can go on: the next checkpoint has all that
+  // this one had.
   std::vector<Part> write(const Begun& checkpoint, const std::vector<TableSlots>& tables,
                           const std::vector<DenseRows>& dense);
-  // The slots' rows of a table have come from another server, or have gone there: the next delta has them whole.
-  // To be called before the rows change.
+  // The slots' rows of a table have come from another server, or have gone there: the next delta
+  // has them whole. To be called before the rows change.
   void forget(const std::string& table, SlotRange slots);
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
 
-// For tests: a store that can be cut off from its callers, and whose clock may stand still meanwhile.
+// For tests: a store that can be cut off from its callers, and whose clock may stand still
+// meanwhile.
 
 #include <atomic>
 #include <chrono>
@@ -44,8 +45,8 @@ class CutStore : public Store {
   Store& store_;
 };
 
-// The clock of a store, which stands still while that is away: so leases last, as those of an etcd that is killed and
-// started again do.
+// The clock of a store, which stands still while that is away: so leases last, as those of an etcd
+// that is killed and started again do.
 class StandingClock {
  public:
   using Time = std::chrono::steady_clock;

@@ -1,7 +1,8 @@
 #pragma once
 
-// One leader at a time among those that want to be it. A leader may be cut off and not know it, so it writes to the
-// store only under guard(), and tells its epoch to all that it orders about, who refuse lower ones.
+// One leader at a time among those that want to be it. A leader may be cut off and not know it, so
+// it writes to the store only under guard(), and tells its epoch to all that it orders about, who
+// refuse lower ones.
 
 #include <optional>
 #include <string>
@@ -22,9 +23,9 @@ class Deposed : public Error {
   Deposed() : Error(ErrorKind::io, "another master leads by now") {}
 };
 
-// For a transaction of a leader that was refused. Errors, always one of: Deposed, if the guard does not hold (none: it does);
-// Unavailable with `what`, if something else was not as it had been read, such as after a change that was not answered and came
-// late: it is to be read again.
+// For a transaction of a leader that was refused. Errors, always one of: Deposed, if the guard does
+// not hold (none: it does); Unavailable with `what`, if something else was not as it had been read,
+// such as after a change that was not answered and came late: it is to be read again.
 [[noreturn]] void fail_refused(Store& store, const std::optional<Condition>& guard,
                                const std::string& what);
 
@@ -35,8 +36,9 @@ class Election {
 
   // Who leads now.
   std::optional<Leader> leader();
-  // Tries to become leader with this lease, until it succeeds or the time is over. Whoever leads holds on to it
-  // until its lease ends or it resigns. Errors: as Store; not_found, if the lease has ended.
+  // Tries to become leader with this lease, until it succeeds or the time is over. Whoever leads
+  // holds on to it until its lease ends or it resigns. Errors: as Store; not_found, if the lease
+  // has ended.
   std::optional<Leader> campaign(const std::string& name, const LeaseKeeper& lease,
                                  Milliseconds most);
   // What every transaction of the leader must have among its conditions.

@@ -17,8 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr Milliseconds kLong{60000};  // no test waits so long
 
-// That a lease of so many seconds is renewed for longer than it lasts. A machine that stands still for a second loses any short
-// one, so it is given some attempts.
+// That a lease of so many seconds is renewed for longer than it lasts. A machine that stands still
+// for a second loses any short one, so it is given some attempts.
 bool is_kept(std::int64_t seconds) {
   const auto store = make_memory_store();
   for (int attempt = 0; attempt < 8; ++attempt) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// etcd's messages, version 3, between the vocabulary of Store and bytes. Names and numbers of fields are those of its
-// public interface (rpc.proto). Errors of all from_...(): data, for what is no message; usage, for what Store
-// cannot say, such as a range of keys that is no prefix.
+// etcd's messages, version 3, between the vocabulary of Store and bytes. Names and numbers of
+// fields are those of its public interface (rpc.proto). Errors of all from_...(): data, for what is
+// no message; usage, for what Store cannot say, such as a range of keys that is no prefix.
 
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Serves a Store by the part of etcd's interface that EtcdStore speaks, so that the processes of a local job
-// need no etcd beside them. It keeps nothing on disk: it lives as long as the job.
+// Serves a Store by the part of etcd's interface that EtcdStore speaks, so that the processes of a
+// local job need no etcd beside them. It keeps nothing on disk: it lives as long as the job.
 
 #include <memory>
 #include <string>

@@ -18,15 +18,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr Milliseconds kBetweenAttempts{100};
 
-// A channel that nobody polls does not connect again, so each store keeps a stream open: see KeepAlives.
+// A channel that nobody polls does not connect again, so each store keeps a stream open: see
+// KeepAlives.
 std::shared_ptr<grpc::Channel> make_channel(const EtcdOptions& options) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(16 << 20);
   return secure_channel(options.address, options.security, arguments);
 }
 
-// What is tried again and again until it is told to stop. The context of the call that is under way can be
-// cancelled from outside.
+// What is tried again and again until it is told to stop. The context of the call that is under way
+// can be cancelled from outside.
 class Attempts {
  public:
   explicit Attempts(const EtcdOptions& options) : security_(options.security) {}

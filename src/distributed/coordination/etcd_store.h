@@ -16,8 +16,8 @@ struct EtcdOptions {
   Security security = {};                  // the token is for Trireme's own server
 };
 
-// Does not wait for the server. A server that comes back is found again within 2 seconds. Errors of all calls:
-// Unavailable; io, where the server refuses the caller.
+// Does not wait for the server. A server that comes back is found again within 2 seconds. Errors of
+// all calls: Unavailable; io, where the server refuses the caller.
 std::unique_ptr<Store> connect_etcd(const EtcdOptions& options);
 
 }  // namespace trireme::distributed

@@ -1,6 +1,7 @@
 #pragma once
 
-// Reads something from a Store for those who cannot wait for one that is away: a thread of its own asks, and waits.
+// Reads something from a Store for those who cannot wait for one that is away: a thread of its own
+// asks, and waits.
 
 #include <algorithm>
 #include <condition_variable>
@@ -33,8 +34,8 @@ class Glance {
   Glance(const Glance&) = delete;
   Glance& operator=(const Glance&) = delete;
 
-  // What was read after this was called; nothing if it has not come within `most`. Where the store does not answer an
-  // earlier question, it is hardly waited for.
+  // What was read after this was called; nothing if it has not come within `most`. Where the store
+  // does not answer an earlier question, it is hardly waited for.
   std::optional<T> now(Milliseconds most) {
     std::unique_lock lock(mutex_);
     const std::int64_t asked = ++asked_;

@@ -6,8 +6,9 @@
 
 namespace trireme::distributed {
 
-// From the first call on those of this process are counted; server_credentials() makes it. gRPC tells nobody of them but its log
-// (grpc/grpc issue 38665), and a process has one log: so it has one count, too.
+// From the first call on those of this process are counted; server_credentials() makes it. gRPC
+// tells nobody of them but its log (grpc/grpc issue 38665), and a process has one log: so it has
+// one count, too.
 void count_failed_handshakes();
 // Whichever side has begun them. Connections that end before they say anything are none.
 std::uint64_t failed_handshakes();

@@ -11,7 +11,8 @@
 
 namespace trireme::distributed {
 
-// No store grants less: etcd makes 2 s of 1 s. And whoever is asked three times in that time may be late once.
+// No store grants less: etcd makes 2 s of 1 s. And whoever is asked three times in that time may be
+// late once.
 inline constexpr std::int64_t kLeastLease = 2;
 // Errors: usage, for a lease of fewer seconds.
 void check_lease_time(std::int64_t seconds);
@@ -24,8 +25,8 @@ struct LeaseOptions {
 
 class LeaseKeeper {
  public:
-  // Grants the lease; keeps it alive three times in its time. The store outlives the keeper. Errors: usage; as
-  // Store::grant.
+  // Grants the lease; keeps it alive three times in its time. The store outlives the keeper.
+  // Errors: usage; as Store::grant.
   LeaseKeeper(Store& store, const LeaseOptions& options);
   // Revokes it, if the store answers in time.
   ~LeaseKeeper();
@@ -33,10 +34,11 @@ class LeaseKeeper {
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
   std::int64_t id() const { return id_; }
-  // Whether the lease may have ended: the store said so, or has not answered for so long, counted from
-  // when it was asked last with success, that it may have ended there. So the owner knows before anybody else
-  // can take what the lease held, as long as clocks run equally fast. A store that was away itself may still have the
-  // lease when it answers again: then it is lost no more, and nobody can have taken what is on it.
+  // Whether the lease may have ended: the store said so, or has not answered for so long, counted
+  // from when it was asked last with success, that it may have ended there. So the owner knows
+  // before anybody else can take what the lease held, as long as clocks run equally fast. A store
+  // that was away itself may still have the lease when it answers again: then it is lost no more,
+  // and nobody can have taken what is on it.
   bool lost() const;
   // Whether the store has said that it has ended, with all that was on it: another one is needed.
   bool ended() const;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a process has in the store as long as it lives: on a lease, and there again when that has ended, as after the
-// process was stopped or cut off for long.
+// What a process has in the store as long as it lives: on a lease, and there again when that has
+// ended, as after the process was stopped or cut off for long.
 
 #include <condition_variable>
 #include <cstdint>
@@ -17,11 +17,13 @@ namespace trireme::distributed {
 
 class Presence {
  public:
-  // Puts on the lease what is to be there. Called again until it returns, and once more for each further lease. May be
-  // asked twice for the same; Unavailable is tried again, any other error ends it: check().
+  // Puts on the lease what is to be there. Called again until it returns, and once more for each
+  // further lease. May be asked twice for the same; Unavailable is tried again, any other error
+  // ends it: check().
   using Enter = std::function<void(const LeaseKeeper& lease)>;
 
-  // Enters. The store and what `enter` uses outlive the object. Errors: as Store::grant and of `enter`, Unavailable too.
+  // Enters. The store and what `enter` uses outlive the object. Errors: as Store::grant and of
+  // `enter`, Unavailable too.
   Presence(Store& store, std::int64_t seconds, Enter enter);
   ~Presence();  // ends the lease
   Presence(const Presence&) = delete;

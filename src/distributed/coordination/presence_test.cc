@@ -55,7 +55,8 @@ TEST_F(Presences, IsThereAgainWhenItsLeaseHasEnded) {
   EXPECT_FALSE(presence.lost());
 }
 
-// The lease is granted, and the store goes away before the key is written: that there is a lease is not enough.
+// The lease is granted, and the store goes away before the key is written: that there is a lease is
+// not enough.
 TEST_F(Presences, ALeaseWithoutItsKeyIsNoPresence) {
   std::atomic<int> tried{0};
   const Presence presence(cut_, 2, [&](const LeaseKeeper& lease) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// gRPC calls whose messages are bytes: what protoc would write, without protobuf. For etcd_store.cc and etcd_server.cc.
+// gRPC calls whose messages are bytes: what protoc would write, without protobuf. For etcd_store.cc
+// and etcd_server.cc.
 
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/codegen/client_unary_call.h>

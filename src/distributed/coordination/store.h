@@ -1,8 +1,9 @@
 #pragma once
 
-// The one thing that processes of a job agree by: keys with values, each change a new revision; conditions and
-// changes in one transaction; leases that remove their keys when their owner falls silent; and watches. Two
-// implementations, MemoryStore and EtcdStore, pass one test suite. The vocabulary is etcd's (version 3).
+// The one thing that processes of a job agree by: keys with values, each change a new revision;
+// conditions and changes in one transaction; leases that remove their keys when their owner falls
+// silent; and watches. Two implementations, MemoryStore and EtcdStore, pass one test suite. The
+// vocabulary is etcd's (version 3).
 
 #include <chrono>
 #include <cstdint>
@@ -18,8 +19,8 @@ namespace trireme::distributed {
 
 using Milliseconds = std::chrono::milliseconds;
 
-// The other side did not answer in time, or cannot be reached. What was asked may have happened or not, and
-// may be asked again.
+// The other side did not answer in time, or cannot be reached. What was asked may have happened or
+// not, and may be asked again.
 class Unavailable : public Error {
  public:
   explicit Unavailable(const std::string& message) : Error(ErrorKind::io, message) {}
@@ -34,7 +35,8 @@ struct Entry {
   std::int64_t lease = 0;     // 0: none
 };
 
-// What must hold of a key. A key that is not there has created, modified and version 0, and no value.
+// What must hold of a key. A key that is not there has created, modified and version 0, and no
+// value.
 struct Condition {
   enum class Of : std::uint8_t { value, created, modified, version };
   enum class Is : std::uint8_t { equal, not_equal, less, greater };
@@ -69,8 +71,8 @@ using Action = std::variant<Put, Erase, Get>;
 inline constexpr std::size_t kMostActions = 128;           // of one branch
 inline constexpr std::size_t kLargestValue = 1024 * 1024;  // bytes of a key and its value together
 
-// If all conditions hold, `then` is done as one change of one revision, else `otherwise`. A key is written at
-// most once.
+// If all conditions hold, `then` is done as one change of one revision, else `otherwise`. A key is
+// written at most once.
 struct Transaction {
   std::vector<Condition> when = {};
   std::vector<Action> then = {};
@@ -101,9 +103,9 @@ class Watch {
   virtual Events wait(Milliseconds most) = 0;
 };
 
-// Safe for several threads at once. Every call ends within the store's own time limit; all may throw
-// Unavailable. Errors: usage, for what no store takes: an empty key, too many actions, a value that is too
-// large, a key that is written twice.
+// Safe for several threads at once. Every call ends within the store's own time limit; all may
+// throw Unavailable. Errors: usage, for what no store takes: an empty key, too many actions, a
+// value that is too large, a key that is written twice.
 class Store {
  public:
   virtual ~Store() = default;
@@ -124,8 +126,8 @@ class Store {
     std::vector<Entry> entries;
     std::int64_t revision = 0;  // watch from the next one to miss nothing
   };
-  // All entries with the prefix, in pages: what changes meanwhile may be in it or not, and is seen by a watch
-  // from `revision` + 1.
+  // All entries with the prefix, in pages: what changes meanwhile may be in it or not, and is seen
+  // by a watch from `revision` + 1.
   Listing list(const std::string& prefix);
   std::int64_t put(const std::string& key, const std::string& value, std::int64_t lease = 0);
   // Whether it was there.
@@ -135,7 +137,8 @@ class Store {
 // Errors: usage, for what no store takes.
 void check(const Transaction& transaction);
 void check_lease(std::int64_t seconds);
-// The first key behind all that begin with `prefix`; a zero byte alone, which is "no end", if there is none.
+// The first key behind all that begin with `prefix`; a zero byte alone, which is "no end", if there
+// is none.
 std::string end_of_prefix(std::string prefix);
 
 }  // namespace trireme::distributed

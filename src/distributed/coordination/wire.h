@@ -1,9 +1,10 @@
 #pragma once
 
-// The wire format of protocol buffers, as much of it as etcd's messages need: fields of a number each, which
-// hold an integer, bytes or a message. By hand, for no process can have libprotobuf and Debian's
-// libsentencepiece, which brings an older one of its own, at once: docs/reference/dependencies.md.
-// Source: the public description of the encoding, protobuf.dev/programming-guides/encoding.
+// The wire format of protocol buffers, as much of it as etcd's messages need: fields of a number
+// each, which hold an integer, bytes or a message. By hand, for no process can have libprotobuf and
+// Debian's libsentencepiece, which brings an older one of its own, at once:
+// docs/reference/dependencies.md. Source: the public description of the encoding,
+// protobuf.dev/programming-guides/encoding.
 
 #include <cstdint>
 #include <optional>
@@ -36,7 +37,8 @@ struct Field {
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
-  // The next field; nothing at the end. Integers of fixed size are skipped. Errors: data, for what is no message.
+  // The next field; nothing at the end. Integers of fixed size are skipped. Errors: data, for what
+  // is no message.
   std::optional<Field> next();
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// The ids of one call, brought into an order that takes each lock once, and gradients of the same id
-// added up.
+// The ids of one call, brought into an order that takes each lock once, and gradients of the same
+// id added up.
 
 #include <array>
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace trireme::distributed {
 
-// Slots share a lock with every 64th other one, so that a server with a range of slots uses all locks.
+// Slots share a lock with every 64th other one, so that a server with a range of slots uses all
+// locks.
 inline constexpr int kGroups = 64;
 inline int group_of_hash(std::uint64_t hash) { return static_cast<int>(hash >> 50) % kGroups; }
 inline std::size_t place_in_group(std::uint64_t hash) {
@@ -26,7 +27,8 @@ struct BatchItem {
   std::uint32_t row;       // free for the user of the batch
 };
 
-// One per thread, used again by its next call: fresh memory for every call would cost more than the call.
+// One per thread, used again by its next call: fresh memory for every call would cost more than the
+// call.
 class Batch {
  public:
   // The batch of this thread, filled with these ids; those of a group stay in their order.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Cold rows in RocksDB: a map from hashes to records (docs/reference/formats/table.md). Holds what does not fit
-// into memory; it is no checkpoint, so nothing is synced. Threads may call at once.
+// Cold rows in RocksDB: a map from hashes to records (docs/reference/formats/table.md). Holds what
+// does not fit into memory; it is no checkpoint, so nothing is synced. Threads may call at once.
 
 #include <cstdint>
 #include <memory>
@@ -16,8 +16,8 @@ namespace trireme::distributed {
 
 class DiskTier {
  public:
-  // Cold rows that lie there already are deleted. Errors: not_found, if the parent of the folder is not there; usage, if it
-  // holds something else; io.
+  // Cold rows that lie there already are deleted. Errors: not_found, if the parent of the folder is
+  // not there; usage, if it holds something else; io.
   DiskTier(const std::string& table, const DiskOptions& options);
   ~DiskTier();
 
@@ -31,8 +31,8 @@ class DiskTier {
   bool is_full() const;
   // Deletes hashes in [first, last], both included. Errors: as write().
   void erase_range(std::uint64_t first, std::uint64_t last);
-  // One MultiGet; the hashes rise. Errors: io; data, for one that is not there, or, with `all` false,
-  // "" for it.
+  // One MultiGet; the hashes rise. Errors: io; data, for one that is not there, or, with `all`
+  // false, "" for it.
   std::vector<std::string> read(std::span<const std::uint64_t> hashes, bool all = true) const;
 
  private:

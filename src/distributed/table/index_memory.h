@@ -1,8 +1,8 @@
 #pragma once
 
 // Memory for the indices of slots: powers of two that double as a slot grows. Buddies (Knuth, The
-// Art of Computer Programming 1, section 2.5) in huge pages, so that what grown indices leave behind
-// joins up and serves others. Any number of threads may call.
+// Art of Computer Programming 1, section 2.5) in huge pages, so that what grown indices leave
+// behind joins up and serves others. Any number of threads may call.
 
 #include <array>
 #include <atomic>

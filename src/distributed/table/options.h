@@ -27,8 +27,9 @@ struct RowRule {
 // The state of a row with `width` weights, in floats: v of adagrad; m, then v of adam and ftrl.
 int state_width(const RowRule& rule, int width);
 
-// The weights of a row that is new: of (seed, name of the table, id) alone, so that any server makes
-// the same row. uniform lies between low and high, normal has mean low and standard deviation high.
+// The weights of a row that is new: of (seed, name of the table, id) alone, so that any server
+// makes the same row. uniform lies between low and high, normal has mean low and standard deviation
+// high.
 struct RowInitializer {
   enum class Kind : std::uint8_t { zeros, uniform, normal };
   Kind kind = Kind::zeros;
@@ -60,9 +61,9 @@ struct TableOptions {
   // initial value and updates are dropped and counted. 1 to 65535.
   int admission = 1;
   double decay = 1;  // show and click statistics are multiplied by this at every tick
-  // Bytes of rows and index, 0: none. Room is made before a call, so an index that grows and rows that
-  // several threads bring at once may pass it until the next call. A batch that needs more than
-  // that passes it, too. Without a folder for cold rows, calls that need more fail instead.
+  // Bytes of rows and index, 0: none. Room is made before a call, so an index that grows and rows
+  // that several threads bring at once may pass it until the next call. A batch that needs more
+  // than that passes it, too. Without a folder for cold rows, calls that need more fail instead.
   std::uint64_t memory_limit = 0;
   DiskOptions disk;
 };

@@ -35,8 +35,9 @@ class RowPool {
   std::size_t stride() const { return stride_; }
   std::size_t bytes_per_row() const { return stride_ + sizeof(RowStatistics); }
 
-  // Rows that one group of slots has to give, so that most takes need no other lock than the group's.
-  // Memory that the system gave stays with the pool until its end; rows given back serve again.
+  // Rows that one group of slots has to give, so that most takes need no other lock than the
+  // group's. Memory that the system gave stays with the pool until its end; rows given back serve
+  // again.
   using Free = std::vector<std::uint32_t>;
   // Errors: io, for no more memory or 2^32 rows. The content is undefined.
   std::uint32_t take(Free& free) {

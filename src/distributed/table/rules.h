@@ -10,8 +10,8 @@
 
 namespace trireme::distributed {
 
-// What changes from one update to the next: the rate, and the number of the step, from 1, which adam
-// alone asks.
+// What changes from one update to the next: the rate, and the number of the step, from 1, which
+// adam alone asks.
 struct UpdateStep {
   double rate = 1e-2;
   std::int64_t step = 1;

@@ -2,9 +2,9 @@
 
 // Where the rows of one slot are: a hash table of cache lines with four entries each, of which the
 // first with a free place ends a search that began at an earlier one. Every slot has an index of
-// its own, so growth moves the entries of one slot alone: 770 entries in 20 microseconds (a table of
-// 10^7 rows), 49,000 in 0.8 ms (10^9), measured with cold caches at 2.5 GHz. A slot's rows are found,
-// copied and dropped without a look at others.
+// its own, so growth moves the entries of one slot alone: 770 entries in 20 microseconds (a table
+// of 10^7 rows), 49,000 in 0.8 ms (10^9), measured with cold caches at 2.5 GHz. A slot's rows are
+// found, copied and dropped without a look at others.
 
 #include <bit>
 #include <cstdint>
@@ -34,7 +34,8 @@ static_assert(sizeof(IndexEntry) == 16);
 
 class SlotIndex {
  public:
-  // nullptr if there is none. The four places of a line are compared at once, without a branch for each.
+  // nullptr if there is none. The four places of a line are compared at once, without a branch for
+  // each.
   IndexEntry* find(std::uint64_t hash) const {
     for (std::uint64_t line = hash & mask_;; line = (line + 1) & mask_) {
       IndexEntry* const place = entries_ + line * kLine;

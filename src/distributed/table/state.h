@@ -68,7 +68,8 @@ struct SparseTable::State {
   SlotGroup& group_of(std::uint64_t hash) {
     return groups[static_cast<std::size_t>(group_of_hash(hash))];
   }
-  // Calls body(group, its number) for all groups, from one that differs from call to call, each locked.
+  // Calls body(group, its number) for all groups, from one that differs from call to call, each
+  // locked.
   template <class Body>
   void for_each_group(const Body& body) {
     const unsigned first = calls.fetch_add(1, std::memory_order_relaxed) * 23;

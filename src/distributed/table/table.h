@@ -10,9 +10,10 @@
 //
 // A disk that is full is NoSpace, an Error of kind io.
 //
-// A call that fails has had no effect, with three exceptions that leave some rows changed and others
-// not: evict(), remove() and drop() whose disk refuses; memory that the system refuses; a disk that cannot
-// be read while other threads' calls drive rows out that this one had found in memory.
+// A call that fails has had no effect, with three exceptions that leave some rows changed and
+// others not: evict(), remove() and drop() whose disk refuses; memory that the system refuses; a
+// disk that cannot be read while other threads' calls drive rows out that this one had found in
+// memory.
 
 #include <cstdint>
 #include <functional>
@@ -80,27 +81,30 @@ class SparseTable {
   // The bytes of a row's record.
   std::size_t row_bytes() const;
 
-  // Writes the rows' weights to rows[ids.size()][width]. An id without a row gets its initial value; with
-  // Create::yes it was seen once more for every time that it is named, and has a row from the
-  // admission on. Errors: io.
+  // Writes the rows' weights to rows[ids.size()][width]. An id without a row gets its initial
+  // value; with Create::yes it was seen once more for every time that it is named, and has a row
+  // from the admission on. Errors: io.
   void lookup(std::span<const Id> ids, float* rows, Create create = Create::yes);
-  // One step of the optimizer with gradients[ids.size()][width]; those of one id are added up first,
-  // in their order. An id without a row gets one, unless admission is above 1: then its gradients
-  // are dropped and counted. Errors: usage, for a rate that is not positive or a step below 1; io.
+  // One step of the optimizer with gradients[ids.size()][width]; those of one id are added up
+  // first, in their order. An id without a row gets one, unless admission is above 1: then its
+  // gradients are dropped and counted. Errors: usage, for a rate that is not positive or a step
+  // below 1; io.
   void update(std::span<const Id> ids, const float* gradients, const UpdateStep& step);
-  // Adds deltas[ids.size()][width] to the weights (geo mode), whatever the optimizer; otherwise as update().
+  // Adds deltas[ids.size()][width] to the weights (geo mode), whatever the optimizer; otherwise as
+  // update().
   void add_deltas(std::span<const Id> ids, const float* deltas);
-  // Gives rows these weights and the state and statistics of new ones, whether or not they were there;
-  // admission does not count. Of several rows for one id the last stays. Errors: io.
+  // Gives rows these weights and the state and statistics of new ones, whether or not they were
+  // there; admission does not count. Of several rows for one id the last stays. Errors: io.
   void assign(std::span<const Id> ids, const float* rows);
 
-  // Adds counts[ids.size()][2], shows and clicks, to the statistics of rows that are there. Clicks are not counted as
-  // shows.
+  // Adds counts[ids.size()][2], shows and clicks, to the statistics of rows that are there. Clicks
+  // are not counted as shows.
   void count(std::span<const Id> ids, const float* counts);
-  // Moves the table's clock: ages are in ticks, and statistics decay by one more factor. Costs nothing.
+  // Moves the table's clock: ages are in ticks, and statistics decay by one more factor. Costs
+  // nothing.
   void tick();
-  // Ticks so far, modulo 2^16. Records tell their age by the clock of the table that wrote them: one that takes
-  // all its rows from there goes on with that clock.
+  // Ticks so far, modulo 2^16. Records tell their age by the clock of the table that wrote them:
+  // one that takes all its rows from there goes on with that clock.
   std::uint16_t clock() const;
   void set_clock(std::uint16_t clock);
   // Returns how many rows went. Ids not admitted go by age, too. Errors: usage, io.
@@ -110,9 +114,10 @@ class SparseTable {
   // The last of these alone, which takes no locks.
   bool is_disk_full() const;
 
-  // The rows of slots [first, last), slot by slot. Other calls go on meanwhile: each row is as of one
-  // moment, rows made meanwhile may be missing, and a lock is held for one block at a time.
-  // `take` may call the table. False if there are more than the most that were asked for, of which these are the first.
+  // The rows of slots [first, last), slot by slot. Other calls go on meanwhile: each row is as of
+  // one moment, rows made meanwhile may be missing, and a lock is held for one block at a time.
+  // `take` may call the table. False if there are more than the most that were asked for, of which
+  // these are the first.
   bool read(int first, int last, const ReadOptions& options,
             const std::function<void(RowBlock)>& take);
   // Clears the mark on all rows of slots [first, last) without reading them.
@@ -128,11 +133,11 @@ class SparseTable {
   void insert(const RowBlock& block);
   // Removes ids; those without a row are passed over. take_removed() tells of them.
   void remove(std::span<const Id> ids);
-  // Removes all rows of slots [first, last), such as those that moved to another server; take_removed()
-  // does not tell of them. Errors: io.
+  // Removes all rows of slots [first, last), such as those that moved to another server;
+  // take_removed() does not tell of them. Errors: io.
   void drop(int first, int last);
-  // Of ids, weights, state and statistics, not of ages: the sum of hash64(id, record without its last 4
-  // bytes) over all rows of the slots, which does not depend on their order or place.
+  // Of ids, weights, state and statistics, not of ages: the sum of hash64(id, record without its
+  // last 4 bytes) over all rows of the slots, which does not depend on their order or place.
   std::uint64_t digest(int first = 0, int last = kSlots);
 
  private:

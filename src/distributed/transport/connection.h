@@ -1,6 +1,7 @@
 #pragma once
 
-// The asking end of a stream of frames. A connection opens its stream by itself, and again when it breaks.
+// The asking end of a stream of frames. A connection opens its stream by itself, and again when it
+// breaks.
 
 #include <chrono>
 #include <cstdint>
@@ -57,8 +58,9 @@ class Pending {
   bool ready() const;
   // Waits until get() would not, or until then. Whether it would not.
   bool wait(Deadline until) const;
-  // Once. Errors: Unavailable, when the stream broke, by the deadline or before. A server that refuses us is one more that is
-  // not available: the port of one that died may be another job's by now, and the one that is asked for is elsewhere.
+  // Once. Errors: Unavailable, when the stream broke, by the deadline or before. A server that
+  // refuses us is one more that is not available: the port of one that died may be another job's by
+  // now, and the one that is asked for is elsewhere.
   Frame get();
 
  private:
@@ -68,14 +70,16 @@ class Pending {
 // Safe for several threads, though one each is quicker.
 class Connection {
  public:
-  // Does not wait for the server. The network outlives the connection. Errors: usage, for security that is not enough.
+  // Does not wait for the server. The network outlives the connection. Errors: usage, for security
+  // that is not enough.
   Connection(Network& network, const ConnectionOptions& options);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Waits while there are as many requests under way as may be. What waits for the stream to open is sent when it does.
-  // Errors: Unavailable, if the deadline comes first; usage, for a frame that is too large; as of get().
+  // Waits while there are as many requests under way as may be. What waits for the stream to open
+  // is sent when it does. Errors: Unavailable, if the deadline comes first; usage, for a frame that
+  // is too large; as of get().
   Pending send(Frame frame, Deadline deadline);
   Frame ask(Frame frame, Deadline deadline) { return send(std::move(frame), deadline).get(); }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// What processes of a job send each other: a header of 48 bytes and a payload. docs/reference/distributed-jobs.md has the layout.
+// What processes of a job send each other: a header of 48 bytes and a payload.
+// docs/reference/distributed-jobs.md has the layout.
 
 #include <array>
 #include <cstddef>
@@ -83,7 +84,8 @@ struct Frame {
   Payload payload;
 };
 
-// Reads a payload from its beginning. The payload outlives the reader. Errors of all: data, if there are not so many bytes.
+// Reads a payload from its beginning. The payload outlives the reader. Errors of all: data, if
+// there are not so many bytes.
 class PayloadReader {
  public:
   explicit PayloadReader(const Payload& payload)
@@ -97,7 +99,8 @@ class PayloadReader {
     read({reinterpret_cast<std::byte*>(&result), sizeof result});
     return result;
   }
-  // The next n values: where they lie, if they lie together as a T has to; else a copy in `scratch`.
+  // The next n values: where they lie, if they lie together as a T has to; else a copy in
+  // `scratch`.
   template <class T>
   std::span<const T> values(std::size_t n, std::vector<T>& scratch) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -123,7 +126,8 @@ class PayloadReader {
  private:
   void require(bool enough) const;
   void read(std::span<std::byte> to);
-  // The next n bytes, passed over, if they lie in one piece; else nullptr, and nothing is passed over.
+  // The next n bytes, passed over, if they lie in one piece; else nullptr, and nothing is passed
+  // over.
   const std::byte* together(std::size_t n, std::size_t alignment);
 
   std::span<const Payload::Piece> pieces_;
@@ -135,8 +139,9 @@ std::uint32_t checksum_of(const Payload& payload);
 // The header of a payload of this length and checksum, as bytes.
 std::array<std::byte, kHeaderBytes> encode_header(const Header& header, std::size_t length,
                                                   std::uint32_t sum);
-// The frame that these bytes are. What has arrived is whole, but may say anything. Errors: data, for what is no frame
-// or is longer than `largest`. The checksum is not looked at: intact() does that.
+// The frame that these bytes are. What has arrived is whole, but may say anything. Errors: data,
+// for what is no frame or is longer than `largest`. The checksum is not looked at: intact() does
+// that.
 struct Arrived {
   Frame frame;
   std::uint32_t checksum = 0;

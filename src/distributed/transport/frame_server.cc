@@ -35,8 +35,9 @@ Frame failure(Code code, const std::string& text) {
 
 }  // namespace
 
-// One stream. Everything is guarded by the mutex; the state of the server is used only by threads of the server, which
-// end before it does. Lives as long as operations of gRPC on it are under way (the server's set holds it) or an Answer is.
+// One stream. Everything is guarded by the mutex; the state of the server is used only by threads
+// of the server, which end before it does. Lives as long as operations of gRPC on it are under way
+// (the server's set holds it) or an Answer is.
 class Answer::Stream : public std::enable_shared_from_this<Answer::Stream> {
  public:
   Stream(FrameServer::State& server, std::shared_ptr<Counters> counters,

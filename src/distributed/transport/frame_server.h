@@ -1,6 +1,7 @@
 #pragma once
 
-// The answering end of streams of frames. One stream for each thread that asks; its requests are answered in any order.
+// The answering end of streams of frames. One stream for each thread that asks; its requests are
+// answered in any order.
 
 #include <chrono>
 #include <functional>
@@ -17,7 +18,8 @@ struct FrameServerOptions {
   Security security = {};               // check_security() says what is asked for
   int threads = 2;                      // that run the handler
   int queues = 1;                       // threads that wait for the network
-  // What one stream may have under way; what is beyond that is left unread, so that the sender waits.
+  // What one stream may have under way; what is beyond that is left unread, so that the sender
+  // waits.
   int requests = 16;
   std::size_t bytes = 32u << 20;
   int streams = 1024;
@@ -31,8 +33,9 @@ struct Peer {
   std::string name;  // of its certificate; empty without
 };
 
-// The one answer to a request, given by any thread at any time; a second one, and what comes after the server or the
-// stream has ended, is dropped. Of an Answer that goes unused, the asker is told that the server failed.
+// The one answer to a request, given by any thread at any time; a second one, and what comes after
+// the server or the stream has ended, is dropped. Of an Answer that goes unused, the asker is told
+// that the server failed.
 class Answer {
  public:
   class Stream;  // the server's
@@ -42,7 +45,8 @@ class Answer {
   Answer& operator=(Answer&& other) noexcept;
   ~Answer();
   void operator()(Frame frame);
-  // The request no longer counts among those that the stream may have under way: of one that waits for others.
+  // The request no longer counts among those that the stream may have under way: of one that waits
+  // for others.
   void put_aside();
 
  private:
@@ -52,8 +56,9 @@ class Answer {
   bool aside_ = false;
 };
 
-// Called by several threads at once. It answers, or takes the answer along for later. What it throws is the answer: Code::refused for errors of kind usage, data and
-// not_found, Code::failed for others, with the text as payload.
+// Called by several threads at once. It answers, or takes the answer along for later. What it
+// throws is the answer: Code::refused for errors of kind usage, data and not_found, Code::failed
+// for others, with the text as payload.
 using Handler = std::function<void(const Peer& peer, Frame request, Answer& answer)>;
 
 struct TransportStatistics {
@@ -77,7 +82,8 @@ class FrameServer {
 
   int port() const;
   TransportStatistics statistics() const;
-  // Takes no more requests, waits until the deadline for those under way to be answered, and ends all streams. Not to be called by a handler.
+  // Takes no more requests, waits until the deadline for those under way to be answered, and ends
+  // all streams. Not to be called by a handler.
   void stop(std::chrono::steady_clock::time_point deadline);
 
   struct State;

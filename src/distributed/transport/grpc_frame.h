@@ -1,6 +1,7 @@
 #pragma once
 
-// Frames as gRPC's messages, and what both ends of a stream share. For the .cc files of this folder.
+// Frames as gRPC's messages, and what both ends of a stream share. For the .cc files of this
+// folder.
 
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/byte_buffer.h>

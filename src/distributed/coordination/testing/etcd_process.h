@@ -13,7 +13,8 @@ int free_port();
 
 class EtcdProcess {
  public:
-  // Waits until it answers. Errors: io, with what it says, if it does not; not_found, where there is no etcd.
+  // Waits until it answers. Errors: io, with what it says, if it does not; not_found, where there
+  // is no etcd.
   EtcdProcess();
   ~EtcdProcess();
   std::string address() const;

@@ -7,7 +7,8 @@
 
 namespace trireme::distributed::testing {
 
-// Of make(), which listens at a port that somebody had: it may be somebody's for a moment, such as that of a connection to it.
+// Of make(), which listens at a port that somebody had: it may be somebody's for a moment, such as
+// that of a connection to it.
 template <class Make>
 auto at_old_port(const Make& make) {
   for (int attempt = 0;; ++attempt) {
