@@ -487,7 +487,7 @@ TEST_F(Jobs, MetricsOfEveryProcess) {
     const std::string store = Json::parse(run_job("list --json").output).at(0)["store"];
     const Outcome stranger = run_job("status --store " + store);
     EXPECT_EQ(stranger.code, 4) << stranger.output;
-    EXPECT_THAT(stranger.output, HasSubstr("this job's token is asked for"));
+    EXPECT_THAT(stranger.output, HasSubstr("the token of this job is required"));
     EXPECT_GE(number_behind(get(address, "/metrics"), "\ntrireme_store_strangers_total "), 1);
   }
 }

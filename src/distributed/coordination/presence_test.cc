@@ -76,7 +76,7 @@ TEST_F(Presences, AStoreThatIsAwayIsWaitedFor) {
   end_lease();
   ASSERT_TRUE(comes_true([&] { return presence.lost(); }));
   EXPECT_NO_THROW(presence.check());
-  EXPECT_EQ(presence.absences(), 0) << "nobody has told it";
+  EXPECT_EQ(presence.absences(), 0) << "it has not been notified";
   cut_.cut = false;
   EXPECT_TRUE(comes_true([&] { return is_member(); }));
   EXPECT_EQ(presence.absences(), 1);

@@ -379,7 +379,7 @@ Status FrameServer::State::admit(const grpc::GenericServerContext& context) {
   if (context.method() != kMethod) return {StatusCode::UNIMPLEMENTED, "there is no such method"};
   if (!has_token(context, options.security)) {
     ++counters->strangers;
-    return {StatusCode::UNAUTHENTICATED, "this job's token is asked for"};
+    return {StatusCode::UNAUTHENTICATED, "the token of this job is required"};
   }
   if (counters->open >= static_cast<std::uint64_t>(options.streams)) {
     ++counters->strangers;

@@ -49,8 +49,8 @@ class Semaphore {
   int count_ = 0;
 };
 
-// Abseil passes the identity of a thread that has ended on to another one, and threads may still
-// wait when main() is over: what was made for an identity stays for as long as the process does.
+// Abseil reuses the identity of an ended thread for another one, and threads may still wait after
+// main() has returned. So the semaphore of an identity is never destroyed.
 Semaphore& semaphore_of(const ThreadIdentity* identity) {
   struct Shard {
     std::mutex mutex;
