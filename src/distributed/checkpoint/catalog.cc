@@ -136,7 +136,7 @@ void Catalog::adopt() {
   for (const Committed& one : found) {
     transaction.then.emplace_back(Put{key(one.id), committed_text(one)});
   }
-  commit_guarded(std::move(transaction));  // refused: somebody else has done so, or leads
+  commit_guarded(std::move(transaction));  // refused: another process has done so, or is the leader
 }
 
 Catalog::Keys Catalog::read_or_adopt() {

@@ -237,7 +237,7 @@ ExportedTable::ExportedTable(std::string folder) : folder_(std::move(folder)) {
 bool ExportedTable::refresh() {
   const ExportIndex index = read_index(folder_);
   if (index.table != table_->options().name || !same_rows(index, table_->options())) {
-    fail_usage(fmt::format("{} has another table now, '{}' of width {}\n  hint   open it anew",
+    fail_usage(fmt::format("{} has another table now, '{}' of width {}\n  hint   open it again",
                            folder_, index.table, index.width));
   }
   if (index.exports.empty() || index.exports.back().number <= number_) return false;

@@ -189,7 +189,7 @@ TEST(CheckpointPart, IsTheOneThatWasMeant) {
     part.file = "a.part";
     read_part(directory.path(), part, {});
     Part other = part;
-    other.info.checkpoint += 1;  // a part of another checkpoint: before anything is told of it
+    other.info.checkpoint += 1;  // a part of another checkpoint is refused before any callback
     const PartUser user{.removed = [](auto) { FAIL(); },
                         .rows = [](const auto&) { FAIL(); },
                         .dense = [](const auto&, auto, auto) { FAIL(); }};

@@ -32,7 +32,7 @@ class Restore : public testing::Test {
         std::find_if(list.begin(), list.end(), [&](const Committed& one) { return one.id == id; });
     return catalog_.folder(id) + "/" + catalog_.manifest(*found).parts.at(part).file;
   }
-  // Of fresh servers, with what comes of it.
+  // Restores into new servers.
   std::optional<Restored> into(Servers& servers) { return restore(catalog_, servers.share()); }
 
   const MemoryDirectory directory_;
@@ -74,7 +74,7 @@ TEST_F(Restore, NothingWhereThereIsNothing) {
   EXPECT_FALSE(into(servers));
 }
 
-// What makes a checkpoint unusable, and the reason that is told.
+// What makes a checkpoint unusable, and the reported reason.
 TEST_F(Restore, OneThatIsDamagedIsPassedOverAsAWhole) {
   Training training(whole_, 2);
   Servers servers(words(), 3);

@@ -38,8 +38,8 @@ class Presence {
   // Rethrows an error of `enter` that no retry can fix.
   void check() const;
 
-  // --- These access the store. Errors: Unavailable; not_found if the lease has just ended; of `enter`
-  // and `work`
+  // --- These access the store. Errors: Unavailable; not_found if the lease has just ended; errors
+  // of `enter` and `work`
   // Replaces `enter` and runs the new one with the lease at once.
   void become(Enter enter);
   void with(const Enter& work);

@@ -131,7 +131,7 @@ void DiskTier::write(std::span<const Write> writes) {
   if (!database_->has_room()) {
     database_->full = true;
     throw NoSpace(database_->text_of(kWrite,
-                                     fmt::format("No space left on device: {} MB are to be free",
+                                     fmt::format("No space left on device: {} MB must be free",
                                                  (2 * database_->write_buffer >> 20) + 1),
                                      kMakeRoom));
   }
@@ -144,7 +144,7 @@ void DiskTier::write(std::span<const Write> writes) {
     }
   }
   rocksdb::Status status = database_->db->Write(unlogged(), &batch);
-  // After a full disk, if others have filled it, RocksDB refuses writes until it is told to go on.
+  // After a full disk that other programs filled, RocksDB refuses writes until Resume().
   if (!status.ok() && database_->db->Resume().ok()) {
     status = database_->db->Write(unlogged(), &batch);
   }

@@ -13,7 +13,7 @@
 namespace trireme::distributed {
 namespace {
 
-// How many rows ahead memory is asked for: first the place in the index, then the row.
+// The number of rows by which memory is prefetched: first the line of the index, then the row.
 constexpr std::size_t kPrefetchDistance = 16;
 constexpr std::size_t kLine = 64;  // bytes
 
@@ -25,8 +25,8 @@ template <bool Write>
   for (std::size_t i = 0; i < bytes; i += kLine) __builtin_prefetch(begin + i, Write ? 1 : 0);
 }
 
-// find(i) and then work(i) for i in [0, n), with index(i) ahead of them. The rows that find(i) asks
-// for are on their way while find goes on with others.
+// Calls find(i) and then work(i) for i in [0, n), and index(i) ahead of both. The rows that find(i)
+// prefetches arrive while find continues with others.
 template <class Index, class Find, class Work>
 void pipeline(std::size_t n, const Index& index, const Find& find, const Work& work) {
   for (std::size_t i = 0; i < std::min(kPrefetchDistance, n); ++i) index(i);

@@ -83,7 +83,7 @@ class Connection {
   Frame ask(Frame frame, Deadline deadline) { return send(std::move(frame), deadline).get(); }
 
   const std::string& address() const;
-  // Returns whether its stream is open, as far as is known.
+  // Returns whether its stream is open, by the last event.
   bool open() const;
   ConnectionStatistics statistics() const;
 

@@ -443,7 +443,7 @@ TEST(Transport, WhatAHandlerThrowsIsTheAnswer) {
     const std::string text = request.payload.text();
     if (text == "usage") throw Error(ErrorKind::usage, "your mistake");
     if (text == "io") throw Error(ErrorKind::io, "my mistake");
-    if (text == "std") throw std::runtime_error("nobody's");
+    if (text == "std") throw std::runtime_error("unknown");
     if (text == "twice") answer(frame_of("first"));
     if (text == "twice") throw Error(ErrorKind::io, "second");
   });
@@ -453,7 +453,7 @@ TEST(Transport, WhatAHandlerThrowsIsTheAnswer) {
   };
   EXPECT_EQ(ask("usage"), "refused: your mistake");
   EXPECT_EQ(ask("io"), "failed: my mistake");
-  EXPECT_EQ(ask("std"), "failed: nobody's");
+  EXPECT_EQ(ask("std"), "failed: unknown");
   EXPECT_EQ(ask("silence"), "failed: the server gave no answer");
   EXPECT_EQ(ask("twice"), "ok: first");
 }
