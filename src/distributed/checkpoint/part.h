@@ -55,8 +55,8 @@ struct PartInfo {
 struct PartCounts {
   std::uint64_t rows = 0, removed = 0;
   std::uint64_t bytes = 0;  // of dense parameters
-  std::uint64_t digest =
-      0;  // SparseTable::digest() of the rows; for dense parameters, the sum of hash64 of the blocks
+  // SparseTable::digest() of the rows; for dense parameters, the sum of hash64 of the blocks.
+  std::uint64_t digest = 0;
   friend bool operator==(const PartCounts&, const PartCounts&) = default;
 };
 
