@@ -12,8 +12,8 @@ namespace trireme {
 // Returns the attribute called `name`, or null. The pointer is valid until the list changes.
 const Attribute* find_attribute(const Attributes& attributes, std::string_view name);
 bool has_attribute(const Attributes& attributes, std::string_view name);
-// Error(internal) if the attribute is missing or of another kind: type rules check attributes of
-// users before.
+// Error(internal) if the attribute is missing or of another kind: type rules check the attributes
+// of users before.
 template <class T>
 const T& get_attribute(const Attributes& attributes, std::string_view name);
 // Adds or replaces an attribute; keeps a sorted list sorted.
@@ -22,7 +22,7 @@ void set_attribute(Attributes& attributes, std::string name, Attribute value);
 // "floats", "dtype" or "shape".
 std::string_view kind_of(const Attribute& attribute);
 
-// The text of an attribute in the text form of Programs (src/ir/README.md).
+// Returns an attribute in the text form of Programs (src/ir/README.md).
 std::string print_attribute(const Attribute& attribute);
 // Returns `text` in quotation marks, with escapes.
 std::string quoted_text(std::string_view text);

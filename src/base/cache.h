@@ -4,9 +4,9 @@
 
 namespace trireme {
 
-// Where what can be made again is kept between runs: $TRIREME_CACHE_DIR, else
-// $XDG_CACHE_HOME/trireme, else ~/.cache/trireme. It need not exist yet. Empty if none is named:
-// then nothing is kept.
+// Returns the folder for files that can be made again, such as compiled kernels:
+// $TRIREME_CACHE_DIR, else $XDG_CACHE_HOME/trireme, else ~/.cache/trireme. It may not exist yet.
+// Returns "" if none of the variables is set: nothing is cached then.
 std::string cache_directory();
 
 }  // namespace trireme

@@ -1,12 +1,12 @@
 #pragma once
 
-// A folder whose files are told to be whole by checksums.txt:
+// A folder whose file checksums.txt shows that the other files are complete:
 //
 //   <words> <version>
 //   <digest>  <file>            one line for each file; XXH128, as `xxhsum -H2` prints it
 //   <digest>                    of the lines before
 //
-// A file that was changed by accident is found; one that was changed on purpose is not.
+// It finds files that were changed by accident, not files that were changed on purpose.
 
 #include <map>
 #include <string>
@@ -17,24 +17,24 @@ namespace trireme {
 
 inline constexpr const char* kChecksumsFile = "checksums.txt";
 
-// What a kind of folder is called, and what messages about a damaged one advise.
+// The name of a kind of folder, and the advice of messages about a damaged one.
 struct FolderFormat {
   const char* name;  // "checkpoint": the words are "trireme checkpoint"
   int version;
   const char* hint;
 };
 
-// The text of checksums.txt for files of those contents.
+// Returns the text of checksums.txt for files with these contents.
 std::string checksums_text(const FolderFormat& format,
                            const std::map<std::string, std::string_view>& files);
 
 class CheckedFolder {
  public:
-  // Reads checksums.txt. Errors: not_found, if there is no such folder; data, naming the file, if it
-  // is missing or damaged, of another kind or of another version; io.
+  // Reads checksums.txt. Errors: not_found if there is no such folder; data with the name of the
+  // file if it is missing, damaged, of another kind or of another version; io.
   CheckedFolder(std::string directory, const FolderFormat& format);
 
-  // The content of a file that is as it was written. Errors: data, naming it; io.
+  // Returns the content of a file whose checksum is right. Errors: data with its name; io.
   std::string read(const std::string& file) const;
   std::string path(const std::string& file) const { return directory_ + "/" + file; }
 

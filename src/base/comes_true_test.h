@@ -1,13 +1,13 @@
 #pragma once
 
-// For tests: waiting for what other threads and processes do, with the patience of a busy machine.
+// For tests: waits for other threads and processes, long enough for a busy machine.
 
 #include <chrono>
 #include <thread>
 
 namespace trireme {
 
-// Whether it becomes so within a minute.
+// Returns whether the condition becomes true within a minute.
 template <class Condition>
 bool comes_true(const Condition& condition) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);

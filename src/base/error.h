@@ -15,7 +15,8 @@ namespace trireme {
   fail(ErrorKind::internal, message);
 }
 
-// The candidate nearest to `word` by edit distance, or "" if none is near: for "did you mean".
+// Returns the candidate nearest to `word` by edit distance, or "" if none is near. For "did you
+// mean".
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
 
 }  // namespace trireme

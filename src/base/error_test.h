@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: what an Error says.
+// For tests: the text of an Error.
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 namespace trireme {
 
-// The text of the Error that `f` throws, or "no error". It must not be one of ours (internal).
+// Returns the text of the Error that `f` throws, or "no error". Its kind must not be internal.
 template <class F>
 std::string error_of(F&& f) {
   try {
@@ -22,7 +22,7 @@ std::string error_of(F&& f) {
   return "no error";
 }
 
-// The same of an Error that must be of this kind.
+// The same for an Error that must be of this kind.
 template <class F>
 std::string error_of(ErrorKind kind, F&& f) {
   try {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Fits what a run is given to the inputs that it was compiled for.
+// Matches the feeds of a run with the inputs that the Program was compiled for.
 
 #include <cstdint>
 #include <optional>
@@ -13,8 +13,9 @@
 
 namespace trireme {
 
-// The symbol that a Dim depends on, and its size where the Dim is `size`: 4 for `batch + 1` at 5. Nothing
-// if there are several, or they are multiplied, or no size fits.
+// Returns the symbol that a Dim depends on, and the size of the symbol if the Dim is `size`: 4 for
+// `batch + 1` at 5. Returns nothing if there are several symbols, or they are multiplied, or no
+// size fits.
 std::optional<std::pair<std::string, std::int64_t>> implied_size(const Dim& dim, std::int64_t size);
 
 struct InputView {
@@ -29,13 +30,13 @@ struct FeedView {
   const std::vector<std::int64_t>* shape;
 };
 
-// The sizes of the symbols that `feeds` imply; `owner` has the inputs, for messages. Errors: usage,
-// for a feed that is no input or differs from it in dtype or shape, and for feeds that disagree
-// about a symbol.
+// Returns the sizes of the symbols that follow from `feeds`. `owner` names the owner of the inputs
+// in messages. Errors: usage for a feed that is no input or differs from it in dtype or shape, and
+// for feeds that imply different sizes of a symbol.
 SymbolSizes bind_feeds(const std::string& owner, const std::vector<InputView>& inputs,
                        const std::vector<FeedView>& feeds);
 
-// Whether the sizes tell what a value of that shape takes; a run tells the others.
+// Returns whether the sizes determine this shape. If not, only a run determines it.
 bool is_known(const Shape& shape, const SymbolSizes& sizes);
 
 }  // namespace trireme

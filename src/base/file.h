@@ -5,15 +5,16 @@
 
 namespace trireme {
 
-// The whole file. Errors: not_found, io.
+// Returns the whole file. Errors: not_found, io.
 std::string read_file(const std::string& path);
 
-// Writes to a temporary name beside `path`, syncs and renames, so that a reader sees the old content
-// or the new, never a part, whatever fails. Errors: io, naming path and cause; `path` untouched.
+// Writes a temporary file in the folder of `path`, syncs and renames it. So a reader sees the old
+// content or the new, never a part, whatever fails. Errors: io with path and cause; `path` is then
+// unchanged.
 void write_file_atomically(const std::string& path, std::string_view content);
 
-// The same for content that comes piece by piece: a file under a temporary name beside its place, which
-// takes its own name when all is written, or goes away. Errors of all calls: io, naming path and cause.
+// The same for content that is written in pieces. The file has a temporary name until all is
+// written; if that never happens, it is deleted. Errors of all calls: io with path and cause.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);
@@ -22,7 +23,7 @@ class AtomicFile {
   ~AtomicFile();
 
   void write(std::string_view bytes);
-  // Syncs the file, renames it, and syncs the folder, so that it is there after a power cut, too.
+  // Syncs the file, renames it, and syncs the folder, so that it also survives a power failure.
   void finish();
 
  private:
@@ -33,7 +34,7 @@ class AtomicFile {
   int fd_ = -1;
 };
 
-// The name of `path` in its folder outlives a power cut from now on. Errors: io.
+// Syncs the folder of `path`, so that its name survives a power failure. Errors: io.
 void sync_name(const std::string& path);
 
 // Creates the directory and its parents. Errors: io.

@@ -7,13 +7,13 @@
 
 namespace trireme {
 
-// The shortest text that reads back as the same number; always with '.', 'e', "inf" or "nan" in it,
-// so that it never looks like an integer: "0.1", "1.0", "1e-20", "-inf".
+// Returns the shortest text that reads back as the same number. It always contains '.', 'e', "inf"
+// or "nan", so that it never looks like an integer: "0.1", "1.0", "1e-20", "-inf".
 std::string float_text(double value);
 std::string float_text(float value);
 
-// The whole of `text` as a number, in C's notation whatever the locale. Empty if it is not one, or
-// out of range. A leading '+' is accepted.
+// Reads the whole of `text` as a number in the notation of C, whatever the locale. Returns nothing
+// if it is no number or out of range. A leading '+' is accepted.
 std::optional<double> parse_float(std::string_view text);
 std::optional<std::int64_t> parse_integer(std::string_view text);
 

@@ -1,5 +1,5 @@
-// fmt's functions, compiled once here: every other file reads <fmt/core.h> alone, which only declares
-// them, and nothing links libfmt.
+// Compiles the functions of fmt once. All other files include only <fmt/core.h>, which declares
+// them. Nothing links libfmt.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -1,8 +1,8 @@
 #pragma once
 
-// The 16-bit floats that are stored, bf16 and f16: to float, which is exact, and back, to the nearest,
-// of two equally near ones to the one whose last bit is 0. What is too large becomes infinity; NaN stays
-// NaN; numbers below the normal ones lose bits one by one.
+// Converts the 16-bit floats bf16 and f16, which are for storage, to float and back. To float is
+// exact. Back rounds to nearest, ties to even. Numbers that are too large become infinity, and NaN
+// stays NaN. Subnormal numbers lose bits gradually.
 
 #include <bit>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: numbers without a pattern that a formula could share.
+// For tests: random numbers.
 
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace trireme {
 
-// f32 in [low, high), the same on every machine and another series for each seed.
+// Returns f32 in [low, high): equal on every machine for one seed, different for other seeds.
 inline Tensor noise(const std::vector<std::int64_t>& shape, unsigned seed, double low = -1,
                     double high = 1) {
   Tensor tensor(f32, shape);

@@ -1,8 +1,8 @@
 #pragma once
 
-// Philox, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel Random
-// Numbers: As Easy as 1, 2, 3", SC 2011. A number depends on seed, stream and position alone, so it
-// is the same on every device and thread count. ops/philox.h has the same as kernel IR.
+// Philox, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers:
+// As Easy as 1, 2, 3", SC 2011. A number depends only on seed, stream and position, so it is equal
+// on every device and for every number of threads. ops/philox.h builds the same in kernel IR.
 
 #include <array>
 #include <cstdint>
@@ -23,18 +23,19 @@ PhiloxWords philox4x32_10(PhiloxWords counter, std::array<std::uint32_t, 2> key)
 std::array<std::uint32_t, 2> philox2x32(std::array<std::uint32_t, 2> counter, std::uint32_t key,
                                         int rounds);
 
-// The four words of one element: counter = (position, stream), key = seed, low halves first.
+// Returns the four words of one element: counter = (position, stream), key = seed, low halves
+// first.
 PhiloxWords random_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t position);
-// One word of an element, for draws that need no more, at a third of the cost: the first of
+// Returns one word of an element, at a third of the cost: the first of
 // philox2x32(position ^ (0, b), a), where a and b are random_words(seed, stream, 2^64 - 1)[0, 1].
 std::uint32_t random_word(std::uint64_t seed, std::uint64_t stream, std::uint64_t position);
 inline constexpr std::uint64_t kPhiloxKeyPosition = ~std::uint64_t{0};
 
-// Mixes a seed and the number of a run into the seed of that run (Steele et al., "Fast splittable
+// Returns the seed of a run from a seed and the number of the run (Steele et al., "Fast splittable
 // pseudorandom number generators", 2014: the finalizer of SplitMix).
 std::uint64_t seed_of_run(std::uint64_t seed, std::uint64_t run);
 
-// From the words of one element, with 24 random bits (for f32) or 53 (for f64).
+// A number from the words of one element, with 24 random bits (for f32) or 53 (for f64).
 double uniform_24(const PhiloxWords& words);  // in [0, 1)
 double uniform_53(const PhiloxWords& words);
 // Box-Muller, mean 0 and variance 1: the radius of words 0 and 1, the angle of words 2 and 3.

@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests with an independent reader in Python.
+// For tests that run Python.
 
 #include <cstdlib>
 #include <filesystem>
@@ -8,7 +8,8 @@
 
 namespace trireme {
 
-// The interpreter that this variable names, or the one that tools/python-env.sh made, or the system's. For a shell.
+// Returns the Python interpreter, as text for a shell: the value of this variable, or the one of
+// tools/python-env.sh, or the one of the system.
 inline std::string python_interpreter(const char* variable) {
   if (const char* named = std::getenv(variable)) return named;
   if (const char* source = std::getenv("TRIREME_SOURCE_DIR")) {

@@ -19,8 +19,8 @@ struct Range {
   std::int64_t begin, end;
 };
 
-// The part of a level's splits that begins `ranges`, one behind the other from 0 on; the ranges become
-// those of the level below.
+// Returns the splits of the sequences in `ranges`, concatenated and counted from 0. Replaces each
+// range by the corresponding range of the level below.
 Tensor take_splits(const Tensor& splits, std::vector<Range>& ranges) {
   std::int64_t count = 0;
   for (const Range& range : ranges) count += range.end - range.begin;
@@ -39,7 +39,7 @@ Tensor take_splits(const Tensor& splits, std::vector<Range>& ranges) {
   return result;
 }
 
-// Rows of these ranges, one behind the other.
+// Returns the rows of these ranges, concatenated.
 Tensor take_rows(const Tensor& rows, const std::vector<Range>& ranges) {
   std::vector<std::int64_t> shape = rows.shape();
   shape[0] = 0;

@@ -23,7 +23,7 @@ constexpr std::pair<DType, const char*> kDTypes[] = {
     {DType::boolean, "BOOL"}, {DType::u8, "U8"},   {DType::i32, "I32"},   {DType::i64, "I64"},
     {DType::f32, "F32"},      {DType::f64, "F64"}, {DType::bf16, "BF16"}, {DType::f16, "F16"}};
 
-// Where a tensor's bytes lie behind the header.
+// The bytes of a tensor, as offsets from the end of the header.
 struct Place {
   std::uint64_t begin;
   std::uint64_t end;

@@ -44,8 +44,8 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kLarge = 2 * kHugePage;
 
-// Large tensors ask for huge pages: rows of a table are then found without walking page tables. Advice
-// only, and only for the pages that the tensor fills.
+// Large tensors request huge pages, so that reads of scattered rows cause fewer TLB misses. The
+// request is only advice, and only for pages that the tensor fills completely.
 void* take(std::size_t rounded) {
   if (rounded < kLarge) return std::aligned_alloc(kAlignment, rounded);
   void* memory = nullptr;

@@ -1,6 +1,7 @@
 #pragma once
 
-// Kernel IR to something that runs. Two implementations: llvm/ and interpreter/ (the oracle).
+// Turns kernel IR into something that runs. Two implementations: llvm/ and interpreter/ (the
+// oracle).
 
 #include <cstdint>
 #include <map>
@@ -25,8 +26,8 @@ class CompiledKernel {
   virtual std::string symbol() const { return {}; }
 };
 
-// What code is made for. The vector width decides the kernel's lanes, so it is asked for before
-// kernels are built.
+// The machine that code is generated for. Its vector width determines the lanes of a kernel, so the
+// compiler reads it before it builds kernels.
 struct Target {
   std::string triple;
   std::string cpu;
@@ -37,7 +38,8 @@ struct Target {
   std::string str() const;
 };
 Target host_target();
-// A kind of machine by name: "x86-64-v3", "x86-64-v4", "aarch64". Error(usage), with the list.
+// Returns a kind of machine by name: "x86-64-v3", "x86-64-v4", "aarch64". Error(usage) with the
+// list.
 Target named_target(const std::string& name);
 
 struct CodegenStatistics {
@@ -63,8 +65,8 @@ struct LlvmOptions {
 };
 std::unique_ptr<Codegen> make_llvm_codegen(LlvmOptions options);
 
-// Keeps the code that it makes instead of loading it, for a machine that need not be this one: the
-// kernels it returns cannot be run. Equal kernels have the same symbol.
+// Keeps the code that it generates instead of loading it, because it may be for another machine.
+// The kernels that it returns cannot run. Equal kernels have the same symbol.
 class ObjectCodegen : public Codegen {
  public:
   // Relocatable object files by the symbol that each defines.
@@ -74,8 +76,8 @@ std::unique_ptr<ObjectCodegen> make_object_codegen(Target target, int threads = 
 
 std::unique_ptr<Codegen> make_interpreter(Target target = host_target());
 
-// cache_directory() of base/cache.h, made if it is not there: $TRIREME_CACHE_DIR, else $XDG_CACHE_HOME/trireme, else ~/.cache/trireme; empty if none exists or
-// can be made.
+// Returns cache_directory() of base/cache.h, and creates it if it is missing. Returns "" if there
+// is no such directory and it cannot be created.
 std::string default_cache_directory();
 
 }  // namespace trireme::codegen

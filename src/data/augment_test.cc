@@ -1,4 +1,5 @@
-// Augmentations: each against what its formula says, and the same whoever asks in whatever order.
+// Tests each augmentation against its formula, and that results do not depend on the caller and the
+// order of calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -22,7 +22,8 @@ namespace {
 
 constexpr std::size_t kLimit = std::size_t{4} << 30;
 
-// A kept file is what was unpacked and then this, which tells whether it is whole.
+// A cached file ends with this trailer after the unpacked content. It shows that the file is
+// complete.
 struct Trailer {
   char magic[8] = {'t', 'r', 'i', 'r', 'e', 'm', 'e', '1'};
   std::uint64_t size = 0;  // of what was unpacked

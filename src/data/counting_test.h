@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: a data set whose examples tell which they are.
+// For tests: a data set whose examples contain their number.
 
 #include <cstdint>
 #include <numeric>

@@ -21,16 +21,16 @@ struct CsvTable {
   std::vector<int> lines;                         // lines[row]: where the row starts, from 1
 
   std::size_t rows() const { return lines.size(); }
-  // Errors: usage, with the nearest name.
+  // Errors: usage with the nearest name.
   std::size_t index(const std::string& column) const;
-  // A column as numbers. Errors: data, naming the line, at text that is not a number and, if
-  // `allow_missing` is false, at an empty cell; otherwise such a cell becomes NaN.
+  // Returns a column as numbers. Errors: data with the line for text that is no number. An empty
+  // cell becomes NaN, or is an error if `allow_missing` is false.
   std::vector<double> numbers(std::size_t column, bool allow_missing = false) const;
 };
 
 // RFC 4180: cells may be quoted with ", "" inside is one ", and a quoted cell may hold separators
 // and line ends. Empty lines are skipped; blanks around unquoted cells are removed.
-// Errors: data, naming the line, for a row of another length or a quote that is not closed.
+// Errors: data with the line for a row of another length or a quote that is not closed.
 CsvTable parse_csv(std::string_view text, const std::string& name, const CsvFormat& format = {});
 
 }  // namespace trireme::data

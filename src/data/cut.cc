@@ -112,7 +112,8 @@ void BatchCut::sort_by_length(std::vector<std::int64_t>& rows) const {
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = before[order[i].second];
 }
 
-// By count every example is one towards a full batch, by tokens its rows are. A batch has at least one.
+// By count, every example adds 1 to the size of a batch; by tokens, it adds its rows. A batch has
+// at least one example.
 std::vector<std::int64_t> BatchCut::begins(const std::vector<std::int64_t>& rows) const {
   std::vector<std::int64_t> begins{0};
   const auto count = static_cast<std::int64_t>(rows.size());

@@ -22,7 +22,7 @@ struct EpochPlan {
   }
 };
 
-// How the epochs of a data set are cut into batches, always into the same number.
+// Cuts the epochs of a data set into batches, always into the same number.
 class BatchCut {
  public:
   enum class By { count, length, tokens };
@@ -35,7 +35,7 @@ class BatchCut {
     bool drop_last = false;
   };
 
-  // Learns the lengths, if they are needed. Errors: usage.
+  // Reads the lengths if they are needed. Errors: usage.
   BatchCut(const Dataset& dataset, Options options);
 
   EpochPlan plan(const Dataset& dataset, std::int64_t epoch) const;
@@ -50,7 +50,7 @@ class BatchCut {
   std::int64_t length(std::int64_t row) const { return lengths_[static_cast<std::size_t>(row)]; }
 
   Options options_;
-  std::vector<std::int64_t> lengths_;  // of each row of the source that the data set has
+  std::vector<std::int64_t> lengths_;  // of each row of the source in the data set
   std::int64_t examples_ = 0;
   std::int64_t batches_ = 0;
 };

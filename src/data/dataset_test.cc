@@ -149,7 +149,7 @@ TEST(Dataset, NamesTheNearestColumn) {
   EXPECT_THROW(from_tensors({{"a", Tensor(f32, {2})}, {"b", Tensor(f32, {3})}}), Error);
 }
 
-// Throws when row 20 is asked for.
+// Throws when row 20 is read.
 class Failing : public Source {
  public:
   std::int64_t size() const override { return 100; }

@@ -1,4 +1,4 @@
-// Pictures with boxes around what is to be found in them: BCCD.
+// Images with bounding boxes around objects: BCCD.
 #include <algorithm>
 #include <array>
 #include <map>

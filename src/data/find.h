@@ -6,13 +6,13 @@
 
 namespace trireme::data {
 
-// One part of a data set and its files, each of them by any of some names.
+// One part of a data set and its files, each with alternative names.
 struct KnownPart {
   std::string split;  // "train"
   std::vector<std::vector<std::string>> files;
 };
 
-// A data set that people know by name and the places where its files may be.
+// A data set that has a name, and the places where its files may be.
 struct KnownPlace {
   std::string name;                  // for messages: "fashion_mnist"
   std::vector<std::string> folders;  // its folder below a data directory, any of these names
@@ -21,18 +21,19 @@ struct KnownPlace {
   std::vector<KnownPart> parts;
 };
 
-// The path of the first of `files` (alternatives, such as with and without ".gz") that exists: in
-// `directory` or a known folder below it, if it is given, and nowhere else; otherwise below
-// $TRIREME_DATA, below ../shared/data beside the working directory and each of its parents, then in
-// the system folder. Errors: not_found, one line that says where was looked and how to get it.
+// Returns the path of the first of `files` (alternatives, such as with and without ".gz") that
+// exists. If `directory` is given, looks only there and in the known folders below it. Otherwise
+// looks below $TRIREME_DATA, below ../shared/data beside the working directory and each of its
+// parents, then in the system folder. Errors: not_found, one line with the searched folders and how
+// to get the file.
 std::string find_data_file(const KnownPlace& place, const std::vector<std::string>& files,
                            const std::string& directory);
 
-// The files of one part. Errors: as find_data_file; usage, for a part that there is not.
+// Returns the files of one part. Errors: as find_data_file; usage for an unknown part.
 std::vector<std::string> find_part(const KnownPlace& place, std::string_view split,
                                    const std::string& directory);
 
-// All data sets that have names, and one of them. Precondition: there is one of that name.
+// Return all data sets that have names, and one of them. Precondition: the name exists.
 const std::vector<KnownPlace>& known_places();
 const KnownPlace& known_place(std::string_view name);
 

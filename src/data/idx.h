@@ -30,11 +30,11 @@ struct Idx {
   std::int64_t elements() const;
 };
 
-// Checks the header and that the payload has exactly the size that it tells. `name` is for
-// messages. Errors: data, naming the byte.
+// Checks the header, and that the payload has exactly the size in the header. `name` is for
+// messages. Errors: data with the byte.
 Idx parse_idx(Blob blob, const std::string& name);
 
-// The elements in this machine's order; i8 and i16 are widened to i32.
+// Returns the elements in the byte order of this machine; i8 and i16 are widened to i32.
 Tensor idx_tensor(const Idx& idx);
 
 }  // namespace trireme::data

@@ -21,7 +21,7 @@ bool is_picture(const fs::path& path) {
   return end == ".png" || end == ".jpg" || end == ".jpeg";
 }
 
-// What lies in a folder, by name; hidden things are passed over.
+// Returns the entries of a folder by name, without hidden ones.
 std::vector<fs::path> sorted_entries(const fs::path& folder) {
   std::vector<fs::path> result;
   std::error_code error;

@@ -9,8 +9,8 @@
 
 namespace trireme::data {
 
-// One record after the other: the label as a byte, the size of the picture as 32 bits, little-endian,
-// and the picture as a JPEG file.
+// Concatenated records: the label as a byte, the size of the image as 32 bits, little-endian, and
+// the image as a JPEG file.
 struct ImagePack {
   struct Record {
     std::size_t offset = 0;  // of the JPEG in the bytes
@@ -22,11 +22,11 @@ struct ImagePack {
   std::vector<Record> records;
 };
 
-// Checks that the records fill the bytes exactly and that labels lie below `classes`; the pictures
-// are not looked into. Errors: data, naming record and byte.
+// Checks that the records fill the bytes exactly and that labels are below `classes`, but not the
+// images. Errors: data with record and byte.
 ImagePack parse_image_pack(Blob blob, const std::string& name, std::int64_t classes);
 
-// "image" f32[3, side, side] in [0, 1] and "label" i64[]. Pictures are decoded when they are read: a
+// "image" f32[3, side, side] in [0, 1] and "label" i64[]. Images are decoded when they are read: a
 // damaged one, or one of another size, is an error (data) of that batch.
 Dataset image_pack_dataset(ImagePack pack, std::int64_t side, std::vector<std::string> class_names);
 

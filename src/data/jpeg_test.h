@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: JPEG pictures.
+// For tests: JPEG images.
 
 #include <gtest/gtest.h>
 #include <turbojpeg.h>
@@ -11,7 +11,7 @@
 
 namespace trireme::data {
 
-// A picture u8[height, width, 1 or 3] as a JPEG file of high quality.
+// Returns an image u8[height, width, 1 or 3] as a JPEG file of high quality.
 inline std::string jpeg(const Tensor& image) {
   tjhandle encoder = tjInitCompress();
   unsigned char* bytes = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Looking up what people know by name: "mnist/train", "banking77/test".
+// Looks up data sets by name: "mnist/train", "banking77/test".
 
 #include <span>
 #include <string>
@@ -24,8 +24,9 @@ std::vector<std::string> names_of(std::span<const Known<T>> all) {
   return names;
 }
 
-// The name before the slash and the part behind it. `what` is for messages, "data set". Errors: usage,
-// for a name that is not among `names`, with the nearest, or one without a part.
+// Returns the name before the slash and the part after it. `what` is for messages, "data set".
+// Errors: usage for a name that is not in `names`, with the nearest one, and for a name without a
+// part.
 struct NameAndPart {
   std::string name, part;
 };

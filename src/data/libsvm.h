@@ -7,7 +7,7 @@
 
 namespace trireme::data {
 
-// What libsvm() does, on text that is there already. `name` is for messages.
+// As libsvm(), for text in memory. `name` is for messages.
 Dataset libsvm_from_text(std::string_view text, const std::string& name,
                          const LibsvmOptions& options);
 

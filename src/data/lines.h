@@ -5,13 +5,13 @@
 
 namespace trireme::data {
 
-// Lines without their ends, "\n" or "\r\n".
+// Returns the lines without their ends, "\n" or "\r\n".
 std::vector<std::string_view> lines_of(std::string_view text);
 
-// The next word between blanks, taken off the front of `text`; empty at the end.
+// Removes the next word, up to a blank, from the front of `text` and returns it; empty at the end.
 std::string_view next_word(std::string_view& text);
 
-// Without the blanks at both ends; line ends are blanks, too.
+// Returns the text without blanks and line ends at both ends.
 std::string_view trimmed(std::string_view text);
 
 }  // namespace trireme::data

@@ -32,7 +32,7 @@ std::int64_t size_of_field(int field, std::int64_t largest) {
   return std::clamp<std::int64_t>(std::llround(size), 2, largest);
 }
 
-// The place of a draw u in [0, 1) among n that are the rarer the later they come: their shares fall as x^-exponent.
+// Maps a draw u in [0, 1) to one of n items, whose probabilities fall as x^-exponent.
 std::int64_t power_law(double u, std::int64_t n, double exponent) {
   const double power = 1 - exponent;
   const double top = static_cast<double>(n) + 1;
@@ -110,8 +110,8 @@ class MadeClicks : public Source {
     return made;
   }
 
-  // Weights of numbers, of ids, and of meetings of two fields' groups of ids. Those of rare ids are small, so that
-  // what can be learned is not decided by ids that nobody has seen.
+  // Weights of numbers, of ids, and of pairs of groups of ids of two fields. Weights of rare ids
+  // are small, so that ids missing from the training data do not limit the result.
   double logit(const Example& example) const {
     double sum = kBias;
     for (int j = 0; j < kNumbers; ++j) {

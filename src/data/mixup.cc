@@ -9,8 +9,8 @@
 namespace trireme::data {
 namespace {
 
-// The logarithm of a number drawn from Gamma(shape, 1), by Marsaglia and Tsang, "A Simple Method for
-// Generating Gamma Variables", 2000; as a logarithm, since small shapes underflow.
+// Returns the logarithm of a draw from Gamma(shape, 1), by Marsaglia and Tsang, "A Simple Method
+// for Generating Gamma Variables", 2000. It is a logarithm because draws of small shapes underflow.
 double log_gamma_draw(double shape, ExampleRandom& random) {
   if (shape < 1) {
     return log_gamma_draw(shape + 1, random) + std::log(1 - random.uniform()) / shape;

@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests on the data sets that have names, whose files most machines do not have.
+// For tests on the data sets that have names. Most machines lack their files.
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 
 namespace trireme::data {
 
-// What keeps a data set such as "mnist/train" from being opened: the loader's own words on where it
-// looked and how to get the files. Empty if they are here.
+// Returns the error of the loader of a data set such as "mnist/train", with the searched folders
+// and how to get the files. Empty if the files exist.
 inline std::string missing_data(const std::string& name) {
   const std::size_t slash = name.find('/');
   try {
@@ -24,7 +24,7 @@ inline std::string missing_data(const std::string& name) {
   return "";
 }
 
-// Skips the test, and says how to get the data, if they are not on this machine.
+// Skips the test if this machine lacks the data. The message says how to get them.
 #define NEEDS_DATA(name)                                                                 \
   if (const std::string missing = ::trireme::data::missing_data(name); !missing.empty()) \
   GTEST_SKIP() << missing

@@ -6,10 +6,10 @@
 
 namespace trireme::data {
 
-// A random order of 0 ... n-1 that depends on n, seed and epoch alone: the same on every platform.
+// Returns a random order of 0 ... n-1 that depends only on n, seed and epoch, on every platform.
 std::vector<std::int64_t> permutation(std::int64_t n, std::uint64_t seed, std::uint64_t epoch);
 
-// Rows for training and others for the test, both in the order of the file.
+// Rows for training and for the test, both in the order of the file.
 struct Parts {
   std::vector<std::int64_t> train, test;
   std::vector<std::int64_t> of(std::string_view split) const {

@@ -19,7 +19,8 @@ void bytes_to_planes(const std::uint8_t* bytes, std::size_t channels, std::size_
 
 void decode_planes(std::string_view picture, const std::string& name, std::int64_t height,
                    std::int64_t width, float* planes) {
-  constexpr std::int64_t kLimit = 1 << 20;  // of a wrong one, that is told its size
+  constexpr std::int64_t kLimit =
+      1 << 20;  // for an image of a wrong size, so that the error has its size
   const Tensor decoded =
       image::decode(picture, name, {.channels = 3, .max_pixels = std::max(kLimit, height * width)});
   if (decoded.dim(0) != height || decoded.dim(1) != width) {

@@ -146,7 +146,7 @@ TEST(RaggedColumns, PassThroughMap) {
   for (std::int64_t& length : expected) length = std::max<std::int64_t>(length - 1, 0);
   EXPECT_EQ(data.lengths("words", data.order(0)), expected);
   EXPECT_EQ(RaggedTensor::from_feeds(data.all(), "words").lengths(), expected);
-  // What it gives must fit together.
+  // Its results must be consistent.
   const auto bad = [](auto change) {
     return error_of(ErrorKind::usage, [&] {
       sequences(5).map([&](Batch batch) {

@@ -6,7 +6,7 @@
 
 namespace trireme::data {
 
-// The random numbers of one example: the n-th depends on seed, stream, example and n alone.
+// The random numbers of one example. The n-th depends only on seed, stream, example and n.
 class ExampleRandom {
  public:
   ExampleRandom(std::uint64_t seed, std::uint64_t stream, std::int64_t example)

@@ -19,7 +19,7 @@ T number_at(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-// What is left of an example while its columns are read.
+// The unread bytes of an example while its columns are read.
 class Payload {
  public:
   explicit Payload(std::string_view bytes) : rest_(bytes) {}

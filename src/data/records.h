@@ -16,7 +16,7 @@ inline constexpr std::string_view kRecordsEnd = "TRECEND\n";
 inline constexpr std::uint32_t kRecordsVersion = 2;  // the newest; 1 has no ragged columns
 inline constexpr std::size_t kRecordsPrefix = 24;    // bytes before the header's text
 inline constexpr std::size_t kRecordsFooter = 32;
-// Values of one example, at most: no example needs more, and products stay within 64 bits.
+// The most values of one example. No example needs more, and products then fit 64 bits.
 inline constexpr std::int64_t kLargestExample = std::int64_t{1} << 31;
 
 struct StoredColumn {
@@ -40,8 +40,8 @@ std::string print_header(const RecordsHeader& header);
 // Errors: data.
 RecordsHeader parse_header(std::string_view text, const std::string& name);
 
-// Checks all but the records themselves, which are checked when they are read. `name` is for
-// messages. Errors: data, naming the byte.
+// Checks everything but the records, which are checked when they are read. `name` is for messages.
+// Errors: data with the byte.
 Dataset parse_records(Blob blob, const std::string& name);
 
 }  // namespace trireme::data

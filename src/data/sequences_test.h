@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: a data set of sequences whose examples tell which they are.
+// For tests: a data set of sequences whose examples contain their number.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace trireme::data {
 
-// Lengths of n sequences, 0 to 11, the same on every machine.
+// Lengths of n sequences, 0 to 11, equal on every machine.
 inline std::vector<std::int64_t> lengths_of(std::int64_t n) {
   std::vector<std::int64_t> lengths;
   std::uint32_t state = 12345;
@@ -23,7 +23,7 @@ inline std::vector<std::int64_t> lengths_of(std::int64_t n) {
 }
 
 // Example i has "id" i; "words", lengths_of(n)[i] numbers 1000 i, 1000 i + 1, ...; and "tree", two
-// levels: as many sequences as i has remainder by 3, each of them {i, i} and f32 rows [2].
+// levels: i % 3 sequences, each of them {i, i} and f32 rows [2].
 inline Dataset sequences(std::int64_t n) {
   const std::vector<std::int64_t> lengths = lengths_of(n);
   std::vector<std::int64_t> ids, words, branches, leaves;

@@ -100,7 +100,7 @@ class Builder {
     for (std::size_t row = 0; row < table_.rows(); ++row) present(c, row);
   }
 
-  // Numbers with the missing ones filled in, standardised if that is asked for.
+  // Returns numbers with missing ones filled in, standardized if the options request it.
   Numbers numbers(std::size_t c) const {
     const bool allow = options_.missing != Missing::error;
     Numbers column = table_.numbers(c, allow);

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 
-// For tests: a directory of one's own that goes away, and an environment variable put back.
+// For tests: a temporary directory that is deleted, and an environment variable that is restored.
 namespace trireme::data {
 
 class TestDirectory {

@@ -7,7 +7,7 @@
 
 namespace trireme::data {
 
-// What is to be seen in a picture, as a file of Pascal VOC has it (Everingham et al. 2010).
+// The objects in an image, in the form of Pascal VOC (Everingham et al. 2010).
 struct VocObject {
   std::string name;
   float x_min = 0, y_min = 0, x_max = 0, y_max = 0;  // in pixels
@@ -18,7 +18,7 @@ struct VocPicture {
   std::vector<VocObject> objects;
 };
 
-// Errors: data, if it is no such XML, or a box does not lie in the picture.
+// Errors: data if it is no such XML, or a box is not inside of the image.
 VocPicture parse_voc(std::string_view xml, const std::string& name);
 
 }  // namespace trireme::data

@@ -11,9 +11,9 @@
 
 namespace trireme::data {
 
-// A Source that gives another's examples, changed. Its size and class names are the other's; so are
-// the columns, unless the constructor of what derives from it changes columns_, and the lengths. What is
-// gathered is gather_epoch()'s alone: gather() is the first epoch.
+// A Source that changes the examples of another Source. It has the same size, class names and
+// lengths, and the same columns unless the constructor of a derived class changes columns_. Derived
+// classes implement only gather_epoch(); gather() is the first epoch.
 class WrappedSource : public Source {
  public:
   explicit WrappedSource(std::shared_ptr<const Source> source)

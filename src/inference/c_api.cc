@@ -141,7 +141,8 @@ void set_form(trireme_tensor& tensor, const std::string& name, DType dtype,
   tensor.bytes = static_cast<std::size_t>(bytes_of(name, shape, dtype));
 }
 
-// Form of each output; `bytes` is what it takes. Sizes that only a run tells are -1, and such outputs take none.
+// Returns the dtype and shape of each output, and its size in `bytes`. Sizes that only a run
+// determines are -1, and such outputs have 0 bytes.
 std::vector<trireme_tensor> forms(const trireme_model& model, const trireme::SymbolSizes& sizes,
                                   const trireme_tensor* outputs, std::size_t count) {
   const Ports& ports = model.runner.model().outputs;

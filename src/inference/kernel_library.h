@@ -13,7 +13,8 @@ class KernelLibrary {
   // Errors: data, with the path, if it cannot be loaded.
   explicit KernelLibrary(std::string path);
 
-  // A function that keeps the shared object loaded. Errors: data, if it has none of that name.
+  // Returns a function, which keeps the shared object loaded. Errors: data if there is none of that
+  // name.
   plan::KernelRun find(const std::string& symbol) const;
 
  private:

@@ -79,7 +79,8 @@ void check_fetches(const ModelFile& model) {
   }
 }
 
-// Sizes come from the inputs, or from what a step defines; within a block also from what the step says of it.
+// Checks that every symbol is known: from the inputs, from steps that define it, or, in a block,
+// from the step that runs the block.
 void check_sizes(const plan::Plan& plan, std::set<std::string> known) {
   for (const std::string& symbol : plan::defined_symbols(plan)) known.insert(symbol);
   const auto check = [&](const Dim& dim) {

@@ -18,7 +18,7 @@ inline constexpr const char* kKernelsFile = "kernels.so";
 inline constexpr FolderFormat kFormat{"compiled model", 1,
                                       "compile the model again: trireme compile MODEL"};
 
-// What plan.json says.
+// The content of plan.json.
 struct ModelFile {
   std::string name;
   std::string target;
@@ -29,8 +29,8 @@ struct ModelFile {
 
 std::string model_file_text(const ModelFile& model);
 
-// Checked so far that running the Plan with feeds that fit the inputs, and with constants and
-// kernels that fit the Plan, touches no memory that it may not. Errors: data, with `path`.
+// Checks the Plan: a run accesses only its own memory if the feeds match the inputs, and the
+// constants and kernels match the Plan. Errors: data with `path`.
 ModelFile parse_model_file(std::string_view text, const std::string& path);
 
 }  // namespace trireme::inference

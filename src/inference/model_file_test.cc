@@ -108,7 +108,8 @@ TEST(ModelFile, RefusesAPlanThatDoesNotHoldTogether) {
   refused("scratch", [](ModelFile& m) { m.plan.steps[0].scratch[0].buffer = 2; });
 }
 
-// rows = rnn(x along its sequences, a memory from zero), whose block is sum = kernel(x row, memory).
+// rows = rnn(x along its sequences, a memory that starts at zero); the block is sum = kernel(row of
+// x, memory).
 ModelFile recurrent() {
   const Dim n = batch, rows{std::string_view("words")}, active{std::string_view("active")};
   auto block = std::make_shared<plan::Plan>();

@@ -39,7 +39,7 @@ void check_library_kernels(const plan::Plan& plan, const std::string& path) {
   }
 }
 
-// To the kernels of blocks too, whose Plans are made anew.
+// Also sets the kernels of blocks, whose Plans are copied.
 void give_code(plan::Plan& plan, const KernelLibrary& library) {
   for (plan::Kernel& kernel : plan.kernels) kernel.run = library.find(kernel.symbol);
   for (plan::Step& step : plan.steps) {

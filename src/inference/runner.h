@@ -23,18 +23,19 @@ class Runner {
 
   const ModelFile& model() const { return model_; }
 
-  // The sizes that feeds of those forms imply. Errors: usage, if they do not fit the inputs or one
-  // that is needed is missing.
+  // Returns the sizes that follow from feeds of these dtypes and shapes. Errors: usage if they do
+  // not match the inputs or a needed one is missing.
   SymbolSizes sizes(const std::vector<FeedView>& feeds) const;
-  // Whether sizes tell the output's shape; else only a run does.
+  // Returns whether sizes determine the shape of the output. If not, only a run does.
   bool knows_shape(std::size_t output, const SymbolSizes& sizes) const;
   std::vector<std::int64_t> output_shape(std::size_t output, const SymbolSizes& sizes) const;
 
-  // `outputs`: memory for each, in order; null for those whose shape only a run tells. Errors: those of
-  // Executor::run; usage, for splits that are none.
+  // `outputs`: memory for each, in order; null for outputs whose shape only a run determines.
+  // Errors: as Executor::run; usage for invalid splits.
   void run(const SymbolSizes& sizes, const std::map<std::string, const void*>& feeds,
            const std::vector<void*>& outputs);
-  // Of an output whose shape only a run tells, after it: the memory is good until the next run.
+  // The result of the last run for an output whose shape only a run determines; valid until the
+  // next run.
   std::vector<std::int64_t> shape_after_run(std::size_t output) const;
   const void* memory_after_run(std::size_t output) const;
 

@@ -15,10 +15,10 @@ struct Machine {
 // All of them; better ones of one architecture come later.
 const std::vector<Machine>& machines();
 
-// Why code for `target` cannot run here: "" if it can.
+// Returns why code for `target` cannot run on this machine; "" if it can.
 std::string obstacle(const std::string& target);
 
-// The best of machines() that this one is; "" if it is none.
+// Returns the best entry of machines() whose code runs on this machine; "" if there is none.
 std::string native_target();
 
 }  // namespace trireme::inference

@@ -102,7 +102,7 @@ ExprId Builder::fold(const Expr& given) {
   }
   if (e.op == ExprOp::cast || e.op == ExprOp::bitcast) {
     if (argument == e.type) return e.args[0];
-    // What was made wide is as narrow as before.
+    // A cast that narrows a widened value back to its type changes nothing.
     const Expr& inner = kernel_.expr(e.args[0]);
     const bool widened =
         inner.op == ExprOp::cast && is_half(e.type) && type(inner.args[0]) == e.type;

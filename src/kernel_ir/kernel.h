@@ -1,8 +1,8 @@
 #pragma once
 
-// Kernel IR: the loops and scalar expressions of one kernel. A Kernel is data; it is printed and
-// verified here, run by codegen/interpreter and turned into machine code by codegen/llvm. Both obey
-// the semantics written in this file to the bit.
+// Kernel IR: the loops and scalar expressions of one kernel. A Kernel is data. This room prints and
+// verifies it; codegen/interpreter runs it and codegen/llvm turns it into machine code. Both
+// implement the semantics in this file to the bit.
 
 #include <cstdint>
 #include <string>
@@ -93,7 +93,7 @@ struct Expr {
   bool operator==(const Expr&) const;
 };
 
-// bf16 and f16 are stored and moved: constant, load, select, cast and store take them, nothing else.
+// bf16 and f16 are only stored and moved: constant, load, select, cast and store accept them.
 enum class ReduceOp : std::uint8_t { sum, prod, min, max, argmin, argmax };
 const char* name_of(ReduceOp op);
 
@@ -184,7 +184,7 @@ class Kernel {
   std::unordered_multimap<std::size_t, ExprId> ids_;
 };
 
-// Statements, for people who would rather not fill in a Stmt.
+// Make statements.
 Stmt make_loop(LoopKind kind, std::int32_t loop_var, ExprId extent, std::vector<Stmt> body,
                std::int32_t lanes = 1, std::int32_t unroll = 1);
 Stmt make_declare(std::int32_t accumulator, ReduceOp reduce, DType type);
@@ -209,7 +209,8 @@ class Builder {
   explicit Builder(Kernel& kernel) : kernel_(kernel) {}
   Kernel& kernel() { return kernel_; }
 
-  // Tells that the loop variable is always below `extent`, so that v / extent and v % extent fold.
+  // Declares that the loop variable is always below `extent`, so that v / extent and v % extent
+  // fold.
   void set_extent(std::int32_t loop_var, ExprId extent);
 
   DType type(ExprId id) const { return kernel_.expr(id).type; }
@@ -244,7 +245,7 @@ class Builder {
 
  private:
   ExprId make(const Expr& expr);
-  ExprId fold(const Expr& expr);  // kNoExpr if there is nothing to fold
+  ExprId fold(const Expr& expr);  // kNoExpr if nothing folds
   ExprId fold_integer(const Expr& expr);
   ExprId fold_float(const Expr& expr);
   ExprId fold_division(const Expr& expr);
@@ -268,9 +269,10 @@ std::string print(const Kernel& kernel);
 Kernel parse(const std::string& text);  // exact inverse of print; throws Error(data)
 void verify(const Kernel& kernel);      // throws Error(internal) naming the offending part
 
-// Replaces exp, log, tanh, sigmoid, erf, sin, cos, tan, atan, log1p, expm1 and pow of f32 by polynomials made of the other
-// operations, the same on every target. Bounds in units in the last place are stated in math.cc and
-// checked over the float range by math_test. f64 maths is left to the target's C library.
+// Replaces exp, log, tanh, sigmoid, erf, sin, cos, tan, atan, log1p, expm1 and pow of f32 by
+// polynomials of other operations, with equal results on every target. math.cc states the bounds in
+// units in the last place, and math_test checks them over the range of floats. The C library of the
+// target computes f64 functions.
 void expand_math(Kernel& kernel);
 
 }  // namespace trireme::kernel_ir

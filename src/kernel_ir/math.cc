@@ -1,6 +1,6 @@
-// The maths functions of f32, written in the other operations. Coefficients come from
-// tools/fit_math.py. Largest errors in units in the last place (codegen/llvm/math_test.cc measures them over the
-// float range; only where the true result is a normal number unless said otherwise):
+// The maths functions of f32, built from other operations. tools/fit_math.py computes the
+// coefficients. Largest errors in units in the last place; codegen/llvm/math_test.cc measures them
+// over the range of floats, where the true result is a normal number unless stated otherwise:
 //
 //   exp      1.0   results below 2^-126 become 0
 //   log      1.0   subnormal arguments included

@@ -38,7 +38,7 @@ class Parser {
   }
 
  private:
-  // The next word: up to white space, or one of the punctuation marks by itself.
+  // Returns the next word: up to white space, or a single punctuation mark.
   std::string_view peek() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) {
       if (text_[at_++] == '\n') ++line_;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What each ExprOp means for one value: the single definition that constant folding and the
-// interpreter share.
+// The semantics of each ExprOp for one value. Constant folding and the interpreter share this
+// definition.
 
 #include <cstdint>
 
@@ -9,8 +9,8 @@
 
 namespace trireme::kernel_ir {
 
-// A value of any DType: floats in `number` (an f32, bf16 or f16 is exactly representable), boolean and
-// integers in `integer`, already wrapped to their type.
+// A value of any DType: a float in `number` (f32, bf16 and f16 are exact there), a boolean or
+// integer in `integer`, wrapped to its type.
 struct Scalar {
   std::int64_t integer = 0;
   double number = 0;
@@ -29,12 +29,12 @@ Scalar constant_of(const Expr& constant);
 // args[1] for select). Not for leaves.
 Scalar evaluate(ExprOp op, DType type, DType argument, const Scalar* args);
 
-// The start value of a reduction and one step of it: acc = reduce(acc, value). For argmin and
-// argmax `step_arg` also says whether the new index is to be remembered.
+// The identity of a reduction and one step of it: acc = reduce(acc, value). For argmin and argmax,
+// `step_arg` also returns whether the new index replaces the old one.
 Scalar identity_of(ReduceOp reduce, DType type);
 Scalar reduce_step(ReduceOp reduce, DType type, Scalar accumulator, Scalar value);
 
-// Whether argmin/argmax replaces (accumulator) by (value).
+// Returns whether argmin or argmax replaces the accumulator by the value.
 bool beats(ReduceOp reduce, DType type, Scalar value, Scalar accumulator);
 
 }  // namespace trireme::kernel_ir

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reading a Call. A call that does not make sense is the compiler's mistake: Error(internal).
+// Reads a Call. An invalid call is a bug of the compiler: Error(internal).
 
 #include <cstdint>
 #include <string>
@@ -22,12 +22,13 @@ bool flag(const Call& call, const std::string& name);
 double number(const Call& call, const std::string& name, double otherwise);
 std::string text(const Call& call, const std::string& name);
 
-// The number `axis`, counted from the front; Error(internal) if the last tensor has no such axis.
+// Returns attribute `axis`, counted from the front. Error(internal) if the last tensor has no such
+// axis.
 std::size_t axis_of(const char* kernel, const Call& call);
 
 std::int64_t elements(const Sizes& shape);  // of shape[0] to shape[end)
 
-// Error(internal) with the kernel's name and the shapes it was given.
+// Throws Error(internal) with the name of the kernel and the shapes of the call.
 [[noreturn]] void fail_call(const char* kernel, const Call& call, const std::string& why);
 void require_tensors(const char* kernel, const Call& call, std::size_t count);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the implementations of convolution share: the geometry of a call.
+// The geometry of a call, which the implementations of convolution share.
 
 #include <array>
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace trireme::kernels {
 
 enum class ConvolutionKind : std::uint8_t { forward, input_gradient, weight_gradient };
 
-// One axis of the images: y[o] is made of the x[o * stride - before + t * dilation], 0 <= t <
-// window, that there are.
+// One axis of the images: y[o] depends on x[o * stride - before + t * dilation] for 0 <= t <
+// window, where this index is inside of x.
 struct Axis {
   std::int64_t x = 1, window = 1, y = 1;
   std::int64_t stride = 1, dilation = 1, before = 0, after = 0;
 };
 
 // y[n, k, o...] = bias[k] + sum over c and t... of x[n, c, ...] * weight[k, c, t...] with k and c
-// within one group. Activations have their channels before the axes or behind them, weights as
+// within one group. The channels of activations come before or after the axes; weights are as
 // written.
 struct Convolution {
   ConvolutionKind kind = ConvolutionKind::forward;
@@ -42,10 +42,10 @@ struct Convolution {
   bool empty() const { return n * x_image() * y_image() * weights() == 0; }
 };
 
-// Checks that shapes and numbers fit together: Error(internal) if not.
+// Checks that shapes and attributes match: Error(internal) if not.
 Convolution read_convolution(ConvolutionKind kind, const Call& call);
 
-// f32 without empty tensors.
+// For f32 without empty tensors.
 std::unique_ptr<Prepared> prepare_convolution_onednn(const Convolution& conv);
 // Plain loops on one thread: f64 for checks, and every case with an empty tensor.
 std::unique_ptr<Prepared> prepare_convolution_loops(const Convolution& conv, DType dtype);

@@ -1,5 +1,5 @@
-// Convolution of f32 by oneDNN. The batch is cut into tiles of a fixed number of images; a tile runs
-// on one thread of our pool. Weights are brought into the order the primitive wants once per call.
+// Convolution of f32 by oneDNN. The batch is cut into tiles of a fixed number of images. A tile
+// runs on one thread of our pool. Weights are reordered for the primitive once per call.
 
 #include <fmt/core.h>
 #include <dnnl.hpp>
@@ -68,7 +68,7 @@ struct Shapes {
     if (c.bias) bias = {{c.k}, type, Tag::a};
     stride = dims({}, &Axis::stride);
     dilation = dims({}, &Axis::dilation);
-    for (std::int64_t& step : dilation) --step;  // oneDNN counts what is left out
+    for (std::int64_t& step : dilation) --step;  // oneDNN counts the skipped elements
     before = dims({}, &Axis::before);
     after = dims({}, &Axis::after);
   }

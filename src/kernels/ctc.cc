@@ -1,7 +1,8 @@
-// Connectionist temporal classification: Graves et al. 2006, sections 4.1 and 4.2, in logarithms. The labels of a
-// sequence with a blank before, between and behind them are the states s of a chain; an alignment goes from
-// one of the first two to one of the last two, and each row stays in its state, goes on, or leaps over a blank between
-// unequal labels.
+// Connectionist temporal classification: Graves et al. 2006, sections 4.1 and 4.2, in logarithms.
+// The states s of a chain are the labels of a sequence, with a blank before the first, between any
+// two and after the last. An alignment goes from one of the first two states to one of the last
+// two. Each row stays in its state, moves to the next state, or skips a blank between unequal
+// labels.
 
 #include <fmt/core.h>
 
@@ -71,7 +72,7 @@ struct States {
     beta[size() - 1] = 0;
     if (size() > 1) beta[size() - 2] = 0;
   }
-  // beta before row t's emission from that behind it, in place.
+  // Computes beta before the emission of row t from beta after it, in place.
   void go_back(std::int64_t t, double* beta) const {
     for (std::int64_t s = 0; s < size(); ++s) beta[s] += emitted(t, s);
     for (std::int64_t s = 0; s < size(); ++s) {
@@ -81,7 +82,8 @@ struct States {
   }
 };
 
-// What the loss and its gradient share: sequences of rows and of labels, and memory for their states.
+// Common to the loss and its gradient: sequences of rows and of labels, and memory for their
+// states.
 template <class T>
 class Ctc : public Prepared {
  public:
@@ -94,7 +96,7 @@ class Ctc : public Prepared {
         zero_infinity_(flag(call, "zero_infinity")) {}
 
  protected:
-  // Calls body(sequence, its states, its memory) for each of them, several threads on different ones. The
+  // Calls body(sequence, its states, its memory) for each sequence, different ones in parallel. The
   // memory has columns(rows of the sequence) numbers for each state.
   template <class Columns, class Body>
   void for_each(const char* kernel, void* const* tensors, device::Device& device,

@@ -1,6 +1,6 @@
 #pragma once
 
-// What library.cc and loops.cc find by name, each defined in its family's file.
+// The kernels that library.cc and loops.cc find by name; each is defined in the file of its family.
 
 #include "kernels/library.h"
 

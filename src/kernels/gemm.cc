@@ -23,8 +23,8 @@ struct Problem {
   std::int64_t operations() const { return 2 * m * n * k; }  // of one product
 };
 
-// How one product is cut: into runs of rows of c, or of columns, or of the summands of all of c. Cuts do
-// not depend on the number of threads, and so neither do the results.
+// How one product is cut: into runs of rows of c, of columns of c, or of the summands of all of c.
+// Cuts, and therefore results, do not depend on the number of threads.
 struct Cut {
   enum class Along { rows, columns, summands };
   Along along = Along::rows;
@@ -45,8 +45,9 @@ std::int64_t wanted_tiles(std::int64_t operations) {
   return tiles;
 }
 
-// Weight gradients are sums over all rows of a batch that make a small c: then tiles of c would all read
-// both operands, and more slowly the smaller they are. Instead each tile adds up a part of the rows.
+// A weight gradient is a sum over all rows of a batch with a small c. If c were cut, all tiles
+// would read both operands, the slower the smaller they are. Instead each tile sums a part of the
+// rows.
 bool is_tall(const Problem& p) {
   constexpr std::int64_t kLeastSummands = 2048, kLargestC = 512 * 1024;
   return p.transpose_a && p.batch == 1 && p.k >= kLeastSummands && p.m * p.n <= kLargestC &&
@@ -63,10 +64,11 @@ Cut cut_summands(const Problem& p) {
   return cut;
 }
 
-// Rows, or columns, and the fewest that a tile should have. Every tile reads all of one operand, and packs
-// it anew: b for a tile of rows, which costs most where b is large or transposed. Measured with oneDNN 2.6
-// and AVX-512, in GFLOP/s: a transposed b 2000 x 256 by rows of 72, 256 and 560: 55, 91 and 107, by
-// columns of 128: 99; a transposed a 1120 x 256 by rows of 64: 108, by columns of 64 and 128: 82, 100.
+// Returns whether tiles are of rows or of columns, and the fewest that a tile should have. Every
+// tile reads and packs all of one operand: b for a tile of rows, which costs most if b is large or
+// transposed. Measured with oneDNN 2.6 and AVX-512, in GFLOP/s: a transposed b 2000 x 256 by rows
+// of 72, 256 and 560: 55, 91 and 107, by columns of 128: 99; a transposed a 1120 x 256 by rows of
+// 64: 108, by columns of 64 and 128: 82, 100.
 std::pair<bool, std::int64_t> direction_of(const Problem& p) {
   constexpr std::int64_t kSmallB = 256 * 1024;  // elements: half of a level 2 cache
   bool by_rows = p.m >= p.n || p.k * p.n <= kSmallB;

@@ -21,8 +21,8 @@ struct Lines {
   std::int64_t first(std::int64_t i) const { return i / stride * stride * length + i % stride; }
 };
 
-// Calls body(begin, end, thread) for ranges of [0, lines), each worth a thread's time where a line
-// takes `work` steps.
+// Calls body(begin, end, thread) for ranges of [0, lines). Each range is large enough for a thread
+// if a line takes `work` steps.
 inline void run_lines(std::int64_t lines, std::int64_t work, device::Device& device,
                       const device::Device::Body& body) {
   constexpr std::int64_t kLeastPerThread = 32768;  // steps

@@ -2,8 +2,8 @@
 
 namespace trireme::kernels {
 
-// While it lives, OpenMP code called by this thread uses this thread only. oneDNN asks OpenMP both
-// when a primitive is made and when it runs.
+// During its lifetime, OpenMP code that this thread calls uses this thread only. oneDNN calls
+// OpenMP both when it makes a primitive and when it runs one.
 class OneOpenMpThread {
  public:
   OneOpenMpThread();

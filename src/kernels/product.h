@@ -1,6 +1,6 @@
 #pragma once
 
-// One matrix product on one thread, by the library that is fastest for it.
+// One matrix product on one thread, by the fastest library for it.
 
 #include <cstdint>
 
@@ -12,10 +12,10 @@ struct Product {
   bool transpose_a = false, transpose_b = false;
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t a_stride = 0, b_stride = 0, c_stride = 0;
-  bool accumulate = false;  // adds to what c holds
+  bool accumulate = false;  // adds to c
 };
 
-// Tells OpenBLAS once per process to make no threads of its own. Call before multiply().
+// Keeps OpenBLAS from starting threads; acts once per process. Call before multiply().
 void prepare_products();
 
 // m, n and k are positive and below 2^31. Safe from several threads at once.

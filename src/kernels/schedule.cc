@@ -1,6 +1,6 @@
-// The order in which rnn runs through sequences: the longest first, and of equally long ones the first
-// first, so that those still running at a step are always the first ones. Rows lie by step and, in a
-// step, by sequence.
+// The order in which rnn processes sequences: by decreasing length, equal lengths in their own
+// order. So the sequences that still run at a step are always the first ones. Rows are ordered by
+// step, and within a step by sequence.
 
 #include <algorithm>
 #include <numeric>

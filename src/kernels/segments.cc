@@ -1,6 +1,6 @@
-// Sequences that lie behind each other: splits of lengths, which sequence a row belongs to, and sums
-// and maxima over each sequence. Splits are checked wherever they are read, since rows beyond the last
-// one are other people's memory.
+// Concatenated sequences: splits from lengths, the sequence of each row, and sums and maxima over
+// each sequence. Every reader of splits checks them, because rows after the last one are foreign
+// memory.
 
 #include <fmt/core.h>
 

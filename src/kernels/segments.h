@@ -4,8 +4,8 @@
 
 namespace trireme::kernels {
 
-// Error(data), naming the kernel and the place, unless splits[0] is 0, no one is less than the one
-// before, and splits[sequences] is `rows`.
+// Checks that splits[0] is 0, that splits never decrease, and that splits[sequences] is `rows`.
+// Error(data) with the kernel and the position if not.
 void check_splits(const char* kernel, const std::int64_t* splits, std::int64_t sequences,
                   std::int64_t rows);
 

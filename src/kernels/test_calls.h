@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of this room share: random operands, and running a call at 1, 2 and 3 threads.
+// For tests of this room: random operands, and calls on 1, 2 and 3 threads.
 
 #include <gtest/gtest.h>
 
@@ -24,8 +24,8 @@ std::vector<T> random_values(std::int64_t count, unsigned seed) {
   return values;
 }
 
-// Runs the call's kernel on the operands (all tensors but the last) and returns the result, which
-// must be the same to the bit at 1, 2 and 3 threads and in a second run.
+// Runs the kernel of the call on the operands (all tensors but the last) and returns the result. It
+// must be equal to the bit on 1, 2 and 3 threads and in a second run.
 template <class T>
 std::vector<T> run_call(const std::string& kernel, const Call& call,
                         const std::vector<const void*>& operands) {
@@ -39,7 +39,8 @@ std::vector<T> run_call(const std::string& kernel, const Call& call,
     const std::size_t bytes = prepared->workspace_bytes(threads);
     const auto release = [&](void* memory) { device->release(memory, bytes); };
     const std::unique_ptr<void, decltype(release)> workspace(device->allocate(bytes), release);
-    std::memset(workspace.get(), 0xff, bytes);  // NaN: nothing may be read that was not written
+    std::memset(workspace.get(), 0xff,
+                bytes);  // NaN, to detect reads of memory that was not written
     std::vector<T> result(count, static_cast<T>(99));
     std::vector<void*> tensors;
     for (const void* operand : operands) tensors.push_back(const_cast<void*>(operand));

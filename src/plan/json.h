@@ -13,16 +13,16 @@ namespace trireme::plan {
 
 using Json = nlohmann::ordered_json;
 
-// The kernels by symbol: code and the text of the kernel IR are not in it.
+// Names the kernels by symbol: the JSON contains neither code nor kernel IR.
 Json to_json(const Plan& plan);
 
-// What to_json() wrote; the kernels have no `run` yet. Checked by verify() and beyond, so that a
-// run of the Plan touches only memory that it may. Errors: data, saying what is wrong.
+// Reads the output of to_json(); the kernels have no `run` yet. Checks the Plan with verify() and
+// further, so that a run of it accesses only its own memory. Errors: data, with what is wrong.
 Plan plan_from_json(const Json& json);
 
 Json to_json(const Shape& shape);
 
-// Readers of one value that must be there and of that kind. Errors: data.
+// Return a value that must exist and be of that kind. Errors: data.
 const Json& member(const Json& object, const char* key);
 const Json& list(const Json& object, const char* key);
 std::string text(const Json& object, const char* key);

@@ -137,7 +137,8 @@ class ControlVerifier {
     return i >= first && i < first + static_cast<std::size_t>(control_.sequences);
   }
 
-  // What a run of a block has of a buffer: all of it; a part of a scan's sequence; or some of the rows.
+  // Checks the part of a buffer that one run of a block gets: the whole buffer, one element of the
+  // sequence of a scan, or some rows.
   void check_form(const Buffer& whole, const Buffer& part, bool sequence, int rows) const {
     Shape wanted = whole.shape, has = part.shape;
     if (control_.kind == Kind::scan && sequence) {

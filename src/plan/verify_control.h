@@ -4,8 +4,8 @@
 
 namespace trireme::plan {
 
-// What steps with blocks promise: that the blocks' feeds and fetches have the forms of the step's buffers,
-// so that running them touches no other memory. Error(internal) if not.
+// Checks that the feeds and fetches of a step's blocks have the dtypes and shapes of its buffers,
+// so that running them accesses no other memory. Error(internal) if not.
 void verify_control(const Plan& plan, const Step& step);
 
 }  // namespace trireme::plan

@@ -9,7 +9,7 @@
 
 namespace trireme::runtime {
 
-// The step's buffers by what they are for.
+// The buffers of the step by their role.
 struct StepBuffers {
   StepBuffers(const plan::Plan& plan, const plan::Step& step);
 
@@ -33,7 +33,7 @@ class Block {
     if (i < feed_of_.size() && feed_of_[i] >= 0) frame_.set(feed_of_[i], memory);
   }
   void set_result(std::size_t i, void* memory) { frame_.set_fetch(i, memory); }
-  // The block's sizes, where they are those around it.
+  // Sets the sizes of the block that equal sizes of the enclosing Plan.
   Sizes sizes_from(const Bound& outer) const;
 
  private:

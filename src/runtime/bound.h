@@ -1,6 +1,6 @@
 #pragma once
 
-// A Plan under given sizes of its symbols: everything that does not change from run to run.
+// A Plan for given sizes of its symbols: everything that is equal in every run.
 
 #include <cstdint>
 #include <map>
@@ -46,20 +46,20 @@ struct BoundStep {
   std::map<Sizes, std::unique_ptr<kernels::Prepared>> prepared;
 };
 
-// Memory: the arena as placed; a workspace that one step at a time uses for scratch buffers (a part per
-// thread) or as the workspace of a library kernel; and memory of their own for buffers whose size a step
-// tells.
+// Memory: the arena; a workspace; and separate memory for buffers whose size a step defines. One
+// step at a time uses the workspace, for scratch buffers (a part per thread) or for a library
+// kernel.
 struct Bound {
   // Places buffers for `sizes`, in the order of Plan::symbols. Sizes that steps define count as 0.
   Bound(const plan::Plan& plan, const FlatPlan& flat, const Sizes& sizes, bool plan_memory,
         int threads, kernels::Find find);
 
-  // Other sizes, under which no buffer of the arena is larger than it was placed for: see fits().
+  // Changes the sizes. No buffer of the arena may become larger than it was placed for: see fits().
   void resize(const Sizes& sizes);
   bool fits(const Sizes& sizes) const;
 
   const Sizes placed_for;
-  Sizes current;  // those that hold
+  Sizes current;  // the present sizes
   plan::Placement placement;
   std::int64_t workspace_bytes = 0;
   std::vector<std::int64_t> bytes;  // of each buffer
@@ -69,13 +69,13 @@ struct Bound {
 
   struct External {
     std::size_t pointer;  // place in `pointers` ...
-    std::size_t root;     // ... where the memory of this buffer belongs
+    std::size_t root;     // ... of the memory of this buffer
   };
   std::vector<External> externals;  // arguments outside the arena
-  std::vector<std::size_t> seeds;   // places in `sizes` where the run's seed belongs
+  std::vector<std::size_t> seeds;   // places in `sizes` of the seed of the run
 
-  // Points all arguments in the arena into `memory`, and scratch into `workspace`; does nothing if they do
-  // already.
+  // Points all arguments in the arena into `memory`, and scratch into `workspace`. Does nothing if
+  // they already point there.
   void settle(char* memory, char* workspace);
 
  private:

@@ -15,7 +15,7 @@ namespace trireme::runtime {
 class Control {
  public:
   virtual ~Control() = default;
-  // `outer` has the sizes that hold; `arguments` are the step's buffers.
+  // `outer` has the present sizes; `arguments` are the buffers of the step.
   virtual void run(const Bound& outer, void* const* arguments, std::uint64_t seed) = 0;
 };
 

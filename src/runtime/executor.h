@@ -17,10 +17,10 @@ namespace trireme::runtime {
 
 class Profiler;
 
-// What a run works on, all owned by the caller. Sizes of the symbols decide how many bytes each
-// must hold; what holds none may be null, and so may a fetch whose size only the run tells. A fetch
-// overlaps nothing else. A Plan may fetch a parameter
-// or a feed: the fetch is a copy of what it holds when the run ends.
+// The memory of a run, which the caller owns. The sizes of the symbols determine the bytes of each
+// buffer. A buffer of 0 bytes may be null, and so may a fetch whose size only the run determines. A
+// fetch overlaps no other buffer. If a Plan fetches a parameter or a feed, the fetch is a copy of
+// its content at the end of the run.
 struct Bindings {
   std::map<std::string, void*> parameters;
   std::map<std::string, const void*> feeds;
@@ -44,25 +44,25 @@ class Executor {
            ExecutorOptions options = {});
   ~Executor();
 
-  // The first run with new sizes places the buffers and prepares library kernels; both are
-  // remembered per sizes (the 16 used last). Error(usage) if a name or size is missing; an Error of
-  // a step is passed on with the step's name and sources. Parameters may then be half updated.
+  // The first run with new sizes places the buffers and prepares library kernels. Both are kept for
+  // the last 16 sets of sizes. Error(usage) if a name or size is missing. An Error of a step is
+  // rethrown with the name and the sources of the step; parameters may then be partly updated.
   void run(const SymbolSizes& sizes, const Bindings& bindings);
 
   const plan::Plan& plan() const;
-  // Of fetch i, where only the run told its size: its shape and memory, until the next run. The caller gave
-  // null for it.
+  // The shape and memory of fetch i, whose size only the run determined; valid until the next run.
+  // The caller passed null for it.
   std::vector<std::int64_t> shape_of_fetch(std::size_t i) const;
   const void* memory_of_fetch(std::size_t i) const;
-  std::int64_t arena_bytes() const;      // of the last run: what place() planned
-  std::int64_t workspace_bytes() const;  // of the last run: scratch memory of kernels, beside it
+  std::int64_t arena_bytes() const;      // of the last run, as place() planned
+  std::int64_t workspace_bytes() const;  // of the last run: scratch memory of kernels
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-// Collects what ran when; written as Chrome-trace JSON (chrome://tracing, Perfetto).
+// Records when each step ran; writes Chrome-trace JSON (chrome://tracing, Perfetto).
 class Profiler {
  public:
   struct Event {

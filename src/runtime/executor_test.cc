@@ -278,7 +278,7 @@ TEST(Executor, RefusesABrokenPlan) {
   const auto device = device::make_cpu_device(1);
   auto plan = small_plan();
   plan->fetches = {};
-  expect_error(ErrorKind::internal, "nobody fetches", [&] { Executor(plan, *device); });
+  expect_error(ErrorKind::internal, "not in the list of fetches", [&] { Executor(plan, *device); });
   plan = small_plan();
   plan->steps[1].kernel = -1;
   plan->steps[1].library.kernel = "conv3d";

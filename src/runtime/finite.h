@@ -7,8 +7,8 @@
 
 namespace trireme::runtime {
 
-// "" if all `bytes` at `data` are finite numbers (or no floats at all); else what the first one that
-// is not is, and where: "nan at element 12".
+// Returns "" if all numbers in `bytes` bytes at `data` are finite, or are no floats. Otherwise
+// describes the first one that is not: "nan at element 12".
 std::string first_not_finite(DType dtype, const void* data, std::int64_t bytes);
 
 }  // namespace trireme::runtime

@@ -1,6 +1,6 @@
 #pragma once
 
-// Dims as numbers alone, to be computed for every step of a loop.
+// Dims without symbols, which are fast to evaluate for every step of a loop.
 
 #include <cstdint>
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace trireme::runtime {
 
-// The sizes of a Plan's symbols, by their place in Plan::symbols.
+// The sizes of the symbols of a Plan, in the order of Plan::symbols.
 using Sizes = std::vector<std::int64_t>;
 
 class FlatDim {
  public:
   FlatDim() = default;
-  // Error(internal) if `symbols` lacks one; `seed` stands for 0.
+  // Error(internal) if `symbols` lacks one; `seed` counts as 0.
   FlatDim(const Dim& dim, const std::vector<std::string>& symbols);
   std::int64_t evaluate(const Sizes& sizes) const {
     std::int64_t total = constant_;

@@ -77,8 +77,8 @@ void Frame::find_external() {
   for (std::size_t i = 0; i < plan_->buffers.size(); ++i) {
     const plan::Buffer& buffer = plan_->buffers[i];
     if (buffer.kind == plan::BufferKind::fetch && buffer.alias_of < 0 && !has_memory[i]) {
-      fail_internal(
-          fmt::format("plan: buffer {} ({}) is a fetch that nobody fetches", i, buffer.name));
+      fail_internal(fmt::format(
+          "plan: buffer {} ({}) is a fetch that is not in the list of fetches", i, buffer.name));
     }
   }
 }
@@ -119,8 +119,8 @@ void Frame::resize(const Sizes& sizes) {
   if (bounds_.front()->current != sizes) bounds_.front()->resize(sizes);
 }
 
-// Kernels in a step may still run when a later size wants more workspace, so it is looked at before each
-// run alone.
+// A kernel of a step may still run when later sizes need more workspace. So the workspace grows
+// only before a run.
 void Frame::ensure_memory() {
   const auto ensure = [&](Own& own, std::int64_t wanted) {
     if (own.memory != nullptr && wanted <= own.bytes) return;

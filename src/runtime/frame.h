@@ -1,7 +1,7 @@
 #pragma once
 
-// One Plan, ready to run with memory given by pointers: what Executor runs, and what steps with blocks
-// run again and again.
+// One Plan, ready to run on memory given by pointers. The Executor runs a frame, and steps with
+// blocks run frames repeatedly.
 
 #include <cstdint>
 #include <memory>
@@ -32,9 +32,9 @@ class Frame {
   }
   void set_fetch(std::size_t fetch, void* memory);
 
-  // The sizes of a run, in the order of Plan::symbols; any number for those that steps define. place()
-  // remembers the sizes used last; reserve() places for the largest that will be, and resize() then
-  // costs little.
+  // Set the sizes of a run, in the order of Plan::symbols; any number for sizes that steps define.
+  // place() keeps the placements of the last sizes. reserve() places for the largest sizes, and
+  // resize() is cheap afterwards.
   void place(const Sizes& sizes);
   void reserve(const Sizes& largest);
   void resize(const Sizes& sizes);

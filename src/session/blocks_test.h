@@ -1,7 +1,7 @@
 #pragma once
 
-// Programs with blocks against the reference loops in double precision: values, gradients by differences,
-// and compiled runs with one and two threads.
+// Compares Programs with blocks with the reference loops in double precision: values, gradients by
+// differences, and compiled runs with one and two threads.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ inline ops::RefTensors as_reference(const Feeds& feeds) {
   return result;
 }
 
-// Parameters as a Session with its usual seed has them at first.
+// Returns the first values of parameters in a Session with the default seed.
 inline ops::RefTensors first_parameters(const Program& program) {
   ops::RefTensors result;
   for (const auto& parameter : program.ir().parameters()) {
@@ -50,7 +50,7 @@ inline void expect_near(const Tensor& actual, const ops::RefTensor& expected,
   }
 }
 
-// Runs `fetches` compiled, in every form, and compares with the reference.
+// Runs `fetches` compiled, in every configuration, and compares with the reference.
 inline void expect_compiled(const Program& program, const Feeds& feeds,
                             const std::vector<Value>& fetches, double tolerance = 2e-5) {
   std::vector<const ir::Value*> wanted;
@@ -76,7 +76,8 @@ inline void expect_compiled(const Program& program, const Feeds& feeds,
   }
 }
 
-// The gradients of `loss` by inputs or parameters: with central differences of the reference, and compiled.
+// Checks the gradients of `loss` with respect to inputs or parameters against central differences
+// of the reference, and the compiled gradients.
 inline void expect_gradients(Program& program, const Feeds& feeds, const Value& loss,
                              const std::vector<Value>& inputs) {
   std::vector<ir::Value*> wanted;

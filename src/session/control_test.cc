@@ -137,7 +137,7 @@ TEST(Rnn, AnElmanNetworkAndItsGradients) {
   }
 }
 
-// Large enough for weights in strips (packed_matmul), in the step, before it and behind it.
+// Large enough for weights in strips (packed_matmul): in the step, before it and after it.
 TEST(Rnn, AWideStepAndItsGradients) {
   Program program;
   const Value x = program.input("x", f32, ragged({batch}, {64}));
@@ -172,7 +172,8 @@ TEST(Rnn, AWideStepAndItsGradients) {
   expect_compiled(program, feeds, fetches, 1e-4);
 }
 
-// Rows that others are added to are made in the order of time; a number that is no row stays a mistake.
+// Rows that other rows are added to are made in the order of time. An invalid row number is still
+// an error.
 TEST(Rnn, RowsThatAreAddedToOneByOne) {
   Program program;
   const Value like = program.input("like", f32, ragged({batch}, {2}));

@@ -1,4 +1,5 @@
-// Conditional random fields against all paths written out, and long ones against plain loops in double.
+// Compares conditional random fields with an enumeration of all paths, and long ones with plain
+// loops in double precision.
 
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,5 @@
-// Connectionist temporal classification: losses against all alignments and against plain loops, decoders
-// against all labels that can be read.
+// Connectionist temporal classification: compares losses with an enumeration of all alignments and
+// with plain loops, and decoders with an enumeration of all labels.
 
 #include <functional>
 #include <map>
@@ -47,7 +47,8 @@ TEST(Ctc, LossAndGradients) {
   Speech speech{3};
   const Value loss = nn::ctc_loss(speech.x, speech.labels, {.zero_infinity = true});
   EXPECT_EQ(loss.str(), loss.name() + " : f32[batch]");
-  // One without labels, one of a row, one with a repeated label, none at all, one that is impossible.
+  // One without labels, one with a single row, one with a repeated label, an empty one, an
+  // impossible one.
   const Feeds feeds =
       speech.feeds({0, 5, 7, 8, 12, 12, 14}, {{1, 2}, {}, {2}, {1, 1}, {}, {2, 2}}, 3);
   expect_gradients(speech.program, feeds, sum(loss), {speech.x});

@@ -250,9 +250,9 @@ TEST(BeamSearch, GivesScoresAGradient) {
                    {network.source, network.first, network.out});
 }
 
-// Word 2 ends. At first that is likelier than word 1, behind which nearly always another 1 comes: with a
-// length penalty the long hypothesis overtakes, after two steps in which it is behind; without one it never
-// can, and the search ends.
+// Word 2 ends a hypothesis. At first it is more likely than word 1, which is nearly always followed
+// by another 1. With a length penalty the long hypothesis overtakes after two steps. Without one it
+// never can, and the search ends.
 TEST(BeamSearch, GoesOnWhileAnotherCanOvertake) {
   for (const double length_penalty : {2.0, 0.0}) {
     Program program;

@@ -10,12 +10,11 @@
 namespace trireme {
 
 // Writes a TensorBoard event file: records of a little-endian u64 length, its masked CRC-32C, an
-// Event in protobuf's wire form and its masked CRC-32C. Only scalars, which is all that training
-// has to show.
+// Event in the wire format of Protocol Buffers and its masked CRC-32C. Writes only scalars.
 class EventFile {
  public:
-  // A new file in `directory`, named by time, host and process. What other files of the folder say
-  // of steps from `first_step` on is to be forgotten: a run that was resumed does them again.
+  // Creates a file in `directory`, named by time, host and process. Readers drop the events of
+  // other files of the folder from `first_step` on, because a resumed run repeats these steps.
   // Errors: io.
   EventFile(const std::string& directory, std::int64_t first_step);
 

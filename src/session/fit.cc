@@ -110,7 +110,7 @@ void Fit::open_folders() {
   } else if (!training_.resumed && !checkpoints_->steps().empty()) {
     fail_usage(
         fmt::format("{} holds checkpoints of an earlier run\n"
-                    "  hint   go on with it (resume), or choose another folder",
+                    "  hint   continue it (resume), or choose another folder",
                     directory));
   }
 }
@@ -191,7 +191,7 @@ void Fit::step(const Fed& batch) {
   if (options_.stop && options_.stop()) end_ = End::stopped;
 }
 
-// What follows the last step of an epoch, be it the epoch's end or that of training.
+// Runs after the last step of an epoch, at the end of the epoch or of training.
 void Fit::end_epoch() {
   const bool whole = end_ == End::no || at_.batch >= batches_.size();
   report_.seconds = seconds_since(epoch_began_);

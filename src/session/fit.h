@@ -11,10 +11,10 @@
 
 namespace trireme {
 
-// One call of Trainer::fit: the loop over epochs and steps, and all that happens between them.
+// One call of Trainer::fit: the loop over epochs and steps, and everything between them.
 class Fit {
  public:
-  // Errors: those of Trainer::fit that can be seen before the first step.
+  // Errors: those of Trainer::fit that do not need a step.
   Fit(Training& training, const data::Batches& batches, const FitOptions& options);
   Metrics run();
 
@@ -22,7 +22,7 @@ class Fit {
   enum class End { no, enough, early, stopped };  // why training ends
 
   void check_options();
-  // Says whether larger is better; what is not known may be left open where nothing is watched.
+  // Sets whether larger is better. This may stay unknown if the metric is not watched.
   void check_watch(Watch& watch, const char* what) const;
   void check_plateau() const;
   void open_folders();
@@ -48,9 +48,9 @@ class Fit {
   std::optional<CheckpointFolder> checkpoints_;
   std::unique_ptr<RunFolder> run_;
 
-  Watch best_, early_;  // of the options, with the metric's own direction
+  Watch best_, early_;  // of the options, with the direction of the metric
   End end_ = End::no;
-  bool improved_ = false;  // by the last evaluation, and not saved yet
+  bool improved_ = false;  // in the last evaluation, and not saved yet
   std::int64_t saved_step_ = -1;
   std::chrono::steady_clock::time_point saved_at_, epoch_began_;
   std::int64_t epoch_examples_ = 0;  // read in this epoch by this process

@@ -66,8 +66,8 @@ std::vector<double> cut(std::vector<double> p, std::int64_t top_k, double top_p)
   return p;
 }
 
-// Pearson's sum over pairs of a first and a second word (a single 4 is an end); the number of cells that
-// can be, less 1, is what it is on average.
+// Pearson's chi-squared over pairs of a first and a second word (a single 4 is an end). Its mean is
+// the number of possible cells minus 1.
 void expect_distribution(double temperature, std::int64_t top_k, double top_p) {
   Chain chain;
   nn::SampleOptions options = chain.options();
@@ -163,7 +163,7 @@ TEST(Sample, FollowsTheSeed) {
   EXPECT_EQ(first, draw(a));
 }
 
-// --- One decoder ----------------------------------------------------------------------------------
+// --- One decoder --------------------------------------------------------------------------------
 
 constexpr std::int64_t kUnits = 8;
 

@@ -65,7 +65,7 @@ TEST(HostCall, MistakesSayWhere) {
                              HasSubstr("host_call_test.cc")));
 }
 
-// What an exchange makes of gradients: half of each, in two calls, of which the first ones are made early.
+// An exchange that halves gradients in two calls, the first ones early.
 struct Halves {
   std::vector<std::string> calls;
 
@@ -130,7 +130,8 @@ TEST(ExchangeGradients, StandsBeforeTheOptimizer) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_THAT(halves.calls[i], HasSubstr("begin"));
 }
 
-// So it is if they read something that the exchange makes for all of them, such as how many examples there are.
+// This also holds if they read a value that the exchange makes for all, such as the number of
+// examples.
 TEST(ExchangeGradients, BeginsWhileOthersAreComputed) {
   Program program("line");
   const Value x = program.input("x", f32, {batch, 3});

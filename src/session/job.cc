@@ -196,7 +196,7 @@ void Job::State::make_trainer() {
   }
 }
 
-// Of a batch for training; of sequences as many rows as there are on average.
+// Returns the sizes of a training batch; sequences have their average number of rows.
 SymbolSizes Job::State::usual_sizes() const {
   constexpr std::size_t kEnough = 4096;  // examples, for a mean
   const std::int64_t number = std::max<std::int64_t>(train->size(), 1);

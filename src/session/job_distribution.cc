@@ -80,7 +80,7 @@ std::optional<WrongSetting> wrong_setting(const Distribution& how) {
       {how.task_batches >= 1, "task_batches", "must be at least 1"},
       {how.staleness >= 0 && how.staleness <= kMany, "staleness", "must be 0 to 1,000,000"},
       {how.staleness == 0 || how.mode == Mode::asynchronous, "staleness",
-       "is of mode = \"asynchronous\": in the others nobody is ahead by a step"},
+       "is of mode = \"asynchronous\": in the others no trainer is ahead by a step"},
       {!how.prefetch || how.mode == Mode::asynchronous || how.mode == Mode::geo, "prefetch",
        "is of mode = \"asynchronous\" and \"geo\": in the others a step reads nothing that is "
        "older"},

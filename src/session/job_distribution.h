@@ -1,6 +1,7 @@
 #pragma once
 
-// How many processes train together: [distributed] of a job file, and what makes sense of it whoever says it.
+// Training with many processes: [distributed] of a job file, and checks of its settings, which
+// flags share.
 
 #include <optional>
 #include <string>
@@ -16,18 +17,19 @@ struct WrongSetting {
   std::string key;   // "staleness", "eviction.decay"
   std::string text;  // "must be ..."
 };
-// The first one that makes no sense.
+// Returns the first invalid setting.
 std::optional<WrongSetting> wrong_setting(const Distribution& distribution);
 
-// Errors: data, naming the line.
+// Errors: data with the line.
 Distribution read_distribution(const Node& node);
 
-// The first thing that training by many processes in this mode cannot keep to, by its name in [train].
+// Returns the first setting in [train] that training with many processes does not support in this
+// mode.
 std::optional<WrongSetting> wrong_training(Distribution::Mode mode, const Optimizer& optimizer,
                                            const UpdateOptions& updates);
-// The same of a whole job, `root`. Errors: data, naming the line.
+// The same for a whole job, `root`. Errors: data with the line.
 void check_distributed(const Node& root, const Settings& settings);
-// What the job says that many processes have no use for, though results are the same: "train.evaluate_every (job.toml:12)".
+// Returns settings that have no effect with many processes: "train.evaluate_every (job.toml:12)".
 std::vector<std::string> unused_distributed(const Node& root, const Settings& settings);
 
 }  // namespace trireme::job

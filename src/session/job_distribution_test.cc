@@ -114,7 +114,7 @@ TEST(JobDistribution, SettingsOfOtherModes) {
               AllOf(HasSubstr("job.toml:8"), HasSubstr("resume: needs the checkpoints")));
 }
 
-// A job whose [train] goes on with `train`.
+// A job whose [train] continues with `train`.
 Job whole_job(const std::string& train, const std::string& mode, const std::string& more = "") {
   return Job::parse(
       "[data]\ntrain = \"mnist/train\"\nvalidation_split = 0.1\n[model]\n"

@@ -104,7 +104,8 @@ class Evaluation {
     }
   }
 
-  // An input of sequences: the rows of a ragged input have its name, those of others the name of one.
+  // An input of sequences. The rows of a ragged input have its name; the rows of others have the
+  // name of a ragged input.
   void add_ragged(const data::Column& column) {
     const Dim rows = program_.find(column.name).dim(0);
     if (rows == Dim(column.name)) ragged_.push_back(column);
@@ -114,7 +115,7 @@ class Evaluation {
 
   // The rows of a target of sequences: those of the input that has such ones.
   Dim rows_for(const data::Dataset& dataset, const data::Column& target) {
-    std::string reason = "no input of the model has so many levels";
+    std::string reason = "no input of the model has that many levels";
     for (const data::Column& input : ragged_) {
       if (input.levels != target.levels) continue;
       reason = job::difference_of(dataset, target.name, input.name);

@@ -44,7 +44,7 @@ nn::Pair read_pair(Table& table, const char* key, std::int64_t fallback) {
 
 std::int64_t read_axis(Table& table, std::int64_t fallback) {
   const std::int64_t axis = table.integer("axis", fallback, -kMostAxes);
-  if (axis > kMostAxes) fail_at(*table.node("axis"), "there are not so many axes");
+  if (axis > kMostAxes) fail_at(*table.node("axis"), "the value has fewer axes");
   return axis;
 }
 

@@ -104,7 +104,7 @@ TEST(JobLayers, MistakesNameTheLine) {
               HasSubstr("below 2^62"));
   EXPECT_THAT(refusal(huge + huge + "{ adaptive_max_pool = { size = 3 } }", {1, 8, 8}),
               HasSubstr("above 2^31"));
-  EXPECT_THAT(refusal("{ mean = { axis = 99 } }", {5, 8}), HasSubstr("not so many axes"));
+  EXPECT_THAT(refusal("{ mean = { axis = 99 } }", {5, 8}), HasSubstr("fewer axes"));
 }
 
 }  // namespace

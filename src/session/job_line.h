@@ -5,7 +5,8 @@
 
 namespace trireme::job {
 
-// Ops made while this lives come from a line of the job, in errors, dumps and profiles.
+// During its lifetime, new ops get a line of the job as their location in errors, dumps and
+// profiles.
 class LineGuard {
  public:
   LineGuard(ir::Program& program, const Node& node)

@@ -1,7 +1,7 @@
 #pragma once
 
-// A job file as a tree of values that remember their lines, and typed reading of it. Every key must
-// be read by someone: what is left over is refused with the nearest known key.
+// A job file as a tree of values with their lines, and typed access to it. Code must read every
+// key: a key that no code reads is refused, with the nearest known key.
 
 #include <cstdint>
 #include <memory>
@@ -28,26 +28,26 @@ struct Node {
   const Node* find(const std::string& name) const;
 };
 
-// Errors: data, with line and column.
+// Errors: data with line and column.
 Node parse_toml(std::string_view text, const std::string& file);
-// The same tree as JSON, which a saved model keeps of its job, and back. Errors: data.
+// Convert the tree to JSON, which a saved model keeps of its job, and back. Errors: data.
 std::string json_text(const Node& node);
 Node parse_json(const std::string& text, const std::string& file);
-// Applies "train.epochs=2"; the value is TOML, or else text as it stands. Errors: usage.
+// Applies "train.epochs=2"; a value that is no TOML is text. Errors: usage.
 void override_value(Node& root, const std::string& setting);
 
-// One error's form: "fashion.toml:12: train.epochs: must be an integer, but is text".
+// The form of an error: "fashion.toml:12: train.epochs: must be an integer, but is text".
 [[noreturn]] void fail_at(const Node& node, const std::string& message);
 std::string kind_text(const Node& node);           // "text \"five\""
-std::vector<std::string> texts(const Node& node);  // of a list, or the one text. Errors: data
+std::vector<std::string> texts(const Node& node);  // of a list, or a single text. Errors: data
 
-// Larger units, windows or borders are a slip of the pen, and their products would overflow.
+// Larger units, windows or borders are typing errors, and their products would overflow.
 inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 20;
 
 // Reads one table. A missing key gives the fallback.
 class Table {
  public:
-  explicit Table(const Node& node);  // Errors: data, if it is no table
+  explicit Table(const Node& node);  // Errors: data if it is no table
   bool has(const char* key);
   bool boolean(const char* key, bool fallback);
   std::int64_t integer(const char* key, std::int64_t fallback, std::int64_t least = 0);
@@ -66,7 +66,7 @@ class Table {
   // A list of numbers, or one number.
   std::vector<double> numbers(const char* key, std::vector<double> fallback);
 
-  // Errors: data, for a key nobody asked for. Call it last.
+  // Errors: data for a key that was not read. Call it last.
   void done() const;
   const Node& self() const { return node_; }
 

@@ -24,7 +24,7 @@ Clip read_clip(const Settings& settings) {
   return clip;
 }
 
-// What is left of the keys that stand in a rule under their C++ names.
+// Reads the keys of a rule whose names equal the members in C++.
 template <class Options>
 void read_numbers(Table& table, Options& o) {
   const auto fraction = [&](const char* key, double& number) {

@@ -53,8 +53,8 @@ bool has_validation(const DataSettings& data) {
   return data.validation != nullptr || data.validation_split > 0;
 }
 
-// The metric under `key` and whether "goal" wants it large; of metrics that jobs know it goes without
-// saying.
+// Reads the metric under `key`, and from "goal" whether larger is better. Jobs need no "goal" for
+// the metrics that they know.
 Watch read_watch(Table& table, const char* key, const std::string& fallback,
                  const DataSettings& data) {
   Watch watch;

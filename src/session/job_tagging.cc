@@ -20,7 +20,7 @@ constexpr float kForbidden = -1e4f;
 
 bool goes_on(const std::string& label) { return label.starts_with("I-"); }
 
-// Whether `after` may follow `before`: an I- goes on with what its own role has begun.
+// Returns whether `after` may follow `before`: an I- label continues its own role.
 bool may_follow(const std::string& before, const std::string& after) {
   if (!goes_on(after)) return true;
   return (goes_on(before) || before.starts_with("B-")) && before.substr(1) == after.substr(1);

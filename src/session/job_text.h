@@ -12,29 +12,30 @@
 
 namespace trireme::job {
 
-// How texts are to be cut, and what of it becomes the vocabulary.
+// How to split texts, and which tokens the vocabulary gets.
 struct Cutting {
   text::TokenOptions tokens = {};
   text::VocabularyOptions vocabulary = {};
   std::optional<text::SubwordOptions> subwords =
-      {};  // instead of tokens and vocabulary, but for tokens.most
+      {};  // replaces tokens and vocabulary, except tokens.most
 };
 
-// [data] text: how the texts of a corpus become examples, by what fields it has: "label", "roles", "target", or else one
-// running text. The first corpus that is read is the training one: it says what the ids and classes are.
+// [data] text: turns the texts of a corpus into examples. The fields of the corpus decide how:
+// "label", "roles", "target", or otherwise one running text. The first corpus is the training
+// corpus, which determines ids and classes.
 class TextReader {
  public:
-  // `text` may be null; the node must outlive this. What is drawn at random is by `seed`.
+  // `text` may be null; the node must outlive this. `seed` determines random draws.
   TextReader(const Node* text, std::uint64_t seed) : text_(text), seed_(seed) {}
-  // As it is known of a saved model.
+  // Restores it from a saved model.
   TextReader(const Node* text, std::map<std::string, text::Encoder> encoders,
              std::vector<std::string> classes)
       : text_(text), encoders_(std::move(encoders)), classes_(std::move(classes)), known_(true) {}
 
-  // Errors: data, and what the corpus throws, with the line of [data] text, or of what `named` the corpus.
+  // Errors: data, and errors of the corpus, with the line of [data] text or of the node `named`.
   data::Dataset read(const data::Corpus& corpus, const Node* named = nullptr);
 
-  // By column of ids; of texts that are to be written "target".
+  // By column of ids; "target" for texts that the model writes.
   const std::map<std::string, text::Encoder>& encoders() const { return encoders_; }
 
  private:
@@ -51,7 +52,7 @@ class TextReader {
   std::uint64_t seed_ = 1;
   std::map<std::string, text::Encoder> encoders_;
   std::vector<std::string> classes_;
-  bool known_ = false;  // the encoders and classes are
+  bool known_ = false;  // whether encoders and classes are known
 };
 
 }  // namespace trireme::job

@@ -92,7 +92,8 @@ TEST(JobWords, PairsWithNoiseAndInATree) {
                "loss = \"binary_cross_entropy\"");
   EXPECT_EQ(tree.network.logits.shape(), (Shape{Dim("candidates")}));
   EXPECT_EQ(trainable_elements(tree.program), 5 * 4 + 4 * 4 + 4);  // one node less than words
-  // Each word has two others beside it, alike frequent: the logarithm of 2 in a way of 2 or 3 nodes.
+  // Each word has two neighbours of equal frequency: the logarithm of 2 over a path of 2 or 3
+  // nodes.
   EXPECT_LT(tree.fit(10)["loss"], 0.45);
 }
 
@@ -201,7 +202,7 @@ TEST(JobWords, MistakesNameTheLine) {
   EXPECT_THAT(of_text("next = true, lenght = 5"), HasSubstr("length"));
   EXPECT_THAT(of_text("ngrams = 5, length = 5"), HasSubstr("length"));
   EXPECT_THAT(of_text("skip_grams = { tree = true, noise = 5 }"), HasSubstr("noise"));
-  EXPECT_THAT(of_text("ngrams = 50"), HasSubstr("a text of 8 tokens has no run of so many"));
+  EXPECT_THAT(of_text("ngrams = 50"), HasSubstr("a text of 8 tokens has no run of that length"));
   EXPECT_THAT(refusal(sentences(), "min_label_count = 99", kTagger, kField),
               HasSubstr("job.toml:3: data.text"));
   EXPECT_THAT(refusal(running(2), "ngrams = 3", "name = \"tagger\"", kCrossEntropy),

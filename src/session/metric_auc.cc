@@ -58,8 +58,8 @@ double exact_auc(const Tensor& all) {
   return positives * negatives == 0 ? kNaN : pairs / (positives * negatives);
 }
 
-// f32[bins + 1, 2]: negatives and positives of each bin; in the last row the scores that are NaN and
-// the other examples whose label is no label.
+// f32[bins + 1, 2]: negatives and positives of each bin. The last row counts scores that are NaN,
+// and other examples with an invalid label.
 Value histogram(Value score, Value label, const StreamingAucOptions& options) {
   const auto bins = static_cast<double>(options.bins);
   const Value x = flat(score), y = flat(cast(label, {.dtype = f32}));

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the functions that make Metrics share.
+// Common to the functions that make Metrics.
 
 #include <string_view>
 
@@ -8,12 +8,13 @@
 
 namespace trireme {
 
-// Error(usage) naming the metric unless logits are floats [..., classes] and label i64[...].
+// Checks that logits are floats [..., classes] and label is i64[...]. Error(usage) with the metric
+// if not.
 void check_classes(std::string_view metric, Value logits, Value label);
-// Error(usage) unless `score` are floats and `label` numbers of the same shape.
+// Checks that `score` are floats and `label` numbers of the same shape. Error(usage) if not.
 void check_pairs(std::string_view metric, Value score, Value label);
 
-// a / b, or 0 where b is 0.
+// Returns a / b, or 0 where b is 0.
 inline double share_of(double a, double b) { return b == 0 ? 0 : a / b; }
 
 }  // namespace trireme

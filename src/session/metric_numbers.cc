@@ -33,8 +33,9 @@ Value difference(Value predicted, Value target) {
   return sub(predicted, cast(target, {.dtype = predicted.dtype()}));
 }
 
-// Of the sums: elements, targets, their squares, squared errors. The squares' sum loses digits
-// where the targets are large beside their spread, so what is left of rounding counts as nothing.
+// From the sums of elements, targets, their squares and squared errors. The sum of squares loses
+// digits if the targets are large compared with their spread, so a rest of the size of rounding
+// errors counts as 0.
 double r2_of(const Tensor& all) {
   const double* n = all.data<double>();
   if (n[0] < 2) return kNaN;
@@ -44,8 +45,8 @@ double r2_of(const Tensor& all) {
   return 1 - n[3] / spread;
 }
 
-// f32[2]: the sum of the average precisions of the rows that have a relevant item, and their number.
-// Half of the rows' work is the comparison of all pairs, which is fused into the sums.
+// f32[2]: the sum of the average precisions of the rows with a relevant item, and the number of
+// these rows. The comparison of all pairs is fused into the sums.
 Value ranking_sums(Value scores, Value relevant) {
   const Value mine = unsqueeze(scores, 2), other = unsqueeze(scores, 1);
   const Value no_lower = cast(less_equal(mine, other), {.dtype = f32});

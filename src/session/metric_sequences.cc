@@ -41,8 +41,8 @@ void check_losses(Value loss) {
 
 // --- Chunks
 
-// A batch as i64[n], so that batches can be joined whatever their sizes: how many splits and how many
-// tokens there are, then the splits, the predicted tags and the right ones.
+// A batch as i64[n], so that batches of any sizes can be joined: the numbers of splits and of
+// tokens, then the splits, the predicted tags and the right ones.
 Value packed(Value predicted, Value right, Value splits) {
   const Value sizes = stack({dim_size(splits, {.dtype = i64}), dim_size(right, {.dtype = i64})}, 0);
   return concat({sizes, splits, predicted, right}, {.axis = 0});

@@ -9,11 +9,11 @@
 
 namespace trireme {
 
-// The one number of what all batches gave, or of one batch. NaN without elements.
+// Returns the metric of all batches, or of one batch, as one number. NaN without elements.
 double finished(const Metric& metric, const Tensor& all);
 
-// Joins what was measured batch by batch. A mean counts every batch by its examples, so that a
-// smaller last batch does not weigh too much.
+// Combines the metrics of batches. A mean weights every batch by its examples, so that a smaller
+// last batch has less weight.
 class MetricSum {
  public:
   explicit MetricSum(const std::vector<Metric>& metrics) : metrics_(metrics) {
@@ -26,7 +26,8 @@ class MetricSum {
   Metrics result() const;
   std::int64_t examples() const { return examples_; }
 
-  // For a checkpoint, and back, where all metrics are means. Errors: data, for other metrics.
+  // Writes and reads the state of a checkpoint. All metrics must be means. Errors: data for other
+  // metrics.
   std::vector<std::pair<std::string, double>> sums() const;
   void restore(const std::vector<std::pair<std::string, double>>& sums, std::int64_t examples);
   void clear();

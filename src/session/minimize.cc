@@ -12,7 +12,7 @@ namespace trireme {
 
 namespace {
 
-// Of the ops from `first` on, those that begin early, and what is made for them alone, such as a cast.
+// Returns the ops from `first` on that begin early, and ops that only these need, such as a cast.
 std::set<const ir::Op*> early_ops(const ir::Block& block, std::size_t first) {
   std::set<const ir::Op*> found;
   for (std::size_t i = block.ops.size(); i-- > first;) {

@@ -8,16 +8,16 @@
 
 namespace trireme {
 
-// Remembers enough of the last two training steps to run them again. A loss that is NaN in one step
-// may come from a parameter that the step before has spoilt.
+// Keeps enough of the last two training steps to run them again. A loss that is NaN in one step may
+// come from a parameter that became NaN in the step before.
 class NanTrace {
  public:
   NanTrace(const Program& program, Session& session) : program_(program), session_(session) {}
 
   void before_step(const Feeds& feeds);
 
-  // Runs the remembered steps again, looking at every result. Errors: numeric, naming the first
-  // layer that made NaN or infinity. Returns if none did; the parameters are then as they were.
+  // Runs these steps again and checks every result. Errors: numeric with the first layer that made
+  // NaN or infinity. If there is none, returns with unchanged parameters.
   void find(const std::vector<Value>& fetches);
 
  private:

@@ -1,4 +1,5 @@
-// Steps that take sequences of sequences of sequences: values, and gradients by differences, of the plain loops below.
+// Steps over sequences of sequences of sequences: compares values, and gradients by differences,
+// with the plain loops below.
 
 #include <functional>
 
@@ -25,8 +26,8 @@ struct Numbers {
   Row x, y, weights;
 };
 
-// The state runs through the words of a paragraph, the paragraphs of a chapter and the chapters of a text,
-// and each level adds what it began with. Beside it each chapter looks at the other book.
+// The state passes through the words of a paragraph, the paragraphs of a chapter and the chapters
+// of a text. Each level adds its first state. Each chapter also attends to the other book.
 double plain_loss(const Texts& texts, const Texts& other, const Numbers& n) {
   const Row& w = n.weights;
   double loss = 0;

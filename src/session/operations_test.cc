@@ -1,5 +1,5 @@
-// Work is done for rows that there are and for no others: the operations that the profiler counts in a
-// batch are those of each sequence alone, and the Plan has no value of more rows.
+// Only existing rows cost work: the operations that the profiler counts for a batch equal the sum
+// over single sequences, and no value of the Plan has more rows.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@
 namespace trireme {
 namespace {
 
-// A network over "words", ids of sequences, whose fetches are a total over them and all gradients of it.
+// A network over "words", ids of sequences. It fetches a total over them and all its gradients.
 struct Network {
   Program program{"network"};
   Value words = program.input("words", DType::i64, ragged({batch}));
@@ -128,8 +128,8 @@ TEST_P(Operations, OfABatchAreThoseOfEachSequenceAlone) {
             << forwards.of_each(lengths) << " one by one\n";
 }
 
-// Gradients of weights are added up once for each step of the batch, not of each sequence: there are a few
-// operations less.
+// Gradients of weights are summed once for each step of the batch, not for each step of a sequence,
+// which saves a few operations.
 TEST_P(Operations, OfGradientsAreNotMoreThanThoseOfEachSequenceAlone) {
   Network network;
   GetParam()(network);

@@ -10,8 +10,8 @@
 
 namespace trireme {
 
-// What the parameters of a Program hold. A parameter gets its first value when it is first asked
-// for; its memory then stays where it is until the store dies.
+// The values of the parameters of a Program. A parameter gets its first value at its first use. Its
+// memory then stays at one address during the lifetime of the store.
 class ParameterStore {
  public:
   explicit ParameterStore(std::uint64_t seed) : seed_(seed) {}
@@ -19,11 +19,12 @@ class ParameterStore {
   Tensor& get(const ir::Parameter& parameter);
   void set(const ir::Parameter& parameter, const Tensor& value);  // copies. Errors: usage
 
-  // Changes whenever a parameter may have: what is made of parameters is then made anew.
+  // Changes whenever a parameter may have changed, so that values derived from parameters are
+  // computed again.
   std::uint64_t version() const { return version_; }
   void changed() { ++version_; }
 
-  // Elements by name of those asked for so far, for copies of the whole state.
+  // The elements of all parameters used so far, by name, for copies of the whole state.
   std::map<std::string, Tensor, std::less<>>& all() { return values_; }
 
  private:
@@ -32,7 +33,7 @@ class ParameterStore {
   std::map<std::string, Tensor, std::less<>> values_;
 };
 
-// Errors: not_found, with the nearest name.
+// Errors: not_found with the nearest name.
 const ir::Parameter& find_parameter(const ir::Program& program, std::string_view name);
 
 }  // namespace trireme

@@ -1,6 +1,6 @@
 #pragma once
 
-// Attention with nothing but loops in double precision, a sequence at a time: the oracle of
+// Attention in plain loops in double precision, one sequence at a time. The oracle of
 // ragged_attention_test.
 
 #include <cmath>
@@ -24,7 +24,7 @@ inline PlainRows plain_rows(const Tensor& matrix, std::int64_t begin, std::int64
   return rows;
 }
 
-// Parameters are those of layer `name`: "query.weight" and so on.
+// Uses the parameters of layer `name`: "query.weight" and so on.
 class PlainAttention {
  public:
   PlainAttention(const std::map<std::string, Tensor>& parameters, const std::string& name,

@@ -1,6 +1,7 @@
 #pragma once
 
-// A GRU that looks at a source, with nothing but loops in double precision: the oracle of decoding_test.
+// A GRU with attention to a source, in plain loops in double precision. The oracle of
+// decoding_test.
 
 #include <algorithm>
 #include <cmath>
@@ -41,8 +42,8 @@ struct PlainHypothesis {
 
 class PlainDecoder {
  public:
-  // Feeds: "table" [words, d], "source" [rows, d] and "source.splits", "first" [n, d], "look", "of_x",
-  // "of_context", "of_h" [d, 3 d or d], "out" [d, words].
+  // Feeds: "table" [words, d], "source" [rows, d] and "source.splits", "first" [n, d], "look",
+  // "of_x", "of_context", "of_h" [d, 3 d or d], "out" [d, words].
   explicit PlainDecoder(const Feeds& feeds) {
     for (const auto& [name, tensor] : feeds) {
       values_[name] = tensor.cast(DType::f64).to_vector<double>();
@@ -56,7 +57,7 @@ class PlainDecoder {
     return {{}, row("first", example), Row(source(example).size()), 0, false};
   }
 
-  // What the hypothesis becomes by each of the words.
+  // Returns the hypothesis extended by each word.
   std::vector<PlainHypothesis> continued(const PlainHypothesis& from, std::size_t example,
                                          std::int64_t start, std::int64_t end) const {
     PlainHypothesis next = from;
@@ -135,7 +136,7 @@ inline void sort_by_score(std::vector<PlainHypothesis>& all, const Scoring& scor
             [&](const auto& a, const auto& b) { return a.score(scoring) > b.score(scoring); });
 }
 
-// Every hypothesis of at most `limit` words, the best first.
+// Returns every hypothesis of at most `limit` words, the best first.
 inline std::vector<PlainHypothesis> enumerate(const PlainDecoder& decoder, std::size_t example,
                                               std::int64_t start, std::int64_t end,
                                               std::int64_t limit, const Scoring& scoring) {

@@ -6,10 +6,10 @@
 
 namespace trireme {
 
-// Says which Program this is, wherever it is built: of ops, attributes, types and how they depend on
-// each other. Names of files and lines do not matter, nor does the order in which ops were built, which
-// in C++ depends on the compiler where one expression builds several. Parameters and inputs count by
-// name and type, whatever their first values.
+// Identifies a Program by its ops, attributes, types and dependencies, independent of the machine.
+// Files and lines do not matter. The order of building ops does not matter either: if one C++
+// expression builds several, the order depends on the compiler. Parameters and inputs count by name
+// and type, not by their first values.
 std::string hash_of(const ir::Program& program);
 
 }  // namespace trireme

@@ -6,19 +6,19 @@
 
 namespace trireme {
 
-// Shows how an epoch of training goes on: a line redrawn ten times a second on a terminal, else
-// plain lines every ten seconds and at the end of each epoch.
+// Shows the progress of an epoch: on a terminal, a line that is redrawn ten times a second;
+// otherwise plain lines every ten seconds and at the end of each epoch.
 class Progress {
  public:
   Progress(bool shown, int epochs, std::int64_t steps);
 
   void begin_epoch(int epoch);
-  // After a step. `numbers` is called only when there is something to draw.
+  // Call it after a step. It calls `numbers` only if it draws.
   template <class Numbers>
   void step(std::int64_t step, std::int64_t examples, Numbers numbers) {
     if (shown_ && due()) draw(step, examples, numbers());
   }
-  // `numbers` of the whole epoch and what validation gave, which may be empty.
+  // `numbers` of the whole epoch, and the results of validation, which may be empty.
   void end_epoch(std::int64_t examples, const std::string& numbers, const std::string& validation);
 
  private:
@@ -32,11 +32,11 @@ class Progress {
   int epochs_;
   std::int64_t steps_;
   int epoch_ = 0;
-  bool drawn_ = false;  // the terminal's last line is ours
+  bool drawn_ = false;  // the last line of the terminal is ours
   std::chrono::steady_clock::time_point begin_, next_;
 };
 
-// Parts of the line, apart for the tests.
+// Parts of the line, separate for tests.
 std::string progress_bar(double share, int width);
 std::string duration_text(double seconds);        // "0:03", "1:02:03"
 std::string with_thousands(std::int64_t number);  // "9,840"

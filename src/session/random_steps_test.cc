@@ -1,6 +1,6 @@
-// Random steps of recurrent networks: compiled, with their gradients, against the same steps written out
-// sequence by sequence and row by row without any loop, and computed in double precision.
-// TRIREME_RANDOM_STEPS says how many (15, or 4 under sanitizers), TRIREME_RANDOM_SEED where they begin.
+// Random steps of recurrent networks: compares compiled steps and their gradients with the same
+// steps unrolled by sequence and row, in double precision. TRIREME_RANDOM_STEPS is their number
+// (15, or 4 under sanitizers) and TRIREME_RANDOM_SEED the first seed.
 
 #include <cstdlib>
 #include <functional>
@@ -22,7 +22,8 @@ using Values = std::vector<Value>;
 struct Reads {
   Values inputs, memories, statics, weights;
   std::function<Value(const Value& query, const Value& key)> attend;  // empty: nothing to look at
-  // Runs the inner network over this step's sequence of the next level, from `first` on; its last state.
+  // Runs the inner network over the sequence of the next level of this step, from `first`. Returns
+  // its last state.
   std::function<Value(const Value& first, const Value& key)> inner;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a training run leaves to be watched and gone on with: docs/reference/run-folder.md.
+// The files of a training run, for watching and resuming it: docs/reference/run-folder.md.
 
 #include <chrono>
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace trireme {
 
-// Holds a folder for one process, as long as it lives; the system lets go if the process dies.
+// Locks a folder for one process during its lifetime; the system unlocks it if the process dies.
 class FolderLock {
  public:
-  // Makes the folder. Errors: usage, if another holder has it; io.
+  // Creates the folder. Errors: usage if another process has locked it; io.
   explicit FolderLock(const std::string& directory);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
@@ -27,15 +27,15 @@ class FolderLock {
   int fd_ = -1;
 };
 
-// Where the checkpoints of a run folder are.
+// Returns the folder of checkpoints in a run folder.
 std::string checkpoints_of(const std::string& run);
 
 class RunFolder {
  public:
   using Numbers = std::vector<std::pair<std::string, double>>;
 
-  // Begins a run, or goes on with one after `steps_done`: what was written of later steps is dropped,
-  // since they are done again. Errors: io.
+  // Begins a run, or continues one after `steps_done`. Drops the records of later steps, because
+  // they run again. Errors: io.
   RunFolder(const std::string& directory, std::int64_t steps_done, bool resumed);
 
   // Errors of all: io. Steps and epochs count from 1.

@@ -5,7 +5,7 @@
 
 namespace trireme {
 
-// What the compiler is told of a Precision.
+// Returns the storage setting of the compiler for a Precision.
 inline DType storage_of(Precision precision) {
   switch (precision) {
     case Precision::bf16: return DType::bf16;

@@ -33,7 +33,7 @@ Metrics Trainer::evaluate(const data::Batches& batches) { return state_->evaluat
 
 namespace {
 
-// Parts with equal rows, one behind the other.
+// Concatenates parts with equal rows.
 Tensor joined(const std::vector<Tensor>& parts) {
   std::vector<std::int64_t> shape = parts.at(0).shape();
   shape[0] = 0;
@@ -48,7 +48,7 @@ Tensor joined(const std::vector<Tensor>& parts) {
   return all;
 }
 
-// Splits of parts whose rows lie one behind the other.
+// Returns the splits of concatenated parts.
 Tensor joined_splits(const std::vector<Tensor>& parts) {
   std::vector<std::int64_t> all{0};
   for (const Tensor& part : parts) {

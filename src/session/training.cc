@@ -107,7 +107,7 @@ void Training::fail_not_finite(double loss) {
     if (error.kind() != ErrorKind::numeric) throw;
     fail(ErrorKind::numeric, what + "\n  first  " + error.what());
   }
-  fail(ErrorKind::numeric, what + "; no layer made it anew, so it was in the data or parameters");
+  fail(ErrorKind::numeric, what + "; no layer made it again, so it was in the data or parameters");
 }
 
 double Training::step(const Fed& batch) {

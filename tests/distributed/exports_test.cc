@@ -1,5 +1,5 @@
-// What jobs export for serving, read by whoever serves: in C++, and in Python as docs/reference/formats/export.md has it; against the model
-// that the job saves.
+// What jobs export for serving, read by whoever serves: in C++, and in Python as
+// docs/reference/formats/export.md has it; against the model that the job saves.
 
 #include <set>
 
@@ -35,8 +35,8 @@ class Exports : public Launch {
   }
 };
 
-// Each table has the rows of the saved model and each dense parameter its numbers, to the bit; together they are all that the
-// model has.
+// Each table has the rows of the saved model and each dense parameter its numbers, to the bit;
+// together they are all that the model has.
 void expect_model(Model& model, const std::vector<std::string>& folders, const std::string& dense) {
   const Safetensors others = read_safetensors(dense);
   std::set<std::string> names, notes = {others.metadata.at("note")};
@@ -124,7 +124,8 @@ print(len(index["exports"]), "exports,", len(rows), "rows")
   }
 }
 
-// The one that is stopped has exported what it had, and the one that goes on with it what has changed since.
+// The one that is stopped has exported what it had, and the one that goes on with it what has
+// changed since.
 TEST_F(Exports, GoOnWithTheJob) {
   train("asynchronous", "export_deltas = 1000\n");
   const std::int64_t before = ExportedTable(folders().at(0)).number();

@@ -164,8 +164,8 @@ class StoppedJobs : public Jobs {
     const std::size_t last = launched.rfind(" s  ");
     return last == std::string::npos ? -1 : number_behind(launched.substr(last), " s  ");
   }
-  // What was learned before is there after it, and nothing is learned twice: the tasks that are done are all the examples that
-  // trainers of both runs have learned.
+  // What was learned before is there after it, and nothing is learned twice: the tasks that are
+  // done are all the examples that trainers of both runs have learned.
   void expect_nothing_lost(const std::string& options, const std::string& distributed) {
     job(kAdagrad, distributed + kFourBatches, kEndless);
     const auto [stop, launched] = run_until(options, 1);
@@ -352,7 +352,8 @@ TEST_F(Jobs, AsManyAsAreLeft) {
                     HasSubstr("trainer_1 was ended by signal 9; that is once too often")));
 }
 
-// A byte of one example in a record file is another one. In each epoch another task has it, and is left out.
+// A byte of one example in a record file is another one. In each epoch another task has it, and is
+// left out.
 TEST_F(Jobs, StatusTellsOfTasksThatWereLeftOut) {
   constexpr std::size_t kExamples = 2000;
   const std::string records = path("clicks.trec");
@@ -434,7 +435,8 @@ TEST_F(Jobs, AFullDiskForColdRowsEndsNothing) {
   ::umount(disk.c_str());
 }
 
-// The launcher is killed: its record stays, and is known for what it is; its processes end by themselves.
+// The launcher is killed: its record stays, and is known for what it is; its processes end by
+// themselves.
 TEST_F(Jobs, OfALauncherThatDied) {
   job(kAdagrad, "task_batches = 4\n", kEndless);
   begin("--trainers 1 --name gone");
@@ -485,7 +487,7 @@ TEST_F(Jobs, MetricsOfEveryProcess) {
     const std::string store = Json::parse(run_job("list --json").output).at(0)["store"];
     const Outcome stranger = run_job("status --store " + store);
     EXPECT_EQ(stranger.code, 4) << stranger.output;
-    EXPECT_THAT(stranger.output, HasSubstr("this job's token is asked for"));
+    EXPECT_THAT(stranger.output, HasSubstr("the token of this job is required"));
     EXPECT_GE(number_behind(get(address, "/metrics"), "\ntrireme_store_strangers_total "), 1);
   }
 }

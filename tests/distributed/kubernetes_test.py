@@ -354,7 +354,8 @@ class AsProcesses(unittest.TestCase):
                 self.assertEqual(sum("chief of 2, loss: " in line for line in said), 1, logs)
                 self.assertTrue(os.path.exists(os.path.join(folder, "own", "program.txt")))
                 self.check_health(cluster, "clicks-servers-0")
-                # One that is evicted before the work is done has not done it, though it leaves in good order.
+                # One that is evicted before the work is done has not done it, though it leaves in
+                # good order.
                 pod = of_kind(parts, "Job")["clicks-trainers"]["spec"]["template"]
                 cluster.start("clicks-trainers", pod, 7, prefix="trireme/another/")
                 process = cluster.running["clicks-trainers-7"][0]
@@ -438,7 +439,8 @@ class AsProcesses(unittest.TestCase):
         cluster.running[leader.split(".")[0]][0].kill()
         status = cluster.wait_for(lambda now: now.get("tasks", {}).get("leader", leader) != leader)
         cluster.wait_for(lambda now: done(now) > done(status))
-        # As kubectl scale does, which puts the server with the highest number there or takes it away.
+        # As kubectl scale does, which puts the server with the highest number there or takes it
+        # away.
         code, said = cluster.job("scale", "clicks", "--servers", "2")
         self.assertIn("kubectl scale statefulset clicks-servers --replicas=2", said)
         pod = of_kind(parts, "StatefulSet")["clicks-servers"]["spec"]["template"]

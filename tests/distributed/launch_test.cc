@@ -133,7 +133,8 @@ TEST_F(Launch, ATrainerThatIsKilledIsReplaced) {
   EXPECT_TRUE(std::filesystem::exists(path("model/model.json")));
 }
 
-// Nobody is left who has what was learned: it is in a checkpoint, as is which tasks were done by then.
+// Nobody is left who has what was learned: it is in a checkpoint, as is which tasks were done by
+// then.
 TEST_F(Launch, TrainersThatAreAllKilledGoBackToACheckpoint) {
   const std::string file = job(kAdagrad, "task_batches = 4\ncheckpoint_seconds = 0.3\n", 30000, 3);
   auto running = std::async(
@@ -260,7 +261,8 @@ TEST_F(LaunchTexts, AMasterThatTakesOverReadsNoData) {
   EXPECT_GT(number_behind(outcome.output, "test accuracy: "), 0.95);
 }
 
-// Where all is sequences, no input counts examples: gradients are averaged by the words that the loss is a mean of.
+// Where all is sequences, no input counts examples: gradients are averaged by the words that the
+// loss is a mean of.
 TEST_F(LaunchTexts, ThatAreWritten) {
   std::string pairs;
   for (int i = 0; i < 400; ++i) {

@@ -1,5 +1,5 @@
-// An etcd that is away for 30 s in the middle of jobs, one of each mode: training goes on meanwhile, and nothing is lost or learned
-// twice.
+// An etcd that is away for 30 s in the middle of jobs, one of each mode: training goes on
+// meanwhile, and nothing is lost or learned twice.
 
 #include <fmt/core.h>
 

@@ -1,4 +1,5 @@
-// Jobs of several launchers: placed by hand, by mpirun and torchrun; with certificates and with a real etcd.
+// Jobs of several launchers: placed by hand, by mpirun and torchrun; with certificates and with a
+// real etcd.
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

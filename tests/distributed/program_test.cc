@@ -57,7 +57,8 @@ int times(const std::string& text, const std::string& part) {
   return count;
 }
 
-// How often a clicked row scores above another one: of the saved model, on the rows that the example tests by.
+// How often a clicked row scores above another one: of the saved model, on the rows that the
+// example tests by.
 double auc_of_saved_clicks(const std::string& folder) {
   Model model = load_model(folder);
   std::vector<std::pair<float, bool>> scored;
@@ -211,7 +212,8 @@ TEST_F(Programs, AChiefOfAllReduceThatFailsIsNotTheLastOne) {
   EXPECT_TRUE(std::filesystem::exists(path("own")));
 }
 
-// Of each epoch the task with one example that is wrong is left out: it is tried three times. All others are learned.
+// Of each epoch the task with one example that is wrong is left out: it is tried three times. All
+// others are learned.
 TEST_F(Programs, GoOnWithoutBatchesThatCannotBeRead) {
   for (const std::string mode : {"asynchronous", "geo", "all_reduce"}) {
     const std::string said =
@@ -236,7 +238,8 @@ TEST_F(Programs, GoOnWithoutBatchesThatEveryProcessDiesOf) {
   EXPECT_LT(number_behind(said, "chief of 2, loss: "), 0.67);
 }
 
-// What only a step finds. By all-reduce nobody may be left who has learned, and the tasks are put back: they are known still.
+// What only a step finds. By all-reduce nobody may be left who has learned, and the tasks are put
+// back: they are known still.
 TEST_F(Programs, GoOnWithoutBatchesThatFailInAStep) {
   const std::string said = succeeds(launched("--trainers 2", "own_program", "all_reduce beyond"));
   EXPECT_THAT(said, HasSubstr("the batches are tried again, three times in all"));

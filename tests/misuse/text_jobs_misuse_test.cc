@@ -32,7 +32,7 @@ TEST_F(TextJobsMisuse, KeysThatDoNotFit) {
   refuses("data.text.length=0", "data.text.length: must be");
   refuses("data.text.grams=2", "data.text.grams: unknown key");
   refuses("data.text={skip_grams={windov=2}}", "did you mean \"window\"");
-  refuses("data.text={ngrams=90}", "has no run of so many");
+  refuses("data.text={ngrams=90}", "has no run of that length");
 }
 
 TEST_F(TextJobsMisuse, NetworksThatDoNotFit) {

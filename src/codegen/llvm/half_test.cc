@@ -1,5 +1,5 @@
-// Casts of the 16-bit floats: all patterns, on every instruction set this machine has, and what they are
-// made of on all targets.
+// Tests casts of the 16-bit floats: all bit patterns on every instruction set of this machine, and
+// the generated instructions on all targets.
 
 #include <gmock/gmock.h>
 
@@ -70,7 +70,7 @@ TEST(HalfCodegen, CastsByWayOfF32AndRemainders) {
   }
 }
 
-// Of the loops; behind them stands what calls them.
+// Returns the assembly of the loops, without the code after them that calls them.
 std::string assembly(const char* target, DType from, DType to) {
   const Target made = named_target(target);
   const std::string code =

@@ -169,7 +169,8 @@ TEST(LlvmCodegen, MathsOfDoubles) {
   }
 }
 
-// Sanitizers see nothing of generated code: there it is enough that the generator itself is gone through.
+// Sanitizers cannot check generated code, so a few kernels that cover the generator are enough
+// there.
 #ifdef TRIREME_SANITIZED
 constexpr std::uint64_t kRandomKernels = 6;
 #else

@@ -7,7 +7,7 @@
 
 namespace trireme::codegen {
 
-// The one function that the object file of a kernel defines, if nothing else is asked for.
+// The default name of the function that the object file of a kernel defines.
 inline constexpr const char* kKernelSymbol = "trireme_kernel";
 
 // Makes object code from kernels for one target. Not for use by several threads at once; make one

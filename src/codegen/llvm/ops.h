@@ -27,19 +27,19 @@ llvm::Constant* scalar_constant(llvm::LLVMContext& context, const kernel_ir::Exp
 llvm::Value* emit_op(IrBuilder& b, const kernel_ir::Expr& e, DType argument,
                      llvm::Value* const* args);
 
-// A cast between f32 and bf16 or f16. `f16_instructions`: the target converts f16 itself; otherwise,
-// and for bf16, it is done by arithmetic on the bits.
+// Returns a cast between f32 and bf16 or f16. `f16_instructions`: the target has instructions for
+// f16. Otherwise, and for bf16, arithmetic on the bits computes it.
 llvm::Value* emit_half_cast(IrBuilder& b, DType to, DType from, llvm::Value* x,
                             bool f16_instructions);
 
-// x / y or x % y of i64 vectors that are not negative and below 2^52, much faster than lane by lane.
+// Returns x / y or x % y of i64 vectors in [0, 2^52), much faster than lane by lane.
 llvm::Value* emit_index_division(IrBuilder& b, bool quotient, llvm::Value* x, llvm::Value* y);
 
 // One step or the combination of partial results of sum, prod, min and max.
 llvm::Value* emit_reduce(IrBuilder& b, kernel_ir::ReduceOp reduce, DType type,
                          llvm::Value* accumulator, llvm::Value* value);
 
-// Whether value replaces accumulator in argmin or argmax.
+// Returns whether value replaces accumulator in argmin or argmax.
 llvm::Value* emit_beats(IrBuilder& b, kernel_ir::ReduceOp reduce, DType type, llvm::Value* value,
                         llvm::Value* accumulator);
 

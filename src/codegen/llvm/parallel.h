@@ -7,8 +7,8 @@
 
 namespace trireme::codegen {
 
-// Calls make(compiler, i) for every i below `count` on up to `threads` threads, each with a compiler
-// of its own. The last exception is rethrown when all have ended.
+// Calls make(compiler, i) for every i below `count` on up to `threads` threads, each with its own
+// compiler. Rethrows the last exception when all have ended.
 void for_each_object(std::size_t count, int threads, const Target& target,
                      const std::function<void(ObjectCompiler& compiler, std::size_t i)>& make);
 

@@ -37,7 +37,7 @@ Target named_target(const std::string& name) {
     names.emplace_back(known.name);
     list += names.back() + ", ";
   }
-  names.emplace_back("native");  // what whoever asks resolves
+  names.emplace_back("native");  // the caller resolves it
   const std::string near = nearest(name, names);
   fail_usage("there is no target \"" + name + "\"" +
              (near.empty() ? "" : "; did you mean \"" + near + "\"?") + "\n  targets  " + list +

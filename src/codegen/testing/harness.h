@@ -13,11 +13,11 @@
 
 namespace trireme::codegen::testing {
 
-// Buffers with a border before and after that nobody may touch.
+// Buffers with a guarded border before and after each.
 class Memory {
  public:
-  // elements[i] is the length of buffer i. Content depends on the seed alone: small numbers, and
-  // among floats now and then a zero of either sign, an infinity, a NaN or a subnormal.
+  // elements[i] is the length of buffer i. Content depends only on the seed: small numbers; floats
+  // also contain zeros of both signs, infinities, NaN and subnormals.
   Memory(const kernel_ir::Kernel& kernel, std::vector<std::int64_t> elements, std::uint64_t seed);
 
   void* data(std::size_t buffer);
@@ -27,7 +27,8 @@ class Memory {
     return static_cast<T*>(data(buffer));
   }
 
-  // "" if all buffers but scratch are equal bit by bit (NaN equals NaN) and all borders are whole.
+  // Returns "" if all buffers but scratch are equal bit by bit (NaN equals NaN) and all borders are
+  // unchanged.
   std::string difference(const Memory& other) const;
 
  private:

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kOrders = BleuScore::kOrders;
 
-// The numbers of its words, -1 behind the last.
+// The numbers of its words, with -1 after the last.
 using Ngram = std::array<int, kOrders>;
 using Ngrams = std::map<Ngram, std::int64_t>;
 using Numbers = std::map<std::string, int, std::less<>>;

@@ -69,7 +69,7 @@ TEST(Chunks, AreReadByTheirScheme) {
   EXPECT_EQ(chunks_in({"B-X", "B-X"}, plain), 1) << "a type, whatever it looks like";
   EXPECT_EQ(chunks_in({"O", "O"}, iob), 0);
   EXPECT_EQ(chunks_in({}, iob), 0);
-  // The type is all behind the first hyphen.
+  // The type is everything after the first hyphen.
   EXPECT_EQ(numbers(counts({"B-R-ARG0"}, {"B-R-ARG1"})), std::tuple(0, 1, 1));
   EXPECT_EQ(numbers(counts({"B-C-V", "I-C-V"}, {"B-C-V", "I-C-V"})), std::tuple(1, 1, 1));
 }
@@ -104,8 +104,8 @@ TEST(Chunks, TypesCanBeLeftOut) {
             std::tuple(1, 2, 1));
 }
 
-// --- conlleval, as its rules are written out: which pairs of neighbours end and begin a chunk, and a
-// chunk that is right so far.
+// --- The rules of conlleval: which pairs of neighbours end and begin a chunk, and whether a chunk
+// is right so far.
 
 bool listed(const char* pairs, char before, char tag) {
   const std::string pair{before, tag};

@@ -16,8 +16,8 @@ namespace {
 
 using Ids = std::span<const std::int64_t>;
 
-// The cost of an edit; replacing costs one less, so that of ways with equally many edits the one that
-// replaces most is the cheapest.
+// The cost of an edit. A replacement costs one less, so that among paths with equal numbers of
+// edits the one with the most replacements is the cheapest.
 constexpr std::int64_t kEdit = std::int64_t{1} << 32;
 
 std::int64_t least_cost(Ids hypothesis, Ids reference) {
@@ -91,7 +91,7 @@ Edits edit_distance(Ids hypothesis, Ids reference) {
   const std::int64_t edits = (cost + kEdit - 1) / kEdit;
   Edits result;
   result.substitutions = edits * kEdit - cost;
-  // What is left are insertions and deletions, whose difference is that of the lengths.
+  // The other edits are insertions and deletions. Their difference is that of the lengths.
   result.insertions = (edits - result.substitutions + given - wanted) / 2;
   result.deletions = result.insertions - given + wanted;
   result.reference = wanted;

@@ -40,9 +40,9 @@ std::string with_spaced_signs(const std::string& text) {
 
 using Test = bool (*)(char);
 
-// Puts spaces around (or only behind) the pairs of characters that pass the tests, from the left and
-// without overlap; between the two always. Bytes of longer characters pass as what is no digit, which
-// comes to the same as whole characters would.
+// Inserts a space inside each pair of characters that passes the tests, and another one before or
+// after the pair, from the left and without overlap. Bytes of longer characters count as no digits,
+// which gives the same result as whole characters.
 enum class Outer { behind, before };
 std::string with_spaced_pairs(const std::string& text, Test first, Test second, Outer outer) {
   std::string result;

@@ -10,20 +10,20 @@
 
 namespace trireme::data {
 
-// A corpus of these fields, without examples.
+// Returns a corpus with these fields and without examples.
 Corpus empty_corpus(const std::string& name, std::vector<std::string> fields);
 
 // Adds an example. Precondition: one value for each field.
 void add_example(Corpus& corpus, std::vector<std::string> values);
 
-// The content of a file, unpacked and known to be UTF-8. Errors: not_found, io, data.
+// Returns the content of a file, unpacked and checked to be UTF-8. Errors: not_found, io, data.
 std::string read_text(const std::string& path);
 
-// As read_lines(), of the content of a file. `name` is for messages.
+// As read_lines(), for the content of a file. `name` is for messages.
 Corpus corpus_of_lines(std::string_view text, const std::string& name,
                        const std::vector<std::string>& fields);
 
-// The examples of these rows.
+// Returns the examples of these rows.
 Corpus pick(const Corpus& all, const std::vector<std::int64_t>& rows);
 
 }  // namespace trireme::data

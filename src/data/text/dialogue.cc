@@ -15,7 +15,8 @@
 namespace trireme::data {
 namespace {
 
-// The texts below a node, however deep lists are in it; numbers and words like "yes" are texts, too.
+// Collects the texts below a node, in lists of any depth. Numbers and words like "yes" are texts,
+// too.
 void collect_texts(const YAML::Node& node, std::vector<std::string>& texts) {
   if (node.IsScalar()) texts.push_back(node.Scalar());
   else if (node.IsSequence()) {

@@ -7,12 +7,12 @@
 
 namespace trireme::data {
 
-// A file of the ChatterBot corpus, YAML with a list "conversations" of lists of turns. Errors: data,
-// naming the line.
+// Reads a file of the ChatterBot corpus: YAML with a list "conversations" of lists of turns.
+// Errors: data with the line.
 std::vector<std::vector<std::string>> parse_conversations(const std::string& text,
                                                           const std::string& name);
 
-// A list [[text, label], ...] under a name of a JSON object. Errors: data.
+// Reads a list [[text, label], ...] under a name of a JSON object. Errors: data.
 Corpus intents_from_json(const std::string& text, const std::string& name, const std::string& list);
 
 }  // namespace trireme::data

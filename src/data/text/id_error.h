@@ -7,7 +7,7 @@
 
 namespace trireme::text {
 
-// An id that has no meaning; `place` is where in a list it stands, -1 if it stands alone.
+// An unknown id. `place` is its position in a list, -1 for a single id.
 [[noreturn]] inline void fail_id(std::int64_t id, std::int64_t size, const std::string& of,
                                  std::int64_t place = -1) {
   const std::string where = place < 0 ? "" : " at place " + std::to_string(place);

@@ -53,7 +53,7 @@ Dataset ngram_samples(const Corpus& corpus, const text::Encoder& encoder, std::i
   if (n < 2) fail_usage("ngram_samples: n is " + std::to_string(n) + ", must be at least 2");
   const Ids ids = all_ids(corpus, encoder);
   const text::Ngrams grams = text::ngrams(ids, n);
-  if (grams.next.elements() == 0) fail_short(corpus, ids.size(), "run of so many");
+  if (grams.next.elements() == 0) fail_short(corpus, ids.size(), "run of that length");
   return from_columns({{ids_column("context", encoder.vocabulary), grams.context},
                        {ids_column("next", encoder.vocabulary), grams.next}});
 }

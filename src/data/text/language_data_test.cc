@@ -51,7 +51,7 @@ TEST(LanguageData, RunsOfTokens) {
               ElementsAre(id("a"), id("b"), id("b"), id("a")));
   EXPECT_THAT(all.at("next").to_vector<std::int64_t>(), ElementsAre(id("a"), id("c")));
   EXPECT_THAT(error_of(ErrorKind::data, [&] { ngram_samples(corpus, words, 5); }),
-              HasSubstr("has no run of so many"));
+              HasSubstr("has no run of that length"));
 }
 
 std::string many_words() {

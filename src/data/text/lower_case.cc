@@ -30,8 +30,8 @@ char32_t lower(char32_t code) {
   return holds(run, code) ? shifted(code, run.shift) : code;
 }
 
-// Whether it is one of a pair of letters, or a small one without its own capital: sharp s, the final
-// sigma, iota and upsilon with two marks.
+// Returns whether it is one of a pair of letters, or a lower-case letter without a capital: sharp
+// s, the final sigma, iota and upsilon with two marks.
 bool is_letter(char32_t code) {
   if (code == 0xDF || code == kFinalSigma || code == 0x390 || code == 0x3B0) return true;
   return lower(code) != code ||

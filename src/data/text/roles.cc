@@ -28,7 +28,7 @@ class Brackets {
     if (begins) cell.remove_prefix(1);
     if (ends) cell.remove_suffix(1);
     if (!cell.ends_with('*')) return "";
-    cell.remove_suffix(1);  // what is left is a role, where one begins, or nothing
+    cell.remove_suffix(1);  // the rest is a role where one begins, or empty
     if (begins == cell.empty() || (begins && open())) return "";
     if (cell.find_first_of("()*") != std::string_view::npos) return "";
     if (begins) role_ = std::string(cell);

@@ -6,7 +6,7 @@
 
 namespace trireme::data {
 
-// A sentence with its predicates and who does what to whom.
+// A sentence with its predicates and their semantic roles.
 struct RoleSentence {
   std::vector<std::string> words;
   std::vector<std::string> tags;  // parts of speech, one for each word
@@ -18,10 +18,10 @@ struct RoleSentence {
   std::vector<Predicate> predicates;
 };
 
-// Text in the form of CoNLL-2005 (Carreras and Marquez 2005): a line for each word and an empty one
-// after each sentence; in the columns word, part of speech, lemma, sense ("-" where the word is no
-// predicate) and for each predicate one with brackets, "(ARG0*", "*", "*)". Errors: data, naming the
-// line.
+// Reads text in the form of CoNLL-2005 (Carreras and Marquez 2005): a line for each word, and an
+// empty line after each sentence. The columns are word, part of speech, lemma, sense ("-" if the
+// word is no predicate) and one column with brackets for each predicate: "(ARG0*", "*", "*)".
+// Errors: data with the line.
 std::vector<RoleSentence> parse_roles(std::string_view text, const std::string& name);
 
 }  // namespace trireme::data

@@ -59,7 +59,7 @@ TEST(SkipGrams, AreAllPairsInTheWindow) {
 }
 
 TEST(SkipGrams, DrawTheirWindows) {
-  // Of distinct words, so that a pair tells how far it reaches.
+  // All words differ, so that a pair shows its distance.
   Ids ids(20000);
   std::iota(ids.begin(), ids.end(), 0);
   const Ids counts(ids.size(), 1);

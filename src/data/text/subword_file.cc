@@ -113,7 +113,7 @@ class CharsMap {
  private:
   static constexpr std::uint32_t kLabelBits = 0x800000FF;
   static constexpr std::uint32_t kHasValue = 1u << 8;
-  static constexpr int kMostValues = 32;  // SentencePiece has room for so many in a search
+  static constexpr int kMostValues = 32;  // SentencePiece has space for this many in a search
   static constexpr int kLongest = 1000;   // bytes that one rule may replace
   enum : int { kUnseen = -1, kOpen = -2 };
 

@@ -6,10 +6,10 @@
 
 namespace trireme::text {
 
-// A model file of SentencePiece is a message ModelProto in the wire format of Protocol Buffers. Ours
-// end with one field more, which other readers pass over: the XXH128 of all bytes before it.
+// A model file of SentencePiece is a message ModelProto in the wire format of Protocol Buffers. Our
+// files end with one more field, which other readers skip: the XXH128 of all bytes before it.
 
-// The file with that field. Precondition: it has none.
+// Returns the file with that field added. Precondition: it has none.
 std::string sealed(std::string model);
 
 struct SubwordFile {
@@ -17,10 +17,9 @@ struct SubwordFile {
   std::size_t pieces = 0;
 };
 
-// SentencePiece trusts what it loads: a file that was not made by it can have it read outside its
-// memory or end the process. So this looks at all that it relies on: the fields, the pieces, and the
-// double array by which text is brought to its normal form.
-// Errors: data, if the file is damaged, cut short or no model.
+// SentencePiece trusts its files: an invalid file can make it read outside of its memory or abort
+// the process. So this checks everything that it relies on: the fields, the pieces, and the double
+// array that normalizes text. Errors: data if the file is damaged, truncated or no model.
 SubwordFile check_subword_file(std::string_view bytes, const std::string& name);
 
 }  // namespace trireme::text

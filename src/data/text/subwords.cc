@@ -149,9 +149,9 @@ std::string run_trainer(const std::vector<std::string_view>& lines, const Option
   return model;
 }
 
-// Whether anything is left of the lines in the normal form: without a character the trainer would end the
-// process. Letters and digits of ASCII stay what they are; else a model of characters, which learns from
-// anything, tells.
+// Returns whether the lines have any character after normalization. Without one, the trainer would
+// abort the process. ASCII letters and digits never change; for other text a model of characters,
+// which trains on anything, shows it.
 bool has_characters(const std::vector<std::string_view>& lines, const SubwordOptions& options) {
   const auto is_plain = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');

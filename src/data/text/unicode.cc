@@ -8,7 +8,7 @@
 namespace trireme::data {
 namespace {
 
-// The range of a table, sorted and without overlaps, that a code point lies in; null if there is none.
+// Returns the range that contains a code point, or null. The table is sorted and without overlaps.
 template <class Range, std::size_t n>
 const Range* find_range(const Range (&table)[n], char32_t code) {
   const Range* next =

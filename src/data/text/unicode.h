@@ -4,16 +4,16 @@
 
 namespace trireme::data {
 
-// What a character does to the words around it.
+// How a character affects the splitting of words.
 enum class CharacterKind : std::uint8_t {
   white,  // the property White_Space, and control characters
   mark,   // punctuation and symbols (categories P and S), but for "_" and its like (Pc)
-  word,   // all else
+  word,   // all others
 };
 
 CharacterKind kind_of(char32_t code);
 
-// By Unicode's simple mapping: one code point stays one.
+// By the simple mapping of Unicode: one code point becomes one.
 char32_t to_lower(char32_t code);
 
 }  // namespace trireme::data

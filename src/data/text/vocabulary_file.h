@@ -8,7 +8,7 @@
 
 namespace trireme::text {
 
-// What a vocabulary file holds (docs/reference/formats/vocabulary.md).
+// The content of a vocabulary file (docs/reference/formats/vocabulary.md).
 struct VocabularyFile {
   std::vector<std::string> tokens;
   std::vector<std::int64_t> counts;       // as many
@@ -17,7 +17,7 @@ struct VocabularyFile {
 
 std::string vocabulary_text(const VocabularyFile& file);
 
-// Tokens may come twice; all else is checked. Errors: data, naming the line.
+// Checks everything but duplicate tokens. Errors: data with the line.
 VocabularyFile parse_vocabulary(std::string_view text, const std::string& name);
 
 }  // namespace trireme::text

@@ -122,7 +122,7 @@ TEST(Vocabulary, IsWrittenAndRead) {
               HasSubstr("v.txtx"));
 }
 
-// The page of the format shows this file; its last line is what `head -n -1 v.txt | xxhsum -H2` says.
+// The page of the format shows this file. `head -n -1 v.txt | xxhsum -H2` prints its last line.
 TEST(VocabularyFile, IsAsDocumented) {
   EXPECT_EQ(Vocabulary(counts_of("to be or not to be"), {.end = ""}).str(),
             "trireme vocabulary 1\n"

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-constexpr std::size_t kLarge = 2 * kHugePage;            // from here on huge pages are asked for
+constexpr std::size_t kLarge = 2 * kHugePage;  // bytes from which huge pages are requested
 constexpr std::size_t kMostKept = std::size_t{1} << 30;  // bytes
 constexpr std::size_t kAddressSpace = std::size_t{1} << 47;
 

@@ -6,15 +6,14 @@
 
 namespace trireme::device {
 
-// Memory whose pages are kept: what is released is given out again rather than returned to the
-// system, because the first touch of a fresh page costs ten times a write to a used one. Safe from
-// several threads.
+// Memory that reuses released blocks instead of returning them to the system, because the first
+// write to a new page costs ten times a write to a used one. Thread-safe.
 class Memory {
  public:
   Memory() = default;
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
-  ~Memory();  // frees what was released; what was not is its owner's leak
+  ~Memory();  // frees released blocks; other blocks leak
 
   void* allocate(std::size_t bytes);              // as Device::allocate; not null even for 0 bytes
   void release(void* memory, std::size_t bytes);  // `bytes` as given to allocate

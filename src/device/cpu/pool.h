@@ -13,12 +13,12 @@
 namespace trireme::device {
 
 // The one thread pool. The caller of run() works too, as thread 0. Every thread first takes chunks
-// of its own share of the range, so that the same data stays in the same core's cache from step to
-// step, and then helps the others. The caller never waits for a worker that has not begun: if the
-// system gives that worker no processor, the others do its share.
+// of its own share of the range, so that data stays in the cache of one core from step to step.
+// Then it helps the others. The caller never waits for a worker that has not begun: if the system
+// does not schedule that worker, the others do its share.
 //
-// Idle workers watch for work for some tens of microseconds and then sleep. They sleep at once if
-// there are more threads than processors, where watching would steal time from those who work.
+// Idle workers poll for work for some tens of microseconds and then sleep. They sleep at once if
+// there are more threads than processors, because polling would take time from working threads.
 class Pool {
  public:
   Pool(int threads, bool may_spin);
@@ -44,7 +44,7 @@ class Pool {
   void work(int thread);
   void close_gate_and_wait();
 
-  // Of the job at hand; written by run() while the gate is closed.
+  // Of the current job; run() writes them while the gate is closed.
   const Device::Body* body_ = nullptr;
   std::int64_t chunk_ = 1;
   std::vector<Share> shares_;
@@ -52,7 +52,7 @@ class Pool {
   std::exception_ptr error_;
   std::atomic<bool> failed_{false};
 
-  // Job number << 17 | open << 16 | workers inside. Workers go in only while it is open.
+  // Job number << 17 | open << 16 | workers inside. Workers enter only while it is open.
   alignas(128) std::atomic<std::uint64_t> gate_{0};
   alignas(128) std::atomic<int> sleepers_{0};
   std::atomic<bool> closing_{false};

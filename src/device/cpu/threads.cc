@@ -48,7 +48,7 @@ int available_processors() {
 int choose_threads(int requested) {
   if (requested > kMaxThreads || requested < 0) {
     fail_usage(
-        fmt::format("{} threads were asked for; give a number from 1 to {}, or 0 for as many "
+        fmt::format("{} threads were requested; give a number from 1 to {}, or 0 for as many "
                     "as there are processors",
                     requested, kMaxThreads));
   }

@@ -117,7 +117,8 @@ Outcome Catalog::commit_guarded(Transaction transaction) {
   return store_.commit(transaction);
 }
 
-// A Store that knows nothing, such as that of a local job started again, learns what the folder holds.
+// A Store that knows nothing, such as that of a local job started again, learns what the folder
+// holds.
 void Catalog::adopt() {
   std::vector<Committed> found;
   for (const std::int64_t id : ids_in(options_.folder)) {
@@ -135,7 +136,7 @@ void Catalog::adopt() {
   for (const Committed& one : found) {
     transaction.then.emplace_back(Put{key(one.id), committed_text(one)});
   }
-  commit_guarded(std::move(transaction));  // refused: somebody else has done so, or leads
+  commit_guarded(std::move(transaction));  // refused: another process has done so, or is the leader
 }
 
 Catalog::Keys Catalog::read_or_adopt() {

@@ -1,10 +1,11 @@
 #pragma once
 
-// Which checkpoints there are. The Store says so: a checkpoint is there once one transaction has put it there; files
-// that no transaction has named are remains of one that was not finished, and go.
+// Which checkpoints there are. The Store says so: a checkpoint is there once one transaction has
+// put it there; files that no transaction has named are remains of one that was not finished, and
+// go.
 //
-// Keys, behind a prefix: "next", the id last given; "latest", the id committed last; "at/" and the id in 12 digits,
-// what is known of a checkpoint that can be restored.
+// Keys, behind a prefix: "next", the id last given; "latest", the id committed last; "at/" and the
+// id in 12 digits, what is known of a checkpoint that can be restored.
 
 #include <cstdint>
 #include <optional>
@@ -43,22 +44,25 @@ std::string committed_text(const Committed& committed);  // the value of its key
 // Errors: Damaged.
 Committed parse_committed(std::int64_t id, std::string_view text);
 
-// Not safe for several threads at once. One process begins and commits, the master; any may read. Errors of all
-// calls: Unavailable, and then a change has happened or not, or something else has changed meanwhile: it may be asked again;
-// Deposed, if the guard does not hold: another one leads; io.
+// Not safe for several threads at once. One process begins and commits, the master; any may read.
+// Errors of all calls: Unavailable, and then a change has happened or not, or something else has
+// changed meanwhile: it may be asked again; Deposed, if the guard does not hold: another one leads;
+// io.
 class Catalog {
  public:
   // Errors: usage.
   Catalog(Store& store, CatalogOptions options);
 
-  // A new id, larger than all before, and its folder. A delta stands on the checkpoint committed last; without one
-  // it is full. What was begun before and not committed is removed.
+  // A new id, larger than all before, and its folder. A delta stands on the checkpoint committed
+  // last; without one it is full. What was begun before and not committed is removed.
   Begun begin(bool delta);
-  // Writes the manifest and commits, if nothing was committed since begin(). Asked again, it does no harm. Then
-  // what is older than `keep` says is removed; what cannot be removed is tried again next time. Errors: usage, for
-  // parts that are no checkpoint; Damaged, for a part that is not there in its length.
+  // Writes the manifest and commits, if nothing was committed since begin(). Asked again, it does
+  // no harm. Then what is older than `keep` says is removed; what cannot be removed is tried again
+  // next time. Errors: usage, for parts that are no checkpoint; Damaged, for a part that is not
+  // there in its length.
   void commit(const Manifest& manifest);
-  // Forgets all checkpoints after this one, such as damaged ones; 0 forgets all. Ids are not given again.
+  // Forgets all checkpoints after this one, such as damaged ones; 0 forgets all. Ids are not given
+  // again.
   void rewind(std::int64_t id);
 
   std::vector<Committed> list();  // newest first

@@ -152,7 +152,7 @@ TEST_F(Checkpoints, OnlyTheLeaderChangesThem) {
 TEST_F(Checkpoints, OldOnesGoWithTheirDeltas) {
   Catalog catalog(store_, options_);
   for (const bool delta : {false, true, false, true, true}) save(catalog, delta);
-  EXPECT_THAT(ids(catalog), ElementsAre(5, 4, 3, 2, 1));  // two full ones and what stands on them
+  EXPECT_THAT(ids(catalog), ElementsAre(5, 4, 3, 2, 1));  // two full ones and their deltas
   save(catalog);
   EXPECT_THAT(ids(catalog), ElementsAre(6, 5, 4, 3));
   EXPECT_THAT(folders(),

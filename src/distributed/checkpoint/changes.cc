@@ -45,13 +45,14 @@ void Changes::begin(SparseTable& table, std::int64_t id, std::int64_t previous) 
     known_ = read_;
     removed_.clear();
   } else if (counted_ != previous) {
-    known_.reset();  // what stands there is none of ours
+    known_.reset();  // the committed save there is not ours
     removed_.clear();
     counted_ = previous;
   }
   begun_ = id;
   read_.reset();
-  // In this order: a removal between the two is told twice, which does no harm; the other way round it might never be.
+  // In this order, a removal between the two calls is reported twice, which is harmless. In the
+  // other order it might never be reported.
   table.take_removed(next_, 0, kSlots);
   const std::vector<Id> removed = table.take_removed(since_, 0, kSlots);
   for (const Id id : removed) removed_.push_back(hash_of(id));

@@ -1,7 +1,7 @@
 #pragma once
 
-// What changed in a table since it was last saved, for savings that may fail: changes since the last one that
-// counted are known until the next one counts.
+// What changed in a table since it was last saved, for savings that may fail: changes since the
+// last one that counted are known until the next one counts.
 
 #include <array>
 #include <bitset>
@@ -19,19 +19,22 @@ std::vector<SlotRange> ranges_of(const Slots& slots, int most);
 // Errors: usage, for ranges that are none or overlap.
 Slots slots_of(const std::vector<SlotRange>& ranges, const std::string& table);
 
-// Two marks take turns: one tells what changed since the last saving that counted, the other is cleared as rows are
-// saved, and tells what changed since then. If this saving counts, the other is asked next.
+// Two marks alternate. One marks changes since the last committed save. The other is cleared while
+// rows are saved, and marks later changes. If this save is committed, the marks change roles.
 class Changes {
  public:
   explicit Changes(std::array<int, 2> marks) : since_(marks[0]), next_(marks[1]) {}
 
-  // Begins saving number `id`, after `previous`: whether the one begun before counted follows from that.
+  // Begins save number `id`, after `previous`. From `previous` follows whether the save before was
+  // committed.
   void begin(SparseTable& table, std::int64_t id, std::int64_t previous);
-  // Whether changes of this slot since `previous` are known.
+  // Returns whether changes of this slot since `previous` are known.
   bool known(int slot) const { return known_[static_cast<std::size_t>(slot)]; }
-  // Ids in the slots that have been removed since, sorted. A row that came back counts as changed.
+  // Returns the ids in the slots that were removed since, sorted. A row that was created again
+  // counts as changed.
   std::vector<Id> removed(const SparseTable& table, SlotRange slots) const;
-  // Rows of the slots that changed since, or with `all` all rows; other calls of the table go on meanwhile.
+  // Rows of the slots that changed since, or with `all` all rows; other calls of the table go on
+  // meanwhile.
   void read(SparseTable& table, SlotRange slots, bool all,
             const std::function<void(RowBlock)>& take);
   // The slots' rows went to another server or came from there.

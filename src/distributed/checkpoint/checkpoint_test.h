@@ -1,6 +1,7 @@
 #pragma once
 
-// For tests: a job's servers, each with a table for some of the slots, beside one table that has them all.
+// For tests: a job's servers, each with a table for some of the slots, beside one table that has
+// them all.
 
 #include <gtest/gtest.h>
 
@@ -21,8 +22,8 @@
 
 namespace trireme::distributed::checkpoint {
 
-// In memory where that can be had: syncing hundreds of files takes seconds on a busy disk, and a process that is
-// killed loses nothing of what it wrote in either place.
+// A folder in memory if possible: syncing hundreds of files takes seconds on a busy disk, and files
+// survive a killed process in both places.
 class MemoryDirectory {
  public:
   MemoryDirectory() {
@@ -73,7 +74,7 @@ inline constexpr std::int64_t kDenseRows = 37;
 class Servers {
  public:
   Servers(const TableOptions& options, int count, WriterOptions writer = {}) {
-    static int made = 0;  // a process that comes anew has a name of its own
+    static int made = 0;  // a new process has a new name
     for (int i = 0; i < count; ++i) {
       Server server;
       server.slots = slots_of_server(i, count);

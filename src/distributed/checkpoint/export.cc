@@ -237,11 +237,12 @@ ExportedTable::ExportedTable(std::string folder) : folder_(std::move(folder)) {
 bool ExportedTable::refresh() {
   const ExportIndex index = read_index(folder_);
   if (index.table != table_->options().name || !same_rows(index, table_->options())) {
-    fail_usage(fmt::format("{} has another table now, '{}' of width {}\n  hint   open it anew",
+    fail_usage(fmt::format("{} has another table now, '{}' of width {}\n  hint   open it again",
                            folder_, index.table, index.width));
   }
   if (index.exports.empty() || index.exports.back().number <= number_) return false;
-  // With the next one of those that are in it, the rest follows; otherwise all is put in from the base on.
+  // With the next one of those that are in it, the rest follows; otherwise all is put in from the
+  // base on.
   const bool follows = index.exports[0].number <= number_;
   std::vector<const Export*> news;
   for (const Export& one : index.exports) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// Tables as they are served: ids and weights alone, in files that can be read without servers. An export is a base,
-// with all rows, or a delta, with those that changed since the export before. docs/reference/formats/export.md has the format.
+// Tables for serving: only ids and weights, in files that are read without servers. An export is a
+// base, with all rows, or a delta, with the rows that changed since the previous export.
+// docs/reference/formats/export.md has the format.
 
 #include <array>
 #include <cstdint>
@@ -22,8 +23,7 @@ namespace trireme::distributed::checkpoint {
 struct ExportPart {
   std::string file;
   SlotRange slots = {};
-  bool whole =
-      false;  // all rows that the slots have; otherwise the changed ones, and the ids removed
+  bool whole = false;  // all rows of the slots; otherwise the changed rows and the removed ids
   std::uint64_t rows = 0, removed = 0;
   FileSum sum;
   friend bool operator==(const ExportPart&, const ExportPart&) = default;
@@ -37,41 +37,43 @@ struct Export {
   friend bool operator==(const Export&, const Export&) = default;
 };
 
-// What lies in a folder: a base and all deltas since.
+// The content of a folder: a base and all later deltas.
 struct ExportIndex {
   std::string table;
   int width = 0;
   bool float16 = false;
-  RowInitializer initializer;  // of rows that are not there
+  RowInitializer initializer;  // of missing rows
   std::uint64_t seed = 0;
-  std::vector<Export> exports;  // none before the first one is published
+  std::vector<Export> exports;  // empty before the first publication
 };
-// Of a table that looks its rows up.
+// Describes the table of an index.
 TableOptions options_of(const ExportIndex& index);
-// Whether its rows, also those that are not there, mean the same as those of a table with these options.
+// Returns whether its rows, including missing ones, have the same meaning as in a table with these
+// options.
 bool same_rows(const ExportIndex& index, const TableOptions& options);
 std::string index_text(const ExportIndex& index);
 // Errors: Damaged.
 ExportIndex parse_index(std::string_view text, const std::string& name);
-// Of a folder. Errors: not_found, if nothing was published there; Damaged; io.
+// Reads the index of a folder. Errors: not_found if it has no publication; Damaged; io.
 ExportIndex read_index(const std::string& folder);
 
 struct ExporterOptions {
   std::string server;                     // as WriterOptions::server
-  std::array<int, 2> marks = {2, 3};      // of the tables, which nobody else uses
-  std::uint64_t rows_per_part = 1 << 18;  // about; the rows of a slot stay together
+  std::array<int, 2> marks = {2, 3};      // of the tables; no other code uses them
+  std::uint64_t rows_per_part = 1 << 18;  // approximate; the rows of a slot stay together
 };
 
-// One server's share of exports; it counts when it is published. Not safe for several threads at once; the table may
-// be used meanwhile.
+// Writes the exports of one server, which become valid when they are published. Not thread-safe;
+// the table may be used meanwhile.
 class Exporter {
  public:
   // Errors: usage.
   explicit Exporter(ExporterOptions options);
   ~Exporter();
 
-  // Writes the slots' rows for export `number` into the folder, which is there; memory for one part. Of a delta,
-  // slots whose changes since the export before, number - 1, are not known here are written whole. Errors: io, usage.
+  // Writes the rows of the slots for export `number` into the folder, which must exist. Needs
+  // memory for one part. In a delta, slots whose changes since export number - 1 are unknown here
+  // are written completely. Errors: io, usage.
   std::vector<ExportPart> write(const std::string& folder, SparseTable& table,
                                 const std::vector<SlotRange>& slots, std::int64_t number,
                                 bool delta);
@@ -89,32 +91,33 @@ class Exporter {
   std::map<std::string, std::unique_ptr<Changes>> changes_;
 };
 
-// What may be published next in a folder: a delta, if the exports there are this table's and fewer than `deltas` of
-// them follow their base; else a base. So is what would stand on an index that is damaged, or on a table of other
-// rows, as after a job whose model was another one. Errors: usage, if it is the folder of another name; io.
+// Returns what to publish next in a folder: a delta if the exports there are of this table and
+// fewer than `deltas` follow their base; otherwise a base. Also a base if the index is damaged or
+// is of a table with other rows, for instance of a job with another model. Errors: usage if the
+// folder belongs to another name; io.
 struct NextExport {
   std::int64_t number = 1;
   bool delta = false;
 };
 NextExport next_export(const std::string& folder, const TableOptions& options, std::int64_t deltas);
 
-// Makes an export of the parts of all servers: from now on readers see it. A base takes the place of what was there;
-// files before the base that it replaces are removed. One process publishes at a time. Errors: usage, for slots that
-// are missing, a table that is another, or a number that is not the next, where the index there is whole; io.
+// Publishes an export from the parts of all servers, so that readers see it. A base replaces the
+// earlier exports; files before the replaced base are removed. One process publishes at a time.
+// Errors: usage for missing slots, another table, or a wrong number, if the index is intact; io.
 void publish(const std::string& folder, const TableOptions& options, const Export& what);
 
-// An export as a table to look rows up in, while newer deltas are put in. Rows that are not there have the initial
-// values that they had in training.
+// An export as a table for lookups, while newer deltas are applied. Missing rows have the same
+// initial values as in training.
 class ExportedTable {
  public:
   // Errors: not_found, Damaged, io.
   explicit ExportedTable(std::string folder);
-  // Any number of threads, also during refresh().
+  // Thread-safe, also during refresh().
   void lookup(std::span<const Id> ids, float* rows) { table_->lookup(ids, rows, Create::no); }
-  // Puts in what was published since; whether there was anything. Other errors than Damaged and io: usage, if the
-  // folder has another table by now. All files are checked before any row changes. One thread at a time.
+  // Applies newer exports; returns whether there were any. Errors: Damaged; io; usage if the folder
+  // now has another table. Checks all files before any row changes. One thread at a time.
   bool refresh();
-  // Of the last export that is in it; not during refresh().
+  // The number of the last applied export. Not during refresh().
   std::int64_t number() const { return number_; }
   const std::string& note() const { return note_; }
   SparseTable& table() { return *table_; }

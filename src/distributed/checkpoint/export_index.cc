@@ -1,4 +1,4 @@
-// The list of what lies in a folder of exports.
+// The list of the exports in a folder.
 
 #include <fmt/core.h>
 
@@ -91,7 +91,7 @@ ExportIndex index_from(const Json& json) {
   return index;
 }
 
-// take(number, path) for every file of an export in the folder, and for what is left of one that was not finished.
+// Calls take(number, path) for every file of an export in the folder, also of unfinished ones.
 template <class Take>
 void for_files(const std::string& folder, const Take& take) {
   std::error_code error;
@@ -114,7 +114,7 @@ void remove_before(const std::string& folder, std::int64_t number) {
   });
 }
 
-// What lies in the folder of a table.
+// The content of the folder of a table.
 struct Present {
   ExportIndex index;  // empty, if there is none or it is damaged
   bool damaged = false;

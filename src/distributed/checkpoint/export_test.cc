@@ -185,7 +185,8 @@ TEST_F(Exports, AreCheckedBeforeARowChanges) {
   expect_same(exported);
 }
 
-// One that failed, or was not published, is none: the next delta tells of all since the one before.
+// An export that failed or was not published does not count: the next delta contains all changes
+// since the previous export.
 TEST_F(Exports, ThatFailedLoseNothing) {
   make(words(), 2);
   training_->run(*servers_, 20);
@@ -207,7 +208,7 @@ TEST_F(Exports, ThatFailedLoseNothing) {
   for (const ExportPart& part : last_parts()) EXPECT_FALSE(part.whole);
   exported.refresh();
   expect_same(exported);
-  // A server that comes anew knows nothing of changes, and writes its slots whole.
+  // A new server knows no changes, so it writes its slots completely.
   add_exporters(1 << 18);
   training_->run(*servers_, 10);
   publish_next(true);
@@ -276,7 +277,7 @@ TEST_F(Exports, ADeltaFollowsWhatItCanStandOn) {
   }
 }
 
-// Who has the exports before goes on with the base.
+// A reader of the earlier exports continues with the base.
 TEST_F(Exports, ABaseTakesThePlaceOfADamagedIndex) {
   make(words(), 2);
   training_->run(*servers_, 20);
@@ -306,7 +307,7 @@ TEST_F(Exports, ATableOfOtherRowsIsOpenedAnew) {
   ExportedTable exported(folder());
   options_.seed += 1;
   publish_next(false);
-  EXPECT_THAT(error_of(ErrorKind::usage, [&] { exported.refresh(); }), HasSubstr("open it anew"));
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { exported.refresh(); }), HasSubstr("open it again"));
   EXPECT_EQ(ExportedTable(folder()).number(), 2);
 }
 

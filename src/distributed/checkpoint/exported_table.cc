@@ -13,7 +13,7 @@ using distributed::Id;
 
 struct ExportedTable::State {
   explicit State(const std::string& folder) : exported(folder), table(exported.table()) { tell(); }
-  // What refresh() has changed, for those who may ask meanwhile.
+  // Publishes the changes of refresh() for concurrent readers.
   void tell() {
     const std::lock_guard lock(mutex);
     number = exported.number();

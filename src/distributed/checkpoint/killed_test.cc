@@ -1,5 +1,6 @@
-// Processes that write checkpoints one after the other are killed at random moments: whatever is there then can be
-// restored, and is the last one that was committed. The Store is served to them as `launch` does it.
+// Processes that write checkpoints one after the other are killed at random moments: whatever is
+// there then can be restored, and is the last one that was committed. The Store is served to them
+// as `launch` does it.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -23,7 +24,7 @@ namespace {
 constexpr const char* kFolder = "TRIREME_TEST_CHECKPOINTS";  // of the process that is killed
 constexpr const char* kPort = "TRIREME_TEST_STORE";
 
-// What a table holds after so many steps, whoever trains it.
+// Trains a table. Its content depends only on the steps.
 void train(SparseTable& table, std::int64_t first, std::int64_t last) {
   for (std::int64_t step = first + 1; step <= last; ++step) {
     Batches batches(static_cast<unsigned>(step));
@@ -37,7 +38,7 @@ CatalogOptions options_of(const std::string& folder) {
   return {.folder = folder, .prefix = "job/checkpoint/"};
 }
 
-// Goes on from the last checkpoint, and writes one after each step until it is killed.
+// Continues from the last checkpoint, and writes one after each step until it is killed.
 [[noreturn]] void write_for_ever(const std::string& folder, const std::string& port) {
   const auto store = connect_etcd({.address = "127.0.0.1:" + port});
   Catalog catalog(*store, options_of(folder));
@@ -99,7 +100,7 @@ TEST(KilledWriter, LeavesTheLastCheckpointWhole) {
     EXPECT_EQ(::kill(child, SIGKILL), 0);
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << status;
+    EXPECT_TRUE(WIFSIGNALED(status)) << "it ended without a signal: " << status;
     ASSERT_GE(latest(*store), before + 2);
 
     SparseTable table(words());

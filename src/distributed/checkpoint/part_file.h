@@ -1,7 +1,8 @@
 #pragma once
 
-// Files of numbered blocks with a checksum each, as docs/reference/formats/distributed-checkpoint.md has them: what all parts
-// of a checkpoint are made of, whatever they hold.
+// Files of numbered blocks with a checksum each, as
+// docs/reference/formats/distributed-checkpoint.md specifies them: the common form of all parts of
+// checkpoints.
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +14,7 @@
 
 namespace trireme::distributed::checkpoint {
 
-// A file is not as it was written, or not there: another checkpoint must serve.
+// A file is damaged or missing, so another checkpoint must be used.
 class Damaged : public Error {
  public:
   explicit Damaged(const std::string& message) : Error(ErrorKind::data, message) {}
@@ -23,7 +24,7 @@ inline constexpr std::size_t kLargestBlock = std::size_t{1} << 20;  // bytes of 
 
 enum class BlockKind : std::uint32_t { header = 1, rows = 2, removed = 3, dense = 4, footer = 5 };
 
-// What tells one file from another.
+// The identity of a file.
 struct FileSum {
   std::uint64_t bytes = 0;
   std::uint32_t crc = 0;  // CRC32C of all of them
@@ -32,7 +33,7 @@ struct FileSum {
 
 class BlockWriter {
  public:
-  // Under a temporary name until finish(). Errors of all calls: io.
+  // The file has a temporary name until finish(). Errors of all calls: io.
   explicit BlockWriter(const std::string& path);
   void write(BlockKind kind, std::string_view payload);
   FileSum finish();
@@ -45,11 +46,11 @@ class BlockWriter {
   std::uint32_t next_ = 0;
 };
 
-// Writes up to so many bytes to `to` and returns how many; fewer only at the end.
+// Writes up to this many bytes to `to` and returns their number; fewer only at the end.
 using Source = std::function<std::size_t(char* to, std::size_t bytes)>;
-// Errors: Damaged, if the file is not there or cannot be read.
+// Errors: Damaged if the file is missing or cannot be read.
 Source file_source(const std::string& path);
-Source text_source(std::string_view text);  // which stays alive
+Source text_source(std::string_view text);  // the text must outlive it
 
 class BlockReader {
  public:
@@ -61,7 +62,7 @@ class BlockReader {
     std::string_view payload;
   };
   Block next();
-  // Nothing may follow.
+  // Checks that no bytes follow.
   FileSum end();
   [[noreturn]] void fail(const std::string& what) const;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Parts as JSON, for the files that read and write it.
+// Parts as JSON, for the files that read and write JSON.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,12 +12,13 @@ namespace trireme::distributed::checkpoint {
 
 using Json = nlohmann::ordered_json;
 
-// Any bytes as text: what is not printable ASCII, and %, becomes % and two hexadecimal digits.
+// Encodes any bytes as text: % and bytes that are not printable ASCII become % and two hexadecimal
+// digits.
 std::string escaped(std::string_view bytes);
-std::string unescaped(std::string_view text);  // throws what the JSON library throws
+std::string unescaped(std::string_view text);  // throws errors of the JSON library
 std::string text_at(const Json& json, const char* key);
 
-// Whole numbers from 0 to `most`; another kind of value throws as the JSON library does.
+// Returns an integer from 0 to `most`. Other values throw an error of the JSON library.
 std::uint64_t whole_at(const Json& json, const char* key, std::uint64_t most);
 inline std::int64_t count_at(const Json& json, const char* key) {
   return static_cast<std::int64_t>(whole_at(json, key, INT64_MAX));
@@ -32,7 +33,7 @@ struct ExportPart;  // export.h
 Json export_part_json(const ExportPart& part);
 ExportPart export_part_from(const Json& json);
 
-// parse(json), where text that is no such JSON is Damaged.
+// Returns parse(json); text that is no such JSON is Damaged.
 template <class Parse>
 auto from_json(std::string_view text, const std::string& name, const Parse& parse) {
   try {

@@ -189,7 +189,7 @@ TEST(CheckpointPart, IsTheOneThatWasMeant) {
     part.file = "a.part";
     read_part(directory.path(), part, {});
     Part other = part;
-    other.info.checkpoint += 1;  // a part of another checkpoint: before anything is told of it
+    other.info.checkpoint += 1;  // a part of another checkpoint is refused before any callback
     const PartUser user{.removed = [](auto) { FAIL(); },
                         .rows = [](const auto&) { FAIL(); },
                         .dense = [](const auto&, auto, auto) { FAIL(); }};
@@ -204,7 +204,8 @@ TEST(CheckpointPart, IsTheOneThatWasMeant) {
   }
 }
 
-// Blocks in another order, twice or missing, all with good checksums: only the count of blocks tells.
+// Blocks in another order, twice or missing, all with good checksums: only the count of blocks
+// tells.
 TEST(CheckpointPart, ItsBlocksAreInOrder) {
   const MemoryDirectory directory;
   SparseTable table(small_options(RowRule::sgd(), 60000));

@@ -40,7 +40,7 @@ struct TableStep {
   Slots slots;
 };
 
-// Parts in the order in which they are to be put in: of each slot the newest full part and all deltas after it.
+// Returns parts in the order of insertion: for each slot the newest full part and all later deltas.
 std::vector<TableStep> steps_of(const std::vector<Manifest>& chain, const TableOptions& options,
                                 Slots wanted) {
   std::vector<TableStep> steps;

@@ -1,4 +1,5 @@
-// Checkpoints of servers, restored into other numbers of servers, against one table that saw everything.
+// Checkpoints of servers, restored into other numbers of servers, against one table that saw
+// everything.
 
 #include "distributed/checkpoint/restore.h"
 
@@ -31,7 +32,7 @@ class Restore : public testing::Test {
         std::find_if(list.begin(), list.end(), [&](const Committed& one) { return one.id == id; });
     return catalog_.folder(id) + "/" + catalog_.manifest(*found).parts.at(part).file;
   }
-  // Of fresh servers, with what comes of it.
+  // Restores into new servers.
   std::optional<Restored> into(Servers& servers) { return restore(catalog_, servers.share()); }
 
   const MemoryDirectory directory_;
@@ -73,7 +74,7 @@ TEST_F(Restore, NothingWhereThereIsNothing) {
   EXPECT_FALSE(into(servers));
 }
 
-// What makes a checkpoint unusable, and the reason that is told.
+// What makes a checkpoint unusable, and the reported reason.
 TEST_F(Restore, OneThatIsDamagedIsPassedOverAsAWhole) {
   Training training(whole_, 2);
   Servers servers(words(), 3);
@@ -191,8 +192,8 @@ TEST_F(Restore, AnotherModelIsAMistakeAndNoDamage) {
               HasSubstr("has no parameter 'net.b'"));
 }
 
-// Between two checkpoints, slots go to another server: it writes them whole, and rows evicted before they moved stay
-// away.
+// Between two checkpoints, slots go to another server: it writes them whole, and rows evicted
+// before they moved stay away.
 TEST_F(Restore, SlotsMoveBetweenServers) {
   Servers servers(words(), 2);
   Training training(whole_, 5);
@@ -285,8 +286,8 @@ TEST_F(Restore, DeltasHoldWhatChanged) {
   }
 }
 
-// Updates, evictions and rows that come back go on while checkpoints are written; a last one, in peace, is as the
-// table. What is wrong in one delta would stay wrong in it.
+// Updates, evictions and rows that come back go on while checkpoints are written; a last one, in
+// peace, is as the table. What is wrong in one delta would stay wrong in it.
 TEST_F(Restore, WhileTheTableIsUsed) {
   Servers servers(words(), 1);
   SparseTable& table = *servers.all()[0].table;

@@ -1,6 +1,6 @@
 #pragma once
 
-// One server's share of checkpoints. What it writes counts only when the master has committed it.
+// Writes the share of one server of checkpoints. It becomes valid when the master commits it.
 
 #include <array>
 #include <map>
@@ -15,11 +15,11 @@
 namespace trireme::distributed::checkpoint {
 
 struct WriterOptions {
-  // Part of the files' names: letters, digits, - _ and . alone. No other process has it, not even one that this one
-  // replaces, so that one left for dead cannot write to its successor's files.
+  // Part of file names: only letters, digits, - _ and . Unique, also among earlier processes, so
+  // that a process that was considered dead cannot write to the files of its successor.
   std::string server;
   int slots_per_part = 1024;          // a restoring server reads whole parts
-  std::array<int, 2> marks = {0, 1};  // of the tables, which nobody else uses
+  std::array<int, 2> marks = {0, 1};  // of the tables; no other code uses them
 };
 
 struct TableSlots {
@@ -27,21 +27,22 @@ struct TableSlots {
   std::vector<SlotRange> slots;  // that this server owns
 };
 
-// Not safe for several threads at once. Tables may be used meanwhile: then each row is as of one moment, and the
-// rows of a checkpoint are of several. For one moment's, updates wait while it is written.
+// Not thread-safe. Tables may be used meanwhile: then each row is consistent, but the checkpoint is
+// no snapshot. For a snapshot, updates must wait while it is written.
 class Writer {
  public:
   // Errors: usage.
   explicit Writer(WriterOptions options);
   ~Writer();
 
-  // Writes this server's parts into the folder, a block of 1 MiB at a time. Of a delta, slots whose last
-  // checkpoint is not known here are written whole. Errors: io, such as a full disk; usage. After an error its
-  // files are removed, and training can go on: the next checkpoint has all that this one had.
+  // Writes the parts of this server into the folder, in blocks of 1 MiB. In a delta, slots whose
+  // last checkpoint is unknown here are written completely. Errors: io, such as a full disk; usage.
+  // After an error its files are removed, and training can continue: the next checkpoint contains
+  // everything.
   std::vector<Part> write(const Begun& checkpoint, const std::vector<TableSlots>& tables,
                           const std::vector<DenseRows>& dense);
-  // The slots' rows of a table have come from another server, or have gone there: the next delta has them whole.
-  // To be called before the rows change.
+  // Call it before the rows of these slots move to or from another server. The next delta then
+  // contains them completely.
   void forget(const std::string& table, SlotRange slots);
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the members of a newly formed group agree on: how many steps are committed, and who needs the state of whom.
+// What the members of a newly formed group agree on: how many steps are committed, and who needs
+// the state of whom.
 
 #include <cstdint>
 #include <vector>
@@ -21,8 +22,8 @@ struct Agreement {
   bool anyone_needs() const;
 };
 
-// By rank. Of those in step, who has committed most is followed: the others have its results, or its state is given
-// to them. If nobody is in step, all take the state of the one that is farthest.
+// By rank. Of those in step, who has committed most is followed: the others have its results, or
+// its state is given to them. If nobody is in step, all take the state of the one that is farthest.
 Agreement agree_on(const std::vector<Standing>& all);
 
 }  // namespace trireme::distributed

@@ -1,7 +1,8 @@
 #pragma once
 
-// All-reduce of gradients while the next ones are still being computed: they are handed over one after the other,
-// as backward makes them, gathered into buckets, and each full bucket is reduced by a thread of its own.
+// All-reduce of gradients while the next ones are still being computed: they are handed over one
+// after the other, as backward makes them, gathered into buckets, and each full bucket is reduced
+// by a thread of its own.
 
 #include <condition_variable>
 #include <cstddef>
@@ -18,15 +19,17 @@
 namespace trireme::distributed {
 
 struct BucketOptions {
-  // Of a bucket, at most: small ones begin early, large ones cost less. One that has a quarter of it ends with the gradient
-  // that is added, so that a large gradient does not wait for small ones which come much later.
+  // Of a bucket, at most: small ones begin early, large ones cost less. One that has a quarter of
+  // it ends with the gradient that is added, so that a large gradient does not wait for small ones
+  // which come much later.
   std::size_t bytes = 4 * 1024 * 1024;
   Reduction how = Reduction::mean;
   bool overlap = true;  // false: nothing is reduced before wait(), for comparison
 };
 
-// All members hand over gradients of the same sizes in the same order, and have buckets of one size. One thread at a
-// time calls; between begin() and the end of wait() nobody else calls operations of the group.
+// All members hand over gradients of the same sizes in the same order, and have buckets of one
+// size. One thread at a time calls; between begin() and the end of wait() nobody else calls
+// operations of the group.
 class BucketedAllReduce {
  public:
   explicit BucketedAllReduce(const BucketOptions& options);
@@ -36,12 +39,14 @@ class BucketedAllReduce {
 
   // A new step; what was handed over before is forgotten.
   void begin(std::shared_ptr<Group> group);
-  // `gradient` times `factor`; gives its place in the step. The memory stays as it is until wait() has returned.
+  // `gradient` times `factor`; gives its place in the step. The memory stays as it is until wait()
+  // has returned.
   std::size_t add(std::span<const float> gradient, float factor = 1);
-  // Waits until all are reduced. The gradients are not touched: after a GroupBroken, or with a group that differs from
-  // that of begin(), all of them are reduced anew.
+  // Waits until all are reduced. The gradients are not touched: after a GroupBroken, or with a
+  // group that differs from that of begin(), all of them are reduced anew.
   void wait(const std::shared_ptr<Group>& group);
-  // After wait(): what the gradient at that place has become, times `factor`. `to` is as long as it.
+  // After wait(): what the gradient at that place has become, times `factor`. `to` is as long as
+  // it.
   void take(std::size_t place, std::span<float> to, float factor = 1) const;
 
  private:

@@ -1,5 +1,5 @@
-// Groups that lose and gain members: processes that are killed and stopped, over Trireme's own store server and a
-// real etcd; and threads of this process, where that is enough.
+// Groups that lose and gain members: processes that are killed and stopped, over Trireme's own
+// store server and a real etcd; and threads of this process, where that is enough.
 #include "distributed/collectives/elastic_group.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,8 @@ double seconds_between(std::chrono::steady_clock::time_point from,
   return std::chrono::duration<double>(to - from).count();
 }
 
-// That all end well with the same step, when the first one is asked to: no step was lost or done twice.
+// That all end well with the same step, when the first one is asked to: no step was lost or done
+// twice.
 void end_of(const std::vector<std::unique_ptr<MemberProcess>>& members) {
   members[0]->signal(SIGTERM);
   std::int64_t steps = 0;
@@ -49,7 +50,8 @@ class Processes : public ::testing::Test {
   void start(const std::string& name, const std::vector<std::string>& settings) {
     members_.push_back(std::make_unique<MemberProcess>(address(), "job/", name, settings));
   }
-  // Until all of them are in one group, which may be the second or third if they did not start at the same time.
+  // Until all of them are in one group, which may be the second or third if they did not start at
+  // the same time.
   void wait_for_group_of(std::int64_t size) {
     for (const auto& member : members_) {
       std::optional<Happening> step;
@@ -59,7 +61,8 @@ class Processes : public ::testing::Test {
       } while (step->numbers[2] != size);
     }
   }
-  // That it loses its group soon after `at`, long before any time limit, and commits a step in one of `size`.
+  // That it loses its group soon after `at`, long before any time limit, and commits a step in one
+  // of `size`.
   void expect_recovery(MemberProcess& member, std::int64_t size,
                        std::chrono::steady_clock::time_point at) {
     for (;;) {
@@ -180,7 +183,8 @@ TEST(Elastic, AGroupGoesOnWhileTheStoreIsAway) {
   end_of(members);
 }
 
-// A member as a thread: its state is one number, to which each step adds the mean of what all put in.
+// A member as a thread: its state is one number, to which each step adds the mean of what all put
+// in.
 struct Counter {
   Counter(Store& store, const std::string& name, std::int64_t committed = 0, std::size_t least = 1,
           double start = 0)

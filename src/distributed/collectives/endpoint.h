@@ -32,7 +32,8 @@ inline constexpr int kSocketKind = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
 // A port of this machine that listens as long as the object lives.
 class Listener {
  public:
-  // At the interface, by its name, or else at the IP address. If it cannot listen there, its address is "-": no error.
+  // At the interface, by its name, or else at the IP address. If it cannot listen there, its
+  // address is "-": no error.
   Listener(const std::string& interface, const std::string& address);
   ~Listener();
   Listener(const Listener&) = delete;

@@ -1,8 +1,9 @@
 #pragma once
 
-// Who forms the next group, agreed in the Store without a leader. Whoever wants a new generation says so by a key below
-// the next one's number; the others answer by a key of their own; and anyone may then write the generation,
-// with those who have answered as its members, if nobody was quicker.
+// Who forms the next group, agreed in the Store without a leader. Whoever wants a new generation
+// says so by a key below the next one's number; the others answer by a key of their own; and anyone
+// may then write the generation, with those who have answered as its members, if nobody was
+// quicker.
 //
 //   PREFIX generation          "7 3:anna 7:berta": its number, and its members by rank, each with the generation since
 //                              which it has been in all of them; stays for ever
@@ -49,23 +50,25 @@ struct GenerationOptions {
   std::function<void()> on_change = {};  // called by a thread of its own; must not end it
 };
 
-// What one member sees and does. A thread of its own follows the store; all functions are safe for several threads, and
-// those that ask the store may throw Unavailable.
+// What one member sees and does. A thread of its own follows the store; all functions are safe for
+// several threads, and those that ask the store may throw Unavailable.
 class Generations {
  public:
   using Clock = std::chrono::steady_clock;
   Generations(Store& store, const GenerationOptions& options);
   ~Generations();
 
-  // Until the lease ends. Errors: usage, if another member has the name, or a former lease of ours still does.
+  // Until the lease ends. Errors: usage, if another member has the name, or a former lease of ours
+  // still does.
   void join(const LeaseKeeper& lease);
   Generation current() const;  // errors: those that ended the thread
   bool called() const;         // somebody wants the next one
   // Says that this member is there for the next one; nothing if it has said so.
   void answer(const LeaseKeeper& lease);
-  // Writes the next generation if all have answered who are alive, or have been waited for. When to ask again, if there
-  // is something to wait for beside changes. Members of the current generation may do it without new ones, but not the
-  // other way round while any of them is alive: else a newcomer could drop what they have reached.
+  // Writes the next generation if all have answered who are alive, or have been waited for. When to
+  // ask again, if there is something to wait for beside changes. Members of the current generation
+  // may do it without new ones, but not the other way round while any of them is alive: else a
+  // newcomer could drop what they have reached.
   std::optional<Milliseconds> propose();
 
  private:

@@ -54,8 +54,9 @@ void Group::abort(const std::string& why) {
   if (!state_->aborted.exchange(true) && options_.on_broken) options_.on_broken();
 }
 
-// work(slot, deadline), with four slots that are this operation's own. Whoever calls another operation, or one of
-// another size, gets other slots: nothing arrives that does not fit, and the deadline ends it.
+// work(slot, deadline), with four slots that are this operation's own. Whoever calls another
+// operation, or one of another size, gets other slots: nothing arrives that does not fit, and the
+// deadline ends it.
 template <class Work>
 void Group::perform(const char* operation, std::size_t bytes, int detail, const Work& work) {
   if (!state_->mesh) {
@@ -131,8 +132,8 @@ void Group::all_gather(std::span<const std::byte> own, std::span<std::byte> all)
   });
 }
 
-// By dissemination (Hensgen, Finkel and Manber 1988): after round i everybody has heard, directly or not, of the
-// 2^(i+1) - 1 members before them.
+// By dissemination (Hensgen, Finkel and Manber 1988): after round i everybody has heard, directly
+// or not, of the 2^(i+1) - 1 members before them.
 void Group::barrier() {
   perform("barrier", 0, 0, [&](std::uint64_t slot, Mesh::Clock::time_point deadline) {
     char byte = 0;

@@ -36,7 +36,8 @@ std::vector<T> values_of(int rank, std::size_t count) {
   return values;
 }
 
-// Sizes of no, one and few elements, of several segments, and where nothing is divisible by anything.
+// Sizes of no, one and few elements, of several segments, and where nothing is divisible by
+// anything.
 constexpr std::size_t kSizes[] = {0, 1, 2, 3, 5, 1023, 65536, 300007};
 
 // What all ranks have afterwards: the same bits, near the sum in long double of what they had.

@@ -1,7 +1,7 @@
 #pragma once
 
-// The thread that keeps a member in a group: it answers when a new generation is called for, calls for one when the
-// group has broken, and forms it.
+// The thread that keeps a member in a group: it answers when a new generation is called for, calls
+// for one when the group has broken, and forms it.
 
 #include <chrono>
 #include <condition_variable>
@@ -28,9 +28,11 @@ class Keeper {
 
   // The newest group, if this member is in it and it is whole; else none.
   std::shared_ptr<Group> group() const;
-  // The same of a generation after `number`, waited for. Errors: Unavailable; those that ended the thread.
+  // The same of a generation after `number`, waited for. Errors: Unavailable; those that ended the
+  // thread.
   std::shared_ptr<Group> wait_after(std::int64_t number, Clock::time_point deadline);
-  // Whether this member has been in all generations since `number`, so that nothing was committed without it.
+  // Whether this member has been in all generations since `number`, so that nothing was committed
+  // without it.
   bool in_all_since(std::int64_t number) const;
 
  private:

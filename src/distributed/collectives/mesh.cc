@@ -34,8 +34,8 @@ constexpr auto kForever = std::chrono::hours(24 * 365);
 constexpr Milliseconds kGoodbyeTime{200};
 constexpr std::size_t kLongestAddress = 64;  // bytes of one with its port, and a zero
 
-// Gloo writes to connections whose other end is gone, which would end the process: while this lives, no SIGPIPE comes
-// to this thread, nor ever to threads that it starts.
+// Gloo writes to connections whose other end is gone, which would end the process: while this
+// lives, no SIGPIPE comes to this thread, nor ever to threads that it starts.
 class NoBrokenPipe {
  public:
   NoBrokenPipe() {
@@ -92,7 +92,8 @@ Milliseconds left_until(Mesh::Clock::time_point deadline) {
       "size");
 }
 
-// What Gloo would not bear, or leak memory for: a name that does not resolve, an address of another machine.
+// What Gloo would not bear, or leak memory for: a name that does not resolve, an address of another
+// machine.
 void check_address(const std::string& address) {
   if (Listener("", address).address() == "-") {
     fail_usage(fmt::format("\"{}\" is no IP address of this machine", address));
@@ -122,7 +123,8 @@ std::shared_ptr<gloo::transport::Device> make_device(const MeshOptions& options)
 }  // namespace
 
 struct Mesh::State {
-  // What each member says when it leaves: how many operations it has done. Outlives the device, whose thread writes it.
+  // What each member says when it leaves: how many operations it has done. Outlives the device,
+  // whose thread writes it.
   std::vector<std::uint64_t> heard;
 
   std::shared_ptr<gloo::transport::Device> device;
@@ -227,7 +229,8 @@ Mesh::Mesh(Rendezvous& rendezvous, int rank, int size, const MeshOptions& option
   state_->listener = std::thread([this] { listen(); });
 }
 
-// Everybody sends everybody what only members can know: a port may have come to somebody else meanwhile.
+// Everybody sends everybody what only members can know: a port may have come to somebody else
+// meanwhile.
 void Mesh::greet(Rendezvous& rendezvous, const MeshOptions& options) {
   const std::string token = rendezvous.token();
   const auto ranks = static_cast<std::size_t>(size_);
@@ -262,7 +265,8 @@ void Mesh::link(const MeshOptions& options, Rendezvous& rendezvous) {
   state_->link->connect(next, rendezvous.token(), rendezvous.deadline());
 }
 
-// As wait(); a connection of the ring that has ended may have been ended by one who has lost somebody else.
+// As wait(); a connection of the ring that has ended may have been ended by one who has lost
+// somebody else.
 template <class Work>
 void Mesh::on_link(Clock::time_point deadline, const Work& work) {
   try {

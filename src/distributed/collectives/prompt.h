@@ -6,8 +6,9 @@
 
 namespace trireme::distributed {
 
-// As long as it lives, the thread that made it, and all that it starts, are woken before threads that compute: they ask the
-// scheduler for short slices (Linux 6.12 and later; without effect elsewhere). It gives no more of a core to anybody.
+// As long as it lives, the thread that made it, and all that it starts, are woken before threads
+// that compute: they ask the scheduler for short slices (Linux 6.12 and later; without effect
+// elsewhere). It gives no more of a core to anybody.
 class Prompt {
  public:
   Prompt();

@@ -1,8 +1,9 @@
 #pragma once
 
-// All-reduce around a ring (Patarasuk and Yuan 2009), in segments that follow each other closely: while one is being
-// added the next ones are on their way. Each element is added up once, in the order of the ring, by whoever its
-// segment passes, and its sum is copied: so all members get the same bits.
+// All-reduce around a ring (Patarasuk and Yuan 2009), in segments that follow each other closely:
+// while one is being added the next ones are on their way. Each element is added up once, in the
+// order of the ring, by whoever its segment passes, and its sum is copied: so all members get the
+// same bits.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,8 +14,8 @@
 namespace trireme::distributed {
 
 inline constexpr std::size_t kSegment = 128 * 1024;  // bytes: fits into a core's own cache
-// Segments that are sent before the first of them was answered by one that arrived: more would only leave the cache before
-// they are read.
+// Segments that are sent before the first of them was answered by one that arrived: more would only
+// leave the cache before they are read.
 inline constexpr std::size_t kRingDepth = 4;
 
 void accumulate(float* sum, const float* more, std::size_t count);
@@ -76,8 +77,9 @@ class Ring {
   static std::size_t cut(std::size_t count, std::size_t i, std::size_t n) {
     return count / n * i + std::min(i, count % n);
   }
-  // Number k of those that arrive. Those to be added: first all segments of the share behind our own, and so on around the
-  // ring; after them one share is complete here. Then as many that are complete.
+  // Number k of those that arrive. Those to be added: first all segments of the share behind our
+  // own, and so on around the ring; after them one share is complete here. Then as many that are
+  // complete.
   Part incoming(std::size_t k) const {
     const int share = k < total_ ? rank_ - 1 : rank_;
     k %= total_;

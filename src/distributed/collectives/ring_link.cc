@@ -18,7 +18,8 @@ namespace {
 
 using Clock = RingLink::Clock;
 
-// How long the next bytes are asked for again and again before the thread sleeps: to be woken takes longer than that.
+// How long the next bytes are asked for again and again before the thread sleeps: to be woken takes
+// longer than that.
 constexpr std::chrono::microseconds kSpin{50};
 // Bytes that are worth waking for, if more are wanted.
 constexpr std::size_t kLargestWake = 128 * 1024;
@@ -182,7 +183,8 @@ void RingLink::wait(std::size_t wanted, Clock::time_point since, Clock::time_poi
   else sleep(wanted, deadline);
 }
 
-// Until so many bytes have arrived (0: none are waited for), or some of those that wait can be sent.
+// Until so many bytes have arrived (0: none are waited for), or some of those that wait can be
+// sent.
 void RingLink::sleep(std::size_t wanted, Clock::time_point deadline) {
   const std::size_t least = std::clamp<std::size_t>(wanted, 1, kLargestWake);
   if (wanted > 0 && least != least_) {

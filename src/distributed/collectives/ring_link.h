@@ -1,8 +1,9 @@
 #pragma once
 
-// A member's connections around the ring, by TCP of its own: bytes go to the next member and come from the one before.
-// There is no thread behind it: who waits for bytes sends meanwhile. A message that went through Gloo's thread would
-// cost two changes of thread, and be read in small pieces, as they arrive; here it is read in large ones.
+// A member's connections around the ring, by TCP of its own: bytes go to the next member and come
+// from the one before. There is no thread behind it: who waits for bytes sends meanwhile. A message
+// that went through Gloo's thread would cost two changes of thread, and be read in small pieces, as
+// they arrive; here it is read in large ones.
 
 #include <poll.h>
 
@@ -23,8 +24,8 @@ class RingLink {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Listens at the interface, by its name, or else the IP address. `on_stranger`: called for everybody who connects without
-  // the token.
+  // Listens at the interface, by its name, or else the IP address. `on_stranger`: called for
+  // everybody who connects without the token.
   RingLink(const std::string& interface, const std::string& address,
            std::function<void()> on_stranger = {});
   ~RingLink();
@@ -32,11 +33,12 @@ class RingLink {
   RingLink& operator=(const RingLink&) = delete;
 
   const std::string& address() const { return listener_.address(); }
-  // Connects to where the next member listens, and waits for the one before. Both know the token; whoever connects
-  // without it is let go.
+  // Connects to where the next member listens, and waits for the one before. Both know the token;
+  // whoever connects without it is let go.
   void connect(const std::string& next, const std::string& token, Clock::time_point deadline);
 
-  // To the next member, behind what was sent before. The memory stays as it is until flush() has returned.
+  // To the next member, behind what was sent before. The memory stays as it is until flush() has
+  // returned.
   void send(const void* data, std::size_t bytes);
   // The next bytes of the member before.
   void receive(void* data, std::size_t bytes, Clock::time_point deadline);

@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests: a trainer without a Program. Every record of its data adds one to a row of its own, and to some dense sums, so what
-// was lost or learned twice is seen exactly.
+// For tests: a trainer without a Program. Every record of its data adds one to a row of its own,
+// and to some dense sums, so what was lost or learned twice is seen exactly.
 
 #include <functional>
 #include <string>
@@ -26,7 +26,8 @@ struct CountWork {
   std::function<bool()> die = {};  // asked when a task is learned, and not ended yet
   // For how long a task is learned and not ended yet.
   std::function<Milliseconds()> pause = [] { return Milliseconds(2); };
-  // By which counts are declared. Geo: a task is added up here and pushed at its end. Synchronous: for reading alone.
+  // By which counts are declared. Geo: a task is added up here and pushed at its end. Synchronous:
+  // for reading alone.
   Mode mode = Mode::asynchronous;
 };
 

@@ -118,7 +118,8 @@ void Cuts::look(std::uint32_t rollbacks, const Save& save) {
 
 // Why there is no checkpoint this time, empty if there is one; nothing, if that is not known yet.
 std::optional<std::string> Cuts::try_to_save(const Save& save) try {
-  // Asked before, so that the last checkpoint of a job that is done says so. Who goes on after any other one is to end the job.
+  // Asked before, so that the last checkpoint of a job that is done says so. Who goes on after any
+  // other one is to end the job.
   const bool over = master_.all_over() && last_ == Last::none;
   const std::optional<QueueState> queue = master_.state_at_rest();
   if (queue && save(*queue, over)) {
@@ -143,7 +144,8 @@ std::optional<std::string> Cuts::try_to_save(const Save& save) try {
 
 // --- A job that is to end
 
-// While the store is away there can be no checkpoint: trainers are not to wait for one that was begun.
+// While the store is away there can be no checkpoint: trainers are not to wait for one that was
+// begun.
 Cuts::Last Cuts::read_last_or_go_on() try { return read_last(); } catch (const Unavailable&) {
   if (draining_ && last_ == Last::none && !master_.all_over()) go_on(rollbacks_);
   throw;

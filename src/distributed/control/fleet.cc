@@ -52,7 +52,8 @@ void Fleet::aim(const std::vector<std::string>& addresses, std::uint64_t epoch) 
   servers_ = std::move(next);
 }
 
-// A connection waits for its server to come back. One that is gone does not, or not at this address.
+// A connection waits for its server to come back. One that is gone does not, or not at this
+// address.
 Frame Fleet::answer(std::size_t server, Pending& pending) const {
   const std::string& address = servers_[server]->address();
   while (!pending.wait(in(kServerPoll))) {

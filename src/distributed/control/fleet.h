@@ -17,7 +17,8 @@ namespace trireme::distributed {
 // Used by one thread.
 class Fleet {
  public:
-  // Whether the server of this place, at this address, is known to be gone. Asked while an answer is waited for.
+  // Whether the server of this place, at this address, is known to be gone. Asked while an answer
+  // is waited for.
   using Gone = std::function<bool(std::size_t server, const std::string& address)>;
   // The network outlives the fleet.
   Fleet(Network& network, Security security, Gone gone)
@@ -57,7 +58,8 @@ class Fleet {
 };
 
 Frame order(Op op, std::string payload = "");
-// The numbers behind a word of what a server tells of itself, added up: "step 12", "memory 4096". Errors: data, without any.
+// The numbers behind a word of what a server tells of itself, added up: "step 12", "memory 4096".
+// Errors: data, without any.
 std::uint64_t number_of(const std::string& statistics, const std::string& word);
 
 }  // namespace trireme::distributed

@@ -10,7 +10,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Else nobody looks for the server that has taken its place until the deadline, which is long for what takes long.
+// Else nobody looks for the server that has taken its place until the deadline, which is long for
+// what takes long.
 TEST(Fleet, DoesNotWaitForAServerThatIsGone) {
   Network network;
   int asked = 0;

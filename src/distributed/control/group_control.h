@@ -1,8 +1,9 @@
 #pragma once
 
-// What the leader of a job does about a group whose members all have what is learned: data parallelism. As long as one of
-// them lives, new ones get it from that one. A group of which nobody had been in one before asks the leader with what it is to
-// begin, and gets the newest checkpoint; the queue of tasks goes back to it. One of the members writes checkpoints.
+// What the leader of a job does about a group whose members all have what is learned: data
+// parallelism. As long as one of them lives, new ones get it from that one. A group of which nobody
+// had been in one before asks the leader with what it is to begin, and gets the newest checkpoint;
+// the queue of tasks goes back to it. One of the members writes checkpoints.
 
 #include <functional>
 #include <optional>
@@ -19,8 +20,8 @@ class GroupControl {
   // All outlive the object. The master has the option `hold`.
   GroupControl(Store& store, Master& master, const CutOptions& options);
 
-  // Does what is to be done now, if this master leads. What could not be reached is tried again at the next look.
-  // Errors: what no later look would mend.
+  // Does what is to be done now, if this master leads. What could not be reached is tried again at
+  // the next look. Errors: what no later look would mend.
   void look();
 
  private:

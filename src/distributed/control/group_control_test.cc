@@ -1,5 +1,5 @@
-// Groups of which nobody is left go back to a checkpoint, the queue of tasks with them. Their members count records, so what
-// was lost or learned twice is seen exactly.
+// Groups of which nobody is left go back to a checkpoint, the queue of tasks with them. Their
+// members count records, so what was lost or learned twice is seen exactly.
 
 #include "distributed/control/group_control.h"
 
@@ -146,8 +146,8 @@ class Groups : public ::testing::Test {
     const std::lock_guard lock(mutex_);
     return said_;
   }
-  // Two members, until all is done, or so many tasks are and this was said, for which they take their time; what they have then,
-  // which is the same for both.
+  // Two members, until all is done, or so many tasks are and this was said, for which they take
+  // their time; what they have then, which is the same for both.
   std::vector<float> run(const std::string& name, std::int64_t until,
                          const std::string& text = "") {
     std::vector<float> counts[2];

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the members of a group that learns together and the leader of the job tell each other, by keys of the store.
+// What the members of a group that learns together and the leader of the job tell each other, by
+// keys of the store.
 
 #include <cstdint>
 #include <optional>
@@ -12,8 +13,8 @@
 
 namespace trireme::distributed {
 
-// With what a group began of which nobody had been in one before: said by the leader, once it has put the queue of tasks
-// back to the same moment.
+// With what a group began of which nobody had been in one before: said by the leader, once it has
+// put the queue of tasks back to the same moment.
 struct GroupStart {
   std::int64_t generation = 0;  // the group's
   std::uint32_t rollbacks = 0;  // how often that has happened: tasks of before are to be forgotten
@@ -35,8 +36,8 @@ GroupStart group_start_of(const std::string& text);
 std::string text_of(const GroupSaved& saved);
 GroupSaved group_saved_of(const std::string& text);
 
-// The generation of the last group that asks with what it is to begin; "start": a GroupStart; "save": a SaveOrder for one
-// of the members; "saved": a GroupSaved.
+// The generation of the last group that asks with what it is to begin; "start": a GroupStart;
+// "save": a SaveOrder for one of the members; "saved": a GroupSaved.
 inline std::string founded_key(const std::string& prefix) { return prefix + "founded"; }
 inline std::string start_key(const std::string& prefix) { return prefix + "start"; }
 inline std::string save_key(const std::string& prefix) { return prefix + "save"; }

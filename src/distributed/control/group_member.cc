@@ -46,7 +46,8 @@ auto GroupMember::patiently(const Ask& ask) {
   }
 }
 
-// All members of the group ask. A later group's question stands for that of one before, which is no more.
+// All members of the group ask. A later group's question stands for that of one before, which is no
+// more.
 void GroupMember::ask_for_start(std::int64_t generation) {
   const std::string key = founded_key(options_.prefix);
   const std::optional<Entry> entry = store_.get(key);

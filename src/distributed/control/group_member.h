@@ -24,23 +24,24 @@ struct GroupMemberOptions {
   std::function<bool()> stop = {};  // asked now and then: whether to wait no longer
 };
 
-// One thread calls all functions. While the store is away those that ask the leader wait, at most for the patience. Errors
-// of all: Unavailable; data.
+// One thread calls all functions. While the store is away those that ask the leader wait, at most
+// for the patience. Errors of all: Unavailable; data.
 class GroupMember {
  public:
   // The store outlives the member.
   GroupMember(Store& store, const GroupMemberOptions& options);
 
-  // What the leader says a group of this generation, of which nobody has been in one before, begins with. Waits for it; nothing, if
-  // it is to wait no longer.
+  // What the leader says a group of this generation, of which nobody has been in one before, begins
+  // with. Waits for it; nothing, if it is to wait no longer.
   std::optional<GroupStart> found(std::int64_t generation);
   // What was said last.
   GroupStart start();
   // The bytes of a start's checkpoint, so many. Errors: Damaged.
   std::vector<std::byte> load(const GroupStart& start, std::size_t bytes);
 
-  // Writes a checkpoint if one is wanted and this member has not written it yet: to be called by one of the members, now and then
-  // while none has a task. Waits for no store that is away. `state`: what is to be in it, after `committed` steps.
+  // Writes a checkpoint if one is wanted and this member has not written it yet: to be called by
+  // one of the members, now and then while none has a task. Waits for no store that is away.
+  // `state`: what is to be in it, after `committed` steps.
   void save_if_asked(std::int64_t committed, const std::function<std::vector<std::byte>()>& state);
 
  private:

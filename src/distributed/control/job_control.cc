@@ -46,9 +46,9 @@ TasksOver settled_in(const QueueState& queue) {
   return settled;
 }
 
-// A leader that dies while the store is away has handed out tasks of which the next one knows nothing. Until they have been
-// handed out again, and servers have dropped them as duplicates, what servers hold is more than the queue of tasks says: who went
-// back to it would learn them twice.
+// A leader that dies while the store is away has handed out tasks of which the next one knows
+// nothing. Until they have been handed out again, and servers have dropped them as duplicates, what
+// servers hold is more than the queue of tasks says: who went back to it would learn them twice.
 void check_is_cut(const SaveReport& report) {
   if (report.begun == 0) return;
   fail_io(
@@ -160,7 +160,8 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
   publisher_.start_anew();
   cuts_.drop();
   const bool first = view_.servers.map.version() == 0;
-  // What was on its way is loaded where it was to go; but dense parameters stay among as many servers as there are.
+  // What was on its way is loaded where it was to go; but dense parameters stay among as many
+  // servers as there are.
   if (const std::optional<Entry> half = store_.get(moving_key(options_.prefix))) {
     SlotMap& map = view_.servers.map;
     map = half->value.starts_with("servers ") ? map.moved(0, 0, 0).moved(0, 0, 0)
@@ -296,8 +297,8 @@ void JobControl::move(const SlotMove& move) {
   mover_.drop(move);
 }
 
-// The number of servers among which dense parameters are spread. Those that go have no slots any more, those that come
-// none yet.
+// The number of servers among which dense parameters are spread. Those that go have no slots any
+// more, those that come none yet.
 void JobControl::change_servers(int servers) {
   const int before = view_.servers.map.servers();
   const auto addresses = this->servers(std::max(servers, before));
@@ -305,7 +306,8 @@ void JobControl::change_servers(int servers) {
   const std::string what = fmt::format("servers {}", servers);
   intend(what);
   fleet_.aim(*addresses, cuts_.epoch());
-  // New ones take pushes of this generation, as the others do, and their tables begin with the clock of the others'.
+  // New ones take pushes of this generation, as the others do, and their tables begin with the
+  // clock of the others'.
   if (servers > before) {
     fleet_.set_members(view_.generation, view_.members.size());
     tell_ticks();
@@ -328,8 +330,8 @@ void JobControl::change_servers(int servers) {
   if (moving_) moving_->longest = std::max(moving_->longest, moving_->last = seconds_since(start));
 }
 
-// With a new map, synchronous steps begin a new generation. Both are told at once: a leader that dies before has the next one do
-// all of it again. `known`: servers that have been there before.
+// With a new map, synchronous steps begin a new generation. Both are told at once: a leader that
+// dies before has the next one do all of it again. `known`: servers that have been there before.
 void JobControl::tell_map(const SlotMap& map, std::vector<Action> more, int known) {
   view_.servers.map = map;
   if (options_.synchronous) begin_generation(view_.members, known);
@@ -341,7 +343,8 @@ void JobControl::tell_map(const SlotMap& map, std::vector<Action> more, int know
 // That the queue of tasks stands for now.
 std::int64_t JobControl::ticks_due() const {
   if (!options_.ageing) return 0;
-  // In this order: an epoch that begins in between has no ended tasks yet, so it is seen later, and not too early.
+  // In this order: an epoch that begins in between has no ended tasks yet, so it is seen later, and
+  // not too early.
   const std::int64_t epoch = master_.epoch();
   const std::optional<TaskCounts> counts = master_.counts();
   if (!counts) throw Deposed();
@@ -356,7 +359,8 @@ std::int64_t JobControl::ticks_at(const QueueState& queue) const {
                   static_cast<std::int64_t>(queue.done.size() + queue.failed.size()));
 }
 
-// The number of ticks is published before servers hear of it: they take it for the same one, whoever says it again.
+// The number of ticks is published before servers hear of it: they take it for the same one,
+// whoever says it again.
 void JobControl::grow_old() {
   if (!options_.ageing) return;
   if (const std::int64_t due = ticks_due(); due > view_.ticks_seen) {
@@ -384,8 +388,8 @@ void JobControl::tell_ticks() {
 
 // --- Tasks that are over
 
-// Servers forget what was pushed of them, and take nothing more. Told before slots move: who has them next finds no marks, and must
-// know why.
+// Servers forget what was pushed of them, and take nothing more. Told before slots move: who has
+// them next finds no marks, and must know why.
 void JobControl::tell_done(bool at_once) {
   if (options_.synchronous) return;  // steps are known by their numbers
   const bool due = !done_told_ || Clock::now() - done_at_ >= kTold;
@@ -411,8 +415,8 @@ void JobControl::tell_done(bool at_once) {
 
 // --- Synchronous steps
 
-// Nobody is in a step of the new generation before it is published, so servers stand still meanwhile. Those that are new go on
-// from where the others are.
+// Nobody is in a step of the new generation before it is published, so servers stand still
+// meanwhile. Those that are new go on from where the others are.
 void JobControl::begin_generation(const std::vector<std::string>& members, int known) {
   ++view_.generation;
   fleet_.set_members(view_.generation, members.size());
@@ -432,7 +436,8 @@ void JobControl::regroup(const std::vector<std::string>& members) {
 
 // --- Checkpoints
 
-// Whether there is one: not while trainers declare what only some servers have yet. They may do so at any moment.
+// Whether there is one: not while trainers declare what only some servers have yet. They may do so
+// at any moment.
 bool JobControl::save(const QueueState& queue, bool over) {
   const Declared there = mover_.declarations();
   if (!there.whole) return false;

@@ -1,13 +1,17 @@
 #pragma once
 
-// What the leader of a job does about its parameter servers: gives them their slots, has them save what they hold and, when one of
-// them was replaced, go back to what was saved last; tells them and all others who takes part in synchronous steps.
+// What the leader of a job does about its parameter servers: gives them their slots, has them save
+// what they hold and, when one of them was replaced, go back to what was saved last; tells them and
+// all others who takes part in synchronous steps.
 //
-// Rows grow old by what has been done, and servers let those go that are not worth their place: ticks.h.
+// Rows grow old by what has been done, and servers let those go that are not worth their place:
+// ticks.h.
 //
-// Slots move between servers, a few at a time, when another number of them is wanted: wanted_servers_key().
+// Slots move between servers, a few at a time, when another number of them is wanted:
+// wanted_servers_key().
 //
-// Checkpoints are cuts through the whole job: cuts.h. With some of them, what they have is exported for serving: publisher.h.
+// Checkpoints are cuts through the whole job: cuts.h. With some of them, what they have is exported
+// for serving: publisher.h.
 
 #include <chrono>
 #include <functional>
@@ -26,8 +30,8 @@
 
 namespace trireme::distributed {
 
-// How many servers a job is to have, if not as many as it began with. When servers beyond that have nothing any more, there is the
-// key drained_key() of each, and they may end.
+// How many servers a job is to have, if not as many as it began with. When servers beyond that have
+// nothing any more, there is the key drained_key() of each, and they may end.
 inline std::string wanted_servers_key(const std::string& prefix) {
   return prefix + "wanted/servers";
 }
@@ -65,8 +69,8 @@ class JobControl {
   // All outlive the object. The master has the option `hold`.
   JobControl(Store& store, Master& master, const JobControlOptions& options);
 
-  // Does what is to be done now, if this master leads. What could not be reached is tried again at the next look.
-  // Errors: what no later look would mend.
+  // Does what is to be done now, if this master leads. What could not be reached is tried again at
+  // the next look. Errors: what no later look would mend.
   void look();
 
  private:

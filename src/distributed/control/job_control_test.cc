@@ -1,4 +1,5 @@
-// Jobs whose servers and masters die, and whose servers become fewer and more, lose nothing and learn nothing twice.
+// Jobs whose servers and masters die, and whose servers become fewer and more, lose nothing and
+// learn nothing twice.
 
 #include "distributed/control/job_control_test.h"
 
@@ -68,7 +69,8 @@ TEST_F(JobControlOf, ServersThatDieCostNothingButTime) {
   expect_exact(job, how);
 }
 
-// Its tasks are learned again before there is a checkpoint: servers that go back do not know any more what they had learned of them.
+// Its tasks are learned again before there is a checkpoint: servers that go back do not know any
+// more what they had learned of them.
 TEST_F(JobControlOf, ATrainerThatDiesBetweenLearningAndSayingSo) {
   CountJobOptions how = options();
   how.dies_after = 20;
@@ -116,8 +118,8 @@ TEST_F(JobControlOf, AnOutageOfTheStoreStopsNobody) {
   expect_exact(job, how);
 }
 
-// The next leader knows nothing of what the one before had handed out by then; servers do. They go back to a checkpoint with which both
-// agree.
+// The next leader knows nothing of what the one before had handed out by then; servers do. They go
+// back to a checkpoint with which both agree.
 TEST_F(JobControlOf, ALeaderThatDiesWhileTheStoreIsAway) {
   CountJobOptions how = options();
   how.epochs = 6;
@@ -147,8 +149,8 @@ TEST_F(JobControlOf, CheckpointsComeBackAfterALeaderThatDiedWhileTheStoreWasAway
   expect_exact(job, how);
 }
 
-// TRIREME_ROWS: of a table that lies there beside, so that pauses can be measured that mean something. TRIREME_TASKS: of which servers
-// remember pushes to it.
+// TRIREME_ROWS: of a table that lies there beside, so that pauses can be measured that mean
+// something. TRIREME_TASKS: of which servers remember pushes to it.
 TEST_F(JobControlOf, FourServersToThreeAndBack) {
   const char* const asked = std::getenv("TRIREME_ROWS");
   const std::int64_t rows = asked != nullptr ? std::atoll(asked) : 20000;
@@ -184,7 +186,8 @@ TEST_F(JobControlOf, FourServersToThreeAndBack) {
   expect_exact(job, how);
 }
 
-// Rows that nobody looks up go, and no others, whatever else becomes of servers and masters meanwhile.
+// Rows that nobody looks up go, and no others, whatever else becomes of servers and masters
+// meanwhile.
 TEST_F(JobControlOf, RowsThatNobodyUsesGo) {
   CountJobOptions how = options();
   how.epochs = 6;
@@ -216,7 +219,8 @@ TEST_F(JobControlOf, RowsThatNobodyUsesGo) {
   expect_exact(job, how);
 }
 
-// They are not older for servers that came later, nor for a job that goes on, also if rows did not grow old before.
+// They are not older for servers that came later, nor for a job that goes on, also if rows did not
+// grow old before.
 TEST_F(JobControlOf, RowsAreAsOldOnNewServers) {
   CountJobOptions how = options();
   how.records = 4000;
@@ -262,7 +266,8 @@ TEST_F(JobControlOf, RowsBeginToGrowOldWhereAJobGoesOn) {
   expect_exact(job, how);
 }
 
-// Dense parameters, too, change servers when there are more: checkpoints have each once, and those who had them before have none.
+// Dense parameters, too, change servers when there are more: checkpoints have each once, and those
+// who had them before have none.
 TEST_F(JobControlOf, CheckpointsGoOnWithMoreServers) {
   CountJobOptions how = options();
   how.epochs = 4;
@@ -312,7 +317,8 @@ TEST_F(JobControlOf, AMoveThatAllServersKnow) {
   expect_exact(job, how);
 }
 
-// Those of a run that was not finished are kept from one that does not know of them; those of a finished one go.
+// Those of a run that was not finished are kept from one that does not know of them; those of a
+// finished one go.
 TEST_F(JobControlOf, BeginsAnewAfterARunThatWasFinished) {
   for (int run = 0; run < 2; ++run) {
     CountJobOptions how = options();
@@ -348,7 +354,8 @@ class LastCheckpointOf : public JobControlOf {
     how_ = options();
     how_.every = 3600;
   }
-  // What a job that was asked for it when so many tasks were done has told of it. `meanwhile`: once it is asked.
+  // What a job that was asked for it when so many tasks were done has told of it. `meanwhile`: once
+  // it is asked.
   LastCheckpoint end(std::int64_t tasks, const std::function<void(CountJob&)>& meanwhile) {
     CountJob job(how_);
     job.slow_down(true);

@@ -131,8 +131,8 @@ class CountJob {
     fleet.set_map(next);
     start_master();
   }
-  // Trainers take their time, and more and more of it, so that the job does not end before what a test waits for, however slow the
-  // machine is.
+  // Trainers take their time, and more and more of it, so that the job does not end before what a
+  // test waits for, however slow the machine is.
   void slow_down(bool slow) { slow_ = slow; }
   void stop_trainers() {
     stop_ = true;
@@ -178,8 +178,8 @@ class CountJob {
     return "";
   }
   bool has_said(const std::string& text) const { return !line(text).empty(); }
-  // How many checkpoints there were. The first need not be number 1: one that is begun while trainers declare their tables does not
-  // come to be.
+  // How many checkpoints there were. The first need not be number 1: one that is begun while
+  // trainers declare their tables does not come to be.
   std::ptrdiff_t saves() const {
     const std::vector<std::string> lines = said();
     return std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
@@ -194,7 +194,8 @@ class CountJob {
     return has_said(text);
   }
 
-  // A table that no trainer uses, with so many rows of 16 floats; and the digest of all that servers have of it.
+  // A table that no trainer uses, with so many rows of 16 floats; and the digest of all that
+  // servers have of it.
   void add_rows(std::int64_t rows) {
     declare_rows();
     std::vector<Id> ids;
@@ -207,7 +208,8 @@ class CountJob {
       ids.clear();
     }
   }
-  // Pushes of so many tasks of the last epoch, which is not over: each of 4 batches of 4,096 of these rows.
+  // Pushes of so many tasks of the last epoch, which is not over: each of 4 batches of 4,096 of
+  // these rows.
   void add_pushes(std::int64_t rows, std::int64_t tasks) {
     std::vector<Id> ids(4096);
     const std::vector<float> values(16 * ids.size(), 0.25f);

@@ -1,5 +1,5 @@
-// What jobs export while servers and masters die and servers come and go, followed by a reader who looks that each export is
-// of one moment, and has all that was learned until then.
+// What jobs export while servers and masters die and servers come and go, followed by a reader who
+// looks that each export is of one moment, and has all that was learned until then.
 
 #include <gmock/gmock.h>
 
@@ -41,7 +41,8 @@ class JobExports : public ::testing::Test {
     for (std::size_t i = 0; i < ids.size(); ++i) counts.push_back(all[2 * i]);
     return counts;
   }
-  // What the newest export has: rows of tasks that were done, each as a whole, and the dense sum of just these.
+  // What the newest export has: rows of tasks that were done, each as a whole, and the dense sum of
+  // just these.
   void look(ExportedTable& table) {
     table.refresh();
     const Safetensors dense = read_safetensors(dense_file());
@@ -70,7 +71,8 @@ class JobExports : public ::testing::Test {
     }
     EXPECT_TRUE(job.has_said(until)) << until;
   }
-  // To its end: what was exported last is all there is, for one who has followed and for one who comes new.
+  // To its end: what was exported last is all there is, for one who has followed and for one who
+  // comes new.
   void finish(CountJob& job) {
     job.slow_down(false);
     job.join();
@@ -179,7 +181,8 @@ TEST_F(JobExports, ThatCannotBeWrittenCostNothing) {
   EXPECT_GT(job.failed_exports(), 0);
 }
 
-// A folder that servers cannot write to, since there is no room or something in the way, is told by their words.
+// A folder that servers cannot write to, since there is no room or something in the way, is told by
+// their words.
 TEST_F(JobExports, GoOnWhenThereIsRoomAgain) {
   std::filesystem::create_directories(table_folder());
   const std::string in_the_way = table_folder() + "/00000001.server_0.00000.safetensors";

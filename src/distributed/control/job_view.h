@@ -1,6 +1,7 @@
 #pragma once
 
-// What the leader of a job says of it to all others, in one key: which servers there are and what each has, and who trains.
+// What the leader of a job says of it to all others, in one key: which servers there are and what
+// each has, and who trains.
 
 #include <cstdint>
 #include <optional>
@@ -14,11 +15,12 @@ namespace trireme::distributed {
 
 struct JobView {
   ServerView servers;
-  // Of the members, as servers know it: ends when members change (synchronous jobs), or when servers go back to a checkpoint.
+  // Of the members, as servers know it: ends when members change (synchronous jobs), or when
+  // servers go back to a checkpoint.
   std::uint32_t generation = 0;
   std::uint32_t rollbacks = 0;  // how often they have: what was taken before is to be forgotten
-  // Synchronous jobs: the step that all have finished, how many steps up to it have changed something, and the names of
-  // the trainers by rank.
+  // Synchronous jobs: the step that all have finished, how many steps up to it have changed
+  // something, and the names of the trainers by rank.
   std::uint64_t step = 0, updates = 0;
   std::vector<std::string> members;
   // By how many ticks rows have grown old, and how many the queue of tasks stood for then: ticks.h.

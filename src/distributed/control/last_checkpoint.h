@@ -1,7 +1,8 @@
 #pragma once
 
-// The last checkpoint of a job that ends before it is done: one key asks the leader for it, and the leader says by another one what
-// became of it. From then on it hands out no tasks, so nothing is learned that is not in it.
+// The last checkpoint of a job that ends before it is done: one key asks the leader for it, and the
+// leader says by another one what became of it. From then on it hands out no tasks, so nothing is
+// learned that is not in it.
 
 #include <cstdint>
 #include <string>

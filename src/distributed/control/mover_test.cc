@@ -7,7 +7,8 @@
 namespace trireme::distributed {
 namespace {
 
-// A checkpoint of less could not be gone back to: trainers declare while it is written, as when they begin.
+// A checkpoint of less could not be gone back to: trainers declare while it is written, as when
+// they begin.
 TEST(Mover, KnowsWhetherAllServersHaveAll) {
   DenseDeclaration dense;
   dense.name = "w";

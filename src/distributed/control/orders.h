@@ -15,8 +15,9 @@
 
 namespace trireme::distributed {
 
-// Write to a checkpoint's folder the server's slots of all tables, and these blocks of dense parameters: it may have others
-// still, which another server has by now. `over`: of these tasks all is in what is written, and of no others anything may be.
+// Write to a checkpoint's folder the server's slots of all tables, and these blocks of dense
+// parameters: it may have others still, which another server has by now. `over`: of these tasks all
+// is in what is written, and of no others anything may be.
 struct SaveOrder {
   checkpoint::Begun checkpoint;
   Blocks blocks = {};
@@ -25,13 +26,14 @@ struct SaveOrder {
 struct SaveReport {
   std::vector<checkpoint::Part> parts;
   Declarations declared;
-  // Of other tasks something is: how many these are, and one of them. What was written is no checkpoint then.
+  // Of other tasks something is: how many these are, and one of them. What was written is no
+  // checkpoint then.
   std::uint64_t begun = 0;
   TaskOf first = {};
 };
 
-// Take what a checkpoint has of the server's slots and of these blocks in place of all that is there. Checkpoint 0: nothing
-// is left.
+// Take what a checkpoint has of the server's slots and of these blocks in place of all that is
+// there. Checkpoint 0: nothing is left.
 struct LoadOrder {
   std::int64_t checkpoint = 0;
   std::uint64_t updates = 0;

@@ -1,7 +1,8 @@
 #pragma once
 
-// Exports of all that parameter servers hold, as the leader of a job makes them for serving: docs/reference/formats/export.md has
-// the files. They are made while servers stand still, of what a checkpoint has just saved.
+// Exports of all that parameter servers hold, as the leader of a job makes them for serving:
+// docs/reference/formats/export.md has the files. They are made while servers stand still, of what
+// a checkpoint has just saved.
 //
 //   FOLDER/TABLE/export.json ...   of each table; servers write the rows
 //   FOLDER/dense.safetensors       all dense parameters, which the leader reads from the servers
@@ -37,8 +38,8 @@ struct Published {
 // "export 3: 2 tables, 12345 rows changed, 1.2 MB in 0.05 s"
 std::string line_of(const Published& what, double seconds);
 
-// The name of a table as that of a folder: what is not a letter, a digit, - or _, or a dot behind one of these, becomes % and
-// two hexadecimal digits. Long names are cut and end with a hash.
+// The name of a table as that of a folder: what is not a letter, a digit, - or _, or a dot behind
+// one of these, becomes % and two hexadecimal digits. Long names are cut and end with a hash.
 std::string folder_name(const std::string& table);
 
 // Used by one thread.
@@ -51,12 +52,14 @@ class Publisher {
   void begin();
   // Servers have loaded what they hold, and know of no changes: the next export is a base.
   void start_anew() { anew_ = true; }
-  // Whether one is to be made with the checkpoint that was made now; with the last one of a job always.
+  // Whether one is to be made with the checkpoint that was made now; with the last one of a job
+  // always.
   bool due(bool last) const;
 
-  // Exports what servers have been told of and hold now; nobody may change it meanwhile. `note` says what it is,
-  // `check` throws if another leader has followed; it is asked before anything is published. What failed is done again by the next
-  // export. Errors: Unavailable; io; as `check`; usage, data.
+  // Exports what servers have been told of and hold now; nobody may change it meanwhile. `note`
+  // says what it is, `check` throws if another leader has followed; it is asked before anything is
+  // published. What failed is done again by the next export. Errors: Unavailable; io; as `check`;
+  // usage, data.
   Published publish(const Declarations& declared, const SlotMap& map, const std::string& note,
                     const std::function<void()>& check);
 

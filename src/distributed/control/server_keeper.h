@@ -1,6 +1,7 @@
 #pragma once
 
-// The part of a parameter server that saves, loads and exports what it holds, and lets it grow old, by the leader's orders.
+// The part of a parameter server that saves, loads and exports what it holds, and lets it grow old,
+// by the leader's orders.
 
 #include <condition_variable>
 #include <deque>
@@ -30,8 +31,8 @@ class ServerKeeper {
   ServerKeeper(const ServerKeeper&) = delete;
   ServerKeeper& operator=(const ServerKeeper&) = delete;
 
-  // Whether the frame is such an order; then it is answered when it is done. Orders of a leader that another one has followed
-  // are answered `stale`.
+  // Whether the frame is such an order; then it is answered when it is done. Orders of a leader
+  // that another one has followed are answered `stale`.
   bool handle(const Frame& request, Answer& answer);
 
  private:

@@ -1,5 +1,5 @@
-// Which batch takes part in which step, and what becomes of it when generations end: case by case, and by a model of servers, members
-// and what may happen to them, in which every batch is counted.
+// Which batch takes part in which step, and what becomes of it when generations end: case by case,
+// and by a model of servers, members and what may happen to them, in which every batch is counted.
 
 #include "distributed/control/synchronous_turn.h"
 
@@ -75,7 +75,8 @@ TEST(SynchronousTurn, ABatchThatWasBegunInTheStepTakesPartInItAgain) {
   EXPECT_TRUE(turn.wants_batch());
 }
 
-// As one whose task was given by a leader that had gone back already, when this member had not heard of it.
+// As one whose task was given by a leader that had gone back already, when this member had not
+// heard of it.
 TEST(SynchronousTurn, AnyOtherBatchWaitsForTheSecondStep) {
   SynchronousTurn turn = after_first_step();
   turn.take(2);
@@ -153,7 +154,8 @@ TEST(SynchronousTurn, WhatWasTakenBeforeTheJobWentBackIsForgotten) {
   EXPECT_TRUE(turn.wants_batch());
 }
 
-// Servers apply a step once, with what was pushed by then; members die, come, and are away for a while. Each batch is a task.
+// Servers apply a step once, with what was pushed by then; members die, come, and are away for a
+// while. Each batch is a task.
 class Model {
  public:
   explicit Model(unsigned seed) : random_(seed) {
@@ -192,7 +194,8 @@ class Model {
 
   int below(int most) { return static_cast<int>(random_() % static_cast<unsigned>(most)); }
 
-  // If the generation ends, some servers have applied the step, or none, or all, and no member hears of it.
+  // If the generation ends, some servers have applied the step, or none, or all, and no member
+  // hears of it.
   void take_step(bool ends) {
     std::vector<int> pushed;
     for (Member& member : members_) {

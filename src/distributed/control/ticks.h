@@ -1,7 +1,8 @@
 #pragma once
 
-// How rows of tables grow old while a job is under way: time is counted in ticks of the job's own, so that what goes does not depend
-// on how fast it is. A tick is an epoch, or so many tasks that have been ended.
+// How rows of tables grow old while a job is under way: time is counted in ticks of the job's own,
+// so that what goes does not depend on how fast it is. A tick is an epoch, or so many tasks that
+// have been ended.
 
 #include <cstdint>
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// What Security and reconnecting mean to gRPC. For .cc files that make channels or servers.
+// Translates Security and reconnection settings for gRPC. For .cc files that make channels or
+// servers.
 
 #include <grpcpp/grpcpp.h>
 
@@ -12,13 +13,13 @@
 namespace trireme::distributed {
 
 std::shared_ptr<grpc::ServerCredentials> server_credentials(const Security& security);
-// A channel that finds a server that comes back within 2 seconds, as long as somebody polls it.
+// Returns a channel that finds a restarted server within 2 seconds, while a thread polls it.
 std::shared_ptr<grpc::Channel> secure_channel(const std::string& address, const Security& security,
                                               grpc::ChannelArguments arguments);
 
-// Before a call: the token goes with it.
+// Adds the token to a call. Call it before the call starts.
 void add_token(grpc::ClientContext& context, const Security& security);
-// Whether a call brings the token, where one is asked for.
+// Returns whether a call has the token, or none is required.
 bool has_token(const grpc::ServerContext& context, const Security& security);
 
 }  // namespace trireme::distributed

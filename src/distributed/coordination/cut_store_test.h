@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: a store that can be cut off from its callers, and whose clock may stand still meanwhile.
+// For tests: a store that can be disconnected from its callers. Its clock may stop meanwhile.
 
 #include <atomic>
 #include <chrono>
@@ -17,9 +17,9 @@ class CutStore : public Store {
  public:
   explicit CutStore(Store& store) : store_(store) {}
   std::atomic<bool> cut{false};
-  mutable std::atomic<int> refused{0};  // questions, by the cut
-  Milliseconds patience{0};             // before it is given up, as a real one has it
-  // Whether this one is lost. Both are set before anybody asks the store.
+  mutable std::atomic<int> refused{0};  // refused calls while disconnected
+  Milliseconds patience{0};             // the time limit of a call, as in a real store
+  // Returns whether this call fails. Both are set before the first call.
   std::function<bool(const Transaction& t)> loses = {};
 
   Outcome commit(const Transaction& t) override {
@@ -44,8 +44,8 @@ class CutStore : public Store {
   Store& store_;
 };
 
-// The clock of a store, which stands still while that is away: so leases last, as those of an etcd that is killed and
-// started again do.
+// The clock of a store. It stops while the store is unavailable, so leases last, as in an etcd that
+// is killed and restarted.
 class StandingClock {
  public:
   using Time = std::chrono::steady_clock;

@@ -1,7 +1,8 @@
 #pragma once
 
-// One leader at a time among those that want to be it. A leader may be cut off and not know it, so it writes to the
-// store only under guard(), and tells its epoch to all that it orders about, who refuse lower ones.
+// Elects one leader at a time among candidates. A leader may be disconnected without knowing it. So
+// it writes to the store only under guard(), and sends its epoch with every command; receivers
+// refuse lower epochs.
 
 #include <optional>
 #include <string>
@@ -12,36 +13,36 @@
 namespace trireme::distributed {
 
 struct Leader {
-  std::string name;        // what the leader said of itself, such as its address
-  std::int64_t epoch = 0;  // larger than that of all leaders before
+  std::string name;        // set by the leader, such as its address
+  std::int64_t epoch = 0;  // larger than those of all earlier leaders
 };
 
-// Another leader has followed: what this one wanted is not done any more.
+// Another leader has been elected: commands of this one have no effect any more.
 class Deposed : public Error {
  public:
   Deposed() : Error(ErrorKind::io, "another master leads by now") {}
 };
 
-// For a transaction of a leader that was refused. Errors, always one of: Deposed, if the guard does not hold (none: it does);
-// Unavailable with `what`, if something else was not as it had been read, such as after a change that was not answered and came
-// late: it is to be read again.
+// Throws the reason why a transaction of a leader was refused. Deposed if the guard does not hold
+// (no guard: it holds). Otherwise Unavailable with `what`: another key differs from the read state,
+// for instance because an unanswered change arrived late; the caller reads it again.
 [[noreturn]] void fail_refused(Store& store, const std::optional<Condition>& guard,
                                const std::string& what);
 
 class Election {
  public:
-  // Elections of one `key` are one. The store outlives the object.
+  // Objects with one `key` belong to one election. The store outlives the object.
   Election(Store& store, std::string key) : store_(store), key_(std::move(key)) {}
 
-  // Who leads now.
+  // Returns the current leader.
   std::optional<Leader> leader();
-  // Tries to become leader with this lease, until it succeeds or the time is over. Whoever leads holds on to it
-  // until its lease ends or it resigns. Errors: as Store; not_found, if the lease has ended.
+  // Tries to become leader with this lease until it succeeds or the time is over. A leader stays
+  // leader until its lease ends or it resigns. Errors: as Store; not_found if the lease has ended.
   std::optional<Leader> campaign(const std::string& name, const LeaseKeeper& lease,
                                  Milliseconds most);
-  // What every transaction of the leader must have among its conditions.
+  // The condition that every transaction of the leader must contain.
   Condition guard(const Leader& leader) const;
-  // Whether it was still leader.
+  // Returns whether it was still the leader.
   bool resign(const Leader& leader);
 
  private:

@@ -17,8 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr Milliseconds kLong{60000};  // no test waits so long
 
-// That a lease of so many seconds is renewed for longer than it lasts. A machine that stands still for a second loses any short
-// one, so it is given some attempts.
+// Returns whether a lease of this many seconds is renewed for longer than it lasts. A machine that
+// stalls for a second loses any short lease, so there are some attempts.
 bool is_kept(std::int64_t seconds) {
   const auto store = make_memory_store();
   for (int attempt = 0; attempt < 8; ++attempt) {
@@ -61,7 +61,7 @@ TEST(LeaseKeeper, KnowsThatItIsLostBeforeTheStoreForgetsIt) {
     std::this_thread::sleep_for(Milliseconds(5));
   }
   ASSERT_TRUE(comes_true([&] { return !store->get("a"); }));
-  EXPECT_FALSE(keeper.ended()) << "nobody has said so";
+  EXPECT_FALSE(keeper.ended()) << "no answer has said so";
   cut.cut = false;
   EXPECT_TRUE(comes_true([&] { return keeper.ended(); }));
   EXPECT_TRUE(keeper.lost());

@@ -1,8 +1,9 @@
 #pragma once
 
-// etcd's messages, version 3, between the vocabulary of Store and bytes. Names and numbers of fields are those of its
-// public interface (rpc.proto). Errors of all from_...(): data, for what is no message; usage, for what Store
-// cannot say, such as a range of keys that is no prefix.
+// Converts messages of etcd, version 3, between the types of Store and bytes. Names and numbers of
+// fields are those of its public interface (rpc.proto). Errors of all from_...(): data for bytes
+// that are no message; usage for requests that Store does not support, such as a range of keys that
+// is no prefix.
 
 #include <map>
 #include <string>
@@ -25,7 +26,7 @@ std::string to_put_response(const Outcome& outcome);
 Erase from_delete_request(std::string_view bytes);
 std::string to_delete_response(const Outcome& outcome, std::int64_t erased);
 
-// --- Lease: messages of integers alone, by the number of their field
+// --- Lease: messages with only integers, by field number
 enum LeaseField {
   kGrantSeconds = 1,
   kGrantId = 2,
@@ -49,7 +50,7 @@ WatchRequest from_watch_request(std::string_view bytes);
 struct WatchResponse {
   std::int64_t revision = 0;
   bool created = false, cancelled = false;
-  std::int64_t compacted = 0;  // if not 0: what was before this revision is forgotten
+  std::int64_t compacted = 0;  // if not 0: the history before this revision is lost
   std::vector<Event> events = {};
 };
 std::string to_watch_response(const WatchResponse& response);

@@ -30,7 +30,7 @@ struct Common {
   Status check(const ServerContext& context) {
     if (has_token(context, security)) return Status::OK;
     ++refused;
-    return {StatusCode::UNAUTHENTICATED, "this job's token is asked for"};
+    return {StatusCode::UNAUTHENTICATED, "the token of this job is required"};
   }
 
   template <class Body>

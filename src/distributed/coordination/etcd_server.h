@@ -1,7 +1,7 @@
 #pragma once
 
-// Serves a Store by the part of etcd's interface that EtcdStore speaks, so that the processes of a local job
-// need no etcd beside them. It keeps nothing on disk: it lives as long as the job.
+// Serves a Store through the part of the interface of etcd that EtcdStore uses, so that a local job
+// needs no etcd. It keeps nothing on disk, since it lives as long as the job.
 
 #include <memory>
 #include <string>
@@ -12,15 +12,15 @@
 namespace trireme::distributed {
 
 struct EtcdServerOptions {
-  std::string address = "127.0.0.1:0";  // port 0: any that is free
+  std::string address = "127.0.0.1:0";  // port 0: any free port
   Security security = {};
 };
 
 class EtcdServer {
  public:
-  // The store outlives the server. Errors: io, if the address cannot be had.
+  // The store outlives the server. Errors: io if the address is not available.
   EtcdServer(Store& store, const EtcdServerOptions& options);
-  ~EtcdServer();  // streams that are open are ended
+  ~EtcdServer();  // ends open streams
   int port() const;
   std::int64_t refused() const;  // callers without the token
 

@@ -18,20 +18,20 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr Milliseconds kBetweenAttempts{100};
 
-// A channel that nobody polls does not connect again, so each store keeps a stream open: see KeepAlives.
+// A channel that no thread polls does not reconnect, so each store keeps a stream open: see
+// KeepAlives.
 std::shared_ptr<grpc::Channel> make_channel(const EtcdOptions& options) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(16 << 20);
   return secure_channel(options.address, options.security, arguments);
 }
 
-// What is tried again and again until it is told to stop. The context of the call that is under way can be
-// cancelled from outside.
+// Calls that are repeated until stop(). Another thread can cancel the context of the running call.
 class Attempts {
  public:
   explicit Attempts(const EtcdOptions& options) : security_(options.security) {}
 
-  // One attempt's context; null when there are to be no more.
+  // Returns the context of an attempt; null after stop().
   grpc::ClientContext* begin() {
     std::unique_lock lock(mutex_);
     if (context_ != nullptr) stopped_.wait_for(lock, kBetweenAttempts, [this] { return stop_; });

@@ -1,6 +1,6 @@
 #pragma once
 
-// A Store that is etcd, or Trireme's own server of the same interface (etcd_server.h).
+// A Store in etcd, or in our server with the same interface (etcd_server.h).
 
 #include <memory>
 #include <string>
@@ -11,13 +11,13 @@
 namespace trireme::distributed {
 
 struct EtcdOptions {
-  std::string address = "127.0.0.1:2379";  // several, with commas between: members of one cluster
+  std::string address = "127.0.0.1:2379";  // separated by commas if several: members of one cluster
   Milliseconds timeout{5000};              // of every call
-  Security security = {};                  // the token is for Trireme's own server
+  Security security = {};                  // the token is for our server only
 };
 
-// Does not wait for the server. A server that comes back is found again within 2 seconds. Errors of all calls:
-// Unavailable; io, where the server refuses the caller.
+// Does not wait for the server. Reconnects to a restarted server within 2 seconds. Errors of all
+// calls: Unavailable; io if the server refuses the caller.
 std::unique_ptr<Store> connect_etcd(const EtcdOptions& options);
 
 }  // namespace trireme::distributed

@@ -1,6 +1,7 @@
 #pragma once
 
-// Reads something from a Store for those who cannot wait for one that is away: a thread of its own asks, and waits.
+// Reads from a Store for callers that cannot wait for an unavailable store: a separate thread reads
+// and waits.
 
 #include <algorithm>
 #include <condition_variable>
@@ -16,11 +17,11 @@
 
 namespace trireme::distributed {
 
-// Safe for several threads at once.
+// Thread-safe.
 template <class T>
 class Glance {
  public:
-  // `read` may throw Unavailable; what else it throws, now() throws.
+  // `read` may throw Unavailable; now() rethrows other errors of it.
   explicit Glance(std::function<T()> read) : read_(std::move(read)), thread_([this] { run(); }) {}
   ~Glance() {
     {
@@ -33,8 +34,8 @@ class Glance {
   Glance(const Glance&) = delete;
   Glance& operator=(const Glance&) = delete;
 
-  // What was read after this was called; nothing if it has not come within `most`. Where the store does not answer an
-  // earlier question, it is hardly waited for.
+  // Returns a value that was read after this call began, or nothing after `most`. Waits very
+  // briefly if the store has not answered an earlier read.
   std::optional<T> now(Milliseconds most) {
     std::unique_lock lock(mutex_);
     const std::int64_t asked = ++asked_;
@@ -74,7 +75,7 @@ class Glance {
       take(asked, std::move(value), std::move(failure));
     }
   }
-  // With the mutex.
+  // Call these with the mutex locked.
   void take(std::int64_t asked, std::optional<T> value, std::exception_ptr failure) {
     away_ = !value;
     (value ? answered_ : failed_) = asked;
@@ -86,12 +87,12 @@ class Glance {
   const std::function<T()> read_;
   std::mutex mutex_;
   std::condition_variable wake_, changed_;
-  std::int64_t asked_ = 0;                  // questions, of which
-  std::int64_t answered_ = 0, failed_ = 0;  // up to this one
-  std::optional<T> value_;                  // the last answer
-  bool away_ = false;                       // the store has not answered the last question in time,
-  Clock::time_point since_ = {};            // which was asked then
-  std::exception_ptr failure_;              // of the last one
+  std::int64_t asked_ = 0;                  // reads requested, and
+  std::int64_t answered_ = 0, failed_ = 0;  // completed up to this number
+  std::optional<T> value_;                  // the last value
+  bool away_ = false;                       // the store has not answered the last read in time,
+  Clock::time_point since_ = {};            // which began then
+  std::exception_ptr failure_;              // of the last read
   bool stop_ = false;
   std::thread thread_;
 };

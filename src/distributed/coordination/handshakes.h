@@ -1,15 +1,15 @@
 #pragma once
 
-// TLS handshakes that fail: strangers, who have no certificate of the job's authority.
+// Failed TLS handshakes: of callers without a certificate of the authority of the job.
 
 #include <cstdint>
 
 namespace trireme::distributed {
 
-// From the first call on those of this process are counted; server_credentials() makes it. gRPC tells nobody of them but its log
-// (grpc/grpc issue 38665), and a process has one log: so it has one count, too.
+// The first call starts counting in this process; server_credentials() makes it. gRPC reports
+// failures only in its log (grpc/grpc issue 38665). A process has one log, so it has one count.
 void count_failed_handshakes();
-// Whichever side has begun them. Connections that end before they say anything are none.
+// Counts handshakes that either side began, but not connections that end before they send anything.
 std::uint64_t failed_handshakes();
 
 }  // namespace trireme::distributed

@@ -42,7 +42,7 @@ LeaseKeeper::~LeaseKeeper() {
   thread_.join();
   try {
     if (!lost()) store_.revoke(id_);
-  } catch (const Error&) {  // it ends by itself
+  } catch (const Error&) {  // it expires
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A lease that lives as long as its owner does.
+// A lease with the lifetime of its owner.
 
 #include <condition_variable>
 #include <functional>
@@ -11,36 +11,39 @@
 
 namespace trireme::distributed {
 
-// No store grants less: etcd makes 2 s of 1 s. And whoever is asked three times in that time may be late once.
+// Seconds. No store grants less: etcd turns 1 s into 2 s. The lease is renewed three times in its
+// time, so one renewal may be late.
 inline constexpr std::int64_t kLeastLease = 2;
-// Errors: usage, for a lease of fewer seconds.
+// Errors: usage for a lease of fewer seconds.
 void check_lease_time(std::int64_t seconds);
 
 struct LeaseOptions {
-  std::int64_t seconds = 5;  // kLeastLease at least
-  // Called by a thread of the keeper when the lease is lost(), each time.
+  std::int64_t seconds = 5;  // at least kLeastLease
+  // A thread of the keeper calls it each time the lease becomes lost().
   std::function<void()> on_lost = {};
 };
 
 class LeaseKeeper {
  public:
-  // Grants the lease; keeps it alive three times in its time. The store outlives the keeper. Errors: usage; as
-  // Store::grant.
+  // Grants the lease and renews it three times in its time. The store outlives the keeper. Errors:
+  // usage; as Store::grant.
   LeaseKeeper(Store& store, const LeaseOptions& options);
-  // Revokes it, if the store answers in time.
+  // Revokes the lease if the store answers in time.
   ~LeaseKeeper();
   LeaseKeeper(const LeaseKeeper&) = delete;
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
   std::int64_t id() const { return id_; }
-  // Whether the lease may have ended: the store said so, or has not answered for so long, counted from
-  // when it was asked last with success, that it may have ended there. So the owner knows before anybody else
-  // can take what the lease held, as long as clocks run equally fast. A store that was away itself may still have the
-  // lease when it answers again: then it is lost no more, and nobody can have taken what is on it.
+  // Returns whether the lease may have ended: the store said so, or the time since the start of the
+  // last successful renewal is so long that it may have ended in the store. So the owner knows it
+  // before another process can take the keys of the lease, if clocks run equally fast. A store that
+  // was down may still have the lease when it answers again. Then it is not lost any more, and no
+  // process can have taken its keys.
   bool lost() const;
-  // Whether the store has said that it has ended, with all that was on it: another one is needed.
+  // Returns whether the store has said that the lease has ended, with all its keys. The owner then
+  // needs another lease.
   bool ended() const;
-  // When the store was asked last with success.
+  // The start of the last successful renewal.
   std::chrono::steady_clock::time_point heard() const;
 
  private:
@@ -56,7 +59,7 @@ class LeaseKeeper {
   std::condition_variable wake_;
   Clock::time_point heard_, safe_until_;
   bool stop_ = false, ended_ = false;
-  bool told_ = false;  // that it is lost; the thread's
+  bool told_ = false;  // whether lost() was reported; used by the thread only
   std::thread thread_;
 };
 

@@ -261,7 +261,7 @@ class MemoryStore : public Store {
     }
   }
 
-  // Watches hear of ended leases though nobody asks for anything.
+  // Watches are notified of ended leases even if there are no calls.
   void expire() {
     std::unique_lock lock(shared_->mutex);
     while (!stop_) {

@@ -79,7 +79,7 @@ void Presence::run() {
   }
 }
 
-// That there is a lease does not say that what is to be on it is there: the store may have gone away in between.
+// A lease may exist without its keys: the store may have become unavailable in between.
 void Presence::look() {
   const std::lock_guard work(work_);
   if (lease()->ended()) {

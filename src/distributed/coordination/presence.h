@@ -1,7 +1,7 @@
 #pragma once
 
-// What a process has in the store as long as it lives: on a lease, and there again when that has ended, as after the
-// process was stopped or cut off for long.
+// The keys of a process in the store during its lifetime. They are on a lease, and written again if
+// the lease ends, for instance because the process was stopped or disconnected for long.
 
 #include <condition_variable>
 #include <cstdint>
@@ -17,27 +17,30 @@ namespace trireme::distributed {
 
 class Presence {
  public:
-  // Puts on the lease what is to be there. Called again until it returns, and once more for each further lease. May be
-  // asked twice for the same; Unavailable is tried again, any other error ends it: check().
+  // Writes the keys on the lease. It is called again until it returns, and once more for each
+  // further lease. It may be called twice for one lease. Unavailable is retried; any other error
+  // stops it: check().
   using Enter = std::function<void(const LeaseKeeper& lease)>;
 
-  // Enters. The store and what `enter` uses outlive the object. Errors: as Store::grant and of `enter`, Unavailable too.
+  // Enters. The store and everything that `enter` uses outlive the object. Errors: as Store::grant,
+  // and of `enter`, Unavailable too.
   Presence(Store& store, std::int64_t seconds, Enter enter);
   ~Presence();  // ends the lease
   Presence(const Presence&) = delete;
   Presence& operator=(const Presence&) = delete;
 
-  // --- Without asking the store, at any time
-  // Whether others may think that this process is gone.
+  // --- These do not access the store
+  // Returns whether other processes may consider this one dead.
   bool lost() const;
-  // How often all that was on the lease was gone: others may have gone on without this process.
+  // How often all keys of the lease were lost: others may have continued without this process.
   std::int64_t absences() const;
   std::int64_t first_lease() const { return first_lease_; }  // its number
-  // Throws what `enter` has thrown, if no later attempt would mend it.
+  // Rethrows an error of `enter` that no retry can fix.
   void check() const;
 
-  // --- Ask the store. Errors: Unavailable; not_found, if the lease has just ended; of `enter` and `work`
-  // From now on `enter` is this, and is done with the lease at once.
+  // --- These access the store. Errors: Unavailable; not_found if the lease has just ended; errors
+  // of `enter` and `work`
+  // Replaces `enter` and runs the new one with the lease at once.
   void become(Enter enter);
   void with(const Enter& work);
 
@@ -49,11 +52,11 @@ class Presence {
 
   Store& store_;
   const std::int64_t seconds_;
-  std::mutex work_;  // held while the store is asked
+  std::mutex work_;  // locked during calls of the store
   Enter enter_;
   bool entered_ = false;
-  mutable std::mutex mutex_;  // of what follows; never held for long
-  Lease lease_;               // there is always one
+  mutable std::mutex mutex_;  // of the following members; never locked for long
+  Lease lease_;               // always valid
   std::int64_t absences_ = 0;
   std::exception_ptr failure_;
   bool stop_ = false;

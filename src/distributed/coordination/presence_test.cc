@@ -55,7 +55,8 @@ TEST_F(Presences, IsThereAgainWhenItsLeaseHasEnded) {
   EXPECT_FALSE(presence.lost());
 }
 
-// The lease is granted, and the store goes away before the key is written: that there is a lease is not enough.
+// The lease is granted, and the store goes away before the key is written: that there is a lease is
+// not enough.
 TEST_F(Presences, ALeaseWithoutItsKeyIsNoPresence) {
   std::atomic<int> tried{0};
   const Presence presence(cut_, 2, [&](const LeaseKeeper& lease) {
@@ -75,7 +76,7 @@ TEST_F(Presences, AStoreThatIsAwayIsWaitedFor) {
   end_lease();
   ASSERT_TRUE(comes_true([&] { return presence.lost(); }));
   EXPECT_NO_THROW(presence.check());
-  EXPECT_EQ(presence.absences(), 0) << "nobody has told it";
+  EXPECT_EQ(presence.absences(), 0) << "it has not been notified";
   cut_.cut = false;
   EXPECT_TRUE(comes_true([&] { return is_member(); }));
   EXPECT_EQ(presence.absences(), 1);

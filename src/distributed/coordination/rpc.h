@@ -1,6 +1,7 @@
 #pragma once
 
-// gRPC calls whose messages are bytes: what protoc would write, without protobuf. For etcd_store.cc and etcd_server.cc.
+// gRPC calls with bytes as messages, without protobuf. Like the output of protoc. For etcd_store.cc
+// and etcd_server.cc.
 
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/codegen/client_unary_call.h>
@@ -37,7 +38,7 @@ class SerializationTraits<trireme::distributed::Message> {
   static Status Deserialize(ByteBuffer* buffer, trireme::distributed::Message* message) {
     std::vector<Slice> slices;
     const Status status = buffer->Dump(&slices);
-    buffer->Clear();  // gRPC has let go of it
+    buffer->Clear();  // gRPC has released it
     if (!status.ok()) return status;
     message->bytes.clear();
     for (const Slice& slice : slices) {
@@ -83,7 +84,7 @@ class Method {
   grpc::internal::RpcMethod method_;
 };
 
-// A service by its methods, each a function.
+// A service from its methods, each a function.
 class Service : public grpc::Service {
  public:
   using Answer = std::function<grpc::Status(grpc::ServerContext&, const std::string& request,

@@ -20,7 +20,7 @@ void check_security(const std::string& address, const Security& security) {
   const bool all =
       !security.authority.empty() && !security.certificate.empty() && !security.key.empty();
   if (any && !all) {
-    fail_usage("certificates: all of the authority, the certificate and its key are asked for");
+    fail_usage("certificates: the authority, the certificate and its key are all required");
   }
   if (!all && !is_loopback(address)) {
     fail_usage(fmt::format(

@@ -76,7 +76,7 @@ void check(const Transaction& transaction) {
 
 void check_lease(std::int64_t seconds) {
   if (seconds >= 1 && seconds <= 1'000'000) return;
-  fail_usage(fmt::format("a lease of {} seconds, but 1 to 1,000,000 can be had", seconds));
+  fail_usage(fmt::format("a lease of {} seconds; choose 1 to 1,000,000", seconds));
 }
 
 std::string end_of_prefix(std::string prefix) {

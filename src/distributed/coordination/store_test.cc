@@ -67,7 +67,7 @@ std::vector<std::string> keys(const std::vector<Entry>& entries) {
   return result;
 }
 
-// All events of a watch until there are so many, as "key=value" and "key erased".
+// Returns the next `count` events of a watch, as "key=value" and "key erased".
 std::vector<std::string> next(Watch& watch, std::size_t count) {
   std::vector<std::string> result;
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -293,7 +293,7 @@ TEST(EtcdStore, SaysThatNobodyAnswers) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
-// What was acknowledged is there after a crash, watches go on where they were, leases hold.
+// After a crash, acknowledged writes exist, watches continue, and leases are valid.
 TEST(EtcdStore, FindsAServerThatComesBack) {
   testing::EtcdProcess etcd;
   const auto store = connect_etcd({.address = etcd.address(), .timeout = Milliseconds(10000)});

@@ -1,9 +1,10 @@
 #pragma once
 
-// The wire format of protocol buffers, as much of it as etcd's messages need: fields of a number each, which
-// hold an integer, bytes or a message. By hand, for no process can have libprotobuf and Debian's
-// libsentencepiece, which brings an older one of its own, at once: docs/reference/dependencies.md.
-// Source: the public description of the encoding, protobuf.dev/programming-guides/encoding.
+// The part of the wire format of Protocol Buffers that the messages of etcd need: numbered fields
+// that contain an integer, bytes or a message. It is our own code because no process can load both
+// libprotobuf and libsentencepiece of Debian, which contains an older version
+// (docs/reference/dependencies.md). Source: the public description of the encoding,
+// protobuf.dev/programming-guides/encoding.
 
 #include <cstdint>
 #include <optional>
@@ -12,13 +13,13 @@
 
 namespace trireme::distributed::wire {
 
-// Zeros and empty bytes are not written, as the format's third version has it, except by present().
+// Zeros and empty bytes are not written, as in proto3, except by present().
 class Writer {
  public:
   void number(int field, std::int64_t value);
   void bytes(int field, std::string_view value);
   void message(int field, const Writer& value);  // empty ones too
-  void present(int field, std::int64_t value);   // of a choice among fields: zero says which one
+  void present(int field, std::int64_t value);   // in a oneof: writes zero, too
   void present(int field, std::string_view value);
   const std::string& text() const { return text_; }
 
@@ -36,7 +37,8 @@ struct Field {
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
-  // The next field; nothing at the end. Integers of fixed size are skipped. Errors: data, for what is no message.
+  // Returns the next field; nothing at the end. Skips integers of fixed size. Errors: data for
+  // bytes that are no message.
   std::optional<Field> next();
 
  private:

@@ -61,7 +61,8 @@ std::string names_of(const std::vector<StoredJob>& jobs) {
   return names;
 }
 
-// Those with that name if there are any, else those whose name begins so; of these, those with that id.
+// Those with that name if there are any, else those whose name begins so; of these, those with that
+// id.
 std::vector<StoredJob> fitting(const std::vector<StoredJob>& all, const std::string& name,
                                const std::string& id) {
   std::vector<StoredJob> exact, begin;

@@ -18,7 +18,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr Milliseconds kStatusPoll{50};
-// Beyond the time that a job has to end: for a launcher to see that it is asked, and to end servers and master.
+// Beyond the time that a job has to end: for a launcher to see that it is asked, and to end servers
+// and master.
 constexpr std::chrono::seconds kMore{15};
 
 Security security_of(const JobRecord& record) {

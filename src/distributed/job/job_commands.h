@@ -18,21 +18,23 @@ namespace trireme::distributed {
 struct OpenJob {
   JobRecord record;
   std::unique_ptr<Store> store;
-  // It was found by its store. The record then says what processes tell there: of a launcher, if there is one, else pid is 0.
+  // It was found by its store. The record then says what processes tell there: of a launcher, if
+  // there is one, else pid is 0.
   bool by_store = false;
 };
 // As find_job(). Its calls take 3 s at most each.
 OpenJob open_job(const std::string& folder, const std::string& name);
-// As find_stored_job(), unless the address says the prefix, or a launcher's store, which has one job. Errors: also not_found, if there are
-// no keys; as Store.
+// As find_stored_job(), unless the address says the prefix, or a launcher's store, which has one
+// job. Errors: also not_found, if there are no keys; as Store.
 OpenJob open_job(const JobAddress& address, const std::string& name);
 // Whether anybody still works for it. Errors: Unavailable, of one that was found by its store.
 bool lives(const OpenJob& job);
 // Whether a launcher starts and ends its processes; on Kubernetes the cluster does.
 inline bool has_launcher(const OpenJob& job) { return job.record.pid != 0; }
 
-// Asks the job to end in good order and waits for that. What has become of it; nothing if the job was over before. Errors:
-// Unavailable, if neither its launcher nor, where there is none, a master answers. Waits up to `farewell` for these to be gone, too.
+// Asks the job to end in good order and waits for that. What has become of it; nothing if the job
+// was over before. Errors: Unavailable, if neither its launcher nor, where there is none, a master
+// answers. Waits up to `farewell` for these to be gone, too.
 std::optional<StopReport> stop_job(const OpenJob& job, const StopOrder& order,
                                    Milliseconds farewell = std::chrono::seconds(15));
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the processes of a job, its launcher and `trireme job` tell each other by keys of the job's store. Behind the job's
-// prefix:
+// What the processes of a job, its launcher and `trireme job` tell each other by keys of the job's
+// store. Behind the job's prefix:
 //
 //   process/NAME    a process that runs; on its lease
 //   tasks           how far the master is that leads; on its lease

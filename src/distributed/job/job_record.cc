@@ -23,7 +23,8 @@ using Json = nlohmann::json;
 
 constexpr const char* kEnding = ".json";
 
-// When the process began, in ticks since this machine did, with the machine's boot: "" if there is none.
+// When the process began, in ticks since this machine did, with the machine's boot: "" if there is
+// none.
 std::string mark_of(std::int64_t pid) {
   try {
     const std::string line = read_file(fmt::format("/proc/{}/stat", pid));

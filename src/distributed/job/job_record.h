@@ -1,6 +1,7 @@
 #pragma once
 
-// The jobs that launchers of this user run, as files in a private folder: what `trireme job` needs to talk to them.
+// The jobs that launchers of this user run, as files in a private folder: what `trireme job` needs
+// to talk to them.
 
 #include <cstdint>
 #include <optional>
@@ -26,15 +27,16 @@ struct JobRecord {
   std::string process = {};  // tells it from a later process of the same number
 };
 
-// Where they lie: $TRIREME_JOBS, else $XDG_STATE_HOME/trireme/jobs, else ~/.local/state/trireme/jobs. Errors: usage,
-// if none of these is named.
+// Where they lie: $TRIREME_JOBS, else $XDG_STATE_HOME/trireme/jobs, else
+// ~/.local/state/trireme/jobs. Errors: usage, if none of these is named.
 std::string jobs_folder();
 
-// A record that is there as long as the object. The file is its owner's alone (0600), and so is the folder (0700).
+// A record that is there as long as the object. The file is its owner's alone (0600), and so is the
+// folder (0700).
 class JobEntry {
  public:
-  // Of this process, host and pid being filled in. The record's name gets a number behind it if a job that runs has it.
-  // Errors: io, if it cannot be written, or others may write into the folder.
+  // Of this process, host and pid being filled in. The record's name gets a number behind it if a
+  // job that runs has it. Errors: io, if it cannot be written, or others may write into the folder.
   JobEntry(const std::string& folder, JobRecord record);
   ~JobEntry();
   JobEntry(const JobEntry&) = delete;
@@ -47,8 +49,8 @@ class JobEntry {
   JobRecord record_;
 };
 
-// What the records of a folder say; by name. Those of launchers that have died on this machine without a word are `dead`.
-// Files that are no records are passed over. Errors: io.
+// What the records of a folder say; by name. Those of launchers that have died on this machine
+// without a word are `dead`. Files that are no records are passed over. Errors: io.
 struct JobListing {
   std::vector<JobRecord> running, dead;
 };
@@ -58,8 +60,8 @@ void forget(const std::string& folder, const JobRecord& record);
 // Whether the launcher lives; unknown, and so true, of another machine's.
 bool lives(const JobRecord& record);
 
-// The one that is meant: by its name, a beginning of it that fits one alone, or the only one if the name is empty.
-// Errors: not_found, usage.
+// The one that is meant: by its name, a beginning of it that fits one alone, or the only one if the
+// name is empty. Errors: not_found, usage.
 JobRecord find_job(const std::string& folder, const std::string& name);
 
 }  // namespace trireme::distributed

@@ -34,7 +34,8 @@ TaskState tasks_left(Store& store, const std::string& prefix);
 
 // "5 s", "3 min", "2 h".
 std::string age(std::int64_t seconds);
-// Of tasks that were left out, for people: a line for each, of a few at most. Empty if there are none.
+// Of tasks that were left out, for people: a line for each, of a few at most. Empty if there are
+// none.
 std::string text_of_left_out(const std::vector<BadTask>& bad);
 // For people: `now` in seconds of Unix time.
 std::string text_of(const JobRecord& record, const JobStatus& status, std::int64_t now);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a process of a job tells of itself: metrics and health by HTTP, and an entry in the job's store by which it is
-// found (job_keys.h).
+// What a process of a job tells of itself: metrics and health by HTTP, and an entry in the job's
+// store by which it is found (job_keys.h).
 
 #include <atomic>
 #include <condition_variable>
@@ -37,12 +37,13 @@ class ProcessMonitor {
 
   Registry& registry() { return registry_; }
   Health& health() { return health_; }
-  // Before start(). `value` is called by a thread of the monitor, twice a second; what is new is put into the store,
-  // and goes with this process. As long as it is empty it is left to another process. What it, the registry and the checks read is there as long as the monitor.
+  // Before start(). `value` is called by a thread of the monitor, twice a second; what is new is
+  // put into the store, and goes with this process. As long as it is empty it is left to another
+  // process. What it, the registry and the checks read is there as long as the monitor.
   void publish(const std::string& key, std::function<std::string()> value);
 
-  // Serves, and puts the entry. The store outlives the monitor; nothing waits for it. Errors: io, if the address cannot
-  // be had.
+  // Serves, and puts the entry. The store outlives the monitor; nothing waits for it. Errors: io,
+  // if the address cannot be had.
   void start(Store& store, const Pages& more = {});
   int port() const { return http_->port(); }
   // Whether its entry is there: not as long as the store does not answer.

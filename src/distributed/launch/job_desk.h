@@ -1,6 +1,7 @@
 #pragma once
 
-// Of a launcher: all by which its job is watched and steered while it runs. Its record, its orders, its metrics.
+// Of a launcher: all by which its job is watched and steered while it runs. Its record, its orders,
+// its metrics.
 
 #include <cstdint>
 #include <functional>
@@ -26,8 +27,8 @@ struct JobDeskOptions {
 // One thread calls all functions.
 class JobDesk {
  public:
-  // A record that cannot be written is told of, no error. The store and the supervisor outlive the object. Errors: as
-  // LaunchMonitor and Store.
+  // A record that cannot be written is told of, no error. The store and the supervisor outlive the
+  // object. Errors: as LaunchMonitor and Store.
   JobDesk(const JobDeskOptions& options, Store& store, Supervisor& children);
 
   // What the job is called: its record's name.
@@ -36,8 +37,8 @@ class JobDesk {
   // All the time. `all`: what all trainers have done.
   void look(const Totals& all);
   const Steering& steering() const { return *steering_; }
-  // Ends what runs here in good order, and tells who asked for it. `then`: called when the trainers have ended. What became of a job
-  // that was asked to stop.
+  // Ends what runs here in good order, and tells who asked for it. `then`: called when the trainers
+  // have ended. What became of a job that was asked to stop.
   std::optional<StopReport> end(const std::function<void()>& then);
 
  private:

@@ -21,7 +21,8 @@ constexpr const char* kWork = "/work";                // the claim: data, result
 constexpr const char* kCredentials = "/credentials";  // the Secret
 constexpr int kUser = 65532;                          // not root; any
 constexpr int kTerminationGraceSeconds = 60;          // seconds that a process has after SIGTERM
-// Seconds within which a process tells how it is. With a program the others wait for its first word, await_work().
+// Seconds within which a process tells how it is. With a program the others wait for its first
+// word, await_work().
 constexpr int kStart = 180, kStartOfProgram = 660;
 
 // As kubectl takes them: a DNS label, with room for what is put behind it.
@@ -156,8 +157,8 @@ class Manifests {
     return made;
   }
 
-  // Gradients that trainers add up are not encrypted: only the job's own processes may connect to them. Numbers about them
-  // may be read by whoever reaches the port.
+  // Gradients that trainers add up are not encrypted: only the job's own processes may connect to
+  // them. Numbers about them may be read by whoever reaches the port.
   Json policy() const {
     const Json own = {{"app.kubernetes.io/instance", name_}};
     Json made = head_of("networking.k8s.io/v1", "NetworkPolicy", "network", "network");
@@ -254,7 +255,8 @@ class Manifests {
     add("--threads", std::to_string(launch_.threads));
     for (const std::string& setting : launch_.set) add("--set", literal(setting));
     add("--output", literal(launch_.output));
-    // A pod that is evicted ends in good order, which is no success of the Job; nor is that the job was stopped.
+    // A pod that is evicted ends in good order, which is no success of the Job; nor is that the job
+    // was stopped.
     if (role != "server") words.emplace_back("--until-done");
     if (program && role == "trainer") {
       words.emplace_back("--");
@@ -356,7 +358,8 @@ class Manifests {
                         pod("servers", process("server"), process_volumes()));
   }
 
-  // Pods that fail are replaced, those that were evicted at no charge; what is wrong with the job ends it.
+  // Pods that fail are replaced, those that were evicted at no charge; what is wrong with the job
+  // ends it.
   Json job(const std::string& component, int completions) const {
     const std::string role = component == "master" ? "master" : "trainer";
     Json made = head_of("batch/v1", "Job", component, component);

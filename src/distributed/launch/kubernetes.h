@@ -18,9 +18,10 @@ struct KubernetesOptions {
   int metrics_port = 9464;
 };
 
-// Of the job `launch`: its name, file or program with its arguments, trainers, servers, threads, settings, output and id. If `launch.credentials` is a folder,
-// its certificates become a Secret, else a comment says how to make one. Errors: usage, for names and numbers that
-// Kubernetes does not take; as read_credentials().
+// Of the job `launch`: its name, file or program with its arguments, trainers, servers, threads,
+// settings, output and id. If `launch.credentials` is a folder, its certificates become a Secret,
+// else a comment says how to make one. Errors: usage, for names and numbers that Kubernetes does
+// not take; as read_credentials().
 std::string kubernetes_manifests(const LaunchOptions& launch, const KubernetesOptions& options);
 
 }  // namespace trireme::distributed

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a launcher tells of itself and of the whole job: its own metrics, how far trainers are, and, for Prometheus, where all
-// processes of the job can be asked (GET /targets).
+// What a launcher tells of itself and of the whole job: its own metrics, how far trainers are, and,
+// for Prometheus, where all processes of the job can be asked (GET /targets).
 
 #include <chrono>
 #include <cstdint>
@@ -18,8 +18,9 @@ namespace trireme::distributed {
 
 class LaunchMonitor {
  public:
-  // Serves, and tells how far the job is if `leads`. `strangers`: how many callers its store has refused, of a launcher that
-  // serves it. The store outlives the object. Errors: io, if the address cannot be had.
+  // Serves, and tells how far the job is if `leads`. `strangers`: how many callers its store has
+  // refused, of a launcher that serves it. The store outlives the object. Errors: io, if the
+  // address cannot be had.
   LaunchMonitor(const ProcessMonitorOptions& options, Store& store, bool leads,
                 const std::function<std::int64_t()>& strangers = {});
 

@@ -130,8 +130,8 @@ class Launcher {
     return supervision;
   }
 
-  // Ends of trainers for which tasks are to blame that are left out: as long as these are few among those that were done. If
-  // many tasks end badly it is not they that are wrong.
+  // Ends of trainers for which tasks are to blame that are left out: as long as these are few among
+  // those that were done. If many tasks end badly it is not they that are wrong.
   int pardoned() {
     try {
       const TaskQueue tasks(meeting_.store(), {.prefix = meeting_.prefix() + "task/"});
@@ -216,7 +216,8 @@ class Launcher {
     return desk;
   }
 
-  // Whether a place of a server is free that somebody is to have. If in doubt, since who is started in vain leaves again.
+  // Whether a place of a server is free that somebody is to have. If in doubt, since who is started
+  // in vain leaves again.
   bool is_missing(const std::string& role) {
     try {
       Membership members(meeting_.store(), meeting_.prefix());
@@ -437,7 +438,8 @@ class Launcher {
   // Of other launchers, by launcher 0.
   int other_trainers_ = 0, other_servers_ = 0;
   bool any_done_ = false;  // one had trainers, and they ended well
-  // Those that are gone; and those that ever were, which may be back, and without which the job goes on.
+  // Those that are gone; and those that ever were, which may be back, and without which the job
+  // goes on.
   std::set<int> missed_, given_up_;
 };
 

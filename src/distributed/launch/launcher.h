@@ -1,7 +1,7 @@
 #pragma once
 
-// Runs a job: all its processes on this machine, or, if several launchers were placed on machines by others, this one's share
-// of them.
+// Runs a job: all its processes on this machine, or, if several launchers were placed on machines
+// by others, this one's share of them.
 
 #include <functional>
 #include <string>
@@ -14,8 +14,8 @@ namespace trireme::distributed {
 struct LaunchOptions {
   std::string program;  // that does a role when it is called with "role NAME"
   std::string job;      // the file; or
-  // a program of the user's, which trains (trireme/distributed.h), and what it is called with. Of manifests its path in
-  // the image.
+  // a program of the user's, which trains (trireme/distributed.h), and what it is called with. Of
+  // manifests its path in the image.
   bool own_program = false;
   std::vector<std::string> arguments = {};
   std::vector<std::string> set = {};
@@ -23,8 +23,8 @@ struct LaunchOptions {
   int trainers = 2, servers = 0;
   // One leads, the others stand by. 0: two where there is more than one machine, else one.
   int masters = 0;
-  // Of a range of trainers, with which the job goes on when restarts are used up; `trainers` is then the most. 0: all
-  // that are wanted must live, and any number may be wanted.
+  // Of a range of trainers, with which the job goes on when restarts are used up; `trainers` is
+  // then the most. 0: all that are wanted must live, and any number may be wanted.
   int least = 0;
   int threads = 1;                         // of a trainer
   int restarts = 10;                       // of processes that ended badly, by each launcher
@@ -46,17 +46,17 @@ struct Stopped {
   std::string message;
 };
 
-// Gives a line for people if keys of the job have no use, else an empty one. Errors: usage, for options that make no job; as
-// Job::check_distributed.
+// Gives a line for people if keys of the job have no use, else an empty one. Errors: usage, for
+// options that make no job; as Job::check_distributed.
 std::string check_launch(const LaunchOptions& options);
 // What a job is called that is given no name.
 std::string job_name(const LaunchOptions& options);
 // As many as it is to have, on `several` machines or one.
 int masters_of(const LaunchOptions& options, bool several);
 
-// Returns when all trainers have ended well. A process that ends otherwise is started again, under another name. Throws
-// Stopped. Errors: usage; io, when processes end badly too often, or
-// when a launcher is gone that others need; when another one says that the job is wrong: its error.
+// Returns when all trainers have ended well. A process that ends otherwise is started again, under
+// another name. Throws Stopped. Errors: usage; io, when processes end badly too often, or when a
+// launcher is gone that others need; when another one says that the job is wrong: its error.
 void launch(const LaunchOptions& options);
 
 }  // namespace trireme::distributed

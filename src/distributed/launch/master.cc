@@ -159,8 +159,8 @@ ProgramWork read_job(const RoleOptions& options) {
           .how = job.distribution()};
 }
 
-// To read the data may take minutes. So the first master leaves what it has found out to those that take its place, with a
-// mark of what it was read from.
+// To read the data may take minutes. So the first master leaves what it has found out to those that
+// take its place, with a mark of what it was read from.
 ProgramWork work_of_job(const RoleOptions& options) {
   const std::unique_ptr<Store> store = open_store(options);
   const std::string key = options.prefix + "job-work";

@@ -26,8 +26,8 @@ using distributed::TrainingMember;
 std::atomic<bool> asked_to_leave = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-// A terminal's SIGINT goes to all processes at once and is for the launcher, which asks the others in their order. A launcher
-// that is gone reads no lines.
+// A terminal's SIGINT goes to all processes at once and is for the launcher, which asks the others
+// in their order. A launcher that is gone reads no lines.
 void leave_when_asked() {
   ::signal(SIGTERM, [](int) { asked_to_leave = true; });
   ::signal(SIGINT, SIG_IGN);

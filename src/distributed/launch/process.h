@@ -13,10 +13,11 @@
 
 namespace trireme::distributed {
 
-// What a process of a job ends with when such an error ends it. 2 and 3 say that the job is wrong: another process in its place
-// would end so, too.
+// What a process of a job ends with when such an error ends it. 2 and 3 say that the job is wrong:
+// another process in its place would end so, too.
 int exit_code(ErrorKind kind);
-// Whether a process with this exit code, as of Process::ended(), ended so by itself, and would again: nobody has killed it.
+// Whether a process with this exit code, as of Process::ended(), ended so by itself, and would
+// again: nobody has killed it.
 bool ended_by_itself(int code);
 
 class Process {

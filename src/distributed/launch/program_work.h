@@ -1,7 +1,8 @@
 #pragma once
 
-// What there is to be done, where no job file says it but the program of a user's that trains: the first trainer
-// writes it under the key "work", and the master and the parameter servers wait for it.
+// What there is to be done, where no job file says it but the program of a user's that trains: the
+// first trainer writes it under the key "work", and the master and the parameter servers wait for
+// it.
 
 #include <cstdint>
 #include <functional>

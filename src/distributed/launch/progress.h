@@ -18,7 +18,8 @@ class Progress {
   // `terminal`: one line that moves, instead of one every ten seconds.
   explicit Progress(bool terminal) : terminal_(terminal) {}
 
-  // "progress 12 768 0.31": steps, examples and mean loss since the trainer's line before. False: it is another line.
+  // "progress 12 768 0.31": steps, examples and mean loss since the trainer's line before. False:
+  // it is another line.
   bool take(const std::string& line);
   // What the trainers of other machines have done; replaces what was said before.
   void set_others(const Totals& others) { others_ = others; }

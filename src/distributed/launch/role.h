@@ -29,8 +29,8 @@ struct RoleOptions {
   Security store_security;         // of whoever asks the store
   std::string prefix = "job/";     // of its keys
   std::string host = "127.0.0.1";  // the IP address that this process is reached by
-  // Where it listens, "IP:port", if not at any free port of `host`: there is something between. The port is that by which it
-  // is reached.
+  // Where it listens, "IP:port", if not at any free port of `host`: there is something between. The
+  // port is that by which it is reached.
   std::string listens = {};
   std::string name;                 // of this process, which no other one has or had
   int trainers = 1, servers = 0;    // as many as the job is to have
@@ -51,8 +51,9 @@ struct RoleAccess {
   std::string store, etcd;  // one of both
   std::string credentials, etcd_credentials;
 };
-// Sets who this process is to others and to the store: by certificates, or by $TRIREME_JOB_TOKEN, which is not among the
-// arguments, since all users of the machine see those. Errors: as read_credentials.
+// Sets who this process is to others and to the store: by certificates, or by $TRIREME_JOB_TOKEN,
+// which is not among the arguments, since all users of the machine see those. Errors: as
+// read_credentials.
 void secure(RoleOptions& options, const RoleAccess& access);
 
 inline const Security& security_of(const RoleOptions& options) { return options.security; }
@@ -83,8 +84,8 @@ struct ServerFolders {
 };
 // A parameter server. Returns when it is told to stop.
 void serve(const RoleOptions& options, const ServerFolders& folders);
-// A master of tasks, and of servers if the job has any. Returns when it is told to stop. Errors: data, if all tasks of an epoch have
-// failed; as the parts.
+// A master of tasks, and of servers if the job has any. Returns when it is told to stop. Errors:
+// data, if all tasks of an epoch have failed; as the parts.
 struct MasterWork {
   std::int64_t epochs = 1;
   std::function<std::vector<std::string>(std::int64_t epoch)> tasks;
@@ -92,8 +93,8 @@ struct MasterWork {
   std::string checkpoints = {};                           // these as in JobControlOptions
   bool synchronous = false;
   bool group = false;  // trainers are a group that has all that is learned: GroupControl
-  // What a task may take before it is given to somebody else, too, though its owner lives. Where batches are not known by their
-  // tasks, that would be learning them twice.
+  // What a task may take before it is given to somebody else, too, though its owner lives. Where
+  // batches are not known by their tasks, that would be learning them twice.
   Milliseconds patience{10000};
   double every = 60;
   int keep = 2;
@@ -105,23 +106,24 @@ struct MasterWork {
 };
 void lead(const RoleOptions& options, const MasterWork& work);
 
-// This process is not needed: others have all places of its role. It ends with this code, which is no failure, and none is
-// started in its place.
+// This process is not needed: others have all places of its role. It ends with this code, which is
+// no failure, and none is started in its place.
 class Replaced : public Error {
  public:
   explicit Replaced(const std::string& message) : Error(ErrorKind::io, message) {}
 };
 inline constexpr int kReplacedCode = 8;
 
-// Each returns when the job is over, or when it is told to stop; a master that no launcher looks after may throw JobStopped
-// (unattended.h). Errors: Replaced, of servers; as the parts.
+// Each returns when the job is over, or when it is told to stop; a master that no launcher looks
+// after may throw JobStopped (unattended.h). Errors: Replaced, of servers; as the parts.
 void run_trainer(const RoleOptions& options);
 void run_server(const RoleOptions& options);
 void run_master(const RoleOptions& options);
-// A trainer that is a program of the user's, options.job: a path, or a name that is looked for in PATH. It runs as a
-// child with the environment of member_environment.h; its lines become this process's, and it is asked to leave when
-// `stop` says so. Its exit code, 128 and the number of the signal that ended it. Errors: usage, if there is no such
-// program, or if it fails by itself before any trainer has said what is to be done, since it would do so again; io.
+// A trainer that is a program of the user's, options.job: a path, or a name that is looked for in
+// PATH. It runs as a child with the environment of member_environment.h; its lines become this
+// process's, and it is asked to leave when `stop` says so. Its exit code, 128 and the number of the
+// signal that ended it. Errors: usage, if there is no such program, or if it fails by itself before
+// any trainer has said what is to be done, since it would do so again; io.
 int run_program(const RoleOptions& options, const RoleAccess& access,
                 const std::vector<std::string>& arguments);
 

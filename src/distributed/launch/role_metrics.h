@@ -15,7 +15,8 @@
 
 namespace trireme::distributed {
 
-// Of a trainer. One thread calls all functions but stranger(), which any may. Registry and health outlive the object.
+// Of a trainer. One thread calls all functions but stranger(), which any may. Registry and health
+// outlive the object.
 class TrainerMetrics {
  public:
   TrainerMetrics(Registry& registry, Health& health);
@@ -43,7 +44,8 @@ class TrainerMetrics {
   Histogram* seconds_;
 };
 
-// Of checkpoints: whoever makes them tells. One thread calls all functions. The registry outlives the object.
+// Of checkpoints: whoever makes them tells. One thread calls all functions. The registry outlives
+// the object.
 class CheckpointMetrics {
  public:
   explicit CheckpointMetrics(Registry& registry);

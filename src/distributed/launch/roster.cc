@@ -64,7 +64,8 @@ Roster::Roster(Store& store, std::string prefix, int rank)
   earlier_ = static_cast<int>(store_.get(key("launcher_state", rank_)).value().version) - 1;
 }
 
-// One before that has died has it as long as its lease lasts. Of an own lease that has ended nothing is left.
+// One before that has died has it as long as its lease lasts. Of an own lease that has ended
+// nothing is left.
 void Roster::take_place(const LeaseKeeper& lease) {
   const std::string own = key("launcher", rank_);
   Transaction begin;

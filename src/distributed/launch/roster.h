@@ -36,10 +36,12 @@ LauncherState launcher_state_of(const std::string& text);
 
 class Roster {
  public:
-  // Takes part as launcher `rank`. The store outlives it. Errors: as Store; usage, if another process has that rank.
+  // Takes part as launcher `rank`. The store outlives it. Errors: as Store; usage, if another
+  // process has that rank.
   Roster(Store& store, std::string prefix, int rank);
 
-  // Throws if another process has the rank by now, this one having been cut off for long. Errors: usage.
+  // Throws if another process has the rank by now, this one having been cut off for long. Errors:
+  // usage.
   void check() const { presence_.check(); }
   // How many launchers of this rank there were before.
   int earlier() const { return earlier_; }

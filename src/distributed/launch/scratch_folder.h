@@ -6,8 +6,8 @@
 
 namespace trireme::distributed {
 
-// A folder of this object's own below one that several processes may share. Who makes one also removes those of processes
-// that have died: each keeps a lock as long as it lives.
+// A folder of this object's own below one that several processes may share. Who makes one also
+// removes those of processes that have died: each keeps a lock as long as it lives.
 class ScratchFolder {
  public:
   // The folder above is made if it is not there. Errors: io.

@@ -85,8 +85,8 @@ class ServerProcess {
                             : "there is room for cold rows again");
     std::fflush(stdout);
   }
-  // One that has died has its place as long as its lease lasts. After this process was stopped or cut off for long what it
-  // holds is still right if nobody has taken its own.
+  // One that has died has its place as long as its lease lasts. After this process was stopped or
+  // cut off for long what it holds is still right if nobody has taken its own.
   void claim(const LeaseKeeper& lease) {
     if (place_ < 0) return claim_any(lease);
     if (members_.claim_again("server", place_, lease, options_.name)) return;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a launcher does about the orders that its job is given while it runs (job_keys.h): scale, and stop. Of several
-// launchers each looks after its share.
+// What a launcher does about the orders that its job is given while it runs (job_keys.h): scale,
+// and stop. Of several launchers each looks after its share.
 
 #include <condition_variable>
 #include <functional>
@@ -33,17 +33,20 @@ struct SteeringOptions {
 // One thread calls all functions; another one, of the object, asks the store, which may be slow.
 class Steering {
  public:
-  // Rank 0 writes what is wanted at first. The store and the supervisor outlive the object. Errors: as Store.
+  // Rank 0 writes what is wanted at first. The store and the supervisor outlive the object. Errors:
+  // as Store.
   Steering(Store& store, SteeringOptions options, Supervisor& children);
   ~Steering();
   Steering(const Steering&) = delete;
   Steering& operator=(const Steering&) = delete;
 
-  // Starts processes and asks them to leave, when other numbers are wanted than before, or a server is drained.
+  // Starts processes and asks them to leave, when other numbers are wanted than before, or a server
+  // is drained.
   void look();
   // What the job is to have now.
   Wanted wanted() const { return wanted_; }
-  // Places that its parameter servers may have: those that are to go have theirs until they are drained.
+  // Places that its parameter servers may have: those that are to go have theirs until they are
+  // drained.
   int places() const { return places_; }
   // Whether the job goes on with so many trainers when no other ones can be started.
   bool enough(int trainers) const;

@@ -48,8 +48,8 @@ TEST_F(SupervisorOf, WhoWasReplacedByOthersIsNotStartedAgain) {
                                               "[launch] server_1 has left: others have its place"));
 }
 
-// A server stands still for longer than its lease, another one dies, and the substitute of that one takes the place of the first:
-// when this has left, the place of the other one is nobody's.
+// A server stands still for longer than its lease, another one dies, and the substitute of that one
+// takes the place of the first: when this has left, the place of the other one is nobody's.
 TEST_F(SupervisorOf, WhoWasReplacedIsStartedForAPlaceThatNobodyHas) {
   int free = 2;
   SupervisorOptions options = this->options(kReplacedCode);

@@ -27,8 +27,9 @@ std::string described(const BatchRange& range);
 // The tasks of an epoch over so many batches.
 std::vector<std::string> tasks_of(std::int64_t batches, std::int64_t task_batches);
 
-// A task's batches are those of the epoch that a single process would have, whatever cuts them: the same for every reader of
-// the same data, and each time. A task whose data are wrong is given back, and others are gone on with.
+// A task's batches are those of the epoch that a single process would have, whatever cuts them: the
+// same for every reader of the same data, and each time. A task whose data are wrong is given back,
+// and others are gone on with.
 class TaskReader {
  public:
   struct Read {
@@ -39,9 +40,11 @@ class TaskReader {
     std::int64_t place = 0;                         // among the batches of all epochs, from 0
   };
 
-  // Told of a task that was given back since a batch of it could not be read, and why; some batches of it may have been read before.
+  // Told of a task that was given back since a batch of it could not be read, and why; some batches
+  // of it may have been read before.
   using Bad = std::function<void(const Task& task, const std::string& why)>;
-  // Told of a task that this trainer has, or has ended, and which is handed out again all the same: TaskClient::on_lost.
+  // Told of a task that this trainer has, or has ended, and which is handed out again all the same:
+  // TaskClient::on_lost.
   using Lost = std::function<void(const Task& task)>;
   // All must outlive the reader.
   TaskReader(TaskClient& client, const data::Batches& batches, Bad bad = {}, Lost lost = {});
@@ -51,12 +54,14 @@ class TaskReader {
 
   // The next batch; nothing if there is none at the moment. Errors: as TaskClient; io, of the data.
   std::optional<Read> next();
-  // The one after it, which next() will give; nullptr if there is none at the moment, or next() is to find out. It may be of the next
-  // task, and is taken from the master then; but not if somebody has had that task before, who may have died of it: then it has to
-  // be this trainer's first one. Until the next call.
+  // The one after it, which next() will give; nullptr if there is none at the moment, or next() is
+  // to find out. It may be of the next task, and is taken from the master then; but not if somebody
+  // has had that task before, who may have died of it: then it has to be this trainer's first one.
+  // Until the next call.
   const Read* peek();
-  // The trainer ends by what has become of the last batch: its task has ended badly, all others are handed out again. Whether some task
-  // of the job is done, so that it is not the job that is wrong.
+  // The trainer ends by what has become of the last batch: its task has ended badly, all others are
+  // handed out again. Whether some task of the job is done, so that it is not the job that is
+  // wrong.
   bool give_back(const std::string& why);
   // All that was read has been learned: tells the master of the tasks that are through.
   void finish();

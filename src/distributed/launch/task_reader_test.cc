@@ -148,7 +148,8 @@ TEST_P(TasksOf, AreTheBatchesOfOneProcess) {
   }
 }
 
-// Whatever was read of a task before its trainer is gone, the next one reads the same under the same names.
+// Whatever was read of a task before its trainer is gone, the next one reads the same under the
+// same names.
 TEST_P(TasksOf, AreTheSameWhenAnotherTrainerGoesOn) {
   lead(4);
   Reading first(*store_, "first", GetParam().make()), second(*store_, "second", GetParam().make());
@@ -198,7 +199,8 @@ TEST_P(TasksOf, HaveEachExampleOnceWithinTheLimitsOfTheCut) {
     std::sort(all.begin(), all.end());
     EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end()) << "one came twice";
     EXPECT_EQ(static_cast<std::int64_t>(all.size()), batches_.examples());
-    // Sorted as a whole, batches share the 12 lengths that there are; in no order nearly each has all of them.
+    // Sorted as a whole, batches share the 12 lengths that there are; in no order nearly each has
+    // all of them.
     if (how == "by_length") {
       EXPECT_LE(spread[epoch], 12);
     } else if (how == "plain") {

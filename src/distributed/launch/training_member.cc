@@ -20,7 +20,8 @@ constexpr Milliseconds kFailureReportTimeout{
     2000};                              // in which a master hears of who ends by an error
 constexpr Milliseconds kAttempt{1000};  // after which it is asked where the servers are now
 constexpr Milliseconds kMemberStoreTimeout{500};  // in which the store is to say it
-// In which the store is there again that was away, or another master leads, or another group is formed.
+// In which the store is there again that was away, or another master leads, or another group is
+// formed.
 constexpr Milliseconds kOutage{120000};
 constexpr std::int64_t kTrainerLease = 5;  // seconds
 
@@ -175,15 +176,17 @@ void TrainingMember::train(Trainer& trainer, const data::Batches& batches,
   if (!stopped()) throw;  // who leaves can do without those who are gone
 }
 
-// A batch of it could not be read. In mode geo what was learned of it here has not been pushed, and is forgotten.
+// A batch of it could not be read. In mode geo what was learned of it here has not been pushed, and
+// is forgotten.
 void TrainingMember::given_back(const Task& task, const std::string& why) {
   std::printf("%s are given back: %s\n", described(range_of(task.data)).c_str(), why.c_str());
   std::fflush(stdout);
   if (mode_ == Distribution::Mode::geo) by_servers_->forget_deltas();
 }
 
-// Before this process ends by that error. Others that are gone are no task's fault, nor is a loss that is no number any more; of
-// anything else the batch is to blame, as long as others can be learned.
+// Before this process ends by that error. Others that are gone are no task's fault, nor is a loss
+// that is no number any more; of anything else the batch is to blame, as long as others can be
+// learned.
 void TrainingMember::fail(TaskReader& reader, const Error& error) {
   if (error.kind() == ErrorKind::io || error.kind() == ErrorKind::numeric) {
     try {
@@ -203,7 +206,8 @@ void TrainingMember::fail(TaskReader& reader, const Error& error) {
   }
 }
 
-// For the client. When the job has gone back to a checkpoint, what it is asked for is asked no more.
+// For the client. When the job has gone back to a checkpoint, what it is asked for is asked no
+// more.
 ServerView TrainingMember::newest_servers() {
   std::optional<JobView> view = views_->now(kMemberStoreTimeout).value_or(std::nullopt);
   const bool first = !std::exchange(servers_told_, true);
@@ -215,7 +219,8 @@ ServerView TrainingMember::newest_servers() {
   return std::move(view->servers);
 }
 
-// In good order: what was begun is learned, what was taken is given back, and nobody waits for this one.
+// In good order: what was begun is learned, what was taken is given back, and nobody waits for this
+// one.
 void TrainingMember::leave(TaskReader& reader) {
   try {
     if (by_servers_ && view_) by_servers_->settle();
@@ -225,7 +230,8 @@ void TrainingMember::leave(TaskReader& reader) {
   leave_members();
 }
 
-// Waits for a view of a later generation than ours, of which this trainer is a member if members are told.
+// Waits for a view of a later generation than ours, of which this trainer is a member if members
+// are told.
 void TrainingMember::rejoin(TaskReader& reader) {
   const bool together = mode_ == Distribution::Mode::synchronous;
   const Deadline end = in(kServers);

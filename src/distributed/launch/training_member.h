@@ -1,8 +1,8 @@
 #pragma once
 
-// A process of a job that trains: it takes part, has a Program and its Trainer's options rewritten by the job's
-// strategy, and then trains by the tasks that it gets. What Program that is, is told by a job file (trainer.cc) or by a
-// program of the user's (member.cc).
+// A process of a job that trains: it takes part, has a Program and its Trainer's options rewritten
+// by the job's strategy, and then trains by the tasks that it gets. What Program that is, is told
+// by a job file (trainer.cc) or by a program of the user's (member.cc).
 
 #include <chrono>
 #include <cstdint>
@@ -40,12 +40,13 @@ class TrainingMember {
   TrainingMember(const TrainingMember&) = delete;
   TrainingMember& operator=(const TrainingMember&) = delete;
 
-  // What the Trainer is to be made with. Making it rewrites the Program. Once; the Program outlives this. Errors: usage.
+  // What the Trainer is to be made with. Making it rewrites the Program. Once; the Program outlives
+  // this. Errors: usage.
   void extend(Program& program, TrainerOptions& made, const Distribution& how,
               const JobFolders& folders);
-  // Until all epochs are over, or it is told to stop. `after_step`: of steps of this process with a batch, from 1. The
-  // Trainer is used as long as this lives. Errors: as the parts; io instead of what a batch is to blame for, when others have
-  // been learned: another process is to go on.
+  // Until all epochs are over, or it is told to stop. `after_step`: of steps of this process with a
+  // batch, from 1. The Trainer is used as long as this lives. Errors: as the parts; io instead of
+  // what a batch is to blame for, when others have been learned: another process is to go on.
   using AfterStep = std::function<void(std::int64_t step, double loss)>;
   void train(Trainer& trainer, const data::Batches& batches, const AfterStep& after_step = {});
 
@@ -53,8 +54,8 @@ class TrainingMember {
   bool is_chief() const { return chief_; }
   void conclude();
 
-  // Tables on servers become parameters of the Trainer, as of ServerTraining. False, with a line that names the folders of
-  // the servers' checkpoints and exports: they are too large for it.
+  // Tables on servers become parameters of the Trainer, as of ServerTraining. False, with a line
+  // that names the folders of the servers' checkpoints and exports: they are too large for it.
   bool bring_home();
 
   Store& store() { return *store_; }

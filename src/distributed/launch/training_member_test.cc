@@ -116,7 +116,8 @@ class Members : public ::testing::TestWithParam<Distribution::Mode> {
   Master master_;
 };
 
-// It has found no task for a while, and then gets one of after a way back of which it has not heard: all of it is learned.
+// It has found no task for a while, and then gets one of after a way back of which it has not
+// heard: all of it is learned.
 TEST_P(Members, AFirstTaskOfALaterTimeIsLearnedWhole) {
   tell(1);
   Counting trainer(role(), GetParam());

@@ -1,9 +1,10 @@
 #pragma once
 
-// What processes do that no launcher looks after, as in Kubernetes (RoleOptions::until_done): they see themselves that the
-// job is over, and heed the order to stop (job_keys.h), which a launcher would do for them. First trainers leave, when the last
-// checkpoint is there or its time is over; then the masters, one of which tells what became of it. The key "stopped" stays:
-// whoever is started later ends at once. Parameter servers stay.
+// What processes do that no launcher looks after, as in Kubernetes (RoleOptions::until_done): they
+// see themselves that the job is over, and heed the order to stop (job_keys.h), which a launcher
+// would do for them. First trainers leave, when the last checkpoint is there or its time is over;
+// then the masters, one of which tells what became of it. The key "stopped" stays: whoever is
+// started later ends at once. Parameter servers stay.
 
 #include <chrono>
 #include <condition_variable>
@@ -19,7 +20,8 @@
 
 namespace trireme::distributed {
 
-// The exit code of such a process when the job was stopped: others would do the same, so none is to be started in its place.
+// The exit code of such a process when the job was stopped: others would do the same, so none is to
+// be started in its place.
 inline constexpr int kJobStoppedCode = 7;
 // Thrown where a master ends with it.
 struct JobStopped {
@@ -79,10 +81,12 @@ class StopWatch {
 // Of a master. One thread calls all functions.
 class UnattendedMaster {
  public:
-  // Writes the limits and how many processes are wanted, if nobody has. The store outlives the object. Errors: as Store.
+  // Writes the limits and how many processes are wanted, if nobody has. The store outlives the
+  // object. Errors: as Store.
   UnattendedMaster(Store& store, const RoleOptions& options);
 
-  // Whether the job is over and nobody is there any more who needs a master: asks the store now and then. Errors: JobStopped.
+  // Whether the job is over and nobody is there any more who needs a master: asks the store now and
+  // then. Errors: JobStopped.
   bool over();
 
  private:

@@ -9,7 +9,8 @@
 
 namespace trireme::distributed::testing {
 
-// By the rules of YAML's core schema: what is not in quotes may be something else than text. yaml-cpp marks quoted ones by "!".
+// By the rules of YAML's core schema: what is not in quotes may be something else than text.
+// yaml-cpp marks quoted ones by "!".
 inline nlohmann::ordered_json json_of(const YAML::Node& node) {
   using Json = nlohmann::ordered_json;
   if (node.IsMap()) {

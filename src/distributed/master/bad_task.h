@@ -1,7 +1,7 @@
 #pragma once
 
-// Tasks that have ended badly, as the store keeps them beside the queue: for people, and so that poison is known when a job goes
-// back to a checkpoint.
+// Tasks that have ended badly, as the store keeps them beside the queue: for people, and so that
+// poison is known when a job goes back to a checkpoint.
 
 #include <cstdint>
 #include <string>
@@ -22,7 +22,8 @@ struct BadTask {
 };
 // As a store has them, by epoch and task. `prefix`: as in TaskQueueOptions. Errors: as Store; data.
 std::vector<BadTask> bad_tasks(Store& store, const std::string& prefix);
-// "batches 12 to 27 of epoch 1: ended badly twice: trainer_1 died or was cut off; trainer_4 died or was cut off".
+// "batches 12 to 27 of epoch 1: ended badly twice: trainer_1 died or was cut off; trainer_4 died or
+// was cut off".
 std::string text_of(const BadTask& task);
 
 // --- For the queue
@@ -34,7 +35,8 @@ BadTask bad_task_of(const Entry& entry,
 // The first line, which says what has happened, not too long for a key.
 std::string one_line(const std::string& text);
 
-// What is in the keys of tasks: a number, and the next word, which is taken off. Errors: data, naming the key.
+// What is in the keys of tasks: a number, and the next word, which is taken off. Errors: data,
+// naming the key.
 std::int64_t task_number(const std::string& key, std::string_view text);
 std::string_view task_word(const std::string& key, std::string_view& rest);
 

@@ -185,8 +185,8 @@ void Master::be_known(const LeaseKeeper& lease) {
   members.join(kMasters, options_.name, address(), lease);
 }
 
-// A lease that may have ended is no reason to stop: the store says whether it has. Until then guards see to it that nothing is
-// written by who was deposed.
+// A lease that may have ended is no reason to stop: the store says whether it has. Until then
+// guards see to it that nothing is written by who was deposed.
 void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
   const auto end = [this] {
     const std::lock_guard lock(mutex_);
@@ -219,11 +219,13 @@ void Master::begin_lead(const Leader& leader, const LeaseKeeper& lease) {
     known_since_ = leader.epoch;
   }
   former_.reset();
-  // What the leader before has concluded is not concluded once more: those that it would take may be gone.
+  // What the leader before has concluded is not concluded once more: those that it would take may
+  // be gone.
   over_ = concluded_ = finished_ = done && queue_->epoch() >= options_.epochs && queue_->finished();
 }
 
-// Whether nobody else has led since this master knew what it knows. If not, this is where it begins.
+// Whether nobody else has led since this master knew what it knows. If not, this is where it
+// begins.
 bool Master::goes_on(const Leader& leader, const Condition& guard) {
   const std::string led = options_.prefix + "led";
   std::optional<std::string> since;

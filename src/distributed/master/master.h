@@ -1,12 +1,13 @@
 #pragma once
 
-// Hands the tasks of a job out to its trainers, epoch by epoch. Several masters may run: one leads, the others stand by
-// and take over when its lease ends. All that a leader knows is in the Store.
+// Hands the tasks of a job out to its trainers, epoch by epoch. Several masters may run: one leads,
+// the others stand by and take over when its lease ends. All that a leader knows is in the Store.
 //
-// While the store does not answer a leader goes on, on trust: nobody can be elected by a store that is away, and if it is
-// away from this master alone, trainers do not believe it (task_client.h). It writes what it has done when the store
-// answers again, if nobody has followed it. If its lease has ended there meanwhile, and nobody else has led, it leads again,
-// and knows what it knew: those that did not lead let it be the first.
+// While the store does not answer a leader goes on, on trust: nobody can be elected by a store that
+// is away, and if it is away from this master alone, trainers do not believe it (task_client.h). It
+// writes what it has done when the store answers again, if nobody has followed it. If its lease has
+// ended there meanwhile, and nobody else has led, it leads again, and knows what it knew: those
+// that did not lead let it be the first.
 
 #include <condition_variable>
 #include <functional>
@@ -26,19 +27,22 @@ namespace trireme::distributed {
 
 struct MasterOptions {
   std::string prefix;  // of the job's keys, "job/"
-  // Of this process, which no other one has or had: whoever knows that it has ended says so by Membership::forget("master", name),
-  // and the next one need not wait for its lease. Empty: nobody can.
+  // Of this process, which no other one has or had: whoever knows that it has ended says so by
+  // Membership::forget("master", name), and the next one need not wait for its lease. Empty: nobody
+  // can.
   std::string name = {};
   FrameServerOptions server = {};  // where trainers ask
   std::string host = "127.0.0.1";  // by which they reach it; the port is the server's
   std::int64_t epochs = 1;
-  // The tasks of an epoch, counted from 1: the same ones whoever asks. Called by a thread of the master.
+  // The tasks of an epoch, counted from 1: the same ones whoever asks. Called by a thread of the
+  // master.
   std::function<std::vector<std::string>(std::int64_t epoch)> tasks;
   std::int64_t lease = 5;  // seconds
   int poison = 3;          // these as in TaskQueueOptions
   Milliseconds least{10000};
   double factor = 5;
-  // Whether all_over() is told to trainers only after conclude(): when what was learned has been saved.
+  // Whether all_over() is told to trainers only after conclude(): when what was learned has been
+  // saved.
   bool hold = false;
   std::function<std::string(const Task&)> describe = {};  // as in TaskQueueOptions
   std::function<void(const std::string&)> say = {};       // what happens, for people
@@ -50,13 +54,14 @@ struct Leadership {
   Condition guard;
 };
 
-// Where its parts are: the leader's address under `prefix` "master", tasks under "task/", and, when all epochs are
-// over, "done".
+// Where its parts are: the leader's address under `prefix` "master", tasks under "task/", and, when
+// all epochs are over, "done".
 class Master {
  public:
-  // The store outlives the master; where it does not answer, those who ask the master wait for as long as it takes to tell
-  // so, once: 2 s is a good limit. Trainers are the members "trainer" of Membership(store, prefix): what those that
-  // are gone had is handed out again. Errors: usage; io, if the address cannot be had.
+  // The store outlives the master; where it does not answer, those who ask the master wait for as
+  // long as it takes to tell so, once: 2 s is a good limit. Trainers are the members "trainer" of
+  // Membership(store, prefix): what those that are gone had is handed out again. Errors: usage; io,
+  // if the address cannot be had.
   Master(Store& store, MasterOptions options);
   // Resigns, if it leads.
   ~Master();
@@ -75,8 +80,8 @@ class Master {
   TransportStatistics transport() const { return server_->statistics(); }
 
   // --- Of a leader; each does nothing, and returns nothing or false, where another one leads
-  // Until go_on() it hands out no tasks: none at all, or none that are not begun, as a checkpoint wants it. With `hold` it
-  // begins with none.
+  // Until go_on() it hands out no tasks: none at all, or none that are not begun, as a checkpoint
+  // wants it. With `hold` it begins with none.
   void pause();
   void drain();
   // `rollbacks` goes with all tasks: JobView.
@@ -130,7 +135,8 @@ class Master {
   bool stop_ = false, finished_ = false, over_ = false, concluded_ = false;
   std::optional<TaskQueue> queue_;      // while it leads
   const LeaseKeeper* lease_ = nullptr;  // with it
-  // What it knew when it ceased to lead. It holds as long as the key "led" has the epoch since which it knew that.
+  // What it knew when it ceased to lead. It holds as long as the key "led" has the epoch since
+  // which it knew that.
   std::optional<TaskQueue> former_;
   std::int64_t known_since_ = 0;  // of the queue, or the former one
   bool was_away_ = false;         // the store, since it was asked last

@@ -261,7 +261,8 @@ TEST_F(Masters, NobodyWaitsLongForALeaderThatIsDead) {
       << "on a machine that does little else";
 }
 
-// Who would take what is concluded once more may be gone by then. But when the job goes back, it is over no more.
+// Who would take what is concluded once more may be gone by then. But when the job goes back, it is
+// over no more.
 TEST_F(Masters, WhatALeaderHasConcludedTheNextOneLeavesAlone) {
   MasterOptions holds = options(1, 4);
   holds.hold = true;

@@ -148,7 +148,8 @@ TEST_F(Outages, TrainingGoesOnWhileTheStoreIsAway) {
   EXPECT_EQ(TaskQueue(*store_, {.prefix = "job/task/"}).counts().done, 300);
 }
 
-// A store that lives on and is cut off from all: leases end there, of the leader and of trainers, too. But nobody else has led.
+// A store that lives on and is cut off from all: leases end there, of the leader and of trainers,
+// too. But nobody else has led.
 TEST_F(Outages, ALeaderWhoseLeaseHasEndedMeanwhileLeadsAgainAndKnowsWhatItKnew) {
   MasterOptions options = options_of(30, 300);
   options.lease = 5;
@@ -185,7 +186,8 @@ TEST_F(Outages, WhoStandsByLetsTheLeaderOfBeforeBeTheFirst) {
   EXPECT_GT(Clock::now() - back, Milliseconds(2900));
 }
 
-// It is cut off, and knows no better; another one leads meanwhile. Trainers that reach the store do not believe it.
+// It is cut off, and knows no better; another one leads meanwhile. Trainers that reach the store do
+// not believe it.
 TEST_F(Outages, ALeaderThatIsCutOffAloneHandsOutNothing) {
   const Master first(of_master_, options_of(1, 400));
   Trainer a(of_a_, network_, "a"), b(of_b_, network_, "b");
@@ -206,7 +208,8 @@ TEST_F(Outages, ALeaderThatIsCutOffAloneHandsOutNothing) {
   EXPECT_EQ(first.counts()->done, 400) << "what it knew when it led before is void";
 }
 
-// What was ended is told to the next leader; what was begun on trust is learned again, and known to be.
+// What was ended is told to the next leader; what was begun on trust is learned again, and known to
+// be.
 TEST_F(Outages, WhenTheLeaderDiesMeanwhileTheNextIsToldWhatWasDone) {
   std::optional<Master> first(std::in_place, of_master_, options_of(1, 400));
   std::optional<Trainer> a(std::in_place, of_a_, network_, "a");

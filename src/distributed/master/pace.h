@@ -1,7 +1,7 @@
 #pragma once
 
-// Bounded staleness: nobody begins a step that is more than so many ahead of what the slowest trainer with work has
-// finished (stale synchronous parallel, Ho et al. 2013).
+// Bounded staleness: nobody begins a step that is more than so many ahead of what the slowest
+// trainer with work has finished (stale synchronous parallel, Ho et al. 2013).
 
 #include <cstdint>
 #include <map>
@@ -25,8 +25,9 @@ struct PaceAnswer {
   std::uint64_t slowest = 0;   // the least clock of those that have work
 };
 
-// The clocks of trainers, as the leader of the job knows them. They are in its memory alone: the next leader waits until
-// all who have work have told it theirs. Not safe for several threads at once.
+// The clocks of trainers, as the leader of the job knows them. They are in its memory alone: the
+// next leader waits until all who have work have told it theirs. Not safe for several threads at
+// once.
 class Pace {
  public:
   // Who has work now. Whoever has none holds nobody up, and enters again when it has some.

@@ -21,12 +21,12 @@ enum class MasterOp : std::uint8_t {
   release,    // the owner's name, who leaves: all that it has is to do again. The answer: `count`
   pace,  // a PaceRequest. The answer, as soon as the step may begin and after half a second at the latest: a PaceAnswer
 };
-// All answers have in `sequence` the epoch of the leader since which it knows what it knows: another one, and what the one
-// before had not written is void.
+// All answers have in `sequence` the epoch of the leader since which it knows what it knows:
+// another one, and what the one before had not written is void.
 inline constexpr std::uint8_t kAllDone =
     1;  // a flag of answers to `take`: there are no tasks any more
-// One of all answers: the store is away from the leader, which cannot know whether another one has followed. What it does
-// meanwhile is not written yet.
+// One of all answers: the store is away from the leader, which cannot know whether another one has
+// followed. What it does meanwhile is not written yet.
 inline constexpr std::uint8_t kOnTrust = 2;
 inline constexpr std::uint8_t kEnds = 1;  // of `give_back`: the owner ends by it
 inline constexpr std::uint8_t kLearned =
@@ -35,10 +35,12 @@ inline constexpr std::uint8_t kEnters = 1;  // flags of `pace`, and of its answe
 inline constexpr std::uint8_t kGo = 1;
 inline constexpr std::uint32_t kMostTasks = 256;  // of a frame
 
-// Whether a member of the job could have that name: it is not empty, has no space and no '/', and 200 bytes at most.
+// Whether a member of the job could have that name: it is not empty, has no space and no '/', and
+// 200 bytes at most.
 bool is_owner(const std::string& name);
 
-// A name and tasks, of which there are header.count. Errors of the parser: data, for what is none of these.
+// A name and tasks, of which there are header.count. Errors of the parser: data, for what is none
+// of these.
 struct Owned {
   std::string owner;
   std::vector<Task> tasks;

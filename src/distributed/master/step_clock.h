@@ -1,6 +1,7 @@
 #pragma once
 
-// A trainer's end of the pace: it waits before a step that would be too far ahead of slower trainers.
+// A trainer's end of the pace: it waits before a step that would be too far ahead of slower
+// trainers.
 
 #include <cstdint>
 #include <functional>
@@ -25,14 +26,15 @@ class StepClock {
   // The client outlives the clock.
   StepClock(TaskClient& client, StepClockOptions options);
 
-  // Waits until the next step may begin; false: this trainer was told to stop. Errors: Unavailable, when the patience has
-  // ended or no master answers.
+  // Waits until the next step may begin; false: this trainer was told to stop. Errors: Unavailable,
+  // when the patience has ended or no master answers.
   bool begin();
   // A step was taken.
   void end() { ++begun_; }
   // There is no work at the moment.
   void idle() { enters_ = true; }
-  // Whether the step behind the next one might begin now, as far as is known: what it reads now is not too old then.
+  // Whether the step behind the next one might begin now, as far as is known: what it reads now is
+  // not too old then.
   bool allows_a_look_ahead() const { return begun_ + 2 <= slowest_ + options_.lead; }
   std::uint64_t steps() const {
     return begun_;

@@ -36,11 +36,13 @@ TaskClient::TaskClient(Store& store, Network& network, TaskClientOptions options
 
 TaskClient::~TaskClient() = default;
 
-// Asks the store who leads. While it does not answer, the one that was known is meant. Whether there is one.
+// Asks the store who leads. While it does not answer, the one that was known is meant. Whether
+// there is one.
 bool TaskClient::connect() {
   if (const auto leader = leaders_.now(kStoreTimeout)) address_ = *leader ? (*leader)->name : "";
   if (address_.empty()) return false;
-  // It may have died, and another one lead soon: then the store is to be asked again, and not so soon if that goes on.
+  // It may have died, and another one lead soon: then the store is to be asked again, and not so
+  // soon if that goes on.
   if (std::exchange(answered_, false)) answer_ = kFirst;
   connection_ = std::make_unique<Connection>(
       network_, ConnectionOptions{.address = address_, .security = options_.security, .depth = 1});

@@ -2,9 +2,10 @@
 
 // What a trainer asks of the master that leads, whoever that is at the moment.
 //
-// A leader from which the store is away goes on, on trust. It is believed only while the store does not answer here either:
-// whoever follows it is found by the store alone, so nobody works for both. What it has been told, and has not written yet,
-// is told to the one that follows it, which may know nothing of it.
+// A leader from which the store is away goes on, on trust. It is believed only while the store does
+// not answer here either: whoever follows it is found by the store alone, so nobody works for both.
+// What it has been told, and has not written yet, is told to the one that follows it, which may
+// know nothing of it.
 
 #include <functional>
 #include <memory>
@@ -39,18 +40,19 @@ struct Taken {
       0;  // how often the job went back to a checkpoint before they were given
 };
 
-// Not safe for several threads at once. All calls look for the leader until it answers, for as long as the patience; then
-// Unavailable.
+// Not safe for several threads at once. All calls look for the leader until it answers, for as long
+// as the patience; then Unavailable.
 class TaskClient {
  public:
   // The store and the network outlive the client.
   TaskClient(Store& store, Network& network, TaskClientOptions options);
   ~TaskClient();
 
-  // As many as `most`, or fewer. `held`: what this trainer has already; whatever else the master thinks that it has, since an
-  // answer was lost, it is given again.
+  // As many as `most`, or fewer. `held`: what this trainer has already; whatever else the master
+  // thinks that it has, since an answer was lost, it is given again.
   Taken take(std::uint32_t most, const std::vector<Task>& held = {});
-  // How many of them were still this trainer's. Asked again after a lost answer, those that are done do not count.
+  // How many of them were still this trainer's. Asked again after a lost answer, those that are
+  // done do not count.
   int finish(const std::vector<Task>& tasks);
   // They ended badly; `why` is a line for people. `ends`: this trainer ends by it, too.
   struct GivenBack {
@@ -58,14 +60,16 @@ class TaskClient {
     bool learned = false;  // some task of the job is done, so it is not the job that is wrong
   };
   GivenBack give_back(const std::vector<Task>& tasks, const std::string& why, bool ends = false);
-  // This trainer leaves: all that it has is handed out again, and does not count as ended badly. Of how many tasks. `most`: for how
-  // long it looks for a master, if not for as long as its patience.
+  // This trainer leaves: all that it has is handed out again, and does not count as ended badly. Of
+  // how many tasks. `most`: for how long it looks for a master, if not for as long as its patience.
   int release(std::optional<Milliseconds> most = {});
-  // Whether the next step may begin: asked under this trainer's name. Answered within half a second or so.
+  // Whether the next step may begin: asked under this trainer's name. Answered within half a second
+  // or so.
   PaceAnswer pace(PaceRequest request);
 
-  // `lost` is called within the functions above for tasks that were given or ended on trust, and of which the next leader may know
-  // nothing: they are handed out again, and what was learned of them may be learned again.
+  // `lost` is called within the functions above for tasks that were given or ended on trust, and of
+  // which the next leader may know nothing: they are handed out again, and what was learned of them
+  // may be learned again.
   void on_lost(std::function<void(const Task&)> lost) { lost_ = std::move(lost); }
 
  private:

@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kNew = 0.2;  // what the latest task counts in the moving average
 
-// The key beside the tasks holds "3 begun 7", or something else while the tasks of epoch 3 are being written; 7 is the last attempt
-// that was handed out before.
+// The key beside the tasks holds "3 begun 7", or something else while the tasks of epoch 3 are
+// being written; 7 is the last attempt that was handed out before.
 constexpr const char* kEpoch = "epoch";
 constexpr const char* kBegun = "begun";
 
@@ -189,8 +189,8 @@ void TaskQueue::write() {
   write_bad_of_before();
 }
 
-// Every change is one of the key as it was read. So a transaction whose answer was lost, and that the store gets to see late,
-// does nothing any more.
+// Every change is one of the key as it was read. So a transaction whose answer was lost, and that
+// the store gets to see late, does nothing any more.
 void TaskQueue::write_some() {
   while (!unwritten_.empty()) {
     Transaction transaction;

@@ -1,19 +1,20 @@
 #pragma once
 
-// The tasks of an epoch: to do, pending with an owner, done, or failed. A task is handed out again when its
-// owner is too slow, gives it back or is gone, so it is run at least once; it counts as done by its last
-// owner and attempt alone, so it is done once. One that ends badly too often is poison: it fails, and stays so
-// when the queue is put back.
+// The tasks of an epoch: to do, pending with an owner, done, or failed. A task is handed out again
+// when its owner is too slow, gives it back or is gone, so it is run at least once; it counts as
+// done by its last owner and attempt alone, so it is done once. One that ends badly too often is
+// poison: it fails, and stays so when the queue is put back.
 //
-// Owners have several tasks, and work on them in the order in which they got them. So when one is gone, it is the
-// first that it had which may be to blame.
+// Owners have several tasks, and work on them in the order in which they got them. So when one is
+// gone, it is the first that it had which may be to blame.
 //
-// Each task is a key of the Store, and each change is committed there, under the leader's guard, before anybody
-// hears of it. The next leader reads what is there and goes on; pending tasks then have their whole time again,
-// since clocks of two machines say nothing to each other.
+// Each task is a key of the Store, and each change is committed there, under the leader's guard,
+// before anybody hears of it. The next leader reads what is there and goes on; pending tasks then
+// have their whole time again, since clocks of two machines say nothing to each other.
 //
-// While the store is away() changes are made here alone, so that work goes on: on trust that this leader still is one when
-// the store answers again, and can write them. If it is not, they have not happened.
+// While the store is away() changes are made here alone, so that work goes on: on trust that this
+// leader still is one when the store answers again, and can write them. If it is not, they have not
+// happened.
 
 #include <chrono>
 #include <cstdint>
@@ -60,15 +61,16 @@ struct TaskCounts {
   std::int64_t left_out = 0;  // tasks of all epochs that failed
 };
 
-// What a checkpoint keeps of a queue of which nothing is pending or begun: tasks that are neither done nor failed are to do, and
-// nobody has learned anything of them.
+// What a checkpoint keeps of a queue of which nothing is pending or begun: tasks that are neither
+// done nor failed are to do, and nobody has learned anything of them.
 struct QueueState {
   std::int64_t epoch = 0;
   std::vector<std::int64_t> done, failed;  // rising
   bool operator==(const QueueState&) const = default;
 };
 
-// Not safe for several threads at once. Errors of all that changes something: Deposed, if another one leads.
+// Not safe for several threads at once. Errors of all that changes something: Deposed, if another
+// one leads.
 class TaskQueue {
  public:
   using Clock = std::chrono::steady_clock;
@@ -79,31 +81,35 @@ class TaskQueue {
   static std::string epoch_key(const std::string& prefix);
 
   std::int64_t epoch() const { return epoch_; }  // 0: none has begun
-  // Begins an epoch, the next one after epoch(); its tasks replace those of the one before. Does nothing if it has
-  // begun. Errors: usage, for another number.
+  // Begins an epoch, the next one after epoch(); its tasks replace those of the one before. Does
+  // nothing if it has begun. Errors: usage, for another number.
   void begin(std::int64_t epoch, const std::vector<std::string>& tasks);
 
   QueueState state() const;
-  // Puts the queue back, whatever it holds: these are the tasks of the state's epoch. What was pending is no one's any more.
-  // Errors: usage, for a state with tasks that are not there; Unavailable, and then it is to be done again.
+  // Puts the queue back, whatever it holds: these are the tasks of the state's epoch. What was
+  // pending is no one's any more. Errors: usage, for a state with tasks that are not there;
+  // Unavailable, and then it is to be done again.
   void restore(const QueueState& state, const std::vector<std::string>& tasks);
 
-  // A task for `owner`, the first that is to do, or the first that is begun; nothing if there is none at the moment.
+  // A task for `owner`, the first that is to do, or the first that is begun; nothing if there is
+  // none at the moment.
   enum class Which { any, begun };
   std::optional<Task> take(const std::string& owner, Clock::time_point now,
                            Which which = Which::any);
-  // Whether the task was the owner's, by its attempt; else nothing happens, and it is counted. One that is to be handed out again,
-  // since its owner was too slow or seemed to be gone, may be finished as long as nobody else has got it.
+  // Whether the task was the owner's, by its attempt; else nothing happens, and it is counted. One
+  // that is to be handed out again, since its owner was too slow or seemed to be gone, may be
+  // finished as long as nobody else has got it.
   bool finish(const std::string& owner, const Task& task, Clock::time_point now);
   // It ended badly. `why`: a line for people. `death`: its owner ends by it, too.
   bool give_back(const std::string& owner, const Task& task, const std::string& why,
                  bool death = false);
   // Hands out again what was pending with `owner`, who leaves. Of how many tasks.
   int release(const std::string& owner);
-  // The same of owners that have died. The first task that one had has ended badly; but where several died at the same time, as
-  // with their machine, no task is to blame.
+  // The same of owners that have died. The first task that one had has ended badly; but where
+  // several died at the same time, as with their machine, no task is to blame.
   int lose(const std::vector<std::string>& owners);
-  // The same with what has been pending for too long. The first task of its owner has ended badly, if others end theirs meanwhile.
+  // The same with what has been pending for too long. The first task of its owner has ended badly,
+  // if others end theirs meanwhile.
   int expire(Clock::time_point now);
 
   bool finished() const;                 // an epoch has begun, and all is done or failed
@@ -124,7 +130,8 @@ class TaskQueue {
   void go_away() { away_since_ = Clock::now(); }  // known from elsewhere
   // Writes what has changed meanwhile. Whether the store has answered.
   bool come_back();
-  // The same for a leader that leads again, under another guard, and that nobody has followed in between.
+  // The same for a leader that leads again, under another guard, and that nobody has followed in
+  // between.
   bool come_back_as(Condition guard) {
     options_.guard = std::move(guard);
     go_away();
@@ -190,11 +197,11 @@ class TaskQueue {
                                                   {State::failed, {}}};
   std::map<std::int64_t, std::int64_t> done_;                     // ranges, by their first task
   std::map<std::pair<std::int64_t, std::int64_t>, BadTask> bad_;  // by epoch and id
-  // Of those that took too long, by id and attempt: when they were handed out. Their ends tell what tasks take, though they may count
-  // for nothing else.
+  // Of those that took too long, by id and attempt: when they were handed out. Their ends tell what
+  // tasks take, though they may count for nothing else.
   std::map<std::pair<std::int64_t, std::int64_t>, Clock::time_point> late_;
-  // What the store does not have yet: some items, or, with the epoch, all of them; and of which of these it has not heard how they
-  // have ended badly, or that they have not.
+  // What the store does not have yet: some items, or, with the epoch, all of them; and of which of
+  // these it has not heard how they have ended badly, or that they have not.
   std::set<std::int64_t> unwritten_;
   std::set<std::pair<std::int64_t, std::int64_t>> unwritten_bad_;  // by epoch and id
   bool epoch_unwritten_ = false;

@@ -133,7 +133,8 @@ TEST_F(TaskQueues, PoisonFails) {
   EXPECT_EQ(q.counts().bad_ends, 3);
   ASSERT_EQ(q.bad().size(), 1u);
   EXPECT_EQ(text_of(q.bad()[0]), "task 0 of epoch 1: ended badly 3 times: damage 0; damage 1");
-  // In later epochs it may be another one; the next leader, and whoever asks, know of this one still.
+  // In later epochs it may be another one; the next leader, and whoever asks, know of this one
+  // still.
   q.begin(2, tasks(1));
   EXPECT_TRUE(q.finish("a", q.take("a", start_).value(), start_));
   EXPECT_EQ(queue().counts().left_out, 1);
@@ -234,7 +235,8 @@ TEST_F(TaskQueues, WhatOneWhoIsGoneHeldIsHandedOutAgain) {
   EXPECT_EQ(q.counts().pending, 2);
 }
 
-// Of what somebody has had, a part may have been learned: until it is done, no checkpoint can be without a part of it.
+// Of what somebody has had, a part may have been learned: until it is done, no checkpoint can be
+// without a part of it.
 TEST_F(TaskQueues, WhatIsBegunComesFirstAndIsKnown) {
   TaskQueue q = queue();
   q.begin(1, tasks(3));
@@ -326,8 +328,9 @@ class LossyStore : public Store {
   std::mt19937 random_;
 };
 
-// Random owners, losses, delays and changes of the leader: every task is done once, by one owner. What was ended while the
-// store was away counts when it is written, and is told to the next leader, if this one dies before.
+// Random owners, losses, delays and changes of the leader: every task is done once, by one owner.
+// What was ended while the store was away counts when it is written, and is told to the next
+// leader, if this one dies before.
 TEST_F(TaskQueues, EveryTaskIsDoneOnceWhateverHappens) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     const std::string prefix = "run" + std::to_string(seed) + "/";
@@ -449,7 +452,8 @@ TEST_F(AwayQueues, EpochsFollowEachOther) {
   EXPECT_TRUE(next.finish("a", held, start_));
 }
 
-// Of an epoch that has ended when the store is back: what was left out, and that another task was not bad after all.
+// Of an epoch that has ended when the store is back: what was left out, and that another task was
+// not bad after all.
 TEST_F(AwayQueues, HowTasksEndedBadlyIsWrittenLaterToo) {
   TaskQueue q = queue_of_leader();
   q.begin(1, tasks(2));
@@ -510,7 +514,8 @@ TEST_F(AwayQueues, ALeaderThatIsBackLearnsThatItWasFollowed) {
   EXPECT_THROW(q.come_back(), Deposed);
 }
 
-// A question that was given up, and reaches the store when the answer to a later one has been heard.
+// A question that was given up, and reaches the store when the answer to a later one has been
+// heard.
 class LateStore : public CutStore {
  public:
   using CutStore::CutStore;

@@ -18,15 +18,15 @@ struct Finding {
   std::string text;  // what was found, good or bad: "last step 3 s ago"
 };
 
-// What a finding that is bad says of a process: it does not take part at the moment; or it never will again, so it is to be
-// ended.
+// What a finding that is bad says of a process: it does not take part at the moment; or it never
+// will again, so it is to be ended.
 enum class Means { not_ready, not_alive };
 
 // Safe for several threads at once.
 class Health {
  public:
-  // `look` is called by report(), whichever thread calls that; what it throws is bad. What it looks at must be there as
-  // long as report() is called.
+  // `look` is called by report(), whichever thread calls that; what it throws is bad. What it looks
+  // at must be there as long as report() is called.
   void add(const std::string& name, std::function<Finding()> look, Means means = Means::not_alive);
 
   // By the checks of `means`, and by all that mean more.
@@ -58,7 +58,8 @@ class Heartbeat {
 
   void beat(Clock::time_point now = Clock::now());
   void rest() { last_ = kNever; }  // it is not expected any more, until the next beat
-  // "last step 3 s ago", `what` being "step". Where none is expected yet, or any more, nothing is bad.
+  // "last step 3 s ago", `what` being "step". Where none is expected yet, or any more, nothing is
+  // bad.
   Finding look(const std::string& what, Clock::time_point now = Clock::now()) const;
 
  private:

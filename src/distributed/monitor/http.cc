@@ -1,5 +1,5 @@
-// By cpp-httplib, of which Debian's release bounds neither the lines of a request nor its time: so it reads from a stream of
-// ours, which does.
+// By cpp-httplib, of which Debian's release bounds neither the lines of a request nor its time: so
+// it reads from a stream of ours, which does.
 
 #include "distributed/monitor/http.h"
 
@@ -107,7 +107,8 @@ class Limited : public httplib::Stream {
   bool begun_ = false, answered_ = false;
 };
 
-// A few threads. Connections beyond those that may wait are not accepted, so that the kernel turns them away in the end.
+// A few threads. Connections beyond those that may wait are not accepted, so that the kernel turns
+// them away in the end.
 class Workers : public httplib::TaskQueue {
  public:
   Workers(int threads, int waiting)

@@ -1,6 +1,7 @@
 #pragma once
 
-// A few pages of text for whoever asks by HTTP/1.1: for looking at a process, by Prometheus, by Kubernetes, by curl.
+// A few pages of text for whoever asks by HTTP/1.1: for looking at a process, by Prometheus, by
+// Kubernetes, by curl.
 
 #include <functional>
 #include <map>
@@ -21,8 +22,8 @@ struct Page {
 // By their paths. Called by several threads at once; what they throw is answered with 500.
 using Pages = std::map<std::string, std::function<Page()>>;
 
-// "/metrics"; "/healthz" and "/readyz" (200 or 503): whether it is alive, and whether it takes part, too; "/" (who it is).
-// Registry and health outlive the pages.
+// "/metrics"; "/healthz" and "/readyz" (200 or 503): whether it is alive, and whether it takes
+// part, too; "/" (who it is). Registry and health outlive the pages.
 Pages monitor_pages(const Registry& registry, const Health& health, const std::string& who);
 
 struct HttpOptions {
@@ -35,8 +36,8 @@ struct HttpOptions {
   std::size_t largest = 4096;   // bytes of a request
 };
 
-// Answers GET and HEAD, one request of each connection. What is longer, slower or no HTTP is refused, and does not keep others from
-// being answered.
+// Answers GET and HEAD, one request of each connection. What is longer, slower or no HTTP is
+// refused, and does not keep others from being answered.
 class HttpServer {
  public:
   // What the pages read outlives the server. Errors: io, if the address cannot be had.

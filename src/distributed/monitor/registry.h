@@ -1,6 +1,7 @@
 #pragma once
 
-// Numbers that a process counts about itself, and their text for Prometheus (exposition format 0.0.4).
+// Numbers that a process counts about itself, and their text for Prometheus (exposition format
+// 0.0.4).
 
 #include <atomic>
 #include <cstdint>
@@ -60,8 +61,9 @@ std::vector<double> time_bounds();
 
 enum class MetricKind : std::uint8_t { counter, gauge, histogram };
 
-// Safe for several threads at once. Names are as Prometheus wants them; those of counters, and no others, end in
-// "_total". Errors of all: usage, for names that are none, and for a name that has another kind or other label names.
+// Safe for several threads at once. Names are as Prometheus wants them; those of counters, and no
+// others, end in "_total". Errors of all: usage, for names that are none, and for a name that has
+// another kind or other label names.
 class Registry {
  public:
   Registry() = default;
@@ -74,8 +76,9 @@ class Registry {
   Histogram& histogram(const std::string& name, const std::string& help,
                        const std::vector<double>& bounds, const Labels& labels = {});
 
-  // Numbers that are kept elsewhere. `read` is called by text(), whichever thread calls that; it must not call the
-  // registry, and what it reads must be there as long as text() is called. If it throws, these numbers are left out.
+  // Numbers that are kept elsewhere. `read` is called by text(), whichever thread calls that; it
+  // must not call the registry, and what it reads must be there as long as text() is called. If it
+  // throws, these numbers are left out.
   struct Sample {
     double value = 0;
     Labels labels = {};

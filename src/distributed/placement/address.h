@@ -22,8 +22,8 @@ struct OwnAddress {
   std::string interface = {};      // that has it, by name; empty: it was given by address
   bool loopback = true;
 };
-// Of a network interface, "eth0", or, if `bind` is not empty, that IP address. Errors: usage, for one that this machine
-// has not, and for an address that others cannot reach, such as 0.0.0.0.
+// Of a network interface, "eth0", or, if `bind` is not empty, that IP address. Errors: usage, for
+// one that this machine has not, and for an address that others cannot reach, such as 0.0.0.0.
 OwnAddress own_address(const std::string& interface, const std::string& bind);
 
 // The name of this machine, for people.

@@ -30,8 +30,8 @@ bool is_trusted(uid_t owner) { return owner == ::geteuid() || owner == 0; }
       why, hint));
 }
 
-// Nobody but us and root may have put there what lies there. A folder that all may write to, and take only their own from, is
-// what Kubernetes mounts a Secret as, root's: its files tell.
+// Nobody but us and root may have put there what lies there. A folder that all may write to, and
+// take only their own from, is what Kubernetes mounts a Secret as, root's: its files tell.
 void check_folder(const std::string& folder) {
   struct stat status{};
   if (::stat(folder.c_str(), &status) != 0) return;
@@ -47,8 +47,8 @@ void check_folder(const std::string& folder) {
   }
 }
 
-// Neither a link, where it is one, nor the file. What others may not read is `secret`: a key of ours is ours alone; one of root's,
-// such as of a Secret, its group may read.
+// Neither a link, where it is one, nor the file. What others may not read is `secret`: a key of
+// ours is ours alone; one of root's, such as of a Secret, its group may read.
 void check_file(const std::string& path, bool secret) {
   struct stat link{}, file{};
   if (::lstat(path.c_str(), &link) != 0 || ::stat(path.c_str(), &file) != 0) return;
@@ -115,7 +115,8 @@ bool write_credentials(const std::string& folder, const Security& credentials) {
     fail_io(folder + " cannot be made: " + std::strerror(errno));
   }
   check_folder(folder);
-  // Whoever has the key in its place first writes the others; ca.crt, being last, tells that all are there.
+  // Whoever has the key in its place first writes the others; ca.crt, being last, tells that all
+  // are there.
   if (!create_small_file(folder + kKey, credentials.key)) return false;
   create_small_file(folder + kCertificate, credentials.certificate);
   create_small_file(folder + kAuthority, credentials.authority);

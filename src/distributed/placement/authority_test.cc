@@ -145,8 +145,8 @@ TEST_F(Credentials, OfNobodyElse) {
   EXPECT_THAT(refused(), HasSubstr("ca.crt: it is user 12345's"));
 }
 
-// As Kubernetes mounts a Secret with defaultMode 0440 for pods that are not root: links into a folder of root's, in one that
-// all might write to but for the sticky bit.
+// As Kubernetes mounts a Secret with defaultMode 0440 for pods that are not root: links into a
+// folder of root's, in one that all might write to but for the sticky bit.
 TEST_F(Credentials, OfASecretThatRootHasMounted) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user for a while";
   constexpr uid_t kPod = 65532;
@@ -277,8 +277,8 @@ TEST_F(Credentials, OthersAreRefused) {
   EXPECT_EQ(admitted(ours, {.token = "t"}), kNeither) << "not encrypted";
 }
 
-// Both sides are of this process; but a caller without TLS, and one that learns too late what becomes of its certificate, have no
-// handshake that could fail.
+// Both sides are of this process; but a caller without TLS, and one that learns too late what
+// becomes of its certificate, have no handshake that could fail.
 TEST_F(Credentials, OthersAreCounted) {
   const Security ours = make_credentials(30, now_);
   Security mixed = make_credentials(30, now_);
@@ -301,7 +301,8 @@ TEST_F(Credentials, ExpiredOnesAreRefused) {
 TEST_F(Credentials, OfEtcd) {
   ASSERT_TRUE(write_credentials(keys(), make_credentials(30, now_)));
   EXPECT_EQ(read_etcd_credentials(keys(), now_).name, "trireme-job");
-  // A site's own: names are addresses, and whoever signs etcd's certificate need not have signed ours.
+  // A site's own: names are addresses, and whoever signs etcd's certificate need not have signed
+  // ours.
   replace_small_file(keys() + "/ca.crt", make_credentials(30, now_).authority);
   EXPECT_NO_THROW(read_etcd_credentials(keys(), now_));
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { read_etcd_credentials(keys(), now_ + 40 * kDay); }),

@@ -9,8 +9,8 @@
 
 namespace trireme::distributed {
 
-// A new authority, and a certificate of that DNS name for servers and clients, both valid from `begins` to `expires` (seconds
-// since 1970). Errors: internal.
+// A new authority, and a certificate of that DNS name for servers and clients, both valid from
+// `begins` to `expires` (seconds since 1970). Errors: internal.
 Security make_certificates(const std::string& name, std::int64_t begins, std::int64_t expires);
 
 struct CertificateFacts {

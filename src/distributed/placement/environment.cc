@@ -68,8 +68,8 @@ void read_rank(const Reader& reader, const std::string& rank, const std::string&
   }
 }
 
-// MASTER_ADDR and MASTER_PORT, which may be set by hand whoever places; `host` stands in for the first, if the second is
-// set.
+// MASTER_ADDR and MASTER_PORT, which may be set by hand whoever places; `host` stands in for the
+// first, if the second is set.
 std::string master_of(const Reader& reader, const std::string& host) {
   const std::string name = reader.has("MASTER_ADDR") ? reader.text("MASTER_ADDR") : host;
   if (name.empty()) return "";
@@ -241,8 +241,9 @@ void check_halves(const Reader& reader) {
   }
 }
 
-// A rank that was set by hand, as in a batch script where it is evaluated once for all, against what others tell. Those that
-// are started by others may count otherwise, so only equal worlds are compared, and torchrun's own ranks are its own.
+// A rank that was set by hand, as in a batch script where it is evaluated once for all, against
+// what others tell. Those that are started by others may count otherwise, so only equal worlds are
+// compared, and torchrun's own ranks are its own.
 void check_contradiction(const Placement& believed, const Placement& other,
                          const std::string& others_variables) {
   if (believed.by == "torchrun" || other.world != believed.world || other.rank == believed.rank) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// How the launchers of a job come together: the one of rank 0 serves what they agree by, or etcd does; the others find it by
-// the address that they were told, or by a file in a folder that all see.
+// How the launchers of a job come together: the one of rank 0 serves what they agree by, or etcd
+// does; the others find it by the address that they were told, or by a file in a folder that all
+// see.
 
 #include <cstdint>
 #include <functional>
@@ -32,8 +33,8 @@ struct MeetingOptions {
 
 class Meeting {
  public:
-  // Serves, or waits for rank 0. Errors: usage, for what is not safe enough or cannot be meant; io, if rank 0 has not come in
-  // time, or an address cannot be had; Unavailable.
+  // Serves, or waits for rank 0. Errors: usage, for what is not safe enough or cannot be meant; io,
+  // if rank 0 has not come in time, or an address cannot be had; Unavailable.
   explicit Meeting(const MeetingOptions& options);
   // Of rank 0: removes what others found it by, and the job's keys from etcd.
   ~Meeting();
@@ -76,7 +77,8 @@ class Meeting {
 // A key that rank 0 writes when it is there.
 inline std::string arrival_key(const std::string& prefix) { return prefix + "launcher/0"; }
 
-// The addresses of etcd and who may ask it. Errors: usage, if they are on another machine and there are no certificates.
+// The addresses of etcd and who may ask it. Errors: usage, if they are on another machine and there
+// are no certificates.
 Security etcd_security(const std::string& addresses, const std::string& folder);
 
 }  // namespace trireme::distributed

@@ -1,7 +1,7 @@
 #pragma once
 
-// One call of a client to many servers: cut into parts by the slot map, sent to all at once, asked again until every
-// part has an answer. For the files of the client.
+// One call of a client to many servers: cut into parts by the slot map, sent to all at once, asked
+// again until every part has an answer. For the files of the client.
 
 #include <functional>
 #include <map>
@@ -43,7 +43,8 @@ class Servers {
 
 class Call {
  public:
-  // What a call is about: units, such as ids, in an order in which those of a server may be cut into parts.
+  // What a call is about: units, such as ids, in an order in which those of a server may be cut
+  // into parts.
   struct Work {
     const char* what = "";
     std::size_t units = 0;
@@ -56,14 +57,15 @@ class Call {
     std::function<Frame(std::span<const std::uint32_t> units, std::uint32_t part)> build;
     std::function<void(std::span<const std::uint32_t> units, const Frame& answer)> take =
         [](std::span<const std::uint32_t>, const Frame&) {};
-    // A part goes to one server or to none: what another map says is for the caller to decide (StaleGeneration).
+    // A part goes to one server or to none: what another map says is for the caller to decide
+    // (StaleGeneration).
     bool fixed = false;
   };
 
   // Sends all parts. Errors: none; what is wrong shows in wait().
   Call(Servers& servers, Work work);
-  // Until every part has its answer. Errors: Unavailable, at the deadline, after which it may be called again;
-  // StaleGeneration; usage, data, io: what a server says.
+  // Until every part has its answer. Errors: Unavailable, at the deadline, after which it may be
+  // called again; StaleGeneration; usage, data, io: what a server says.
   void wait(Deadline deadline);
   bool done() const { return parts_.empty(); }
 

@@ -28,7 +28,8 @@ struct ClientOptions {
   std::function<ServerView()>
       view;  // the newest; asked for at first, and when servers say that ours is old
   Security security = {};
-  // Of this client alone, among all that ever were in the job: such as the revision at which it joined.
+  // Of this client alone, among all that ever were in the job: such as the revision at which it
+  // joined.
   std::uint32_t sender = 0;
   Milliseconds deadline{30000};  // of a call, with all attempts
   Milliseconds attempt{5000};    // of one request
@@ -44,7 +45,8 @@ struct ClientStatistics {
   std::uint64_t maps = 0;        // how often the map was read
 };
 
-// The generation that a step belonged to is over, or its servers have changed: learn the new one, and repeat the step.
+// The generation that a step belonged to is over, or its servers have changed: learn the new one,
+// and repeat the step.
 class StaleGeneration : public Error {
  public:
   explicit StaleGeneration(const std::string& message) : Error(ErrorKind::io, message) {}
@@ -54,8 +56,8 @@ class StaleGeneration : public Error {
 struct PushId {
   // The client's next: for pushes that nobody else will ever repeat.
   static PushId next() { return {}; }
-  // Batch `batch` of a task, both from 0: whoever has the task after somebody else makes the same batches, in the same order; the
-  // epoch counts passes over all tasks.
+  // Batch `batch` of a task, both from 0: whoever has the task after somebody else makes the same
+  // batches, in the same order; the epoch counts passes over all tasks.
   static PushId of_task(std::uint32_t task, std::uint32_t epoch, std::uint32_t batch) {
     return {true, task, number_of_batch(epoch, batch)};
   }
@@ -72,13 +74,15 @@ struct DenseParameter {
 
 class Call;
 
-// A call under way. The client and what was passed by pointer outlive it. One that is let go is not asked for again.
+// A call under way. The client and what was passed by pointer outlive it. One that is let go is not
+// asked for again.
 class Underway {
  public:
   Underway(Underway&&) noexcept;
   Underway& operator=(Underway&&) noexcept;
   ~Underway();
-  // Until it is done. Errors: as of the client's calls. After Unavailable it may be called again, and goes on.
+  // Until it is done. Errors: as of the client's calls. After Unavailable it may be called again,
+  // and goes on.
   void wait();
 
  private:
@@ -88,21 +92,23 @@ class Underway {
   std::unique_ptr<State> state_;
 };
 
-// One for each thread. Errors of all calls: Unavailable, by the deadline; usage, for what servers refuse; io.
+// One for each thread. Errors of all calls: Unavailable, by the deadline; usage, for what servers
+// refuse; io.
 class ParameterClient {
  public:
   // The map is read when it is first needed. The network outlives the client.
   ParameterClient(Network& network, const ClientOptions& options);
   ~ParameterClient();
 
-  // Declares tables on all servers; again with the same options changes nothing. Errors: usage, if it was declared
-  // with others.
+  // Declares tables on all servers; again with the same options changes nothing. Errors: usage, if
+  // it was declared with others.
   void declare(std::uint32_t number, const TableDeclaration& declaration);
-  // All dense parameters of the job, in the order of their numbers; the first client's weights count.
+  // All dense parameters of the job, in the order of their numbers; the first client's weights
+  // count.
   void declare(const std::vector<DenseParameter>& parameters);
 
-  // As SparseTable::lookup, update, add_deltas and count. An id that is named several times travels once. Admission
-  // counts it once for each call.
+  // As SparseTable::lookup, update, add_deltas and count. An id that is named several times travels
+  // once. Admission counts it once for each call.
   void lookup(std::uint32_t table, std::span<const Id> ids, float* rows,
               Create create = Create::yes) {
     prefetch(table, ids, rows, create).wait();
@@ -120,8 +126,9 @@ class ParameterClient {
     start_count(table, ids, counts, id).wait();
   }
 
-  // The same, without waiting: rows are written during wait(). Between a push that is under way and the newest one
-  // at most 62 others may have been started, so that servers can tell what they have seen. Errors: usage.
+  // The same, without waiting: rows are written during wait(). Between a push that is under way and
+  // the newest one at most 62 others may have been started, so that servers can tell what they have
+  // seen. Errors: usage.
   [[nodiscard]] Underway prefetch(std::uint32_t table, std::span<const Id> ids, float* rows,
                                   Create create = Create::yes);
   [[nodiscard]] Underway start_push(std::uint32_t table, std::span<const Id> ids,
@@ -136,19 +143,22 @@ class ParameterClient {
             const PushId& id = PushId::next()) {
     start_push(number, gradient, step, id).wait();
   }
-  // The same, without waiting, as of rows; the floats are read and written until wait() has returned.
+  // The same, without waiting, as of rows; the floats are read and written until wait() has
+  // returned.
   [[nodiscard]] Underway start_pull(std::uint32_t number, float* weights);
   [[nodiscard]] Underway start_push(std::uint32_t number, const float* gradient,
                                     const UpdateStep& step, const PushId& id = PushId::next());
 
-  // Which member of which generation this client is. What it pushes is of that generation, and refused (StaleGeneration)
-  // in others. Synchronous tables need it; without, pushes are of any generation.
+  // Which member of which generation this client is. What it pushes is of that generation, and
+  // refused (StaleGeneration) in others. Synchronous tables need it; without, pushes are of any
+  // generation.
   void join(std::uint32_t generation, std::uint32_t rank);
   // The step, from 1, that pushes to synchronous tables and parameters belong to from now on.
   void begin_step(std::uint64_t step);
-  // Waits until all members have finished this step, which is then applied.
-  // `examples`: how many this member's gradients are sums over; then what is applied is the mean over those of all members,
-  // whose number is returned. 0 by all: gradients are added up as they are. Errors: StaleGeneration.
+  // Waits until all members have finished this step, which is then applied. `examples`: how many
+  // this member's gradients are sums over; then what is applied is the mean over those of all
+  // members, whose number is returned. 0 by all: gradients are added up as they are. Errors:
+  // StaleGeneration.
   std::uint64_t finish_step(std::uint64_t examples = 0);
 
   // The sum of all servers' digests of their slots.

@@ -393,7 +393,8 @@ TEST(ParameterClient, DensePushesOfATaskCountOnce) {
   EXPECT_EQ(pulled, std::vector<float>(5, 2));
 }
 
-// Of tasks that are over servers remember nothing, and take nothing: as from a trainer that was away while others did them.
+// Of tasks that are over servers remember nothing, and take nothing: as from a trainer that was
+// away while others did them.
 TEST(ParameterClient, OfTasksThatAreOverNothingIsTaken) {
   Cluster cluster(2);
   cluster.set_members(3, 0);
@@ -453,7 +454,8 @@ TEST(ParameterClient, OfTasksThatAreOverNothingIsTaken) {
   EXPECT_EQ(learned().first, each);
 }
 
-// Of a batch that another trainer learns again, too; shows and clicks have marks of their own beside those of pushes.
+// Of a batch that another trainer learns again, too; shows and clicks have marks of their own
+// beside those of pushes.
 TEST(ParameterClient, ABatchIsCountedOnce) {
   Cluster cluster(2);
   ParameterClient one(cluster.network(), cluster.client(1));
@@ -470,7 +472,8 @@ TEST(ParameterClient, ABatchIsCountedOnce) {
   }
   one.count(0, ids, counts.data());
   other.count(0, ids, counts.data());
-  // By now of each id 5 batches with a show for each time that it is named, and of 5 a click for each.
+  // By now of each id 5 batches with a show for each time that it is named, and of 5 a click for
+  // each.
   const auto evicted = [&](double show_weight, double click_weight, double below) {
     std::uint64_t rows = 0;
     for (std::size_t i = 0; i < cluster.size(); ++i) {

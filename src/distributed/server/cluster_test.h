@@ -1,6 +1,7 @@
 #pragma once
 
-// For tests: some parameter servers in this process, whose network may go down while what they hold stays.
+// For tests: some parameter servers in this process, whose network may go down while what they hold
+// stays.
 
 #include <gtest/gtest.h>
 
@@ -99,7 +100,8 @@ class Cluster {
   ServerView view_;
 };
 
-// Cuts one server's streams after another while it lives; between two cuts, `done` grows, however slow the machine is.
+// Cuts one server's streams after another while it lives; between two cuts, `done` grows, however
+// slow the machine is.
 class CutStreams {
  public:
   CutStreams(Cluster& cluster, const std::atomic<int>& done)

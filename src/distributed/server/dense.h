@@ -24,8 +24,8 @@ class DenseBlock {
   std::size_t size() const { return layout_.width(); }
   Mode mode() const { return mode_; }
   void pull(float* weights) const;
-  // Whether it was applied: not if the source's number was before, or is over, which is asked when nothing can be forgotten any
-  // more. Number 0 is always applied.
+  // Whether it was applied: not if the source's number was before, or is over, which is asked when
+  // nothing can be forgotten any more. Number 0 is always applied.
   bool push(const Source& source, std::uint64_t number, const std::function<bool()>& is_over,
             std::span<const float> gradient, const UpdateStep& step, bool delta);
   // As of Marks.
@@ -36,10 +36,12 @@ class DenseBlock {
   std::uint64_t step() const;
   void apply_step(std::uint64_t step, std::span<const float> gradient, const UpdateStep& numbers);
 
-  // Everything, and the way back. Errors: data, for bytes that are no block of this size and optimizer.
+  // Everything, and the way back. Errors: data, for bytes that are no block of this size and
+  // optimizer.
   std::string read() const;
   void insert(PayloadReader& reader);
-  // Weights and the optimizer's state alone, of content_bytes() for a block of so many floats. Errors: data, for another size.
+  // Weights and the optimizer's state alone, of content_bytes() for a block of so many floats.
+  // Errors: data, for another size.
   std::string content() const;
   void set_content(std::string_view bytes);
   static std::size_t content_bytes(const DenseDeclaration& declaration, std::size_t floats);

@@ -2,9 +2,9 @@
 
 // What has been applied already, so that asking again does no harm.
 //
-// Of each source it is known which of its last 64 pushes were applied, and in which slots; whoever has begun a push has got the
-// answers to all but the last few before it, so all older ones count as applied. Tasks that are over are forgotten, and known
-// for that by ranges.
+// Of each source it is known which of its last 64 pushes were applied, and in which slots; whoever
+// has begun a push has got the answers to all but the last few before it, so all older ones count
+// as applied. Tasks that are over are forgotten, and known for that by ranges.
 
 #include <atomic>
 #include <cstdint>
@@ -21,8 +21,8 @@
 
 namespace trireme::distributed {
 
-// Whose numbers those of a push are: a sender's, which count its pushes; or a task's, whose batches whoever has
-// the task pushes in the same order. What is counted of a batch has marks of its own.
+// Whose numbers those of a push are: a sender's, which count its pushes; or a task's, whose batches
+// whoever has the task pushes in the same order. What is counted of a batch has marks of its own.
 struct Source {
   enum class Kind : std::uint8_t { sender, task, count_of_sender, count_of_task };
   static constexpr std::uint8_t kKinds = 4;
@@ -32,7 +32,8 @@ struct Source {
   auto operator<=>(const Source&) const = default;
 };
 
-// The number of a batch of a task, both from 0, in a pass over all tasks; and the pass that a number is of.
+// The number of a batch of a task, both from 0, in a pass over all tasks; and the pass that a
+// number is of.
 inline std::uint64_t number_of_batch(std::uint32_t epoch, std::uint32_t batch) {
   return (std::uint64_t{epoch} << 32 | batch) + 1;
 }
@@ -102,12 +103,14 @@ struct MarkEntry {
   std::uint64_t high, seen;  // as of a Mark of that slot
 };
 
-// The marks of one table: of every source in every slot, so that they move with the slots. Memory is bounded: beyond `most`
-// sources, or so many bytes, those are forgotten that have pushed least recently. Of a source it is 2 bytes for each slot of a push,
-// and 2 KiB at most, for 64 pushes at most.
+// The marks of one table: of every source in every slot, so that they move with the slots. Memory
+// is bounded: beyond `most` sources, or so many bytes, those are forgotten that have pushed least
+// recently. Of a source it is 2 bytes for each slot of a push, and 2 KiB at most, for 64 pushes at
+// most.
 class Marks {
  public:
-  // What one source has. Locked while a push of it is applied, so that the same push does not run twice at once.
+  // What one source has. Locked while a push of it is applied, so that the same push does not run
+  // twice at once.
   class Of {
    public:
     explicit Of(std::shared_ptr<std::atomic<std::uint64_t>> total) : total_(std::move(total)) {}
@@ -150,7 +153,8 @@ class Marks {
   std::shared_ptr<Of> of(const Source& source);
   // These are over: nothing is remembered of them.
   void forget(const TasksOver& over);
-  // Tasks that are not over, and of which something was applied, are added to these. Who pushes meanwhile is waited for.
+  // Tasks that are not over, and of which something was applied, are added to these. Who pushes
+  // meanwhile is waited for.
   void add_begun(const TasksOver& over, std::set<TaskOf>& to) const;
   // All marks of the slots [first, last), and the way back, which takes the place of what is there.
   std::vector<MarkEntry> read(int first, int last) const;
@@ -177,7 +181,8 @@ class Marks {
   std::uint64_t forgotten_ = 0;
 };
 
-// The same of what is applied as a whole, such as a block of a dense parameter: 32 bytes for each source. Guarded by its user.
+// The same of what is applied as a whole, such as a block of a dense parameter: 32 bytes for each
+// source. Guarded by its user.
 class WholeMarks {
  public:
   explicit WholeMarks(std::size_t most) : most_(most) {}

@@ -114,7 +114,8 @@ TEST(Marks, MoveWithTheirSlots) {
   EXPECT_EQ(entries, 50);
 }
 
-// A slot goes from server to server and back, pushes go on meanwhile: against a set of all that was applied.
+// A slot goes from server to server and back, pushes go on meanwhile: against a set of all that was
+// applied.
 TEST(Marks, KnowOfEachSlotWhatWasApplied) {
   std::mt19937 random(5);
   Marks servers[2] = {Marks(10), Marks(10)};

@@ -1,4 +1,5 @@
-// Servers whose disk for cold rows is full: who asks waits, and nothing is lost when there is room again.
+// Servers whose disk for cold rows is full: who asks waits, and nothing is lost when there is room
+// again.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -13,7 +13,8 @@ namespace trireme::distributed {
 struct ParameterServerOptions {
   FrameServerOptions transport = {};
   ShardOptions shard = {};
-  // Makes, of the shard, who is asked first: whether it has answered the frame, or will. It is asked until stop() has returned.
+  // Makes, of the shard, who is asked first: whether it has answered the frame, or will. It is
+  // asked until stop() has returned.
   using Other = std::function<bool(const Frame& request, Answer& answer)>;
   std::function<Other(Shard& shard)> other = {};
 };

@@ -1,6 +1,7 @@
 #pragma once
 
-// The operations of parameter servers as frames: docs/reference/distributed-jobs.md has them in a table.
+// The operations of parameter servers as frames: docs/reference/distributed-jobs.md has them in a
+// table.
 
 #include <cstdint>
 #include <map>
@@ -83,7 +84,8 @@ inline constexpr std::uint32_t kMostBlocks = 1u << 20;  // of a dense parameter
 inline constexpr std::size_t kLargestBlock = 15u
                                              << 20;  // bytes of its weights and of its state, each
 
-// Equal declarations are equal bytes. Errors of the parsers: data, for what is none; usage, for options that make no sense.
+// Equal declarations are equal bytes. Errors of the parsers: data, for what is none; usage, for
+// options that make no sense.
 std::string to_bytes(const TableDeclaration& declaration);
 std::string to_bytes(const DenseDeclaration& declaration);
 TableDeclaration table_declaration(PayloadReader& reader);
@@ -97,7 +99,8 @@ TasksOver tasks_over_of(PayloadReader& reader);
 using Blocks =
     std::map<std::uint32_t, std::vector<std::uint32_t>>;  // of dense parameters, by number
 
-// What a server has been told of, by number, as these bytes; and which blocks of dense parameters it has.
+// What a server has been told of, by number, as these bytes; and which blocks of dense parameters
+// it has.
 struct Declarations {
   std::map<std::uint32_t, std::string> tables, dense;
   Blocks blocks;
@@ -110,8 +113,8 @@ void put(std::string& to, const T& value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// What read_slots is asked for, and the beginning of its answer, which insert_slots takes as it is. Behind it are marks of
-// pushes, the slots' steps, and blocks of rows, each of a slot.
+// What read_slots is asked for, and the beginning of its answer, which insert_slots takes as it is.
+// Behind it are marks of pushes, the slots' steps, and blocks of rows, each of a slot.
 struct SlotsAsked {
   SlotRange slots;
   std::uint64_t bytes = 0;  // about so many in the answer, at most kLargestPage; 0: 1 MiB

@@ -466,7 +466,8 @@ void apply(SparseTable& table, std::span<const Id> ids, std::span<const float> v
 
 }  // namespace
 
-// Calls apply(ids, values) with what has not been applied before: all, if the request has no number.
+// Calls apply(ids, values) with what has not been applied before: all, if the request has no
+// number.
 template <class Apply>
 Frame Shard::apply_once(const Frame& request, Table& table, const Once& what, const Apply& apply) {
   const Header& header = request.header;

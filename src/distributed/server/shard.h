@@ -1,7 +1,7 @@
 #pragma once
 
-// What one parameter server holds and does, without the network: tables, blocks of dense parameters, the slot map,
-// the members of the generation.
+// What one parameter server holds and does, without the network: tables, blocks of dense
+// parameters, the slot map, the members of the generation.
 
 #include <atomic>
 #include <bitset>
@@ -65,21 +65,23 @@ class Shard {
   // Does what a frame asks for: a Handler. Errors: usage and data, for what cannot be; io.
   void handle(const Peer& peer, Frame request, Answer& answer);
 
-  // Errors: what a step could not be applied for. Some of its rows have been and others not, so the shard answers
-  // nothing but `busy` from then on: its process is to end, and the job to go back to a checkpoint.
+  // Errors: what a step could not be applied for. Some of its rows have been and others not, so the
+  // shard answers nothing but `busy` from then on: its process is to end, and the job to go back to
+  // a checkpoint.
   void check() const;
   bool is_broken() const { return broken_; }
   // Why requests are answered by `no_space`; nothing, if there is room.
   std::optional<std::string> disk_full() const;
 
-  // By whoever leads, with the epoch of its leadership: a lower one than was seen is not obeyed (false), nor is an older
-  // map or generation. When the map has changed, nothing of the old one is under way any more, and gradients that
-  // waited for others are dropped: their members are told to begin the step again.
+  // By whoever leads, with the epoch of its leadership: a lower one than was seen is not obeyed
+  // (false), nor is an older map or generation. When the map has changed, nothing of the old one is
+  // under way any more, and gradients that waited for others are dropped: their members are told to
+  // begin the step again.
   bool set_map(const SlotMap& map, std::uint64_t epoch);
   bool set_members(std::uint32_t generation, int members, std::uint64_t epoch);
   SlotMap map() const;
-  // By the same, of a generation that it must be: these tasks are over, besides those that were told before. What comes of them is a
-  // duplicate from then on.
+  // By the same, of a generation that it must be: these tasks are over, besides those that were
+  // told before. What comes of them is a duplicate from then on.
   bool set_tasks_over(const TasksOver& over, std::uint32_t generation, std::uint64_t epoch);
 
   // Tasks of which something was applied here, and that are not among these.
@@ -92,18 +94,20 @@ class Shard {
   std::vector<TableReport> tables() const;
 
   Declarations declarations() const;
-  // Takes the place of all that was there: tables and parameters of these declarations, empty; blocks are to be put in. Whose
-  // pushes were applied is forgotten; steps go on after step 0, and tables' clocks from this tick. No pointer of table() is
-  // used any more. Errors: data, usage.
+  // Takes the place of all that was there: tables and parameters of these declarations, empty;
+  // blocks are to be put in. Whose pushes were applied is forgotten; steps go on after step 0, and
+  // tables' clocks from this tick. No pointer of table() is used any more. Errors: data, usage.
   void replace(const Declarations& declared, std::uint16_t clock = 0);
-  // Tables' clocks go on to this tick, if it is ahead of them; those of tables that are declared later begin with it.
+  // Tables' clocks go on to this tick, if it is ahead of them; those of tables that are declared
+  // later begin with it.
   void set_clock(std::uint16_t clock);
   // The slots that are this server's by its map, as ranges [first, last).
   std::vector<std::pair<int, int>> slots() const;
   void set_updates(std::uint64_t updates);
   // Of a server that is new where others have applied so many steps: it goes on from there.
   void begin_at(std::uint64_t step, std::uint64_t updates);
-  // A block as DenseBlock::content(), empty if it is not here; and in place of what is there. Errors: data.
+  // A block as DenseBlock::content(), empty if it is not here; and in place of what is there.
+  // Errors: data.
   std::string block(std::uint32_t number, std::uint32_t block) const;
   void put_block(std::uint32_t number, std::uint32_t block, std::string_view content);
   // Whether orders of this leadership are to be obeyed: not if a later one has been seen.
@@ -166,8 +170,8 @@ class Shard {
   void drop_held();
   std::shared_ptr<DenseBlock> block_of(const Header& header) const;
 
-  // Shared by whatever serves a request, alone for what changes tables or the map. The gate lets whoever wants it
-  // alone have it in the end.
+  // Shared by whatever serves a request, alone for what changes tables or the map. The gate lets
+  // whoever wants it alone have it in the end.
   std::shared_lock<std::shared_mutex> shared() const;
   std::unique_lock<std::shared_mutex> alone() const;
 

@@ -55,7 +55,8 @@ struct Shard::Held {
   std::uint64_t bytes = 0;
 };
 
-// A request's ids and values; where they are not as they must be in memory, copies, one of each thread.
+// A request's ids and values; where they are not as they must be in memory, copies, one of each
+// thread.
 struct Shard::Rows {
   Rows(const Frame& request, std::size_t width);
 
@@ -65,7 +66,8 @@ struct Shard::Rows {
   std::span<const float> values;
 };
 
-// What is to be applied once: ids, so many values for each, and whose numbers tell whether it has been.
+// What is to be applied once: ids, so many values for each, and whose numbers tell whether it has
+// been.
 struct Shard::Once {
   std::span<const Id> ids;
   std::span<const float> values;

@@ -45,7 +45,8 @@ struct Shard::SlotsPage {
   std::uint32_t rows = 0, blocks = 0;
 };
 
-// Rows of a slot, as many as are asked for. The last id, if there are more. Errors: io, if all of these were evicted meanwhile.
+// Rows of a slot, as many as are asked for. The last id, if there are more. Errors: io, if all of
+// these were evicted meanwhile.
 std::optional<Id> Shard::read_slot(Table& table, int slot, const ReadOptions& options,
                                    SlotsPage& page) {
   std::optional<Id> last;
@@ -110,8 +111,8 @@ Frame Shard::read_slots(const Frame& request) {
   return answer;
 }
 
-// Slots come or go by orders of whoever leads, one after the other: so what a leader has sent that another one has followed
-// does not come behind, or into, what that one does.
+// Slots come or go by orders of whoever leads, one after the other: so what a leader has sent that
+// another one has followed does not come behind, or into, what that one does.
 Frame Shard::move_slots(const Frame& request) {
   const std::lock_guard moves(moves_mutex_);
   if (!obeys(request.header.sequence)) {

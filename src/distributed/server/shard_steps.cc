@@ -61,8 +61,8 @@ Frame Shard::dense_push(const Frame& request) {
   return answer_to(request, applied ? Code::ok : Code::duplicate);
 }
 
-// Of what is applied at once: whoever gives a generation means that one. It ends when servers go back to a checkpoint, so
-// that what was under way then is not applied to what it was not made for.
+// Of what is applied at once: whoever gives a generation means that one. It ends when servers go
+// back to a checkpoint, so that what was under way then is not applied to what it was not made for.
 bool Shard::outdated(const Header& header) const {
   const std::lock_guard lock(steps_mutex_);
   return header.generation != 0 && header.generation != steps_.generation();
@@ -182,8 +182,9 @@ void Shard::apply_held_rows(Held& held, std::uint32_t number, float scale) {
   for (auto at = first; at != last; ++at) at->second = {.numbers = numbers, .applied = true};
 }
 
-// Sums in the order of ranks, so that they are the same bits whoever was first. Where members tell how many examples they
-// have, what they push are sums over these, and what is applied is the mean over all.
+// Sums in the order of ranks, so that they are the same bits whoever was first. Where members tell
+// how many examples they have, what they push are sums over these, and what is applied is the mean
+// over all.
 void Shard::apply_held(std::uint64_t step) {
   Held& held = held_.at(step);
   const std::uint64_t examples = steps_.examples(step);

@@ -52,7 +52,8 @@ SlotMap SlotMap::moved_to(int servers) const {
   for (const std::uint16_t owner : owners_) {
     if (owner < has.size()) ++has[owner];
   }
-  // The larger shares go to those who have most, so that nobody gives a slot away for another's sake.
+  // The larger shares go to those who have most, so that nobody gives a slot away for another's
+  // sake.
   std::vector<int> order(static_cast<std::size_t>(servers));
   for (int i = 0; i < servers; ++i) order[static_cast<std::size_t>(i)] = i;
   std::sort(order.begin(), order.end(), [&](int a, int b) {

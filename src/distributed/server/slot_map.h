@@ -18,8 +18,8 @@ class SlotMap {
  public:
   // Of version 0, in which no server has anything.
   SlotMap() { owners_.fill(kNobody); }
-  // As many slots for each server as for any other, or one less; neighbouring slots together. Errors: usage, for other
-  // than 1 to kMostServers.
+  // As many slots for each server as for any other, or one less; neighbouring slots together.
+  // Errors: usage, for other than 1 to kMostServers.
   static SlotMap balanced(int servers, std::uint32_t version = 1);
   // The next version, on servers 0 to servers - 1: as balanced, with as few slots moved as can be.
   SlotMap moved_to(int servers) const;

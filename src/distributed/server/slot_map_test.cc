@@ -51,8 +51,8 @@ TEST(SlotMap, FourServersToThreeAndBack) {
   EXPECT_EQ(moved(three, again), kSlots / 4);
 }
 
-// No map can be reached with fewer moves: what a server has beyond the largest share it may have must go, and what is
-// missing must come.
+// No map can be reached with fewer moves: what a server has beyond the largest share it may have
+// must go, and what is missing must come.
 TEST(SlotMap, MovesAsFewAsCanBe) {
   std::mt19937 random(3);
   SlotMap map = SlotMap::balanced(1);

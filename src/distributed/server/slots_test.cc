@@ -45,7 +45,8 @@ Payload payload_of(const T& value) {
 }
 Payload range(std::int32_t first, std::int32_t last) { return payload_of(SlotRange{first, last}); }
 
-// Brings the slots of the new map to where they belong, nothing else being under way. Returns how many rows moved.
+// Brings the slots of the new map to where they belong, nothing else being under way. Returns how
+// many rows moved.
 std::uint64_t move_slots(Cluster& cluster, const SlotMap& to, std::uint32_t table) {
   Asker ask(cluster);
   const SlotMap from = cluster.view().map;
@@ -161,7 +162,8 @@ TEST(Slots, DenseBlocksMove) {
   EXPECT_EQ(ask(1, Op::dense_read, 5, {}).payload.text(), block.payload.text());
 }
 
-// Rows are given by who has them, whatever map the client goes by; others say that they do not have them.
+// Rows are given by who has them, whatever map the client goes by; others say that they do not have
+// them.
 TEST(Slots, RowsAreAskedOfWhoHasThem) {
   Cluster cluster(2);
   ParameterClient client(cluster.network(), cluster.client());
@@ -201,7 +203,8 @@ TEST(Slots, PushesWhileTheMapChanges) {
       for (const Id id : ids) ++counts[id];
     }
   });
-  // The slots of one server go to the next: taken from it first, so that nobody pushes to them on the way.
+  // The slots of one server go to the next: taken from it first, so that nobody pushes to them on
+  // the way.
   Asker ask(cluster);
   for (int round = 0; round < 6; ++round) {
     const auto from = static_cast<std::size_t>(round % 3), to = (from + 1) % 3;

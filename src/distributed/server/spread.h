@@ -22,7 +22,8 @@ std::vector<DenseBlockPlace> cut_into_blocks(std::uint32_t parameter, std::int64
 // The floats of one of them. Errors: data, if there is no such block.
 std::size_t floats_of_block(std::int64_t rows, std::int64_t columns, std::uint32_t block);
 
-// The server of each block, of so many. All processes of a job use the same one, on the same blocks in the same order.
+// The server of each block, of so many. All processes of a job use the same one, on the same blocks
+// in the same order.
 using Spread =
     std::function<std::vector<int>(const std::vector<DenseBlockPlace>& blocks, int servers)>;
 

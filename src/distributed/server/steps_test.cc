@@ -34,7 +34,8 @@ struct Gradients {
   std::vector<float> values;
 };
 
-// The step that one process would take: the gradients of each member added up, then those of all in the order of ranks.
+// The step that one process would take: the gradients of each member added up, then those of all in
+// the order of ranks.
 void take_step(SparseTable& table, int members, int step) {
   std::vector<Id> ids;
   std::vector<float> values;
@@ -64,8 +65,8 @@ ClientOptions impatient(Cluster& cluster, std::uint32_t sender) {
   return options;
 }
 
-// Two tables, the second of which has no room for the step's rows when the first has them already: nobody is told that the step
-// is done, nor can it be applied once more.
+// Two tables, the second of which has no room for the step's rows when the first has them already:
+// nobody is told that the step is done, nor can it be applied once more.
 TEST(Steps, AServerThatCannotApplyOneAnswersNothingMore) {
   Cluster cluster(1);
   cluster.set_members(1, 1);
@@ -203,7 +204,8 @@ TEST(Steps, BrokenStreamsChangeNothing) {
   EXPECT_EQ(client.digest(0), one.digest());
 }
 
-// Who waits for its answers cannot be farther than the others; who does not is no member that is to be believed.
+// Who waits for its answers cannot be farther than the others; who does not is no member that is to
+// be believed.
 TEST(Steps, ThatCannotBeAreRefused) {
   Cluster cluster(1);
   cluster.set_members(1, 2);

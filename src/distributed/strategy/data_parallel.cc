@@ -34,7 +34,8 @@ Value lookups(const ParameterGradient& one) {
   return scatter_add(one.gradient.rows, ones, {.rows = {one.parameter.dim(0)}});
 }
 
-// The numbers of those that anybody has looked up, and -1 for the others: so that optimizers leave these as they are.
+// The numbers of those that anybody has looked up, and -1 for the others: so that optimizers leave
+// these as they are.
 Value rows_of(const Program& program, const Value& lookups) {
   const Value numbers = iota(program, {.shape = lookups.shape()});
   return (numbers + 1.0) * cast(lookups > 0.0, {.dtype = i64}) - 1.0;
@@ -56,9 +57,10 @@ DataParallel::DataParallel(Store& store, DataParallelOptions options, Program& p
 
 DataParallel::~DataParallel() = default;
 
-// Each gradient is added to a bucket as soon as it is there; when all are, they are settled; then each is taken. Statistics go
-// the same way, and are assigned at the end: not in a step that nobody has examples for. Gradients of rows are sent as those of
-// all rows, with which ones were looked up.
+// Each gradient is added to a bucket as soon as it is there; when all are, they are settled; then
+// each is taken. Statistics go the same way, and are assigned at the end: not in a step that nobody
+// has examples for. Gradients of rows are sent as those of all rows, with which ones were looked
+// up.
 void DataParallel::exchange(std::vector<ParameterGradient>& gradients) {
   const Value count = dim_size(batch_, {.axes = {0}});
   std::vector<Value> added;

@@ -1,4 +1,5 @@
-// What a Trainer is told beside the optimizer's rule, by all-reduce: as in one process with all batches joined.
+// What a Trainer is told beside the optimizer's rule, by all-reduce: as in one process with all
+// batches joined.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

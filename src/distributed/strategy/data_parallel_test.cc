@@ -151,7 +151,8 @@ struct Running {
   }
 };
 
-// Each member has its own batches, and one of them none; all have the same bits, whoever saves them.
+// Each member has its own batches, and one of them none; all have the same bits, whoever saves
+// them.
 TEST_P(DataParallelOf, RunningStatisticsAreThoseOfAll) {
   const int count = GetParam();
   constexpr int kSteps = 7;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Rows of a table on servers that a trainer trains on its own for a while (geo): fetched when they are first needed, changed
-// here, and what has changed is told to the servers at the end.
+// Rows of a table on servers that a trainer trains on its own for a while (geo): fetched when they
+// are first needed, changed here, and what has changed is told to the servers at the end.
 
 #include <span>
 #include <unordered_map>
@@ -14,7 +14,8 @@ namespace trireme::distributed {
 // Used by one thread.
 class LocalRows {
  public:
-  // `options` as the servers have them. The optimizer's state stays here from one while to the next.
+  // `options` as the servers have them. The optimizer's state stays here from one while to the
+  // next.
   explicit LocalRows(TableOptions options);
 
   // Those that have not been fetched since reset(), each once.

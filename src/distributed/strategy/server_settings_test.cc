@@ -1,4 +1,5 @@
-// What a Trainer is told beside the optimizer's rule, with parameters on servers: as in one process, or refused.
+// What a Trainer is told beside the optimizer's rule, with parameters on servers: as in one
+// process, or refused.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -227,7 +228,8 @@ TEST(ServerSettings, ARateMayComeToNothing) {
   }
 }
 
-// Servers that went back to a checkpoint, or a trainer that came late, do not take the rate back to where it began.
+// Servers that went back to a checkpoint, or a trainer that came late, do not take the rate back to
+// where it began.
 TEST(ServerSettings, AScheduleGoesByWhatAllHaveLearned) {
   const Told told{.optimizer =
                       Adam{.learning_rate = Schedule::exponential(0.02, 0.5), .epsilon = 1e-3}};

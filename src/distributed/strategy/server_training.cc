@@ -237,7 +237,8 @@ void ServerTraining::exchange(std::vector<ParameterGradient>& gradients) {
       [this](const ir::Parameter& parameter) { return tables_.contains(parameter.name()); });
 }
 
-// What the optimizer's rule is to see of them, wherever it works. In mode geo the Trainer adds penalties of dense parameters.
+// What the optimizer's rule is to see of them, wherever it works. In mode geo the Trainer adds
+// penalties of dense parameters.
 void ServerTraining::prepare(std::vector<ParameterGradient>& gradients) const {
   std::vector<Value> parameters;
   std::vector<nn::Gradient> limited;
@@ -427,7 +428,8 @@ void ServerTraining::look_up(const std::string& key, Operands operands, HostTens
               result.elements<float>().data());
 }
 
-// What is missing is fetched. Of what was fetched ahead, rows that have come here since are left: they may have changed.
+// What is missing is fetched. Of what was fetched ahead, rows that have come here since are left:
+// they may have changed.
 void ServerTraining::look_up_locally(const std::string& key, std::span<const std::int64_t> ids,
                                      HostTensor& result) {
   Table& table = tables_.at(key);

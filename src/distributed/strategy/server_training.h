@@ -1,12 +1,14 @@
 #pragma once
 
-// Training with parameters on servers: embeddings are sparse tables there, of which a step looks up the rows that it
-// needs and pushes their gradients back; all other parameters are dense ones, pulled before a step. Servers have the
-// optimizer's rule. What stands before the rule is part of the step, and done here: limits of gradients, penalties and weight
-// decay, and what single parameters have of their own. What cannot be kept to so is refused (check_training.h).
+// Training with parameters on servers: embeddings are sparse tables there, of which a step looks up
+// the rows that it needs and pushes their gradients back; all other parameters are dense ones,
+// pulled before a step. Servers have the optimizer's rule. What stands before the rule is part of
+// the step, and done here: limits of gradients, penalties and weight decay, and what single
+// parameters have of their own. What cannot be kept to so is refused (check_training.h).
 //
-// In mode geo a trainer takes its own steps for a while, from one task to the next, with its own optimizer (that of the Trainer for
-// dense parameters); then it pushes by how much parameters have changed, and takes those of the servers.
+// In mode geo a trainer takes its own steps for a while, from one task to the next, with its own
+// optimizer (that of the Trainer for dense parameters); then it pushes by how much parameters have
+// changed, and takes those of the servers.
 
 #include <cstdint>
 #include <deque>
@@ -26,12 +28,13 @@ struct ServerTrainingOptions {
   Mode mode = Mode::asynchronous;
   RowRule rule = RowRule::adagrad();
   Schedule rate = 0.01;  // by the steps of this trainer, or by those of all together
-  // Of the tables; name, width, rule and initializer are set. Parameters that only gathers with a sparse gradient read
-  // become tables.
+  // Of the tables; name, width, rule and initializer are set. Parameters that only gathers with a
+  // sparse gradient read become tables.
   TableOptions table = {};
   bool spill = false;  // as in TableDeclaration
-  // Servers count how often a row was looked up by an example that is learned, once for each batch of a task, whoever learns it;
-  // and if `clicks` names an input of the Program, with a number for each example, the sum of these.
+  // Servers count how often a row was looked up by an example that is learned, once for each batch
+  // of a task, whoever learns it; and if `clicks` names an input of the Program, with a number for
+  // each example, the sum of these.
   bool counts = false;
   std::string clicks = {};
   std::size_t pushes = 4;  // asynchronous: batches whose pushes may be under way
@@ -49,23 +52,26 @@ class ServerTraining {
   ServerTraining(const ServerTraining&) = delete;
   ServerTraining& operator=(const ServerTraining&) = delete;
 
-  // What the Trainer is to be made with. It rewrites the Program: tables are no parameters of it any more. Errors: usage,
-  // as check_training(), and where the optimizer itself would refuse.
+  // What the Trainer is to be made with. It rewrites the Program: tables are no parameters of it
+  // any more. Errors: usage, as check_training(), and where the optimizer itself would refuse.
   void extend(TrainerOptions& options);
-  // Declares everything to the servers. Of dense parameters the first trainer's values count. Again, with the values that they
-  // began with, when servers may have lost what they were told.
+  // Declares everything to the servers. Of dense parameters the first trainer's values count.
+  // Again, with the values that they began with, when servers may have lost what they were told.
   void start(Trainer& trainer);
-  // What is under way is forgotten: the servers have gone back to a checkpoint, or the members have changed. The next step is
-  // number `step` + 1, and `updates` of these have changed something; but a trainer of mode geo goes on in its own schedule.
+  // What is under way is forgotten: the servers have gone back to a checkpoint, or the members have
+  // changed. The next step is number `step` + 1, and `updates` of these have changed something; but
+  // a trainer of mode geo goes on in its own schedule.
   void go_on(std::uint64_t step, std::uint64_t updates);
 
-  // Asks servers for rows that the coming step, or one `later`, will read, of which this is the batch: that step then waits for them
-  // less, or not at all. They are that old; dense parameters, of which all steps change all, are not asked for ahead. Geo: rows that
-  // are not here yet, of a batch of the same task. Synchronous: nothing, since all that a step reads is of that step.
+  // Asks servers for rows that the coming step, or one `later`, will read, of which this is the
+  // batch: that step then waits for them less, or not at all. They are that old; dense parameters,
+  // of which all steps change all, are not asked for ahead. Geo: rows that are not here yet, of a
+  // batch of the same task. Synchronous: nothing, since all that a step reads is of that step.
   void prefetch(const data::Batch& batch, std::uint64_t later = 0);
-  // One step; gives the loss. A synchronous one is that of one process with the batches of all members joined, the loss
-  // being a mean over examples. `task` as of PushId::of_task, when the batch is part of one. Errors: as of the
-  // client; StaleGeneration, when a synchronous step is to be repeated, after go_on().
+  // One step; gives the loss. A synchronous one is that of one process with the batches of all
+  // members joined, the loss being a mean over examples. `task` as of PushId::of_task, when the
+  // batch is part of one. Errors: as of the client; StaleGeneration, when a synchronous step is to
+  // be repeated, after go_on().
   struct TaskBatch {
     std::uint32_t task = 0, epoch = 0, batch = 0;
     bool last = false;  // of its task: geo pushes after it
@@ -77,7 +83,8 @@ class ServerTraining {
   void step_without_batch();
   // Of all members in the last synchronous step: 0 if none had a batch.
   std::uint64_t examples() const { return examples_; }
-  // Geo: adds what has changed here to what servers have, and takes theirs. Done by step() at the end of a task.
+  // Geo: adds what has changed here to what servers have, and takes theirs. Done by step() at the
+  // end of a task.
   void push_deltas();
   // Geo: forgets them instead, and takes what servers have. After a step.
   void forget_deltas();
@@ -88,14 +95,17 @@ class ServerTraining {
   void settle();
 
   std::uint64_t steps() const { return steps_; }
-  // What was rewritten, by the parameters' names; all others but what the Trainer has of its own are dense.
+  // What was rewritten, by the parameters' names; all others but what the Trainer has of its own
+  // are dense.
   std::vector<std::string> tables() const;
   std::vector<std::string> dense() const;
-  // A table as the parameter that it was, of ids 0 to rows - 1: f32[rows, width]; ids without a row as they would begin.
+  // A table as the parameter that it was, of ids 0 to rows - 1: f32[rows, width]; ids without a row
+  // as they would begin.
   std::uint64_t table_bytes(const std::string& name) const;
   Tensor read_table(const std::string& name);
-  // When training is over: tables are parameters of the Program and the Trainer again, with the rows that servers have, and
-  // lookups are gathers. So the model is saved as one process would. Trains no more. Errors: as of the client.
+  // When training is over: tables are parameters of the Program and the Trainer again, with the
+  // rows that servers have, and lookups are gathers. So the model is saved as one process would.
+  // Trains no more. Errors: as of the client.
   void bring_home();
 
  private:

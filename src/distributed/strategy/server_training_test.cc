@@ -203,7 +203,8 @@ TEST(ServerTrainingSteps, MayLookAheadAndPushLater) {
   EXPECT_EQ(member.training.steps(), 200u);
 }
 
-// Steps of a geo task with and without a look ahead, from the same values: rows that are here are not taken anew.
+// Steps of a geo task with and without a look ahead, from the same values: rows that are here are
+// not taken anew.
 TEST(ServerTrainingSteps, LookingAheadWithinAGeoTaskChangesNothing) {
   std::vector<Course> courses;
   for (const bool ahead : {false, true}) {
@@ -227,8 +228,8 @@ TEST(ServerTrainingSteps, LookingAheadWithinAGeoTaskChangesNothing) {
   EXPECT_EQ(courses[0].rows, courses[1].rows);
 }
 
-// Rows were asked for one step earlier: so the first step's changes of them are not seen by the second one, those of dense
-// parameters are; and nothing is asked for twice.
+// Rows were asked for one step earlier: so the first step's changes of them are not seen by the
+// second one, those of dense parameters are; and nothing is asked for twice.
 TEST(ServerTrainingSteps, RowsLookedUpAheadAreOneStepOld) {
   std::vector<std::vector<double>> losses;
   std::vector<std::uint64_t> reads;
@@ -369,7 +370,8 @@ TEST(ServerTraining, BringsTablesHome) {
   EXPECT_NEAR(alone.run(batch, {model.loss})[0].data<float>()[0], by_servers, 1e-6);
 }
 
-// A click for each example that is one, for all ids that it looks up; what is evaluated or learned again does not count.
+// A click for each example that is one, for all ids that it looks up; what is evaluated or learned
+// again does not count.
 TEST(ServerTraining, ShowsAndClicksAreCounted) {
   for (const Mode mode : {Mode::asynchronous, Mode::synchronous, Mode::geo}) {
     Cluster cluster(2);

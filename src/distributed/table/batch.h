@@ -1,7 +1,6 @@
 #pragma once
 
-// The ids of one call, brought into an order that takes each lock once, and gradients of the same id
-// added up.
+// The ids of one call in an order that takes each lock once, and sums of gradients of equal ids.
 
 #include <array>
 #include <cstddef>
@@ -13,7 +12,7 @@
 
 namespace trireme::distributed {
 
-// Slots share a lock with every 64th other one, so that a server with a range of slots uses all locks.
+// Every 64th slot shares a lock, so that a server with a range of slots uses all locks.
 inline constexpr int kGroups = 64;
 inline int group_of_hash(std::uint64_t hash) { return static_cast<int>(hash >> 50) % kGroups; }
 inline std::size_t place_in_group(std::uint64_t hash) {
@@ -22,15 +21,15 @@ inline std::size_t place_in_group(std::uint64_t hash) {
 
 struct BatchItem {
   std::uint64_t hash;
-  std::uint32_t position;  // in the call's arguments
+  std::uint32_t position;  // in the arguments of the call
   std::uint32_t row;       // free for the user of the batch
 };
 
-// One per thread, used again by its next call: fresh memory for every call would cost more than the call.
+// Each thread has one and reuses it: new memory for every call would cost more than the call.
 class Batch {
  public:
-  // The batch of this thread, filled with these ids; those of a group stay in their order.
-  // Errors: usage, for 2^32 ids or more.
+  // Returns the batch of this thread with these ids; ids of one group keep their order. Errors:
+  // usage for 2^32 ids or more.
   static Batch& of(std::span<const Id> ids);
 
   std::size_t size() const { return items_.size(); }
@@ -39,15 +38,15 @@ class Batch {
     return {items_.data() + begin, begins_[static_cast<std::size_t>(group) + 1] - begin};
   }
 
-  // A row of `width` floats for one id; of several rows for the same id the sum in their order.
+  // A row of `width` floats for one id: the sum, in their order, of the rows with this id.
   struct Sum {
     std::uint64_t hash;
     const float* values;
     std::uint32_t row, times;  // row: free for the user
   };
-  // Of the rows that belong to the group's items. Valid until the next call.
+  // Returns the sums for the items of the group; valid until the next call.
   std::span<Sum> sums(int group, const float* rows, std::size_t width);
-  // The same where of several rows for one id the last counts.
+  // The same, but of several rows for one id the last counts.
   std::span<Sum> lasts(int group, const float* rows, std::size_t width);
 
  private:

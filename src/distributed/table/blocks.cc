@@ -215,7 +215,7 @@ void SparseTable::drop(int first, int last) {
       }
     }
     slot.clear(state.index_memory);
-    // What another server now has is no longer ours to tell of.
+    // Another server now reports the removals of these slots.
     std::erase_if(group.removed, [&](const SlotGroup::Removed& removed) {
       return slot_of_hash(removed.hash) == number;
     });

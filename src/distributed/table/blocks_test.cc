@@ -138,7 +138,7 @@ TEST(SparseTableBlocks, TellWhatChangedSinceAMark) {
   table.assign(std::vector<Id>{5}, ones.data());
   look_up(table, {Id{1} << 60}, Create::yes);
   EXPECT_THAT(ids_of(all_blocks(table, {.changed = 1})), ElementsAre(2, 3, 4, 5, Id{1} << 60));
-  // What went is told to the marks that were cleared before, once.
+  // Removals are reported once to each mark that was cleared before.
   table.remove(std::vector<Id>{2, 6, 7, Id{1} << 61});
   table.assign(std::vector<Id>{7}, ones.data());  // and is back
   EXPECT_THAT(table.take_removed(0, 0, kSlots), IsEmpty());
@@ -196,7 +196,7 @@ TEST(SparseTableBlocks, MarksAreClearedWithoutReading) {
   const std::vector<Id> ids = {3, 4};
   table.update(ids, std::vector<float>(10, 1).data(), {.rate = 1});
   EXPECT_THAT(ids_of(all_blocks(table, {.changed = 1})), ElementsAre(3, 4));
-  table.remove(ids);  // is told from now on
+  table.remove(ids);  // is reported from now on
   EXPECT_THAT(table.take_removed(1, 0, kSlots), ElementsAre(3, 4));
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { table.clear(4, 0, 1); }), HasSubstr("marks 0 to 3"));
 }

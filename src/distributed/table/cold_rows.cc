@@ -107,7 +107,8 @@ void SparseTable::State::make_room(std::size_t rows) {
   std::size_t left = excess();
   if (left == 0) return;
   left = std::max<std::size_t>(left, options.memory_limit / 64 / pool.bytes_per_row());
-  // The first round may find all rows used of late. What then is left serves the call that runs.
+  // The first round may find that all rows were used recently; the second round then evicts them.
+  // If some bytes still remain, they belong to rows of the running call.
   for (int i = 0; i < 2 * kGroups && left > 0; ++i) {
     SlotGroup& group = groups[spill_hand];
     std::size_t spilled = 0;

@@ -71,7 +71,7 @@ TEST(ColdRows, GiveTheSameBits) {
     expect_same_blocks(all_blocks(table), all_blocks(twin));
     EXPECT_EQ(table.digest(), twin.digest());
     EXPECT_LE(table.statistics().memory, options.memory_limit);
-    // Changes are told of rows that left memory since, too.
+    // Changes of rows that have left memory are reported, too.
     all_blocks(table, {.clear = 2});
     all_blocks(twin, {.clear = 2});
     EXPECT_GT(use_both(table, twin, 4, 60), 100u);

@@ -32,8 +32,8 @@ Key disk_key(std::uint64_t hash) {
 rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
 rocksdb::Slice slice(const Key& key) { return {key.data(), key.size()}; }
 
-// After an error RocksDB looks every few seconds whether it may go on. write() tells it to, when there
-// is need.
+// After an error RocksDB looks every few seconds whether it may go on. write() tells it to, when
+// there is need.
 struct NoRecovery : rocksdb::EventListener {
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
                             bool* automatic) override {
@@ -55,8 +55,9 @@ struct DiskTier::Database {
   std::unique_ptr<rocksdb::DB> db;
   std::atomic<bool> full{false};
 
-  // Room for what is in memory still. RocksDB is better not led to a full disk: there it takes a second for each try, and a build of
-  // it with assertions, as Debian's, ends the process if it is its list of files that does not fit.
+  // Room for what is in memory still. RocksDB is better not led to a full disk: there it takes a
+  // second for each try, and a build of it with assertions, as Debian's, ends the process if it is
+  // its list of files that does not fit.
   bool has_room() const {
     std::error_code error;
     const auto space = std::filesystem::space(folder, error);
@@ -130,7 +131,7 @@ void DiskTier::write(std::span<const Write> writes) {
   if (!database_->has_room()) {
     database_->full = true;
     throw NoSpace(database_->text_of(kWrite,
-                                     fmt::format("No space left on device: {} MB are to be free",
+                                     fmt::format("No space left on device: {} MB must be free",
                                                  (2 * database_->write_buffer >> 20) + 1),
                                      kMakeRoom));
   }
@@ -143,7 +144,7 @@ void DiskTier::write(std::span<const Write> writes) {
     }
   }
   rocksdb::Status status = database_->db->Write(unlogged(), &batch);
-  // After a full disk, if others have filled it, RocksDB refuses writes until it is told to go on.
+  // After a full disk that other programs filled, RocksDB refuses writes until Resume().
   if (!status.ok() && database_->db->Resume().ok()) {
     status = database_->db->Write(unlogged(), &batch);
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Cold rows in RocksDB: a map from hashes to records (docs/reference/formats/table.md). Holds what does not fit
-// into memory; it is no checkpoint, so nothing is synced. Threads may call at once.
+// Cold rows in RocksDB: a map from hashes to records (docs/reference/formats/table.md). Contains
+// the rows that do not fit into memory. It is no checkpoint, so nothing is synced. Thread-safe.
 
 #include <cstdint>
 #include <memory>
@@ -16,23 +16,23 @@ namespace trireme::distributed {
 
 class DiskTier {
  public:
-  // Cold rows that lie there already are deleted. Errors: not_found, if the parent of the folder is not there; usage, if it
-  // holds something else; io.
+  // Deletes existing cold rows in the folder. Errors: not_found if the parent of the folder is
+  // missing; usage if the folder contains something else; io.
   DiskTier(const std::string& table, const DiskOptions& options);
   ~DiskTier();
 
   struct Write {
     std::uint64_t hash;
-    std::string_view record;  // empty: to be deleted
+    std::string_view record;  // empty: delete it
   };
-  // All or nothing. Errors: NoSpace; io; what was written before can still be read.
+  // Writes all or nothing. Errors: NoSpace; io. Earlier rows stay readable.
   void write(std::span<const Write> writes);
-  // Whether the last write found no room.
+  // Returns whether the last write failed because the disk was full.
   bool is_full() const;
-  // Deletes hashes in [first, last], both included. Errors: as write().
+  // Deletes hashes from first to last, inclusive. Errors: as write().
   void erase_range(std::uint64_t first, std::uint64_t last);
-  // One MultiGet; the hashes rise. Errors: io; data, for one that is not there, or, with `all` false,
-  // "" for it.
+  // One MultiGet of ascending hashes. Errors: io; data for a missing one if `all` is true,
+  // otherwise its result is "".
   std::vector<std::string> read(std::span<const std::uint64_t> hashes, bool all = true) const;
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 
-// Memory for the indices of slots: powers of two that double as a slot grows. Buddies (Knuth, The
-// Art of Computer Programming 1, section 2.5) in huge pages, so that what grown indices leave behind
-// joins up and serves others. Any number of threads may call.
+// Memory for the indices of slots, in powers of two that double as a slot grows. A buddy allocator
+// (Knuth, The Art of Computer Programming 1, section 2.5) in huge pages merges released blocks, so
+// that other indices can use them. Thread-safe.
 
 #include <array>
 #include <atomic>

@@ -1,6 +1,6 @@
 #pragma once
 
-// A disk is full.
+// The error of a full disk.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace trireme::distributed {
 
-// What was asked for may be asked for again, and is done when there is room: see SparseTable.
+// The caller may repeat the call, which succeeds when there is space: see SparseTable.
 class NoSpace : public Error {
  public:
   explicit NoSpace(const std::string& message) : Error(ErrorKind::io, message) {}

@@ -79,7 +79,7 @@ void check_options(const TableOptions& options) {
   require(initializer.kind != RowInitializer::Kind::normal || initializer.high >= 0,
           fmt::format("the initializer's standard deviation {} is negative", initializer.high));
   require(options.disk.folder.empty() || options.memory_limit != 0,
-          "a folder for cold rows is of no use without a memory limit");
+          "a folder for cold rows has no effect without a memory limit");
 }
 
 }  // namespace trireme::distributed

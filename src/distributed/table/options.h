@@ -1,15 +1,15 @@
 #pragma once
 
-// What a sparse table is made of. Plain descriptions, checked when the table is made.
+// The options of a sparse table, as plain data. The constructor of the table checks them.
 
 #include <cstdint>
 #include <string>
 
 namespace trireme::distributed {
 
-// How a row follows its gradient: the formulas of trireme/optimizer.h, element by element, for the
-// rows that an update names; all other rows and their state stay as they are. Computed in f32
-// without fused operations, so that every processor gives the same bits.
+// How a gradient changes a row: the formulas of trireme/optimizer.h, element by element, for the
+// rows of an update. Other rows and their state do not change. Computed in f32 without fused
+// operations, so that every processor computes equal bits.
 struct RowRule {
   enum class Kind : std::uint8_t { sgd, adagrad, adam, ftrl };
   Kind kind = Kind::sgd;
@@ -27,8 +27,9 @@ struct RowRule {
 // The state of a row with `width` weights, in floats: v of adagrad; m, then v of adam and ftrl.
 int state_width(const RowRule& rule, int width);
 
-// The weights of a row that is new: of (seed, name of the table, id) alone, so that any server makes
-// the same row. uniform lies between low and high, normal has mean low and standard deviation high.
+// The weights of a new row. They depend only on seed, name of the table and id, so that every
+// server makes an equal row. uniform is between low and high; normal has mean low and standard
+// deviation high.
 struct RowInitializer {
   enum class Kind : std::uint8_t { zeros, uniform, normal };
   Kind kind = Kind::zeros;
@@ -41,12 +42,13 @@ struct RowInitializer {
   }
 };
 
-// Where rows lie that do not fit into memory.
+// The folder for rows that do not fit into memory.
 struct DiskOptions {
-  // Its parent must exist, and cold rows that lie in it are deleted; empty: no disk.
+  // Its parent must exist. Existing cold rows in it are deleted. Empty: no disk.
   std::string folder;
-  std::uint64_t limit = 0;                 // bytes on disk, 0: no limit
-  std::uint64_t write_buffer = 64u << 20;  // bytes gathered before a file is written; two in memory
+  std::uint64_t limit = 0;  // bytes on disk, 0: no limit
+  std::uint64_t write_buffer = 64u
+                               << 20;  // bytes collected before a file is written; two in memory
 };
 
 struct TableOptions {
@@ -56,18 +58,18 @@ struct TableOptions {
   RowInitializer initializer;
   bool float16 = false;  // weights are stored as f16; state stays f32
   std::uint64_t seed = 0;
-  // A row comes into being when its id has been looked up so often; below that, lookups give the
-  // initial value and updates are dropped and counted. 1 to 65535.
+  // The number of lookups of an id, 1 to 65535, at which its row is created. Before that, lookups
+  // return the initial value, and updates are dropped and counted.
   int admission = 1;
   double decay = 1;  // show and click statistics are multiplied by this at every tick
-  // Bytes of rows and index, 0: none. Room is made before a call, so an index that grows and rows that
-  // several threads bring at once may pass it until the next call. A batch that needs more than
-  // that passes it, too. Without a folder for cold rows, calls that need more fail instead.
+  // The limit in bytes of rows and index; 0: no limit. Space is made before a call, so a growing
+  // index and rows from several threads may exceed it until the next call. A batch that needs more
+  // also exceeds it. Without a folder for cold rows, calls that need more fail instead.
   std::uint64_t memory_limit = 0;
   DiskOptions disk;
 };
 
-// Errors: usage, naming the table and the option.
+// Errors: usage with the table and the option.
 void check_options(const TableOptions& options);
 
 }  // namespace trireme::distributed

@@ -20,7 +20,7 @@ HugePages::HugePages(std::size_t bytes) : size_((bytes + kHugePage - 1) / kHugeP
     fail_io(fmt::format("no memory for {} more bytes of a sparse table: {}", size_,
                         std::generic_category().message(errno)));
   }
-  // What lies before and behind the aligned part goes back.
+  // Unmaps the pages before and after the aligned part.
   const auto address = reinterpret_cast<std::uintptr_t>(start);
   const std::size_t before = (kHugePage - address % kHugePage) % kHugePage;
   data_ = static_cast<std::byte*>(start) + before;

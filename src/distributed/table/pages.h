@@ -1,7 +1,7 @@
 #pragma once
 
-// Memory straight from the system, in huge pages where it grants them: random access to gigabytes
-// of rows is bound by misses of the TLB otherwise.
+// Memory directly from the system, in huge pages if available. Otherwise TLB misses limit random
+// access to gigabytes of rows.
 
 #include <cstddef>
 
@@ -9,8 +9,8 @@ namespace trireme::distributed {
 
 inline constexpr std::size_t kHugePage = 2u << 20;
 
-// Owns zeroed memory that begins at a multiple of kHugePage. Only what is touched is taken from the
-// system. Errors: io, when the system has no more.
+// Owns zeroed memory that begins at a multiple of kHugePage. The system provides pages when they
+// are first used. Errors: io if there is no memory.
 class HugePages {
  public:
   HugePages() = default;

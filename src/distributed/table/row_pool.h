@@ -1,7 +1,7 @@
 #pragma once
 
-// The rows' memory. A row is its weights, its optimizer state right behind them, and apart, so that
-// lookups do not fetch them, its statistics. Rows never move.
+// The memory of rows. A row has its weights, followed by its optimizer state. Its statistics are
+// separate, so that lookups do not load them. Rows never move.
 
 #include <atomic>
 #include <cstddef>
@@ -35,10 +35,10 @@ class RowPool {
   std::size_t stride() const { return stride_; }
   std::size_t bytes_per_row() const { return stride_ + sizeof(RowStatistics); }
 
-  // Rows that one group of slots has to give, so that most takes need no other lock than the group's.
-  // Memory that the system gave stays with the pool until its end; rows given back serve again.
+  // Free rows of one group of slots, so that most calls need only the lock of the group. The pool
+  // keeps memory from the system until its destruction, and reuses released rows.
   using Free = std::vector<std::uint32_t>;
-  // Errors: io, for no more memory or 2^32 rows. The content is undefined.
+  // Errors: io if there is no memory, or 2^32 rows exist. The content is undefined.
   std::uint32_t take(Free& free) {
     if (free.empty()) refill(free);
     const std::uint32_t row = free.back();
@@ -62,7 +62,7 @@ class RowPool {
   std::unique_ptr<std::byte*[]> chunks_;
   std::mutex mutex_;
   std::vector<HugePages> pages_;
-  std::uint64_t next_ = 0;  // the first row that was never given
+  std::uint64_t next_ = 0;  // the first row that was never used
   Free free_;
 };
 

@@ -1,5 +1,5 @@
-// Compiled with -O3 -ffp-contract=off: vectors, and no fused operations, whose rounding would differ
-// from one processor to the next.
+// Compiled with -O3 -ffp-contract=off: vectors, and no fused operations, whose rounding would
+// differ from one processor to the next.
 
 #include "distributed/table/rules.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The arithmetic on rows: optimizers, additions and the two ways weights are stored. Loops that the
-// compiler vectorises, in a version for AVX2 and one for every processor; both give the same bits.
+// The arithmetic on rows: optimizers, additions and conversions of stored weights. The compiler
+// vectorizes the loops, in a version for AVX2 and one for every processor. Both compute equal bits.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,32 +10,32 @@
 
 namespace trireme::distributed {
 
-// What changes from one update to the next: the rate, and the number of the step, from 1, which adam
-// alone asks.
+// The values that differ between updates: the learning rate, and the number of the step, from 1,
+// which only adam uses.
 struct UpdateStep {
   double rate = 1e-2;
   std::int64_t step = 1;
 };
 
-// A rule with the numbers of one step, rounded to f32.
+// A rule with the values of one step, rounded to f32.
 struct RuleNumbers {
   float rate, epsilon, keep1, add1, keep2, add2, root, beta, l1, l2;
   RuleNumbers(const RowRule& rule, const UpdateStep& step);
 };
 
-// How a row lies in memory.
+// The layout of a row in memory.
 class RowLayout {
  public:
-  // vectors: the version for AVX2 where the processor has it.
+  // vectors: whether to use the version for AVX2, if the processor has it.
   RowLayout(int width, const RowRule& rule, bool float16, bool vectors = true);
 
   std::size_t width() const { return width_; }
   std::size_t bytes() const { return weight_bytes_ + state_width_ * sizeof(float); }
 
-  // The weights as floats, and back.
+  // Convert the weights to floats, and back.
   void read(const std::byte* row, float* weights) const { functions_.read(row, weights, width_); }
   void write(const float* weights, std::byte* row) const { functions_.write(weights, row, width_); }
-  // The state as of a row that no update has met.
+  // Sets the state of a row without updates.
   void reset_state(std::byte* row) const;
   void apply(const RuleNumbers& numbers, std::byte* row, const float* gradient) const {
     functions_.apply(numbers, row, reinterpret_cast<float*>(row + weight_bytes_), gradient, width_);

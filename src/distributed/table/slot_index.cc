@@ -45,8 +45,9 @@ void SlotIndex::grow(IndexMemory& memory) {
   memory.give_back(reinterpret_cast<std::byte*>(old.entries_), old.places() * sizeof(IndexEntry));
 }
 
-// The gap is filled from a later line whose search would now end in the gap's, and so on until a line
-// that had a free place before: Knuth, The Art of Computer Programming 3, algorithm 6.4R, for lines.
+// The gap is filled from a later line whose search would now end in the gap's, and so on until a
+// line that had a free place before: Knuth, The Art of Computer Programming 3, algorithm 6.4R, for
+// lines.
 void SlotIndex::erase(IndexEntry* gap) {
   std::uint64_t gap_line = static_cast<std::uint64_t>(gap - entries_) / kLine;
   const auto full = [this](std::uint64_t line) {

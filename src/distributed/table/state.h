@@ -1,6 +1,6 @@
 #pragma once
 
-// The inside of a SparseTable, for the files that make it up.
+// The private members of a SparseTable, for the files that implement it.
 
 #include <array>
 #include <atomic>
@@ -20,14 +20,14 @@ namespace trireme::distributed {
 
 inline constexpr std::size_t kSlotsPerGroup = kSlots / kGroups;
 
-// What one lock guards; all but `spills` is used with the lock held.
+// The data of one lock. All members but `spills` need the lock.
 struct alignas(64) SlotGroup {
   std::mutex mutex;
   std::array<SlotIndex, kSlotsPerGroup> slots;  // slot s is slots[s / kGroups] of group s % kGroups
   RowPool::Free free;
   std::uint64_t rows = 0, on_disk = 0, not_admitted = 0, dropped = 0;
   std::atomic<std::uint64_t> spills{0};  // how often rows went to disk
-  std::size_t hand = 0;                  // the slot where the clock goes on
+  std::size_t hand = 0;                  // the slot where the clock continues
   struct Removed {
     std::uint64_t hash;
     std::uint16_t marks;
@@ -37,13 +37,13 @@ struct alignas(64) SlotGroup {
   SlotIndex& slot(std::uint64_t hash) { return slots[place_in_group(hash)]; }
 };
 
-// Cold rows that a call will need, read before it takes locks.
+// Cold rows that a call needs, read before it takes locks.
 struct Fetched {
-  std::vector<std::uint64_t> hashes;  // rising
+  std::vector<std::uint64_t> hashes;  // ascending
   std::vector<std::string> records;
   std::array<std::uint64_t, kGroups> spills = {};  // of the groups, before the rows were read
 
-  // nullptr if it is not there or may be out of date.
+  // Returns nullptr if it is missing or may be outdated.
   const std::string* find(std::uint64_t hash, const SlotGroup& group) const;
 };
 
@@ -57,7 +57,7 @@ struct SparseTable::State {
   IndexMemory index_memory;
   std::array<SlotGroup, kGroups> groups;
   std::atomic<std::uint16_t> now{0};
-  std::atomic<std::uint16_t> cleared_marks{0};         // bits of the marks that were ever cleared
+  std::atomic<std::uint16_t> cleared_marks{0};         // bits of all marks that were cleared so far
   std::atomic<std::int64_t> in_memory{0}, on_disk{0};  // rows
   std::atomic<unsigned> calls{0};
   std::atomic<std::uint64_t> evicted{0};  // rows
@@ -68,7 +68,8 @@ struct SparseTable::State {
   SlotGroup& group_of(std::uint64_t hash) {
     return groups[static_cast<std::size_t>(group_of_hash(hash))];
   }
-  // Calls body(group, its number) for all groups, from one that differs from call to call, each locked.
+  // Calls body(group, its number) for all groups, each locked. The first group differs between
+  // calls.
   template <class Body>
   void for_each_group(const Body& body) {
     const unsigned first = calls.fetch_add(1, std::memory_order_relaxed) * 23;
@@ -78,8 +79,8 @@ struct SparseTable::State {
     }
   }
 
-  // Rows, with the group's lock held. `change`: the row is about to be changed.
-  // The number of the row of an entry that has one, brought back from disk where need be.
+  // Rows; call these with the lock of the group. `change`: the caller will change the row.
+  // Returns the number of the row of an entry that has one, and loads it from disk if necessary.
   std::uint32_t use(SlotGroup& group, IndexEntry& entry, bool change, const Fetched& fetched) {
     const std::uint16_t tick = now.load(std::memory_order_relaxed);
     if (entry.row == kOnDisk) bring_back(group, entry, fetched);
@@ -92,8 +93,8 @@ struct SparseTable::State {
     if (entry.flags != flags) entry.flags = flags;
     return entry.row;
   }
-  // The row of an id, made if it is not there and `seen` and what was before reach the admission.
-  // kNoEntry where there is none.
+  // Returns the row of an id, or kNoEntry. Creates it if it is missing and `seen` plus the earlier
+  // lookups reach the admission.
   std::uint32_t use_or_make(SlotGroup& group, std::uint64_t hash, unsigned seen, bool change,
                             const Fetched& fetched) {
     IndexEntry* const entry = group.slot(hash).find(hash);
@@ -101,17 +102,17 @@ struct SparseTable::State {
     return seen == 0 ? kNoEntry : make(group, hash, entry, seen);
   }
   std::uint32_t make(SlotGroup& group, std::uint64_t hash, IndexEntry* entry, unsigned seen);
-  // An entry with a fresh row, of undefined content but for its statistics.
+  // Makes an entry with a new row, whose content is undefined except for its statistics.
   IndexEntry& make_row(SlotGroup& group, std::uint64_t hash, IndexEntry* entry);
   void bring_back(SlotGroup& group, IndexEntry& entry, const Fetched& fetched);
   void fill_initial(std::uint64_t hash, std::byte* row) const;
-  // The row's memory and its entry go; of one on disk, the caller deletes the record.
+  // Removes the row and its entry. If it is on disk, the caller deletes the record.
   void erase(SlotGroup& group, SlotIndex& slot, IndexEntry& entry);
 
   std::uint64_t remove_from(SlotGroup& group, SlotIndex& slot,
                             std::span<const std::uint64_t> hashes);
 
-  // Statistics, decayed to now.
+  // Statistics, decayed to the present.
   RowStatistics decayed(RowStatistics statistics) const;
 
   // Records: docs/reference/formats/table.md.
@@ -120,7 +121,7 @@ struct SparseTable::State {
   void read_record(std::string_view record, std::uint32_t row) const;
   std::uint16_t used_in(std::string_view record) const;
 
-  // Before a call takes locks: makes room for the rows it will need, and reads those on disk.
+  // Makes space for the rows that a call needs, and reads rows on disk. Call it without locks.
   // Errors: io, without effect.
   Fetched prepare(Batch& batch, bool create);
   std::size_t memory() const {

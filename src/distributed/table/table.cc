@@ -13,20 +13,20 @@
 namespace trireme::distributed {
 namespace {
 
-// How many rows ahead memory is asked for: first the place in the index, then the row.
+// The number of rows by which memory is prefetched: first the line of the index, then the row.
 constexpr std::size_t kPrefetchDistance = 16;
 constexpr std::size_t kLine = 64;  // bytes
 
-// Inlined by force, as the lambdas that call it are: g++ 12 takes a function that only prefetches for
-// one without effect, and leaves out calls of it.
+// Inlined by force, as the lambdas that call it are: g++ 12 takes a function that only prefetches
+// for one without effect, and leaves out calls of it.
 template <bool Write>
 [[gnu::always_inline]] inline void prefetch(const void* from, std::size_t bytes) {
   const auto* const begin = static_cast<const char*>(from);
   for (std::size_t i = 0; i < bytes; i += kLine) __builtin_prefetch(begin + i, Write ? 1 : 0);
 }
 
-// find(i) and then work(i) for i in [0, n), with index(i) ahead of them. The rows that find(i) asks for
-// are on their way while find goes on with others.
+// Calls find(i) and then work(i) for i in [0, n), and index(i) ahead of both. The rows that find(i)
+// prefetches arrive while find continues with others.
 template <class Index, class Find, class Work>
 void pipeline(std::size_t n, const Index& index, const Find& find, const Work& work) {
   for (std::size_t i = 0; i < std::min(kPrefetchDistance, n); ++i) index(i);
@@ -163,7 +163,8 @@ void SparseTable::lookup(std::span<const Id> ids, float* rows, Create create) {
 
 namespace {
 
-// Calls change(row, values) for every id of the batch once, with the sum of its rows or the last of them.
+// Calls change(row, values) for every id of the batch once, with the sum of its rows or the last of
+// them.
 template <class State, class Merge, class Change>
 void change_rows(State& state, Batch& batch, bool create, const Merge& merge,
                  const Change& change) {

@@ -80,7 +80,7 @@ bool Pending::ready() const { return state_ == nullptr || state_->has_ended(); }
 bool Pending::wait(Deadline until) const { return state_ == nullptr || state_->wait(until); }
 
 Frame Pending::get() {
-  if (state_ == nullptr) fail_internal("an answer is asked for twice");
+  if (state_ == nullptr) fail_internal("an answer is read twice");
   const auto state = std::exchange(state_, nullptr);
   std::unique_lock lock(state->mutex);
   if (!state->changed.wait_until(lock, state->deadline, [&] { return state->ended; })) {
@@ -182,7 +182,7 @@ struct Network::State {
     }
   }
 
-  // The queue is waited at all times: a channel that nobody polls does not connect again.
+  // Always waits at the queue: a channel that no thread polls does not reconnect.
   void run() {
     auto next_tick = Clock::now();
     while (true) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// The asking end of a stream of frames. A connection opens its stream by itself, and again when it breaks.
+// The client side of a stream of frames. A connection opens its stream automatically, and again
+// after it breaks.
 
 #include <chrono>
 #include <cstdint>
@@ -16,11 +17,11 @@ namespace trireme::distributed {
 using Deadline = std::chrono::steady_clock::time_point;
 inline Deadline in(Milliseconds time) { return std::chrono::steady_clock::now() + time; }
 
-// A thread that waits for what the network brings to any number of connections.
+// A thread that waits for network events of any number of connections.
 class Network {
  public:
   Network();
-  ~Network();  // all its connections are gone
+  ~Network();  // all its connections must be destroyed before
 
  private:
   friend class Connection;
@@ -30,57 +31,59 @@ class Network {
 
 struct ConnectionOptions {
   std::string address;
-  Security security = {};         // check_security() says what is asked for
-  int depth = 8;                  // requests under way at once
-  std::size_t bytes = 32u << 20;  // of these
+  Security security = {};         // check_security() has the requirements
+  int depth = 8;                  // most requests in flight
+  std::size_t bytes = 32u << 20;  // of requests in flight
   std::size_t largest_frame = kLargestFrame;
 };
 
 struct ConnectionStatistics {
-  std::uint64_t streams = 0;                  // that were opened
-  std::uint64_t requests = 0, answers = 0;    // frames out and in
-  std::uint64_t bytes_out = 0, bytes_in = 0;  // of these, with headers
-  std::uint64_t expired = 0;                  // requests that had no answer in time
+  std::uint64_t streams = 0;                  // opened so far
+  std::uint64_t requests = 0, answers = 0;    // frames sent and received
+  std::uint64_t bytes_out = 0, bytes_in = 0;  // of these frames, with headers
+  std::uint64_t expired = 0;                  // requests without an answer in time
   std::uint64_t broken = 0;                   // requests whose stream broke
   std::uint64_t late = 0;                     // answers to requests that had expired
-  std::uint64_t malformed = 0;  // answers that were none, or damaged: the stream was ended
+  std::uint64_t malformed = 0;                // invalid or damaged answers; each ended the stream
 };
 
-// What will be the answer to a request. Empty ones have none to wait for.
+// The future answer to a request. An empty one has nothing to wait for.
 class Pending {
  public:
   struct State;
   Pending() = default;
   explicit Pending(std::shared_ptr<State> state) : state_(std::move(state)) {}
   explicit operator bool() const { return state_ != nullptr; }
-  // Whether get() would not wait.
+  // Returns whether get() would return at once.
   bool ready() const;
-  // Waits until get() would not, or until then. Whether it would not.
+  // Waits until get() would return at once, or until the time. Returns whether it would.
   bool wait(Deadline until) const;
-  // Once. Errors: Unavailable, when the stream broke, by the deadline or before. A server that refuses us is one more that is
-  // not available: the port of one that died may be another job's by now, and the one that is asked for is elsewhere.
+  // Call it once. Errors: Unavailable if the stream broke or the deadline passed. A server that
+  // refuses us also counts as unavailable: the port of a dead server may belong to another job now.
   Frame get();
 
  private:
   std::shared_ptr<State> state_;
 };
 
-// Safe for several threads, though one each is quicker.
+// Thread-safe, but one connection for each thread is faster.
 class Connection {
  public:
-  // Does not wait for the server. The network outlives the connection. Errors: usage, for security that is not enough.
+  // Does not wait for the server. The network outlives the connection. Errors: usage for
+  // insufficient security.
   Connection(Network& network, const ConnectionOptions& options);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Waits while there are as many requests under way as may be. What waits for the stream to open is sent when it does.
-  // Errors: Unavailable, if the deadline comes first; usage, for a frame that is too large; as of get().
+  // Waits while the limits of requests in flight are reached. Requests that wait for the stream are
+  // sent when it opens. Errors: Unavailable if the deadline passes first; usage for a frame that is
+  // too large; as get().
   Pending send(Frame frame, Deadline deadline);
   Frame ask(Frame frame, Deadline deadline) { return send(std::move(frame), deadline).get(); }
 
   const std::string& address() const;
-  // Whether its stream is open, as far as is known by now.
+  // Returns whether its stream is open, by the last event.
   bool open() const;
   ConnectionStatistics statistics() const;
 

@@ -48,7 +48,8 @@ Layout layout_of(const Header& header, std::size_t length) {
           static_cast<std::uint32_t>(length)};
 }
 
-// Of the payload, whose own is `sum`, and the header with a checksum of 0 behind it.
+// Returns the checksum of the payload, whose checksum is `sum`, followed by the header with
+// checksum 0.
 std::uint32_t checksum_of(const Layout& layout, std::uint32_t sum) {
   return crc32c({reinterpret_cast<const char*>(&layout), sizeof layout}, sum);
 }
@@ -160,7 +161,7 @@ Arrived decode_frame(const Payload& bytes, std::size_t largest) {
                           kFrameVersion));
   }
   if (layout.length != bytes.size() - kHeaderBytes) {
-    fail_data(fmt::format("a frame that tells of {} bytes and has {}", layout.length,
+    fail_data(fmt::format("a frame whose header says {} bytes has {}", layout.length,
                           bytes.size() - kHeaderBytes));
   }
   if (layout.code > static_cast<std::uint8_t>(Code::undeclared)) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// What processes of a job send each other: a header of 48 bytes and a payload. docs/reference/distributed-jobs.md has the layout.
+// The messages between processes of a job: a header of 48 bytes and a payload.
+// docs/reference/distributed-jobs.md has the layout.
 
 #include <array>
 #include <cstddef>
@@ -16,37 +17,36 @@
 namespace trireme::distributed {
 
 inline constexpr std::size_t kHeaderBytes = 48;
-inline constexpr std::size_t kLargestFrame = 16u
-                                             << 20;  // header and payload, if nobody says otherwise
+inline constexpr std::size_t kLargestFrame = 16u << 20;  // header and payload, by default
 
-// What became of a request.
+// The result of a request.
 enum class Code : std::uint8_t {
   ok,
-  duplicate,   // was done already, and not done again
-  wrong_map,   // of another version of the slot map, or slots that the server does not have
-  stale,       // of a generation, an epoch or a step that is over
-  busy,        // no room now: ask again later
+  duplicate,   // it was already executed, and is not executed again
+  wrong_map,   // it is for another version of the slot map, or for slots of another server
+  stale,       // it is of a past generation, epoch or step
+  busy,        // no space at the moment: send it again later
   no_space,    // memory or disk is full
-  corrupt,     // the checksum does not fit
-  refused,     // asks for what cannot be; the payload says why
-  failed,      // the server failed; the payload says why
-  undeclared,  // of a table that the server has not been told of
+  corrupt,     // wrong checksum
+  refused,     // invalid request; the payload has the reason
+  failed,      // the server failed; the payload has the reason
+  undeclared,  // it is of a table that was not declared to the server
 };
 inline constexpr std::size_t kCodes = 10;
 const char* name_of(Code code);
 
-// The fields whose meaning is the operation's are the user's; transport sets `request`.
+// The users set the fields whose meaning depends on the operation; transport sets `request`.
 struct Header {
   std::uint8_t op = 0, flags = 0;
   Code code = Code::ok;  // of answers
   std::uint32_t table = 0, map_version = 0, generation = 0;
-  std::uint32_t request = 0;   // counts the requests of a stream from 1; the answer has the same
-  std::uint64_t sequence = 0;  // with the sender, for finding duplicates
+  std::uint32_t request = 0;   // counts the requests of a stream from 1; equal in the answer
+  std::uint64_t sequence = 0;  // with the sender, to detect duplicates
   std::uint32_t sender = 0;
   std::uint32_t count = 0;
 };
 
-// Bytes in pieces, each of which keeps what it stands in. Copies share the pieces.
+// Bytes in pieces, each of which owns its memory. Copies share the pieces.
 class Payload {
  public:
   struct Piece {
@@ -59,7 +59,7 @@ class Payload {
 
   void append(std::string bytes);
   void append(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
-  // Room for n values at the end, for the caller to write before anybody else sees the payload.
+  // Appends space for n values. The caller writes them before any other thread reads the payload.
   template <class T>
   T* extend(std::size_t n) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -71,7 +71,7 @@ class Payload {
 
   std::size_t size() const { return size_; }
   std::span<const Piece> pieces() const { return pieces_; }
-  std::string text() const;  // all bytes together
+  std::string text() const;  // all bytes in one string
 
  private:
   std::vector<Piece> pieces_;
@@ -83,7 +83,8 @@ struct Frame {
   Payload payload;
 };
 
-// Reads a payload from its beginning. The payload outlives the reader. Errors of all: data, if there are not so many bytes.
+// Reads a payload from its beginning. The payload outlives the reader. Errors of all calls: data if
+// there are too few bytes.
 class PayloadReader {
  public:
   explicit PayloadReader(const Payload& payload)
@@ -97,7 +98,8 @@ class PayloadReader {
     read({reinterpret_cast<std::byte*>(&result), sizeof result});
     return result;
   }
-  // The next n values: where they lie, if they lie together as a T has to; else a copy in `scratch`.
+  // Returns the next n values: in place if they are contiguous and aligned, otherwise copied to
+  // `scratch`.
   template <class T>
   std::span<const T> values(std::size_t n, std::vector<T>& scratch) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -109,7 +111,7 @@ class PayloadReader {
     read(std::as_writable_bytes(std::span<T>(scratch)));
     return scratch;
   }
-  // The next n values, copied.
+  // Copies the next n values.
   template <class T>
   void read_to(T* values, std::size_t n) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -117,13 +119,14 @@ class PayloadReader {
     read(std::as_writable_bytes(std::span<T>(values, n)));
   }
   std::string text(std::size_t n);
-  // Errors: data, if anything is left.
+  // Errors: data if there are unread bytes.
   void end() const;
 
  private:
   void require(bool enough) const;
   void read(std::span<std::byte> to);
-  // The next n bytes, passed over, if they lie in one piece; else nullptr, and nothing is passed over.
+  // Skips the next n bytes and returns them if they are in one piece. Otherwise returns nullptr and
+  // skips nothing.
   const std::byte* together(std::size_t n, std::size_t alignment);
 
   std::span<const Payload::Piece> pieces_;
@@ -132,11 +135,11 @@ class PayloadReader {
 };
 
 std::uint32_t checksum_of(const Payload& payload);
-// The header of a payload of this length and checksum, as bytes.
+// Returns the header of a payload with this length and checksum.
 std::array<std::byte, kHeaderBytes> encode_header(const Header& header, std::size_t length,
                                                   std::uint32_t sum);
-// The frame that these bytes are. What has arrived is whole, but may say anything. Errors: data, for what is no frame
-// or is longer than `largest`. The checksum is not looked at: intact() does that.
+// Decodes a frame from these bytes, which are complete but untrusted. Errors: data for bytes that
+// are no frame, or are longer than `largest`. Does not check the checksum: intact() does.
 struct Arrived {
   Frame frame;
   std::uint32_t checksum = 0;

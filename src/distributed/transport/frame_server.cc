@@ -35,8 +35,9 @@ Frame failure(Code code, const std::string& text) {
 
 }  // namespace
 
-// One stream. Everything is guarded by the mutex; the state of the server is used only by threads of the server, which
-// end before it does. Lives as long as operations of gRPC on it are under way (the server's set holds it) or an Answer is.
+// One stream. Everything is guarded by the mutex; the state of the server is used only by threads
+// of the server, which end before it does. Lives as long as operations of gRPC on it are under way
+// (the server's set holds it) or an Answer is.
 class Answer::Stream : public std::enable_shared_from_this<Answer::Stream> {
  public:
   Stream(FrameServer::State& server, std::shared_ptr<Counters> counters,
@@ -378,7 +379,7 @@ Status FrameServer::State::admit(const grpc::GenericServerContext& context) {
   if (context.method() != kMethod) return {StatusCode::UNIMPLEMENTED, "there is no such method"};
   if (!has_token(context, options.security)) {
     ++counters->strangers;
-    return {StatusCode::UNAUTHENTICATED, "this job's token is asked for"};
+    return {StatusCode::UNAUTHENTICATED, "the token of this job is required"};
   }
   if (counters->open >= static_cast<std::uint64_t>(options.streams)) {
     ++counters->strangers;

@@ -32,8 +32,9 @@ Payload in_two(const std::string& bytes, std::size_t cut) {
   return payload;
 }
 
-// The layout is a promise: docs/reference/distributed-jobs.md. The checksum is that of the payload (the catalogue's check value for
-// "123456789" is e3069283) and then of the header, computed by another program.
+// The layout is a promise: docs/reference/distributed-jobs.md. The checksum is that of the payload
+// (the catalogue's check value for "123456789" is e3069283) and then of the header, computed by
+// another program.
 TEST(Frame, Layout) {
   const std::string bytes = bytes_of(some_frame());
   const unsigned char expected[kHeaderBytes] = {

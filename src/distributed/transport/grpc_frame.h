@@ -1,6 +1,7 @@
 #pragma once
 
-// Frames as gRPC's messages, and what both ends of a stream share. For the .cc files of this folder.
+// Frames as messages of gRPC, and the common code of both sides of a stream. For the .cc files of
+// this folder.
 
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/byte_buffer.h>
@@ -14,24 +15,24 @@ namespace trireme::distributed {
 
 inline constexpr const char* kMethod = "/trireme.Transport/Frames";
 
-// What a completion queue hands back; called by the queue's thread.
+// An event of a completion queue; the thread of the queue calls it.
 struct Tag {
   std::function<void(bool ok)> done;
 };
-// What is done may be the end of the tag.
+// The call may destroy the tag.
 inline void run_tag(void* tag, bool ok) {
   const auto done = static_cast<Tag*>(tag)->done;
   done(ok);
 }
 
-// The message shares the payload's memory. `sum` is the checksum of the payload.
+// The message shares the memory of the payload. `sum` is the checksum of the payload.
 grpc::ByteBuffer to_message(const Frame& frame, std::uint32_t sum);
-// The frame shares the message's memory. Errors: data, as of decode_frame.
+// The frame shares the memory of the message. Errors: data, as decode_frame().
 Arrived from_message(const grpc::ByteBuffer& message, std::size_t largest);
-// Of both channels and servers.
+// For both channels and servers.
 template <class Arguments>
 void set_stream_arguments(Arguments&& set, std::size_t largest) {
-  // A message beyond the largest is refused by us, who count it, unless it is far beyond.
+  // We refuse and count a message above the limit; gRPC refuses one far above it.
   set(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, static_cast<int>(largest + (64u << 10)));
   set(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 4 << 20);
   set(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 4 << 20);

@@ -1,6 +1,7 @@
-// gRPC's timers and deadlines stand on Abseil's locks, which wait for a time of day. When the clock of a machine is set back by an hour,
-// they wait an hour longer: nothing is asked again or connected again meanwhile (grpc/grpc issue 32176). Abseil lets a program have
-// threads wait on semaphores of its own, by the two functions below. These wait by the steady clock.
+// gRPC's timers and deadlines stand on Abseil's locks, which wait for a time of day. When the clock
+// of a machine is set back by an hour, they wait an hour longer: nothing is asked again or
+// connected again meanwhile (grpc/grpc issue 32176). Abseil lets a program have threads wait on
+// semaphores of its own, by the two functions below. These wait by the steady clock.
 
 #include <absl/synchronization/internal/per_thread_sem.h>
 
@@ -48,8 +49,8 @@ class Semaphore {
   int count_ = 0;
 };
 
-// Abseil passes the identity of a thread that has ended on to another one, and threads may still wait when main() is over: what
-// was made for an identity stays for as long as the process does.
+// Abseil reuses the identity of an ended thread for another one, and threads may still wait after
+// main() has returned. So the semaphore of an identity is never destroyed.
 Semaphore& semaphore_of(const ThreadIdentity* identity) {
   struct Shard {
     std::mutex mutex;

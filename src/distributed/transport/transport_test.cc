@@ -158,7 +158,7 @@ TEST(Transport, ManyThreadsAndAnswersInAnyOrder) {
     }
   });
   unheld.join();
-  // Whoever is held at the end is let go by further ones.
+  // Further requests release the requests that are still held at the end.
   std::atomic<bool> stop{false};
   std::thread more([&] {
     while (!stop) ends.connection->ask(frame_of("no", 2), in(kLong));
@@ -309,7 +309,7 @@ TEST(Transport, MutualCertificates) {
 // What a stream brings that is no request ends it, and nothing else.
 class Broken : public ::testing::Test {
  protected:
-  // The status of a stream on which these messages are written and, after so many answers, no more.
+  // Writes these messages, ends the stream after this many answers, and returns its status.
   grpc::Status write(const std::vector<std::string>& messages, std::size_t answers = 1000) {
     const auto channel =
         grpc::CreateChannel(ends_.connection->address(), grpc::InsecureChannelCredentials());
@@ -443,7 +443,7 @@ TEST(Transport, WhatAHandlerThrowsIsTheAnswer) {
     const std::string text = request.payload.text();
     if (text == "usage") throw Error(ErrorKind::usage, "your mistake");
     if (text == "io") throw Error(ErrorKind::io, "my mistake");
-    if (text == "std") throw std::runtime_error("nobody's");
+    if (text == "std") throw std::runtime_error("unknown");
     if (text == "twice") answer(frame_of("first"));
     if (text == "twice") throw Error(ErrorKind::io, "second");
   });
@@ -453,7 +453,7 @@ TEST(Transport, WhatAHandlerThrowsIsTheAnswer) {
   };
   EXPECT_EQ(ask("usage"), "refused: your mistake");
   EXPECT_EQ(ask("io"), "failed: my mistake");
-  EXPECT_EQ(ask("std"), "failed: nobody's");
+  EXPECT_EQ(ask("std"), "failed: unknown");
   EXPECT_EQ(ask("silence"), "failed: the server gave no answer");
   EXPECT_EQ(ask("twice"), "ok: first");
 }

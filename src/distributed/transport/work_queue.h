@@ -1,6 +1,6 @@
 #pragma once
 
-// Threads that do work in the order in which it comes. How much may wait is its users' to bound.
+// Threads that execute work in the order of arrival. The users limit the waiting work.
 
 #include <condition_variable>
 #include <deque>
@@ -26,7 +26,7 @@ class WorkQueue {
     }
     changed_.notify_one();
   }
-  // Ends what is being done, drops what waits.
+  // Finishes running work and drops waiting work.
   void stop() {
     {
       const std::lock_guard lock(mutex_);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The time of day that processes of a run believe: that of the machine and a difference. A small library, clock_shim.cc, is loaded
-// into them; the machine's own clock stays as it is.
+// The time of day that processes of a run believe: that of the machine and a difference. A small
+// library, clock_shim.cc, is loaded into them; the machine's own clock stays as it is.
 
 #include <atomic>
 #include <cstdint>

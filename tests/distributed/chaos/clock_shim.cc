@@ -1,6 +1,7 @@
-// Loaded into processes by LD_PRELOAD: the time of day is what the kernel says and a difference, which lies in the file that
-// TRIREME_CHAOS_CLOCK names and may change at any moment. CLOCK_MONOTONIC stays as it is. Waits for a time of day by futex, as
-// gRPC's library of locks has them, end by the changed clock, too, as they would if the machine's was set; waits of
+// Loaded into processes by LD_PRELOAD: the time of day is what the kernel says and a difference,
+// which lies in the file that TRIREME_CHAOS_CLOCK names and may change at any moment.
+// CLOCK_MONOTONIC stays as it is. Waits for a time of day by futex, as gRPC's library of locks has
+// them, end by the changed clock, too, as they would if the machine's was set; waits of
 // pthread_cond_timedwait are not changed, since nothing in these processes uses them.
 
 #include <dlfcn.h>
@@ -53,7 +54,8 @@ timespec time_of(std::int64_t nanoseconds) {
   return {nanoseconds / kSecond, static_cast<long>(nanoseconds % kSecond)};
 }
 
-// Until a time of the shifted clock, which may be shifted again meanwhile: so in pieces, after which the caller asks again.
+// Until a time of the shifted clock, which may be shifted again meanwhile: so in pieces, after
+// which the caller asks again.
 long wait(long word, long operation, long value, const timespec& until, long mask) {
   timespec now{};
   real_gettime()(CLOCK_REALTIME, &now);

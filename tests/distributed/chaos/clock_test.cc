@@ -21,7 +21,8 @@ using trireme::testing::Outcome;
 
 constexpr auto kWait = 1s;
 
-// The two timers that gRPC has, and a wait with a deadline. They are run as processes of their own below, where the clock is set back.
+// The two timers that gRPC has, and a wait with a deadline. They are run as processes of their own
+// below, where the clock is set back.
 TEST(Wait, ForATimer) {
   grpc::CompletionQueue queue;
   grpc::Alarm alarm;

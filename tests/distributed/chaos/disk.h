@@ -1,7 +1,7 @@
 #pragma once
 
-// Where a run's checkpoints are: a small file system of their own, if one can be mounted. It can be full, and parts of checkpoints
-// can be damaged.
+// Where a run's checkpoints are: a small file system of their own, if one can be mounted. It can be
+// full, and parts of checkpoints can be damaged.
 
 #include <set>
 #include <string>
@@ -21,8 +21,9 @@ class Disk {
   // Of a mounted one: nothing can be written any more, until it is emptied.
   void fill() const;
   void empty() const;
-  // Changes a byte in the middle of a part of the newest committed checkpoint, or cuts it off there; if an older one is whole,
-  // since jobs without any whole checkpoint are right to give up. Whether it did.
+  // Changes a byte in the middle of a part of the newest committed checkpoint, or cuts it off
+  // there; if an older one is whole, since jobs without any whole checkpoint are right to give up.
+  // Whether it did.
   enum class Damage : bool { flip, tear };
   bool damage_newest(Damage how);
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// Which processes of a job have ended though nobody has killed them: by what the job's supervisor says of those that end badly.
+// Which processes of a job have ended though nobody has killed them: by what the job's supervisor
+// says of those that end badly.
 
 #include <set>
 #include <string>
@@ -15,10 +16,12 @@ class Exits {
   // A line of the supervisor's, or the error that it ends with.
   void hear(const std::string& line);
 
-  // Those that no kill explains: "server_3 with code 4, trainer_2 by signal 11"; empty: there are none.
+  // Those that no kill explains: "server_3 with code 4, trainer_2 by signal 11"; empty: there are
+  // none.
   std::string unexplained() const;
   int count() const { return static_cast<int>(exits_.size()); }
-  // Of these, those that no job may see: ended with 2 or 3, which ends a job, or by a signal, as who crashes does.
+  // Of these, those that no job may see: ended with 2 or 3, which ends a job, or by a signal, as
+  // who crashes does.
   std::string bad() const;
 
  private:

@@ -1,7 +1,8 @@
 #pragma once
 
-// What members of an all-reduce say of their groups: whether all are in one, and how long it took after one was killed until the last
-// of the others knew it, and until the last was in a group again.
+// What members of an all-reduce say of their groups: whether all are in one, and how long it took
+// after one was killed until the last of the others knew it, and until the last was in a group
+// again.
 
 #include <chrono>
 #include <map>
@@ -20,7 +21,8 @@ class GroupWatch {
   bool hear(const std::string& name, const std::string& line);
   // All members are in one group, as each has said since the last hit.
   bool whole() const;
-  // Something happens to the group. It is measured what it costs the others, if `killed` is a member of a whole group.
+  // Something happens to the group. It is measured what it costs the others, if `killed` is a
+  // member of a whole group.
   void hit(const std::optional<std::string>& killed);
   // What is not over by now is no shorter than that.
   void give_up();

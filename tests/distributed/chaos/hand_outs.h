@@ -1,6 +1,7 @@
 #pragma once
 
-// How often the tasks of a job were handed out, as its store says: every change of their keys is seen.
+// How often the tasks of a job were handed out, as its store says: every change of their keys is
+// seen.
 
 #include <atomic>
 #include <chrono>
@@ -24,7 +25,8 @@ class HandOuts {
   void see(const distributed::Event& event);
   // A leader had handed it out, or taken its end, and the next one knows nothing of that.
   void lose(std::int64_t epoch, std::int64_t task) { ++lost_[{epoch, task}]; }
-  // How often a task of an epoch, from 1, was given to somebody after the first time, those times included of which keys say nothing.
+  // How often a task of an epoch, from 1, was given to somebody after the first time, those times
+  // included of which keys say nothing.
   std::int64_t again(std::int64_t epoch, std::int64_t task) const;
   std::int64_t again() const;  // of all
   std::int64_t handed() const { return handed_; }

@@ -1,6 +1,7 @@
 #pragma once
 
-// Does what faults say to the processes, wires and files of a run, and undoes what lasts only a while.
+// Does what faults say to the processes, wires and files of a run, and undoes what lasts only a
+// while.
 
 #include <sys/types.h>
 
@@ -22,7 +23,8 @@
 
 namespace trireme::chaos {
 
-// What a run has to do it to; its faults are those for which it has something. All outlive the havoc.
+// What a run has to do it to; its faults are those for which it has something. All outlive the
+// havoc.
 struct Parts {
   // The processes of a role, by name.
   std::function<std::map<std::string, pid_t>(const std::string& role)> processes;
@@ -31,7 +33,8 @@ struct Parts {
   Clock& clock;
   // The store gives nobody an answer any more, or does again.
   std::function<void(bool silent)> silence_store = {};
-  // So many more or fewer trainers or servers are wanted from now on, by `amount`. In words, or nothing if that cannot be said now.
+  // So many more or fewer trainers or servers are wanted from now on, by `amount`. In words, or
+  // nothing if that cannot be said now.
   std::function<std::string(Fault what, double amount)> scale = {};
   // One of those to whom strangers may talk, and what the job's processes know each other by.
   std::function<FindTarget(std::uint32_t which)> target = {};

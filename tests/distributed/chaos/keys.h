@@ -1,6 +1,7 @@
 #pragma once
 
-// Where the job's keys are: in this process, or in a real etcd that is killed and started again; and who leads by them.
+// Where the job's keys are: in this process, or in a real etcd that is killed and started again;
+// and who leads by them.
 
 #include <chrono>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 
-// The wires of a job: a proxy in front of each process that others connect to, and one between each process and the store.
-// Processes know nothing of it.
+// The wires of a job: a proxy in front of each process that others connect to, and one between each
+// process and the store. Processes know nothing of it.
 
 #include <map>
 #include <memory>
@@ -22,7 +22,8 @@ class Links {
     std::string host, listens;  // as in RoleOptions
     std::string store;
   };
-  // With a `host` that is not empty there are no proxies: the process listens there and reaches others as they are.
+  // With a `host` that is not empty there are no proxies: the process listens there and reaches
+  // others as they are.
   Ends open(const std::string& role, const std::string& name, const std::string& host);
   void close(const std::string& name);  // it has ended
   // Nobody gets an answer from the store, until it does again.

@@ -1,6 +1,7 @@
 #pragma once
 
-// How long it takes until work goes on after something has happened, where nothing else was the matter: then, nor until it was mended.
+// How long it takes until work goes on after something has happened, where nothing else was the
+// matter: then, nor until it was mended.
 
 #include <chrono>
 #include <map>
@@ -32,7 +33,8 @@ class Mending {
   void went_back() { needs_rollback_ = false; }  // the servers, to a checkpoint
   void gone(const std::string& name) { writers_.gone(name); }
   void look();
-  // Seconds, by what has happened and, of some, by what mends it. What is not mended by now took at least so long.
+  // Seconds, by what has happened and, of some, by what mends it. What is not mended by now took at
+  // least so long.
   std::map<std::string, std::vector<double>> waits();
 
  private:

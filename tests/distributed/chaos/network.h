@@ -1,7 +1,7 @@
 #pragma once
 
-// The wire between two network namespaces: this process is in one of them, with the store; of all others every second one is in the
-// other. namespaces.sh makes them.
+// The wire between two network namespaces: this process is in one of them, with the store; of all
+// others every second one is in the other. namespaces.sh makes them.
 
 #include <string>
 #include <vector>
@@ -10,8 +10,8 @@ namespace trireme::chaos {
 
 class Network {
  public:
-  // `other`: that namespace; empty: there is no such wire. The wire's device is called "wire" in both. Errors: io, where
-  // iptables or tc do not work.
+  // `other`: that namespace; empty: there is no such wire. The wire's device is called "wire" in
+  // both. Errors: io, where iptables or tc do not work.
   explicit Network(std::string other);
 
   bool there() const { return !other_.empty(); }

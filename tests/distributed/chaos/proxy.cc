@@ -196,7 +196,8 @@ class Proxy::Loop {
     };
     one(pair.there, near, far);
     one(pair.back, far, near);
-    // A socket that is broken is always ready: it is looked at when there is something to do with it.
+    // A socket that is broken is always ready: it is looked at when there is something to do with
+    // it.
     if (near.events == 0) near.fd = -1;
     if (far.events == 0) far.fd = -1;
   }

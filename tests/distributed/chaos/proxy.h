@@ -1,7 +1,7 @@
 #pragma once
 
-// A wire between processes that is slow, narrow, silent or cut when a test wants it to be: forwards bytes between a port and
-// a target, knowing nothing of what they are.
+// A wire between processes that is slow, narrow, silent or cut when a test wants it to be: forwards
+// bytes between a port and a target, knowing nothing of what they are.
 
 #include <atomic>
 #include <chrono>
@@ -24,7 +24,8 @@ struct Wire {
 // All functions may be called by any thread. IPv4 only.
 class Proxy {
  public:
-  // Listens at `address`, "127.0.0.2:0" for any port; the target need not listen yet. Errors: io, if the address cannot be had.
+  // Listens at `address`, "127.0.0.2:0" for any port; the target need not listen yet. Errors: io,
+  // if the address cannot be had.
   Proxy(const std::string& address, const std::string& target);
   ~Proxy();  // resets all connections
   Proxy(const Proxy&) = delete;

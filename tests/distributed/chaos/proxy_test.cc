@@ -1,4 +1,5 @@
-// What a wire does to what goes through it: against a server of this test that sends back all it hears.
+// What a wire does to what goes through it: against a server of this test that sends back all it
+// hears.
 
 #include "proxy.h"
 

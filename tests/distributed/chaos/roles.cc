@@ -26,7 +26,8 @@ Milliseconds work_time(const CountJob& job, Milliseconds while_faults_happen) {
   return std::filesystem::exists(job.calm) ? Milliseconds(0) : while_faults_happen;
 }
 
-// Four synchronous steps of 10 records, and steps of all-reduce of 40 take at least this, the steps' own time included.
+// Four synchronous steps of 10 records, and steps of all-reduce of 40 take at least this, the
+// steps' own time included.
 double epochs_per_second(const CountJob& job) {
   const double seconds = job.mode == "synchronous"  ? 0.110
                          : job.mode == "all_reduce" ? 0.045

@@ -1,6 +1,7 @@
 #pragma once
 
-// The processes of the chaos runner's job: master and servers as jobs have them, and trainers that count records.
+// The processes of the chaos runner's job: master and servers as jobs have them, and trainers that
+// count records.
 
 #include <cstdint>
 #include <map>
@@ -24,7 +25,8 @@ struct CountJob {
 distributed::Milliseconds work_time(const CountJob& job,
                                     distributed::Milliseconds while_faults_happen);
 
-// Runs a role until it is told to stop, or the job is over. Trainers print a line for tasks that they have ended.
+// Runs a role until it is told to stop, or the job is over. Trainers print a line for tasks that
+// they have ended.
 void run_role(const std::string& role, const distributed::RoleOptions& options,
               const CountJob& job);
 // How much of an epoch a trainer gets done in a second at most, while faults happen.
@@ -43,7 +45,8 @@ struct Verdict {
       0;            // of those that were doubled: more often than their task was handed out again
   int unequal = 0;  // all-reduce: members whose counts are others
   std::int64_t not_served = 0;  // records, and the sum, of which the last export has another count
-  // What the mode promises. Tasks are handed out again in all modes; steps that all take together learn them again.
+  // What the mode promises. Tasks are handed out again in all modes; steps that all take together
+  // learn them again.
   bool kept(const std::string& mode) const {
     if (not_served > 0) return false;
     if (mode == "asynchronous" || mode == "geo") return lost == 0 && doubled == 0 && sum_error == 0;

@@ -1,6 +1,7 @@
 #pragma once
 
-// One run of a job under faults: of one that counts records by trainers of our own, or of the product's own trainers (launched.h).
+// One run of a job under faults: of one that counts records by trainers of our own, or of the
+// product's own trainers (launched.h).
 
 #include <map>
 #include <string>
@@ -19,8 +20,9 @@ struct RunOptions {
   CountJob job = {};    // its folder and epochs are the run's
   int trainers = 2, servers = 2, masters = 2;
   bool etcd = false;  // a real one, which is restarted, too; else the launcher's
-  // Addresses of this network namespace and of another one, where every second process is: namespaces.sh. Empty: there are none,
-  // and proxies between processes. Certificates are asked for there.
+  // Addresses of this network namespace and of another one, where every second process is:
+  // namespaces.sh. Empty: there are none, and proxies between processes. Certificates are asked for
+  // there.
   std::string host = {}, other_host = {}, other_namespace = {};
   std::vector<Fault> faults = {};   // only these, as far as they are possible; none: all that are
   bool verbose = false;             // prints every line of every process,
@@ -30,7 +32,8 @@ struct RunOptions {
 };
 
 struct Outcome {
-  // What is wrong, in words; nothing: it has ended, kept what its mode promises, and no process has ended that should not have.
+  // What is wrong, in words; nothing: it has ended, kept what its mode promises, and no process has
+  // ended that should not have.
   std::vector<std::string> wrong;
   std::string log = {};  // of a run that went wrong
   std::string how = {};  // this run was, if not all are alike
@@ -55,7 +58,8 @@ struct Outcome {
 
 // Which faults can happen in such a run. `left_out` is told in words what cannot, and why.
 std::vector<Fault> possible_faults(const RunOptions& options, std::vector<std::string>& left_out);
-// How many processes these kill, at most, and as many more as a job has by itself: what `--restarts` is to be.
+// How many processes these kill, at most, and as many more as a job has by itself: what
+// `--restarts` is to be.
 int restarts_for(const RunOptions& options, const std::vector<Event>& events);
 Outcome run(const RunOptions& options);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// All that happens in a run and all that its processes say, with the seconds since it began: in a file, which is kept if the run has
-// gone wrong.
+// All that happens in a run and all that its processes say, with the seconds since it began: in a
+// file, which is kept if the run has gone wrong.
 
 #include <chrono>
 #include <fstream>
@@ -12,7 +12,8 @@ namespace trireme::chaos {
 // One thread calls all functions.
 class RunLog {
  public:
-  // `print`: everything is printed, too, behind `label`, which tells runs at the same time from each other.
+  // `print`: everything is printed, too, behind `label`, which tells runs at the same time from
+  // each other.
   RunLog(std::string file, bool print, std::string label)
       : file_(std::move(file)), print_(print), label_(std::move(label)), stream_(file_) {}
 

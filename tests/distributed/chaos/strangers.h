@@ -1,8 +1,8 @@
 #pragma once
 
-// Somebody who has no business with a job and talks to one of its processes while it runs: bytes that are no HTTP/2, frames that are
-// malformed, truncated, oversized, damaged or sent twice, a wrong token, a wrong certificate. All of it is refused, and the process
-// counts it.
+// Somebody who has no business with a job and talks to one of its processes while it runs: bytes
+// that are no HTTP/2, frames that are malformed, truncated, oversized, damaged or sent twice, a
+// wrong token, a wrong certificate. All of it is refused, and the process counts it.
 
 #include <cstdint>
 #include <functional>
@@ -20,7 +20,8 @@ struct Target {
   std::string address;  // of its frames
   std::string metrics;  // where it tells its metrics by HTTP
 };
-// Looks for it, by the job's store, which may be away: nothing then, or if it is gone. Called by another thread.
+// Looks for it, by the job's store, which may be away: nothing then, or if it is gone. Called by
+// another thread.
 using FindTarget = std::function<std::optional<Target>()>;
 
 struct Visit {

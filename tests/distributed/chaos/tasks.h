@@ -1,6 +1,7 @@
 #pragma once
 
-// What trainers of steps that all take together share: being a member, and the batches of their tasks.
+// What trainers of steps that all take together share: being a member, and the batches of their
+// tasks.
 
 #include <optional>
 #include <string>
@@ -14,7 +15,8 @@
 
 namespace trireme::chaos {
 
-// A trainer among the members of its job, also after it was stopped for so long that its lease has ended.
+// A trainer among the members of its job, also after it was stopped for so long that its lease has
+// ended.
 class Attendance {
  public:
   // Both outlive the object.
@@ -32,18 +34,21 @@ class Attendance {
   std::int64_t absences_ = 0;  // when that was asked last
 };
 
-// Tells the runner that so many tasks were ended, now: "progress TASKS TIME", in nanoseconds of the steady clock.
+// Tells the runner that so many tasks were ended, now: "progress TASKS TIME", in nanoseconds of the
+// steady clock.
 void tell_progress(std::int64_t tasks);
 
-// The batches of the tasks that a trainer has, one after the other. Tells of the progress, and prints "again TASK" for those that
-// somebody had before, or will have again since the leader that gave them was not followed by one that knows.
+// The batches of the tasks that a trainer has, one after the other. Tells of the progress, and
+// prints "again TASK" for those that somebody had before, or will have again since the leader that
+// gave them was not followed by one that knows.
 class Batches {
  public:
   // All outlive the object.
   Batches(distributed::Store& store, distributed::Network& network,
           const distributed::RoleOptions& options, std::int64_t size);
 
-  // If there is no batch: the next one of the task, or, if that is through, of another one. Whether there is one now, and was none.
+  // If there is no batch: the next one of the task, or, if that is through, of another one. Whether
+  // there is one now, and was none.
   bool fill();
   // The records of the batch that is to be counted now; none: null.
   const std::vector<std::uint64_t>* batch() const { return batch_.empty() ? nullptr : &batch_; }

@@ -7,8 +7,8 @@
 
 namespace trireme::chaos {
 
-// Connects to "10.0.0.1:80", sends the bytes, says that there are no more, and reads until the other side ends or the time is over.
-// What was read; nothing if nobody listens there.
+// Connects to "10.0.0.1:80", sends the bytes, says that there are no more, and reads until the
+// other side ends or the time is over. What was read; nothing if nobody listens there.
 std::string tell(const std::string& address, const std::string& bytes,
                  std::chrono::milliseconds most);
 

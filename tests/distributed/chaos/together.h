@@ -1,8 +1,9 @@
 #pragma once
 
-// Trainers that count records in steps that all take together: by parameter servers, and by all-reduce. In both a task whose
-// trainer dies is learned again from its beginning, so records may be counted more often than once; but only those of tasks that
-// were handed out again, of each of which a line "again TASK" is printed.
+// Trainers that count records in steps that all take together: by parameter servers, and by
+// all-reduce. In both a task whose trainer dies is learned again from its beginning, so records may
+// be counted more often than once; but only those of tasks that were handed out again, of each of
+// which a line "again TASK" is printed.
 
 #include "roles.h"
 

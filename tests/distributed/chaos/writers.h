@@ -15,8 +15,9 @@
 
 namespace trireme::chaos {
 
-// In a process of a job: writes a key all the time, by a connection of its own, and prints "writes TIME" when that has worked again
-// after it did not, or took long. TIME in nanoseconds of the steady clock.
+// In a process of a job: writes a key all the time, by a connection of its own, and prints "writes
+// TIME" when that has worked again after it did not, or took long. TIME in nanoseconds of the
+// steady clock.
 class Writer {
  public:
   Writer(std::unique_ptr<distributed::Store> store, std::string key);

@@ -1,8 +1,10 @@
-// A program that counts records, at a pace that does not depend on the machine: while the test lets it, a step takes 25 ms at least.
+// A program that counts records, at a pace that does not depend on the machine: while the test lets
+// it, a step takes 25 ms at least.
 //   counting_program asynchronous|bounded|synchronous|geo|all_reduce CALM
-// Every record is an id of its own, and each time that it is learned alone its row grows by one: by SGD with a rate of the
-// batch size, and a loss whose gradient is -1. Steps that all take together divide that by how many had a batch.
-// Writes how many batches it has learned into the file steps.NAME as it goes, and hurries once there is a file CALM.
+// Every record is an id of its own, and each time that it is learned alone its row grows by one: by
+// SGD with a rate of the batch size, and a loss whose gradient is -1. Steps that all take together
+// divide that by how many had a batch. Writes how many batches it has learned into the file
+// steps.NAME as it goes, and hurries once there is a file CALM.
 
 #include <unistd.h>
 

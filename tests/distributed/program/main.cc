@@ -32,7 +32,8 @@ static void fail_once(const std::string& file, bool dies) {
 
 static bool same(const float* a, const float* b) { return std::equal(a, a + 13, b); }
 
-// Batches of an example in the middle make their process die, cannot be read, or look up an id that has no row.
+// Batches of an example in the middle make their process die, cannot be read, or look up an id that
+// has no row.
 static tr::data::Dataset with_poison(const tr::data::Dataset& clicks, const std::string& wrong) {
   tr::data::Batch one;
   for (tr::data::Batch& batch : clicks.skip(3000).take(1).batch(1).epoch(0)) one = std::move(batch);

@@ -1,8 +1,9 @@
 // One process of steps_test, which trains some steps with the others:
 //   step_member synchronous RANK MEMBERS STEPS SERVER...     with parameters on these servers
 //   step_member all_reduce RANK MEMBERS STEPS STORE          in a group of the store's
-// Writes the loss of each of its batches, "loss 3 48 0.69"; then the bits of all that it has, "bits 1234"; and rank 0 all values as
-// they were at first and at the end, "first NAME 0.1 0.2 ..." and "last NAME ...".
+// Writes the loss of each of its batches, "loss 3 48 0.69"; then the bits of all that it has, "bits
+// 1234"; and rank 0 all values as they were at first and at the end, "first NAME 0.1 0.2 ..." and
+// "last NAME ...".
 
 #include <fmt/core.h>
 

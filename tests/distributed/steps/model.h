@@ -1,7 +1,7 @@
 #pragma once
 
-// What the processes of steps_test train, and the test itself beside them: DeepFM on clicks that are made up, with dropout left
-// out, so that a step depends on parameters and batch alone.
+// What the processes of steps_test train, and the test itself beside them: DeepFM on clicks that
+// are made up, with dropout left out, so that a step depends on parameters and batch alone.
 
 #include <optional>
 #include <string>
@@ -33,7 +33,8 @@ struct StepModel {
     const Value score = models::deepfm(fields, numbers, {.hidden = {16}, .sparse_gradient = true});
     loss = mean(nn::binary_cross_entropy_with_logits(score, clicked));
   }
-  // AdaGrad that begins with nothing makes steps of any gradient, however small, even of one that is rounding alone.
+  // AdaGrad that begins with nothing makes steps of any gradient, however small, even of one that
+  // is rounding alone.
   TrainerOptions options() const {
     return {
         .loss = loss, .optimizer = Adagrad{.learning_rate = kRate, .initial = 0.01}, .threads = 1};

@@ -1,8 +1,9 @@
-// collective_member STORE PREFIX NAME [KEY=VALUE...]: one member of an elastic group, as a process that tests kill and
-// stop. It adds up gradients whose mean is known, so that any step that was lost, done twice or done by parts shows in its
-// state. When one member gets SIGTERM, all end with the same step. Keys: count (of values), least, timeout, settle, form, lease (milliseconds; the lease seconds),
-// pause (microseconds of a step's computing). One line for each thing that happens, with the monotonic clock's time in
-// nanoseconds at its end:
+// collective_member STORE PREFIX NAME [KEY=VALUE...]: one member of an elastic group, as a process
+// that tests kill and stop. It adds up gradients whose mean is known, so that any step that was
+// lost, done twice or done by parts shows in its state. When one member gets SIGTERM, all end with
+// the same step. Keys: count (of values), least, timeout, settle, form, lease (milliseconds; the
+// lease seconds), pause (microseconds of a step's computing). One line for each thing that happens,
+// with the monotonic clock's time in nanoseconds at its end:
 //
 //   group GENERATION RANK SIZE COMMITTED TIME     agreed in a group
 //   broken TIME                                   it has lost a member

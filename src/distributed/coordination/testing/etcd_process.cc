@@ -49,7 +49,7 @@ EtcdProcess::EtcdProcess() {
   if (::mkdtemp(name.data()) == nullptr) fail(ErrorKind::io, "no folder for etcd");
   folder_ = name;
   for (int attempt = 0; attempt < 5;
-       ++attempt) {  // between, somebody else may take a port that was free
+       ++attempt) {  // another process may take the free port in between
     port_ = free_port();
     peer_port_ = free_port();
     start();

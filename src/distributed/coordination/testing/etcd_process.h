@@ -1,6 +1,6 @@
 #pragma once
 
-// A real etcd on this machine, for tests: its own folder, its own ports, gone with the object.
+// A real etcd on this machine, for tests, with its own folder and ports. Ends with the object.
 
 #include <sys/types.h>
 
@@ -8,23 +8,24 @@
 
 namespace trireme::distributed::testing {
 
-// A port of loopback that nobody has at the moment. Errors: io.
+// Returns a port of loopback that is free at the moment. Errors: io.
 int free_port();
 
 class EtcdProcess {
  public:
-  // Waits until it answers. Errors: io, with what it says, if it does not; not_found, where there is no etcd.
+  // Waits until it answers. Errors: io with its output if it does not; not_found if etcd is not
+  // installed.
   EtcdProcess();
   ~EtcdProcess();
   std::string address() const;
   void kill();     // SIGKILL
   void stop();     // SIGSTOP
   void go_on();    // SIGCONT
-  void restart();  // on the same ports, with what it had written
+  void restart();  // on the same ports, with its data
 
  private:
   void start();
-  // Whether it does before it ends, within a minute.
+  // Returns whether it answers before it ends, within a minute.
   bool answers();
   [[noreturn]] void fail_to_start() const;
 

@@ -10,7 +10,8 @@ namespace trireme::distributed::testing {
 
 class ServerProcess {
  public:
-  // Server `place` of so many, each with its share of a balanced map of version 1. Waits until it listens. Errors: io.
+  // Server `place` of so many, each with its share of a balanced map of version 1. Waits until it
+  // listens. Errors: io.
   ServerProcess(int place, int servers);
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;

@@ -1,6 +1,6 @@
 #pragma once
 
-// An authority and certificates that it signed, for tests, made by openssl.
+// For tests: an authority and certificates that it signed, made with openssl.
 
 #include <string>
 
@@ -10,10 +10,10 @@ namespace trireme::distributed::testing {
 
 class Authority {
  public:
-  // Errors: not_found, where there is no openssl.
+  // Errors: not_found if openssl is not installed.
   Authority();
   ~Authority();
-  // A new certificate for servers and their callers alike, in the name of `name`.
+  // Makes a certificate for `name`, for both servers and callers.
   Security certify(const std::string& name);
 
  private:

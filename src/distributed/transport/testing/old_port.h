@@ -7,7 +7,8 @@
 
 namespace trireme::distributed::testing {
 
-// Of make(), which listens at a port that somebody had: it may be somebody's for a moment, such as that of a connection to it.
+// Returns the result of make(), which listens at a port that was used before. The port may be in
+// use for a moment, for instance by an old connection to it.
 template <class Make>
 auto at_old_port(const Make& make) {
   for (int attempt = 0;; ++attempt) {
