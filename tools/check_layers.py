@@ -44,8 +44,8 @@ FLOORS = [
     ["distributed"],
 ]
 
-# Rooms that are no part of the library: most of what they can is in no public header, so their measuring programs
-# include them.
+# Rooms that are no part of the library: most of what they can is in no public header, so their
+# measuring programs include them.
 APART = ["distributed"]
 
 # Which room a public header belongs to: that room implements it, the rooms above may include it.

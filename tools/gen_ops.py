@@ -6,8 +6,8 @@ signature `Op op("...")` and the text `op.doc = "..."`. Writes
     <out>/include/trireme/ops.h   one function per op, and a struct for its attributes
     <out>/ops.cc                  their bodies: calls of emit()
     <out>/op_list.cc              ops::Catalog::Catalog(), the list of all ops
-and, with --reference FILE, the reference page docs/reference/ops.md. Files that would not change are left
-alone, so that nothing is compiled again.
+and, with --reference FILE, the reference page docs/reference/ops.md. Files that would not change
+are left alone, so that nothing is compiled again.
 
 usage: gen_ops.py SOURCE_DIR OUT_DIR [--reference FILE] [--check FILE]
 """

@@ -34,7 +34,8 @@ struct WordOptions {
 
 // Returns words, and each punctuation mark or symbol as a separate token: "Don't go (3.14%)!"
 // becomes Don't go ( 3.14 % ) !
-// - White space (the property White_Space) and control characters separate tokens and are no tokens.
+// - White space (the property White_Space) and control characters separate tokens. They are no
+//   tokens.
 // - A mark is a character of the Unicode categories P and S, except "_" and similar ones (Pc). A
 //   variation selector (U+FE0E, U+FE0F) belongs to the mark before it.
 // - All other characters form words; a word is the longest run of them. An apostrophe (' or U+2019)

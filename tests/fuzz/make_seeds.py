@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes small inputs for the fuzz targets to start from, to corpus/NAME/seedN beside this script."""
+"""Writes small inputs for the fuzz targets to start from, to corpus/NAME/seedN beside this
+script."""
 
 import gzip
 import io
@@ -296,7 +297,8 @@ def safetensors():
 
 
 def wire(number, value):
-    """A field of the wire format of Protocol Buffers: a text or bytes, a whole number or a float."""
+    """A field of the wire format of Protocol Buffers: a text or bytes, a whole number or a
+    float."""
     if isinstance(value, int):
         return bytes([number << 3, value])
     if isinstance(value, float):
@@ -307,7 +309,8 @@ def wire(number, value):
 
 
 def double_array():
-    """The normal form of "a" is "b": units of a double array, and the text its value is the place of."""
+    """The normal form of "a" is "b": units of a double array, and the text its value is the place
+    of."""
     units = [255] * 512
     units[0] = 256 << 10
     units[256 ^ 97] = (256 ^ 97 ^ 1) << 10 | 1 << 8 | 97
