@@ -61,7 +61,9 @@ endfunction()
 if(TRIREME_SANITIZE)
   add_compile_options(-fsanitize=${TRIREME_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)
-  if(TRIREME_SANITIZE MATCHES "address")  # which sees nearly all that object-size can; that takes a fifth of the time to compile
+  # AddressSanitizer detects nearly everything that object-size detects, and object-size takes a
+  # fifth of the compile time.
+  if(TRIREME_SANITIZE MATCHES "address")
     add_compile_options(-fno-sanitize=object-size)
   endif()
   add_link_options(-fsanitize=${TRIREME_SANITIZE})

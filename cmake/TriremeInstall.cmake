@@ -49,8 +49,8 @@ if(TRIREME_BUILD_DISTRIBUTED)
   install(EXPORT TriremeDistributedTargets NAMESPACE Trireme:: DESTINATION ${TRIREME_CMAKE_DIR})
 endif()
 
-# pkg-config. A shared library needs nothing more; a static one's users say `--static` and get the
-# libraries behind it from the private lines.
+# pkg-config. A shared library needs nothing else. Users of the static library pass `--static` and
+# get its libraries from the private lines.
 set(TRIREME_PC_REQUIRES_PRIVATE "")
 set(TRIREME_PC_LIBS_PRIVATE "")
 if(NOT BUILD_SHARED_LIBS)

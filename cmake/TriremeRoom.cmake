@@ -51,7 +51,8 @@ function(trireme_room name)
   if(ARG_SELF_CONTAINED)
     set_property(GLOBAL APPEND PROPERTY TRIREME_INFERENCE_ROOMS ${target})
   endif()
-  if(NOT TRIREME_UNITY OR ARG_PRECOMPILE)  # a room that is compiled as one or two files gains nothing
+  # A room that is compiled as one or two files gains nothing.
+  if(NOT TRIREME_UNITY OR ARG_PRECOMPILE)
     trireme_precompile(${target} ${TRIREME_COMMON_HEADERS} ${ARG_PRECOMPILE})
   endif()
   trireme_unity(${target})
@@ -125,10 +126,10 @@ if(TRIREME_BUILD_TESTS)
 endif()
 
 # trireme_test(NAME SOURCES file... [LIBRARIES library...] [LABEL label] [TIMEOUT seconds] [COST n]
-# [SHARDS n] [FILTER tests]) Unit tests reach behind the public API, so they link the static
-# collection of all rooms. COST: the higher, the sooner it begins. SHARDS: it runs as so many
-# processes, each with its share: those that wait more than they compute, and those that would keep
-# one processor busy when all others are done. FILTER: as --gtest_filter. Sanitizers are given twice
+# [SHARDS n] [FILTER tests]) Unit tests use internal headers, so they link the static
+# library of all rooms. COST: tests with a higher cost begin earlier. SHARDS: it runs as this
+# many processes, each with its share. For tests that mostly wait, and for tests that would keep one
+# processor busy when all others are done. FILTER: as --gtest_filter. Sanitizers are given twice
 # the TIMEOUT.
 function(trireme_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;COST;SHARDS;FILTER" "SOURCES;LIBRARIES" ${ARGN})

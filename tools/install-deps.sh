@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs what Trireme needs from Debian packages; does nothing, quickly, when all is there.
+# Installs the Debian packages that Trireme needs. Returns quickly if all are installed.
 #   tools/install-deps.sh          to build and to run the demo
-#   tools/install-deps.sh --test   also what only the tests and checks need, some things of it from PyPI
-#   tools/install-deps.sh --alone  without what training by many processes stands on: -DTRIREME_BUILD_DISTRIBUTED=OFF
-#   tools/install-deps.sh --bench  also what our own speed is compared with
-# docs/reference/dependencies.md says what each package is for.
+#   tools/install-deps.sh --test   also packages of the tests and checks, some of them from PyPI
+#   tools/install-deps.sh --alone  without the packages of distributed training, for
+#                                  -DTRIREME_BUILD_DISTRIBUTED=OFF
+#   tools/install-deps.sh --bench  also packages that benchmarks compare with
+# docs/reference/dependencies.md has the purpose of each package.
 set -euo pipefail
 
 build=(

@@ -94,7 +94,8 @@ def declared():
     return found
 
 
-CLASS = re.compile(r"(?:\w+::)*[A-Z]\w*|std::\w+<\s*[A-Z]\w*\s*>")  # Block, ir::Block, std::vector<Block>
+# Block, ir::Block, std::vector<Block>
+CLASS = re.compile(r"(?:\w+::)*[A-Z]\w*|std::\w+<\s*[A-Z]\w*\s*>")
 
 
 def both_may_be(one, other):
@@ -122,7 +123,8 @@ def hides_what_is_declared(own):
         parts = space.split("::")
         for length in range(1, len(parts) + 1):
             there = declared().get(("::".join(parts[:length]), name), set())
-            inner = length < len(parts)  # a function in an inner namespace hides all of its name outside
+            # A function in an inner namespace hides all functions of its name outside.
+            inner = length < len(parts)
             if any((inner and isinstance(one, tuple)) or not both_may_be(one, other)
                    for one in what for other in there):
                 return True
@@ -152,7 +154,7 @@ def groups(texts, size):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--size", type=int, default=10, help="at most so many files to a group")
+    parser.add_argument("--size", type=int, default=10, help="the most files of a group")
     parser.add_argument("sources", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
     numbers = groups([source.read_text() for source in arguments.sources], arguments.size)

@@ -87,7 +87,7 @@ class RunFolders : public InFolder {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
-  // Waits until the run has written so many lines.
+  // Waits until the run has written this many lines.
   void wait_for_lines(const std::string& folder, int lines) const {
     for (int i = 0; i < 2000; ++i) {
       const std::string text = read(path(folder + "/metrics.jsonl"));

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 const Dim kTokens{std::string_view("tokens")}, kSplits{std::string_view("splits")};
 const std::vector<std::string> kTags{"O", "B-ARG0", "I-ARG0", "B-V", "I-V"};
 
-// Sequences one behind the other, as tags and with the loss of each token.
+// Concatenated sequences, as tags and with the loss of each token.
 struct Packed {
   std::vector<std::int64_t> predicted, right, splits{0};
   std::vector<float> losses;

@@ -109,7 +109,8 @@ class Formulas(unittest.TestCase):
         size = 64 << 20
         time = formulas.ring(C, CALM, 2, size)
         hops = 16 * 2 * (25e-6 + 50e-6)
-        self.assertAlmostEqual(time, size * 1e-9 + hops, delta=1e-9)  # a core is slower than the network
+        # A core is slower than the network.
+        self.assertAlmostEqual(time, size * 1e-9 + hops, delta=1e-9)
         self.assertEqual(formulas.ring(C, CALM, 1, size), 0)
 
 
