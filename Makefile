@@ -54,8 +54,9 @@ test-long:  ## every test in its long form and in every configuration; takes hou
 	tools/install-deps.sh --test
 	tools/test_long.sh
 
-check:  ## include rules, file sizes and formatting (no build needed)
+check:  ## include rules, file sizes, words and formatting (no build needed)
 	$(PYTHON) tools/check_layers.py
+	$(PYTHON) tools/check_prose.py
 	tools/format.sh --check
 
 format:  ## rewrite C++ files in the project's format

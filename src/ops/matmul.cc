@@ -130,7 +130,7 @@ Op matmul() {
   Op op("matmul(a, b; transpose_a: bool = false, transpose_b: bool = false)");
   op.doc =
       "The matrix product over the last two axes.\n"
-      "[..., m, k] times [..., k, n] is [..., m, n].\n"
+      "The product of [..., m, k] and [..., k, n] is [..., m, n].\n"
       "a and b are f32 or f64, with the same leading axes; or b is one matrix for all "
       "matrices of a.\n"
       "A transposed operand has the shape [..., k, m] or [..., n, k].";
