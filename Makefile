@@ -6,7 +6,8 @@ JOBS ?= $(shell nproc)
 # One more than processors: tests of jobs wait more than they compute.
 TEST_JOBS := $(shell expr $(JOBS) + 1)
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
-# One ccache for every checkout and preset: paths are relative to the checkout, directories are not hashed.
+# One ccache for every checkout and preset: paths are relative to the checkout, and directories are
+# not hashed.
 export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
 
@@ -31,7 +32,7 @@ test:  ## install packages, build and run every test: test-unit, test-system, te
 	$(MAKE) test-system
 	$(MAKE) test-threads
 
-test-unit: build-asan run-unit  ## tests of the rooms and of bad input, with AddressSanitizer and UBSan
+test-unit: build-asan run-unit  ## unit tests and tests of bad input, with ASan and UBSan
 test-system: build-release run-system  ## tests of whole programs and jobs, in release
 test-threads: build-tsan run-threads  ## tests of rooms that use threads, with ThreadSanitizer
 
@@ -53,14 +54,15 @@ test-long:  ## every test in its long form and in every configuration; takes hou
 	tools/install-deps.sh --test
 	tools/test_long.sh
 
-check:  ## include rules, file sizes and formatting (no build needed)
+check:  ## include rules, file sizes, words and formatting (no build needed)
 	$(PYTHON) tools/check_layers.py
+	$(PYTHON) tools/check_prose.py
 	tools/format.sh --check
 
 format:  ## rewrite C++ files in the project's format
 	tools/format.sh
 
-bench:  ## compare speed with PyTorch and others, into docs/reference/performance.md (downloads 4 GB at first)
+bench:  ## compare speed with PyTorch and others, into performance.md (downloads 4 GB)
 	tools/install-deps.sh
 	benchmarks/run.sh --page
 

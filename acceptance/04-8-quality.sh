@@ -6,6 +6,8 @@ status=0
 full_ci 45 || status=1
 # passed TEST: fails unless the test ran and passed.
 passed() { grep -Eq "Test +#[0-9]+: $1 \.+ +Passed" build/ci/system.log || { echo "not passed: $1"; status=1; }; }
-for test in slurm outage_test placed_test; do passed "$test"; done  # the last two start real etcd servers
-tsan=$(grep -E '% tests passed' build/ci/threads.log | tail -n 1 || true)  # if one failed, full_ci failed too
+# The last two start real etcd servers.
+for test in slurm outage_test placed_test; do passed "$test"; done
+# If one test failed, full_ci failed too.
+tsan=$(grep -E '% tests passed' build/ci/threads.log | tail -n 1 || true)
 conclude "$status" "CI $minutes minutes, with etcd and Slurm; under ThreadSanitizer: ${tsan:-nothing was run}"

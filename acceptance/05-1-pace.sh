@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# .ci/run from an empty compiler cache in at most 30 minutes, package installation included; and, in the
-# preset dev, at most 60 s from a one-line change of an op, an nn and a distributed file to the end of the
-# tests of its room. Run it on a quiet machine; the loop needs a built dev preset (about 15 minutes).
+# .ci/run from an empty compiler cache in at most 30 minutes, package installation included; and, in
+# the preset dev, at most 60 s from a one-line change of an op, an nn and a distributed file to the
+# end of the tests of its room. Run it on a quiet machine; the loop needs a built dev preset (about
+# 15 minutes).
 source "$(dirname "$0")/common.sh"
 status=0
 full_ci 30 || status=1
@@ -9,7 +10,8 @@ figure="CI $minutes minutes"
 
 cmake --preset dev >/dev/null
 cmake --build --preset dev -j "$(nproc)" --target ops_test nn_test distributed_test >"$out/05-1-dev.log" 2>&1
-# loop FILE ROOM: appends a line to the file, builds the room's tests, runs them, and restores the file.
+# loop FILE ROOM: appends a line to the file, builds the room's tests, runs them, and restores the
+# file.
 loop() {
   local file=$1 room=$2 start=$SECONDS seconds
   cp "$file" "$out/05-1-saved"

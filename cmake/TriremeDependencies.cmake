@@ -1,5 +1,6 @@
-# Third-party libraries. Each is used by few files behind our own interface; docs/reference/dependencies.md
-# says what for. All come from Debian packages (tools/install-deps.sh).
+# Third-party libraries. Each is used by few files behind our own interface;
+# docs/reference/dependencies.md says what for. All come from Debian packages
+# (tools/install-deps.sh).
 find_package(Threads REQUIRED)
 
 # What the inference library uses, and every room may: headers alone. They are the same for every

@@ -1,6 +1,7 @@
 # cmake --install: headers (the generated ones too), libraries, command line, and the two ways of
-# finding them: TriremeConfig.cmake with the components `trireme`, `distributed` and `inference`, and trireme.pc with
-# trireme-distributed.pc and trireme-inference.pc. All are relocatable. tests/consumer tries them.
+# finding them: TriremeConfig.cmake with the components `trireme`, `distributed` and `inference`,
+# and trireme.pc with trireme-distributed.pc and trireme-inference.pc. All are relocatable.
+# tests/consumer tries them.
 include(CMakePackageConfigHelpers)
 
 set(TRIREME_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Trireme)
@@ -48,14 +49,15 @@ if(TRIREME_BUILD_DISTRIBUTED)
   install(EXPORT TriremeDistributedTargets NAMESPACE Trireme:: DESTINATION ${TRIREME_CMAKE_DIR})
 endif()
 
-# pkg-config. A shared library needs nothing more; a static one's users say `--static` and get the
-# libraries behind it from the private lines.
+# pkg-config. A shared library needs nothing else. Users of the static library pass `--static` and
+# get its libraries from the private lines.
 set(TRIREME_PC_REQUIRES_PRIVATE "")
 set(TRIREME_PC_LIBS_PRIVATE "")
 if(NOT BUILD_SHARED_LIBS)
   get_filename_component(openblas_dir ${OPENBLAS_LIBRARY} DIRECTORY)
   set(TRIREME_PC_REQUIRES_PRIVATE "libpng zlib libturbojpeg libzstd pugixml yaml-cpp sentencepiece tomlplusplus")
-  # By its name: libarchive's own file asks for the development files of all that it could be made with.
+  # By its name: libarchive's own file asks for the development files of all that it could be made
+  # with.
   set(TRIREME_PC_LIBS_PRIVATE
     "-larchive -ldnnl -lgomp -L${openblas_dir} -lopenblas -L${LLVM_LIBRARY_DIRS} -lLLVM-19 -pthread -lstdc++")
 endif()

@@ -3,21 +3,22 @@
 #
 # A room is a folder of src/: every .cc in it (and below) that is not a test becomes part of the
 # object library trireme_<room>; every *_test.cc, and every file of a folder `testing`, becomes part
-# of the test program <room>_test.
-# SOURCES takes these files alone and makes no test, EXCLUDE leaves files out. A SELF_CONTAINED room is
-# part of the inference library, too: of other libraries it uses headers alone. A room APART is no part of the
-# library, so that programs that do not want it need not have what it stands on. PRECOMPILE names headers
-# that most files of a large room include, to be read once beside TRIREME_COMMON_HEADERS; files include what they need all the
-# same (-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON shows whether they do).
-# TEST: options of its tests, as trireme_test takes them.
-# THREAD_TESTS: test files, as regular expressions of their path in the room, that run code on several threads;
-# they run in the suite threads, with ThreadSanitizer, and not in the suite unit.
-# SYSTEM_TESTS: test files that take long because they sweep generated code, read whole data sets or run whole
-# jobs; they become <room>_system_test of the suite system. tests/CMakeLists.txt explains the suites.
-# THREADS: the room's code runs on several threads (tools/check_layers.py finds a room that does not say so).
-# The include rules between rooms are checked by tools/check_layers.py, not here.
+# of the test program <room>_test. SOURCES takes these files alone and makes no test, EXCLUDE leaves
+# files out. A SELF_CONTAINED room is part of the inference library, too: of other libraries it uses
+# headers alone. A room APART is no part of the library, so that programs that do not want it need
+# not have what it stands on. PRECOMPILE names headers that most files of a large room include, to
+# be read once beside TRIREME_COMMON_HEADERS; files include what they need all the same
+# (-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON shows whether they do). TEST: options of its tests, as
+# trireme_test takes them. THREAD_TESTS: test files, as regular expressions of their path in the
+# room, that run code on several threads; they run in the suite threads, with ThreadSanitizer, and
+# not in the suite unit. SYSTEM_TESTS: test files that take long because they sweep generated code,
+# read whole data sets or run whole jobs; they become <room>_system_test of the suite system.
+# tests/CMakeLists.txt explains the suites. THREADS: the room's code runs on several threads
+# (tools/check_layers.py finds a room that does not say so). The include rules between rooms are
+# checked by tools/check_layers.py, not here.
 set(TRIREME_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
-# What most files of every room include: a third of the time that they take to compile is spent reading it.
+# What most files of every room include: a third of the time that they take to compile is spent
+# reading it.
 set(TRIREME_COMMON_HEADERS <algorithm> <cmath> <cstdint> <functional> <map> <memory> <optional> <set> <string>
   <string_view> <utility> <vector> <fmt/core.h> <base/error.h>)
 
@@ -50,7 +51,8 @@ function(trireme_room name)
   if(ARG_SELF_CONTAINED)
     set_property(GLOBAL APPEND PROPERTY TRIREME_INFERENCE_ROOMS ${target})
   endif()
-  if(NOT TRIREME_UNITY OR ARG_PRECOMPILE)  # a room that is compiled as one or two files gains nothing
+  # A room that is compiled as one or two files gains nothing.
+  if(NOT TRIREME_UNITY OR ARG_PRECOMPILE)
     trireme_precompile(${target} ${TRIREME_COMMON_HEADERS} ${ARG_PRECOMPILE})
   endif()
   trireme_unity(${target})
@@ -77,8 +79,9 @@ function(trireme_room name)
   endif()
 endfunction()
 
-# trireme_tests_of_suite(CHOSEN SYSTEM ROOM_TESTS file... SYSTEM_TESTS regex... THREAD_TESTS regex...): sets CHOSEN
-# and SYSTEM to the test files of a room that TRIREME_TEST_SUITE selects; see trireme_room.
+# trireme_tests_of_suite(CHOSEN SYSTEM ROOM_TESTS file... SYSTEM_TESTS regex... THREAD_TESTS
+# regex...): sets CHOSEN and SYSTEM to the test files of a room that TRIREME_TEST_SUITE selects; see
+# trireme_room.
 function(trireme_tests_of_suite chosen system)
   cmake_parse_arguments(ARG "" "" "ROOM_TESTS;SYSTEM_TESTS;THREAD_TESTS" ${ARGN})
   set(helpers ${ARG_ROOM_TESTS})
@@ -122,11 +125,12 @@ if(TRIREME_BUILD_TESTS)
   trireme_precompile(trireme_test_headers <gmock/gmock.h> <gtest/gtest.h>)
 endif()
 
-# trireme_test(NAME SOURCES file... [LIBRARIES library...] [LABEL label] [TIMEOUT seconds] [COST n] [SHARDS n] [FILTER tests])
-# Unit tests reach behind the public API, so they link the static collection of all rooms.
-# COST: the higher, the sooner it begins. SHARDS: it runs as so many processes, each with its share: those that wait more than
-# they compute, and those that would keep one processor busy when all others are done. FILTER: as --gtest_filter.
-# Sanitizers are given twice the TIMEOUT.
+# trireme_test(NAME SOURCES file... [LIBRARIES library...] [LABEL label] [TIMEOUT seconds] [COST n]
+# [SHARDS n] [FILTER tests]) Unit tests use internal headers, so they link the static
+# library of all rooms. COST: tests with a higher cost begin earlier. SHARDS: it runs as this
+# many processes, each with its share. For tests that mostly wait, and for tests that would keep one
+# processor busy when all others are done. FILTER: as --gtest_filter. Sanitizers are given twice
+# the TIMEOUT.
 function(trireme_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;COST;SHARDS;FILTER" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})

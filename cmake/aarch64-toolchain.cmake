@@ -1,4 +1,4 @@
-# Cross build for 64-bit Arm with Debian's g++-aarch64-linux-gnu; qemu-aarch64 runs what comes out.
+# Cross build for 64-bit Arm with Debian's g++-aarch64-linux-gnu; qemu-aarch64 runs the programs.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

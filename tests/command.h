@@ -51,8 +51,8 @@ void fails(ErrorKind kind, const std::string& what, F&& f) {
   EXPECT_THAT(error_of(kind, f), ::testing::HasSubstr(what));
 }
 
-// For tests that run a program under `ulimit -f`. ThreadSanitizer maps a large file when it starts, so
-// a program built with it cannot start under the limit; the other builds run these tests.
+// For tests that run a program under `ulimit -f`. ThreadSanitizer maps a large file when it starts,
+// so a program built with it cannot start under the limit; the other builds run these tests.
 #ifdef __SANITIZE_THREAD__
 #define NEEDS_FILE_SIZE_LIMIT() \
   GTEST_SKIP() << "ThreadSanitizer cannot start under a limit on the size of files"

@@ -44,8 +44,8 @@ FLOORS = [
     ["distributed"],
 ]
 
-# Rooms that are no part of the library: most of what they can is in no public header, so their measuring programs
-# include them.
+# Rooms that are no part of the library: most of what they can is in no public header, so their
+# measuring programs include them.
 APART = ["distributed"]
 
 # Which room a public header belongs to: that room implements it, the rooms above may include it.
@@ -255,7 +255,7 @@ def included_files(path, files):
 
 
 def check_circles(files):
-    """Headers that include each other in a ring; each ring is told once."""
+    """Headers that include each other in a circle; each circle is reported once."""
     state = {}
 
     def visit(path, trail):
@@ -279,7 +279,7 @@ def check_folders(root):
         path = os.path.relpath(folder, root)
         if path != "src" and any(n.endswith((".cc", ".h")) for n in found):
             if "README.md" not in found:
-                yield f"{path}:1: no README.md (every folder of src/ says what lives there)"
+                yield f"{path}:1: no README.md (every folder of src/ describes its content)"
         if path.count("/") == 1 and path.split("/")[1] not in ROOMS:
             yield f"{path}:1: a room that is not in the table of tools/check_layers.py"
 

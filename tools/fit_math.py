@@ -12,7 +12,8 @@ mp.mp.dps = 40
 
 
 def fit(f, low, high, degree, weight, nodes=400, rounds=60):
-    """Coefficients c0..cn of the polynomial with the least max |weight * (p - f)| on [low, high]."""
+    """Coefficients c0..cn of the polynomial with the least max |weight * (p - f)| on [low,
+    high]."""
     low, high = mp.mpf(low), mp.mpf(high)
     xs = [(low + high) / 2 + (high - low) / 2 * mp.cos(mp.pi * (2 * i + 1) / (2 * nodes))
           for i in range(nodes)]

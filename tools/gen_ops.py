@@ -6,8 +6,8 @@ signature `Op op("...")` and the text `op.doc = "..."`. Writes
     <out>/include/trireme/ops.h   one function per op, and a struct for its attributes
     <out>/ops.cc                  their bodies: calls of emit()
     <out>/op_list.cc              ops::Catalog::Catalog(), the list of all ops
-and, with --reference FILE, the reference page docs/reference/ops.md. Files that would not change are left
-alone, so that nothing is compiled again.
+and, with --reference FILE, the reference page docs/reference/ops.md. Files that would not change
+are left alone, so that nothing is compiled again.
 
 usage: gen_ops.py SOURCE_DIR OUT_DIR [--reference FILE] [--check FILE]
 """
@@ -186,7 +186,8 @@ class Op:
         return not self.has_blocks and not self.internal
 
     def reference(self):
-        lines = [f"## {self.name}", "", f"`{self.signature}`", "", self.doc, ""]
+        signature = wrapped(self.signature) if len(self.signature) > 97 else self.signature
+        lines = [f"## {self.name}", "", "```text", signature, "```", "", one_sentence_a_line(self.doc), ""]
         if self.attributes:
             lines += ["| attribute | kind | default |", "|---|---|---|"]
             lines += [f"| {a.name} | {a.kind} | {a.default or 'required'} |" for a in self.attributes]
@@ -195,6 +196,17 @@ class Op:
             return "\n".join(lines)
         lines += ["```cpp", self.prototype(True).replace("TRIREME_API ", "") + ";", "```", ""]
         return "\n".join(lines)
+
+
+def wrapped(text):
+    return textwrap.fill(text, 99, subsequent_indent="    ", break_long_words=False,
+                         break_on_hyphens=False)
+
+
+def one_sentence_a_line(text):
+    sentences = re.sub(r"([.:]) (?=[A-Z])", r"\1\n", text).split("\n")
+    return "\n".join(textwrap.fill(s, 99, break_long_words=False, break_on_hyphens=False)
+                     for s in sentences)
 
 
 def comment(text):
@@ -263,7 +275,12 @@ Catalog::Catalog() {{
 
 def reference_page(ops):
     def index(some):
-        return ", ".join(f"[{op.name}](#{op.name})" for op in some)
+        letters = sorted({op.name[0] for op in some})
+        lines = [", ".join(f"[{op.name}](#{op.name})" for op in some if op.name[0] == letter)
+                 for letter in letters]
+        return "\n".join(textwrap.fill(line, 99, initial_indent="- ", subsequent_indent="  ",
+                                       break_long_words=False, break_on_hyphens=False)
+                         for line in lines)
 
     public = [op for op in ops if not op.internal]
     internal = [op for op in ops if op.internal]
@@ -274,7 +291,7 @@ Made from the files of `src/ops` by `tools/gen_ops.py`; do not edit.
 
 {index(public)}
 
-Only the compiler makes the [internal ops](#internal-ops): {index(internal)}.
+Only the compiler makes the [internal ops](#internal-ops).
 
 """ + "\n".join(op.reference() for op in public) + """
 ## Internal ops

@@ -44,7 +44,8 @@ def lower_of(code):
 
 
 def lower_runs():
-    """[first, last, step, delta]: every step-th code point from first to last becomes itself + delta."""
+    """[first, last, step, delta]: every step-th code point from first to last becomes itself +
+    delta."""
     runs = []
     for code in range(sys.maxunicode + 1):
         delta = lower_of(code) - code

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs what Trireme needs from Debian packages; does nothing, quickly, when all is there.
+# Installs the Debian packages that Trireme needs. Returns quickly if all are installed.
 #   tools/install-deps.sh          to build and to run the demo
-#   tools/install-deps.sh --test   also what only the tests and checks need, some things of it from PyPI
-#   tools/install-deps.sh --alone  without what training by many processes stands on: -DTRIREME_BUILD_DISTRIBUTED=OFF
-#   tools/install-deps.sh --bench  also what our own speed is compared with
-# docs/reference/dependencies.md says what each package is for.
+#   tools/install-deps.sh --test   also packages of the tests and checks, some of them from PyPI
+#   tools/install-deps.sh --alone  without the packages of distributed training, for
+#                                  -DTRIREME_BUILD_DISTRIBUTED=OFF
+#   tools/install-deps.sh --bench  also packages that benchmarks compare with
+# docs/reference/dependencies.md has the purpose of each package.
 set -euo pipefail
 
 build=(
@@ -20,7 +21,7 @@ tests=(
   libgtest-dev libgmock-dev librapidcheck-dev
   clang-19 libclang-rt-19-dev llvm-19 clang-format-19
   g++-aarch64-linux-gnu qemu-user etcd-server openssl
-  slurm-wlm munge openmpi-bin mpich iproute2 iptables
+  slurm-wlm munge openmpi-bin mpich iproute2 iptables codespell
   python3-numpy python3-sklearn python3-torch python3-venv
 )
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Demo of distributed training: tools/launch_demo.sh path/to/trireme. Trains a network on Fashion-MNIST
-# with three processes, kills one of them (kill -9) after the first epoch, and evaluates the saved model.
-# TRIREME_DEMO_DIR: the folder of the model (build/launch-demo).
+# Demo of distributed training: tools/launch_demo.sh path/to/trireme. Trains a network on
+# Fashion-MNIST with three processes, kills one of them (kill -9) after the first epoch, and
+# evaluates the saved model. TRIREME_DEMO_DIR: the folder of the model (build/launch-demo).
 set -euo pipefail
 trireme=$(realpath "$1")
 cd "$(dirname "$0")/.."

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The cost model of docs/explanation/scaling.md: distributed training on more machines than anybody here has.
+"""The cost model of docs/explanation/scaling.md: distributed training on more machines than anybody
+here has.
 
     tools/scaling_model.py --table            the page's tables
-    tools/scaling_model.py --page             puts them into docs/explanation/scaling.md, and draws docs/explanation/scaling.svg
-    tools/scaling_model.py --measured FILE    the model against what benchmarks/scaling.sh measured into FILE
-    tools/scaling_model.py --constants FILE   with one of the others: constants from that file
+    tools/scaling_model.py --page             puts them into docs/explanation/scaling.md, and draws
+    docs/explanation/scaling.svg tools/scaling_model.py --measured FILE    the model against what
+    benchmarks/scaling.sh measured into FILE tools/scaling_model.py --constants FILE   with one of
+    the others: constants from that file
 """
 
 import argparse

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Says again which tests failed in what ctest printed, and what they said: a log of ninety tests ends with a number only.
+"""Says again which tests failed in what ctest printed, and what they said: a log of ninety tests
+ends with a number only.
 
     ctest --preset dev --output-on-failure | tee log; tools/test_failures.py log
 
-Of a binary of GoogleTest it tells the tests in it that failed, or that it was in when it ended; of another its last lines; of
-a log without failing tests, such as one of a build, its last lines as well.
-"""
+Of a binary of GoogleTest it tells the tests in it that failed, or that it was in when it ended; of
+another its last lines; of a log without failing tests, such as one of a build, its last lines as
+well. """
 
 import re
 import sys
@@ -39,7 +40,8 @@ def failing_tests(log):
 
 
 def parts_that_failed(said):
-    """What the failing tests of a GoogleTest binary said, each from its beginning; all of it where there are none."""
+    """What the failing tests of a GoogleTest binary said, each from its beginning; all of it where
+    there are none."""
     parts = []
     part = None
     for line in said:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# `make test-long`: every test in its long form (TRIREME_LONG_TESTS) and in every configuration, then a
-# minute of fuzzing for each target. Takes several hours on two processors. CONTRIBUTING.md lists what
-# runs here and not in CI.
+# `make test-long`: every test in its long form (TRIREME_LONG_TESTS) and in every configuration,
+# then a minute of fuzzing for each target. Takes several hours on two processors. CONTRIBUTING.md
+# lists what runs here and not in CI.
 #   tools/test_long.sh [PRESET...]   only these of release, asan, tsan; without fuzzing
 set -euo pipefail
 cd "$(dirname "$0")/.."

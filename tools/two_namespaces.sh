@@ -1,5 +1,6 @@
-# To be sourced: two network namespaces, $first and $second, which are as good as two machines, with addresses 10.77.0.1 and
-# 10.77.0.2 on a wire between them that is called `wire` in both. Needs root and ip.
+# To be sourced: two network namespaces, $first and $second, which are as good as two machines, with
+# addresses 10.77.0.1 and 10.77.0.2 on a wire between them that is called `wire` in both. Needs root
+# and ip.
 #   join_namespaces     makes them, or says why not and exits with 77
 #   remove_namespaces   ends all that runs in them; for a trap
 PATH=$PATH:/usr/sbin:/sbin

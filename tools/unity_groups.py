@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Says which sources of a target can be compiled as one: a line "GROUP FILE" each, GROUP 0 for those that go alone.
+"""Says which sources of a target can be compiled as one: a line "GROUP FILE" each, GROUP 0 for
+those that go alone.
 
     tools/unity_groups.py --size 10 src/nn/*.cc
 
-CMake asks it where TRIREME_UNITY is on (cmake/TriremeUnity.cmake). What a file keeps to itself, in a namespace without a name,
-the others of its group see too, so no two files of a group may define the same there, and a file goes alone that hides what a
-header declares, or that defines macros. Definitions are read off lines that begin at the margin, where our format has all that
-a namespace holds; what that overlooks the compiler finds, and a name that says more mends it.
-"""
+CMake asks it where TRIREME_UNITY is on (cmake/TriremeUnity.cmake). What a file keeps to itself, in
+a namespace without a name, the others of its group see too, so no two files of a group may define
+the same there, and a file goes alone that hides what a header declares, or that defines macros.
+Definitions are read off lines that begin at the margin, where our format has all that a namespace
+holds; what that overlooks the compiler finds, and a name that says more mends it. """
 
 import argparse
 import collections
@@ -25,7 +26,8 @@ NAMED = re.compile(r"(?:^|[\s&*>])(\w+)\s*(?:\[[^]]*\]\s*)*([({=;])")
 
 
 def parameter_types(text):
-    """The types in "(int a, const Block& b = {})...", without const and references: ("int", "Block")."""
+    """The types in "(int a, const Block& b = {})...", without const and references: ("int",
+    "Block")."""
     depth, parts = 0, [""]
     for letter in text:
         depth += (letter in "(<[{") - (letter in ")>]}")
@@ -44,7 +46,8 @@ def parameter_types(text):
 
 
 def definition(text, start):
-    """What the line at `start` defines: a name, and the target of an alias or the parameter types of a function."""
+    """What the line at `start` defines: a name, and the target of an alias or the parameter types
+    of a function."""
     line = text[start:text.find("\n", start)]
     for kind in (TYPE, TEST):
         match = kind.match(line)
@@ -91,15 +94,16 @@ def declared():
     return found
 
 
-CLASS = re.compile(r"(?:\w+::)*[A-Z]\w*|std::\w+<\s*[A-Z]\w*\s*>")  # Block, ir::Block, std::vector<Block>
+# Block, ir::Block, std::vector<Block>
+CLASS = re.compile(r"(?:\w+::)*[A-Z]\w*|std::\w+<\s*[A-Z]\w*\s*>")
 
 
 def both_may_be(one, other):
-    """Whether one namespace may hold both definitions: the same alias twice, or overloads that no call can confuse.
+    """Whether one namespace may hold both definitions: the same alias twice, or overloads that no
+    call can confuse.
 
-    Overloads differ in the number of parameters or, at one place, in the class they take. Other types do not count,
-    since one converts to another or is an alias of it.
-    """
+    Overloads differ in the number of parameters or, at one place, in the class they take. Other
+    types do not count, since one converts to another or is an alias of it. """
     if not isinstance(one, tuple) or not isinstance(other, tuple):
         return isinstance(one, str) and one == other
     if len(one) != len(other):
@@ -113,12 +117,14 @@ def clash(some, others):
 
 
 def hides_what_is_declared(own):
-    """Whether a name of these is also that of something else in a header, of the same namespace or of one around it."""
+    """Whether a name of these is also that of something else in a header, of the same namespace or
+    of one around it."""
     for (space, name), what in own.items():
         parts = space.split("::")
         for length in range(1, len(parts) + 1):
             there = declared().get(("::".join(parts[:length]), name), set())
-            inner = length < len(parts)  # a function in an inner namespace hides all of its name outside
+            # A function in an inner namespace hides all functions of its name outside.
+            inner = length < len(parts)
             if any((inner and isinstance(one, tuple)) or not both_may_be(one, other)
                    for one in what for other in there):
                 return True
@@ -148,7 +154,7 @@ def groups(texts, size):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--size", type=int, default=10, help="at most so many files to a group")
+    parser.add_argument("--size", type=int, default=10, help="the most files of a group")
     parser.add_argument("sources", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
     numbers = groups([source.read_text() for source in arguments.sources], arguments.size)

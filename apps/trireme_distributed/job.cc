@@ -122,7 +122,7 @@ void list(const Options& options) {
   std::printf(
       "%s",
       (options.json ? dist::json_of(listing) : dist::text_of(listing, std::time(nullptr))).c_str());
-  // Those have been told of once.
+  // These have been reported once.
   for (const dist::JobRecord& record : listing.dead) dist::forget(folder, record);
 }
 
@@ -177,13 +177,14 @@ void add_job(CLI::App& app) {
                       "seconds for the last checkpoint, after which the job ends without (120)")
           ->check(CLI::Range(1, 3600));
   end->add_flag("--now", options.now, "without a last checkpoint")->excludes(checkpoint);
-  end->add_option("--within", options.within, "seconds, after which what still runs is killed (10)")
+  end->add_option("--within", options.within,
+                  "seconds until processes that still run are killed (10)")
       ->check(CLI::Range(1, 3600));
-  CLI::App* more = add_named("scale", "other numbers of processes, while the job runs", scale);
+  CLI::App* more = add_named("scale", "change the numbers of processes while the job runs", scale);
   more->add_option("--trainers", options.scale.trainers,
-                   "that train from now on; without a launcher somebody else starts and ends them");
+                   "number of trainers; without a launcher you start and stop them yourself");
   more->add_option("--servers", options.scale.servers,
-                   "parameter servers from now on: the master moves what they hold");
+                   "number of parameter servers; the master moves their rows");
 }
 
 }  // namespace commands

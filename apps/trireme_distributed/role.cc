@@ -62,7 +62,7 @@ void run(Options& options) {
   options.role.stop = stop_came;
   if (options.own_place) options.role.place = number_of(options.role.name);
   if (options.fresh_name) options.role.name += fmt::format(".{:08x}", std::random_device()());
-  // Whoever fixes the port wants to find it where the process is.
+  // A caller that sets the port expects it at the address of the process.
   std::string& metrics_host = options.role.metrics_host;
   if (metrics_host.empty()) {
     metrics_host = options.role.metrics_port == 0 ? "127.0.0.1" : dist::own_ip(options.role);
@@ -83,7 +83,7 @@ void run(Options& options) {
     throw CLI::RuntimeError(dist::kJobStoppedCode);
   }
   if (watch && watch->came()) throw CLI::RuntimeError(dist::kJobStoppedCode);
-  // To whoever starts it again, the end of a process that was asked to end is not that of its work.
+  // For a supervisor that restarts processes, a requested end does not mean that the work is done.
   if (options.role.until_done && stop_came())
     throw dist::Stopped{"stopped before the job was over"};
 }
@@ -99,42 +99,47 @@ void add_role(CLI::App& app) {
       ->check(CLI::IsMember({"trainer", "server", "master"}));
   command->add_option("job", role.job, "a job file; with --program, that program")->required();
   command->add_option("arguments", options.arguments,
-                      "of a trainer with --program, behind --: the program's");
+                      "arguments of the program after --, for a trainer with --program");
   command->add_flag("--program", role.program,
-                    "trainers are a program of the user's, and say what is to be done");
-  command->add_option("--name", role.name, "that no other process of the job has or had")
+                    "the job is your own program, which runs as the trainers");
+  command
+      ->add_option("--name", role.name,
+                   "name of this process; unique among all past processes of the job")
       ->required();
   command->add_flag("--fresh-name", options.fresh_name,
-                    "put something random behind the name, where one is started again under it");
-  command->add_flag(
-      "--own-place", options.own_place,
-      "of a server: its place is the number at the end of the name, whoever has others");
+                    "append random characters to the name, for restarts under one name");
+  command->add_flag("--own-place", options.own_place,
+                    "for a server: take the place with the number at the end of the name");
   CLI::Option* store =
       command->add_option("--store", options.access.store, "HOST:PORT of the launcher");
-  command->add_option("--etcd", options.access.etcd, "HOST:PORT of etcd, instead")->excludes(store);
-  command->add_option("--prefix", role.prefix, "of the job's keys");
+  command->add_option("--etcd", options.access.etcd, "HOST:PORT of etcd; replaces --store")
+      ->excludes(store);
+  command->add_option("--prefix", role.prefix, "prefix of the keys of the job");
   command->add_option("--bind", role.host,
-                      "IP address to listen at, and be reached by (127.0.0.1)");
+                      "IP address to listen at, also for other processes (127.0.0.1)");
   command->add_option("--credentials", options.access.credentials,
-                      "folder of the job's certificates");
+                      "folder with the certificates of the job");
   command->add_option("--etcd-credentials", options.access.etcd_credentials,
-                      "folder of those for etcd");
-  command->add_option("--trainers", role.trainers, "that the job is to have");
-  command->add_option("--servers", role.servers, "that the job is to have");
-  command->add_option("--threads", role.threads, "of a trainer");
-  command->add_option("--set", role.set, "SECTION.KEY=VALUE instead of what the job says")
+                      "folder with the certificates for etcd");
+  command->add_option("--trainers", role.trainers, "number of trainers of the job");
+  command->add_option("--servers", role.servers, "number of parameter servers of the job");
+  command->add_option("--threads", role.threads, "threads of a trainer");
+  command->add_option("--set", role.set, "SECTION.KEY=VALUE, replaces a value of the job")
       ->allow_extra_args(false);
   command->add_option("--output", role.output, "folder of the saved model");
-  command->add_option("--job-name", role.job_name, "what the job is called");
+  command->add_option("--job-name", role.job_name, "name of the job");
   role.metrics_host.clear();
-  command->add_option("--metrics-port", role.metrics_port, "of its metrics and health (any)")
+  command
+      ->add_option("--metrics-port", role.metrics_port,
+                   "port of its metrics and health (any free port)")
       ->check(CLI::Range(0, 65535));
-  command->add_option("--metrics-host", role.metrics_host,
-                      "where they are (127.0.0.1; with a port as --bind)");
+  command->add_option(
+      "--metrics-host", role.metrics_host,
+      "address of metrics and health (127.0.0.1; with --metrics-port that of --bind)");
   command->add_flag(
       "--until-done", role.until_done,
-      "no launcher looks after this trainer or master: it ends when the job is over "
-      "(0), or is stopped by trireme job (7); exit code 6 if it is told to end before");
+      "for a trainer or master without launcher: ends when the job is done (exit code 0) or "
+      "stopped by trireme job (7); exit code 6 after an earlier request to end");
   command->callback([] {
     if (options.access.store.empty() && options.access.etcd.empty()) {
       throw CLI::RequiredError("--store or --etcd");

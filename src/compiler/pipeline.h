@@ -27,7 +27,8 @@ std::span<const Pass> optimization_passes();
 // Passes that prepare an optimized Program for fusion.
 std::span<const Pass> fusion_passes();
 
-// Runs the passes in order and dumps the Program after each. Debug builds also verify it after each.
+// Runs the passes in order and dumps the Program after each. Debug builds also verify it after
+// each.
 void run_passes(std::span<const Pass> passes, ir::Program& program, const PassContext& context,
                 Dump& dump);
 

@@ -16,8 +16,8 @@ namespace trireme::ir {
 // Holds where new ops go and what they are labeled with: the insertion point, the path of the
 // current layer, and their location. Also gives names that are unique in the Program.
 //
-// A Program owns the Builder that the public functions use (Program::builder()), since they find the
-// Program through their Values. Compiler passes make Builders of their own.
+// A Program owns the Builder of the public functions (Program::builder()), because they find the
+// Program through their Values. Compiler passes make their own Builders.
 class Builder {
  public:
   // Appends to the main block, outside of any layer.

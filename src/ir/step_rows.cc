@@ -43,7 +43,7 @@ class RowChecker {
                          [&](const Dim& dim) { return counts_rows(dim); });
   }
 
-  // Whether the op mixes elements along axes of its first operand and one of these axes counts rows.
+  // Returns whether the op mixes elements along an axis of its first operand that counts rows.
   bool mixes_rows(const Op& op) const {
     const Shape& shape = op.operands[0]->type.shape;
     const std::vector<int> axes = op.def->mixed_axes(op);

@@ -129,7 +129,8 @@ Sample sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b, bool tra
 Op matmul() {
   Op op("matmul(a, b; transpose_a: bool = false, transpose_b: bool = false)");
   op.doc =
-      "The matrix product over the last two axes: [..., m, k] by [..., k, n] is [..., m, n].\n"
+      "The matrix product over the last two axes.\n"
+      "The product of [..., m, k] and [..., k, n] is [..., m, n].\n"
       "a and b are f32 or f64, with the same leading axes; or b is one matrix for all "
       "matrices of a.\n"
       "A transposed operand has the shape [..., k, m] or [..., n, k].";

@@ -113,10 +113,10 @@ struct Op : ir::OpDef {
   // last dimension of the result, and the string `epilogue` = "relu".
   bool takes_epilogue = false;
 
-  // Operations on single numbers by the definition of the op, whatever its kernel does: two for each
-  // product that is summed, one for each summand of a reduction, none for moved elements. Operations
-  // in blocks belong to the ops in the blocks. Set by the constructor of Catalog where traits say it
-  // (see flops.h); other ops must set it.
+  // Operations on single numbers by the definition of the op, whatever its kernel does: two for
+  // each product that is summed, one for each summand of a reduction, none for moved elements.
+  // Operations in blocks belong to the ops in the blocks. Set by the constructor of Catalog where
+  // traits say it (see flops.h); other ops must set it.
   std::function<Dim(const ir::Op&)> flops;
 
   std::function<void(const Reference&)> reference;
@@ -127,12 +127,12 @@ struct Op : ir::OpDef {
   std::vector<Sample> samples;
 };
 
-// Returns which fact of the op is missing or contradicts another; "" if none. Every op must state how
-// it is computed, its cost, its gradient, and how it is tested.
+// Returns which fact of the op is missing or contradicts another; "" if none. Every op must state
+// how it is computed, its cost, its gradient, and how it is tested.
 std::string missing_fact(const Op& op);
 
-// All ops that CMakeLists.txt lists. The constructor fails with Error(internal) if a fact of an op is
-// missing. A Catalog is immutable and owns the ops.
+// All ops that CMakeLists.txt lists. The constructor fails with Error(internal) if a fact of an op
+// is missing. A Catalog is immutable and owns the ops.
 class Catalog : public ir::OpSet {
  public:
   Catalog();

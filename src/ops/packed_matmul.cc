@@ -43,9 +43,8 @@ Sample sample(std::vector<std::int64_t> a, std::vector<std::int64_t> b, DType dt
 Op packed_matmul() {
   Op op("packed_matmul(a, b)");
   op.doc =
-      "The product [m, n] of a [m, k] and a matrix [k, n] that is packed in strips of "
-      "columns.\n"
-      "b holds the strips one after the other: [n / width, k, width].\n"
+      "The matrix product of a [m, k] and a matrix [k, n] that is packed in strips of columns.\n"
+      "b contains the strips: [n / width, k, width].\n"
       "a and b are f32 or f64.\n"
       "It always becomes a generated kernel, fused with the elementwise ops that follow it.\n"
       "The compiler replaces matmul with it if one matrix is used for many rows or many "

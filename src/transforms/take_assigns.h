@@ -7,7 +7,7 @@
 
 namespace trireme::transforms {
 
-// A parameter and the value that was to be assigned to it.
+// A parameter and the value of its removed assignment.
 struct TakenAssign {
   ir::Value* parameter;
   ir::Value* value;

@@ -99,7 +99,8 @@ def train_rows_with_torch(optimizer, tensors, steps):
 
 
 def rates(schedule, steps):
-    """The learning rates of the first steps; `schedule` makes a PyTorch scheduler for an optimizer."""
+    """The learning rates of the first steps; `schedule` makes a PyTorch scheduler for an
+    optimizer."""
     p = torch.nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD([p], lr=1.0)
     scheduler = schedule(optimizer)
@@ -159,8 +160,8 @@ def nce(hidden, label, weight, bias, sampled, sampler):
 
 
 def complete_tree(classes):
-    """Returns the inner nodes and the branches on the path from the root to each class. The branches
-    are the bits of label + classes after the first bit."""
+    """Returns the inner nodes and the branches on the path from the root to each class. The
+    branches are the bits of label + classes after the first bit."""
     depth = (2 * classes - 1).bit_length() - 1
     path = torch.full((classes, depth), -1)
     code = torch.zeros((classes, depth), dtype=torch.long)

@@ -5,7 +5,8 @@ from torch.nn.utils.stateless import functional_call
 
 
 def _attention(prefix, p, same_width=True):
-    """Takes Trireme's weights [in, out] and biases of query, key, value and out. The key has no bias."""
+    """Takes Trireme's weights [in, out] and biases of query, key, value and out. The key has no
+    bias."""
     query, query_bias, key, value, value_bias, out, out_bias = p
     none = torch.zeros_like(query_bias)
     state = {prefix + "in_proj_bias": torch.cat([query_bias, none, value_bias]),

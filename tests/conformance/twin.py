@@ -95,7 +95,8 @@ def compute(case):
     got = list(got) if isinstance(got, (tuple, list)) else [got]
     if nhwc and not returns_weight:
         got = [result.movedim(1, -1) for result in got]
-    # The expression may omit results, such as the positions of max_pool. Other ops' cases check them.
+    # The expression may omit results, such as the positions of max_pool. Other ops' cases check
+    # them.
     expected = [tensor(record) for record in case["results"]]
     pairs = [(f"result {i}", g, e) for i, (g, e) in enumerate(zip(got, expected))]
     yield result_line(case, "values", pairs, TOLERANCE)

@@ -14,8 +14,8 @@ wanted=ON
 [ "$kind" = shared ] || wanted=OFF
 library=$build
 if [ "$shared_here" != "$wanted" ]; then
-  # The other kind: the library alone, with the flags of this build and in a folder beside it, so that
-  # paths relative to the folder are the same and ccache finds every object.
+  # The other kind: the library alone, with the flags of this build and in a folder beside it, so
+  # that paths relative to the folder are the same and ccache finds every object.
   library=$(dirname "$build")/$(basename "$build")_$kind
   distributed=$(sed -n 's/^TRIREME_BUILD_DISTRIBUTED:BOOL=//p' "$build/CMakeCache.txt")
   flags=$(sed -n 's/^CMAKE_CXX_FLAGS_DEBUG:[A-Z]*=//p' "$build/CMakeCache.txt")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# run_inference.sh SOURCE_DIR BUILD_DIR: installs, checks that the inference library needs nothing but the
-# C++ library, then builds inference/ against the installed files by CMake and by pkg-config.
+# run_inference.sh SOURCE_DIR BUILD_DIR: installs, checks that the inference library needs nothing
+# but the C++ library, then builds inference/ against the installed files by CMake and by
+# pkg-config.
 set -euo pipefail
 source=$1 build=$2
 work=$build/consumer/inference

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# aarch64.sh SOURCE_DIR BUILD_DIR: a LeNet compiled for x86-64 and for aarch64 gives the same scores, there
-# under qemu, up to BOUND; the inference library and the example in C are cross built.
+# aarch64.sh SOURCE_DIR BUILD_DIR: a LeNet compiled for x86-64 and for aarch64 gives the same
+# scores, there under qemu, up to BOUND; the inference library and the example in C are cross built.
 set -euo pipefail
 source=$1 build=$2
 BOUND=1e-5  # of scores from 0 to 1: sums are added in another order

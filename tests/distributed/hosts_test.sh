@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two launchers on two network namespaces, which are as good as two machines: each has an address of its own, and a wire
-# between them that can be cut.
+# Two launchers on two network namespaces, which are as good as two machines: each has an address of
+# its own, and a wire between them that can be cut.
 #   tests/distributed/hosts_test.sh TRIREME
 # Exits with 77, saying why, where namespaces cannot be made.
 set -euo pipefail

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""`trireme launch --kubernetes`: manifests against the schemas that Kubernetes publishes, what belongs together in
-them, and their commands as processes of this machine, with a real etcd.
+"""`trireme launch --kubernetes`: manifests against the schemas that Kubernetes publishes, what
+belongs together in them, and their commands as processes of this machine, with a real etcd.
 
     tests/distributed/kubernetes_test.py TRIREME SOURCES [PROGRAM]
 
-PROGRAM: tests/distributed/program as it was built; without it, it is not run as a pod. Exits with 77 where the package kubernetes-validate (tools/python-env.sh kubernetes_validate) or etcd is missing.
-"""
+PROGRAM: tests/distributed/program as it was built; without it, it is not run as a pod. Exits with
+77 where the package kubernetes-validate (tools/python-env.sh kubernetes_validate) or etcd is
+missing. """
 
 import copy
 import json
@@ -210,7 +211,8 @@ class Manifests(unittest.TestCase):
 
 
 class Cluster:
-    """What a kubelet would do with the pods, for lack of one: their commands on this machine, each once."""
+    """What a kubelet would do with the pods, for lack of one: their commands on this machine, each
+    once."""
 
     def __init__(self, folder, parts, keys):
         self.folder, self.parts, self.keys = folder, parts, keys
@@ -408,7 +410,8 @@ class AsProcesses(unittest.TestCase):
             self.assertEqual(ended["clicks-servers-0"], 0, "a server ends in good order when it is asked to")
 
     def test_watched_and_steered(self):
-        """By its etcd, as from any pod: a leader dies, servers come and go, and the job is stopped."""
+        """By its etcd, as from any pod: a leader dies, servers come and go, and the job is
+        stopped."""
         with tempfile.TemporaryDirectory(prefix="trireme_k8s_") as folder:
             keys = os.path.join(folder, "keys")
             trireme("credentials", keys)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Jobs under a real Slurm: munge, slurmctld and three slurmd on this machine, in a folder of their own.
+# Jobs under a real Slurm: munge, slurmctld and three slurmd on this machine, in a folder of their
+# own.
 #   tests/distributed/slurm_test.sh TRIREME
 # Exits with 77, saying why, where there is no Slurm.
 set -euo pipefail

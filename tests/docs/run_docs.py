@@ -2,10 +2,9 @@
 
     run_docs.py --source DIR --prefix DIR --work DIR [PAGE...]
 
-Each page runs in an empty folder of its own, with the installation at --prefix on the paths. docs/README.md
-("Conventions") explains the marks of code blocks. Prints one line per block and, last, their count;
-exits 1 if a block fails.
-"""
+Each page runs in an empty folder of its own, with the installation at --prefix on the paths.
+docs/README.md ("Conventions") explains the marks of code blocks. Prints one line per block and,
+last, their count; exits 1 if a block fails. """
 
 import argparse
 import os
@@ -22,7 +21,8 @@ LIMIT = 1500  # seconds for one block
 
 
 class Block:
-    """A fenced code block: its language, text, line number, and mark ("file", NAME) or ("not run", REASON)."""
+    """A fenced code block: its language, text, line number, and mark ("file", NAME) or ("not run",
+    REASON)."""
 
     def __init__(self, language, line, mark):
         self.language, self.line, self.mark, self.lines = language, line, mark, []
@@ -62,7 +62,8 @@ def run(command, folder, environment):
 
 
 def run_block(block, folder, environment):
-    """Runs or compiles one block. Returns None, or what failed; raises LookupError if there is nothing to run."""
+    """Runs or compiles one block. Returns None, or what failed; raises LookupError if there is
+    nothing to run."""
     if block.mark and block.mark[0] == "not run":
         raise LookupError
     if block.mark:

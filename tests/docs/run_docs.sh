@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# run_docs.sh SOURCE_DIR BUILD_DIR [PAGE...]: installs the build to a fresh prefix and runs the pages' commands there.
+# run_docs.sh SOURCE_DIR BUILD_DIR [PAGE...]: installs the build to a fresh prefix and runs the
+# pages' commands there.
 set -euo pipefail
 source=$1 build=$2
 shift 2

@@ -1,4 +1,5 @@
-// Compiled models that run blocks, and whose sizes only a run tells, against the Session that they were saved from.
+// Compiled models that run blocks, and whose sizes only a run tells, against the Session that they
+// were saved from.
 
 #include <gmock/gmock.h>
 #include <trireme.h>

@@ -35,7 +35,8 @@ double largest_difference(const Tensor& a, const Tensor& b) {
   return worst;
 }
 
-// A scale of 1 for batch_norm that is not learnt yet is kind to numbers; the statistics are of this batch.
+// A scale of 1 for batch_norm that is not learnt yet is kind to numbers; the statistics are of this
+// batch.
 struct Resnet {
   Program program{"resnet20"};
   Value image, label, logits, loss;

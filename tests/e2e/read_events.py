@@ -1,7 +1,8 @@
 """Reads TensorBoard event files from the format's description alone: records with masked CRC-32C,
 protobuf wire format, and the field numbers of event.proto and summary.proto.
 
-    read_events.py FILE...      prints "step<TAB>tag<TAB>value" for every scalar, then "start<TAB>step"
+    read_events.py FILE...      prints "step<TAB>tag<TAB>value" for every scalar, then
+    "start<TAB>step"
 
 Exits 1 at the first record that breaks the format.
 """

@@ -87,7 +87,7 @@ class RunFolders : public InFolder {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
-  // Waits until the run has written so many lines.
+  // Waits until the run has written this many lines.
   void wait_for_lines(const std::string& folder, int lines) const {
     for (int i = 0; i < 2000; ++i) {
       const std::string text = read(path(folder + "/metrics.jsonl"));
@@ -184,7 +184,8 @@ TEST_F(RunFolders, KilledAtRandomMomentsEndsInTheSameBits) {
   int killed = 0, code = 137;
   for (int round = 0; round < 60 && code != 0; ++round) {
     const pid_t child = start({"--run", "run", "--resume", "--output", "pieces"});
-    // From before the first step to some steps later than the last kill, whatever the machine's speed.
+    // From before the first step to some steps later than the last kill, whatever the machine's
+    // speed.
     const auto latest =
         static_cast<unsigned>(std::max<std::int64_t>(whole, 100) * (1 + round) / 30);
     std::this_thread::sleep_for(Milliseconds(20 + random() % latest));

@@ -21,8 +21,8 @@ void mend(std::string& file) {
 
 }  // namespace
 
-// Parts of checkpoints; with a first byte that is odd, the checksums are made to fit. What is told to the reader
-// must be what the part is counted to hold.
+// Parts of checkpoints. If the first byte is odd, the checksums are corrected. The callbacks must
+// report exactly the content that the counts of the part describe.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace trireme::distributed;
   using namespace trireme::distributed::checkpoint;

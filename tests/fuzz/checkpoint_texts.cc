@@ -2,8 +2,8 @@
 #include "distributed/checkpoint/export.h"
 #include "fuzz.h"
 
-// Texts about checkpoints and exports, of whatever sort the first byte says: they are the same after they were
-// written again.
+// Texts about checkpoints and exports, of whatever sort the first byte says: they are the same
+// after they were written again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace trireme::distributed::checkpoint;
   return fuzz(data, size, [](std::string_view bytes) {

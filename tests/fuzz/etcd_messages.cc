@@ -2,7 +2,8 @@
 
 #include "fuzz.h"
 
-// Messages of etcd, of whatever sort the first byte says; a transaction is the same after it was written again.
+// Messages of etcd, of whatever sort the first byte says; a transaction is the same after it was
+// written again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace trireme::distributed::etcd;
   return fuzz(data, size, [](std::string_view bytes) {

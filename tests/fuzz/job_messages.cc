@@ -1,4 +1,5 @@
-// What processes of a job tell each other beside parameters: owners and tasks, ranges of batches, the view of a job, orders.
+// What processes of a job tell each other beside parameters: owners and tasks, ranges of batches,
+// the view of a job, orders.
 
 #include "distributed/control/cut.h"
 #include "distributed/control/group_keys.h"

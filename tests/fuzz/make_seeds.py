@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes small inputs for the fuzz targets to start from, to corpus/NAME/seedN beside this script."""
+"""Writes small inputs for the fuzz targets to start from, to corpus/NAME/seedN beside this
+script."""
 
 import gzip
 import io
@@ -39,7 +40,8 @@ def job_messages():  # the first byte counts tasks, see job_messages.cc
     yield b'{"checkpoint": 7, "committed": 120, "problem": "no%20space", "parts": []}'
     yield b'{"table": 3, "folder": "out-exports/a%2525b", "number": 4, "delta": true}'
     yield b'{"parts": [{"file": "00000004.a.00000.safetensors", "slots": [0, 16384], "whole": false, "rows": 5, "removed": 1, "bytes": 300, "crc32c": "0f1e2d3c"}]}'
-def parameter_server():  # requests with operation, flags, count, sequence and length in a byte each, see parameter_server.cc
+# Requests with operation, flags, count, sequence and length in one byte each: parameter_server.cc.
+def parameter_server():
     def ask(op, payload, flags=0, count=0, sequence=0):
         return bytes([op, flags, count, sequence, len(payload)]) + payload
 
@@ -259,7 +261,8 @@ def image_pack():
     yield struct.pack("<BI", 1, 0)
 
 
-def ragged():  # levels - 1, rows, and for each level how many splits there are and which, see ragged.cc
+# levels - 1, rows, and for each level the number of splits and the splits: ragged.cc.
+def ragged():
     yield bytes([0, 3, 4, 0, 2, 2, 3])
     yield bytes([1, 4, 3, 0, 2, 3, 4, 0, 1, 3, 4])
     yield bytes([2, 0, 1, 0, 1, 0, 1, 0])
@@ -267,7 +270,8 @@ def ragged():  # levels - 1, rows, and for each level how many splits there are 
     yield bytes([0, 2, 2, 0, 255])
 
 
-def records():  # ragged ones, whose checksums are put right by the target; corpus/records has others
+# Ragged records, whose checksums the target corrects; corpus/records has others.
+def records():
     header = b"column w i64 i64\nlevels 1\ncolumn y f32 f32\ncolumn t u8 u8 2\nlevels 2\n"
     examples = [struct.pack("<q2qf", 2, 7, 8, 1.5) + struct.pack("<3q", 2, 1, 0) + b"ab",
                 struct.pack("<qfq", 0, -1, 0)]
@@ -296,7 +300,8 @@ def safetensors():
 
 
 def wire(number, value):
-    """A field of the wire format of Protocol Buffers: a text or bytes, a whole number or a float."""
+    """A field of the wire format of Protocol Buffers: a text or bytes, a whole number or a
+    float."""
     if isinstance(value, int):
         return bytes([number << 3, value])
     if isinstance(value, float):
@@ -307,7 +312,8 @@ def wire(number, value):
 
 
 def double_array():
-    """The normal form of "a" is "b": units of a double array, and the text its value is the place of."""
+    """The normal form of "a" is "b": units of a double array, and the text its value is the place
+    of."""
     units = [255] * 512
     units[0] = 256 << 10
     units[256 ^ 97] = (256 ^ 97 ^ 1) << 10 | 1 << 8 | 97

@@ -35,7 +35,8 @@ void set_up(Shard& shard, bool waits) {
 
 }  // namespace
 
-// Requests one after the other, each with its own operation, flags, count, sequence and length in a byte each.
+// Requests one after the other, each with its own operation, flags, count, sequence and length in a
+// byte each.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Shard shard({.held_bytes = 1000, .sources = 4});
   set_up(shard, size > 0 && (data[0] & 1) != 0);

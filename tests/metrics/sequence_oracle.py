@@ -4,10 +4,9 @@
 usage: sequence_oracle.py KIND CASES
 
 CASES is a JSON file. Prints JSON: an answer for each case.
-bleu    sacreBLEU, of {hypotheses, references (a list for each hypothesis), tokenize, lowercase, smooth}
-chunks  seqeval, of {predicted, reference (lists of lists of tags)}
-lower   str.lower() of each text
-"""
+bleu    sacreBLEU, of {hypotheses, references (a list for each hypothesis), tokenize, lowercase,
+smooth} chunks  seqeval, of {predicted, reference (lists of lists of tags)} lower   str.lower() of
+each text """
 
 import json
 import sys

@@ -1,5 +1,5 @@
-// Metrics of Values over sequences, joined over batches of odd sizes, against the functions over plain
-// data on all at once.
+// Metrics of Values over sequences, joined over batches of odd sizes, against the functions over
+// plain data on all at once.
 
 #include <gmock/gmock.h>
 
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 const Dim kTokens{std::string_view("tokens")}, kSplits{std::string_view("splits")};
 const std::vector<std::string> kTags{"O", "B-ARG0", "I-ARG0", "B-V", "I-V"};
 
-// Sequences one behind the other, as tags and with the loss of each token.
+// Concatenated sequences, as tags and with the loss of each token.
 struct Packed {
   std::vector<std::int64_t> predicted, right, splits{0};
   std::vector<float> losses;
@@ -134,8 +134,8 @@ TEST(SequenceValues, PaddingDoesNotCount) {
   EXPECT_NEAR(sum.result()["perplexity"], std::exp(13.0 / 4), 1e-9);
 }
 
-// A model of letters that come in turn learns them: its perplexity is that of its mean loss, and ends
-// near 1.
+// A model of letters that come in turn learns them: its perplexity is that of its mean loss, and
+// ends near 1.
 TEST(SequenceValues, OfATrainer) {
   constexpr std::int64_t kLetters = 4, kLength = 6;
   Program program("letters");

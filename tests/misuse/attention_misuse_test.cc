@@ -1,4 +1,5 @@
-// Attention of sequences that do not belong together: one error that says what, where and what to try.
+// Attention of sequences that do not belong together: one error that says what, where and what to
+// try.
 
 #include <gmock/gmock.h>
 

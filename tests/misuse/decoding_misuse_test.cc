@@ -126,7 +126,7 @@ TEST_F(DecodingMisuse, Attention) {
   });
 }
 
-// A mistake in the decoder is told with its own line.
+// An error in the decoder has the line of the decoder.
 TEST_F(DecodingMisuse, MistakesInTheDecoder) {
   int line = 0;
   const nn::Decoder decoder = [&](nn::Step&, const Value& word) {

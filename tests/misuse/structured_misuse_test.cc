@@ -1,4 +1,5 @@
-// Losses and decoders of sequences of labels used wrongly: one error that says what, where and what to try.
+// Losses and decoders of sequences of labels used wrongly: one error that says what, where and what
+// to try.
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
-// Bad text, vocabularies and models of pieces: one error that says what and where, and files that were
-// there stay as they were.
+// Bad text, vocabularies and models of pieces: one error that says what and where, and files that
+// were there stay as they were.
 #include "../command.h"
 #include "trireme/text.h"
 

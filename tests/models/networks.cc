@@ -1,6 +1,6 @@
-// Writes, for each model of the bank, its parameters, an input and what the compiled model makes of it,
-// in inference and in training mode: FOLDER/<name>.safetensors, and the parameters in the order in
-// which the model made them: FOLDER/<name>.txt. For twin.py.
+// Writes, for each model of the bank, its parameters, an input and what the compiled model makes of
+// it, in inference and in training mode: FOLDER/<name>.safetensors, and the parameters in the order
+// in which the model made them: FOLDER/<name>.txt. For twin.py.
 //   model_twins FOLDER [NAME...]
 
 #include <algorithm>

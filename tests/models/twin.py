@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares the networks of the model bank with PyTorch.
 
-Builds each network in PyTorch from its paper and loads the weights that `model_twins` wrote. Compares
-the outputs of both for one input, in inference and in training mode.
+Builds each network in PyTorch from its paper and loads the weights that `model_twins` wrote.
+Compares the outputs of both for one input, in inference and in training mode.
 
 usage: twin.py MODEL_TWINS [NAME...]
 """

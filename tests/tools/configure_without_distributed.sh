@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# configure_without_distributed.sh CMAKE SOURCE_DIR: configures with TRIREME_BUILD_DISTRIBUTED=OFF, where pkg-config and
-# CMake do not find what training by many processes stands on.
+# configure_without_distributed.sh CMAKE SOURCE_DIR: configures with TRIREME_BUILD_DISTRIBUTED=OFF,
+# where pkg-config and CMake do not find what training by many processes stands on.
 set -euo pipefail
 cmake=$1 source=$2
 work=$(mktemp -d)

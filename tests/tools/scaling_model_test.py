@@ -1,4 +1,5 @@
-"""The cost model against what is independent of it: queueing theory, enumeration, sampling; and the page against the model."""
+"""The cost model against what is independent of it: queueing theory, enumeration, sampling; and the
+page against the model."""
 
 import math
 import os
@@ -75,7 +76,8 @@ class Rows(unittest.TestCase):
             self.assertAlmostEqual(table_bytes.index_bytes(rows) / found, 1, delta=0.01)
 
     def test_bytes_that_the_documents_tell(self):
-        # src/distributed/table/README.md, and docs/reference/distributed-jobs.md: 148 MB for 10^6 rows.
+        # src/distributed/table/README.md, and docs/reference/distributed-jobs.md: 148 MB for 10^6
+        # rows.
         self.assertAlmostEqual(table_bytes.memory_bytes(1e7, 16, "adagrad", False), 128 + 12 + 27, delta=0.5)
         self.assertEqual(table_bytes.checkpoint_bytes(16, "adagrad", False), 148)
         self.assertEqual(table_bytes.weight_bytes(5, True), 12)
@@ -107,7 +109,8 @@ class Formulas(unittest.TestCase):
         size = 64 << 20
         time = formulas.ring(C, CALM, 2, size)
         hops = 16 * 2 * (25e-6 + 50e-6)
-        self.assertAlmostEqual(time, size * 1e-9 + hops, delta=1e-9)  # a core is slower than the network
+        # A core is slower than the network.
+        self.assertAlmostEqual(time, size * 1e-9 + hops, delta=1e-9)
         self.assertEqual(formulas.ring(C, CALM, 1, size), 0)
 
 

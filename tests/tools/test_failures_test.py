@@ -31,7 +31,7 @@ the last that was heard
 
 class TestFailures(unittest.TestCase):
     def told(self, **printed):
-        """What the tool tells of ctest's tests NAME=(what it prints, its exit status)."""
+        """The output of the tool for tests of ctest NAME=(output, exit status)."""
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "CTestTestfile.cmake"), "w") as tests:
                 for name, (said, status) in printed.items():

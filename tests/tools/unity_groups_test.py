@@ -1,4 +1,5 @@
-"""Pairs of sources that can be compiled as one, and pairs that cannot, given to tools/unity_groups.py."""
+"""Pairs of sources that can be compiled as one, and pairs that cannot, given to
+tools/unity_groups.py."""
 
 import os
 import sys

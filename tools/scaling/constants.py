@@ -1,4 +1,5 @@
-"""What the model knows: figures that benchmarks/scaling.sh measured, and assumptions about machines nobody here has."""
+"""What the model knows: figures that benchmarks/scaling.sh measured, and assumptions about machines
+nobody here has."""
 
 import json
 import math
@@ -50,7 +51,8 @@ class Constants:
 
 
 def distinct(draws, rows):
-    """Expected number of distinct ids among draws of floor(rows^u - 1), u uniform: the benchmark's power law."""
+    """Expected number of distinct ids among draws of floor(rows^u - 1), u uniform: the benchmark's
+    power law."""
     if rows == math.inf or draws == 0:
         return 0.0
     total, rank, scale = 0.0, 0, math.log(rows)

@@ -15,8 +15,8 @@ def expected_max(count, jitter):
 
 
 def queueing(service, load, cores):
-    """Mean wait for one of `cores` where requests come by chance and all take the same time (Sakasegawa 1977);
-    endless at full load."""
+    """Mean wait for one of `cores` where requests come by chance and all take the same time
+    (Sakasegawa 1977); endless at full load."""
     if load >= 1:
         return math.inf
     return service / (2 * cores) * load ** (math.sqrt(2 * (cores + 1)) - 1) / (1 - load)
@@ -39,7 +39,8 @@ class Work:
         bytes_of_dense = DENSE_BYTES * (c.byte + 1 / assumed.network)
         self.dense_alone = DENSE * (self.trip + c.message) + bytes_of_dense
         self.dense = self.trip + DENSE * c.message + bytes_of_dense
-        # What no pace of the trainers can beat: the servers' cores, their connections, a trainer's connection.
+        # What no pace of the trainers can beat: the servers' cores, their connections, a trainer's
+        # connection.
         at_server = trainers * self.rows / servers * PUSH_UP / assumed.network
         self.least = max(trainers * 2 * self.request / self.cores, at_server,
                          self.rows * PUSH_UP / assumed.network)
@@ -67,7 +68,8 @@ def settle(step_of, least):
 
 
 def asynchronous(c, assumed, trainers, servers, table_rows, prefetch=True, together=True):
-    """The rows of the next batch come while this one is computed, and dense parameters are asked for together; or not."""
+    """The rows of the next batch come while this one is computed, and dense parameters are asked
+    for together; or not."""
     work = Work(c, assumed, trainers, servers, table_rows)
     dense = 2 * (work.dense if together else work.dense_alone)
 
@@ -79,7 +81,8 @@ def asynchronous(c, assumed, trainers, servers, table_rows, prefetch=True, toget
 
 
 def synchronous(c, assumed, trainers, servers, table_rows):
-    """All look up at once; the slowest computes last; each server then applies what all have pushed, in one thread."""
+    """All look up at once; the slowest computes last; each server then applies what all have
+    pushed, in one thread."""
     work = Work(c, assumed, trainers, servers, table_rows)
     burst = max(work.request, trainers * work.request / work.cores)
     slowest = expected_max(trainers, assumed.jitter) * c.step
@@ -88,13 +91,15 @@ def synchronous(c, assumed, trainers, servers, table_rows):
 
 
 def finishing(c, work):
-    """A synchronous step's end: a request to all servers, who apply the gradients of all and answer."""
+    """A synchronous step's end: a request to all servers, who apply the gradients of all and
+    answer."""
     apply = work.trainers * (work.rows / work.servers * c.update_row + c.message)
     return work.servers * c.message + work.trip + apply
 
 
 def geo(c, assumed, trainers, servers, table_rows, every=10):
-    """Steps on the trainer's own copy; every tenth time what changed goes to the servers, and theirs comes back."""
+    """Steps on the trainer's own copy; every tenth time what changed goes to the servers, and
+    theirs comes back."""
     work = Work(c, assumed, trainers, servers, table_rows, batches=every)
     step = settle(lambda pace: every * c.step + work.client + 2 * work.dense + 2 * work.latency(pace),
                   work.least)
@@ -102,8 +107,8 @@ def geo(c, assumed, trainers, servers, table_rows, every=10):
 
 
 def ring(c, assumed, members, size):
-    """An all-reduce of `size` bytes: each member sends and receives 2 (n - 1) / n of it, bucket by bucket, in
-    2 (n - 1) hops each."""
+    """An all-reduce of `size` bytes: each member sends and receives 2 (n - 1) / n of it, bucket by
+    bucket, in 2 (n - 1) hops each."""
     if members == 1:
         return 0.0
     moved = 2 * (members - 1) / members * size
@@ -117,12 +122,14 @@ def all_reduce(c, assumed, members, size, step):
 
 
 def best_interval(cost, life):
-    """Between checkpoints that cost so much, where one failure undoes all since the last one (Young 1974)."""
+    """Between checkpoints that cost so much, where one failure undoes all since the last one (Young
+    1974)."""
     return math.sqrt(2 * cost * life)
 
 
 def lost_work(interval, cost, life, back):
-    """Share of time lost to checkpoints, to work that is done again and to coming back, where few fail in an interval."""
+    """Share of time lost to checkpoints, to work that is done again and to coming back, where few
+    fail in an interval."""
     return 1 - interval / (interval + cost) * (1 - (interval / 2 + cost / 2 + back) / (life + back))
 
 
@@ -132,8 +139,8 @@ def cores_of_step(c, servers):
 
 
 def ring_on_one_machine(c, members, size):
-    """Least and most seconds of an all-reduce over loopback: every member has a core, or the work of all has those of
-    the machine."""
+    """Least and most seconds of an all-reduce over loopback: every member has a core, or the work
+    of all has those of the machine."""
     moved = 2 * (members - 1) / members * size * c.ring_byte
     hops = math.ceil(size / BUCKET) * 2 * (members - 1) * c.ring_hop
     return moved + hops, moved * max(1, members / c.cores) + hops

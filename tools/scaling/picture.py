@@ -1,4 +1,5 @@
-"""Efficiency against the number of trainers, as plain SVG: lines are closed forms, circles simulations."""
+"""Efficiency against the number of trainers, as plain SVG: lines are closed forms, circles
+simulations."""
 
 import math
 
@@ -9,7 +10,8 @@ COLOURS = ["#1f5fa8", "#b5533c", "#3a7d44", "#7a5195", "#8a6d1f"]
 
 
 def curves(model):
-    """(name, closed form by trainers, [(trainers, simulated)]): pace of a trainer by that of a process alone."""
+    """(name, closed form by trainers, [(trainers, simulated)]): pace of a trainer by that of a
+    process alone."""
     c, assumed = model.c, model.assumed
     for mode, form in {"asynchronous": formulas.asynchronous, "synchronous": formulas.synchronous,
                        "geo": formulas.geo}.items():

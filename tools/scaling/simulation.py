@@ -1,5 +1,6 @@
-"""The same jobs as discrete events, with seeded chance: stragglers, requests that wait at servers' cores, fan-out over
-all servers, answers that wait for the slowest. Processes are generators; they yield a time to sleep until, or a Signal to wait for."""
+"""The same jobs as discrete events, with seeded chance: stragglers, requests that wait at servers'
+cores, fan-out over all servers, answers that wait for the slowest. Processes are generators; they
+yield a time to sleep until, or a Signal to wait for."""
 
 import heapq
 import itertools
@@ -58,7 +59,8 @@ class Servers:
         self.busy = 0.0
 
     def ask(self, message, answer_bytes):
-        """A request to each server, sent one after the other; fires when the last answer is there."""
+        """A request to each server, sent one after the other; fires when the last answer is
+        there."""
         answered, state = Signal(), [self.work.servers, 0.0]
         for server in range(self.work.servers):
             arrival = self.clock.now + (server + 1) * message + self.work.trip / 2
@@ -146,7 +148,8 @@ class Job:
             yield self.servers.ask(self.c.message, self.down)
 
     def run(self, mode, pace, every=10):
-        """Steps a second of all, and the servers' utilisation. pace: about how long a step takes."""
+        """Steps a second of all, and the servers' utilisation. pace: about how long a step
+        takes."""
         self.limit = self.steps * pace
         self.barrier = Barrier(self.clock, self.work.trainers, finishing(self.c, self.work))
         for trainer in range(self.work.trainers):
@@ -165,8 +168,8 @@ class Job:
 
 
 def ring_step(c, assumed, members, size, step, steps, seed):
-    """Mean seconds of a step with all-reduce: every member computes, then passes its pieces on, hop by hop; a piece
-    leaves when it has come and the one before it has left."""
+    """Mean seconds of a step with all-reduce: every member computes, then passes its pieces on, hop
+    by hop; a piece leaves when it has come and the one before it has left."""
     if members == 1:
         return step
     chance = random.Random(seed)
@@ -188,8 +191,8 @@ def ring_step(c, assumed, members, size, step, steps, seed):
 
 
 def lost_work(interval, cost, life, back, seed, failures=4000):
-    """Share of time that is lost where a failure undoes everything since the last checkpoint: checkpoints, what is
-    computed again, and `back` seconds until it goes on."""
+    """Share of time that is lost where a failure undoes everything since the last checkpoint:
+    checkpoints, what is computed again, and `back` seconds until it goes on."""
     chance = random.Random(seed)
     useful = spent = 0.0
     for _ in range(failures):

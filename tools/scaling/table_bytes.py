@@ -1,4 +1,5 @@
-"""What a row of a sparse table takes: docs/reference/formats/table.md and src/distributed/table as arithmetic."""
+"""What a row of a sparse table takes: docs/reference/formats/table.md and src/distributed/table as
+arithmetic."""
 
 import math
 
@@ -17,7 +18,8 @@ def state_bytes(width, rule):
 
 
 def stride(row_bytes):
-    """RowPool: rows of at most a cache line do not cross one, longer ones begin at multiples of 16."""
+    """RowPool: rows of at most a cache line do not cross one, longer ones begin at multiples of
+    16."""
     if row_bytes <= 64:
         return 1 << (max(row_bytes, 4) - 1).bit_length()
     return (row_bytes + 15) // 16 * 16
@@ -32,7 +34,8 @@ def places(count):
 
 
 def index_bytes(rows):
-    """Of a row, on average, where `rows` ids fall into slots by chance: Poisson, by the normal law when there are many."""
+    """Of a row, on average, where `rows` ids fall into slots by chance: Poisson, by the normal law
+    when there are many."""
     mean = rows / SLOTS
     if mean > 400:
         deviation = math.sqrt(mean)

@@ -40,7 +40,8 @@ class Model:
         return SAMPLES / self.c.step
 
     def cluster(self, mode, trainers, servers):
-        """Samples a second, closed and simulated, and the servers' utilisation in the simulation."""
+        """Samples a second, closed and simulated, and the servers' utilisation in the
+        simulation."""
         key = mode, trainers, servers
         if key not in self._rates:
             step, work = MODES[mode](self.c, self.assumed, trainers, servers, self.table_rows)
@@ -177,7 +178,8 @@ def checkpoints(m, nodes=100):
         best = formulas.best_interval(cost, life)
         closed = formulas.lost_work(best, cost, life, back)
         simulated = simulation.lost_work(best, cost, life, back, SEED)
-        # Asynchronous: nobody waits while files are written, and a dead server loses its own share alone.
+        # Asynchronous: nobody waits while files are written, and a dead server loses its own share
+        # alone.
         own = 600 / 2 / life / nodes
         delta = size / 10 / c.write_delta
         lines.append([servers_, number(size / 1e9), number(cost), number(delta), number(back), number(best / 60),
@@ -204,8 +206,8 @@ def many(count, what):
 
 
 def against_measured(m):
-    """What the model says of what was measured beside its constants. Those come from one trainer with one server, and from
-    two members with 16 MB and with 4 kB."""
+    """What the model says of what was measured beside its constants. Those come from one trainer
+    with one server, and from two members with 16 MB and with 4 kB."""
     measured, c = m.measured, m.c
     lines = []
     add = lambda what, found, says, digits=2: lines.append([what, number(found), number(says), f"{says / found:.{digits}f}"])

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# A job on two "machines": two network namespaces with a wire between them that is cut, loses packets and becomes narrow. The store is
-# on one, every second master, server and trainer on the other; so members of an all-reduce have that wire between them, too. All
-# connections but theirs have mutual TLS.
+# A job on two "machines": two network namespaces with a wire between them that is cut, loses
+# packets and becomes narrow. The store is on one, every second master, server and trainer on the
+# other; so members of an all-reduce have that wire between them, too. All connections but theirs
+# have mutual TLS.
 #   tests/distributed/chaos/namespaces.sh CHAOS [OPTIONS OF chaos...]
 # Exits with 77, saying why, where namespaces, iptables or tc are not to be had.
 set -euo pipefail
