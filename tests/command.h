@@ -63,8 +63,8 @@ void fails(ErrorKind kind, const std::string& what, F&& f) {
 // A fresh folder, removed at the end, in a folder of its own: nothing lies beside it.
 class InFolder : public ::testing::Test {
  protected:
-  InFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "trireme_XXXXXX").string();
+  explicit InFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string pattern = (parent / "trireme_XXXXXX").string();
     root_ = ::mkdtemp(pattern.data());
     folder_ = root_ + "/here";
     std::filesystem::create_directory(folder_);

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
 #include <string>
 
 #include "../command.h"
@@ -13,10 +15,26 @@ namespace trireme::testing {
 
 inline const std::string kTrireme = TRIREME_CLI;
 
+// A folder for temporary files where commands find no data sets: they look for shared/data in every
+// folder above the working directory.
+inline std::filesystem::path folder_without_data_sets() {
+  namespace fs = std::filesystem;
+  for (const fs::path& folder :
+       {fs::temp_directory_path(), fs::path("/tmp"), fs::path("/var/tmp"), fs::path("/dev/shm")}) {
+    bool found = false;
+    for (fs::path here = fs::absolute(folder) / "x"; here.has_relative_path();
+         here = here.parent_path()) {
+      found = found || fs::exists(here.parent_path() / "shared" / "data");
+    }
+    if (!found && fs::is_directory(folder)) return folder;
+  }
+  throw std::runtime_error("every folder for temporary files is below a folder with shared/data");
+}
+
 class InCommandFolder : public InFolder {
  protected:
   // The data sets are those that a test puts here.
-  InCommandFolder() { ::unsetenv("TRIREME_DATA"); }
+  InCommandFolder() : InFolder(folder_without_data_sets()) { ::unsetenv("TRIREME_DATA"); }
 
   // The command must fail with `code` and exactly one error, which says `what`.
   void fails(const std::string& arguments, int code, const std::string& what) const {

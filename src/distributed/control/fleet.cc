@@ -46,8 +46,9 @@ void Fleet::aim(const std::vector<std::string>& addresses, std::uint64_t epoch) 
     next.push_back(
         known != servers_.end()
             ? *known
-            : std::make_shared<Connection>(
-                  network_, ConnectionOptions{.address = address, .security = security_}));
+            : std::make_shared<Connection>(network_, ConnectionOptions{.address = address,
+                                                                       .service = kParameterService,
+                                                                       .security = security_}));
   }
   servers_ = std::move(next);
 }

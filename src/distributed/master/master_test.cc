@@ -384,7 +384,9 @@ TEST_F(Masters, StrangersAndNonsenseAreRefused) {
   const Master master(*store_, options(1, 2));
   Trainer a(*store_, network_, "a");
   ASSERT_FALSE(a.client->take(1).tasks.empty());
-  Connection connection(network_, {.address = master.address(), .security = {.token = kToken}});
+  Connection connection(
+      network_,
+      {.address = master.address(), .service = kMasterService, .security = {.token = kToken}});
   for (int op = 0; op < 8; ++op) {
     Frame frame;
     frame.header.op = static_cast<std::uint8_t>(op);

@@ -12,6 +12,8 @@
 
 namespace trireme::distributed {
 
+inline constexpr char kMasterService[] = "Master";  // FrameServerOptions::service
+
 enum class MasterOp : std::uint8_t {
   take =
       1,  // the owner's name, tasks that it has, and in `table` how many it wants. The answer: tasks, and in

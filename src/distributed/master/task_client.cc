@@ -44,8 +44,11 @@ bool TaskClient::connect() {
   // It may have died, and another one lead soon: then the store is to be asked again, and not so
   // soon if that goes on.
   if (std::exchange(answered_, false)) answer_ = kFirst;
-  connection_ = std::make_unique<Connection>(
-      network_, ConnectionOptions{.address = address_, .security = options_.security, .depth = 1});
+  connection_ =
+      std::make_unique<Connection>(network_, ConnectionOptions{.address = address_,
+                                                               .service = kMasterService,
+                                                               .security = options_.security,
+                                                               .depth = 1});
   return true;
 }
 

@@ -45,9 +45,11 @@ std::shared_ptr<Connection> Servers::connection(int server) {
   const std::string& address = view().addresses[static_cast<std::size_t>(server)];
   std::shared_ptr<Connection>& connection = connections_[address];
   if (connection == nullptr) {
-    connection = std::make_shared<Connection>(
-        network_, ConnectionOptions{
-                      .address = address, .security = options_.security, .depth = options_.depth});
+    connection =
+        std::make_shared<Connection>(network_, ConnectionOptions{.address = address,
+                                                                 .service = kParameterService,
+                                                                 .security = options_.security,
+                                                                 .depth = options_.depth});
   }
   return connection;
 }

@@ -164,7 +164,7 @@ TEST(ParameterClient, GoesOnWhereItsServerIsNowWhoeverHasTheOldPort) {
   cluster.cut_network(1);
   const auto other = testing::at_old_port([&] {
     return std::make_unique<FrameServer>(
-        FrameServerOptions{.address = old, .security = {.token = "another job's"}},
+        FrameServerOptions{.address = old, .security = kTestSecurity},  // and of another service
         [](const Peer&, const Frame&, const Answer&) {});
   });
   std::thread leader([&] {

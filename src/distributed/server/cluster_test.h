@@ -83,7 +83,8 @@ class Cluster {
  private:
   void open(std::size_t i) {
     Shard* const shard = shards_[i].get();
-    FrameServerOptions options = {.address = view_.addresses[i], .security = kTestSecurity};
+    FrameServerOptions options = {
+        .address = view_.addresses[i], .service = kParameterService, .security = kTestSecurity};
     const Handler handler = [shard](const Peer& peer, Frame request, Answer& answer) {
       shard->handle(peer, std::move(request), answer);
     };

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "distributed/server/protocol.h"
 #include "distributed/server/shard.h"
 #include "distributed/transport/frame_server.h"
 
@@ -25,7 +26,7 @@ class ParameterServer {
   explicit ParameterServer(const ParameterServerOptions& options)
       : shard_(options.shard),
         other_(options.other ? options.other(shard_) : nullptr),
-        server_(options.transport, [this](const Peer& peer, Frame request, Answer& answer) {
+        server_(transport_of(options), [this](const Peer& peer, Frame request, Answer& answer) {
           if (other_ && !shard_.is_broken() && other_(request, answer)) return;
           shard_.handle(peer, std::move(request), answer);
         }) {}
@@ -36,6 +37,12 @@ class ParameterServer {
   void stop(std::chrono::steady_clock::time_point deadline) { server_.stop(deadline); }
 
  private:
+  static FrameServerOptions transport_of(const ParameterServerOptions& options) {
+    FrameServerOptions transport = options.transport;
+    transport.service = kParameterService;
+    return transport;
+  }
+
   Shard shard_;
   const ParameterServerOptions::Other other_;
   FrameServer server_;

@@ -14,6 +14,9 @@
 
 namespace trireme::distributed {
 
+// FrameServerOptions::service
+inline constexpr char kParameterService[] = "ParameterServer";
+
 enum class Op : std::uint8_t {
   // Of whoever leads, with an epoch in `sequence`
   set_map = 1,

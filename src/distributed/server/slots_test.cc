@@ -21,8 +21,9 @@ class Asker {
   explicit Asker(Cluster& cluster, std::uint64_t epoch = 1) : cluster_(cluster), epoch_(epoch) {}
   Frame operator()(std::size_t server, Op op, std::uint32_t table, Payload payload,
                    std::uint32_t count = 0) {
-    Connection connection(
-        network_, {.address = cluster_.view().addresses[server], .security = kTestSecurity});
+    Connection connection(network_, {.address = cluster_.view().addresses[server],
+                                     .service = kParameterService,
+                                     .security = kTestSecurity});
     Frame frame{.header = {.op = static_cast<std::uint8_t>(op)}, .payload = std::move(payload)};
     frame.header.table = table;
     frame.header.count = count;

@@ -265,7 +265,7 @@ void Connection::State::open_stream() {
   attempt = std::make_unique<Attempt>(*this);
   attempt->context.set_wait_for_ready(true);
   add_token(attempt->context, options.security);
-  attempt->call = stub.PrepareCall(&attempt->context, kMethod, &network.queue);
+  attempt->call = stub.PrepareCall(&attempt->context, method_of(options.service), &network.queue);
   ++attempt->operations;
   attempt->call->StartCall(&attempt->started);
 }

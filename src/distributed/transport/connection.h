@@ -31,6 +31,8 @@ class Network {
 
 struct ConnectionOptions {
   std::string address;
+  // Of the server. Another service may have the port of a server that ended; it refuses us.
+  std::string service = kDefaultService;
   Security security = {};         // check_security() has the requirements
   int depth = 8;                  // most requests in flight
   std::size_t bytes = 32u << 20;  // of requests in flight

@@ -17,6 +17,8 @@
 namespace trireme::distributed {
 
 inline constexpr std::size_t kHeaderBytes = 48;
+// The service of servers and connections that do not name one.
+inline constexpr const char* kDefaultService = "Frames";
 inline constexpr std::size_t kLargestFrame = 16u << 20;  // header and payload, by default
 
 // The result of a request.

@@ -376,7 +376,10 @@ void FrameServer::State::listen(grpc::ServerCompletionQueue* queue) {
 }
 
 Status FrameServer::State::admit(const grpc::GenericServerContext& context) {
-  if (context.method() != kMethod) return {StatusCode::UNIMPLEMENTED, "there is no such method"};
+  if (context.method() != method_of(options.service)) {
+    ++counters->strangers;
+    return {StatusCode::UNIMPLEMENTED, "another service listens there: " + options.service};
+  }
   if (!has_token(context, options.security)) {
     ++counters->strangers;
     return {StatusCode::UNAUTHENTICATED, "the token of this job is required"};

@@ -14,10 +14,11 @@
 namespace trireme::distributed {
 
 struct FrameServerOptions {
-  std::string address = "127.0.0.1:0";  // port 0: any free port
-  Security security = {};               // check_security() has the requirements
-  int threads = 2;                      // they run the handler
-  int queues = 1;                       // threads that wait for network events
+  std::string address = "127.0.0.1:0";    // port 0: any free port
+  std::string service = kDefaultService;  // callers of another service are refused
+  Security security = {};                 // check_security() has the requirements
+  int threads = 2;                        // they run the handler
+  int queues = 1;                         // threads that wait for network events
   // Limits of one stream. The server does not read further requests, so that the sender waits.
   int requests = 16;
   std::size_t bytes = 32u << 20;
@@ -64,12 +65,13 @@ struct TransportStatistics {
   std::uint64_t streams = 0, open = 0;        // all streams, and the open ones
   std::uint64_t requests = 0, answers = 0;    // frames received and sent
   std::uint64_t bytes_in = 0, bytes_out = 0;  // of these frames, with headers
-  std::uint64_t strangers = 0;                // callers without the token, or beyond `streams`
-  std::uint64_t malformed = 0;                // invalid and oversized frames; each ended the stream
-  std::uint64_t replayed = 0;                 // requests out of order; each ended the stream
-  std::uint64_t corrupt = 0;                  // wrong checksums; the request was refused
-  std::uint64_t broken = 0;                   // streams that the client broke
-  std::uint64_t full = 0;                     // how often a stream reached its limits
+  std::uint64_t strangers =
+      0;  // callers without the token or of another service, or beyond `streams`
+  std::uint64_t malformed = 0;  // invalid and oversized frames; each ended the stream
+  std::uint64_t replayed = 0;   // requests out of order; each ended the stream
+  std::uint64_t corrupt = 0;    // wrong checksums; the request was refused
+  std::uint64_t broken = 0;     // streams that the client broke
+  std::uint64_t full = 0;       // how often a stream reached its limits
 };
 
 class FrameServer {

@@ -8,12 +8,14 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "distributed/transport/frame.h"
 
 namespace trireme::distributed {
 
-inline constexpr const char* kMethod = "/trireme.Transport/Frames";
+// The gRPC method of a service's stream of frames.
+inline std::string method_of(const std::string& service) { return "/trireme.Transport/" + service; }
 
 // An event of a completion queue; the thread of the queue calls it.
 struct Tag {

@@ -229,6 +229,19 @@ TEST(Transport, StrangersAreRefusedAndCounted) {
   EXPECT_EQ(ends.ask("we are none"), "we are none");
 }
 
+// Such as a master of the same job: a push must not reach it.
+TEST(Transport, AnotherServiceIsRefusedAndCounted) {
+  Ends ends(echo);
+  Network network;
+  Connection connection(network, {.address = ends.connection->address(),
+                                  .service = "Another",
+                                  .security = {.token = "open sesame"}});
+  EXPECT_THAT(unavailable([&] { connection.ask(frame_of("?"), in(kLong)); }),
+              HasSubstr("another service listens there: Frames"));
+  EXPECT_GE(ends.server->statistics().strangers, 1u);
+  EXPECT_EQ(ends.server->statistics().requests, 0u);
+}
+
 // Such as the store of another job.
 TEST(Transport, SomebodyElseMayGetThePortOfAServerThatDied) {
   Ends ends(echo);
@@ -283,7 +296,7 @@ TEST(Transport, SecurityThatIsNotEnoughIsRefused) {
        {"0.0.0.0:0", "[::]:0", "10.0.0.1:80", "127.0.0.1.example:80", "host:1"}) {
     EXPECT_THAT(refuse(address, {.token = "t"}), HasSubstr("certificates"));
   }
-  EXPECT_THAT(refuse("127.0.0.1:0", {.token = "t", .key = "k"}), HasSubstr("all of"));
+  EXPECT_THAT(refuse("127.0.0.1:0", {.token = "t", .key = "k"}), HasSubstr("all required"));
 }
 
 TEST(Transport, MutualCertificates) {

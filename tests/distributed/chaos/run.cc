@@ -13,7 +13,9 @@
 #include "distributed/coordination/membership.h"
 #include "distributed/job/job_keys.h"
 #include "distributed/launch/steering.h"
+#include "distributed/master/protocol.h"
 #include "distributed/placement/authority.h"
+#include "distributed/server/protocol.h"
 #include "folder.h"
 #include "havoc.h"
 #include "launched.h"
@@ -273,7 +275,11 @@ class Run {
     if (all.empty()) return [] { return std::nullopt; };
     return [this, chosen = all[which % all.size()]]() -> std::optional<Target> {
       for (const ProcessEntry& entry : processes(keys_.store(), kPrefix)) {
-        if (entry.name == chosen.first) return Target{chosen.first, chosen.second, entry.metrics};
+        if (entry.name != chosen.first) continue;
+        return Target{.name = entry.name,
+                      .service = entry.role == "master" ? kMasterService : kParameterService,
+                      .address = chosen.second,
+                      .metrics = entry.metrics};
       }
       return std::nullopt;
     };

@@ -22,7 +22,6 @@ using namespace distributed;
 
 namespace {
 
-constexpr const char* kMethod = "/trireme.Transport/Frames";
 constexpr Milliseconds kAnswer{3000};   // in which a process that is there answers
 constexpr Milliseconds kCounted{3000};  // and has counted
 constexpr std::uint8_t kNoOperation = 200;
@@ -180,7 +179,8 @@ class Visitor {
     // Who does not answer once is not asked on: it is stopped, or cut off.
     if (disturbed_) return {{grpc::StatusCode::UNAVAILABLE, ""}, {}};
     const auto channel = secure_channel(target_.address, as, {});
-    const Method method(kMethod, channel, true);
+    const std::string path = "/trireme.Transport/" + target_.service;  // outlives the method
+    const Method method(path.c_str(), channel, true);
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kAnswer);
     add_token(context, as);

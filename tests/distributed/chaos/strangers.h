@@ -17,8 +17,9 @@ namespace trireme::chaos {
 // A process of a job that listens.
 struct Target {
   std::string name;
+  std::string service;  // of its frames
   std::string address;  // of its frames
-  std::string metrics;  // where it tells its metrics by HTTP
+  std::string metrics;  // address of its metrics, by HTTP
 };
 // Looks for it, by the job's store, which may be away: nothing then, or if it is gone. Called by
 // another thread.

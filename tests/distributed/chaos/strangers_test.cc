@@ -25,14 +25,15 @@ class ChaosStrangers : public ::testing::Test {
     http_.emplace(HttpOptions{}, monitor_pages(registry_, health_, "a server"));
   }
   Target target() const {
-    return {"server_0", "127.0.0.1:" + std::to_string(server_->port()),
+    return {"server_0", kParameterService, "127.0.0.1:" + std::to_string(server_->port()),
             "127.0.0.1:" + std::to_string(http_->port())};
   }
   // A process of the job's own is answered.
   bool answers() {
     Network network;
     Security security = security_;
-    Connection connection(network, {.address = target().address, .security = security});
+    Connection connection(
+        network, {.address = target().address, .service = kParameterService, .security = security});
     Frame frame;
     frame.header.op = static_cast<std::uint8_t>(Op::get_map);
     return connection.ask(std::move(frame), in(Milliseconds(30000))).header.code == Code::ok;
