@@ -31,8 +31,9 @@ Master::Master(Store& store, MasterOptions options)
     : store_(store), options_(std::move(options)), election_(store, options_.prefix + "master") {
   if (!options_.tasks || options_.epochs < 1) fail_usage("a master needs tasks and epochs");
   check_lease_time(options_.lease);
-  options_.server.service = kMasterService;
-  server_.emplace(options_.server, [this](const Peer&, Frame request, Answer& reply) {
+  FrameServerOptions server = options_.server;
+  server.service = kMasterService;
+  server_.emplace(server, [this](const Peer&, Frame request, Answer& reply) {
     answer(std::move(request), reply);
   });
   thread_ = std::thread([this] { run(); });
