@@ -66,10 +66,18 @@ function(trireme_room name)
     set_property(GLOBAL APPEND PROPERTY TRIREME_LIBRARIES ${ARG_LIBRARIES})
   endif()
 
-  if(NOT tests OR NOT TRIREME_BUILD_TESTS)
-    return()
+  if(tests AND TRIREME_BUILD_TESTS)
+    trireme_room_tests(${name} FILES ${tests} LIBRARIES ${ARG_LIBRARIES}
+      SYSTEM_TESTS ${ARG_SYSTEM_TESTS} THREAD_TESTS ${ARG_THREAD_TESTS} TEST ${ARG_TEST})
   endif()
-  trireme_tests_of_suite(chosen system_tests ROOM_TESTS ${tests}
+endfunction()
+
+# trireme_room_tests(NAME FILES file... [LIBRARIES library...] [SYSTEM_TESTS regex...]
+# [THREAD_TESTS regex...] [TEST option value...]): makes NAME_test and NAME_system_test of the test
+# files that TRIREME_TEST_SUITE selects; see trireme_room.
+function(trireme_room_tests name)
+  cmake_parse_arguments(ARG "" "" "FILES;LIBRARIES;SYSTEM_TESTS;THREAD_TESTS;TEST" ${ARGN})
+  trireme_tests_of_suite(chosen system_tests ROOM_TESTS ${ARG_FILES}
     SYSTEM_TESTS ${ARG_SYSTEM_TESTS} THREAD_TESTS ${ARG_THREAD_TESTS})
   if(system_tests)
     trireme_test(${name}_system_test SOURCES ${system_tests} LIBRARIES ${ARG_LIBRARIES} ${ARG_TEST})

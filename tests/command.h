@@ -12,7 +12,7 @@
 #include <sstream>
 #include <string>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 
 namespace trireme::testing {
 

@@ -44,6 +44,9 @@ FLOORS = [
     ["distributed"],
 ]
 
+# Folders of a room, lowest first: a folder includes itself and lower ones.
+FOLDER_ORDER = {"session": ["run", "metrics", "model", "train", "job"]}
+
 # Rooms that are no part of the library: most of what they can is in no public header, so their
 # measuring programs include them.
 APART = ["distributed"]
@@ -115,7 +118,8 @@ def floor_of(room):
 
 def is_test(path):
     name = os.path.basename(path)
-    return (path.startswith("tests/") or re.search(r"_test\.(cc|h|py)$", name) is not None
+    return (path.startswith("tests/") or "/testing/" in path
+            or re.search(r"_test\.(cc|py)$", name) is not None
             or name.startswith("test_"))
 
 
@@ -176,7 +180,7 @@ def check_own_include(path, target, files):
     if room in ROOMS and "src/" + target in files:
         if path.startswith("include/"):
             return "public headers include public headers only"
-        return may_include_room(path, room)
+        return may_include_room(path, room) or may_include_folder(path, target)
     if beside in files and not path.startswith(("src/", "include/")):
         return None
     if not path.startswith(("src/", "include/")) and "/" in target:
@@ -242,6 +246,25 @@ def check_includes(files):
                     else check_angle_include(path, target))
             if rule:
                 yield f"{path}:{number}: includes {target} ({rule})"
+
+
+def may_include_folder(path, target):
+    """None if the file may include `target` of its own room, else the rule it would break."""
+    room, parts = room_of(path), path.split("/")
+    order = FOLDER_ORDER.get(room, [])
+    if not target.startswith(room + "/") or is_test(path) or parts[2] not in order:
+        return None
+    folder = target.split("/")[1]
+    if folder in order and order.index(folder) <= order.index(parts[2]):
+        return None
+    return f"{room}/{parts[2]} may include {', '.join(order[:order.index(parts[2]) + 1])}"
+
+
+def check_test_helpers(files):
+    """Helpers of tests have one place: the folder testing of their room."""
+    for path in files:
+        if path.startswith("src/") and path.endswith("_test.h"):
+            yield f"{path}:1: helpers of tests belong in a folder testing"
 
 
 def included_files(path, files):
@@ -327,8 +350,7 @@ def check_op_names(files):
     """Op names in rooms that must ask for traits: only those that the file declares."""
     ops = op_names(files)
     for path, lines in files.items():
-        if (room_of(path) not in NAMELESS_ROOMS or not path.startswith("src/") or is_test(path)
-                or "/testing/" in path):
+        if room_of(path) not in NAMELESS_ROOMS or not path.startswith("src/") or is_test(path):
             continue
         declared, used = declared_ops(lines), set()
         for number, line in enumerate(lines, 1):
@@ -357,7 +379,8 @@ def check_files(files):
 def check(root):
     files = read_tree(root)
     breaches = [*check_includes(files), *check_circles(files), *check_folders(root),
-                *check_threads(root, files), *check_op_names(files), *check_files(files)]
+                *check_threads(root, files), *check_op_names(files), *check_files(files),
+                *check_test_helpers(files)]
     return files, breaches
 
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 
 namespace trireme {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 
 namespace trireme {
 namespace {

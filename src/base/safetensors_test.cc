@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/error_test.h"
 #include "base/file.h"
-#include "base/python_test.h"
+#include "base/testing/error.h"
+#include "base/testing/python.h"
 
 namespace trireme {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/float_text.h"
+#include "base/number_text.h"
 
 namespace trireme {
 namespace {

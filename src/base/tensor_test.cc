@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "base/float_text.h"
+#include "base/number_text.h"
 #include "trireme/error.h"
 
 namespace trireme {

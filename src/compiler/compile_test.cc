@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/noise_test.h"
+#include "base/testing/noise.h"
 #include "codegen/codegen.h"
 #include "device/device.h"
 #include "ops/op.h"

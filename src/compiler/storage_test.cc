@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "base/half.h"
-#include "base/noise_test.h"
+#include "base/testing/noise.h"
 #include "compiler/compile.h"
 #include "device/device.h"
 #include "runtime/executor.h"

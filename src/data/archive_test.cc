@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "data/voc.h"
 
 namespace trireme::data {

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "trireme/data.h"
 
 namespace trireme::data {

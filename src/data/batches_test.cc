@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "data/counting_test.h"
+#include "data/testing/counting.h"
 #include "trireme/error.h"
 
 namespace trireme::data {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/float_text.h"
+#include "base/number_text.h"
 #include "data/lines.h"
 
 namespace trireme::data {

@@ -6,9 +6,9 @@
 #include <set>
 #include <stdexcept>
 
-#include "base/error_test.h"
-#include "data/counting_test.h"
+#include "base/testing/error.h"
 #include "data/order.h"
+#include "data/testing/counting.h"
 #include "trireme/data.h"
 
 namespace trireme::data {

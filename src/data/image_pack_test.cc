@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "data/image_pack.h"
-#include "data/jpeg_test.h"
-#include "data/test_files.h"
+#include "data/testing/files.h"
+#include "data/testing/jpeg.h"
 #include "trireme/image.h"
 
 namespace trireme::data {

@@ -5,11 +5,11 @@
 
 #include <cmath>
 
-#include "base/error_test.h"
 #include "base/file.h"
+#include "base/testing/error.h"
 #include "data/font.h"
-#include "data/jpeg_test.h"
-#include "data/test_files.h"
+#include "data/testing/files.h"
+#include "data/testing/jpeg.h"
 
 namespace trireme::image {
 namespace {

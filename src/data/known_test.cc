@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/error_test.h"
-#include "data/needs_data_test.h"
-#include "data/test_files.h"
+#include "base/testing/error.h"
+#include "data/testing/files.h"
+#include "data/testing/needs_data.h"
 #include "trireme/data.h"
 
 namespace trireme::data {

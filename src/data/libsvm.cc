@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/float_text.h"
+#include "base/number_text.h"
 #include "data/blob.h"
 #include "data/columns.h"
 #include "data/lines.h"

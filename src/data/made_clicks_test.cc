@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "trireme/data.h"
 
 namespace trireme::data {

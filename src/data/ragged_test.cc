@@ -8,8 +8,8 @@
 #include <numeric>
 #include <set>
 
-#include "base/error_test.h"
-#include "data/sequences_test.h"
+#include "base/testing/error.h"
+#include "data/testing/sequences.h"
 
 namespace trireme::data {
 namespace {

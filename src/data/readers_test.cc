@@ -6,14 +6,14 @@
 
 #include <filesystem>
 
-#include "base/error_test.h"
 #include "base/file.h"
+#include "base/testing/error.h"
 #include "data/blob.h"
 #include "data/csv.h"
 #include "data/idx.h"
 #include "data/libsvm.h"
 #include "data/table.h"
-#include "data/test_files.h"
+#include "data/testing/files.h"
 
 namespace trireme::data {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/float_text.h"
+#include "base/number_text.h"
 #include "data/records.h"
 
 namespace trireme::data {

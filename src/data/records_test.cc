@@ -6,11 +6,11 @@
 #include <filesystem>
 
 #include "base/checksum.h"
-#include "base/error_test.h"
 #include "base/file.h"
+#include "base/testing/error.h"
 #include "data/records.h"
-#include "data/sequences_test.h"
-#include "data/test_files.h"
+#include "data/testing/files.h"
+#include "data/testing/sequences.h"
 #include "trireme/image.h"
 
 namespace trireme::data {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/float_text.h"
+#include "base/number_text.h"
 #include "data/blob.h"
 #include "data/columns.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/attributes.h"
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "inference/target.h"
 
 namespace trireme::inference {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/float_text.h"
+#include "base/number_text.h"
 #include "ir/builder.h"
 #include "ir/mistake.h"
 

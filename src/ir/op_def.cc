@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/float_text.h"
+#include "base/number_text.h"
 
 namespace trireme::ir {
 namespace {

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "base/float_text.h"
+#include "base/number_text.h"
 #include "ir/builder.h"
 #include "ir/scanner.h"
 

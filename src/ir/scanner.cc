@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/float_text.h"
+#include "base/number_text.h"
 
 namespace trireme::ir {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/float_text.h"
+#include "base/number_text.h"
 #include "kernel_ir/kernel.h"
 
 namespace trireme::kernel_ir {

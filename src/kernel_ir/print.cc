@@ -25,7 +25,7 @@
 
 #include <string>
 
-#include "base/float_text.h"
+#include "base/number_text.h"
 #include "kernel_ir/kernel.h"
 
 namespace trireme::kernel_ir {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nn/running_test.h"
+#include "nn/testing/running.h"
 
 namespace trireme::nn {
 namespace {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "ir/builder.h"
-#include "nn/running_test.h"
+#include "nn/testing/running.h"
 
 namespace trireme::nn {
 namespace {

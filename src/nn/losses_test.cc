@@ -7,8 +7,8 @@
 #include <map>
 #include <numeric>
 
-#include "nn/running_test.h"
 #include "nn/sampling.h"
+#include "nn/testing/running.h"
 #include "transforms/autodiff.h"
 #include "trireme/error.h"
 

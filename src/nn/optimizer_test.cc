@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "nn/running_test.h"
 #include "nn/schedule.h"
+#include "nn/testing/running.h"
 
 namespace trireme::nn {
 namespace {

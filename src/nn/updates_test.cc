@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "nn/running_test.h"
+#include "nn/testing/running.h"
 
 namespace trireme::nn {
 namespace {

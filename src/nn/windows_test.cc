@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "nn/running_test.h"
+#include "nn/testing/running.h"
 #include "trireme/convolution.h"
 
 namespace trireme::nn {

@@ -38,7 +38,7 @@ Op cond() {
   op.control = ir::ControlFlow::cond;
   op.type = type;
   op.no_twin_reason =
-      "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";
+      "it holds blocks; tests/nn/control_test.cc compares it with a plain interpreter";
   return op;
 }
 

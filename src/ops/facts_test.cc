@@ -5,7 +5,7 @@
 
 #include <unordered_set>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "ir/program.h"
 #include "ops/common.h"
 

@@ -34,7 +34,7 @@ Op rnn() {
     return recurrence_types(c, c.operands[0].shape[0] - 1, rows);
   };
   op.no_twin_reason =
-      "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";
+      "it holds blocks; tests/nn/control_test.cc compares it with a plain interpreter";
   return op;
 }
 

@@ -56,7 +56,7 @@ Op scan() {
   op.control = ir::ControlFlow::scan;
   op.type = type;
   op.no_twin_reason =
-      "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";
+      "it holds blocks; tests/nn/control_test.cc compares it with a plain interpreter";
   return op;
 }
 

@@ -41,7 +41,7 @@ Op while_loop() {
   op.control = ir::ControlFlow::while_loop;
   op.type = type;
   op.no_twin_reason =
-      "it holds blocks; src/session/control_test.cc compares it with a plain interpreter";
+      "it holds blocks; tests/nn/control_test.cc compares it with a plain interpreter";
   return op;
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "base/float_text.h"
+#include "base/number_text.h"
 
 namespace trireme::plan {
 

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "base/attributes.h"
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "plan/json.h"
 #include "trireme/error.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/float_text.h"
+#include "base/number_text.h"
 
 namespace trireme::conformance {
 namespace {

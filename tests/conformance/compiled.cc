@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/float_text.h"
+#include "base/number_text.h"
 #include "checks.h"
 #include "trireme/session.h"
 

@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "base/python_test.h"
 #include "base/safetensors.h"
+#include "base/testing/python.h"
 #include "launch.h"
 #include "trireme/exported_table.h"
 #include "trireme/trireme.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <future>
 
-#include "data/needs_data_test.h"
+#include "data/testing/needs_data.h"
 #include "launch.h"
 #include "trireme/trireme.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "../command.h"
-#include "data/needs_data_test.h"
+#include "data/testing/needs_data.h"
 
 namespace trireme::testing {
 

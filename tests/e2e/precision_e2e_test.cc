@@ -6,7 +6,7 @@
 #include <random>
 
 #include "../command.h"
-#include "data/needs_data_test.h"
+#include "data/testing/needs_data.h"
 #include "trireme/trireme.h"
 
 namespace trireme::testing {

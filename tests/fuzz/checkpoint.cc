@@ -1,4 +1,4 @@
-#include "session/checkpoint.h"
+#include "session/train/checkpoint.h"
 #include "fuzz.h"
 
 // The state of a checkpoint; what is read is the same after it was written and read again.

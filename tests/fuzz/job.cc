@@ -1,6 +1,6 @@
 #include "fuzz.h"
-#include "session/job_model.h"
-#include "session/job_settings.h"
+#include "session/job/model.h"
+#include "session/job/settings.h"
 
 // Job files: the TOML, every section's keys, and the layers built on a picture or a text.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/noise_test.h"
 #include "base/safetensors.h"
+#include "base/testing/noise.h"
 #include "data/columns.h"
 #include "trireme/trireme.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "../command.h"
-#include "session/job_model.h"
+#include "session/job/model.h"
 #include "trireme/trireme.h"
 
 namespace trireme::testing {

@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "../command.h"
-#include "data/needs_data_test.h"
-#include "session/metric_sum.h"
+#include "data/testing/needs_data.h"
+#include "session/metrics/sum.h"
 #include "trireme/trireme.h"
 
 namespace trireme::testing {

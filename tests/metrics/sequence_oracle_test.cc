@@ -11,8 +11,8 @@
 #include <sstream>
 
 #include "../command.h"
-#include "data/needs_data_test.h"
 #include "data/sequence/words.h"
+#include "data/testing/needs_data.h"
 #include "data/text/lower_case.h"
 #include "data/text/utf8.h"
 #include "trireme/trireme.h"

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "../command.h"
-#include "session/metric_sum.h"
+#include "session/metrics/sum.h"
 #include "trireme/trireme.h"
 
 namespace trireme::testing {

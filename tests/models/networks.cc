@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/noise_test.h"
 #include "base/safetensors.h"
+#include "base/testing/noise.h"
 #include "ir/program.h"
 #include "trireme/models.h"
 #include "trireme/session.h"

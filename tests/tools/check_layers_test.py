@@ -96,6 +96,17 @@ class CheckLayers(unittest.TestCase):
         self.assert_breach({"src/ops/a_test.cc": '#include "session/b.h"\n',
                             "src/session/b.h": ""}, "src/ops/a_test.cc:1:")
 
+    def test_folders_of_a_room_have_an_order(self):
+        self.assert_breach({"src/session/model/a.cc": '#include "session/train/b.h"\n',
+                            "src/session/train/b.h": ""}, "src/session/model/a.cc:1:",
+                           "session/model may include run, metrics, model")
+        self.assertEqual(self.check({"src/session/train/a.cc": '#include "session/model/b.h"\n',
+                                     "src/session/model/b.h": ""}), [])
+
+    def test_helpers_of_tests_have_one_place(self):
+        self.assert_breach({"src/ops/a_test.h": ""}, "src/ops/a_test.h:1:", "folder testing")
+        self.assertEqual(self.check({"src/ops/testing/a.h": "#include <gtest/gtest.h>\n"}), [])
+
     def test_circle(self):
         self.assert_breach({"src/ir/a.h": '#include "ir/b.h"\n', "src/ir/b.h": '#include "ir/a.h"\n'},
                            "src/ir/b.h:1:", "src/ir/a.h -> src/ir/b.h -> src/ir/a.h")

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "data/sequence/words.h"
 #include "trireme/sequence_metrics.h"
 

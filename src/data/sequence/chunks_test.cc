@@ -5,7 +5,7 @@
 #include <random>
 #include <tuple>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "trireme/sequence_metrics.h"
 
 namespace trireme {

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "base/error_test.h"
-#include "data/test_files.h"
+#include "base/testing/error.h"
+#include "data/testing/files.h"
 #include "trireme/text_data.h"
 
 namespace trireme {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <set>
 
-#include "data/needs_data_test.h"
+#include "data/testing/needs_data.h"
 #include "trireme/text_data.h"
 
 namespace trireme::data {

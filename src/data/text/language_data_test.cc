@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "data/text/language_data.h"
 #include "data/text/tagged_data.h"
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <numeric>
 
-#include "base/error_test.h"
-#include "data/needs_data_test.h"
+#include "base/testing/error.h"
+#include "data/testing/needs_data.h"
 #include "trireme/text.h"
 #include "trireme/text_data.h"
 

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <set>
 
-#include "base/error_test.h"
 #include "base/file.h"
-#include "data/needs_data_test.h"
+#include "base/testing/error.h"
 #include "data/random.h"
-#include "data/test_files.h"
+#include "data/testing/files.h"
+#include "data/testing/needs_data.h"
 #include "trireme/text.h"
 #include "trireme/text_data.h"
 

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "data/lines.h"
-#include "data/test_files.h"
+#include "data/testing/files.h"
 #include "data/text/dialogue.h"
 #include "data/text/lower_case.h"
 #include "data/text/roles.h"

@@ -5,9 +5,9 @@
 
 #include <cwctype>
 
-#include "base/error_test.h"
-#include "data/needs_data_test.h"
-#include "data/test_files.h"
+#include "base/testing/error.h"
+#include "data/testing/files.h"
+#include "data/testing/needs_data.h"
 #include "data/text/unicode.h"
 #include "data/text/utf8.h"
 #include "trireme/text.h"

@@ -5,7 +5,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
-#include "base/float_text.h"
+#include "base/number_text.h"
 #include "data/text/utf8.h"
 
 namespace trireme::text {

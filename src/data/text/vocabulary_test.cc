@@ -6,10 +6,10 @@
 #include <numeric>
 
 #include "base/checksum.h"
-#include "base/error_test.h"
 #include "base/file.h"
-#include "data/needs_data_test.h"
-#include "data/test_files.h"
+#include "base/testing/error.h"
+#include "data/testing/files.h"
+#include "data/testing/needs_data.h"
 #include "trireme/text.h"
 #include "trireme/text_data.h"
 

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/float_text.h"
+#include "base/number_text.h"
 
 namespace trireme::device {
 

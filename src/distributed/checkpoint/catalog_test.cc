@@ -7,8 +7,8 @@
 
 #include <filesystem>
 
-#include "base/error_test.h"
-#include "distributed/checkpoint/checkpoint_test.h"
+#include "base/testing/error.h"
+#include "distributed/checkpoint/testing/checkpoint.h"
 #include "distributed/coordination/election.h"
 
 namespace trireme::distributed::checkpoint {

@@ -11,9 +11,9 @@
 #include <set>
 #include <thread>
 
-#include "base/error_test.h"
 #include "base/safetensors.h"
-#include "distributed/checkpoint/checkpoint_test.h"
+#include "base/testing/error.h"
+#include "distributed/checkpoint/testing/checkpoint.h"
 
 namespace trireme::distributed::checkpoint {
 namespace {

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/error_test.h"
-#include "distributed/checkpoint/checkpoint_test.h"
+#include "base/testing/error.h"
 #include "distributed/checkpoint/export.h"
+#include "distributed/checkpoint/testing/checkpoint.h"
 
 namespace trireme {
 namespace {

@@ -12,7 +12,7 @@
 #include <random>
 #include <thread>
 
-#include "distributed/checkpoint/checkpoint_test.h"
+#include "distributed/checkpoint/testing/checkpoint.h"
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/etcd_store.h"
 

@@ -10,8 +10,8 @@
 #include <map>
 
 #include "base/checksum.h"
-#include "base/error_test.h"
-#include "distributed/checkpoint/checkpoint_test.h"
+#include "base/testing/error.h"
+#include "distributed/checkpoint/testing/checkpoint.h"
 
 namespace trireme::distributed::checkpoint {
 namespace {

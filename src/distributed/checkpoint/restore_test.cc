@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/error_test.h"
-#include "distributed/checkpoint/checkpoint_test.h"
+#include "base/testing/error.h"
+#include "distributed/checkpoint/testing/checkpoint.h"
 
 namespace trireme::distributed::checkpoint {
 namespace {

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "distributed/collectives/testing/ranks.h"
 
 namespace trireme::distributed {

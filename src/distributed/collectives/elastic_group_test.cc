@@ -10,7 +10,7 @@
 #include <cstring>
 #include <thread>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "distributed/collectives/testing/member_process.h"
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/memory_store.h"

@@ -6,8 +6,8 @@
 
 #include <thread>
 
-#include "base/comes_true_test.h"
-#include "base/error_test.h"
+#include "base/testing/comes_true.h"
+#include "base/testing/error.h"
 #include "distributed/collectives/life_sign.h"
 #include "distributed/coordination/memory_store.h"
 

@@ -12,7 +12,7 @@
 #include <random>
 #include <thread>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "distributed/collectives/testing/ranks.h"
 
 namespace trireme::distributed {

@@ -11,7 +11,7 @@
 #include <random>
 #include <thread>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 
 namespace trireme::distributed {
 namespace {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "distributed/coordination/cut_store_test.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/testing/cut_store.h"
 #include "distributed/master/master.h"
 #include "distributed/master/task_client.h"
 

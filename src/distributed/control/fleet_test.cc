@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "base/error_test.h"
-#include "distributed/server/cluster_test.h"
+#include "base/testing/error.h"
+#include "distributed/server/testing/cluster.h"
 
 namespace trireme::distributed {
 namespace {

@@ -12,8 +12,8 @@
 #include <numeric>
 #include <thread>
 
-#include "base/error_test.h"
-#include "distributed/checkpoint/checkpoint_test.h"
+#include "base/testing/error.h"
+#include "distributed/checkpoint/testing/checkpoint.h"
 #include "distributed/collectives/elastic_group.h"
 #include "distributed/control/group_member.h"
 #include "distributed/control/last_checkpoint.h"
@@ -21,7 +21,7 @@
 #include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/master/task_client.h"
-#include "distributed/server/cluster_test.h"
+#include "distributed/server/testing/cluster.h"
 
 namespace trireme::distributed {
 namespace {

@@ -1,15 +1,15 @@
 // Jobs whose servers and masters die, and whose servers become fewer and more, lose nothing and
 // learn nothing twice.
 
-#include "distributed/control/job_control_test.h"
+#include "distributed/control/testing/job_control.h"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
 #include <fstream>
 
-#include "base/error_test.h"
-#include "distributed/checkpoint/checkpoint_test.h"
+#include "base/testing/error.h"
+#include "distributed/checkpoint/testing/checkpoint.h"
 
 namespace trireme::distributed {
 namespace {

@@ -8,9 +8,9 @@
 #include <numeric>
 
 #include "base/safetensors.h"
-#include "distributed/checkpoint/checkpoint_test.h"
 #include "distributed/checkpoint/export.h"
-#include "distributed/control/job_control_test.h"
+#include "distributed/checkpoint/testing/checkpoint.h"
+#include "distributed/control/testing/job_control.h"
 #include "trireme/exported_table.h"
 
 namespace trireme::distributed {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "distributed/control/job_control_test.h"
+#include "distributed/control/testing/job_control.h"
 
 namespace trireme::distributed {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "distributed/checkpoint/manifest.h"
 #include "distributed/control/orders.h"
 

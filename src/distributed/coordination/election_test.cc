@@ -6,9 +6,9 @@
 #include <atomic>
 #include <thread>
 
-#include "base/error_test.h"
-#include "distributed/coordination/cut_store_test.h"
+#include "base/testing/error.h"
 #include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/testing/cut_store.h"
 
 namespace trireme::distributed {
 namespace {

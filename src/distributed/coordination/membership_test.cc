@@ -6,7 +6,7 @@
 #include <set>
 #include <thread>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "distributed/coordination/memory_store.h"
 
 namespace trireme::distributed {

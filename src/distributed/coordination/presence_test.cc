@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/error_test.h"
-#include "distributed/coordination/cut_store_test.h"
+#include "base/testing/error.h"
 #include "distributed/coordination/glance.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/testing/cut_store.h"
 
 namespace trireme::distributed {
 namespace {

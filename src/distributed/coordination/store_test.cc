@@ -10,7 +10,7 @@
 #include <random>
 #include <thread>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/etcd_store.h"
 #include "distributed/coordination/memory_store.h"

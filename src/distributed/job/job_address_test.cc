@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/job/job_commands.h"

@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/comes_true_test.h"
-#include "base/error_test.h"
+#include "base/testing/comes_true.h"
+#include "base/testing/error.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/job/job_status.h"
 #include "distributed/job/process_monitor.h"

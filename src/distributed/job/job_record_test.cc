@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/error_test.h"
 #include "base/file.h"
+#include "base/testing/error.h"
 
 namespace trireme::distributed {
 namespace {

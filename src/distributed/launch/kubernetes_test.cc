@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/error_test.h"
-#include "distributed/launch/yaml_test.h"
-#include "distributed/placement/folder_test.h"
+#include "base/testing/error.h"
+#include "distributed/launch/testing/yaml.h"
+#include "distributed/placement/testing/folder.h"
 
 namespace trireme::distributed {
 namespace {

@@ -8,14 +8,14 @@
 #include <future>
 #include <thread>
 
-#include "base/comes_true_test.h"
-#include "base/error_test.h"
+#include "base/testing/comes_true.h"
+#include "base/testing/error.h"
 #include "distributed/coordination/etcd_store.h"
 #include "distributed/coordination/testing/etcd_process.h"
 #include "distributed/launch/roster.h"
 #include "distributed/placement/authority.h"
-#include "distributed/placement/folder_test.h"
 #include "distributed/placement/small_file.h"
+#include "distributed/placement/testing/folder.h"
 
 namespace trireme::distributed {
 namespace {

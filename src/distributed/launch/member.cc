@@ -13,7 +13,7 @@
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/training_member.h"
 #include "distributed/strategy/check_training.h"
-#include "session/job_distribution.h"
+#include "session/job/distribution.h"
 #include "trireme/distributed.h"
 
 namespace trireme {

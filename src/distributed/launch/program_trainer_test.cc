@@ -8,12 +8,12 @@
 #include <future>
 #include <sstream>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/role.h"
-#include "distributed/placement/folder_test.h"
+#include "distributed/placement/testing/folder.h"
 
 namespace trireme::distributed {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/launch/member_environment.h"
 

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error_test.h"
-#include "distributed/coordination/cut_store_test.h"
+#include "base/testing/error.h"
 #include "distributed/coordination/lease_keeper.h"
 #include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/testing/cut_store.h"
 
 namespace trireme::distributed {
 namespace {

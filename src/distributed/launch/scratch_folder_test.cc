@@ -8,8 +8,8 @@
 #include <fstream>
 #include <optional>
 
-#include "base/error_test.h"
-#include "distributed/placement/folder_test.h"
+#include "base/testing/error.h"
+#include "distributed/placement/testing/folder.h"
 
 namespace trireme::distributed {
 namespace {

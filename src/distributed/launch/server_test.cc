@@ -10,10 +10,10 @@
 #include <string>
 #include <thread>
 
-#include "distributed/coordination/cut_store_test.h"
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/testing/cut_store.h"
 #include "distributed/launch/program_work.h"
 #include "distributed/launch/role.h"
 

@@ -8,7 +8,7 @@
 
 #include <thread>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "distributed/coordination/memory_store.h"
 
 namespace trireme::distributed {

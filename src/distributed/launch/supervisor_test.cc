@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error_test.h"
-#include "distributed/coordination/cut_store_test.h"
+#include "base/testing/error.h"
+#include "distributed/coordination/testing/cut_store.h"
 #include "distributed/launch/role.h"
 
 namespace trireme::distributed {

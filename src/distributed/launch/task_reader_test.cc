@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/error_test.h"
-#include "data/sequences_test.h"
+#include "base/testing/error.h"
+#include "data/testing/sequences.h"
 #include "distributed/coordination/lease_keeper.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"

@@ -12,8 +12,8 @@
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/master/master.h"
-#include "distributed/server/cluster_test.h"
 #include "distributed/server/parameter_server.h"
+#include "distributed/server/testing/cluster.h"
 #include "trireme/trireme.h"
 
 namespace trireme::distributed {

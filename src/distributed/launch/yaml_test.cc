@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "distributed/launch/yaml_test.h"
+#include "distributed/launch/testing/yaml.h"
 
 namespace trireme::distributed {
 namespace {

@@ -8,10 +8,10 @@
 #include <mutex>
 #include <thread>
 
-#include "distributed/coordination/cut_store_test.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/coordination/presence.h"
+#include "distributed/coordination/testing/cut_store.h"
 #include "distributed/master/master.h"
 #include "distributed/master/task_client.h"
 

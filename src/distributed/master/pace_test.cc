@@ -8,7 +8,7 @@
 #include <atomic>
 #include <thread>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "distributed/coordination/lease_keeper.h"
 #include "distributed/coordination/membership.h"
 #include "distributed/coordination/memory_store.h"

@@ -5,10 +5,10 @@
 
 #include <random>
 
-#include "base/error_test.h"
-#include "distributed/coordination/cut_store_test.h"
+#include "base/testing/error.h"
 #include "distributed/coordination/election.h"
 #include "distributed/coordination/memory_store.h"
+#include "distributed/coordination/testing/cut_store.h"
 
 namespace trireme::distributed {
 namespace {

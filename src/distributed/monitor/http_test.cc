@@ -12,8 +12,8 @@
 #include <random>
 #include <thread>
 
-#include "base/comes_true_test.h"
-#include "base/error_test.h"
+#include "base/testing/comes_true.h"
+#include "base/testing/error.h"
 
 namespace trireme::distributed {
 namespace {

@@ -9,9 +9,9 @@
 #include <limits>
 #include <thread>
 
-#include "base/error_test.h"
 #include "base/file.h"
-#include "base/python_test.h"
+#include "base/testing/error.h"
+#include "base/testing/python.h"
 #include "distributed/monitor/health.h"
 
 namespace trireme::distributed {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 
 namespace trireme::distributed {
 namespace {

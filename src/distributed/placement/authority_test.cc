@@ -10,14 +10,14 @@
 #include <fstream>
 #include <future>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "distributed/coordination/etcd_server.h"
 #include "distributed/coordination/etcd_store.h"
 #include "distributed/coordination/handshakes.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/placement/address.h"
-#include "distributed/placement/folder_test.h"
 #include "distributed/placement/small_file.h"
+#include "distributed/placement/testing/folder.h"
 #include "distributed/transport/connection.h"
 #include "distributed/transport/frame_server.h"
 

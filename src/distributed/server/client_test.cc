@@ -12,9 +12,9 @@
 #include <optional>
 #include <thread>
 
-#include "base/comes_true_test.h"
-#include "base/error_test.h"
-#include "distributed/server/cluster_test.h"
+#include "base/testing/comes_true.h"
+#include "base/testing/error.h"
+#include "distributed/server/testing/cluster.h"
 
 namespace trireme::distributed {
 namespace {

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <future>
 
-#include "base/error_test.h"
-#include "data/test_files.h"
-#include "distributed/server/cluster_test.h"
+#include "base/testing/error.h"
+#include "data/testing/files.h"
+#include "distributed/server/testing/cluster.h"
 
 namespace trireme::distributed {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "distributed/table/table_test.h"
+#include "distributed/table/testing/table.h"
 
 namespace trireme::distributed {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "distributed/server/cluster_test.h"
+#include "distributed/server/testing/cluster.h"
 #include "distributed/server/testing/server_process.h"
 
 namespace trireme::distributed {

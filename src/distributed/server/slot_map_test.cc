@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 
 namespace trireme::distributed {
 namespace {

@@ -1,7 +1,7 @@
 #include "distributed/strategy/check_training.h"
 
 #include "base/error.h"
-#include "session/job_distribution.h"
+#include "session/job/distribution.h"
 
 namespace trireme::distributed {
 

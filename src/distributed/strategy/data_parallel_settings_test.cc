@@ -7,7 +7,7 @@
 #include <cmath>
 #include <thread>
 
-#include "base/error_test.h"
+#include "base/testing/error.h"
 #include "distributed/coordination/memory_store.h"
 #include "distributed/strategy/data_parallel.h"
 #include "trireme/trireme.h"

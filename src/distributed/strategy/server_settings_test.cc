@@ -7,8 +7,8 @@
 #include <barrier>
 #include <thread>
 
-#include "base/error_test.h"
-#include "distributed/server/cluster_test.h"
+#include "base/testing/error.h"
+#include "distributed/server/testing/cluster.h"
 #include "distributed/strategy/server_training.h"
 #include "trireme/trireme.h"
 

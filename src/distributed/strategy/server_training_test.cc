@@ -9,8 +9,8 @@
 #include <cmath>
 #include <thread>
 
-#include "base/error_test.h"
-#include "distributed/server/cluster_test.h"
+#include "base/testing/error.h"
+#include "distributed/server/testing/cluster.h"
 #include "trireme/trireme.h"
 
 namespace trireme::distributed {

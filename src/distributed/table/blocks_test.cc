@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/checksum.h"
-#include "base/error_test.h"
-#include "distributed/table/table_test.h"
+#include "base/testing/error.h"
+#include "distributed/table/testing/table.h"
 
 namespace trireme::distributed {
 namespace {

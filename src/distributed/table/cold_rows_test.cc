@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/error_test.h"
-#include "data/test_files.h"
+#include "base/testing/error.h"
+#include "data/testing/files.h"
 #include "distributed/table/no_space.h"
-#include "distributed/table/table_test.h"
+#include "distributed/table/testing/table.h"
 
 namespace trireme::distributed {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/half.h"
-#include "distributed/table/table_test.h"
+#include "distributed/table/testing/table.h"
 
 namespace trireme::distributed {
 namespace {

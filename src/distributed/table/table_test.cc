@@ -8,8 +8,8 @@
 #include <bitset>
 #include <thread>
 
-#include "base/error_test.h"
-#include "distributed/table/table_test.h"
+#include "base/testing/error.h"
+#include "distributed/table/testing/table.h"
 
 namespace trireme::distributed {
 namespace {

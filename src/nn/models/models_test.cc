@@ -10,7 +10,7 @@
 #include <cmath>
 #include <functional>
 
-#include "nn/running_test.h"
+#include "nn/testing/running.h"
 
 namespace trireme::models {
 namespace {

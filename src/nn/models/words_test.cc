@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "nn/running_test.h"
+#include "nn/testing/running.h"
 #include "trireme/models.h"
 
 namespace trireme::models {

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "distributed/collectives/elastic_group.h"
-#include "distributed/control/count_trainer_test.h"
 #include "distributed/control/group_member.h"
+#include "distributed/control/testing/count_trainer.h"
 #include "tasks.h"
 #include "together.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/safetensors.h"
-#include "distributed/control/count_trainer_test.h"
+#include "distributed/control/testing/count_trainer.h"
 #include "tasks.h"
 #include "together.h"
 #include "trireme/exported_table.h"

@@ -2,8 +2,8 @@
 #include <optional>
 #include <thread>
 
-#include "distributed/control/count_trainer_test.h"
 #include "distributed/control/synchronous_turn.h"
+#include "distributed/control/testing/count_trainer.h"
 #include "tasks.h"
 #include "together.h"
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "distributed/control/count_trainer_test.h"
+#include "distributed/control/testing/count_trainer.h"
 
 namespace trireme::chaos {
 

@@ -1,0 +1,264 @@
+// [train] metrics of a job.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "session/job/line.h"
+#include "session/job/model.h"
+#include "trireme/functions.h"
+#include "trireme/nn.h"
+
+namespace trireme::job {
+namespace {
+
+struct Known {
+  const char* name;
+  bool larger_better;
+};
+
+constexpr Known kMetrics[] = {
+    {"accuracy", true},
+    {"auc", true},
+    {"chunk_f1", true},
+    {"chunk_precision", true},
+    {"chunk_recall", true},
+    {"f1", true},
+    {"log_loss", false},
+    {"mae", false},
+    {"mean_average_precision", true},
+    {"mse", false},
+    {"perplexity", false},
+    {"precision", true},
+    {"r2", true},
+    {"recall", true},
+    {"rmse", false},
+    {"streaming_auc", true},
+    {"streaming_auc_error", false},
+    {"top_k", true},
+};
+
+std::vector<std::string> known_names() {
+  std::vector<std::string> names;
+  for (const Known& known : kMetrics) names.emplace_back(known.name);
+  return names;
+}
+
+const char* text_of(Task task) {
+  switch (task) {
+    case Task::classes: return "classes";
+    case Task::labels: return "labels";
+    case Task::binary: return "zeros and ones";
+    case Task::numbers: return "numbers";
+  }
+  return "";
+}
+
+[[noreturn]] void fail_task(const Choice& choice, Task task, const char* needs) {
+  fail_at(*choice.node, fmt::format("metric \"{}\" needs a loss of {}, but this one is of {}",
+                                    choice.name, needs, text_of(task)));
+}
+
+ClassOptions read_class_options(const Choice& choice, Table& table) {
+  ClassOptions options;
+  const std::string average = table.text("average", "macro");
+  if (average == "micro") options.average = ClassOptions::Average::micro;
+  else if (average == "weighted") options.average = ClassOptions::Average::weighted;
+  else if (average != "macro") {
+    fail_unknown({average, nullptr, table.node("average")}, "average",
+                 {"macro", "micro", "weighted"});
+  }
+  if (!table.has("class")) return options;
+  if (table.has("average")) fail_at(*choice.node, "is of a class or an average, not both");
+  options.of_class = table.integer("class", 0, 0);
+  return options;
+}
+
+StreamingAucOptions read_bins(Table& table) {
+  StreamingAucOptions options;
+  options.bins = table.size("bins", options.bins);
+  options.low = table.number("low", options.low);
+  options.high = table.number("high", options.high);
+  if (!(options.low < options.high)) fail_at(table.self(), "low must be below high");
+  return options;
+}
+
+using ClassMetric = Metric (*)(Value, Value, ClassOptions, SourceLocation);
+using BinaryMetric = Metric (*)(Value, Value, BinaryOptions, SourceLocation);
+
+Metric counted(const Choice& choice, Table& table, const Network& network, ClassMetric of_classes,
+               BinaryMetric of_two) {
+  const SourceLocation here = SourceLocation::current();
+  if (network.task == Task::classes) {
+    const ClassOptions options = read_class_options(choice, table);
+    if (options.of_class < network.logits.dim(-1).constant()) {
+      return of_classes(network.logits, network.target, options, here);
+    }
+    fail_at(*choice.node, fmt::format("there is no class {}: the network ends in {} classes",
+                                      options.of_class, network.logits.dim(-1).str()));
+  }
+  if (network.task != Task::binary) fail_task(choice, network.task, "classes or zeros and ones");
+  return of_two(network.logits, fitted(network.target, network.logits),
+                {.threshold = table.number("threshold", 0)}, here);
+}
+
+// How much more likely the second of two classes is.
+Value score_of(const Choice& choice, const Network& network) {
+  if (network.task == Task::binary) return network.logits;
+  if (network.task == Task::numbers) fail_task(choice, network.task, "zeros and ones or 2 classes");
+  if (network.logits.dim(-1) != Dim(2)) {
+    fail_at(*choice.node, fmt::format("metric \"{}\" needs 2 classes, but the network ends in {}",
+                                      choice.name, network.logits.dim(-1).str()));
+  }
+  const std::vector<Value> parts = split(network.logits, {1, 1}, network.logits.rank() - 1);
+  return reshape(parts[1] - parts[0], {.shape = network.target.shape()});
+}
+
+Metric of_scores(const Choice& choice, Table& table, const Network& network) {
+  const Value score = score_of(choice, network);
+  const Value label = network.task == Task::binary ? fitted(network.target, score) : network.target;
+  if (choice.name == "auc") return auc(score, label);
+  const StreamingAucOptions options = read_bins(table);
+  return choice.name == "streaming_auc" ? streaming_auc(score, label, options)
+                                        : streaming_auc_error(score, label, options);
+}
+
+Metric of_numbers(const Choice& choice, const Network& network) {
+  if (network.task == Task::classes) fail_task(choice, network.task, "numbers");
+  const Value predicted = network.output, target = fitted(network.target, predicted);
+  if (choice.name == "mse") {
+    Metric metric = mean_of("mse", nn::mse(predicted, target));
+    metric.larger_better = false;
+    return metric;
+  }
+  if (choice.name == "rmse") return rmse(predicted, target);
+  return choice.name == "mae" ? mae(predicted, target) : r2(predicted, target);
+}
+
+Metric of_classes(const Choice& choice, Table& table, const Network& network) {
+  if (choice.name == "top_k") {
+    if (network.task != Task::classes) fail_task(choice, network.task, "classes");
+    return top_k(network.logits, network.target, static_cast<int>(table.size("k", 5)));
+  }
+  if (choice.name == "perplexity") {
+    if (network.task != Task::classes) fail_task(choice, network.task, "classes");
+    return perplexity(nn::cross_entropy(network.logits, network.target));
+  }
+  if (network.task == Task::numbers) {
+    fail_task(choice, network.task, "classes or zeros and ones");
+  }
+  const bool binary = network.task == Task::binary;
+  const Value target = binary ? fitted(network.target, network.logits) : network.target;
+  if (choice.name == "log_loss") {
+    return binary ? binary_log_loss(network.logits, target) : log_loss(network.logits, target);
+  }
+  return binary
+             ? binary_accuracy(network.logits, target, {.threshold = table.number("threshold", 0)})
+             : accuracy(network.logits, target);
+}
+
+Metric of_rankings(const Choice& choice, const Network& network) {
+  if (network.task != Task::binary || network.logits.rank() != 2 ||
+      network.logits.dim(-1) == Dim(1)) {
+    fail_at(*choice.node, fmt::format("metric \"{}\" needs a loss of zeros and ones and a network "
+                                      "that ends in [batch, items], not in {}",
+                                      choice.name, network.logits.str()));
+  }
+  return mean_average_precision(network.logits, fitted(network.target, network.logits));
+}
+
+Metric build_metric(const Node& node, const Network& network) {
+  const Choice choice = read_choice(node, "a metric");
+  Table table(*choice.options);
+  const std::string& name = choice.name;
+  Metric metric;
+  if (std::optional<Metric> chunks = chunk_metric(choice, network)) {
+    metric = std::move(*chunks);
+  } else if (network.task == Task::labels) {
+    if (name != "accuracy") fail_task(choice, network.task, "another kind");
+    metric = label_accuracy(network);
+  } else if (name == "accuracy" || name == "log_loss" || name == "perplexity" || name == "top_k") {
+    metric = of_classes(choice, table, network);
+  } else if (name == "precision") {
+    metric = counted(choice, table, network, precision, binary_precision);
+  } else if (name == "recall") {
+    metric = counted(choice, table, network, recall, binary_recall);
+  } else if (name == "f1") {
+    metric = counted(choice, table, network, f1, binary_f1);
+  } else if (name.ends_with("auc") || name == "streaming_auc_error") {
+    metric = of_scores(choice, table, network);
+  } else if (name == "mean_average_precision") {
+    metric = of_rankings(choice, network);
+  } else {
+    metric = of_numbers(choice, network);
+  }
+  table.done();
+  return metric;
+}
+
+void add(std::vector<Metric>& metrics, Metric metric) {
+  const bool known = std::any_of(metrics.begin(), metrics.end(),
+                                 [&](const Metric& other) { return other.name == metric.name; });
+  if (!known) metrics.push_back(std::move(metric));
+}
+
+std::vector<Metric> default_metrics(const Settings& settings, const Network& network) {
+  switch (network.task) {
+    case Task::classes: {
+      std::vector<Metric> metrics = {accuracy(network.logits, network.target)};
+      if (network.logits.rank() == 2 && network.confusion) {
+        metrics.push_back(confusion_matrix(network.logits, network.target));
+      }
+      return metrics;
+    }
+    case Task::labels: return {label_accuracy(network)};
+    case Task::binary:
+      return {binary_accuracy(network.logits, fitted(network.target, network.logits))};
+    case Task::numbers: break;
+  }
+  const Choice loss = read_choice(*settings.loss, "a loss");
+  if (loss.name == "mse") return {};
+  return {of_numbers({"mse", nullptr, settings.loss}, network)};
+}
+
+}  // namespace
+
+std::optional<bool> larger_better(std::string_view metric) {
+  if (metric == "loss") return false;
+  if (metric.starts_with("top_")) return true;
+  for (const Known& known : kMetrics) {
+    const std::string_view name = known.name;
+    if (metric == name) return known.larger_better;
+  }
+  for (const char* stem : {"precision_", "recall_", "f1_"}) {
+    if (metric.starts_with(stem)) return true;
+  }
+  return std::nullopt;
+}
+
+std::vector<Metric> build_metrics(const Settings& settings, const Network& network) {
+  std::vector<Metric> metrics = default_metrics(settings, network);
+  if (settings.metrics == nullptr) return metrics;
+  for (const Node& node : settings.metrics->items) {
+    const LineGuard line(*network.output.get()->program, node);
+    add(metrics, build_metric(node, network));
+  }
+  return metrics;
+}
+
+void check_metrics(const Settings& settings) {
+  if (settings.metrics == nullptr) return;
+  if (settings.metrics->kind != Node::Kind::list) {
+    fail_at(*settings.metrics, "must be a list, such as [\"auc\", { top_k = { k = 5 } }], but is " +
+                                   kind_text(*settings.metrics));
+  }
+  const std::vector<std::string> names = known_names();
+  for (const Node& node : settings.metrics->items) {
+    const Choice choice = read_choice(node, "a metric");
+    if (std::find(names.begin(), names.end(), choice.name) == names.end()) {
+      fail_unknown(choice, "metric", names);
+    }
+  }
+}
+
+}  // namespace trireme::job

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "session/job/node.h"
+#include "trireme/checkpoint.h"
+#include "trireme/data.h"
+#include "trireme/job.h"
+#include "trireme/text_data.h"
+
+namespace trireme::job {
+
+// [data]
+struct DataSettings {
+  const Node* train = nullptr;
+  const Node* test = nullptr;        // may be null
+  const Node* validation = nullptr;  // may be null
+  double validation_split = 0;       // or this share of the training data
+  std::int64_t batch = 64;
+  std::int64_t test_batch = 256;
+  std::int64_t limit = 0;  // examples to train on; 0: all
+  std::int64_t test_limit = 0;
+  bool shuffle = true;
+  int workers = 1;                // threads that read ahead
+  const Node* augment = nullptr;  // of train; may be null
+  const Node* text = nullptr;     // how to turn texts into ids; may be null
+  bool bucket = false;            // batches of examples of similar length
+  // If above 0: batches of at most this many packed rows, instead of `batch` examples.
+  std::int64_t batch_tokens = 0;
+  const Node* input = nullptr;  // a column or a list of them; null: automatic
+  std::string target;           // column; empty: automatic
+};
+
+// The whole job, syntactically checked. Points into the tree of the job file.
+struct Settings {
+  DataSettings data;
+  const Node* model = nullptr;
+  const Node* loss = nullptr;
+  const Node* metrics = nullptr;     // may be null
+  const Node* optimizer = nullptr;   // may be null
+  const Node* schedule = nullptr;    // may be null
+  const Node* clip = nullptr;        // may be null
+  const Node* average = nullptr;     // may be null
+  const Node* parameters = nullptr;  // may be null
+  int accumulate = 1;
+  double l1 = 0, l2 = 0;
+  int epochs = 1;
+  std::int64_t max_steps = 0;  // 0: no limit
+  std::uint64_t seed = 1;
+  Precision precision = Precision::f32;
+  std::int64_t evaluate_every = 0;  // steps; 0: after epochs only
+  EarlyStopping early_stopping;
+  CheckpointOptions checkpoint;
+  std::string output_directory;
+  std::string run;  // empty: no run folder
+  Distribution distribution;
+  std::int64_t log_every = 10;
+};
+
+Settings read_settings(const Node& root);
+
+// Opens a data set as a job names it: text, { csv = "file", ... } or { images = "file", labels =
+// "file" }.
+data::Dataset open_dataset(const Node& node, const std::string& directory);
+
+// Returns whether the data are texts: a corpus by name, "sentence_polarity/train" or "pairs.tsv",
+// or a table { texts = "pairs.tsv", fields = ["source", "target"] }.
+bool is_text(const Node& node);
+// Files are relative to `directory`.
+data::Corpus open_corpus(const Node& node, const std::string& directory);
+// Returns the path of a file; `path` may be relative to `directory`.
+std::string path_in(const std::string& directory, const std::string& path);
+
+// Applies the list [data] augment to a data set of images.
+data::Dataset augmented(data::Dataset dataset, const Node& list, std::uint64_t seed);
+
+// The columns that are fed and predicted.
+struct Columns {
+  std::vector<data::Column> inputs;  // at least one
+  data::Column target;
+  std::int64_t classes = 0;             // with names in the data, or of ids
+  std::vector<std::string> names = {};  // of the classes
+  // Ragged columns whose sequences have the lengths of an earlier input and share its rows. A
+  // ragged target always does.
+  std::map<std::string, std::string> rows_of = {};
+};
+// `many`: all columns but the target are inputs, unless the job names them. Errors: data.
+Columns choose_columns(const data::Dataset& dataset, const DataSettings& settings, bool many,
+                       const Node& where);
+
+// Returns how the sequences of two ragged columns differ in the first examples: "example 3 has 5
+// rows of \"tags\" and 7 of \"words\""; empty if they do not.
+std::string difference_of(const data::Dataset& dataset, const std::string& column,
+                          const std::string& other);
+// Checks in each batch that the column has the sequences of the other column. Errors when read:
+// data.
+data::Dataset check_structure(const data::Dataset& dataset,
+                              const std::map<std::string, std::string>& rows_of);
+
+// Checks in each batch that labels are in [0, classes). Errors when read: data.
+data::Dataset check_labels(const data::Dataset& dataset, const std::string& column,
+                           std::int64_t classes);
+
+}  // namespace trireme::job

@@ -1,0 +1,211 @@
+// Precision, recall and F1: all are made of counts of right predictions, predictions and examples.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "nn/layer.h"
+#include "session/metrics/checks.h"
+#include "trireme/functions.h"
+#include "trireme/metrics.h"
+#include "trireme/ops.h"
+
+namespace trireme {
+namespace {
+
+using Average = ClassOptions::Average;
+
+struct Counts {
+  double hits = 0, predicted = 0, examples = 0;
+};
+
+using Rate = double (*)(const Counts&);
+
+double precision_of(const Counts& c) { return share_of(c.hits, c.predicted); }
+double recall_of(const Counts& c) { return share_of(c.hits, c.examples); }
+// 2 p r / (p + r), with p and r written out.
+double f1_of(const Counts& c) { return share_of(2 * c.hits, c.predicted + c.examples); }
+
+// --- Classes
+
+// f32[3, classes]: the counts of every class.
+Value class_counts(Value logits, Value label) {
+  const std::int64_t classes = logits.dim(-1).constant();
+  const Value predicted = one_hot(argmax(logits, {.axes = {-1}}), classes, DType::f32);
+  const Value truth = one_hot(label, classes, DType::f32);
+  std::vector<std::int64_t> examples;  // the axes of examples
+  for (int axis = 0; axis + 1 < logits.rank(); ++axis) examples.push_back(axis);
+  if (examples.empty()) return stack({predicted * truth, predicted, truth}, 0);
+  return stack({sum(predicted * truth, {.axes = examples}), sum(predicted, {.axes = examples}),
+                sum(truth, {.axes = examples})},
+               0);
+}
+
+std::vector<Counts> counts_by_class(const Tensor& all) {
+  const auto classes = static_cast<std::size_t>(all.dim(1));
+  const double* n = all.data<double>();
+  std::vector<Counts> counts;
+  for (std::size_t i = 0; i < classes; ++i) {
+    counts.push_back({n[i], n[classes + i], n[2 * classes + i]});
+  }
+  return counts;
+}
+
+double averaged(const std::vector<Counts>& classes, Average average, Rate rate) {
+  Counts total;
+  double sum = 0, weight = 0;
+  for (const Counts& c : classes) {
+    total.hits += c.hits;
+    total.predicted += c.predicted;
+    total.examples += c.examples;
+    const bool occurs = c.predicted + c.examples > 0;
+    const double w = average == Average::weighted ? c.examples : (occurs ? 1 : 0);
+    sum += w * rate(c);
+    weight += w;
+  }
+  return average == Average::micro ? rate(total) : share_of(sum, weight);
+}
+
+std::string name_of(const std::string& stem, const ClassOptions& options) {
+  if (options.of_class >= 0) return fmt::format("{}_{}", stem, options.of_class);
+  if (options.average == Average::micro) return stem + "_micro";
+  return options.average == Average::weighted ? stem + "_weighted" : stem;
+}
+
+Metric class_metric(const char* stem, Rate rate, Value logits, Value label,
+                    const ClassOptions& options, const SourceLocation& where) {
+  const nn::At at(logits, stem, where);
+  check_classes(stem, logits, label);
+  if (!logits.dim(-1).is_constant()) {
+    fail_usage(fmt::format("{}: the number of classes must be known: {}", stem, logits.str()));
+  }
+  const std::int64_t classes = logits.dim(-1).constant();
+  if (options.of_class < -1 || options.of_class >= classes) {
+    fail_usage(fmt::format("{}: there is no class {}: logits {} have classes 0 to {}", stem,
+                           options.of_class, logits.str(), classes - 1));
+  }
+  const auto finish = [options, rate](const Tensor& all) {
+    const std::vector<Counts> counts = counts_by_class(all);
+    if (options.of_class >= 0) return rate(counts[static_cast<std::size_t>(options.of_class)]);
+    return averaged(counts, options.average, rate);
+  };
+  return {.name = name_of(stem, options),
+          .value = class_counts(logits, label),
+          .combine = Metric::Combine::sum,
+          .finish = finish,
+          .larger_better = true};
+}
+
+// --- Two classes
+
+Value count(Value condition) { return sum(cast(condition, {.dtype = f32})); }
+
+// f32[5]: the counts of the positive class, wrong labels and scores that are NaN.
+Value binary_counts(Value score, Value label, double threshold) {
+  const Value predicted = less(threshold, score);
+  const Value positive = trireme::equal(label, 1.0);
+  const Value wrong = logical_not(logical_or(positive, trireme::equal(label, 0.0)));
+  return stack({count(logical_and(predicted, positive)), count(predicted), count(positive),
+                count(wrong), count(is_nan(score))},
+               0);
+}
+
+Metric binary_metric(const char* name, Rate rate, Value score, Value label,
+                     const BinaryOptions& options, const SourceLocation& where) {
+  const nn::At at(score, name, where);
+  check_pairs(name, score, label);
+  const auto finish = [name = std::string(name), rate](const Tensor& all) {
+    const double* n = all.data<double>();
+    if (n[3] > 0) fail_data(fmt::format("{}: {} labels are neither 0 nor 1", name, n[3]));
+    if (n[4] > 0) fail_data(fmt::format("{}: {} scores are NaN", name, n[4]));
+    return rate({n[0], n[1], n[2]});
+  };
+  return {.name = name,
+          .value = binary_counts(score, cast(label, {.dtype = f32}), options.threshold),
+          .combine = Metric::Combine::sum,
+          .finish = finish,
+          .larger_better = true};
+}
+
+}  // namespace
+
+Metric precision(Value logits, Value label, ClassOptions options, SourceLocation where) {
+  return class_metric("precision", precision_of, logits, label, options, where);
+}
+Metric recall(Value logits, Value label, ClassOptions options, SourceLocation where) {
+  return class_metric("recall", recall_of, logits, label, options, where);
+}
+Metric f1(Value logits, Value label, ClassOptions options, SourceLocation where) {
+  return class_metric("f1", f1_of, logits, label, options, where);
+}
+
+Metric binary_precision(Value score, Value label, BinaryOptions options, SourceLocation where) {
+  return binary_metric("precision", precision_of, score, label, options, where);
+}
+Metric binary_recall(Value score, Value label, BinaryOptions options, SourceLocation where) {
+  return binary_metric("recall", recall_of, score, label, options, where);
+}
+Metric binary_f1(Value score, Value label, BinaryOptions options, SourceLocation where) {
+  return binary_metric("f1", f1_of, score, label, options, where);
+}
+
+ClassReport class_report(const Tensor& confusion) {
+  if (confusion.rank() != 2 || confusion.dim(0) != confusion.dim(1)) {
+    fail_usage("class_report: a matrix f32[classes, classes] is needed, not " +
+               confusion.type_str());
+  }
+  const Tensor matrix = confusion.cast(f64);
+  const auto n = static_cast<std::size_t>(matrix.dim(0));
+  const double* m = matrix.data<double>();
+  std::vector<Counts> classes(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    classes[i].hits = m[i * n + i];
+    for (std::size_t j = 0; j < n; ++j) {
+      classes[i].examples += m[i * n + j];
+      classes[j].predicted += m[i * n + j];
+    }
+  }
+  ClassReport report;
+  for (const Counts& c : classes) {
+    report.precision.push_back(precision_of(c));
+    report.recall.push_back(recall_of(c));
+    report.f1.push_back(f1_of(c));
+    report.examples.push_back(static_cast<std::int64_t>(c.examples));
+  }
+  return report;
+}
+
+std::string confusion_table(const Tensor& matrix, const std::vector<std::string>& class_names) {
+  if (matrix.rank() != 2 || matrix.dim(0) != matrix.dim(1)) {
+    fail_usage("confusion_table: a matrix f32[classes, classes] is needed, not " +
+               matrix.type_str());
+  }
+  const Tensor counts = matrix.cast(f64);
+  const std::int64_t n = matrix.dim(0);
+  std::size_t width = 5;
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    names.push_back(k < class_names.size() ? class_names[k] : std::to_string(i));
+    width = std::max(width, names.back().size());
+  }
+  std::string text = fmt::format("{:>{}} ", "true", width);
+  for (std::int64_t j = 0; j < n; ++j) {
+    text += fmt::format("{:>6.5}", names[static_cast<std::size_t>(j)]);
+  }
+  text += "   recall\n";
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double* row = counts.data<double>() + i * n;
+    double total = 0;
+    text += fmt::format("{:>{}} ", names[static_cast<std::size_t>(i)], width);
+    for (std::int64_t j = 0; j < n; ++j) {
+      total += row[j];
+      text += row[j] == 0 ? "     ." : fmt::format("{:>6.0f}", row[j]);
+    }
+    text += total == 0 ? "\n" : fmt::format("   {:.3f}\n", row[i] / total);
+  }
+  return text;
+}
+
+}  // namespace trireme

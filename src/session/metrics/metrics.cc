@@ -1,0 +1,98 @@
+#include "trireme/metrics.h"
+
+#include <fmt/core.h>
+
+#include "base/error.h"
+#include "ir/builder.h"
+#include "session/metrics/checks.h"
+#include "trireme/loss.h"
+#include "trireme/ops.h"
+
+namespace trireme {
+namespace {
+
+// Numbers 0, 1 ... along `axis` of `shape`, in the Program of `like`.
+Value numbers_along(Value like, const Shape& shape, std::int64_t axis,
+                    const SourceLocation& where) {
+  ir::Builder& builder = like.get()->program->builder();
+  const ir::Location location = builder.locate(where);
+  const ir::Builder::LocationGuard guard(builder, location);
+  return Value(builder.make("iota", {}, {{"axis", axis}, {"shape", shape}}));
+}
+
+Shape with_ones(Shape shape, int count) {
+  shape.insert(shape.end(), static_cast<std::size_t>(count), Dim(1));
+  return shape;
+}
+
+Value share(Value condition, const SourceLocation& where) {
+  return mean(cast(condition, {.dtype = f32}, where), {}, where);
+}
+
+}  // namespace
+
+void check_classes(std::string_view metric, Value logits, Value label) {
+  const bool fits = logits.rank() >= 1 && label.rank() + 1 == logits.rank() &&
+                    Shape(logits.shape().begin(), logits.shape().end() - 1) == label.shape();
+  if (!fits || !is_arithmetic_float(logits.dtype()) || label.dtype() != DType::i64) {
+    fail_usage(
+        fmt::format("{}: label must be i64 with the shape of logits without the last axis\n"
+                    "  logits  {}\n  label   {}",
+                    metric, logits.str(), label.str()));
+  }
+}
+
+Metric accuracy(Value logits, Value label, SourceLocation where) {
+  check_classes("accuracy", logits, label);
+  const Value predicted = argmax(logits, {.axes = {-1}}, where);
+  return {.name = "accuracy",
+          .value = share(trireme::equal(predicted, label, where), where),
+          .larger_better = true};
+}
+
+// An example counts if fewer than k logits are larger than its label's.
+Metric top_k(Value logits, Value label, int k, SourceLocation where) {
+  check_classes("top_k", logits, label);
+  if (k < 1) fail_usage(fmt::format("top_k: k is {}, but must be at least 1", k));
+  const Value column = reshape(label, {.shape = with_ones(label.shape(), 1)}, where);
+  const Value is_label =
+      trireme::equal(column, numbers_along(logits, {logits.dim(-1)}, 0, where), where);
+  const Value of_label =
+      sum(select(is_label, logits, 0.0, where), {.axes = {-1}, .keep = true}, where);
+  const Value larger = cast(less(of_label, logits, where), {.dtype = f32}, where);
+  const Value count = sum(larger, {.axes = {-1}}, where);
+  return {.name = fmt::format("top_{}_accuracy", k),
+          .value = share(less(count, double(k), where), where),
+          .larger_better = true};
+}
+
+Metric log_loss(Value logits, Value label, SourceLocation where) {
+  check_classes("log_loss", logits, label);
+  return {.name = "log_loss",
+          .value = mean(nn::cross_entropy(logits, label, {}, where), {}, where),
+          .larger_better = false};
+}
+
+Metric confusion_matrix(Value logits, Value label, SourceLocation where) {
+  check_classes("confusion_matrix", logits, label);
+  if (logits.rank() != 2) {
+    fail_usage("confusion_matrix: logits must be f32[batch, classes], but are " + logits.str());
+  }
+  const Dim classes = logits.dim(1);
+  const Shape one_each = with_ones(label.shape(), 2);
+  const Value predicted = argmax(logits, {.axes = {-1}}, where);
+  const Value in_row = trireme::equal(reshape(label, {.shape = one_each}, where),
+                                      numbers_along(logits, {classes, 1}, 0, where), where);
+  const Value in_column = trireme::equal(reshape(predicted, {.shape = one_each}, where),
+                                         numbers_along(logits, {1, classes}, 1, where), where);
+  const Value hit = cast(logical_and(in_row, in_column, where), {.dtype = f32}, where);
+  return {.name = "confusion",
+          .value = sum(hit, {.axes = {0}}, where),
+          .combine = Metric::Combine::sum};
+}
+
+Metric mean_of(std::string name, Value value, SourceLocation where) {
+  return {.name = std::move(name), .value = value.rank() == 0 ? value : mean(value, {}, where)};
+}
+
+}  // namespace trireme

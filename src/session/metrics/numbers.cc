@@ -1,0 +1,135 @@
+// Metrics of numbers, of yes-or-no answers that are means, and of rankings.
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "nn/layer.h"
+#include "session/metrics/checks.h"
+#include "trireme/functions.h"
+#include "trireme/loss.h"
+#include "trireme/metrics.h"
+#include "trireme/ops.h"
+
+namespace trireme {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+void check_numbers(std::string_view metric, Value predicted, Value target) {
+  if (predicted.shape() == target.shape() && is_arithmetic_float(predicted.dtype()) &&
+      is_arithmetic_float(target.dtype())) {
+    return;
+  }
+  fail_usage(
+      fmt::format("{}: predicted and target must be floats of one shape\n"
+                  "  predicted  {}\n  target     {}\n  hint       reshape one of them",
+                  metric, predicted.str(), target.str()));
+}
+
+Value difference(Value predicted, Value target) {
+  return sub(predicted, cast(target, {.dtype = predicted.dtype()}));
+}
+
+// From the sums of elements, targets, their squares and squared errors. The sum of squares loses
+// digits if the targets are large compared with their spread, so a rest of the size of rounding
+// errors counts as 0.
+double r2_of(const Tensor& all) {
+  const double* n = all.data<double>();
+  if (n[0] < 2) return kNaN;
+  constexpr double kRounding = 1e-13;
+  const double spread = n[2] - n[1] * n[1] / n[0];
+  if (spread <= kRounding * n[2]) return n[3] <= kRounding * n[2] ? 1 : 0;
+  return 1 - n[3] / spread;
+}
+
+// f32[2]: the sum of the average precisions of the rows with a relevant item, and the number of
+// these rows. The comparison of all pairs is fused into the sums.
+Value ranking_sums(Value scores, Value relevant) {
+  const Value mine = unsqueeze(scores, 2), other = unsqueeze(scores, 1);
+  const Value no_lower = cast(less_equal(mine, other), {.dtype = f32});
+  const Value rank = sum(no_lower, {.axes = {2}});
+  const Value hits = sum(no_lower * unsqueeze(relevant, 1), {.axes = {2}});
+  const Value count = sum(relevant, {.axes = {1}});
+  const Value precisions = sum(relevant * hits / maximum(rank, 1.0), {.axes = {1}});
+  const Value has_any = cast(less(0.0, count), {.dtype = f32});
+  return stack({sum(precisions / maximum(count, 1.0)), sum(has_any)}, 0);
+}
+
+}  // namespace
+
+void check_pairs(std::string_view metric, Value score, Value label) {
+  if (score.shape() == label.shape() && is_arithmetic_float(score.dtype())) return;
+  fail_usage(
+      fmt::format("{}: score must be floats and label of the same shape\n"
+                  "  score  {}\n  label  {}\n  hint   reshape one of them",
+                  metric, score.str(), label.str()));
+}
+
+Metric binary_accuracy(Value score, Value label, BinaryOptions options, SourceLocation where) {
+  const nn::At at(score, "binary_accuracy", where);
+  check_pairs("binary_accuracy", score, label);
+  const Value predicted = less(options.threshold, score);
+  const Value positive = trireme::equal(cast(label, {.dtype = f32}), 1.0);
+  const Value right =
+      trireme::equal(cast(predicted, {.dtype = f32}), cast(positive, {.dtype = f32}));
+  return {.name = "accuracy", .value = mean(cast(right, {.dtype = f32})), .larger_better = true};
+}
+
+Metric binary_log_loss(Value score, Value label, SourceLocation where) {
+  const nn::At at(score, "binary_log_loss", where);
+  check_pairs("binary_log_loss", score, label);
+  const Value target = cast(label, {.dtype = score.dtype()});
+  return {.name = "log_loss",
+          .value = mean(nn::binary_cross_entropy_with_logits(score, target)),
+          .larger_better = false};
+}
+
+Metric mean_average_precision(Value scores, Value relevant, SourceLocation where) {
+  const nn::At at(scores, "mean_average_precision", where);
+  check_pairs("mean_average_precision", scores, relevant);
+  if (scores.rank() != 2) {
+    fail_usage("mean_average_precision: scores must be [batch, items], but are " + scores.str());
+  }
+  return {.name = "mean_average_precision",
+          .value = ranking_sums(scores, cast(relevant, {.dtype = f32})),
+          .combine = Metric::Combine::sum,
+          .finish =
+              [](const Tensor& all) {
+                const double* n = all.data<double>();
+                return n[1] == 0 ? kNaN : n[0] / n[1];
+              },
+          .larger_better = true};
+}
+
+Metric rmse(Value predicted, Value target, SourceLocation where) {
+  const nn::At at(predicted, "rmse", where);
+  check_numbers("rmse", predicted, target);
+  const Value d = difference(predicted, target);
+  return {.name = "rmse",
+          .value = mean(mul(d, d)),
+          .finish = [](const Tensor& all) { return std::sqrt(all.item<double>()); },
+          .larger_better = false};
+}
+
+Metric mae(Value predicted, Value target, SourceLocation where) {
+  const nn::At at(predicted, "mae", where);
+  check_numbers("mae", predicted, target);
+  return {.name = "mae", .value = mean(abs(difference(predicted, target))), .larger_better = false};
+}
+
+Metric r2(Value predicted, Value target, SourceLocation where) {
+  const nn::At at(predicted, "r2", where);
+  check_numbers("r2", predicted, target);
+  const Value p = cast(predicted, {.dtype = f64}), t = cast(target, {.dtype = f64});
+  const Value d = sub(p, t);
+  return {.name = "r2",
+          .value = stack({dim_size(t, {.dtype = f64}), sum(t), sum(t * t), sum(d * d)}, 0),
+          .combine = Metric::Combine::sum,
+          .finish = r2_of,
+          .larger_better = true};
+}
+
+}  // namespace trireme

@@ -1,0 +1,235 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/safetensors.h"
+#include "ir/program.h"
+#include "session/model/model_folder.h"
+#include "trireme/image.h"
+#include "trireme/saved_model.h"
+
+namespace trireme {
+
+Tensor preprocess(const Tensor& picture, const ImagePreprocessing& preprocessing) {
+  Tensor shaped = preprocessing.channels == 1 ? image::to_gray(picture) : image::to_rgb(picture);
+  shaped = image::resize(shaped, preprocessing.height, preprocessing.width);
+  Tensor planes = image::to_planes(shaped);
+  if (!preprocessing.invert) return planes;
+  for (std::int64_t i = 0; i < planes.elements(); ++i) {
+    planes.data<float>()[i] = 1.0f - planes.data<float>()[i];
+  }
+  return planes;
+}
+
+struct Model::State {
+  State(Program program_in, const SessionOptions& options)
+      : program(std::move(program_in)), session(program, options), outputs(program.outputs()) {}
+
+  Program program;
+  Session session;
+  std::vector<Value> outputs;
+  std::vector<Port> input_ports, output_ports;
+  std::vector<std::string> labels;
+  std::string target, measured, samples;
+  std::map<std::string, ImagePreprocessing> preprocessing;
+  std::map<std::string, text::Encoder> text;
+};
+
+namespace {
+
+using Json = nlohmann::json;
+
+// What an older or newer writer, or a damaged disk, may have left: every member is checked.
+class Description {
+ public:
+  Description(const std::string& path, const std::string& text) : path_(path) {
+    json_ = Json::parse(text, nullptr, false);
+    if (!json_.is_object()) fail_data(path_ + ": this is not JSON, or damaged");
+    if (json_.value("format", Json()) != "trireme saved model") {
+      fail_data(path_ + ": this is not a Trireme saved model");
+    }
+    if (json_.value("version", Json()) != 1) {
+      fail_data(path_ + ": written by a later version of Trireme, or damaged");
+    }
+  }
+
+  // `of`: the values of the Program that the ports stand for, in order.
+  std::vector<Model::Port> ports(const char* key, const std::vector<Value>& of) const {
+    const Json list = json_.value(key, Json());
+    if (!list.is_array() || list.size() != of.size()) mismatch(key);
+    std::vector<Model::Port> ports;
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      if (!list[i].is_object() || !list[i].contains("name") || !list[i]["name"].is_string()) {
+        mismatch(key);
+      }
+      ports.push_back({list[i]["name"].get<std::string>(), of[i].dtype(), of[i].shape()});
+    }
+    return ports;
+  }
+
+  std::vector<std::string> labels() const {
+    const Json list = json_.value("labels", Json::array());
+    std::vector<std::string> labels;
+    if (!list.is_array()) mismatch("labels");
+    for (const Json& label : list) {
+      if (!label.is_string()) mismatch("labels");
+      labels.push_back(label.get<std::string>());
+    }
+    return labels;
+  }
+
+  std::string target() const {
+    const Json target = json_.value("target", Json(""));
+    return target.is_string() ? target.get<std::string>() : "";
+  }
+
+  // Of a member that is an object, its text; empty if there is none.
+  std::string object(const char* key) const {
+    if (!json_.contains(key)) return "";
+    if (!json_[key].is_object()) mismatch(key);
+    return json_[key].dump();
+  }
+
+  std::map<std::string, ImagePreprocessing> preprocessing() const {
+    std::map<std::string, ImagePreprocessing> result;
+    for (const Json& input : json_["inputs"]) {
+      if (!input.contains("image")) continue;
+      const Json& image = input["image"];
+      if (!image.is_object()) mismatch("image");
+      ImagePreprocessing p;
+      p.channels = static_cast<int>(number(image, "channels"));
+      p.height = number(image, "height");
+      p.width = number(image, "width");
+      const Json invert = image.value("invert", Json(false));
+      p.invert = invert.is_boolean() && invert.get<bool>();
+      if (p.channels != 1 && p.channels != 3) mismatch("channels");
+      result.emplace(input["name"].get<std::string>(), p);
+    }
+    return result;
+  }
+
+  // By port; vocabularies lie in `directory`.
+  std::map<std::string, text::Encoder> text(const std::string& directory) const {
+    std::map<std::string, text::Encoder> result;
+    for (const char* side : {"inputs", "outputs"}) {
+      for (const Json& port : json_[side]) {
+        if (!port.contains("text")) continue;
+        const auto name = port["name"].get<std::string>();
+        result.emplace(name, encoder(port["text"], directory, name));
+      }
+    }
+    return result;
+  }
+
+ private:
+  text::Encoder encoder(const Json& json, const std::string& directory,
+                        const std::string& port) const {
+    if (!json.is_object()) mismatch("text");
+    if (json.value("tokens", Json()) != kSubwords) {
+      return {tokens(json), text::Vocabulary::load(directory + "/" + vocabulary_file(port))};
+    }
+    const Json most = json.value("most", Json(0u));
+    if (!most.is_number_unsigned()) mismatch("text");
+    return text::Encoder(text::SubwordModel::load(directory + "/" + subwords_file(port)),
+                         most.get<std::int64_t>());
+  }
+  text::TokenOptions tokens(const Json& json) const {
+    const auto kind =
+        std::find(kTokenKinds.begin(), kTokenKinds.end(), json.value("tokens", Json()));
+    const Json lower_case = json.value("lower_case", Json(false));
+    const Json distinct = json.value("distinct", Json(false));
+    const Json most = json.value("most", Json(0)), grams = json.value("grams", Json(1));
+    if (kind == kTokenKinds.end() || !lower_case.is_boolean() || !distinct.is_boolean() ||
+        !most.is_number_unsigned() || !grams.is_number_unsigned()) {
+      mismatch("text");
+    }
+    return {.kind = static_cast<text::TokenOptions::Kind>(kind - kTokenKinds.begin()),
+            .lower_case = lower_case.get<bool>(),
+            .grams = grams.get<std::int64_t>(),
+            .most = most.get<std::int64_t>(),
+            .distinct = distinct.get<bool>()};
+  }
+  std::int64_t number(const Json& object, const char* key) const {
+    const Json value = object.value(key, Json());
+    if (!value.is_number_integer()) mismatch(key);
+    const auto n = value.get<std::int64_t>();
+    if (n < 1 || n > 65536) mismatch(key);
+    return n;
+  }
+  [[noreturn]] void mismatch(const std::string& key) const {
+    fail_data(fmt::format("{}: \"{}\" is damaged or does not fit {}", path_, key, kProgramFile));
+  }
+  std::string path_;
+  Json json_;
+};
+
+Program read_program(const std::string& path) {
+  const std::string text = read_file(path);
+  try {
+    return Program::parse(text);
+  } catch (const Error& error) {
+    fail_data(path + ": " + error.what());
+  }
+}
+
+void load_weights(const std::string& path, const Program& program, Session& session) {
+  const Safetensors weights = read_safetensors(path);
+  for (const auto& parameter : program.ir().parameters()) {
+    const auto found = weights.tensors.find(parameter->name());
+    if (found == weights.tensors.end()) {
+      fail_data(fmt::format("{}: parameter \"{}\" is missing", path, parameter->name()));
+    }
+    try {
+      session.set_parameter(parameter->name(), found->second);
+    } catch (const Error& error) {
+      fail_data(path + ": " + error.what());
+    }
+  }
+}
+
+}  // namespace
+
+Model load_model(const std::string& directory, const SessionOptions& options) {
+  const std::string description_path = directory + "/" + kModelFile;
+  const Description description(description_path, read_file(description_path));
+  auto state =
+      std::make_unique<Model::State>(read_program(directory + "/" + kProgramFile), options);
+  state->input_ports = description.ports("inputs", state->program.inputs());
+  state->output_ports = description.ports("outputs", state->outputs);
+  state->labels = description.labels();
+  state->target = description.target();
+  state->measured = description.object("measured");
+  state->samples = description.object("samples");
+  state->preprocessing = description.preprocessing();
+  state->text = description.text(directory);
+  load_weights(directory + "/" + kWeightsFile, state->program, state->session);
+  return Model(std::move(state));
+}
+
+Model::Model(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+const std::string& Model::name() const { return state_->program.name(); }
+const std::vector<Model::Port>& Model::inputs() const { return state_->input_ports; }
+const std::vector<Model::Port>& Model::outputs() const { return state_->output_ports; }
+const std::vector<std::string>& Model::labels() const { return state_->labels; }
+const std::string& Model::target() const { return state_->target; }
+const std::string& Model::measured() const { return state_->measured; }
+const std::string& Model::samples() const { return state_->samples; }
+const std::map<std::string, ImagePreprocessing>& Model::preprocessing() const {
+  return state_->preprocessing;
+}
+const std::map<std::string, text::Encoder>& Model::text() const { return state_->text; }
+const Program& Model::program() const { return state_->program; }
+Session& Model::session() { return state_->session; }
+
+std::vector<Tensor> Model::predict(const Feeds& feeds) {
+  return state_->session.run(feeds, state_->outputs);
+}
+
+}  // namespace trireme

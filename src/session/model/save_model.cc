@@ -1,0 +1,154 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/safetensors.h"
+#include "ir/program.h"
+#include "session/model/model_folder.h"
+#include "transforms/prune.h"
+#include "transforms/specialise.h"
+#include "trireme/saved_model.h"
+
+namespace trireme {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> names_of_outputs(const SaveOptions& options) {
+  const std::size_t count = options.outputs.size();
+  if (options.output_names.empty()) {
+    if (count == 1) return {"output"};
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < count; ++i) names.push_back(fmt::format("output_{}", i));
+    return names;
+  }
+  if (options.output_names.size() != count) {
+    fail_usage(
+        fmt::format("save: {} outputs, but {} output_names", count, options.output_names.size()));
+  }
+  return options.output_names;
+}
+
+// A copy of the Program that computes the outputs, for inference, and nothing else.
+std::unique_ptr<ir::Program> inference_program(const Program& program, const SaveOptions& options) {
+  ir::Program& original = program.ir();
+  std::vector<ir::Value*> outputs;
+  for (const Value& output : options.outputs) {
+    if (!output || output.get()->program != &original) {
+      fail_usage("save: an output is empty or belongs to another Program");
+    }
+    outputs.push_back(output.get());
+  }
+  // The clone's results are the clones of the original's: so the outputs are found again.
+  std::swap(original.main().results, outputs);
+  std::unique_ptr<ir::Program> copy = original.clone();
+  std::swap(original.main().results, outputs);
+  transforms::specialise(*copy, false);
+  transforms::prune(*copy,
+                    {.keep_side_effects = false, .drop_inputs = true, .drop_parameters = true});
+  return copy;
+}
+
+void check_inputs(const ir::Program& program, const SaveOptions& options) {
+  if (options.inputs.empty()) return;
+  for (const auto& needed : program.main().arguments) {
+    if (!needed->type.splits_of.empty()) continue;  // they come with the rows that they split
+    const bool listed = std::any_of(options.inputs.begin(), options.inputs.end(),
+                                    [&](Value v) { return v && v.get()->name == needed->name; });
+    if (!listed) {
+      fail_usage(fmt::format("save: the outputs need input \"{}\" : {}, which is not in .inputs",
+                             needed->name, needed->type.str()));
+    }
+  }
+}
+
+Json shape_json(const Shape& shape) {
+  Json json = Json::array();
+  for (const Dim& dim : shape) {
+    if (dim.is_constant()) json.push_back(dim.constant());
+    else json.push_back(dim.str());
+  }
+  return json;
+}
+
+Json port_json(const std::string& name, const ir::Type& type) {
+  return {{"name", name}, {"dtype", name_of(type.dtype)}, {"shape", shape_json(type.shape)}};
+}
+
+// How a port's ids stand for texts, if they do.
+void add_text(Json& port, const SaveOptions& options) {
+  const auto found = options.text.find(port["name"].get<std::string>());
+  if (found == options.text.end()) return;
+  const text::TokenOptions& tokens = found->second.tokens;
+  if (found->second.subwords) {
+    port["text"] = {{"tokens", kSubwords}, {"most", tokens.most}};
+    return;
+  }
+  port["text"] = {{"tokens", kTokenKinds.at(static_cast<std::size_t>(tokens.kind))},
+                  {"lower_case", tokens.lower_case},
+                  {"grams", tokens.grams},
+                  {"most", tokens.most},
+                  {"distinct", tokens.distinct}};
+}
+
+Json describe(const ir::Program& program, const SaveOptions& options) {
+  Json json = {{"format", "trireme saved model"}, {"version", 1}, {"name", program.name}};
+  json["inputs"] = Json::array();
+  for (const auto& input : program.main().arguments) {
+    Json port = port_json(input->name, input->type);
+    if (const auto found = options.preprocessing.find(input->name);
+        found != options.preprocessing.end()) {
+      const ImagePreprocessing& p = found->second;
+      port["image"] = {
+          {"channels", p.channels}, {"height", p.height}, {"width", p.width}, {"invert", p.invert}};
+    }
+    add_text(port, options);
+    json["inputs"].push_back(std::move(port));
+  }
+  json["outputs"] = Json::array();
+  const std::vector<std::string> names = names_of_outputs(options);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Json port = port_json(names[i], program.main().results[i]->type);
+    add_text(port, options);
+    json["outputs"].push_back(std::move(port));
+  }
+  if (!options.labels.empty()) json["labels"] = options.labels;
+  if (!options.target.empty()) json["target"] = options.target;
+  const auto add_object = [&](const char* key, const std::string& text) {
+    if (text.empty()) return;
+    json[key] = Json::parse(text, nullptr, false);
+    if (json[key].is_object()) return;
+    fail_usage(fmt::format("save: .{} is no JSON object: {}", key, text));
+  };
+  add_object("measured", options.measured);
+  add_object("samples", options.samples);
+  return json;
+}
+
+}  // namespace
+
+void save_model(const Program& program, Session& session, const std::string& directory,
+                const SaveOptions& options) {
+  if (options.outputs.empty()) fail_usage("save: .outputs is empty; name what the model computes");
+  const std::unique_ptr<ir::Program> copy = inference_program(program, options);
+  check_inputs(*copy, options);
+  const std::string description = describe(*copy, options).dump(2) + "\n";
+  Safetensors weights;
+  for (const auto& parameter : copy->parameters()) {
+    weights.tensors.emplace(parameter->name(), session.parameter(parameter->name()));
+  }
+  replace_folder(directory, kSavedModel, [&](const std::string& folder) {
+    write_file_atomically(folder + "/" + kProgramFile, ir::print(*copy));
+    write_safetensors(folder + "/" + kWeightsFile, weights);
+    for (const auto& [port, encoder] : options.text) {
+      if (encoder.subwords) encoder.subwords->save(folder + "/" + subwords_file(port));
+      else encoder.vocabulary.save(folder + "/" + vocabulary_file(port));
+    }
+    write_file_atomically(folder + "/" + kModelFile, description);
+  });
+}
+
+}  // namespace trireme

@@ -1,0 +1,41 @@
+#include "session/run/parameters.h"
+
+#include <fmt/core.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "nn/initialize.h"
+
+namespace trireme {
+
+Tensor& ParameterStore::get(const ir::Parameter& parameter) {
+  const auto found = values_.find(parameter.name());
+  if (found != values_.end()) return found->second;
+  return values_.emplace(parameter.name(), nn::initialize(parameter, seed_)).first->second;
+}
+
+void ParameterStore::set(const ir::Parameter& parameter, const Tensor& value) {
+  const ir::Type& type = parameter.value->type;
+  if (value.dtype() != type.dtype || value.shape() != evaluate(type.shape, {})) {
+    fail_usage(fmt::format("parameter \"{}\" is {}, but the value given is {}", parameter.name(),
+                           type.str(), value.type_str()));
+  }
+  changed();
+  const auto found = values_.find(parameter.name());
+  if (found == values_.end()) values_.emplace(parameter.name(), value.clone());
+  else if (value.size_bytes() > 0) {
+    std::memmove(found->second.bytes(), value.bytes(), value.size_bytes());
+  }
+}
+
+const ir::Parameter& find_parameter(const ir::Program& program, std::string_view name) {
+  if (const ir::Parameter* parameter = program.find_parameter(name)) return *parameter;
+  std::vector<std::string> names;
+  for (const auto& parameter : program.parameters()) names.push_back(parameter->name());
+  const std::string near = nearest(std::string(name), names);
+  fail(ErrorKind::not_found, fmt::format("{} has no parameter \"{}\"{}", program.name, name,
+                                         near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+}
+
+}  // namespace trireme
