@@ -22,7 +22,7 @@ tests=(
   clang-19 libclang-rt-19-dev llvm-19 clang-format-19
   g++-aarch64-linux-gnu qemu-user etcd-server openssl
   slurm-wlm munge openmpi-bin mpich iproute2 iptables codespell
-  python3-numpy python3-sklearn python3-torch python3-venv
+  python3-jsonschema python3-numpy python3-sklearn python3-torch python3-venv
 )
 
 bench=(libopenmpi-dev openmpi-bin)

@@ -53,6 +53,12 @@ constexpr CommandExamples kCommandExamples[] = {
   trireme data verify mnist houses.csv
   trireme data convert cifar10/train cifar10_train.trec
 )"},
+    {"schema", R"(
+  trireme job schema > job.schema.json              then `#:schema job.schema.json` in a job
+)"},
+    {"catalog", R"(
+  trireme catalog > catalog.json
+)"},
     {"info", R"(
   trireme info
 )"},
@@ -218,6 +224,18 @@ void add_data(CLI::App& app) {
   convert_command->callback([name, output] { convert_data(*name, *output); });
 }
 
+void add_job(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("job", "print the JSON Schema of job files");
+  command->require_subcommand(1);
+  command->add_subcommand("schema", "print the JSON Schema of job files, for editors")
+      ->callback([] { std::printf("%s", trireme::job_schema_json().c_str()); });
+}
+
+void add_catalog(CLI::App& app) {
+  app.add_subcommand("catalog", "print all ops, layers, losses, ... with their options, as JSON")
+      ->callback([] { std::printf("%s", trireme::catalog_json().c_str()); });
+}
+
 void add_info(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "info", "print version, processor, libraries, threads, folders, data sets");
@@ -234,6 +252,8 @@ void add_all(CLI::App& app) {
   add_compile(app);
   add_inspect(app);
   add_data(app);
+  add_job(app);
+  add_catalog(app);
   add_info(app);
 }
 

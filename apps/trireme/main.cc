@@ -64,8 +64,11 @@ int exit_code(trireme::ErrorKind kind) {
 
 int report_error(const std::string& message, int code);
 
-bool is_distributed(const std::string& command) {
-  return command == "launch" || command == "job" || command == "role" || command == "credentials";
+// `trireme job schema` is about job files, not about jobs that run.
+bool is_distributed(const std::vector<std::string>& words) {
+  if (words.empty()) return false;
+  if (words[0] == "job") return words.size() < 2 || words[1] != "schema";
+  return words[0] == "launch" || words[0] == "role" || words[0] == "credentials";
 }
 
 // Replaces this process by trireme_distributed, which lies in the same folder and runs jobs of
@@ -133,7 +136,7 @@ int report_usage_error(const CLI::App& app, const CLI::ParseError& error,
 int main(int argc, char** argv) {
   // Without this, exceeding the file size limit ends the process instead of failing the write.
   std::signal(SIGXFSZ, SIG_IGN);
-  if (argc > 1 && is_distributed(argv[1])) return exec_distributed(argv);
+  if (is_distributed({argv + 1, argv + argc})) return exec_distributed(argv);
 
   CLI::App app(std::string("Trireme trains and runs neural networks.\n\n") + kExamples, "trireme");
   app.footer(kFooter);

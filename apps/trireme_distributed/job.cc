@@ -29,6 +29,7 @@ constexpr const char* kExamples = R"(examples:
   trireme job scale clicks --trainers 3   start or end trainers, so that there are three
   trireme job stop clicks                 end it in good order, after a last checkpoint
   trireme job stop clicks --now           without: what was learned since the checkpoint before is lost
+  trireme job schema                      the JSON Schema of job files, for editors
 from other machines, by the etcd or the launcher that keeps what the job agrees by:
   trireme job list --etcd 10.0.0.5:2379 --etcd-credentials keys
   trireme job status clicks --etcd 10.0.0.5:2379 --etcd-credentials keys      of several: --id 7

@@ -126,6 +126,12 @@ class TRIREME_API Job {
   std::unique_ptr<State> state_;
 };
 
+// All ops, layers, losses, optimizers, schedules and tables of jobs with their options, as JSON:
+// docs/reference/catalog.md has the format.
+TRIREME_API std::string catalog_json();
+// The JSON Schema (draft 2020-12) of job files, for editors.
+TRIREME_API std::string job_schema_json();
+
 // Measures a saved model on other data with the metrics of its job: "loss" ("mse" if that is the
 // loss), "accuracy" and "confusion" or "mse", and [train] metrics. For a model that was saved
 // without them (SaveOptions::measured): accuracy and confusion if the target is an integer and the

@@ -2,7 +2,9 @@
 
 #include <variant>
 
+#include "session/job/field_reader.h"
 #include "session/job/model.h"
+#include "session/job/tables.h"
 
 namespace trireme::job {
 namespace {
@@ -50,18 +52,6 @@ std::optional<WrongSetting> wrong_in(const Distribution::Eviction& how) {
       {!by_score || how.show_weight + how.click_weight > 0, "eviction.below",
        "is of a score that is 0 for all rows: show_weight and click_weight are both 0"},
   });
-}
-
-void read_eviction(const Node& node, Distribution::Eviction& eviction) {
-  Table table(node);
-  eviction.unused_for = table.integer("unused_for", eviction.unused_for);
-  eviction.below = table.number("below", eviction.below);
-  eviction.show_weight = table.number("show_weight", eviction.show_weight);
-  eviction.click_weight = table.number("click_weight", eviction.click_weight);
-  eviction.decay = table.number("decay", eviction.decay);
-  eviction.clicks = table.text("clicks", eviction.clicks);
-  eviction.tick_tasks = table.integer("tick_tasks", eviction.tick_tasks);
-  table.done();
 }
 
 // The node of a key as of WrongSetting; the table itself for one that was left out.
@@ -114,29 +104,16 @@ std::optional<WrongSetting> wrong_setting(const Distribution& how) {
 Distribution read_distribution(const Node& node) {
   Table table(node);
   Distribution distribution;
-  distribution.mode = read_word<Mode>(table, "mode", distribution.mode,
-                                      {{"all_reduce", Mode::all_reduce},
-                                       {"synchronous", Mode::synchronous},
-                                       {"asynchronous", Mode::asynchronous},
-                                       {"geo", Mode::geo}});
-  distribution.task_batches = table.size("task_batches", distribution.task_batches);
-  if (distribution.mode != Mode::all_reduce) {
-    distribution.admission = table.integer("admission", distribution.admission, 1);
-    distribution.memory_limit = table.integer("memory_limit", distribution.memory_limit, 0);
-    distribution.cold_rows = table.text("cold_rows", "");
-    distribution.float16 = table.boolean("float16", distribution.float16);
-    distribution.staleness = table.integer("staleness", distribution.staleness);
-    distribution.prefetch = table.boolean("prefetch", distribution.prefetch);
-    if (const Node* const eviction = table.node("eviction")) {
-      read_eviction(*eviction, distribution.eviction);
-    }
+  FieldReader reader(table);
+  fields(reader, distribution);
+  if (distribution.mode != Mode::all_reduce) server_fields(reader, distribution);
+  const Node* eviction = distribution.mode != Mode::all_reduce ? table.node("eviction") : nullptr;
+  if (eviction != nullptr) {
+    Table keys(*eviction);
+    FieldReader read_keys(keys);
+    fields(read_keys, distribution.eviction);
+    keys.done();
   }
-  distribution.checkpoint_seconds =
-      table.number("checkpoint_seconds", distribution.checkpoint_seconds);
-  distribution.checkpoint_keep = table.integer("checkpoint_keep", distribution.checkpoint_keep, 1);
-  distribution.resume = table.boolean("resume", distribution.resume);
-  distribution.export_seconds = table.number("export_seconds", distribution.export_seconds);
-  distribution.export_deltas = table.integer("export_deltas", distribution.export_deltas);
   table.done();
   if (const auto wrong = wrong_setting(distribution)) {
     fail_at(node_of(node, wrong->key), wrong->text);
@@ -205,7 +182,7 @@ std::vector<std::string> unused_distributed(const Node& root, const Settings& se
   };
   add(settings.data.workers > 1, "data.workers");
   add(settings.evaluate_every > 0, "train.evaluate_every");
-  add(!settings.run.empty(), "output.run");
+  add(!settings.output.run.empty(), "output.run");
   add(root.find("checkpoint") != nullptr, "checkpoint");
   return unused;
 }

@@ -58,9 +58,9 @@ Job::State::State(job::Node root_in, const std::string& path, const JobOptions& 
   for (const std::string& setting : options.set) job::override_value(root, setting);
   settings = job::read_settings(root);
   if (options.seed) settings.seed = *options.seed;
-  if (!options.run.empty()) settings.run = options.run;
-  if (!options.output.empty()) settings.output_directory = options.output;
-  if (settings.output_directory.empty()) settings.output_directory = name;
+  if (!options.run.empty()) settings.output.run = options.run;
+  if (!options.output.empty()) settings.output.directory = options.output;
+  if (settings.output.directory.empty()) settings.output.directory = name;
   job::check_training(settings);
 }
 
@@ -231,7 +231,7 @@ Job Job::parse(std::string_view text, const std::string& name, const JobOptions&
 }
 
 const std::string& Job::name() const { return state_->name; }
-const std::string& Job::output_directory() const { return state_->settings.output_directory; }
+const std::string& Job::output_directory() const { return state_->settings.output.directory; }
 int Job::epochs() const { return state_->settings.epochs; }
 Distribution Job::distribution() const { return state_->settings.distribution; }
 std::vector<std::string> Job::check_distributed() const {
@@ -252,8 +252,8 @@ FitOptions Job::fit_options() {
   options.evaluate_every = settings.evaluate_every;
   options.early_stopping = settings.early_stopping;
   options.checkpoint = settings.checkpoint;
-  options.run = settings.run;
-  options.log_every = settings.log_every;
+  options.run = settings.output.run;
+  options.log_every = settings.output.log_every;
   return options;
 }
 

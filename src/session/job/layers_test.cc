@@ -104,7 +104,8 @@ TEST(JobLayers, MistakesNameTheLine) {
               HasSubstr("below 2^62"));
   EXPECT_THAT(refusal(huge + huge + "{ adaptive_max_pool = { size = 3 } }", {1, 8, 8}),
               HasSubstr("above 2^31"));
-  EXPECT_THAT(refusal("{ mean = { axis = 99 } }", {5, 8}), HasSubstr("fewer axes"));
+  EXPECT_THAT(refusal("{ mean = { axis = 99 } }", {5, 8}),
+              HasSubstr("must be at most 8, but is 99"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nn/catalog/losses.h"
 #include "session/job/settings.h"
 #include "trireme/decoding.h"
 #include "trireme/metrics.h"
@@ -17,13 +18,7 @@
 
 namespace trireme::job {
 
-// The kind of target that the loss needs.
-enum class Task {
-  classes,  // i64[batch], a class each; the network ends in one score per class
-  labels,  // i64[rows] of sequences; the network ends in scores of labels, and labels are predicted
-  binary,  // zeros and ones; the network ends in a logit for each
-  numbers,
-};
+using nn::Task;
 
 // The network that [model] and the loss of a job define.
 struct Network {
@@ -110,10 +105,6 @@ struct Hints {
 // for shapes that do not match.
 Value apply_layer(const Node& node, Value x, const Hints& hints = {});
 Value apply_layers(const Node& list, Value x, const Hints& hints = {});
-
-// Layers of sequences by name (job_sequences.cc).
-using ApplyLayer = std::function<Value(Table&, Value)>;
-std::vector<std::pair<std::string, ApplyLayer>> sequence_layers();
 
 // Returns the loss as a scalar, the mean over the batch.
 Value apply_loss(const Node& node, Value logits, Value target);

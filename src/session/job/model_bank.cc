@@ -3,10 +3,24 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "session/job/field_reader.h"
 #include "session/job/model.h"
 #include "trireme/models.h"
 
 namespace trireme::job {
+
+nn::Activation read_activation(Table& table, const nn::Activation& fallback) {
+  nn::Activation activation = fallback;
+  FieldReader(table)({"activation", ""}, activation);
+  return activation;
+}
+
+std::int64_t read_blocks(Table& table, std::int64_t fallback) {
+  std::int64_t layers = fallback;
+  FieldReader(table)({"layers", "", {1, 200}}, layers);
+  return layers;
+}
+
 namespace {
 
 Value one(const std::vector<Feed>& feeds) { return feeds.front().value; }

@@ -53,7 +53,7 @@ Table::Table(const Node& node) : node_(node) {
 }
 
 const Node* Table::node(const char* key) {
-  known_.emplace_back(key);
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
   return node_.find(key);
 }
 

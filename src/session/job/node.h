@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "nn/catalog/field.h"
+
 namespace trireme::job {
 
 struct Node {
@@ -41,8 +43,7 @@ void override_value(Node& root, const std::string& setting);
 std::string kind_text(const Node& node);           // "text \"five\""
 std::vector<std::string> texts(const Node& node);  // of a list, or a single text. Errors: data
 
-// Larger units, windows or borders are typing errors, and their products would overflow.
-inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 20;
+using nn::kLargestSize;
 
 // Reads one table. A missing key gives the fallback.
 class Table {

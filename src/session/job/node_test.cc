@@ -82,7 +82,7 @@ TEST(JobNode, OverridesReplaceAndAdd) {
   const Settings settings = read_settings(root);
   EXPECT_EQ(settings.epochs, 7);
   EXPECT_EQ(settings.data.train->text, "fashion_mnist/train");
-  EXPECT_EQ(settings.output_directory, "there");
+  EXPECT_EQ(settings.output.directory, "there");
   const Choice optimizer = read_choice(*settings.optimizer, "an optimizer");
   EXPECT_EQ(optimizer.name, "adam");
   EXPECT_EQ(Table(*optimizer.options).number("learning_rate", 0), 0.5);

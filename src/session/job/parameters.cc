@@ -2,18 +2,17 @@
 
 #include "base/error.h"
 #include "ir/program.h"
+#include "session/job/field_reader.h"
 #include "session/job/model.h"
+#include "session/job/tables.h"
 
 namespace trireme::job {
 namespace {
 
 // `settings` with what the table says of them.
 ParameterSettings read_settings_of(Table& table, ParameterSettings settings) {
-  settings.learning_rate = table.number("learning_rate", settings.learning_rate);
-  settings.weight_decay = table.number("weight_decay", settings.weight_decay);
-  settings.l1 = table.number("l1", settings.l1);
-  settings.l2 = table.number("l2", settings.l2);
-  settings.frozen = table.boolean("frozen", settings.frozen);
+  FieldReader reader(table);
+  fields(reader, settings);
   table.done();
   try {
     ir::check(settings);

@@ -34,10 +34,8 @@ struct DataSettings {
   std::string target;           // column; empty: automatic
 };
 
-// The whole job, syntactically checked. Points into the tree of the job file.
-struct Settings {
-  DataSettings data;
-  const Node* model = nullptr;
+// [train]
+struct TrainSettings {
   const Node* loss = nullptr;
   const Node* metrics = nullptr;     // may be null
   const Node* optimizer = nullptr;   // may be null
@@ -50,14 +48,37 @@ struct Settings {
   int epochs = 1;
   std::int64_t max_steps = 0;  // 0: no limit
   std::uint64_t seed = 1;
-  Precision precision = Precision::f32;
+  std::string precision_name = "f32";
   std::int64_t evaluate_every = 0;  // steps; 0: after epochs only
+  const Node* early = nullptr;      // early_stopping; may be null
+};
+
+// [output]
+struct OutputSettings {
+  std::string directory;
+  std::string run;  // empty: no run folder
+  std::int64_t log_every = 10;
+};
+
+// [checkpoint] and early_stopping as in the file: `goal` is "min", "max" or empty.
+struct CheckpointTable {
+  CheckpointOptions options;
+  std::string best, goal;
+};
+struct EarlyStoppingTable {
+  EarlyStopping options;
+  std::string metric = "loss", goal;
+};
+
+// The whole job, syntactically checked. Points into the tree of the job file.
+struct Settings : TrainSettings {
+  DataSettings data;
+  const Node* model = nullptr;
+  Precision precision = Precision::f32;
   EarlyStopping early_stopping;
   CheckpointOptions checkpoint;
-  std::string output_directory;
-  std::string run;  // empty: no run folder
+  OutputSettings output;
   Distribution distribution;
-  std::int64_t log_every = 10;
 };
 
 Settings read_settings(const Node& root);

@@ -7,6 +7,7 @@
 
 #include "data/text/tagged_data.h"
 #include "nn/layer.h"
+#include "session/job/field_reader.h"
 #include "session/job/model.h"
 #include "trireme/functions.h"
 #include "trireme/ops.h"
@@ -48,13 +49,15 @@ RandomField random_field(const Node& loss, Value scores, Value target,
                          const std::vector<std::string>& names) {
   const Choice choice = read_choice(loss, "a loss");
   Table table(*choice.options);
-  const bool constrained = table.boolean("constrained", true);
+  nn::CrfLossOptions options;
+  FieldReader reader(table);
+  fields(reader, options);
   table.done();
   RandomField field;
   nn::CrfScores pairs = nn::crf_scores(scores);
   const std::int64_t count = scores.dim(-1).constant();
   const bool chunks = std::any_of(names.begin(), names.end(), goes_on);
-  if (constrained && chunks && count == static_cast<std::int64_t>(names.size())) {
+  if (options.constrained && chunks && count == static_cast<std::int64_t>(names.size())) {
     nn::Layer layer(scores, "constraint", "", SourceLocation::current());
     const Value forbidden =
         layer.parameter("forbidden", scores.dtype(), {count, count}, nn::zeros(), false);

@@ -1,0 +1,158 @@
+// The JSON Schema of job files, made of the catalog.
+
+#include <nlohmann/json.hpp>
+
+#include "trireme/job.h"
+
+namespace trireme {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json integers(const Json& item, std::size_t count) {
+  return {{"type", "array"}, {"items", item}, {"minItems", count}, {"maxItems", count}};
+}
+
+void add_limits(const Json& field, Json& schema) {
+  const std::pair<const char*, const char*> names[] = {{"least", "minimum"},
+                                                       {"above", "exclusiveMinimum"},
+                                                       {"most", "maximum"},
+                                                       {"below", "exclusiveMaximum"}};
+  for (const auto& [ours, theirs] : names) {
+    if (field.contains(ours)) schema[theirs] = field[ours];
+  }
+}
+
+// The schema of one option, without documentation.
+Json schema_of(const Json& field) {
+  const std::string type = field["type"];
+  if (type == "boolean") return {{"type", "boolean"}};
+  if (type == "text") {
+    if (field.contains("choices")) return {{"enum", field["choices"]}};
+    return {{"type", "string"}};
+  }
+  Json plain = {{"type", type == "number" ? "number" : "integer"}};
+  add_limits(field, plain);
+  if (type == "integer" || type == "number") return plain;
+  if (type == "integers") return {{"type", "array"}, {"items", plain}};
+  if (type == "pair") return {{"anyOf", {plain, integers(plain, 2)}}};
+  const Json words = {{"enum", {"same", "valid"}}};
+  if (type == "padding1d") return {{"anyOf", {plain, integers(plain, 2), words}}};
+  if (type == "padding") {
+    return {{"anyOf", {plain, integers(plain, 2), integers(plain, 4), words}}};
+  }
+  return {{"$ref", "#/$defs/" + type}};
+}
+
+std::string description_of(const Json& field) {
+  std::string text = field["doc"];
+  if (field.contains("unit")) text += ", in " + field["unit"].get<std::string>();
+  if (field.contains("default_text")) {
+    text += "; default: " + field["default_text"].get<std::string>();
+  }
+  return text;
+}
+
+Json table_of(const Json& fields) {
+  Json properties = Json::object(), required = Json::array();
+  for (const Json& field : fields) {
+    Json schema = schema_of(field);
+    schema["description"] = description_of(field);
+    if (field.contains("default") && !field["default"].is_null()) {
+      schema["default"] = field["default"];
+    }
+    // A required option that follows from the data may be missing.
+    if (field.contains("required") && !field.contains("default_text")) {
+      required.push_back(field["name"]);
+    }
+    properties[field["name"].get<std::string>()] = std::move(schema);
+  }
+  Json table = {{"type", "object"}, {"properties", properties}, {"additionalProperties", false}};
+  if (!required.empty()) table["required"] = required;
+  return table;
+}
+
+// A name, or a table with the name as its only key.
+Json choice_of(const Json& entries, const Json& more = Json::object()) {
+  Json names = Json::array(), tables = Json::object();
+  for (const Json& entry : entries) {
+    Json table = table_of(entry["options"]);
+    for (const auto& [key, schema] : more.items()) table["properties"][key] = schema;
+    if (entry.contains("doc")) table["description"] = entry["doc"];
+    if (!table.contains("required")) names.push_back(entry["name"]);
+    tables[entry["name"].get<std::string>()] = std::move(table);
+  }
+  return {{"anyOf",
+           {{{"enum", names}},
+            {{"type", "object"},
+             {"properties", tables},
+             {"additionalProperties", false},
+             {"minProperties", 1},
+             {"maxProperties", 1}}}}};
+}
+
+Json parameter_list(const Json& settings) {
+  Json entry = table_of(settings);
+  entry["properties"]["match"] = {
+      {"type", "string"}, {"description", "names of parameters; * stands for any characters"}};
+  entry["required"] = Json::array({"match"});
+  return {{"type", "array"}, {"items", entry}};
+}
+
+Json definitions(const Json& catalog) {
+  const Json& tables = catalog["tables"];
+  const Json text = {{"type", "string"}};
+  const Json any_choice = {{"type", {"string", "object"}}};
+  return {{"activation", {{"enum", catalog["activations"]}}},
+          {"dataset", {{"type", {"string", "object"}}}},
+          {"augmentations", {{"type", "array"}, {"items", any_choice}}},
+          {"text", {{"type", "object"}}},
+          {"columns", {{"anyOf", {text, {{"type", "array"}, {"items", text}}}}}},
+          {"metrics", {{"type", "array"}, {"items", any_choice}}},
+          {"layer", choice_of(catalog["layers"], {{"parameters", table_of(tables["parameters"])}})},
+          {"loss", choice_of(catalog["losses"])},
+          {"optimizer", choice_of(catalog["optimizers"])},
+          {"schedule", choice_of(catalog["schedules"])},
+          {"average", choice_of(catalog["averages"])},
+          {"clip", table_of(tables["clip"])},
+          {"early_stopping", table_of(tables["early_stopping"])},
+          {"parameter_list", parameter_list(tables["parameters"])}};
+}
+
+// The options of a named model are further keys.
+Json model_table() {
+  const auto text = [](const char* description) {
+    return Json{{"type", "string"}, {"description", description}};
+  };
+  return {{"type", "object"},
+          {"properties",
+           {{"name", text("a model of the bank")},
+            {"layers", {{"type", "array"}, {"items", {{"$ref", "#/$defs/layer"}}}}},
+            {"program", text("file with the text of a Program")},
+            {"normalise", {{"type", "object"}}}}}};
+}
+
+}  // namespace
+
+std::string job_schema_json() {
+  const Json catalog = Json::parse(catalog_json());
+  const Json& tables = catalog["tables"];
+  Json distributed = table_of(tables["distributed"]);
+  distributed["properties"]["eviction"] = table_of(tables["eviction"]);
+  const Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                       {"title", "Trireme job"},
+                       {"type", "object"},
+                       {"properties",
+                        {{"data", table_of(tables["data"])},
+                         {"model", model_table()},
+                         {"train", table_of(tables["train"])},
+                         {"output", table_of(tables["output"])},
+                         {"checkpoint", table_of(tables["checkpoint"])},
+                         {"distributed", distributed}}},
+                       {"required", {"data", "model", "train"}},
+                       {"additionalProperties", false},
+                       {"$defs", definitions(catalog)}};
+  return schema.dump(1) + "\n";
+}
+
+}  // namespace trireme

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Makes docs/reference/job-options.md from the catalog.
+
+    build/release/bin/trireme catalog | tools/gen_job_options.py > docs/reference/job-options.md
+    build/release/bin/trireme catalog | tools/gen_job_options.py --check docs/reference/job-options.md
+"""
+
+import argparse
+import json
+import sys
+
+KINDS = [("layers", "Layers"), ("losses", "Losses"), ("optimizers", "Optimizers"),
+         ("schedules", "Schedules"), ("averages", "Averages")]
+
+
+def default_of(option):
+    if option.get("required"):
+        return "required" + ("; else " + option["default_text"] if "default_text" in option else "")
+    if "default_text" in option:
+        return option["default_text"]
+    value = option["default"]
+    if value is None or value == "":
+        return "none"
+    return f"`{json.dumps(value)}`"
+
+
+def limits_of(option):
+    parts = []
+    if "least" in option:
+        parts.append(f"at least {option['least']}")
+    if "above" in option:
+        parts.append(f"above {option['above']}")
+    if "most" in option and option["most"] not in (2 ** 20, 2 ** 31 - 1):
+        parts.append(f"at most {option['most']}")
+    if "below" in option:
+        parts.append(f"below {option['below']}")
+    return ", ".join(parts)
+
+
+def type_of(option):
+    if "choices" in option:
+        return "one of " + ", ".join(f'`"{c}"`' for c in option["choices"])
+    text = option["type"] + (f", {option['unit']}" if "unit" in option else "")
+    limits = limits_of(option)
+    return text + (f", {limits}" if limits else "")
+
+
+def options_table(options):
+    lines = ["| key | type | default | meaning |", "|---|---|---|---|"]
+    for o in options:
+        lines.append(f"| `{o['name']}` | {type_of(o)} | {default_of(o)} | {o['doc']} |")
+    return lines
+
+
+def page(catalog):
+    lines = ["# Options of job files", "",
+             "The keys of every layer, loss, optimizer, schedule and average of a [job file](job.md).",
+             "This page is made from `trireme catalog` by `tools/gen_job_options.py`; do not edit it.", "",
+             "The types are those of the [catalog](formats/catalog.md).",
+             "Sizes are at most 1,048,576.", ""]
+    for key, title in KINDS:
+        lines += [f"## {title}", ""]
+        plain = [e for e in catalog[key] if not e["options"]]
+        if key == "layers":
+            plain = [e for e in plain if e["name"] not in catalog["activations"]]
+        for entry in catalog[key]:
+            if not entry["options"]:
+                continue
+            doc = entry.get("doc") or f"Target: {entry['target']}; prediction: {entry['prediction']}"
+            lines += [f"### {entry['name']}", "", doc + ".", ""]
+            lines += options_table(entry["options"]) + [""]
+        if plain:
+            lines += ["Without options:", "", "| name | meaning |", "|---|---|"]
+            for e in plain:
+                doc = e.get("doc") or f"target: {e['target']}; prediction: {e['prediction']}"
+                lines.append(f"| `{e['name']}` | {doc} |")
+            lines.append("")
+        if key == "layers":
+            names = ", ".join(f"`{name}`" for name in catalog["activations"])
+            lines += ["Activations are layers too:"] + wrapped(names) + [""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def wrapped(text, width=100):
+    lines, line = [], ""
+    for word in text.split(" "):
+        if line and len(line) + 1 + len(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return lines + [line + "."]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", metavar="FILE", help="compare with FILE instead of printing")
+    arguments = parser.parse_args()
+    text = page(json.load(sys.stdin))
+    if not arguments.check:
+        sys.stdout.write(text)
+        return 0
+    with open(arguments.check, encoding="utf-8") as file:
+        if file.read() == text:
+            return 0
+    print(f"{arguments.check} is not what the catalog says; make it again:\n"
+          "  trireme catalog | tools/gen_job_options.py > " + arguments.check)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
