@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether a process is well, as named checks say.
+// Named checks of the health of a process.
 
 #include <atomic>
 #include <chrono>
@@ -15,25 +15,25 @@ namespace trireme::distributed {
 
 struct Finding {
   bool well = true;
-  std::string text;  // what was found, good or bad: "last step 3 s ago"
+  std::string text;  // the finding, good or bad: "last step 3 s ago"
 };
 
-// What a finding that is bad says of a process: it does not take part at the moment; or it never
-// will again, so it is to be ended.
+// The meaning of a bad finding: the process does not take part at the moment, or it never will
+// again and must be ended.
 enum class Means { not_ready, not_alive };
 
-// Safe for several threads at once.
+// Thread-safe.
 class Health {
  public:
-  // `look` is called by report(), whichever thread calls that; what it throws is bad. What it looks
-  // at must be there as long as report() is called.
+  // report() calls `look` on its own thread; an exception counts as bad. Whatever `look` reads must
+  // exist as long as report() is called.
   void add(const std::string& name, std::function<Finding()> look, Means means = Means::not_alive);
 
-  // By the checks of `means`, and by all that mean more.
+  // Evaluates the checks of `means` and all more serious ones.
   struct Report {
     bool well = true;
     std::vector<std::pair<std::string, Finding>> findings;  // in the order of add()
-    // A line for each: "ok    lease: held".
+    // One line for each: "ok    lease: held".
     std::string text() const;
   };
   Report report(Means means = Means::not_ready) const;
@@ -48,18 +48,17 @@ class Health {
   std::vector<Check> checks_;
 };
 
-// Something that ought to happen now and then.
+// An event that should happen regularly.
 class Heartbeat {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // It is bad if it has not happened for this long, nor for ten times as long as it ever took.
+  // Bad after this time without a beat, and after ten times the longest interval so far.
   explicit Heartbeat(std::chrono::seconds patience) : patience_(patience) {}
 
   void beat(Clock::time_point now = Clock::now());
-  void rest() { last_ = kNever; }  // it is not expected any more, until the next beat
-  // "last step 3 s ago", `what` being "step". Where none is expected yet, or any more, nothing is
-  // bad.
+  void rest() { last_ = kNever; }  // expects no beat until the next one
+  // "last step 3 s ago" if `what` is "step". Good while no beat is expected.
   Finding look(const std::string& what, Clock::time_point now = Clock::now()) const;
 
  private:

@@ -1,5 +1,5 @@
-// By cpp-httplib, of which Debian's release bounds neither the lines of a request nor its time: so
-// it reads from a stream of ours, which does.
+// Uses cpp-httplib. Its version in Debian limits neither the lines of a request nor its time, so it
+// reads from a stream of ours that does.
 
 #include "distributed/monitor/http.h"
 
@@ -26,7 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// One connection, with so much time and so many bytes to read.
+// One connection with limits on the time and the bytes to read.
 class Limited : public httplib::Stream {
  public:
   Limited(int socket, Clock::time_point end, std::size_t most)
@@ -41,7 +41,7 @@ class Limited : public httplib::Stream {
     begin_ += count;
     return static_cast<ssize_t>(count);
   }
-  // All of it, or -1.
+  // Returns all of it, or -1.
   ssize_t write(const char* from, std::size_t size) override {
     answered_ = true;
     for (std::size_t done = 0; done < size;) {
@@ -56,7 +56,7 @@ class Limited : public httplib::Stream {
   void get_local_ip_and_port(std::string&, int&) const override {}
   socket_t socket() const override { return socket_; }
 
-  // Of a request that the library gave up without a word.
+  // For a request that the library dropped without a response.
   void refuse() {
     if (answered_ || !begun_) return;
     const std::string answer = fmt::format(
@@ -66,7 +66,7 @@ class Limited : public httplib::Stream {
     end_ = Clock::now() + Milliseconds(100);
     write(answer.data(), answer.size());
   }
-  // The other side shall read the answer before it learns that we have not read all.
+  // The client must receive the response before it learns that we did not read the whole request.
   void hang_up() {
     ::shutdown(socket_, SHUT_WR);
     end_ = std::min(end_, Clock::now() + Milliseconds(100));
@@ -107,8 +107,8 @@ class Limited : public httplib::Stream {
   bool begun_ = false, answered_ = false;
 };
 
-// A few threads. Connections beyond those that may wait are not accepted, so that the kernel turns
-// them away in the end.
+// A few threads. Connections beyond `waiting` are not accepted, so that the kernel finally refuses
+// them.
 class Workers : public httplib::TaskQueue {
  public:
   Workers(int threads, int waiting)
@@ -159,10 +159,10 @@ class HttpServer::Endpoint : public httplib::Server {
     port_ = options.port == 0 ? bind_to_any_port(options.host)
                               : (bind_to_port(options.host, options.port) ? options.port : -1);
     if (port_ <= 0) {
-      fail_io(
-          fmt::format("{}:{} cannot be had for metrics: is another process there? Port 0 takes "
-                      "any that is free",
-                      options.host, options.port));
+      fail_io(fmt::format(
+          "{}:{} is not available for metrics: does another process use it? Port 0 takes "
+          "any that is free",
+          options.host, options.port));
     }
     const SignalsBlocked blocked;
     thread_ = std::thread([this] { run(); });
@@ -184,7 +184,7 @@ class HttpServer::Endpoint : public httplib::Server {
   int port() const { return port_; }
 
  private:
-  // Listens again, if something but stop() ended it.
+  // Listens again if something other than stop() ended it.
   void run() {
     for (bool bound = true; !stopping_;) {
       if (bound) listen_after_bind();
@@ -211,7 +211,7 @@ class HttpServer::Endpoint : public httplib::Server {
     Limited stream(socket, Clock::now() + options_.patience, options_.largest);
     try {
       bool closed = false;
-      // Ranges would let a small request ask for the same part many times.
+      // Ranges would allow a small request to ask for the same part many times.
       process_request(stream, true, closed,
                       [](httplib::Request& request) { request.ranges.clear(); });
     } catch (const std::exception&) {  // of the library's, such as of a pattern that is too long

@@ -1,7 +1,6 @@
 #pragma once
 
-// A few pages of text for whoever asks by HTTP/1.1: for looking at a process, by Prometheus, by
-// Kubernetes, by curl.
+// A few text pages over HTTP/1.1, for Prometheus, Kubernetes and curl.
 
 #include <functional>
 #include <map>
@@ -19,30 +18,29 @@ struct Page {
   std::string type = "text/plain; charset=utf-8";
   std::string text = {};
 };
-// By their paths. Called by several threads at once; what they throw is answered with 500.
+// Pages by path. Several threads may call them at once; an exception is answered with 500.
 using Pages = std::map<std::string, std::function<Page()>>;
 
-// "/metrics"; "/healthz" and "/readyz" (200 or 503): whether it is alive, and whether it takes
-// part, too; "/" (who it is). Registry and health outlive the pages.
+// "/metrics"; "/healthz" and "/readyz" (200 or 503), which say whether the process is alive and
+// whether it takes part; "/" identifies the process. Registry and health outlive the pages.
 Pages monitor_pages(const Registry& registry, const Health& health, const std::string& who);
 
 struct HttpOptions {
   std::string host = "127.0.0.1";
-  int port = 0;  // any that is free
-  int threads =
-      2;  // so many requests at once; `waiting` others wait, all others before they are let in
+  int port = 0;     // 0: any free port
+  int threads = 2;  // most requests at once; `waiting` others wait
   int waiting = 16;
-  Milliseconds patience{3000};  // in which a request has come and its answer is taken, or it ends
+  Milliseconds patience{3000};  // most time for reading a request and writing its answer
   std::size_t largest = 4096;   // bytes of a request
 };
 
-// Answers GET and HEAD, one request of each connection. What is longer, slower or no HTTP is
-// refused, and does not keep others from being answered.
+// Answers GET and HEAD, one request per connection. Refuses requests that are too long, too slow or
+// not HTTP; they do not delay others.
 class HttpServer {
  public:
-  // What the pages read outlives the server. Errors: io, if the address cannot be had.
+  // Everything that the pages read outlives the server. Errors: io if the address is not available.
   HttpServer(const HttpOptions& options, Pages pages);
-  ~HttpServer();  // ends what is under way
+  ~HttpServer();  // ends requests in progress
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 

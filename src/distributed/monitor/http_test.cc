@@ -24,7 +24,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using Clock = std::chrono::steady_clock;
 
-// The asking end of a connection, without any library.
+// The client end of a connection, without any library.
 class Caller {
  public:
   explicit Caller(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -35,13 +35,13 @@ class Caller {
     EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   }
   ~Caller() { ::close(socket_); }
-  // False: the other side takes no more.
+  // False if the server reads no more.
   bool send(const std::string& text) const {
     return ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(text.size());
   }
   void end() const { ::shutdown(socket_, SHUT_WR); }
-  // All that comes until the other side ends, or for a minute.
+  // Returns everything that arrives until the server closes, for at most a minute.
   std::string answer() const {
     std::string text;
     char part[4096];
@@ -88,7 +88,7 @@ class Http : public ::testing::Test {
   }
   int port() const { return server_->port(); }
   void still_answers() { EXPECT_THAT(get(port(), "/metrics"), HasSubstr(kMetrics)); }
-  // While it may have no time for us, nor we for it.
+  // While the server is too busy to answer.
   void answers_again() {
     EXPECT_TRUE(
         comes_true([&] { return get(port(), "/metrics").find(kMetrics) != std::string::npos; }));
@@ -118,7 +118,7 @@ TEST_F(Http, Pages) {
   EXPECT_TRUE(head.ends_with("\r\n\r\n")) << head;
 }
 
-// A process whose lease is lost is to be left alone: it is there again when the store is.
+// A process whose lease is lost must not be ended: it takes part again when the store is back.
 TEST_F(Http, WhoIsNotReadyIsAlive) {
   well_ = false;
   EXPECT_THAT(get(port(), "/readyz"), StartsWith("HTTP/1.1 503 "));
@@ -156,7 +156,8 @@ TEST_F(Http, WhatIsTooLong) {
   still_answers();
 }
 
-// A small request must not make a large answer, nor a deep recursion in the library's patterns.
+// A small request must not make a large answer, nor a deep recursion in the patterns of the
+// library.
 TEST_F(Http, Ranges) {
   std::string ranges = "GET /metrics HTTP/1.1\r\nRange: bytes=0-9";
   while (ranges.size() < 3900) ranges += ",0-9";
@@ -179,7 +180,7 @@ TEST_F(Http, WhatIsCutOff) {
   still_answers();
 }
 
-// Each byte alone would come in time; all together they do not.
+// Each byte alone arrives in time; all together do not.
 TEST_F(Http, WhatIsSlow) {
   begin(Milliseconds(200));
   const Caller silent(port());

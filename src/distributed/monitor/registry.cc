@@ -49,7 +49,7 @@ std::string number_text(double value) {
   return fmt::format("{}", value);
 }
 
-// Sorts them, so that the order in which they were named does not matter.
+// Sorts them, so that their order does not matter.
 void check_labels(const std::string& metric, MetricKind kind, Labels& labels) {
   std::sort(labels.begin(), labels.end());
   for (std::size_t i = 0; i < labels.size(); ++i) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Numbers that a process counts about itself, and their text for Prometheus (exposition format
-// 0.0.4).
+// Numbers that a process counts about itself, and their text in the exposition format 0.0.4 of
+// Prometheus.
 
 #include <atomic>
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace trireme::distributed {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-// Counter, Gauge and Histogram are for several threads at once, and take no lock.
+// Counter, Gauge and Histogram are thread-safe without locks.
 
 class Counter {
  public:
   void add(std::uint64_t more = 1) { value_.fetch_add(more, std::memory_order_relaxed); }
-  // Of something that is counted elsewhere: makes it that much, if it was less.
+  // For a number that is counted elsewhere: raises the counter to it.
   void raise_to(std::uint64_t value);
   std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
 
@@ -42,12 +42,12 @@ class Gauge {
 
 class Histogram {
  public:
-  // Upper bounds of the buckets, ascending; beyond the last there is one more. Errors: usage.
+  // Upper bounds of the buckets in ascending order; one more bucket has no bound. Errors: usage.
   explicit Histogram(std::vector<double> bounds);
 
   void observe(double value);
   const std::vector<double>& bounds() const { return bounds_; }
-  std::vector<std::uint64_t> counts() const;  // of each bucket, by itself
+  std::vector<std::uint64_t> counts() const;  // of each bucket alone
   double sum() const { return sum_.load(std::memory_order_relaxed); }
 
  private:
@@ -56,29 +56,30 @@ class Histogram {
   std::atomic<double> sum_{0};
 };
 
-// From half a millisecond to a minute, for what steps and requests take, in seconds.
+// From half a millisecond to a minute, in seconds, for the time of steps and requests.
 std::vector<double> time_bounds();
 
 enum class MetricKind : std::uint8_t { counter, gauge, histogram };
 
-// Safe for several threads at once. Names are as Prometheus wants them; those of counters, and no
-// others, end in "_total". Errors of all: usage, for names that are none, and for a name that has
-// another kind or other label names.
+// Thread-safe. Names follow the rules of Prometheus; only names of counters end in "_total". Errors
+// of all functions: usage for invalid names, and for a name that already has another kind or other
+// label names.
 class Registry {
  public:
   Registry() = default;
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // The metric of that name with these labels, made if it is new. It lives as long as the registry.
+  // Returns the metric of that name with these labels; makes a new one. It lives as long as the
+  // registry.
   Counter& counter(const std::string& name, const std::string& help, const Labels& labels = {});
   Gauge& gauge(const std::string& name, const std::string& help, const Labels& labels = {});
   Histogram& histogram(const std::string& name, const std::string& help,
                        const std::vector<double>& bounds, const Labels& labels = {});
 
-  // Numbers that are kept elsewhere. `read` is called by text(), whichever thread calls that; it
-  // must not call the registry, and what it reads must be there as long as text() is called. If it
-  // throws, these numbers are left out.
+  // Numbers that are kept elsewhere. text() calls `read` on its own thread. It must not call the
+  // registry, and what it reads must exist as long as text() is called. If it throws, these numbers
+  // are omitted.
   struct Sample {
     double value = 0;
     Labels labels = {};

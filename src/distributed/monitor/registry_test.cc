@@ -118,8 +118,8 @@ TEST(Registry, ManyThreads) {
   EXPECT_EQ(gauge.value(), 8000);
 }
 
-// --- The independent reader: prometheus_client, by the interpreter that tools/python-env.sh made or that
-// TRIREME_PROMETHEUS_PYTHON names.
+// --- An independent reader: prometheus_client, with the interpreter that tools/python-env.sh makes
+// or that TRIREME_PROMETHEUS_PYTHON names.
 TEST(Registry, PrometheusReadsIt) {
   const std::string python = python_interpreter("TRIREME_PROMETHEUS_PYTHON");
   if (std::system((python + " -c 'import prometheus_client' 2>/dev/null").c_str()) != 0) {

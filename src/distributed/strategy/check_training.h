@@ -1,13 +1,13 @@
 #pragma once
 
-// What a Trainer is to be made with, for a strategy that cannot keep to all of it.
+// Checks the options of a Trainer for a strategy that does not support all of them.
 
 #include "trireme/job.h"
 #include "trireme/trainer.h"
 
 namespace trireme::distributed {
 
-// Errors: usage, naming what processes in this mode cannot keep to: job::wrong_training.
+// Errors: usage for an option that processes in this mode do not support: job::wrong_training.
 void check_training(Distribution::Mode mode, const TrainerOptions& options);
 
 }  // namespace trireme::distributed

@@ -20,7 +20,7 @@ constexpr const char* kTake = "data_parallel.take";
 constexpr const char* kAverage = "data_parallel.average";
 constexpr const char* kRows = ".rows";  // behind a parameter's name
 
-// Where rows are missing, zeros.
+// Missing rows are zeros.
 Value dense(const ParameterGradient& one) {
   if (!one.gradient.rows) return one.gradient.values;
   return scatter_add(one.gradient.rows, one.gradient.values, {.rows = {one.parameter.dim(0)}});
@@ -28,14 +28,14 @@ Value dense(const ParameterGradient& one) {
 
 std::string parameter_key(const Value& parameter) { return parameter.name().substr(1); }
 
-// How often each row of the parameter was looked up.
+// Counts the lookups of each row of the parameter.
 Value lookups(const ParameterGradient& one) {
   const Value ones = cast(one.gradient.rows * 0.0 + 1.0, {.dtype = f32});
   return scatter_add(one.gradient.rows, ones, {.rows = {one.parameter.dim(0)}});
 }
 
-// The numbers of those that anybody has looked up, and -1 for the others: so that optimizers leave
-// these as they are.
+// Returns the numbers of the rows that any member looked up, and -1 for the others, so that
+// optimizers leave those unchanged.
 Value rows_of(const Program& program, const Value& lookups) {
   const Value numbers = iota(program, {.shape = lookups.shape()});
   return (numbers + 1.0) * cast(lookups > 0.0, {.dtype = i64}) - 1.0;
@@ -57,10 +57,10 @@ DataParallel::DataParallel(Store& store, DataParallelOptions options, Program& p
 
 DataParallel::~DataParallel() = default;
 
-// Each gradient is added to a bucket as soon as it is there; when all are, they are settled; then
-// each is taken. Statistics go the same way, and are assigned at the end: not in a step that nobody
-// has examples for. Gradients of rows are sent as those of all rows, with which ones were looked
-// up.
+// Adds each gradient to a bucket as soon as it exists. When all exist, the buckets are completed,
+// and each gradient is read back. Statistics are exchanged in the same way and assigned at the end,
+// but not in a step without examples. Gradients of rows are sent dense, together with which rows
+// were looked up.
 void DataParallel::exchange(std::vector<ParameterGradient>& gradients) {
   const Value count = dim_size(batch_, {.axes = {0}});
   std::vector<Value> added;
@@ -142,7 +142,7 @@ double DataParallel::step(const data::Batch& batch, bool share) {
     members_ = group_->begin();
     if (std::exchange(entered_, members_->generation()) != members_->generation() &&
         options_.entered && !options_.entered()) {
-      throw StaleGeneration("the group has begun anew, and the batch is of before");
+      throw StaleGeneration("the group restarted, and the batch belongs to the previous group");
     }
     buckets_.begin(members_);
     places_.clear();
@@ -190,22 +190,23 @@ void DataParallel::settle() {
   buckets_.take(count, {&total, 1}, 1);
   total_ = static_cast<std::int64_t>(total);
   idle_ = total_ == 0;
-  // With gradients of zero an optimizer's state would still change, and parameters by it.
-  if (idle_) fail(ErrorKind::internal, "nobody has examples: the step ends before the optimizer");
+  // Gradients of zero would still change the state of an optimizer, and through it parameters.
+  if (idle_)
+    fail(ErrorKind::internal, "no member has examples: the step ends before the optimizer");
 }
 
 void DataParallel::take(const std::string& key, HostTensor& result) {
   buckets_.take(places_.at(key), result.elements<float>(), 1 / static_cast<float>(total_));
 }
 
-// Divided, so that whole numbers that all members have stay what they are.
+// Divided by the number of members, so that integers that are equal in all members stay equal.
 void DataParallel::average(const std::string& key, HostTensor& result) {
   const std::span<float> values = result.elements<float>();
   buckets_.take(places_.at(key), values, 1);
   for (float& value : values) value /= static_cast<float>(total_);
 }
 
-// All parameters in their order, the optimizer's too.
+// All parameters in their order, with those of the optimizer.
 std::vector<std::byte> DataParallel::state() {
   std::vector<std::byte> bytes;
   for (const Value& parameter : program_.parameters()) {

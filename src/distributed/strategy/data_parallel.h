@@ -1,8 +1,8 @@
 #pragma once
 
-// Data parallelism: all members train copies of one model, each on batches of its own, and a step
-// of all together is that of one process with the batches joined: the loss being a mean over
-// examples, gradients are averaged by examples. Members may die, leave and join between steps:
+// Data parallelism: all members train copies of one model, each on its own batches. A common step
+// equals a step of one process with all batches joined: the loss is a mean over examples, so
+// gradients are averaged by examples. Members may fail, leave and join between steps:
 // collectives/elastic_group.h.
 
 #include <cstdint>
@@ -19,54 +19,57 @@ namespace trireme::distributed {
 
 struct DataParallelOptions {
   ElasticOptions group;
-  std::size_t bucket_bytes = 4 * 1024 * 1024;  // these as in BucketOptions
+  std::size_t bucket_bytes = 4 * 1024 * 1024;  // this and the next as in BucketOptions
   bool overlap = true;
-  // As ElasticState::found; may call set_state().
+  // As ElasticState::found. It may call set_state().
   std::function<std::int64_t(std::int64_t generation)> found = {};
-  // This member is in another group than before. Returns whether the step's batch still counts; if
-  // not, step() throws StaleGeneration.
+  // Called when this member has entered another group. Returns whether the batch of the step is
+  // still valid; if not, step() throws StaleGeneration.
   std::function<bool()> entered = {};
 };
 
-// One thread calls all functions.
+// For one thread.
 class DataParallel {
  public:
-  // `batch`: a value of the Program, such as an input, whose axis 0 counts the examples of a batch.
-  // Store and Program outlive the object.
+  // `batch`: a value of the Program, such as an input, whose axis 0 is the number of examples of a
+  // batch. Store and Program outlive the object.
   DataParallel(Store& store, DataParallelOptions options, Program& program, Value batch);
   ~DataParallel();
   DataParallel(const DataParallel&) = delete;
   DataParallel& operator=(const DataParallel&) = delete;
 
-  // What the Trainer of this member is to be made with: its gradients become those of all. So does
-  // what the Program assigns to f32 parameters that are not trained, such as running statistics:
-  // the mean by examples. Once, before the Trainer. Errors: usage, as check_training().
+  // Changes the options for the Trainer of this member: its gradients become those of all members.
+  // So do values that the Program assigns to f32 parameters that are not trained, such as running
+  // statistics: their mean by examples. Call it once, before making the Trainer. Errors: usage, as
+  // check_training().
   void extend(TrainerOptions& options);
 
-  // Takes part, with the Trainer's parameters and all that goes with them; those of a group that
-  // there is replace them. All members begin with one seed; random numbers differ by member. The
-  // trainer outlives this.
+  // Joins the group with the parameters and the state of the Trainer. The state of an existing
+  // group replaces them. All members start with one seed; random numbers differ by member. The
+  // trainer outlives this object.
   void join(Trainer& trainer);
-  // One step with the others; waits for them. `share` false: this member has no batch, takes part
-  // with any other one, which must not be empty, and gives nothing to the sum. Where all have none
-  // nothing changes. Returns the loss of its own batch. Errors: as ElasticGroup.
+  // Runs one step with the other members and waits for them. With `share` false, this member has no
+  // batch: it runs any batch that is not empty and adds nothing to the sum. If no member has a
+  // batch, nothing changes. Returns the loss of its own batch. Errors: as ElasticGroup.
   double step(const data::Batch& batch, bool share = true);
-  // The examples of all members in the last step: 0 if none had a batch.
+  // Returns the examples of all members in the last step; 0 if none had a batch.
   std::int64_t examples() const { return total_; }
-  // All that members have in common: parameters, the optimizer's too, as bytes. Errors: data, for
-  // those of another model.
+  // The common state as bytes: parameters and the state of the optimizer. Errors: data if it
+  // belongs to another model.
   std::vector<std::byte> state();
   void set_state(std::span<const std::byte> bytes);
   std::size_t state_bytes();
-  std::int64_t steps() const;                          // committed, by all generations
-  int members() const;                                 // in the last step
-  int rank() const;                                    // in the last step: 0 for one of them
-  std::int64_t generation() const;                     // of the last step's group; 0 before
-  std::int64_t breaks() const;                         // as of ElasticGroup
-  std::int64_t repeated() const { return repeated_; }  // steps begun anew with another's state
+  std::int64_t steps() const;       // committed, in all generations
+  int members() const;              // in the last step
+  int rank() const;                 // in the last step
+  std::int64_t generation() const;  // of the group of the last step; 0 before
+  std::int64_t breaks() const;      // as of ElasticGroup
+  std::int64_t repeated() const {
+    return repeated_;
+  }  // steps repeated with the state of another member
 
  private:
-  // What the Program makes of a parameter that is not trained.
+  // The new value that the Program computes for a parameter that is not trained.
   struct Statistic {
     Value parameter, next;
   };
@@ -85,12 +88,12 @@ class DataParallel {
   BucketedAllReduce buckets_;
   std::unique_ptr<ElasticGroup> group_;
   std::shared_ptr<Group> members_;
-  std::int64_t entered_ = 0;  // the generation of which `entered` knows
+  std::int64_t entered_ = 0;  // the generation for which `entered` was called
   std::map<std::string, std::size_t>
       places_;  // of gradients and statistics among those of this step
   bool share_ = true, counted_ = false, replaced_ = false, idle_ = false;  // of this step
-  float count_ = 0;         // of this member's examples
-  std::int64_t total_ = 0;  // of all
+  float count_ = 0;         // examples of this member
+  std::int64_t total_ = 0;  // examples of all members
   std::int64_t repeated_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// What a Trainer is told beside the optimizer's rule, by all-reduce: as in one process with all
-// batches joined.
+// Options of a Trainer beside the rule of the optimizer, with all-reduce: the result equals one
+// process with all batches joined.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ struct Model {
             .threads = 1,
             .precision = told.precision};
   }
-  // Those that are trained, and their averages.
+  // The trained parameters and their averages.
   Values parameters() {
     Values all;
     for (const Value& parameter : program.parameters()) {
@@ -89,7 +89,7 @@ struct Model {
   }
 };
 
-// Of each member, after so many steps.
+// Returns the parameters of each member after `steps` steps.
 std::vector<Values> together(int members, const Told& told, int steps) {
   const std::unique_ptr<Store> store = make_memory_store();
   std::vector<Values> last(static_cast<std::size_t>(members));
@@ -136,7 +136,7 @@ void expect_the_same(const Told& told, float within = 2e-5f, int steps = 7) {
   }
 }
 
-// Seven steps of which three make an update: sums of the last one are left.
+// Seven steps with an update every three: the sums of the last step remain.
 TEST(DataParallelSettings, AccumulatedGradients) {
   expect_the_same({.updates = {.accumulate = 3}});
   expect_the_same({.optimizer = Adam{.learning_rate = Schedule::cosine(0.01, 2), .epsilon = 1e-3},
@@ -172,7 +172,7 @@ TEST(DataParallelSettings, ValuesInSixteenBits) {
   expect_the_same({.precision = Precision::bf16}, 5e-3f);
 }
 
-// Rows that nobody has looked up stay, and so do their running means.
+// Rows without a lookup stay unchanged, and so do their running means.
 TEST(DataParallelSettings, RowsOfTheirOwnGradient) {
   for (const Optimizer& optimizer :
        {Optimizer(Momentum{.learning_rate = 0.05}), Optimizer(Sgd{.learning_rate = 0.05}),

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kWidth = 5;
 constexpr double kMomentum = 0.2;
 
-// Examples [begin, end) of a set that has no end.
+// Examples [begin, end) of an endless data set.
 data::Batch batch_of(std::int64_t begin, std::int64_t end) {
   std::vector<float> x, y;
   std::vector<std::int64_t> ids;
@@ -37,7 +37,7 @@ data::Batch batch_of(std::int64_t begin, std::int64_t end) {
           {"id", Tensor::from<std::int64_t>({count}, ids)}};
 }
 
-// A small network, with rows of an embedding that have a gradient of their own.
+// A small network with an embedding whose rows have a sparse gradient.
 struct Model {
   Program program{"model"};
   Value x = program.input("x", f32, {batch, kWidth});
@@ -46,7 +46,7 @@ struct Model {
   Value loss;
   std::optional<Trainer> trainer;
 
-  // `normalised`: x by its batch, and a number that grows by one in every step.
+  // With `normalised`, x is normalized by its batch, and a parameter grows by one in every step.
   explicit Model(bool normalised = false) {
     if (normalised) {
       x = nn::batch_norm(x, {.momentum = kMomentum});
@@ -88,7 +88,7 @@ struct Member {
   DataParallel parallel;
 };
 
-// Examples of a step of all members together, and the part of one of them: not all parts are equal.
+// The examples of all members in a step, and the share of one member. Shares differ in size.
 constexpr std::int64_t kStep = 23;
 data::Batch part_of(std::int64_t step, int member, int members) {
   const auto cut = [&](int i) { return kStep * i / members; };
@@ -126,7 +126,7 @@ TEST_P(DataParallelOf, IsTrainingOnAllBatchesTogether) {
   for (const std::vector<float>& other : parameters) EXPECT_EQ(other, parameters[0]);
 }
 
-// What batch_norm's running statistics become: of parts of batches, by their examples.
+// The running statistics of batch_norm from parts of a batch, weighted by their examples.
 struct Running {
   std::vector<double> mean = std::vector<double>(kWidth, 0), var = std::vector<double>(kWidth, 1);
 
@@ -151,8 +151,8 @@ struct Running {
   }
 };
 
-// Each member has its own batches, and one of them none; all have the same bits, whoever saves
-// them.
+// Each member has its own batches, and one member has none. All members have the same bits, so that
+// any of them can save the model.
 TEST_P(DataParallelOf, RunningStatisticsAreThoseOfAll) {
   const int count = GetParam();
   constexpr int kSteps = 7;
@@ -192,7 +192,7 @@ TEST_P(DataParallelOf, RunningStatisticsAreThoseOfAll) {
   EXPECT_EQ(steps, std::vector<float>{kSteps});
 }
 
-// Steps until this many were made by two.
+// The number of steps that two members made.
 void train_together(Member& member, int steps, bool share) {
   for (int together = 0; together < steps;) {
     const data::Batch own = share ? part_of(together, 0, 1) : batch_of(1000, 1003);
@@ -230,7 +230,7 @@ TEST(DataParallelMembers, MayHaveNoBatchAndComeLate) {
   EXPECT_EQ(early, late);
 }
 
-// Members wait for tasks in steps that nobody has a batch for: momentum would go on without them.
+// While members wait for tasks, no member has a batch. Momentum must not change parameters then.
 TEST(DataParallelMembers, LearnNothingWithoutExamples) {
   const std::unique_ptr<Store> store = make_memory_store();
   Member member(*store, "alone", 1);

@@ -8,7 +8,7 @@
 namespace trireme::distributed {
 namespace {
 
-// Here all rows are kept, exactly, from the first time on.
+// All rows are exact here, from the first lookup on.
 TableOptions local(TableOptions options) {
   options.admission = 1;
   options.memory_limit = 0;
@@ -29,7 +29,7 @@ std::vector<Id> LocalRows::missing(std::span<const Id> ids) const {
   return result;
 }
 
-// By adding, so that the optimizer's state stays; the base is what that has given.
+// Adds, so that the state of the optimizer stays; the base becomes the result.
 void LocalRows::put(std::span<const Id> ids, const float* rows) {
   std::vector<float> difference(ids.size() * width());
   table_.lookup(ids, difference.data(), Create::yes);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Rows of a table on servers that a trainer trains on its own for a while (geo): fetched when they
-// are first needed, changed here, and what has changed is told to the servers at the end.
+// Rows of a table on servers that a trainer trains locally for some steps (mode geo). They are
+// fetched at their first use and changed here. At the end, the changes are pushed to the servers.
 
 #include <span>
 #include <unordered_map>
@@ -11,28 +11,27 @@
 
 namespace trireme::distributed {
 
-// Used by one thread.
+// For one thread.
 class LocalRows {
  public:
-  // `options` as the servers have them. The optimizer's state stays here from one while to the
-  // next.
+  // `options` as on the servers. The state of the optimizer stays here between tasks.
   explicit LocalRows(TableOptions options);
 
-  // Those that have not been fetched since reset(), each once.
+  // Returns the ids that were not fetched since reset(), each once.
   std::vector<Id> missing(std::span<const Id> ids) const;
-  // Their rows, as servers have them.
+  // Stores their rows as the servers have them.
   void put(std::span<const Id> ids, const float* rows);
-  // As SparseTable, on ids that are here.
+  // As SparseTable, for ids that are here.
   void lookup(std::span<const Id> ids, float* rows);
   void update(std::span<const Id> ids, const float* gradients, const UpdateStep& step);
 
-  // What has been added to rows since they were put; those that did not change are not in it.
+  // The sum of the changes of each row since put(), without rows that did not change.
   struct Deltas {
     std::vector<Id> ids;
     std::vector<float> values;
   };
   Deltas deltas();
-  // Rows are to be fetched again.
+  // Forgets all rows, so that they are fetched again.
   void reset();
 
  private:
@@ -41,7 +40,7 @@ class LocalRows {
   SparseTable table_;
   std::unordered_map<Id, std::size_t> places_;  // in ids_
   std::vector<Id> ids_;
-  std::vector<float> base_;  // rows as they were put
+  std::vector<float> base_;  // the rows as put() stored them
 };
 
 }  // namespace trireme::distributed

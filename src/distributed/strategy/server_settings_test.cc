@@ -1,4 +1,4 @@
-// What a Trainer is told beside the optimizer's rule, with parameters on servers: as in one
+// Options of a Trainer beside the rule of the optimizer, with parameters on servers: as in one
 // process, or refused.
 
 #include <gmock/gmock.h>
@@ -107,7 +107,7 @@ struct Course {
   Values first, last;  // of all parameters, by their names
 };
 
-// So many steps of kBatch examples, which the members share.
+// `steps` steps of kBatch examples that the members share.
 Course by_servers(Mode mode, int members, const Told& told, int steps) {
   Cluster cluster(2);
   cluster.set_members(1, members);
@@ -142,7 +142,7 @@ Course by_servers(Mode mode, int members, const Told& told, int steps) {
   return course;
 }
 
-// The same in one process from the same values.
+// The same in one process, from the same values.
 Values alone(const Values& first, const Told& told, int steps) {
   Model model(told);
   model.trainer.emplace(model.program, model.options(told));
@@ -207,7 +207,7 @@ TEST(ServerSettings, WhatIsFrozenStays) {
   }
 }
 
-// Each limit is far below what gradients are, so that all steps are shortened.
+// Each limit is far below the gradients, so that it applies in every step.
 TEST(ServerSettings, GradientsOfABatchAreLimitedAsInOneProcess) {
   for (const Clip& clip : {Clip{.value = 0.02}, Clip{.norm = 0.03}, Clip{.global_norm = 0.05},
                            Clip{.value = 0.05, .norm = 0.04, .global_norm = 0.03}}) {
@@ -219,7 +219,7 @@ TEST(ServerSettings, GradientsOfABatchAreLimitedAsInOneProcess) {
   }
 }
 
-// Steps beyond the schedule's end change nothing more; servers have rules that divide by the rate.
+// Steps after the end of the schedule change nothing. Rules on servers divide by the rate.
 TEST(ServerSettings, ARateMayComeToNothing) {
   for (const Case& how : kModes) {
     expect_the_same(how, {.optimizer = Adagrad{.learning_rate = Schedule::cosine(0.05, 3)}});
@@ -228,8 +228,8 @@ TEST(ServerSettings, ARateMayComeToNothing) {
   }
 }
 
-// Servers that went back to a checkpoint, or a trainer that came late, do not take the rate back to
-// where it began.
+// A server that returned to a checkpoint, or a trainer that joined late, must not reset the rate to
+// its first value.
 TEST(ServerSettings, AScheduleGoesByWhatAllHaveLearned) {
   const Told told{.optimizer =
                       Adam{.learning_rate = Schedule::exponential(0.02, 0.5), .epsilon = 1e-3}};

@@ -31,12 +31,12 @@ Distribution::Mode job_mode(Mode mode) {
   return Distribution::Mode::geo;
 }
 
-// Of the parameter alone, times the optimizer's.
+// Of the parameter alone; multiplied by that of the optimizer.
 double rate_of(const Program& program, const Value& parameter) {
   return program.ir().parameter_of(parameter.get()).settings.learning_rate;
 }
 
-// What makes new rows of the table: what would have made the parameter.
+// Initializes new rows of the table with the initializer of the parameter.
 RowInitializer initializer_of(const ir::Parameter& parameter) {
   const Initializer& from = parameter.initializer;
   const auto number = [&](const char* name) {
@@ -58,7 +58,8 @@ bool is_lookup_of(const ir::Op& op, const std::string& key) {
          get_attribute<std::string>(op.attributes, "key") == key;
 }
 
-// A number for each example, or each row of its sequence, that looks up ids. Errors: usage.
+// The input that has a number for each example, or for each row of its sequence, that looks up ids.
+// Errors: usage.
 Value clicks_of(const Program& program, const std::string& name, const std::string& table,
                 const Value& ids) {
   const std::vector<Value> inputs = program.inputs();
@@ -67,13 +68,12 @@ Value clicks_of(const Program& program, const std::string& name, const std::stri
   if (input == inputs.end()) {
     std::string known;
     for (const Value& one : inputs) known += (known.empty() ? "" : ", ") + one.name().substr(1);
-    fail_usage("clicks are to be read from \"" + name + "\", which is no input; there are " +
-               known);
+    fail_usage("clicks must come from \"" + name + "\", which is no input; there are " + known);
   }
   bool one_each = input->rank() > 0;
   for (int axis = 1; axis < input->rank(); ++axis) one_each &= input->dim(axis) == Dim(1);
   if (!one_each) {
-    fail_usage("clicks are to be read from " + input->str() +
+    fail_usage("clicks must come from " + input->str() +
                ", which is not a number for each example");
   }
   const Value clicks = cast(*input, {.dtype = f32});
@@ -86,7 +86,7 @@ Value clicks_of(const Program& program, const std::string& name, const std::stri
       ", which is not by example along axis 0: so it is not known which of these are clicks");
 }
 
-// Ids that name a row; negative ones name none.
+// Returns the ids that name a row; negative ids name none.
 std::vector<Id> named(std::span<const std::int64_t> ids) {
   std::vector<Id> result;
   for (const std::int64_t id : ids) {
@@ -95,7 +95,8 @@ std::vector<Id> named(std::span<const std::int64_t> ids) {
   return result;
 }
 
-// Rows of ids that name one, in their order, to where each id is; the others get zeros.
+// Copies the rows of ids that name one, in their order, to the places of the ids; the others get
+// zeros.
 void spread_rows(const float* from, std::size_t width, std::span<const std::int64_t> ids,
                  float* to) {
   for (const std::int64_t id : ids) {
@@ -186,10 +187,10 @@ void ServerTraining::extend(TrainerOptions& options) {
   check_training(job_mode(options_.mode), options);
   optimizer_ = options.optimizer;
   update_options_ = options.updates;
-  // Of all gradients together, those of tables among them: prepare().
+  // Of all gradients together, including those of tables: prepare().
   std::visit([](auto& rule) { rule.clip = {}; }, options.optimizer);
   options.exchange = [this](std::vector<ParameterGradient>& all) { exchange(all); };
-  // The Session may tell of an error in words of its own; step() tells again which it was.
+  // The Session may replace the text of an error; step() throws the original error again.
   const auto add = [&](const char* name, auto function) {
     options.host[name] = [this, function](const std::string& key, Operands operands,
                                           HostTensor& result) {
@@ -229,7 +230,7 @@ void ServerTraining::exchange(std::vector<ParameterGradient>& gradients) {
     if (one.gradient.rows) make_table(one);
     else make_dense(one);
   }
-  // In mode geo the Trainer's own optimizer works on dense parameters.
+  // In mode geo the optimizer of the Trainer updates dense parameters.
   std::erase_if(gradients, [this](const ParameterGradient& one) {
     return options_.mode != Mode::geo || one.gradient.rows;
   });
@@ -237,8 +238,8 @@ void ServerTraining::exchange(std::vector<ParameterGradient>& gradients) {
       [this](const ir::Parameter& parameter) { return tables_.contains(parameter.name()); });
 }
 
-// What the optimizer's rule is to see of them, wherever it works. In mode geo the Trainer adds
-// penalties of dense parameters.
+// Prepares the gradients for the rule of the optimizer, wherever it runs. In mode geo the Trainer
+// adds penalties of dense parameters.
 void ServerTraining::prepare(std::vector<ParameterGradient>& gradients) const {
   std::vector<Value> parameters;
   std::vector<nn::Gradient> limited;
@@ -254,7 +255,7 @@ void ServerTraining::prepare(std::vector<ParameterGradient>& gradients) const {
   }
 }
 
-// What is pushed is kept alive by a parameter that counts it, so that only runs with updates push.
+// A parameter that counts the pushes keeps them alive, so that only runs with updates push.
 void ServerTraining::count(const std::string& name, const Value& pushed) {
   const Value counter = program_.parameter(name, i64, {}, {.trainable = false});
   assign(counter, pushed);
@@ -336,7 +337,7 @@ void ServerTraining::start(Trainer& trainer) {
   pull();
 }
 
-// All dense parameters at once.
+// Pulls all dense parameters at once.
 void ServerTraining::pull() {
   std::vector<std::pair<Dense*, Tensor>> values;
   std::vector<Underway> underway;
@@ -361,7 +362,7 @@ UpdateStep ServerTraining::update(double factor) const {
   return {options_.rate.at(step) * factor, step + 1};
 }
 
-// For a step of mode geo those that are not here yet.
+// For a step of mode geo, only the ids that are not here yet.
 std::unique_ptr<ServerTraining::Fetched> ServerTraining::fetch(Table& table, std::vector<Id> wanted,
                                                                Create create) {
   auto fetched = std::make_unique<Fetched>();
@@ -373,7 +374,7 @@ std::unique_ptr<ServerTraining::Fetched> ServerTraining::fetch(Table& table, std
   return fetched;
 }
 
-// Of each table, in their order. It is no step: random numbers stay as they would be.
+// Computes the ids of each table, in order. This is no step: the state of random numbers stays.
 std::vector<Tensor> ServerTraining::ids_of(const data::Batch& batch) {
   Feeds feeds;
   for (const Value& input : program_.inputs()) {
@@ -404,7 +405,8 @@ void ServerTraining::prefetch(const data::Batch& batch, std::uint64_t later) {
   }
 }
 
-// What was asked for ahead of this step; nothing if it was not, or for another batch.
+// Returns the rows that were requested ahead for this step; null if there are none, or if they are
+// of another batch.
 std::unique_ptr<ServerTraining::Fetched> ServerTraining::take_ahead(const std::string& key,
                                                                     const std::vector<Id>& wanted) {
   const auto ahead = ahead_.find(steps_);
@@ -428,8 +430,8 @@ void ServerTraining::look_up(const std::string& key, Operands operands, HostTens
               result.elements<float>().data());
 }
 
-// What is missing is fetched. Of what was fetched ahead, rows that have come here since are left:
-// they may have changed.
+// Fetches the missing rows. Rows that were fetched ahead but have arrived here since are skipped,
+// because they may have changed.
 void ServerTraining::look_up_locally(const std::string& key, std::span<const std::int64_t> ids,
                                      HostTensor& result) {
   Table& table = tables_.at(key);
@@ -542,7 +544,7 @@ double ServerTraining::step(const data::Batch& batch, std::optional<TaskBatch> t
   return loss;
 }
 
-// Whoever trains the task in the end pushes this under the same name, so it counts once.
+// Any trainer that completes the task pushes under the same name, so the changes count once.
 void ServerTraining::push_deltas() {
   for (auto& [key, table] : tables_) {
     const LocalRows::Deltas deltas = table.local->deltas();

@@ -1,14 +1,14 @@
 #pragma once
 
-// Training with parameters on servers: embeddings are sparse tables there, of which a step looks up
-// the rows that it needs and pushes their gradients back; all other parameters are dense ones,
-// pulled before a step. Servers have the optimizer's rule. What stands before the rule is part of
-// the step, and done here: limits of gradients, penalties and weight decay, and what single
-// parameters have of their own. What cannot be kept to so is refused (check_training.h).
+// Training with parameters on servers. Embeddings are sparse tables there: a step looks up the rows
+// that it needs and pushes their gradients. All other parameters are dense: a step pulls them
+// first. Servers apply the rule of the optimizer. Everything before the rule is part of the step
+// and runs here: limits of gradients, penalties, weight decay, and the settings of single
+// parameters. Options that this cannot support are refused (check_training.h).
 //
-// In mode geo a trainer takes its own steps for a while, from one task to the next, with its own
-// optimizer (that of the Trainer for dense parameters); then it pushes by how much parameters have
-// changed, and takes those of the servers.
+// In mode geo a trainer trains alone for one task with its own optimizer (for dense parameters that
+// of the Trainer). Then it pushes the changes of the parameters and pulls the parameters of the
+// servers.
 
 #include <cstdint>
 #include <deque>
@@ -28,111 +28,112 @@ struct ServerTrainingOptions {
   Mode mode = Mode::asynchronous;
   RowRule rule = RowRule::adagrad();
   Schedule rate = 0.01;  // by the steps of this trainer, or by those of all together
-  // Of the tables; name, width, rule and initializer are set. Parameters that only gathers with a
-  // sparse gradient read become tables.
+  // Options of the tables; name, width, rule and initializer are set automatically. Parameters that
+  // only gathers with a sparse gradient read become tables.
   TableOptions table = {};
   bool spill = false;  // as in TableDeclaration
-  // Servers count how often a row was looked up by an example that is learned, once for each batch
-  // of a task, whoever learns it; and if `clicks` names an input of the Program, with a number for
-  // each example, the sum of these.
+  // Servers count the lookups of each row by trained examples, once for each batch of a task,
+  // whichever trainer runs it. If `clicks` names an input of the Program with a number for each
+  // example, they also sum these numbers.
   bool counts = false;
   std::string clicks = {};
-  std::size_t pushes = 4;  // asynchronous: batches whose pushes may be under way
+  std::size_t pushes = 4;  // asynchronous: most batches whose pushes are in flight
 };
 
-// The rule and the rate of an optimizer. Errors: usage, for one that servers do not have.
+// Sets the rule and the rate of an optimizer. Errors: usage if servers do not have this rule.
 void set_optimizer(ServerTrainingOptions& options, const Optimizer& optimizer);
 
-// One thread calls all functions.
+// For one thread.
 class ServerTraining {
  public:
-  // The client, the Program and what extend() was given to outlive the object.
+  // The client, the Program and the options of extend() outlive the object.
   ServerTraining(ParameterClient& client, ServerTrainingOptions options, Program& program);
   ~ServerTraining();
   ServerTraining(const ServerTraining&) = delete;
   ServerTraining& operator=(const ServerTraining&) = delete;
 
-  // What the Trainer is to be made with. It rewrites the Program: tables are no parameters of it
-  // any more. Errors: usage, as check_training(), and where the optimizer itself would refuse.
+  // Changes the options for the Trainer. It rewrites the Program: tables are no longer parameters.
+  // Errors: usage as check_training(), and as the optimizer itself.
   void extend(TrainerOptions& options);
-  // Declares everything to the servers. Of dense parameters the first trainer's values count.
-  // Again, with the values that they began with, when servers may have lost what they were told.
+  // Declares all tables and parameters to the servers. The values of the first trainer initialize
+  // dense parameters. Call it again, with the first values, when servers may have lost the
+  // declarations.
   void start(Trainer& trainer);
-  // What is under way is forgotten: the servers have gone back to a checkpoint, or the members have
-  // changed. The next step is number `step` + 1, and `updates` of these have changed something; but
-  // a trainer of mode geo goes on in its own schedule.
+  // Drops all requests in flight: the servers returned to a checkpoint, or the members changed. The
+  // next step is number `step` + 1, and `updates` of these steps changed parameters. A trainer of
+  // mode geo keeps its own schedule.
   void go_on(std::uint64_t step, std::uint64_t updates);
 
-  // Asks servers for rows that the coming step, or one `later`, will read, of which this is the
-  // batch: that step then waits for them less, or not at all. They are that old; dense parameters,
-  // of which all steps change all, are not asked for ahead. Geo: rows that are not here yet, of a
-  // batch of the same task. Synchronous: nothing, since all that a step reads is of that step.
+  // Requests the rows that the next step, or one `later`, will read for this batch, so that the
+  // step waits less or not at all. These rows are then older. Dense parameters are not requested
+  // ahead, because every step changes all of them. Geo: rows that are not here yet, for a batch of
+  // the same task. Synchronous: nothing, because a step reads rows of that step.
   void prefetch(const data::Batch& batch, std::uint64_t later = 0);
-  // One step; gives the loss. A synchronous one is that of one process with the batches of all
-  // members joined, the loss being a mean over examples. `task` as of PushId::of_task, when the
-  // batch is part of one. Errors: as of the client; StaleGeneration, when a synchronous step is to
-  // be repeated, after go_on().
+  // Runs one step and returns the loss. A synchronous step equals a step of one process with the
+  // batches of all members joined; the loss is a mean over examples. `task` as PushId::of_task if
+  // the batch belongs to a task. Errors: as the client; StaleGeneration if a synchronous step must
+  // be repeated after go_on().
   struct TaskBatch {
     std::uint32_t task = 0, epoch = 0, batch = 0;
-    bool last = false;  // of its task: geo pushes after it
-    // Asynchronous: how many steps the schedule has come to; without, those of this trainer.
+    bool last = false;  // of its task; geo pushes after it
+    // Asynchronous: the step of the schedule; without it, the steps of this trainer.
     std::optional<std::uint64_t> step = {};
   };
   double step(const data::Batch& batch, std::optional<TaskBatch> task = std::nullopt);
-  // A synchronous step of the others, to which this member has nothing to add.
+  // Takes part in a synchronous step without examples of its own.
   void step_without_batch();
-  // Of all members in the last synchronous step: 0 if none had a batch.
+  // Examples of all members in the last synchronous step; 0 if none had a batch.
   std::uint64_t examples() const { return examples_; }
-  // Geo: adds what has changed here to what servers have, and takes theirs. Done by step() at the
-  // end of a task.
+  // Geo: adds the local changes to the parameters of the servers, and pulls these. step() calls it
+  // at the end of a task.
   void push_deltas();
-  // Geo: forgets them instead, and takes what servers have. After a step.
+  // Geo: drops the local changes and pulls the parameters of the servers. Call it after a step.
   void forget_deltas();
-  // Steps whose pushes may not have arrived; and waits until no more than so many are left.
+  // The number of steps with pushes in flight; and a wait until at most `most` remain.
   std::size_t unfinished() const { return pushes_.size(); }
   void wait_for_pushes(std::size_t most = 0);
-  // Waits for all pushes, and brings the newest dense parameters here: before evaluating or saving.
+  // Waits for all pushes and pulls the newest dense parameters, before evaluating or saving.
   void settle();
 
   std::uint64_t steps() const { return steps_; }
-  // What was rewritten, by the parameters' names; all others but what the Trainer has of its own
+  // Names of the parameters that became tables. All others, except those that only the Trainer has,
   // are dense.
   std::vector<std::string> tables() const;
   std::vector<std::string> dense() const;
-  // A table as the parameter that it was, of ids 0 to rows - 1: f32[rows, width]; ids without a row
-  // as they would begin.
+  // A table as the parameter that it replaced, for ids 0 to rows - 1: f32[rows, width]. Ids without
+  // a row have their initial values.
   std::uint64_t table_bytes(const std::string& name) const;
   Tensor read_table(const std::string& name);
-  // When training is over: tables are parameters of the Program and the Trainer again, with the
-  // rows that servers have, and lookups are gathers. So the model is saved as one process would.
-  // Trains no more. Errors: as of the client.
+  // Call it after training: tables become parameters of the Program and the Trainer again, with the
+  // rows of the servers, and lookups become gathers. So the model is saved as from one process. No
+  // training is possible afterwards. Errors: as the client.
   void bring_home();
 
  private:
   struct Table {
     std::uint32_t number = 0;
     TableOptions options;
-    std::int64_t rows = 0;         // of the parameter that it was
-    Initializer initializer = {};  // of it
-    Value ids;                     // all that are looked up in a step; computed from inputs alone
-    double rate = 1;               // times the optimizer's
+    std::int64_t rows = 0;         // of the parameter that it replaced
+    Initializer initializer = {};  // of the parameter
+    Value ids;                     // all ids that a step looks up; computed from inputs only
+    double rate = 1;               // factor for the rate of the optimizer
     std::uint64_t pushes = 0, counts = 0;
     std::shared_ptr<LocalRows> local = {};  // geo
   };
   struct Dense {
     std::uint32_t number = 0;
     Value parameter;
-    double rate = 1;  // times the optimizer's
+    double rate = 1;  // factor for the rate of the optimizer
     std::uint64_t pushes = 0;
-    Tensor base = {};  // geo: as the servers had it last
+    Tensor base = {};  // geo: the value that the servers had last
   };
   struct Fetched {
-    std::vector<Id> wanted;  // those that are not negative, of the batch
-    std::vector<Id> ids;     // of these, those that are asked for
+    std::vector<Id> wanted;  // ids of the batch that are not negative
+    std::vector<Id> ids;     // the requested ones among them
     std::vector<float> rows;
     std::optional<Underway> underway;
   };
-  // Rows that a step needs, asked for ahead of it; by table.
+  // Rows that a step needs, requested ahead; by table.
   using Ahead = std::map<std::string, std::unique_ptr<Fetched>>;
   using Operands = std::span<const HostTensor>;
 
@@ -159,7 +160,7 @@ class ServerTraining {
   ParameterClient& client_;
   const ServerTrainingOptions options_;
   Program& program_;
-  Optimizer optimizer_;  // these two as the Trainer was to have them
+  Optimizer optimizer_;  // this and the next as the Trainer would have them
   UpdateOptions update_options_;
   Trainer* trainer_ = nullptr;
   std::map<std::string, Table> tables_;  // by parameter
@@ -172,9 +173,9 @@ class ServerTraining {
   };
   std::deque<std::vector<std::unique_ptr<Push>>> pushes_;  // of each step
   std::optional<TaskBatch> task_;
-  std::map<std::string, Tensor> first_;  // values of dense parameters
+  std::map<std::string, Tensor> first_;  // initial values of dense parameters
   bool training_ = false;
-  float share_ = 1;  // by which gradients are multiplied
+  float share_ = 1;  // factor for gradients
   bool stale_ = false;
   std::uint64_t steps_ = 0, updates_ = 0, examples_ = 0;
 };

@@ -1,4 +1,4 @@
-// Training with parameters on servers, beside the same training in one process.
+// Training with parameters on servers, compared with the same training in one process.
 
 #include "distributed/strategy/server_training.h"
 
@@ -25,7 +25,7 @@ using ::testing::Pointwise;
 constexpr std::int64_t kIds = 40, kFields = 3, kBatch = 12;
 constexpr double kRate = 0.1;
 
-// Clicks on three ids each, some of which are missing.
+// Clicks on three ids each; some ids are missing.
 data::Batch clicks(std::int64_t begin, std::int64_t end) {
   std::vector<std::int64_t> ids;
   std::vector<float> labels;
@@ -87,7 +87,7 @@ ServerTrainingOptions options_of(Mode mode) {
   return options;
 }
 
-// All rows of the table, as servers have them.
+// All rows of the table on the servers.
 std::vector<float> rows_of(ParameterClient& client) {
   std::vector<Id> ids;
   for (Id id = 0; id < kIds; ++id) ids.push_back(id);
@@ -102,7 +102,7 @@ struct Course {
   std::vector<Tensor> dense;
 };
 
-// In one process, from the servers' first values.
+// In one process, from the initial values of the servers.
 Course trained_alone(const std::vector<float>& rows, const std::vector<Tensor>& dense, int steps) {
   Model model;
   model.trainer.emplace(model.program, model.options());
@@ -203,8 +203,8 @@ TEST(ServerTrainingSteps, MayLookAheadAndPushLater) {
   EXPECT_EQ(member.training.steps(), 200u);
 }
 
-// Steps of a geo task with and without a look ahead, from the same values: rows that are here are
-// not taken anew.
+// Runs the steps of a geo task with and without prefetching, from the same values. Rows that are
+// here are not fetched again.
 TEST(ServerTrainingSteps, LookingAheadWithinAGeoTaskChangesNothing) {
   std::vector<Course> courses;
   for (const bool ahead : {false, true}) {
@@ -228,8 +228,8 @@ TEST(ServerTrainingSteps, LookingAheadWithinAGeoTaskChangesNothing) {
   EXPECT_EQ(courses[0].rows, courses[1].rows);
 }
 
-// Rows were asked for one step earlier: so the first step's changes of them are not seen by the
-// second one, those of dense parameters are; and nothing is asked for twice.
+// Rows were requested one step earlier. So the second step does not see the changes of rows by the
+// first step, but it sees those of dense parameters. Nothing is requested twice.
 TEST(ServerTrainingSteps, RowsLookedUpAheadAreOneStepOld) {
   std::vector<std::vector<double>> losses;
   std::vector<std::uint64_t> reads;
@@ -267,7 +267,7 @@ TEST(ServerTrainingSteps, ALookAheadForAnotherBatchDoesNoHarm) {
   EXPECT_NEAR(member.training.step(clicks(0, 8)), loss, 1e-5);
 }
 
-// In mode geo, too, where a trainer has rows of its own.
+// Also in mode geo, where a trainer has local rows.
 TEST(ServerTrainingSteps, EvaluationReadsWhatServersHave) {
   Cluster cluster(1);
   Member member(cluster, 1, options_of(Mode::geo));
@@ -286,7 +286,7 @@ TEST(ServerTrainingSteps, EvaluationReadsWhatServersHave) {
               model.trainer->evaluate(test.batch(8))["loss"], 1e-6);
 }
 
-// In mode geo, too, where a trainer has taken them last when it pushed its own last task.
+// Also in mode geo, where a trainer pulled them last when it pushed its last task.
 TEST(ServerTrainingSteps, WhatOthersHaveTrainedLastIsThereBeforeSaving) {
   for (const Mode mode : {Mode::asynchronous, Mode::geo}) {
     Cluster cluster(1);
@@ -344,7 +344,7 @@ TEST(ServerTrainingSteps, RefusesWhatCannotBe) {
               HasSubstr("start()"));
 }
 
-// The model then computes by itself what it computed by the servers.
+// The model then computes without servers what it computed with them.
 TEST(ServerTraining, BringsTablesHome) {
   Cluster cluster(2);
   Member member(cluster, 1, options_of(Mode::asynchronous));
@@ -370,8 +370,8 @@ TEST(ServerTraining, BringsTablesHome) {
   EXPECT_NEAR(alone.run(batch, {model.loss})[0].data<float>()[0], by_servers, 1e-6);
 }
 
-// A click for each example that is one, for all ids that it looks up; what is evaluated or learned
-// again does not count.
+// Each example that is a click counts for all ids that it looks up. Evaluation and repeated
+// examples do not count.
 TEST(ServerTraining, ShowsAndClicksAreCounted) {
   for (const Mode mode : {Mode::asynchronous, Mode::synchronous, Mode::geo}) {
     Cluster cluster(2);
