@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes docs/reference/job-options.md from the catalog.
 
-    build/release/bin/trireme catalog | tools/gen_job_options.py > docs/reference/job-options.md
-    build/release/bin/trireme catalog | tools/gen_job_options.py --check docs/reference/job-options.md
+    trireme catalog | tools/gen_job_options.py > docs/reference/job-options.md
+    trireme catalog | tools/gen_job_options.py --check docs/reference/job-options.md
 """
 
 import argparse

@@ -1,5 +1,5 @@
-"""The JSON Schema of job files against jsonschema: it accepts every job of examples/jobs, and refuses
-the mistakes that Trireme refuses.
+"""The JSON Schema of job files, checked by jsonschema: it accepts every job of examples/jobs, and
+refuses the mistakes that Trireme refuses.
 
 usage: job_schema_test.py TRIREME JOBS_FOLDER
 """
@@ -28,7 +28,7 @@ GOOD = {
               "schedule": {"one_cycle": {"warmup_steps": 3}}, "epochs": 2},
 }
 
-# A path into GOOD, and what stands there instead.
+# A path into GOOD, and the value that replaces it.
 MISTAKES = [
     (["data", "batch"], 0),
     (["data", "batch"], "64"),
