@@ -6,8 +6,8 @@
 namespace trireme::distributed {
 namespace {
 
-// A member that has not committed the last step, but has its results, will have the same state at
-// once.
+// A member that has the results of the last step without committing it reaches the same state by
+// committing it.
 bool is_behind(const Standing& standing, const Standing& source) {
   if (source.in_step == 0 || standing.in_step == 0) return true;
   const std::int64_t behind = source.committed - standing.committed;

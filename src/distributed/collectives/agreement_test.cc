@@ -1,4 +1,4 @@
-// Who follows whom, case by case.
+// Which member takes the state of which, case by case.
 #include "distributed/collectives/agreement.h"
 
 #include <gmock/gmock.h>

@@ -60,13 +60,13 @@ void BucketedAllReduce::put(Gradient& added) {
   if (begun_ > filled_ && buckets_[begun_ - 1]->used * 4 >= capacity_) fill();
 }
 
-// Nothing more comes into the bucket that was begun last.
+// Closes the newest bucket.
 void BucketedAllReduce::fill() {
   filled_ = begun_;
   if (options_.overlap) submit();
 }
 
-// All buckets that are filled and have not been.
+// Submits all closed buckets that were not submitted yet.
 void BucketedAllReduce::submit() {
   if (filled_ == submitted_) return;
   {
@@ -76,7 +76,7 @@ void BucketedAllReduce::submit() {
   changed_.notify_all();
 }
 
-// Waits until the thread has nothing to do.
+// Waits until the thread is idle.
 void BucketedAllReduce::settle() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return queue_.empty(); });

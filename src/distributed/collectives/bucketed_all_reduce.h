@@ -1,8 +1,7 @@
 #pragma once
 
-// All-reduce of gradients while the next ones are still being computed: they are handed over one
-// after the other, as backward makes them, gathered into buckets, and each full bucket is reduced
-// by a thread of its own.
+// All-reduce of gradients while later ones are still being computed. Backward adds them one by one;
+// they are gathered into buckets, and a separate thread reduces each full bucket.
 
 #include <condition_variable>
 #include <cstddef>
@@ -19,34 +18,33 @@
 namespace trireme::distributed {
 
 struct BucketOptions {
-  // Of a bucket, at most: small ones begin early, large ones cost less. One that has a quarter of
-  // it ends with the gradient that is added, so that a large gradient does not wait for small ones
-  // which come much later.
+  // The largest size of a bucket: small buckets start early, large ones cost less. A bucket that is
+  // a quarter full closes with the next gradient, so that a large gradient does not wait for small
+  // ones that come much later.
   std::size_t bytes = 4 * 1024 * 1024;
   Reduction how = Reduction::mean;
-  bool overlap = true;  // false: nothing is reduced before wait(), for comparison
+  bool overlap = true;  // false: reduces nothing before wait(), for comparison
 };
 
-// All members hand over gradients of the same sizes in the same order, and have buckets of one
-// size. One thread at a time calls; between begin() and the end of wait() nobody else calls
-// operations of the group.
+// All members add gradients of the same sizes in the same order and use one bucket size. For one
+// thread at a time. Between begin() and the end of wait(), no other code calls operations of the
+// group.
 class BucketedAllReduce {
  public:
   explicit BucketedAllReduce(const BucketOptions& options);
-  ~BucketedAllReduce();  // an operation that is under way is waited for
+  ~BucketedAllReduce();  // waits for an operation in progress
   BucketedAllReduce(const BucketedAllReduce&) = delete;
   BucketedAllReduce& operator=(const BucketedAllReduce&) = delete;
 
-  // A new step; what was handed over before is forgotten.
+  // Starts a step and drops earlier gradients.
   void begin(std::shared_ptr<Group> group);
-  // `gradient` times `factor`; gives its place in the step. The memory stays as it is until wait()
-  // has returned.
+  // Adds `gradient` times `factor` and returns its place in the step. The memory must stay
+  // unchanged until wait() returns.
   std::size_t add(std::span<const float> gradient, float factor = 1);
-  // Waits until all are reduced. The gradients are not touched: after a GroupBroken, or with a
-  // group that differs from that of begin(), all of them are reduced anew.
+  // Waits until all are reduced. Does not change the gradients: after GroupBroken, or with another
+  // group than in begin(), all of them are reduced again.
   void wait(const std::shared_ptr<Group>& group);
-  // After wait(): what the gradient at that place has become, times `factor`. `to` is as long as
-  // it.
+  // After wait(): writes the reduced gradient at that place, times `factor`. `to` has its length.
   void take(std::size_t place, std::span<float> to, float factor = 1) const;
 
  private:
@@ -57,7 +55,7 @@ class BucketedAllReduce {
   struct Gradient {
     std::span<const float> values;
     float factor;
-    std::size_t bucket = 0, first = 0;  // where its first value is
+    std::size_t bucket = 0, first = 0;  // position of its first value
   };
   void put(Gradient& gradient);
   void fill();
@@ -70,12 +68,12 @@ class BucketedAllReduce {
   const std::size_t capacity_;  // values of a bucket
   std::shared_ptr<Group> group_;
   std::vector<Gradient> gradients_;
-  std::vector<std::unique_ptr<Bucket>> buckets_;        // kept from step to step
-  std::size_t begun_ = 0, filled_ = 0, submitted_ = 0;  // of those, in this step
+  std::vector<std::unique_ptr<Bucket>> buckets_;        // reused in every step
+  std::size_t begun_ = 0, filled_ = 0, submitted_ = 0;  // numbers of buckets in this step
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Bucket*> queue_;  // what the thread has to do, that which it does included
+  std::deque<Bucket*> queue_;  // the work of the thread, including the current bucket
   std::exception_ptr failure_;
   bool stop_ = false;
   std::thread thread_;

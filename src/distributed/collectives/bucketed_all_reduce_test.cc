@@ -15,12 +15,12 @@ namespace {
 using ::testing::HasSubstr;
 using testing::run_ranks;
 
-// The group of a rank as shared by others; it outlives them here.
+// The group of a rank as a shared pointer; the group outlives it here.
 std::shared_ptr<Group> borrowed(Group& group) {
   return {&group, [](Group*) {}};
 }
 
-// Whole numbers: any order of adding gives the same.
+// Small integers: their sum does not depend on the order.
 std::vector<std::vector<float>> gradients_of(int rank, int step,
                                              const std::vector<std::size_t>& sizes) {
   std::vector<std::vector<float>> gradients;
@@ -39,7 +39,7 @@ void take_all(const BucketedAllReduce& buckets, std::vector<std::vector<float>>&
   for (std::size_t i = 0; i < gradients.size(); ++i) buckets.take(i, gradients[i]);
 }
 
-// Sizes below, at and above those of buckets, and none.
+// Sizes below, at and above the bucket size, and zero.
 const std::vector<std::size_t> kSizes = {3, 0, 16, 15, 1, 17, 100, 2, 0};
 
 TEST(BucketedAllReduce, GivesTheSameAsAllReduceOfEach) {
@@ -101,7 +101,7 @@ TEST(BucketedAllReduce, ReducesWhileTheCallerComputes) {
     std::vector<float> gradient(1000, 1.0F);
     buckets.begin(borrowed(group));
     EXPECT_EQ(buckets.add(gradient, group.rank() == 0 ? 2.0F : 4.0F), 0U);
-    // Rank 1 computes until rank 0 has what it had added before.
+    // Rank 1 computes until rank 0 has the result of the gradients added before.
     if (group.rank() == 1) {
       while (!waiting) std::this_thread::sleep_for(Milliseconds(1));
     } else {

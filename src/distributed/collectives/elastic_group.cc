@@ -74,7 +74,7 @@ bool ElasticGroup::step(const std::function<void(const std::shared_ptr<Group>&)>
   }
 }
 
-// Until there is a group in which all have agreed.
+// Until all members of a group have agreed.
 Agreed ElasticGroup::State::agree() {
   const auto deadline = Keeper::Clock::now() + options.patience;
   agreed.reset();
@@ -113,7 +113,7 @@ Agreed ElasticGroup::State::agree_in(Group& group) {
   return caught_up ? Agreed::committed : Agreed::go_on;
 }
 
-// The state of `source` to all who need it; the others pass it on.
+// Sends the state of `source` to all members that need it; the others forward it.
 void ElasticGroup::State::transfer(Group& group, int source, bool needed) {
   std::vector<std::byte> bytes;
   if (group.rank() == source) bytes = callbacks.save();

@@ -1,14 +1,13 @@
 #pragma once
 
-// A group that lives on when members die, leave or join: a new generation of it is formed, the
-// survivors agree on the last step that they have in common, and new members receive its state from
-// one of them.
+// A group that continues when members fail, leave or join. A new generation forms, the remaining
+// members agree on their last common step, and new members receive the state from one of them.
 //
-// Each step has two phases. First all exchange what it needs, by operations of the group, and keep
-// what they put in; then a barrier. Whoever is through the barrier knows that all have the results:
-// the step is committed. If the group breaks, those who are left compare how far they are: if
-// anyone has committed the step, all others have its results and commit it too; else they exchange
-// again, in the next group.
+// Each step has two phases. First all members exchange what the step needs, by operations of the
+// group, and keep their inputs; then comes a barrier. A member that has passed the barrier knows
+// that all members have the results: the step is committed. If the group breaks, the remaining
+// members compare their progress. If one of them has committed the step, all others have its
+// results and commit it too. Otherwise they exchange again, in the next group.
 
 #include <cstdint>
 #include <functional>
@@ -22,58 +21,57 @@
 namespace trireme::distributed {
 
 struct ElasticOptions {
-  std::string prefix;     // of its keys in the store: the same for all members, and nobody else's
-  std::string name;       // of this member, which no other member has or had; no '/', no space
-  std::size_t least = 1;  // members of a group
-  // How long a new group waits for those who do not answer, but may be alive: they are stopped, or
-  // their machine is away.
+  std::string
+      prefix;  // of its keys in the store: the same for all members, and used by no other group
+  std::string name;       // of this member: no other member has or had it; no '/', no space
+  std::size_t least = 1;  // least number of members of a group
+  // How long a new group waits for members that may be alive but do not answer, because their
+  // process is stopped or their machine is disconnected.
   Milliseconds settle{500};
-  Milliseconds patience{60000};  // how long a member waits for a group
+  Milliseconds patience{60000};  // most time to wait for a group
   std::int64_t lease = 5;        // seconds
-  // Its time limit must be longer than the slowest member's step. `on_broken` and `cancelled` are
-  // not called; `on_stranger` is, by a thread of the member.
+  // Its timeout must be longer than the slowest step of a member. `on_broken` and `cancelled` are
+  // not used; a thread of the member calls `on_stranger`.
   GroupOptions group = {.form_timeout = Milliseconds(2000)};
 };
 
-// How a member gives its state away, and how it takes another's. Called within begin() and step()
-// only.
+// Saves the state of a member and restores that of another one. Called only within begin() and
+// step().
 struct ElasticState {
-  std::function<std::vector<std::byte>()> save;  // as after committed() steps
+  std::function<std::vector<std::byte>()> save;  // the state after committed() steps
   std::function<void(std::span<const std::byte>)> restore;
-  // Called instead by all members of a group of which nobody is left from one before, with its
-  // number; returns after how many committed steps the state is with which they all go on. Without
-  // it the state of the member that is farthest counts.
+  // Called on all members of a group without any member of an earlier group, with the number of its
+  // generation. Returns the number of committed steps of the state with which all continue. Without
+  // it, all take the state of the member with the most steps.
   std::function<std::int64_t(std::int64_t generation)> found = {};
 };
 
-// One thread calls all functions. A thread of its own answers the other members, also while that
-// one computes.
+// For one thread. A separate thread answers other members while that one computes.
 class ElasticGroup {
  public:
-  // Wants to take part, with a state after `committed` steps, which counts if no member of a former
-  // group is left: then that of the member that is farthest is taken. The store outlives the group;
-  // while it is unavailable, a group goes on, and new ones have to wait.
+  // Joins with a state after `committed` steps. It is used only if no member of an earlier group
+  // remains; then all take the state of the member with the most steps. The store outlives the
+  // group. While the store is unavailable, a group continues, but no new one can form.
   ElasticGroup(Store& store, const ElasticOptions& options, ElasticState state,
                std::int64_t committed = 0);
-  // Leaves. The others form a new group with their next operation.
+  // Leaves. The others form a new group at their next operation.
   ~ElasticGroup();
   ElasticGroup(const ElasticGroup&) = delete;
   ElasticGroup& operator=(const ElasticGroup&) = delete;
 
-  // The group to begin the next step with; the same as before as long as it is whole. May restore
-  // another member's state, so it comes before what the step is computed from, and committed() may
-  // be another one. Errors: Unavailable, if there is no group in time; whatever the callbacks
-  // throw.
+  // Returns the group for the next step: the same as before while it is whole. It may restore the
+  // state of another member, and committed() may change, so call it before computing the inputs of
+  // the step. Errors: Unavailable if no group forms in time; errors of the callbacks.
   std::shared_ptr<Group> begin();
-  // Commits a step. `exchange` is called with a group, again with the next one when that breaks,
-  // and leaves what it puts in as it is. True: the step is committed, by this group or, if
-  // `exchange` had succeeded before, by others. False: this member was not among those that went on
-  // without it; the state of another one has been restored, and the step is to be computed anew.
-  // Errors: as begin(), and what `exchange` throws but GroupBroken.
+  // Commits a step. Calls `exchange` with a group, and again with the next group if that breaks;
+  // `exchange` must keep its inputs. Returns true if the step is committed, by this group or, after
+  // a successful `exchange`, by others. Returns false if the group continued without this member:
+  // the state of another member was restored, and the step must be computed again. Errors: as
+  // begin(), and all errors of `exchange` except GroupBroken.
   bool step(const std::function<void(const std::shared_ptr<Group>&)>& exchange);
 
-  std::int64_t committed() const;  // steps; fewer than before if begin() or step() had to restore
-  std::int64_t breaks() const;     // how often another group had to be formed after the first
+  std::int64_t committed() const;  // fewer than before if begin() or step() restored a state
+  std::int64_t breaks() const;     // how many groups formed after the first one
 
  private:
   struct State;

@@ -1,5 +1,5 @@
-// Groups that lose and gain members: processes that are killed and stopped, over Trireme's own
-// store server and a real etcd; and threads of this process, where that is enough.
+// Groups that lose and gain members: processes that are killed and stopped, with the store server
+// of Trireme and a real etcd; and threads of this process where these are enough.
 #include "distributed/collectives/elastic_group.h"
 
 #include <gmock/gmock.h>
@@ -29,8 +29,8 @@ double seconds_between(std::chrono::steady_clock::time_point from,
   return std::chrono::duration<double>(to - from).count();
 }
 
-// That all end well with the same step, when the first one is asked to: no step was lost or done
-// twice.
+// All members must end with the same step after the first one gets SIGTERM: no step is lost or
+// repeated.
 void end_of(const std::vector<std::unique_ptr<MemberProcess>>& members) {
   members[0]->signal(SIGTERM);
   std::int64_t steps = 0;
@@ -44,13 +44,13 @@ void end_of(const std::vector<std::unique_ptr<MemberProcess>>& members) {
   }
 }
 
-// Members as processes, over a store that this process serves.
+// Members as processes, with a store that this process serves.
 class Processes : public ::testing::Test {
  protected:
   void start(const std::string& name, const std::vector<std::string>& settings) {
     members_.push_back(std::make_unique<MemberProcess>(address(), "job/", name, settings));
   }
-  // Until all of them are in one group, which may be the second or third if they did not start at
+  // Waits until all are in one group. It may be the second or third group if they did not start at
   // the same time.
   void wait_for_group_of(std::int64_t size) {
     for (const auto& member : members_) {
@@ -61,7 +61,7 @@ class Processes : public ::testing::Test {
       } while (step->numbers[2] != size);
     }
   }
-  // That it loses its group soon after `at`, long before any time limit, and commits a step in one
+  // It must lose its group soon after `at`, long before any timeout, and commit a step in a group
   // of `size`.
   void expect_recovery(MemberProcess& member, std::int64_t size,
                        std::chrono::steady_clock::time_point at) {
@@ -80,7 +80,7 @@ class Processes : public ::testing::Test {
     RecordProperty("broken_after_ms", static_cast<int>(broken_ * 1000));
     RecordProperty("formed_after_ms", static_cast<int>(formed_ * 1000));
   }
-  // When one of them is asked to end.
+  // After one of them gets SIGTERM.
   void expect_right_end() { end_of(members_); }
   std::string address() const { return "127.0.0.1:" + std::to_string(server_.port()); }
 
@@ -121,7 +121,7 @@ TEST_F(Processes, OneThatWasStoppedComesBackAsANewMember) {
   expect_recovery(*members_[2], 2, at);
   record_times();
   members_[0]->signal(SIGCONT);
-  // It finds that the others went on without it, takes their state and goes on with them.
+  // It finds that the others continued, takes their state and joins them.
   wait_for_group_of(3);
   expect_right_end();
 }
@@ -172,7 +172,7 @@ TEST(Elastic, AGroupGoesOnWhileTheStoreIsAway) {
     EXPECT_EQ(step->numbers[1], generation);
   } while (step->numbers[0] < before + 50);
   etcd.restart();
-  // It still is the same one when the leases are alive again, and a third member finds it.
+  // The group stays the same when the leases are renewed, and a third member can join it.
   members.push_back(std::make_unique<MemberProcess>(
       etcd.address(), "job/", "c", std::vector<std::string>{"least=2", "lease=2", "count=10"}));
   do {
@@ -183,8 +183,8 @@ TEST(Elastic, AGroupGoesOnWhileTheStoreIsAway) {
   end_of(members);
 }
 
-// A member as a thread: its state is one number, to which each step adds the mean of what all put
-// in.
+// A member as a thread. Its state is one number; each step adds the mean of the inputs of all
+// members.
 struct Counter {
   Counter(Store& store, const std::string& name, std::int64_t committed = 0, std::size_t least = 1,
           double start = 0)
@@ -259,7 +259,7 @@ TEST(Elastic, AStepThatBreaksIsDoneAgainByTheNextGroup) {
         EXPECT_EQ(counter.group.committed(), step);
       }
       EXPECT_EQ(counter.value, 1.5 + 2.5 + 3.5);
-      counter.group.begin()->barrier();  // nobody leaves before all are done
+      counter.group.begin()->barrier();  // no member leaves before all are done
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -29,7 +29,7 @@ std::optional<Endpoint> endpoint_of(const std::string& ip, std::uint16_t port) {
   return endpoint;
 }
 
-// The interface's IPv4 address; empty if it has none.
+// Returns the IPv4 address of the interface; empty if it has none.
 std::string ip_of_interface(const std::string& name) {
   const int socket = ::socket(AF_INET, kSocketKind, 0);
   ifreq request{};

@@ -1,6 +1,6 @@
 #pragma once
 
-// TCP addresses of this machine, and sockets that listen there.
+// TCP addresses of this machine, and listening sockets.
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -23,17 +23,17 @@ struct Endpoint {
   std::uint16_t& port() { return any.sa_family == AF_INET6 ? v6.sin6_port : v4.sin_port; }
 };
 
-// Of "10.0.0.1:4242" or "::1:4242"; none for what is no address with a port.
+// Parses "10.0.0.1:4242" or "::1:4242"; returns nothing if it is no address with a port.
 std::optional<Endpoint> parse_endpoint(const std::string& text);
 
-// Sockets do not block, and programs that are started do not get them.
+// Sockets do not block, and child processes do not inherit them.
 inline constexpr int kSocketKind = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
 
-// A port of this machine that listens as long as the object lives.
+// A listening port of this machine. It listens as long as the object exists.
 class Listener {
  public:
-  // At the interface, by its name, or else at the IP address. If it cannot listen there, its
-  // address is "-": no error.
+  // Listens at the interface of that name or, without a name, at the IP address. If that fails, its
+  // address is "-"; this is no error.
   Listener(const std::string& interface, const std::string& address);
   ~Listener();
   Listener(const Listener&) = delete;
@@ -41,7 +41,7 @@ class Listener {
 
   int socket() const { return socket_; }  // -1 if it does not listen
   const std::string& address() const { return address_; }
-  // The next one who has connected, of a kind as above; -1 if nobody has.
+  // Returns the socket of the next connection, of kind kSocketKind; -1 if there is none.
   int accept();
 
  private:

@@ -15,7 +15,7 @@ constexpr const char* kRole = "ring";
 constexpr Milliseconds kStopPoll{50};  // between two looks at whether to stop
 constexpr Milliseconds kConflictRetryDelay{10};
 
-// The number before `end` in the text, or nothing.
+// Returns the number before `end` in the text, or nothing.
 std::optional<std::int64_t> number_before(char end, std::string_view& text) {
   std::int64_t number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -101,7 +101,7 @@ std::string Generations::next_prefix(std::int64_t number) const {
   return fmt::format("{}{}/", next_prefix_, number);
 }
 
-// With the mutex held.
+// The caller holds the mutex.
 Condition Generations::still_current() const {
   return {generation_key_, Condition::Of::modified, Condition::Is::equal, {}, revision_};
 }
@@ -160,7 +160,7 @@ std::optional<Milliseconds> Generations::propose() {
   return kConflictRetryDelay;
 }
 
-// Asks each one once for each generation.
+// Asks each member once per generation.
 bool Generations::all_gone(const std::map<std::string, Member>& missing) {
   bool all = true;
   for (const auto& [name, member] : missing) {
@@ -180,7 +180,8 @@ bool Generations::all_gone(const std::map<std::string, Member>& missing) {
   return all;
 }
 
-// Those of the current generation keep their order, new ones come behind them as they answered.
+// Members of the current generation keep their order; new ones follow in the order of their
+// answers.
 std::vector<Seat> Generations::seats(const std::map<std::string, std::int64_t>& present) const {
   const std::lock_guard lock(mutex_);
   std::vector<Seat> seats, more;
@@ -212,7 +213,7 @@ void Generations::run() {
   }
 }
 
-// Until the watch has missed something, or the end.
+// Until the watch missed an event, or the end.
 void Generations::follow() {
   const Store::Listing listing = store_.list(options_.prefix);
   const auto watch = store_.watch(options_.prefix, listing.revision + 1);
@@ -236,7 +237,7 @@ void Generations::follow() {
   }
 }
 
-// With the mutex held.
+// The caller holds the mutex.
 void Generations::apply(const Event& event) {
   const std::string& key = event.entry.key;
   if (key == generation_key_) {
@@ -263,7 +264,8 @@ void Generations::apply(const Event& event) {
   } else if (key.starts_with(member_prefix_)) {
     const std::string name = key.substr(member_prefix_.size());
     if (event.erased) {
-      // While the store was away a lease may have ended whose owner lives, and gets another one.
+      // While the store was unavailable, the lease of a living member may have expired; it gets a
+      // new one.
       if (current_.rank_of(name) >= 0 && alive_.contains(name)) unsure_[name] = alive_[name];
       alive_.erase(name);
     } else {

@@ -1,4 +1,4 @@
-// How members agree on who forms the next group, over an in-memory store.
+// How members agree on the next group, with an in-memory store.
 #include "distributed/collectives/generations.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A member without a group: it calls, answers and proposes when it is told to.
+// A member without a group: the test makes it call, answer and propose.
 struct Party {
   Party(Store& store, const std::string& name, std::size_t least = 1,
         Milliseconds settle = Milliseconds(50), const std::string& address = "-")
@@ -27,7 +27,7 @@ struct Party {
   Generations generations;
 };
 
-// Proposes until a generation of that number is there, and gives its text.
+// Proposes until a generation of that number exists, and returns its text.
 std::string next(Party& party, std::int64_t number) {
   EXPECT_TRUE(comes_true([&] {
     if (party.generations.current().number >= number) return true;
@@ -66,7 +66,7 @@ TEST(Generations, WhoIsDeadIsNotWaitedForLong) {
   EXPECT_TRUE(comes_true([&] { return berta.generations.called(); }));
   EXPECT_TRUE(berta.generations.propose().has_value());
   EXPECT_EQ(next(berta, 2), "2 1:berta 1:carla");
-  // She comes back, as a new one, behind the others.
+  // She returns as a new member, after the others.
   EXPECT_TRUE(comes_true([&] { return anna.generations.current().number == 2; }));
   all_answer({&anna, &berta, &carla}, 3);
   EXPECT_EQ(next(anna, 3), "3 1:berta 1:carla 3:anna");
@@ -125,7 +125,7 @@ TEST(Generations, NewcomersDoNotGoOnWithoutThoseWhoHaveTheState) {
   all_answer({&berta}, 2);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(berta.generations.propose(), std::nullopt);
   EXPECT_EQ(store->get("ring/generation")->value, "1 1:anna");
-  anna.reset();  // nobody is left
+  anna.reset();  // no member remains
   EXPECT_EQ(next(berta, 2), "2 2:berta");
 }
 

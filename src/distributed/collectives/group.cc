@@ -54,9 +54,9 @@ void Group::abort(const std::string& why) {
   if (!state_->aborted.exchange(true) && options_.on_broken) options_.on_broken();
 }
 
-// work(slot, deadline), with four slots that are this operation's own. Whoever calls another
-// operation, or one of another size, gets other slots: nothing arrives that does not fit, and the
-// deadline ends it.
+// Calls work(slot, deadline) with four slots for this operation alone. A member that calls another
+// operation, or one of another size, uses other slots: no message arrives there, and the deadline
+// ends the operation.
 template <class Work>
 void Group::perform(const char* operation, std::size_t bytes, int detail, const Work& work) {
   if (!state_->mesh) {
@@ -90,7 +90,7 @@ void Group::all_reduce(std::span<float> values, Reduction how) { reduce(values, 
 void Group::all_reduce(std::span<double> values, Reduction how) { reduce(values, how, 1); }
 void Group::all_reduce(std::span<std::int64_t> values) { reduce(values, Reduction::sum, 2); }
 
-// A binomial tree: in each round, everybody who has the data gives it to one who has not.
+// A binomial tree: in each round, each member with the data sends it to one without.
 void Group::broadcast(std::span<std::byte> data, int root) {
   if (root < 0 || root >= size_) {
     fail_usage(fmt::format("there is no rank {} in a group of {}", root, size_));
@@ -132,8 +132,8 @@ void Group::all_gather(std::span<const std::byte> own, std::span<std::byte> all)
   });
 }
 
-// By dissemination (Hensgen, Finkel and Manber 1988): after round i everybody has heard, directly
-// or not, of the 2^(i+1) - 1 members before them.
+// By dissemination (Hensgen, Finkel and Manber 1988): after round i each member has heard, directly
+// or indirectly, from the 2^(i+1) - 1 members before it.
 void Group::barrier() {
   perform("barrier", 0, 0, [&](std::uint64_t slot, Mesh::Clock::time_point deadline) {
     char byte = 0;

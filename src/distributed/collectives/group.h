@@ -1,8 +1,8 @@
 #pragma once
 
 // Collective operations of a fixed group of processes. All members call the same operations with
-// the same sizes in the same order; whatever goes wrong at one of them breaks the group for all,
-// and a new one is formed: see elastic_group.h.
+// the same sizes in the same order. An error at one of them breaks the group for all, and a new
+// group forms: see elastic_group.h.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace trireme::distributed {
 
-// The group has lost a member, or an operation its deadline. The memory that the operation worked
-// on may hold parts of sums.
+// The group lost a member, or an operation exceeded its deadline. The memory of the operation may
+// hold partial sums.
 class GroupBroken : public Error {
  public:
   GroupBroken(int rank, std::string operation, const std::string& why);
-  int rank() const { return rank_; }  // that it happened at
+  int rank() const { return rank_; }  // where it happened
   const std::string& operation() const { return operation_; }
 
  private:
@@ -30,37 +30,35 @@ class GroupBroken : public Error {
 
 enum class Reduction : std::uint8_t {
   sum,
-  mean,  // the sum, divided by how many members there are; not of integers
+  mean,  // the sum divided by the number of members; not for integers
 };
 
 struct GroupOptions {
-  // Where the members' connections are made: the interface, by its name; if there is none, an
-  // address of this machine. They are not encrypted, so other than loopback it should be a network
-  // that is trusted.
+  // The network interface for connections between members; if empty, an address of this machine.
+  // Connections are not encrypted, so use loopback or a trusted network.
   std::string interface = {};
   std::string address = "127.0.0.1";
-  Milliseconds timeout{10000};       // of every operation, the slowest member's being late included
+  Milliseconds timeout{10000};  // of every operation, including the delay of the slowest member
   Milliseconds form_timeout{10000};  // of forming the group
-  // Called once by any thread when the group has broken; must not end it. One that a member left in
-  // good order breaks with the first operation that this one has not done.
+  // Called once, by any thread, when the group breaks; must not destroy the group. A group that a
+  // member left properly breaks at the first operation that this member did not take part in.
   std::function<void()> on_broken = {};
-  // Called by the thread that forms the group for everybody who connects, or answers at a member's
-  // address, without knowing what members know.
+  // Called by the thread that forms the group for every connection without the secret of the group.
   std::function<void()> on_stranger = {};
-  // Asked while the group forms: whether to give up.
+  // Called while the group forms: whether to give up.
   std::function<bool()> cancelled = {};
 };
 
-// One thread at a time calls operations; abort() and broken() are safe for all. All operations may
-// throw GroupBroken, after which all others do. Errors: usage, before anything was sent, for
-// arguments that fit no member.
+// Operations are for one thread at a time; abort() and broken() are thread-safe. All operations may
+// throw GroupBroken; after that, all others do. Errors: usage, before anything is sent, for invalid
+// arguments.
 class Group {
  public:
-  // Waits for all `size` members, which find each other below `prefix` by their ranks. Errors: io,
-  // if they are not there in time; Unavailable.
+  // Waits for all `size` members, which find each other below `prefix` by their ranks. Errors: io
+  // if they do not arrive in time; Unavailable.
   Group(Store& store, const std::string& prefix, std::int64_t generation, int rank, int size,
         const GroupOptions& options);
-  // Others that are still at their last operation can end it.
+  // Other members can still finish their last operation.
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
@@ -69,17 +67,17 @@ class Group {
   int size() const { return size_; }
   std::int64_t generation() const { return generation_; }
   bool broken() const;
-  // Breaks the group for all members. Whoever is in an operation gets a GroupBroken.
+  // Breaks the group for all members. Operations in progress throw GroupBroken.
   void abort(const std::string& why);
 
-  // In place. All members get the same bits, and the same again from the same input.
+  // In place. All members get the same bits; the same input gives the same bits again.
   void all_reduce(std::span<float> values, Reduction how = Reduction::sum);
   void all_reduce(std::span<double> values, Reduction how = Reduction::sum);
   void all_reduce(std::span<std::int64_t> values);
-  // What rank `root` has, to all.
+  // Copies the data of rank `root` to all members.
   void broadcast(std::span<std::byte> data, int root);
-  // The parts of all, by rank, each as long as `own`. Errors: usage, if `all` is not as long as all
-  // of them.
+  // Concatenates the parts of all members by rank; each is as long as `own`. Errors: usage if `all`
+  // has another length.
   void all_gather(std::span<const std::byte> own, std::span<std::byte> all);
   // Returns when all have called it.
   void barrier();

@@ -1,9 +1,9 @@
 #pragma once
 
-// Connections between all members of a group, by Gloo's TCP transport, and messages over them; and
-// a ring of connections for much data. Whoever waits is woken when any member's connection ends,
-// not only that of the one waited for: Gloo alone would let it wait for its whole timeout if the
-// connection ends in the middle of a message.
+// Connections between all members of a group, by the TCP transport of Gloo, and messages over them;
+// and a ring of connections for large data. A waiting thread is woken when the connection to any
+// member ends, not only to the one that it waits for. Gloo alone would wait for its whole timeout
+// if the connection ends in the middle of a message.
 
 #include <chrono>
 #include <cstddef>
@@ -17,52 +17,51 @@
 namespace trireme::distributed {
 
 struct MeshOptions {
-  std::string interface;  // by its name, "eth0"; if empty,
-  std::string address;    // by an address of this machine
-  // Called once by any thread when the mesh has been broken; the last owner must not give it up
-  // there.
+  std::string interface;  // "eth0"; if empty, `address` is used
+  std::string address;    // an address of this machine
+  // Called once, by any thread, when the mesh breaks. The last owner must not release the mesh in
+  // it.
   std::function<void()> on_broken;
   std::function<void()> on_stranger = {};  // as GroupOptions
 };
 
-// One thread at a time does operations; fail() and failure() are safe for all.
+// Operations are for one thread at a time; fail() and failure() are thread-safe.
 class Mesh {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Connects to all others, and makes sure that they read the same store. Errors: usage, for an
-  // interface or address that this machine has not; io, if it does not succeed by the rendezvous'
-  // deadline.
+  // Connects to all others and checks that they use the same store. Errors: usage for an interface
+  // or address that this machine does not have; io if it does not succeed by the deadline of the
+  // rendezvous.
   Mesh(Rendezvous& rendezvous, int rank, int size, const MeshOptions& options);
-  // Says goodbye: others can end the operations that this member has ended.
+  // Announces the departure, so that others can finish the operations that this member finished.
   ~Mesh();
   Mesh(const Mesh&) = delete;
   Mesh& operator=(const Mesh&) = delete;
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  // Breaks the mesh: whoever waits is woken, all connections end, and no message goes through any
-  // more. Only the first reason counts.
+  // Breaks the mesh: waiting threads wake, all connections end, and no message is sent any more.
+  // Only the first reason is kept.
   void fail(const std::string& reason);
-  // Why it is broken; empty if it is not.
+  // Returns why it broke; empty if it did not.
   std::string failure() const;
-  // Begins the next operation of all members, and tells its number, from 1. Errors: io, if the mesh
-  // is broken or someone has left before that operation.
+  // Starts the next operation of all members and returns its number, from 1. Errors: io if the mesh
+  // is broken or a member left before that operation.
   std::uint64_t begin_operation();
 
-  // Around the ring. All errors: io.
-  // Begins an operation: the member before must begin the same one.
+  // --- The ring. All errors: io.
+  // Starts an operation: the previous member must start the same one.
   void begin_ring(std::uint64_t operation, Clock::time_point deadline);
-  // To the next rank, behind what was sent before. The memory stays until flush() has returned, but
-  // for what has arrived back.
+  // Sends to the next rank after earlier data. The memory must stay valid until flush() returns,
+  // except for data that has already returned around the ring.
   void send_on(const void* data, std::size_t bytes);
-  // The next bytes of the rank before.
+  // Receives the next bytes of the previous rank.
   void receive_behind(void* data, std::size_t bytes, Clock::time_point deadline);
   void flush(Clock::time_point deadline);
 
-  // Memory that messages are sent from and received into. Those between two members on one slot
-  // arrive in the order in which they were sent. All errors: io. Ends before the memory and the
-  // mesh do.
+  // Memory for sending and receiving messages. Messages between two members in one slot arrive in
+  // the order of sending. All errors: io. It must be destroyed before the memory and the mesh.
   class Buffer {
    public:
     Buffer(Mesh& mesh, void* data, std::size_t bytes);
@@ -70,10 +69,10 @@ class Mesh {
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
 
-    // Begin, and return at once.
+    // Start a transfer and return at once.
     void send(int to, std::uint64_t slot, std::size_t offset, std::size_t bytes);
     void receive(int from, std::uint64_t slot, std::size_t offset, std::size_t bytes);
-    // For the next one of those that were begun to be through.
+    // Waits until the next of the started transfers is complete.
     void wait_received(Clock::time_point deadline);
     void wait_sent(Clock::time_point deadline);
 

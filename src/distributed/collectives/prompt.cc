@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kMinSchedulerSlice = 100'000;  // ns, the least that the scheduler takes
 
-// As in linux/sched/types.h, which cannot be included beside sched.h.
+// As in linux/sched/types.h, which cannot be included together with sched.h.
 struct Attributes {
   std::uint32_t size = sizeof(Attributes), policy = 0;
   std::uint64_t flags = 0;
@@ -32,7 +32,7 @@ bool set_slice(std::uint64_t nanoseconds) {
 
 }  // namespace
 
-// Kernels that know no slices tell none, and take what they are told for nothing.
+// Kernels without slices report none, and ignore the request.
 Prompt::Prompt() {
   Attributes attributes;
   if (get(attributes) && attributes.runtime > kMinSchedulerSlice && set_slice(kMinSchedulerSlice)) {

@@ -1,14 +1,14 @@
 #pragma once
 
-// Threads that move data while others compute: they need little of a core, but at once.
+// For threads that move data while others compute: they need little processor time, but soon.
 
 #include <cstdint>
 
 namespace trireme::distributed {
 
-// As long as it lives, the thread that made it, and all that it starts, are woken before threads
-// that compute: they ask the scheduler for short slices (Linux 6.12 and later; without effect
-// elsewhere). It gives no more of a core to anybody.
+// While it exists, the thread that made it and the threads that this one starts run before threads
+// that compute: they request short slices from the scheduler (Linux 6.12 and later; no effect
+// elsewhere). They do not get more processor time.
 class Prompt {
  public:
   Prompt();
@@ -17,7 +17,7 @@ class Prompt {
   Prompt& operator=(const Prompt&) = delete;
 
  private:
-  std::uint64_t before_ = 0;  // ns; 0: as it was
+  std::uint64_t before_ = 0;  // ns; 0: unchanged
 };
 
 }  // namespace trireme::distributed

@@ -35,7 +35,7 @@ Rendezvous::Rendezvous(Store& store, std::string prefix, Clock::time_point deadl
 Rendezvous::~Rendezvous() {
   try {
     store_.revoke(lease_);
-  } catch (const Error&) {  // it ends by itself
+  } catch (const Error&) {  // it expires
   }
 }
 
@@ -76,7 +76,7 @@ std::string Rendezvous::fetch(const std::string& name) {
     if (cancelled_ && cancelled_()) fail_io("the forming of the group was given up");
     const auto left = std::chrono::duration_cast<Milliseconds>(deadline_ - Clock::now());
     if (left.count() <= 0) {
-      fail_io(fmt::format("nobody has written {}{} in time: a member is missing", prefix_, name));
+      fail_io(fmt::format("no member wrote {}{} in time: a member is missing", prefix_, name));
     }
     look(std::min(left, kCancelPoll));
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// How the members of a group that is being formed find each other: each puts what it has to tell
-// under its own key, and waits for those of the others.
+// How the members of a new group find each other: each publishes values under its own keys and
+// waits for the keys of the others.
 
 #include <chrono>
 #include <functional>
@@ -17,24 +17,24 @@ class Rendezvous {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Keys go below `prefix`, which no other group uses, on a lease that ends when the object does,
-  // or by itself within half a minute. The store outlives the object. `cancelled`, if given, is
-  // asked while waiting.
+  // Keys are below `prefix`, which no other group uses, on a lease that ends with the object, or
+  // expires within half a minute. The store outlives the object. `cancelled`, if set, is called
+  // while waiting.
   Rendezvous(Store& store, std::string prefix, Clock::time_point deadline,
              std::function<bool()> cancelled = {});
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  // With random bytes beside it.
+  // Adds random bytes.
   void publish(const std::string& name, const std::string& value);
-  // What was published under the name, waited for. Errors: io, if it is not there by the deadline,
-  // or cancelled.
+  // Waits for the value published under the name and returns it. Errors: io if it does not arrive
+  // by the deadline, or if cancelled.
   std::string fetch(const std::string& name);
-  // Published by now, if `name` is.
+  // Whether the name is already published.
   bool has(const std::string& name);
-  // The same for all who published and fetched the same names, and for nobody who cannot read the
-  // store.
+  // Equal for all members that published and fetched the same names; secret to processes without
+  // access to the store.
   std::string token() const;
   Clock::time_point deadline() const { return deadline_; }
 

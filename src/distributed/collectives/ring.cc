@@ -18,7 +18,7 @@ void divide_all(T* values, std::size_t count, int by) {
 
 void accumulate(float* sum, const float* more, std::size_t count) { add(sum, more, count); }
 void accumulate(double* sum, const double* more, std::size_t count) { add(sum, more, count); }
-// Wraps around, as sums without sign do.
+// Wraps around, like unsigned sums.
 void accumulate(std::int64_t* sum, const std::int64_t* more, std::size_t count) {
   add(reinterpret_cast<std::uint64_t*>(sum), reinterpret_cast<const std::uint64_t*>(more), count);
 }

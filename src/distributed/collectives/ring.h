@@ -1,9 +1,8 @@
 #pragma once
 
 // All-reduce around a ring (Patarasuk and Yuan 2009), in segments that follow each other closely:
-// while one is being added the next ones are on their way. Each element is added up once, in the
-// order of the ring, by whoever its segment passes, and its sum is copied: so all members get the
-// same bits.
+// while one segment is added, the next ones are in transit. Each element is summed once, in the
+// order of the ring, and its sum is copied, so that all members get the same bits.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,9 +12,8 @@
 
 namespace trireme::distributed {
 
-inline constexpr std::size_t kSegment = 128 * 1024;  // bytes: fits into a core's own cache
-// Segments that are sent before the first of them was answered by one that arrived: more would only
-// leave the cache before they are read.
+inline constexpr std::size_t kSegment = 128 * 1024;  // bytes: fits into the cache of a core
+// Most segments sent before the first one returns: more would leave the cache before they are read.
 inline constexpr std::size_t kRingDepth = 4;
 
 void accumulate(float* sum, const float* more, std::size_t count);
@@ -29,7 +27,7 @@ void divide(std::int64_t* values, std::size_t count, int by);
 template <class T>
 class Ring {
  public:
-  // Of `count` elements at `data`. `scratch` has room for kSegment bytes.
+  // For `count` elements at `data`. `scratch` has space for kSegment bytes.
   Ring(Mesh& mesh, T* data, std::size_t count, std::byte* scratch, Mesh::Clock::time_point deadline)
       : mesh_(mesh),
         rank_(mesh.rank()),
@@ -60,7 +58,7 @@ class Ring {
     std::size_t first = 0, count = 0;  // elements
   };
 
-  // Of each rank's share, the largest of which counts.
+  // Segments of the largest share of a rank.
   static std::size_t segments(std::size_t count, int ranks) {
     const auto n = static_cast<std::size_t>(ranks);
     return ((count + n - 1) / n * sizeof(T) + kSegment - 1) / kSegment;
@@ -73,19 +71,18 @@ class Ring {
     const std::size_t from = begin + cut(end - begin, j, segments_);
     return {from, begin + cut(end - begin, j + 1, segments_) - from};
   }
-  // Where part i of n begins, the first ones being longer by one.
+  // The start of part i of n; the first parts are longer by one.
   static std::size_t cut(std::size_t count, std::size_t i, std::size_t n) {
     return count / n * i + std::min(i, count % n);
   }
-  // Number k of those that arrive. Those to be added: first all segments of the share behind our
-  // own, and so on around the ring; after them one share is complete here. Then as many that are
-  // complete.
+  // Segment k that arrives. The first half is added: all segments of the share after our own, and
+  // so on around the ring; then one share is complete here. The second half is complete sums.
   Part incoming(std::size_t k) const {
     const int share = k < total_ ? rank_ - 1 : rank_;
     k %= total_;
     return part(share - static_cast<int>(k / segments_), k % segments_);
   }
-  // Number k of those that are sent: our own share, and then whatever has arrived.
+  // Segment k to send: our own share, and then everything that arrived.
   Part outgoing(std::size_t k) const {
     return k < segments_ ? part(rank_, k) : incoming(k - segments_);
   }
@@ -96,7 +93,8 @@ class Ring {
     accumulate(data_ + part.first, scratch_, part.count);
     if (mean && k >= total_ - segments_) divide(data_ + part.first, part.count, size_);
   }
-  // In their places. Nothing there is still to be sent: its sum could not be complete.
+  // Copies it to its place. No segment there can still be unsent, because its sum would not be
+  // complete.
   void collect(std::size_t k) {
     const Part part = incoming(k);
     mesh_.receive_behind(data_ + part.first, part.count * sizeof(T), deadline_);
@@ -109,7 +107,7 @@ class Ring {
   T* const scratch_;
   const Mesh::Clock::time_point deadline_;
   const std::size_t segments_;  // of each share
-  const std::size_t total_;     // that arrive in each of the two halves
+  const std::size_t total_;     // that arrive in each half
   const std::size_t ahead_;
 };
 

@@ -18,12 +18,11 @@ namespace {
 
 using Clock = RingLink::Clock;
 
-// How long the next bytes are asked for again and again before the thread sleeps: to be woken takes
-// longer than that.
+// How long to poll for the next bytes before the thread sleeps: waking takes longer than this.
 constexpr std::chrono::microseconds kSpin{50};
-// Bytes that are worth waking for, if more are wanted.
+// Bytes that justify waking up if more are wanted.
 constexpr std::size_t kLargestWake = 128 * 1024;
-// Who have connected and not said anything yet.
+// Most connections that have not sent the token yet.
 constexpr std::size_t kMostStrangers = 16;
 
 int milliseconds_until(Clock::time_point deadline) {
@@ -41,13 +40,13 @@ void prepare(int socket) {
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
 
-// Somebody who has connected, and how much of the token they have sent.
+// A connection and how much of the token it has sent.
 struct Caller {
   int socket;
   std::string sent = {};
 };
 
-// Whether all of the token is there; none: this is nobody we wait for.
+// Whether the whole token has arrived; nothing if it is wrong.
 std::optional<bool> hear(Caller& caller, const std::string& token) {
   std::string bytes(token.size() - caller.sent.size(), '\0');
   const ssize_t got = ::recv(caller.socket, bytes.data(), bytes.size(), 0);
@@ -130,7 +129,7 @@ void RingLink::refuse(int caller) {
   if (on_stranger_) on_stranger_();
 }
 
-// Hands to the system what it takes now. Whether it took any.
+// Writes as much as the system accepts. Returns whether it wrote any.
 bool RingLink::push() {
   bool any = false;
   while (!waiting_.empty()) {
@@ -147,7 +146,7 @@ bool RingLink::push() {
   return any;
 }
 
-// Takes what is there of the rest. Whether there was any.
+// Reads what has arrived. Returns whether there was any.
 bool RingLink::pull(std::span<std::byte>& rest) {
   const ssize_t got = ::recv(previous_, rest.data(), rest.size(), 0);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
@@ -177,14 +176,13 @@ void RingLink::flush(Clock::time_point deadline) {
   }
 }
 
-// Nothing has happened since then.
+// Nothing has arrived since then.
 void RingLink::wait(std::size_t wanted, Clock::time_point since, Clock::time_point deadline) {
   if (Clock::now() - since < kSpin) ::sched_yield();
   else sleep(wanted, deadline);
 }
 
-// Until so many bytes have arrived (0: none are waited for), or some of those that wait can be
-// sent.
+// Sleeps until `wanted` bytes have arrived (0: none are expected), or waiting bytes can be sent.
 void RingLink::sleep(std::size_t wanted, Clock::time_point deadline) {
   const std::size_t least = std::clamp<std::size_t>(wanted, 1, kLargestWake);
   if (wanted > 0 && least != least_) {

@@ -1,9 +1,9 @@
 #pragma once
 
-// A member's connections around the ring, by TCP of its own: bytes go to the next member and come
-// from the one before. There is no thread behind it: who waits for bytes sends meanwhile. A message
-// that went through Gloo's thread would cost two changes of thread, and be read in small pieces, as
-// they arrive; here it is read in large ones.
+// The connections of a member around the ring, by TCP: bytes go to the next member and come from
+// the previous one. There is no extra thread: a thread that waits for bytes sends meanwhile. A
+// message through the thread of Gloo would cost two thread switches and be read in small pieces as
+// they arrive; here the pieces are large.
 
 #include <poll.h>
 
@@ -19,13 +19,13 @@
 
 namespace trireme::distributed {
 
-// One thread uses it; close() is for all. All errors: io.
+// For one thread; close() is thread-safe. All errors: io.
 class RingLink {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Listens at the interface, by its name, or else the IP address. `on_stranger`: called for
-  // everybody who connects without the token.
+  // Listens at the interface of that name, or else at the IP address. Calls `on_stranger` for every
+  // connection without the token.
   RingLink(const std::string& interface, const std::string& address,
            std::function<void()> on_stranger = {});
   ~RingLink();
@@ -33,18 +33,17 @@ class RingLink {
   RingLink& operator=(const RingLink&) = delete;
 
   const std::string& address() const { return listener_.address(); }
-  // Connects to where the next member listens, and waits for the one before. Both know the token;
-  // whoever connects without it is let go.
+  // Connects to the address of the next member and waits for the previous one. Both know the token;
+  // connections without it are closed.
   void connect(const std::string& next, const std::string& token, Clock::time_point deadline);
 
-  // To the next member, behind what was sent before. The memory stays as it is until flush() has
-  // returned.
+  // Sends to the next member after earlier data. The memory must stay valid until flush() returns.
   void send(const void* data, std::size_t bytes);
-  // The next bytes of the member before.
+  // Receives the next bytes of the previous member.
   void receive(void* data, std::size_t bytes, Clock::time_point deadline);
-  // Waits until all has been handed to the system.
+  // Waits until the system has accepted all data.
   void flush(Clock::time_point deadline);
-  // Wakes whoever waits; nothing goes through any more.
+  // Wakes waiting threads; nothing is sent any more.
   void close();
 
  private:
@@ -61,7 +60,7 @@ class RingLink {
   const std::function<void()> on_stranger_;
   int next_ = -1, previous_ = -1;  // sockets
   std::deque<std::span<const std::byte>> waiting_;
-  std::size_t least_ = 1;  // bytes that must be there before poll() says so
+  std::size_t least_ = 1;  // bytes that must arrive before poll() returns
 };
 
 }  // namespace trireme::distributed

@@ -21,7 +21,7 @@ using Clock = RingLink::Clock;
 
 Clock::time_point in(int ms) { return Clock::now() + std::chrono::milliseconds(ms); }
 
-// So many links, connected to a ring, each used by a thread.
+// Connects `members` links to a ring, each used by a thread.
 void run(int members, const std::function<void(RingLink& link, int member)>& work) {
   std::vector<std::unique_ptr<RingLink>> links;
   for (int i = 0; i < members; ++i) links.push_back(std::make_unique<RingLink>("", "127.0.0.1"));
@@ -51,7 +51,7 @@ int connect_to(const std::string& address) {
   return socket;
 }
 
-// More than a connection holds is sent before anybody reads.
+// More than a connection buffers is sent before any member reads.
 TEST(RingLink, BytesArriveInOrderWhileAllSend) {
   constexpr std::size_t kCount = 3'000'000;
   for (const int members : {2, 3}) {
@@ -111,7 +111,7 @@ TEST(RingLink, WhatDoesNotComeInTimeIsAnError) {
     EXPECT_THAT(error_of(ErrorKind::io, [&] { link.receive(&byte, 1, in(50)); }),
                 HasSubstr("no answer in time"));
   });
-  run(2, [](RingLink& link, int) {  // nobody reads
+  run(2, [](RingLink& link, int) {  // no member reads
     const std::vector<char> much(64 << 20);
     link.send(much.data(), much.size());
     EXPECT_THAT(error_of(ErrorKind::io, [&] { link.flush(in(300)); }),
@@ -149,7 +149,7 @@ TEST(RingLink, WhoWaitsIsWokenWhenItIsClosed) {
   });
 }
 
-// What it had sent before arrives.
+// The data that it sent before still arrives.
 TEST(RingLink, WhoEndsIsHeardOf) {
   auto first = std::make_unique<RingLink>("", "127.0.0.1");
   RingLink second("", "127.0.0.1");

@@ -1,15 +1,15 @@
 // collective_member STORE PREFIX NAME [KEY=VALUE...]: one member of an elastic group, as a process
-// that tests kill and stop. It adds up gradients whose mean is known, so that any step that was
-// lost, done twice or done by parts shows in its state. When one member gets SIGTERM, all end with
-// the same step. Keys: count (of values), least, timeout, settle, form, lease (milliseconds; the
-// lease seconds), pause (microseconds of a step's computing). One line for each thing that happens,
-// with the monotonic clock's time in nanoseconds at its end:
+// that tests kill and stop. It sums gradients with a known mean, so that any lost, repeated or
+// partial step shows in its state. When one member gets SIGTERM, all end with the same step. Keys:
+// count (of values), least, timeout, settle, form, lease (milliseconds; the lease in seconds),
+// pause (microseconds of the computation of a step). It prints one line for each event, with the
+// time of the monotonic clock in nanoseconds at its end:
 //
-//   group GENERATION RANK SIZE COMMITTED TIME     agreed in a group
-//   broken TIME                                   it has lost a member
-//   step COMMITTED GENERATION SIZE TIME           committed a step
-//   again COMMITTED TIME                          another member's state was restored within a step
-//   done COMMITTED STATE TIME                     STATE is "right", or what is wrong with it
+// - group GENERATION RANK SIZE COMMITTED TIME: agreed in a group
+// - broken TIME: it lost a member
+// - step COMMITTED GENERATION SIZE TIME: committed a step
+// - again COMMITTED TIME: restored the state of another member within a step
+// - done COMMITTED STATE TIME: STATE is "right", or describes the error
 
 #include <fmt/core.h>
 
@@ -46,7 +46,7 @@ void say(fmt::format_string<Values...> text, Values&&... values) {
   std::fflush(stdout);
 }
 
-// Small whole numbers: their sums and means are exact, in any order.
+// Small integers: their sums and means are exact in any order.
 float gradient_of(std::int64_t step, std::size_t i) {
   return static_cast<float>((static_cast<std::uint64_t>(step) * 7 + i * 3) % 13);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// A member of an elastic group as a process of its own (member_main.cc), for tests.
+// A member of an elastic group as a separate process (member_main.cc), for tests.
 
 #include <sys/types.h>
 
@@ -12,7 +12,7 @@
 
 namespace trireme::distributed::testing {
 
-// A line that it has written: "step 7 1 3", and when.
+// A line that it printed, "step 7 1 3", and its time.
 struct Happening {
   std::string what;
   std::vector<std::int64_t> numbers;
@@ -29,11 +29,11 @@ class MemberProcess {
   MemberProcess& operator=(const MemberProcess&) = delete;
 
   void signal(int number) const;
-  // The next line; nothing if it has ended, or none comes within 30 s.
+  // Returns the next line; nothing if the process ended, or if no line arrives within 30 s.
   std::optional<Happening> next();
-  // The first of the next lines that begins with `what`.
+  // Returns the first of the next lines that begins with `what`.
   std::optional<Happening> next(const std::string& what);
-  // Waits for its end, at most 30 s: its exit code, or -1.
+  // Waits at most 30 s for its end and returns its exit code, or -1.
   int wait();
 
  private:

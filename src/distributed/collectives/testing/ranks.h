@@ -9,8 +9,8 @@
 
 namespace trireme::distributed::testing {
 
-// Runs `work` once for each rank of a new group; the first error of a rank that it does not catch
-// is thrown.
+// Runs `work` once for each rank of a new group, and throws the first error that a rank does not
+// catch.
 void run_ranks(Store& store, int ranks, const std::function<void(Group&)>& work,
                const GroupOptions& options = {});
 void run_ranks(int ranks, const std::function<void(Group&)>& work,
