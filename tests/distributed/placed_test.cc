@@ -240,7 +240,7 @@ TEST_F(Placed, AnotherAuthorityIsNoLauncherOfThisJob) {
   auto second = by_hand(1, "--wait 6 --credentials theirs --trainers 2 " + file);
   const Outcome outcome = first.get(), other = second.get();
   EXPECT_EQ(other.code, 4) << other.output;
-  EXPECT_THAT(other.output, HasSubstr("launcher 0 of 2 has not come within 6 s"));
+  EXPECT_THAT(other.output, HasSubstr("launcher 0 of 2 did not start within 6 s"));
   EXPECT_EQ(outcome.code, 4) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("1 of 2 launchers have come within 6 s"));
 }

@@ -1,4 +1,4 @@
-// Groups whose members are threads of this process, over an in-memory store.
+// Groups whose members are threads of this process, with an in-memory store.
 #include "distributed/collectives/group.h"
 
 #include <gmock/gmock.h>
@@ -36,11 +36,10 @@ std::vector<T> values_of(int rank, std::size_t count) {
   return values;
 }
 
-// Sizes of no, one and few elements, of several segments, and where nothing is divisible by
-// anything.
+// Zero, one and few elements, several segments, and sizes that are not divisible.
 constexpr std::size_t kSizes[] = {0, 1, 2, 3, 5, 1023, 65536, 300007};
 
-// What all ranks have afterwards: the same bits, near the sum in long double of what they had.
+// All ranks must have the same bits afterwards, close to the sum in long double.
 template <class T>
 void expect_reduced(int ranks, std::size_t count, Reduction how,
                     const std::vector<std::vector<T>>& results) {
@@ -222,10 +221,10 @@ TEST(Group, OneThatIsGivenUpWakesWhoeverWaits) {
               if (group.rank() == 0) {
                 other = std::thread([&] {
                   std::this_thread::sleep_for(Milliseconds(20));
-                  group.abort("somebody joins");
+                  group.abort("a member joins");
                 });
                 EXPECT_THAT(error_of(ErrorKind::io, [&] { group.barrier(); }),
-                            HasSubstr("somebody joins"));
+                            HasSubstr("a member joins"));
                 other.join();
               } else {
                 const auto before = Clock::now();
@@ -243,7 +242,7 @@ TEST(Group, OneThatIsGivenUpWakesWhoeverWaits) {
 TEST(Group, OneThatLeavesLetsOthersEndWhatTheyDo) {
   run_ranks(4, [&](Group& group) {
     for (int i = 0; i < 3; ++i) group.barrier();
-    // Ends here: at once for some, while others may still be in the last barrier.
+    // Ends here: for some ranks at once, while others may still be in the last barrier.
   });
   run_ranks(2, [&](Group& group) {
     group.barrier();
@@ -266,7 +265,7 @@ TEST(Group, AMemberThatDoesNotComeIsToldByItsKey) {
   const auto form = [&] {
     const Group group(*store, "job/", 3, 0, 2, {.form_timeout = Milliseconds(50)});
   };
-  EXPECT_THAT(error_of(ErrorKind::io, form), HasSubstr("nobody has written job/3/1 in time"));
+  EXPECT_THAT(error_of(ErrorKind::io, form), HasSubstr("no member wrote job/3/1 in time"));
   EXPECT_TRUE(store->list("job/").entries.empty());
   const auto cancelled = [&] {
     const Group group(*store, "job/", 3, 0, 2, {.cancelled = [] { return true; }});
@@ -274,7 +273,7 @@ TEST(Group, AMemberThatDoesNotComeIsToldByItsKey) {
   EXPECT_THAT(error_of(ErrorKind::io, cancelled), HasSubstr("given up"));
 }
 
-// A store that shows its reader other bytes than were written: such a reader is no member.
+// A store that returns other bytes than were written: its reader is no member.
 class Misread : public Store {
  public:
   explicit Misread(Store& store) : store_(store) {}
@@ -352,7 +351,7 @@ TEST(Group, WrongArgumentsAreRefusedBeforeAnythingIsSent) {
                 HasSubstr("no rank 2"));
     EXPECT_THAT(error_of(ErrorKind::usage, [&] { group.all_gather(data, data); }),
                 HasSubstr("2 members of 3 bytes"));
-    group.barrier();  // it is whole
+    group.barrier();  // the group is whole
   });
 }
 

@@ -10,7 +10,7 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr Milliseconds kIdle{1000};            // between two looks when nothing happens
+constexpr Milliseconds kIdle{1000};            // between two checks without events
 constexpr Milliseconds kKeeperRetryDelay{50};  // while the store is unavailable
 
 }  // namespace
@@ -40,7 +40,7 @@ Keeper::~Keeper() {
   }
   signal_->changed.notify_all();
   thread_.join();
-  // Before the group says goodbye: nobody waits for us.
+  // Before the group announces its end: no member waits for this one.
   life_sign_.reset();
   lease_.reset();
 }
@@ -77,7 +77,7 @@ void Keeper::run() {
     } catch (const Unavailable&) {
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::not_found) return end(std::current_exception());
-    }  // else the lease has ended, which it will know soon
+    }  // else the lease expired; the keeper notices it soon
     std::unique_lock lock(signal_->mutex);
     signal_->changed.wait_for(lock, next, [this] { return signal_->stop || signal_->poked; });
     signal_->poked = false;
@@ -93,7 +93,7 @@ void Keeper::end(std::exception_ptr failure) {
   signal_->changed.notify_all();
 }
 
-// When to look again at the latest.
+// Returns the most time until the next check.
 Milliseconds Keeper::look() {
   life_sign_->answer();
   renew_lease();
@@ -142,7 +142,7 @@ void Keeper::take(const Generation& generation) {
   if (rank >= 0) form(generation, rank);
 }
 
-// Leaves no group if it does not succeed: then the next one is called for.
+// Leaves no group if it fails; then it requests the next one.
 void Keeper::form(const Generation& generation, int rank) {
   GroupOptions options = options_.group;
   options.on_broken = [signal = signal_] { poke(*signal); };

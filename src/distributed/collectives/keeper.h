@@ -1,7 +1,7 @@
 #pragma once
 
-// The thread that keeps a member in a group: it answers when a new generation is called for, calls
-// for one when the group has broken, and forms it.
+// The thread that keeps a member in a group. It answers when a new generation is requested,
+// requests one when the group breaks, and forms it.
 
 #include <chrono>
 #include <condition_variable>
@@ -26,17 +26,17 @@ class Keeper {
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
-  // The newest group, if this member is in it and it is whole; else none.
+  // Returns the newest group if this member is in it and it is whole; else null.
   std::shared_ptr<Group> group() const;
-  // The same of a generation after `number`, waited for. Errors: Unavailable; those that ended the
+  // Waits for a group of a generation after `number`. Errors: Unavailable; those that ended the
   // thread.
   std::shared_ptr<Group> wait_after(std::int64_t number, Clock::time_point deadline);
-  // Whether this member has been in all generations since `number`, so that nothing was committed
+  // Whether this member was in all generations since `number`, so that no step was committed
   // without it.
   bool in_all_since(std::int64_t number) const;
 
  private:
-  // What wakes the thread. Groups have it too, and may outlive the keeper.
+  // Wakes the thread. Groups share it and may outlive the keeper.
   struct Signal {
     std::mutex mutex;
     std::condition_variable changed;
@@ -55,14 +55,14 @@ class Keeper {
   const std::shared_ptr<Signal> signal_;
   std::unique_ptr<LeaseKeeper> lease_;
   bool joined_ = false;
-  std::int64_t taken_ = 0;  // the generation that was dealt with last
+  std::int64_t taken_ = 0;  // the newest generation that was handled
 
-  // Below: with the signal's mutex.
+  // The following members are guarded by the mutex of the signal.
   std::shared_ptr<Group> group_;
-  std::int64_t since_ = 0;  // which generation this member has been in all of them
+  std::int64_t since_ = 0;  // the first generation of the unbroken membership
   std::exception_ptr failure_;
 
-  std::optional<LifeSign> life_sign_;  // as long as this takes part
+  std::optional<LifeSign> life_sign_;  // exists while this member takes part
   Generations generations_;
   std::thread thread_;
 };

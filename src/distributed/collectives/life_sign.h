@@ -1,7 +1,7 @@
 #pragma once
 
-// A port that listens as long as this process lives, so that others can tell one that is dead from
-// one that is slow: when a process ends, its machine refuses connections there at once.
+// A port that listens as long as this process lives, so that other members can distinguish a failed
+// process from a slow one: when a process ends, its machine refuses connections at once.
 
 #include <string>
 
@@ -11,20 +11,20 @@ namespace trireme::distributed {
 
 class LifeSign {
  public:
-  // At the interface, by its name, or else the IP address. If it cannot listen there, nobody can
-  // tell: no error.
+  // Listens at the interface of that name, or else at the IP address. If it cannot listen, other
+  // members cannot distinguish the cases; this is no error.
   LifeSign(const std::string& interface, const std::string& address)
       : listener_(interface, address) {}
 
   const std::string& address() const { return listener_.address(); }
-  void answer();  // lets go of those who have asked
+  void answer();  // closes the connections of those that asked
 
  private:
   Listener listener_;
 };
 
-// Whether nobody listens at the address of a life sign any more, by word of its machine. Asks for
-// 50 ms at most; what is not known is false.
+// Whether the machine of a life sign reports that no process listens there any more. Takes at most
+// 50 ms; returns false if it does not know.
 bool is_gone(const std::string& address);
 
 }  // namespace trireme::distributed

@@ -32,10 +32,10 @@ constexpr std::uint64_t kProbe = kGoodbye - 2;
 constexpr std::uint64_t kAddress = kGoodbye - 3;
 constexpr auto kForever = std::chrono::hours(24 * 365);
 constexpr Milliseconds kGoodbyeTime{200};
-constexpr std::size_t kLongestAddress = 64;  // bytes of one with its port, and a zero
+constexpr std::size_t kLongestAddress = 64;  // bytes of an address with its port and a zero
 
-// Gloo writes to connections whose other end is gone, which would end the process: while this
-// lives, no SIGPIPE comes to this thread, nor ever to threads that it starts.
+// Gloo writes to connections that the other side has closed, which would end the process. While
+// this exists, this thread gets no SIGPIPE, and threads that it starts never get one.
 class NoBrokenPipe {
  public:
   NoBrokenPipe() {
@@ -60,7 +60,7 @@ class NoBrokenPipe {
   bool was_pending_;
 };
 
-// Gloo's four questions to a store.
+// The four functions that Gloo calls on a store.
 class GlooStore : public gloo::rendezvous::Store {
  public:
   explicit GlooStore(Rendezvous& rendezvous) : rendezvous_(rendezvous) {}
@@ -92,8 +92,8 @@ Milliseconds left_until(Mesh::Clock::time_point deadline) {
       "size");
 }
 
-// What Gloo would not bear, or leak memory for: a name that does not resolve, an address of another
-// machine.
+// Refuses what would crash Gloo or leak memory in it: a name that does not resolve, and an address
+// of another machine.
 void check_address(const std::string& address) {
   if (Listener("", address).address() == "-") {
     fail_usage(fmt::format("\"{}\" is no IP address of this machine", address));
@@ -112,7 +112,7 @@ std::shared_ptr<gloo::transport::Device> make_device(const MeshOptions& options)
     attributes.hostname = options.address;
   }
   try {
-    const Prompt prompt;  // of the thread that the device starts
+    const Prompt prompt;  // for the thread that the device starts
     return gloo::transport::tcp::CreateDevice(attributes);
   } catch (const std::exception& error) {
     fail_usage(fmt::format("all-reduce cannot listen at {}{}: {}", options.interface,
@@ -123,23 +123,23 @@ std::shared_ptr<gloo::transport::Device> make_device(const MeshOptions& options)
 }  // namespace
 
 struct Mesh::State {
-  // What each member says when it leaves: how many operations it has done. Outlives the device,
-  // whose thread writes it.
+  // Each member announces at its end how many operations it finished. Outlives the device, whose
+  // thread writes it.
   std::vector<std::uint64_t> heard;
 
   std::shared_ptr<gloo::transport::Device> device;
   std::shared_ptr<gloo::rendezvous::Context> context;
   std::optional<RingLink> link;
-  std::uint64_t ring_told = 0, ring_heard = 0;  // the operation that was begun on it
+  std::uint64_t ring_told = 0, ring_heard = 0;  // the newest operation on it
 
   mutable std::mutex mutex;
-  std::set<UnboundBuffer*> buffers;  // that somebody may wait for
+  std::set<UnboundBuffer*> buffers;  // that threads may wait for
   std::string failure;
-  std::uint64_t operations = 0;  // that this member has begun
-  int departed = -1;             // who has left after the fewest operations, if anyone has,
-  std::uint64_t last = 0;        // and after how many
+  std::uint64_t operations = 0;  // started by this member
+  int departed = -1;             // the member that left after the fewest operations; -1: none
+  std::uint64_t last = 0;        // and the number of these operations
 
-  std::unique_ptr<UnboundBuffer> goodbyes;  // waits for what is heard as long as the mesh lives
+  std::unique_ptr<UnboundBuffer> goodbyes;  // waits for announcements as long as the mesh exists
   std::thread listener;
 };
 
@@ -160,7 +160,7 @@ Mesh::Buffer::~Buffer() {
   mesh_.state_->buffers.erase(state_->buffer.get());
 }
 
-// Runs work(); its errors say who is gone.
+// Runs work(); its errors name the failed member.
 template <class Work>
 void Mesh::explained(const Work& work) {
   const NoBrokenPipe guard;
@@ -171,7 +171,8 @@ void Mesh::explained(const Work& work) {
   }
 }
 
-// As explained(); but Gloo ends all connections when a wait is too long, so nobody is gone then.
+// As explained(), but Gloo ends all connections when a wait times out, so the other members have
+// not failed then.
 template <class Work>
 void Mesh::wait(Clock::time_point deadline, const Work& work) {
   bool through = false;
@@ -202,7 +203,7 @@ void Mesh::Buffer::wait_sent(Clock::time_point deadline) {
 
 Mesh::Mesh(Rendezvous& rendezvous, int rank, int size, const MeshOptions& options)
     : rank_(rank), size_(size), on_broken_(options.on_broken), state_(std::make_unique<State>()) {
-  const NoBrokenPipe guard;  // also for the device's thread
+  const NoBrokenPipe guard;  // also for the thread of the device
   state_->device = make_device(options);
   state_->context = std::make_shared<gloo::rendezvous::Context>(rank, size);
   // Gloo waits five times as long for a connection.
@@ -229,7 +230,7 @@ Mesh::Mesh(Rendezvous& rendezvous, int rank, int size, const MeshOptions& option
   state_->listener = std::thread([this] { listen(); });
 }
 
-// Everybody sends everybody what only members can know: a port may have come to somebody else
+// All members exchange a secret of the group, because another process may have taken a port
 // meanwhile.
 void Mesh::greet(Rendezvous& rendezvous, const MeshOptions& options) {
   const std::string token = rendezvous.token();
@@ -251,7 +252,7 @@ void Mesh::greet(Rendezvous& rendezvous, const MeshOptions& options) {
   fail_io("a stranger has answered at the address of a member");
 }
 
-// Everybody tells the one before where it listens.
+// Each member sends its listening address to the previous one.
 void Mesh::link(const MeshOptions& options, Rendezvous& rendezvous) {
   state_->link.emplace(options.interface, options.address, options.on_stranger);
   char own[kLongestAddress] = {}, next[kLongestAddress] = {};
@@ -265,8 +266,7 @@ void Mesh::link(const MeshOptions& options, Rendezvous& rendezvous) {
   state_->link->connect(next, rendezvous.token(), rendezvous.deadline());
 }
 
-// As wait(); a connection of the ring that has ended may have been ended by one who has lost
-// somebody else.
+// As wait(), but a connection of the ring may have been closed by a member that lost another one.
 template <class Work>
 void Mesh::on_link(Clock::time_point deadline, const Work& work) {
   try {
@@ -318,11 +318,11 @@ void Mesh::say_goodbye() {
       if (other != rank_) out.send(other, kGoodbye, 0, sizeof done);
     }
     for (int i = 0; i + 1 < size_; ++i) out.wait_sent(deadline);
-  } catch (const std::exception&) {  // they see the connection end
+  } catch (const std::exception&) {  // the others see that the connection ends
   }
 }
 
-// The one that hears of every connection's end.
+// The wait that ends when any connection ends.
 void Mesh::listen() {
   for (;;) {
     try {
@@ -335,7 +335,7 @@ void Mesh::listen() {
   }
 }
 
-// What the one that left has done, too, the others can end; but not what comes behind.
+// The others can finish the operations that the leaving member finished, but no later ones.
 void Mesh::hear_goodbye(int from) {
   {
     const std::lock_guard lock(state_->mutex);
@@ -359,7 +359,7 @@ std::uint64_t Mesh::begin_operation() {
   return state_->operations;
 }
 
-// Of those whose connections have ended: "rank 2 is gone".
+// Names the members whose connections ended: "rank 2 is gone".
 std::string Mesh::lost() const {
   std::string ranks;
   int count = 0;

@@ -125,7 +125,7 @@ TEST_F(MeetingTest, NobodyComes) {
   MeetingOptions late = options(1, 2);
   late.patience = Milliseconds(300);
   EXPECT_THAT(error_of(ErrorKind::io, [&] { Meeting{late}; }),
-              HasSubstr("launcher 0 of 2 has not come within 0 s"));
+              HasSubstr("launcher 0 of 2 did not start within 0 s"));
 }
 
 TEST_F(MeetingTest, WhatIsNotSafeOrCannotBeMeant) {

@@ -26,12 +26,12 @@ bool is_trusted(uid_t owner) { return owner == ::geteuid() || owner == 0; }
 [[noreturn]] void fail_open(const std::string& path, const std::string& why,
                             const std::string& hint) {
   fail_usage(fmt::format(
-      "{}: {}\n  hint   {}, if nobody has used that; else make others: trireme credentials", path,
+      "{}: {}\n  hint   {}, if no job has used it; else make new ones: trireme credentials", path,
       why, hint));
 }
 
-// Nobody but us and root may have put there what lies there. A folder that all may write to, and
-// take only their own from, is what Kubernetes mounts a Secret as, root's: its files tell.
+// Only this user and root may have written the folder. Kubernetes mounts a Secret as a folder of
+// root that all may write to, with the sticky bit; then the files are checked.
 void check_folder(const std::string& folder) {
   struct stat status{};
   if (::stat(folder.c_str(), &status) != 0) return;
@@ -47,8 +47,9 @@ void check_folder(const std::string& folder) {
   }
 }
 
-// Neither a link, where it is one, nor the file. What others may not read is `secret`: a key of
-// ours is ours alone; one of root's, such as of a Secret, its group may read.
+// Checks the link, if it is one, and the file. `secret`: a file that others may not read. A key of
+// ours must be readable by us only; a key of root, such as of a Secret, may be readable by its
+// group.
 void check_file(const std::string& path, bool secret) {
   struct stat link{}, file{};
   if (::lstat(path.c_str(), &link) != 0 || ::stat(path.c_str(), &file) != 0) return;
@@ -115,8 +116,8 @@ bool write_credentials(const std::string& folder, const Security& credentials) {
     fail_io(folder + " cannot be made: " + std::strerror(errno));
   }
   check_folder(folder);
-  // Whoever has the key in its place first writes the others; ca.crt, being last, tells that all
-  // are there.
+  // The process that creates the key first writes the other files. ca.crt is the last one, so it
+  // shows that all are complete.
   if (!create_small_file(folder + kKey, credentials.key)) return false;
   create_small_file(folder + kCertificate, credentials.certificate);
   create_small_file(folder + kAuthority, credentials.authority);
@@ -154,9 +155,9 @@ Security obtain_credentials(const std::string& folder, bool first, Milliseconds 
       if (error.kind() != ErrorKind::not_found) throw;
       if (std::chrono::steady_clock::now() >= until) {
         fail_io(
-            fmt::format("{}\n  hint   {} is to be a folder that all machines of the job see; the "
-                        "launcher of rank 0 makes "
-                        "what is in it, or `trireme credentials {}` ahead",
+            fmt::format("{}\n  hint   {} must be a folder that all machines of the job share; the "
+                        "launcher of rank 0 writes "
+                        "its files, or `trireme credentials {}` before the job",
                         error.what(), folder, folder));
       }
     }

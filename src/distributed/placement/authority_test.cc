@@ -1,4 +1,4 @@
-// Certificates: openssl's own program is the judge of what is made.
+// Certificates, verified by the program openssl.
 
 #include "distributed/placement/authority.h"
 
@@ -32,7 +32,7 @@ using testing::InFolder;
 
 constexpr std::int64_t kDay = 24 * 3600;
 
-// What openssl says, and whether it is content.
+// The output of openssl, and whether it succeeded.
 std::string openssl(const std::string& arguments) {
   std::string text;
   std::FILE* pipe = ::popen(("openssl " + arguments + " 2>&1").c_str(), "r");
@@ -91,7 +91,7 @@ TEST_F(Credentials, ForTheirOwnerAlone) {
   EXPECT_EQ(read_credentials(keys(), now_).name, "trireme-job");
 }
 
-// Who may put files there could put certificates of his own there.
+// A user who can write files there could replace the certificates.
 TEST_F(Credentials, InAFolderOfOursAlone) {
   fs::create_directory(keys());
   for (const int mode : {0777, 0770, 0722}) {
@@ -118,7 +118,7 @@ TEST_F(Credentials, InAFolderOfOursAlone) {
   EXPECT_NO_THROW(read_credentials(keys(), now_));
 }
 
-// Root alone can make what is somebody else's.
+// Only root can make files of another user.
 TEST_F(Credentials, OfNobodyElse) {
   if (::geteuid() != 0) GTEST_SKIP() << "files of other users are made by root alone";
   constexpr uid_t kOther = 12345;
@@ -145,8 +145,8 @@ TEST_F(Credentials, OfNobodyElse) {
   EXPECT_THAT(refused(), HasSubstr("ca.crt: it is user 12345's"));
 }
 
-// As Kubernetes mounts a Secret with defaultMode 0440 for pods that are not root: links into a
-// folder of root's, in one that all might write to but for the sticky bit.
+// As Kubernetes mounts a Secret with defaultMode 0440 for pods without root: links into a folder of
+// root, in a folder that all may write to, with the sticky bit.
 TEST_F(Credentials, OfASecretThatRootHasMounted) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user for a while";
   constexpr uid_t kPod = 65532;
@@ -176,7 +176,7 @@ TEST_F(Credentials, OfASecretThatRootHasMounted) {
     EXPECT_THAT(error_of(ErrorKind::usage, [&] { read_credentials(keys(), now_); }),
                 HasSubstr("others may read this key (its mode is 444)"));
   });
-  // Somebody else's link in that folder.
+  // A link of another user in that folder.
   ::chmod((data + "/tls.key").c_str(), 0440);
   ASSERT_EQ(::lchown((keys() + "/tls.crt").c_str(), 12345, 12345), 0);
   as_pod([&] {
@@ -230,15 +230,15 @@ TEST_F(Credentials, OneMakesThemAndAllHaveTheSame) {
 TEST_F(Credentials, NobodyMakesThem) {
   EXPECT_THAT(
       error_of(ErrorKind::io, [&] { obtain_credentials(keys(), false, Milliseconds(150)); }),
-      HasSubstr("is to be a folder that all machines of the job see"));
+      HasSubstr("must be a folder that all machines of the job share"));
   EXPECT_THAT(error_of([&] { obtain_credentials(path("no/keys"), true, Milliseconds(0)); }),
               HasSubstr("cannot be made"));
 }
 
 // --- In use
 
-// Whether somebody with `theirs` gets an answer from a server with `ours`: of the store, of frames.
-// Who is refused is told so when `patience` ends.
+// Whether a client with `theirs` gets an answer from a server with `ours`: of the store, and of
+// frames. A refusal takes until `patience` ends.
 std::pair<bool, bool> admitted(const Security& ours, const Security& theirs,
                                Milliseconds patience = Milliseconds(1000)) {
   const auto store = make_memory_store();
@@ -277,8 +277,8 @@ TEST_F(Credentials, OthersAreRefused) {
   EXPECT_EQ(admitted(ours, {.token = "t"}), kNeither) << "not encrypted";
 }
 
-// Both sides are of this process; but a caller without TLS, and one that learns too late what
-// becomes of its certificate, have no handshake that could fail.
+// Both sides are in this process. A caller without TLS, and one that learns too late that its
+// certificate is refused, have no handshake that could fail.
 TEST_F(Credentials, OthersAreCounted) {
   const Security ours = make_credentials(30, now_);
   Security mixed = make_credentials(30, now_);
@@ -301,8 +301,7 @@ TEST_F(Credentials, ExpiredOnesAreRefused) {
 TEST_F(Credentials, OfEtcd) {
   ASSERT_TRUE(write_credentials(keys(), make_credentials(30, now_)));
   EXPECT_EQ(read_etcd_credentials(keys(), now_).name, "trireme-job");
-  // A site's own: names are addresses, and whoever signs etcd's certificate need not have signed
-  // ours.
+  // Credentials of a site: names are addresses, and the authority of etcd may differ from ours.
   replace_small_file(keys() + "/ca.crt", make_credentials(30, now_).authority);
   EXPECT_NO_THROW(read_etcd_credentials(keys(), now_));
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { read_etcd_credentials(keys(), now_ + 40 * kDay); }),

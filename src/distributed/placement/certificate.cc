@@ -107,7 +107,7 @@ Certificate certificate_of(const std::string& pem, const std::string& what) {
   return certificate;
 }
 
-// For a key that is encrypted: asks nobody.
+// For an encrypted key: does not ask for the password.
 int no_password(char*, int, int, void*) { return 0; }
 
 std::int64_t seconds_of(const ASN1_TIME* time) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Certificates as PEM texts: the one place that knows OpenSSL.
+// Certificates as PEM texts. Only this code uses OpenSSL.
 
 #include <cstdint>
 #include <string>
@@ -9,15 +9,16 @@
 
 namespace trireme::distributed {
 
-// A new authority, and a certificate of that DNS name for servers and clients, both valid from
+// Makes an authority and a certificate for that DNS name, for servers and clients, both valid from
 // `begins` to `expires` (seconds since 1970). Errors: internal.
 Security make_certificates(const std::string& name, std::int64_t begins, std::int64_t expires);
 
 struct CertificateFacts {
   bool signed_by_authority = false, key_fits = false;
-  std::int64_t begins = 0, expires = 0;  // of what is shorter: the certificate or its authority
+  std::int64_t begins = 0,
+               expires = 0;  // of the certificate or its authority, whichever is shorter
 };
-// Errors: usage, with `where` in front, for a text that is no certificate or no key.
+// Errors: usage, beginning with `where`, for a text that is no certificate or no key.
 CertificateFacts facts_of(const Security& security, const std::string& where);
 
 // Whether the certificate is for that DNS name.

@@ -15,9 +15,9 @@ namespace trireme::distributed {
 namespace {
 
 constexpr int kMostLaunchers = 1024;
-constexpr int kTorchPort = 29500;  // what torchrun listens at unless it is told
+constexpr int kTorchPort = 29500;  // the default port of torchrun
 
-// The variables of one convention.
+// The environment variables of one convention.
 class Reader {
  public:
   explicit Reader(const Environment& variables) : variables_(variables) {}
@@ -27,7 +27,7 @@ class Reader {
     const auto found = variables_.find(name);
     return found == variables_.end() ? "" : found->second;
   }
-  // Errors: usage, if it is none from `least` to `most`.
+  // Errors: usage unless it is an integer from `least` to `most`.
   int number(const std::string& name, int least, int most) const {
     const std::string value = text(name);
     int result = 0;
@@ -47,7 +47,7 @@ class Reader {
   const Environment& variables_;
 };
 
-// Characters that a file's name and a key can have.
+// Characters that are valid in file names and keys.
 std::string safe_name(std::string text) {
   for (char& c : text) {
     const bool safe = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -57,7 +57,7 @@ std::string safe_name(std::string text) {
   return text.substr(0, 100);
 }
 
-// Rank and world by two variables that come together.
+// Rank and world from two variables that belong together.
 void read_rank(const Reader& reader, const std::string& rank, const std::string& world,
                Placement& placement) {
   placement.world = reader.number(world, 1, kMostLaunchers);
@@ -68,8 +68,8 @@ void read_rank(const Reader& reader, const std::string& rank, const std::string&
   }
 }
 
-// MASTER_ADDR and MASTER_PORT, which may be set by hand whoever places; `host` stands in for the
-// first, if the second is set.
+// MASTER_ADDR and MASTER_PORT, which users may set with any launcher; `host` replaces the first if
+// only the second is set.
 std::string master_of(const Reader& reader, const std::string& host) {
   const std::string name = reader.has("MASTER_ADDR") ? reader.text("MASTER_ADDR") : host;
   if (name.empty()) return "";
@@ -87,7 +87,7 @@ std::optional<Placement> by_torch(const Reader& reader) {
   placement.by = "RANK and WORLD_SIZE";
   read_rank(reader, "RANK", "WORLD_SIZE", placement);
   placement.local_rank = reader.number_or("LOCAL_RANK", 0, kMostLaunchers, 0);
-  // At its own port torchrun itself listens.
+  // torchrun itself listens at its own port.
   const bool taken = reader.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
   int port = reader.number_or("MASTER_PORT", 1, 65535, kTorchPort);
   if (taken) port = port < 65535 ? port + 1 : 1024;
@@ -115,7 +115,7 @@ std::vector<std::string> host_list_parts(const std::string& list) {
   return parts;
 }
 
-// PADDLE_TRAINER_ENDPOINTS, one address for each, the first of which is the master's.
+// PADDLE_TRAINER_ENDPOINTS, one address each; the first one is that of the master.
 void read_endpoints(const Reader& reader, Placement& placement) {
   const std::vector<std::string> all = host_list_parts(reader.text("PADDLE_TRAINER_ENDPOINTS"));
   if (static_cast<int>(all.size()) != placement.world) {
@@ -142,7 +142,7 @@ std::optional<Placement> by_paddle(const Reader& reader) {
   if (reader.text("TRAINING_ROLE") == "PSERVER") {
     fail_usage(
         "TRAINING_ROLE=PSERVER: parameter servers are started by the launchers of trainers "
-        "(--servers), not placed by themselves");
+        "(--servers), not placed separately");
   }
   Placement placement;
   placement.by = "PaddlePaddle's variables";
@@ -182,7 +182,7 @@ std::optional<Placement> by_openmpi(const Reader& reader) {
   return placement;
 }
 
-// MPICH's and Intel's mpirun.
+// mpirun of MPICH and Intel MPI.
 std::optional<Placement> by_pmi(const Reader& reader) {
   if (!reader.has("PMI_RANK") || !reader.has("PMI_SIZE")) return std::nullopt;
   Placement placement;
@@ -194,7 +194,7 @@ std::optional<Placement> by_pmi(const Reader& reader) {
   return placement;
 }
 
-// A step of srun; a batch script by itself is not placed.
+// A step of srun; a batch script alone is not placed.
 std::optional<Placement> by_slurm(const Reader& reader) {
   if (!reader.has("SLURM_STEP_ID") || !reader.has("SLURM_PROCID") ||
       !reader.has("SLURM_STEP_NUM_TASKS")) {
@@ -225,7 +225,7 @@ constexpr Convention kConventions[] = {
     {"slurm", by_slurm, "SLURM_STEP_ID, SLURM_PROCID and SLURM_STEP_NUM_TASKS"},
 };
 
-// Half of what a convention wants is a mistake, if nobody else has said more.
+// An incomplete convention is an error, unless another one is complete.
 void check_halves(const Reader& reader) {
   const std::pair<const char*, const char*> pairs[] = {
       {"RANK", "WORLD_SIZE"},
@@ -241,9 +241,9 @@ void check_halves(const Reader& reader) {
   }
 }
 
-// A rank that was set by hand, as in a batch script where it is evaluated once for all, against
-// what others tell. Those that are started by others may count otherwise, so only equal worlds are
-// compared, and torchrun's own ranks are its own.
+// Compares a rank that the user set, such as in a batch script where it is evaluated once for all,
+// with the other variables. Launchers may count differently, so only equal worlds are compared, and
+// ranks of torchrun are independent.
 void check_contradiction(const Placement& believed, const Placement& other,
                          const std::string& others_variables) {
   if (believed.by == "torchrun" || other.world != believed.world || other.rank == believed.rank) {

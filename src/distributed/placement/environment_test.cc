@@ -14,7 +14,7 @@ std::string refused(const Environment& variables, const std::string& placement =
 }
 
 TEST(Placement, NobodyHasPlacedIt) {
-  // A batch script of Slurm by itself, and what is often set without a meaning for us.
+  // A batch script of Slurm alone, and variables that are often set without a meaning for us.
   const Environment variables = {{"SLURM_JOB_ID", "7"},   {"SLURM_NTASKS", "3"},
                                  {"SLURM_PROCID", "0"},   {"MASTER_ADDR", "n1"},
                                  {"MASTER_PORT", "2222"}, {"PATH", "/bin"}};
@@ -39,12 +39,12 @@ TEST(Placement, SlurmStep) {
   EXPECT_EQ(found.world, 3);
   EXPECT_FALSE(found.one_host);
   EXPECT_EQ(found.job, "slurm-71.2.");
-  EXPECT_EQ(found.master, "") << "no port was told";
+  EXPECT_EQ(found.master, "") << "no port is set";
   variables["MASTER_PORT"] = "4000";
   variables["SLURM_RESTART_COUNT"] = "1";
   found = placement_of(variables);
   EXPECT_EQ(found.master, "n1:4000");
-  EXPECT_EQ(found.job, "slurm-71.2.1") << "begun anew, it is another job";
+  EXPECT_EQ(found.job, "slurm-71.2.1") << "a restart is another job";
   variables["MASTER_ADDR"] = "10.0.0.9";
   EXPECT_EQ(placement_of(variables).master, "10.0.0.9:4000");
   variables["SLURM_STEP_NUM_NODES"] = "1";
@@ -168,19 +168,19 @@ TEST(Placement, HalfOfAConvention) {
   EXPECT_THAT(refused({{"RANK", "1"}}), HasSubstr("RANK is set and WORLD_SIZE is not"));
   EXPECT_THAT(refused({{"WORLD_SIZE", "2"}}), HasSubstr("--placement none"));
   EXPECT_TRUE(placement_of({{"WORLD_SIZE", "2"}}, "none").alone());
-  // Beside a whole one it says nothing.
+  // Without meaning beside a complete convention.
   EXPECT_EQ(placement_of({{"WORLD_SIZE", "2"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"}}).world, 4);
 }
 
 TEST(Placement, Contradictions) {
-  // RANK=$SLURM_PROCID in a batch script: evaluated once, so every task believes to be number 0.
+  // RANK=$SLURM_PROCID in a batch script is evaluated once, so every task gets number 0.
   Environment variables = {{"RANK", "0"},         {"WORLD_SIZE", "3"},
                            {"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "0"},
                            {"SLURM_PROCID", "2"}, {"SLURM_STEP_NUM_TASKS", "3"}};
   EXPECT_THAT(refused(variables), HasSubstr("that this is launcher 0 of 3, and SLURM_STEP_ID"));
   EXPECT_EQ(placement_of(variables, "slurm").rank, 2);
   EXPECT_EQ(placement_of(variables, "torch").rank, 0);
-  // One torchrun on each machine that Slurm gave, whose ranks are its own.
+  // One torchrun on each machine of Slurm; its ranks are independent.
   variables["TORCHELASTIC_RUN_ID"] = "a";
   EXPECT_EQ(placement_of(variables).rank, 0);
   variables.erase("TORCHELASTIC_RUN_ID");

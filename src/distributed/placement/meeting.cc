@@ -116,12 +116,13 @@ void Meeting::check() const {
   const Placement& placement = options_.placement;
   if (placement.alone()) return;
   if (!placement.one_host && options_.own.loopback && !options_.interface_chosen) {
-    fail_usage(fmt::format(
-        "{} launchers were placed by {}, maybe on several machines, and would be reached from none "
-        "but their own\n  hint   --interface NAME for the network that joins them, with "
-        "--credentials DIR "
-        "in a folder that all see; --interface lo if they are all on this machine",
-        placement.world, placement.by));
+    fail_usage(
+        fmt::format("{} launchers were placed by {}, maybe on several machines, and other machines "
+                    "could not reach "
+                    "them\n  hint   --interface NAME for the network that joins them, with "
+                    "--credentials DIR "
+                    "in a folder that all see; --interface lo if they are all on this machine",
+                    placement.world, placement.by));
   }
   if (!options_.own.loopback && options_.credentials.empty()) {
     fail_usage(fmt::format(
@@ -132,13 +133,13 @@ void Meeting::check() const {
   if (first() && !placement.master.empty() && is_ip(host_of(placement.master)) &&
       host_of(placement.master) != options_.own.host && options_.etcd.empty()) {
     fail_usage(
-        fmt::format("launcher 0 is to be found at {}, but listens at {}\n  hint   --interface NAME "
+        fmt::format("launcher 0 should listen at {}, but listens at {}\n  hint   --interface NAME "
                     "of that address, or --bind {}",
                     placement.master, options_.own.host, host_of(placement.master)));
   }
 }
 
-// Certificates or a token, and where they come from.
+// Certificates or a token, and their source.
 void Meeting::secure() {
   const bool alone = options_.placement.alone();
   credentials_ = options_.credentials;
@@ -194,7 +195,7 @@ void Meeting::begin_in_etcd() {
   prefix_ = fmt::format("trireme/{}/{}/", options_.name, id_.empty() ? random_text(2) : id_);
   store_ = connect();
   if (!store_->commit({.then = {Get{prefix_, true, "", 1}}}).got.at(0).empty()) {
-    // What this one would not remove.
+    // The destructor must not remove these keys.
     const std::string taken = prefix_;
     fail_usage(fmt::format(
         "etcd has keys of a job below {} already\n  hint   another --id; or remove them, if no "
@@ -203,7 +204,7 @@ void Meeting::begin_in_etcd() {
   }
 }
 
-// For those who do not know yet where we are.
+// Writes our address for launchers that do not know it.
 void Meeting::tell() {
   try {
     replace_small_file(file_, address_ + "\n" + prefix_ + "\n" + token_ + "\n");
@@ -220,8 +221,8 @@ void Meeting::find() {
     if (options_.stop && options_.stop()) fail_io("stopped while waiting for launcher 0");
     if (std::chrono::steady_clock::now() >= until) {
       fail_io(fmt::format(
-          "launcher 0 of {} has not come within {} s: {}\n  hint   the folder of --credentials is "
-          "to be one "
+          "launcher 0 of {} did not start within {} s: {}\n  hint   the folder of --credentials is "
+          "one "
           "that all machines see, or MASTER_ADDR and MASTER_PORT the address of launcher 0",
           options_.placement.world, options_.patience.count() / 1000, why));
     }

@@ -1,8 +1,7 @@
 #pragma once
 
-// How the launchers of a job come together: the one of rank 0 serves what they agree by, or etcd
-// does; the others find it by the address that they were told, or by a file in a folder that all
-// see.
+// How the launchers of a job find each other. The launcher of rank 0 serves the store of the job,
+// unless etcd is the store. The others find it by its address, or by a file in a shared folder.
 
 #include <cstdint>
 #include <functional>
@@ -22,21 +21,20 @@ struct MeetingOptions {
   OwnAddress own = {};
   bool interface_chosen = false;  // `own` is not just the default
   std::string name = "job";       // of the job, for people who look into etcd
-  std::string id =
-      {};  // what no other job of that name has; empty: as the placement says, or random
+  std::string id = {};  // unique among jobs of that name; empty: from the placement, or random
   std::string credentials = {};       // folder: see authority.h
   std::string etcd = {};              // addresses
   std::string etcd_credentials = {};  // folder
-  Milliseconds patience{120000};      // for whoever is to come first
-  std::function<bool()> stop = {};    // asked now and then: whether to give up
+  Milliseconds patience{120000};      // time to wait for rank 0
+  std::function<bool()> stop = {};    // called while waiting: whether to give up
 };
 
 class Meeting {
  public:
-  // Serves, or waits for rank 0. Errors: usage, for what is not safe enough or cannot be meant; io,
-  // if rank 0 has not come in time, or an address cannot be had; Unavailable.
+  // Serves the store, or waits for rank 0. Errors: usage for options that are unsafe or contradict
+  // each other; io if rank 0 does not start in time, or an address is not available; Unavailable.
   explicit Meeting(const MeetingOptions& options);
-  // Of rank 0: removes what others found it by, and the job's keys from etcd.
+  // Rank 0 removes its file and the keys of the job from etcd.
   ~Meeting();
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
@@ -49,7 +47,7 @@ class Meeting {
   const std::string& credentials() const { return credentials_; }  // a folder; empty: none
   const std::string& etcd_credentials() const { return etcd_credentials_; }
   bool etcd() const { return !options_.etcd.empty(); }
-  // Callers without the token that the store has refused, if it is served here.
+  // Callers without the token that the store refused, if it is served here.
   std::int64_t strangers() const { return server_ ? server_->refused() : 0; }
 
  private:
@@ -63,21 +61,21 @@ class Meeting {
   void find();
   bool find_once(std::string& why);
   std::unique_ptr<Store> connect() const;
-  bool told_all() const;  // all that others need but the folder
+  bool told_all() const;  // whether the others know everything except the folder
 
   const MeetingOptions options_;
   std::string id_, address_, prefix_, token_, credentials_, etcd_credentials_;
-  std::string folder_, file_;    // where `file_` tells others of us
-  std::string own_credentials_;  // a folder that is ours alone
+  std::string folder_, file_;    // `file_` has our address for the others
+  std::string own_credentials_;  // a folder for this process only
   Security security_, etcd_security_;
   std::unique_ptr<Store> store_;
   std::optional<EtcdServer> server_;
 };
 
-// A key that rank 0 writes when it is there.
+// A key that rank 0 writes when it is ready.
 inline std::string arrival_key(const std::string& prefix) { return prefix + "launcher/0"; }
 
-// The addresses of etcd and who may ask it. Errors: usage, if they are on another machine and there
+// The security for etcd at these addresses. Errors: usage if they are on another machine and there
 // are no certificates.
 Security etcd_security(const std::string& addresses, const std::string& folder);
 

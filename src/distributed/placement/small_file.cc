@@ -33,7 +33,7 @@ class File {
   const int number_;
 };
 
-// Beside its place, synced; returns its name.
+// Writes a synced file beside `path` and returns its name.
 std::string write_beside(const std::string& path, const std::string& content) {
   std::string beside = path + ".XXXXXX";
   const int opened = ::mkostemp(beside.data(), O_CLOEXEC);  // with mode 0600

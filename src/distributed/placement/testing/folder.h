@@ -1,6 +1,6 @@
 #pragma once
 
-// What tests of launchers share.
+// Helpers of tests of launchers.
 
 #include <gtest/gtest.h>
 
