@@ -10,7 +10,7 @@
 namespace trireme::distributed {
 namespace {
 
-// The next line, which is taken off.
+// Removes the next line and returns it.
 std::string line(std::string_view& rest) {
   const std::size_t end = std::min(rest.find('\n'), rest.size());
   std::string result(rest.substr(0, end));
@@ -54,7 +54,7 @@ std::string bad_key(const std::string& prefix, std::int64_t epoch, std::int64_t 
   return fmt::format("{}{}{:010}/{:010}", prefix, kBadTasks, epoch, id);
 }
 
-// "failed 2", then what it is, then a line for each bad end.
+// "failed 2", then the description, then a line for each bad end.
 std::string text_for_key(const BadTask& task) {
   std::string text =
       fmt::format("{} {}\n{}", task.failed ? "failed" : "bad", task.deaths, task.what);
@@ -62,7 +62,7 @@ std::string text_for_key(const BadTask& task) {
   return text;
 }
 
-// Behind "bad/": "0000000001/0000000042".
+// The part of the key after "bad/": "0000000001/0000000042".
 BadTask bad_task_of(const Entry& entry, std::string_view name) {
   const std::size_t slash = name.find('/');
   if (slash == std::string_view::npos) fail_data(fmt::format("the key {} is none", entry.key));

@@ -1,7 +1,7 @@
 #pragma once
 
-// Tasks that have ended badly, as the store keeps them beside the queue: for people, and so that
-// poison is known when a job goes back to a checkpoint.
+// Tasks that ended badly, as the store keeps them beside the queue: for people, and so that a job
+// that returns to a checkpoint still knows poison tasks.
 
 #include <cstdint>
 #include <string>
@@ -12,31 +12,32 @@
 
 namespace trireme::distributed {
 
-// A task that has ended badly, and has not been done since.
+// A task that ended badly and was not completed since.
 struct BadTask {
   std::int64_t epoch = 0, id = 0;
   std::string what;              // TaskQueueOptions::describe
-  bool failed = false;           // it is poison, and left out
+  bool failed = false;           // it is poison and left out
   int deaths = 0;                // of owners
-  std::vector<std::string> why;  // of each bad end, a line
+  std::vector<std::string> why;  // a line for each bad end
 };
-// As a store has them, by epoch and task. `prefix`: as in TaskQueueOptions. Errors: as Store; data.
+// Reads them from a store, by epoch and task. `prefix`: as in TaskQueueOptions. Errors: as Store;
+// data.
 std::vector<BadTask> bad_tasks(Store& store, const std::string& prefix);
 // "batches 12 to 27 of epoch 1: ended badly twice: trainer_1 died or was cut off; trainer_4 died or
 // was cut off".
 std::string text_of(const BadTask& task);
 
 // --- For the queue
-inline constexpr std::string_view kBadTasks = "bad/";  // behind the prefix of its keys
+inline constexpr std::string_view kBadTasks = "bad/";  // after the prefix of its keys
 std::string bad_key(const std::string& prefix, std::int64_t epoch, std::int64_t id);
 std::string text_for_key(const BadTask& task);
 BadTask bad_task_of(const Entry& entry,
-                    std::string_view name);  // `name`: behind kBadTasks. Errors: data
-// The first line, which says what has happened, not too long for a key.
+                    std::string_view name);  // `name`: after kBadTasks. Errors: data
+// Returns the first line of the text, which describes the event, shortened for a key.
 std::string one_line(const std::string& text);
 
-// What is in the keys of tasks: a number, and the next word, which is taken off. Errors: data,
-// naming the key.
+// Parsers of the values of keys: an integer, and the next word, which is removed. Errors: data,
+// with the key.
 std::int64_t task_number(const std::string& key, std::string_view text);
 std::string_view task_word(const std::string& key, std::string_view& rest);
 

@@ -13,9 +13,9 @@ namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kTickInterval{50};  // between two looks at what time has changed
-constexpr Milliseconds kMembers{500};      // between two looks at who is there
-constexpr Milliseconds kHeld{500};  // who waits for slower ones is told after that to ask again
-constexpr Milliseconds kWay{3000};  // for who led before, when the store is back
+constexpr Milliseconds kMembers{500};      // between two reads of the members
+constexpr Milliseconds kHeld{500};         // after which a waiting trainer must ask again
+constexpr Milliseconds kWay{3000};         // for the earlier leader, when the store is back
 constexpr const char* kTrainers = "trainer";
 constexpr const char* kMasters = "master";
 
@@ -110,11 +110,11 @@ bool Master::restore(const QueueState& state) try {
   const std::lock_guard lock(mutex_);
   if (!queue_) return false;
   const std::int64_t epoch = std::max<std::int64_t>(state.epoch, 1);
-  // First this, so that whoever leads next does not take tasks for done that are not.
+  // This comes first, so that the next leader does not consider unfinished tasks done.
   const Transaction forget{.when = {leadership_.guard}, .then = {Erase{options_.prefix + "done"}}};
   if (finished_ && !store_.commit(forget).succeeded) return false;
   over_ = concluded_ = finished_ = false;
-  lose_gone();  // before nobody knows any more who had what
+  lose_gone();  // before the owners of tasks are forgotten
   work_changed_ = true;
   queue_->restore({epoch, state.done, state.failed}, options_.tasks(epoch));
   return true;
@@ -152,7 +152,7 @@ bool Master::wait(Milliseconds most) {
   return !wake_.wait_for(lock, most, [this] { return stop_; });
 }
 
-// Whatever fails, this master tries again to lead.
+// After any error this master tries again to become the leader.
 void Master::run() {
   while (wait(Milliseconds(0))) {
     try {
@@ -174,7 +174,7 @@ void Master::run() {
   }
 }
 
-// To one that led when the store went away, and whose lease may have ended there.
+// For a master that led when the store became unavailable, and whose lease may have expired there.
 bool Master::gives_way() const {
   const std::lock_guard lock(mutex_);
   return !former_ && TaskQueue::Clock::now() < gives_way_until_;
@@ -187,8 +187,8 @@ void Master::be_known(const LeaseKeeper& lease) {
   members.join(kMasters, options_.name, address(), lease);
 }
 
-// A lease that may have ended is no reason to stop: the store says whether it has. Until then
-// guards see to it that nothing is written by who was deposed.
+// A lease that may have expired is no reason to stop, because the store decides. Until then guards
+// prevent writes of a deposed leader.
 void Master::lead(const Leader& leader, const LeaseKeeper& lease) {
   const auto end = [this] {
     const std::lock_guard lock(mutex_);
@@ -221,13 +221,13 @@ void Master::begin_lead(const Leader& leader, const LeaseKeeper& lease) {
     known_since_ = leader.epoch;
   }
   former_.reset();
-  // What the leader before has concluded is not concluded once more: those that it would take may
-  // be gone.
+  // The conclusion of the previous leader is not repeated: processes that it would need may have
+  // ended.
   over_ = concluded_ = finished_ = done && queue_->epoch() >= options_.epochs && queue_->finished();
 }
 
-// Whether nobody else has led since this master knew what it knows. If not, this is where it
-// begins.
+// Whether no other master has led since this one knew its state. If another one has, this master
+// starts from the store.
 bool Master::goes_on(const Leader& leader, const Condition& guard) {
   const std::string led = options_.prefix + "led";
   std::optional<std::string> since;
@@ -277,7 +277,7 @@ bool Master::look_again() {
 }
 
 void Master::look() {
-  // By the lease, so that those who ask do not wait for a store that is still away.
+  // By the lease, so that requests do not wait for a store that is still unavailable.
   if (queue_->away() && lease_->heard() > *queue_->away_since() && queue_->come_back()) {
     wait_for_members();
   }
@@ -298,7 +298,7 @@ void Master::look_at_epochs() {
   finished_ = true;
 }
 
-// Whether another one may lead by now, for all that this one knows.
+// Whether another master may lead now, to the knowledge of this one.
 bool Master::on_trust() const { return queue_->away() || lease_->lost(); }
 
 Frame Master::sign(Frame frame) const {
@@ -307,7 +307,7 @@ Frame Master::sign(Frame frame) const {
   return frame;
 }
 
-// Whether there is another epoch, which has begun; or this one shows that the job cannot go on.
+// Whether another epoch exists and has begun. Finds out whether the job cannot continue.
 bool Master::begin_next() {
   const TaskCounts counts = queue_->counts();
   if (queue_->epoch() > 0 && counts.done == 0 && counts.failed > 0) {
@@ -325,12 +325,12 @@ void Master::tell_bad(const BadTask& task) const {
   if (options_.say) options_.say((task.failed ? "left out: " : "") + text_of(task));
 }
 
-// Their leases may have ended while the store was away: they are members again in a moment.
+// Their leases may have expired while the store was unavailable; they become members again soon.
 void Master::wait_for_members() {
   looked_ = TaskQueue::Clock::now() + std::chrono::seconds(options_.lease);
 }
 
-// They have died, or been cut off for too long.
+// They failed, or were disconnected for too long.
 void Master::lose_gone() {
   std::set<std::string> here;
   for (const Member& member : Membership(store_, options_.prefix).members(kTrainers)) {
@@ -365,7 +365,8 @@ void Master::answer(Frame request, Answer& answer) {
   fail_data("a master has no operation " + std::to_string(request.header.op));
 }
 
-// At most its share of half of what is left, so that towards the end of an epoch nobody holds much.
+// At most its share of half of the remaining tasks, so that towards the end of an epoch no trainer
+// holds many.
 Frame Master::take(const Frame& request) {
   const Owned asked = owned_of(request);
   const std::int64_t wanted = std::min(request.header.table, kMostTasks);
@@ -410,7 +411,7 @@ Frame Master::release(const Frame& request) {
   return frame;
 }
 
-// Whoever asks again no longer waits for the answer before.
+// A trainer that asks again no longer waits for the previous answer.
 void Master::pace(const Frame& request, Answer& answer) {
   PaceRequest asked = pace_request_of(request);
   std::erase_if(waiting_, [&](const Waiting& each) { return each.request.name == asked.name; });

@@ -1,13 +1,14 @@
 #pragma once
 
-// Hands the tasks of a job out to its trainers, epoch by epoch. Several masters may run: one leads,
-// the others stand by and take over when its lease ends. All that a leader knows is in the Store.
+// Hands out the tasks of a job to its trainers, epoch by epoch. Several masters may run: one leads,
+// the others are standbys and take over when its lease expires. The Store has the whole state of
+// the leader.
 //
-// While the store does not answer a leader goes on, on trust: nobody can be elected by a store that
-// is away, and if it is away from this master alone, trainers do not believe it (task_client.h). It
-// writes what it has done when the store answers again, if nobody has followed it. If its lease has
-// ended there meanwhile, and nobody else has led, it leads again, and knows what it knew: those
-// that did not lead let it be the first.
+// While the store does not answer, a leader continues provisionally. A store that is unavailable
+// cannot elect another leader. If it is unavailable to this master only, trainers do not accept its
+// answers (task_client.h). It writes its changes when the store answers again, unless another
+// master has led. If its lease expired meanwhile and no other master has led, it leads again with
+// its state: the standbys let it go first.
 
 #include <condition_variable>
 #include <functional>
@@ -26,78 +27,76 @@
 namespace trireme::distributed {
 
 struct MasterOptions {
-  std::string prefix;  // of the job's keys, "job/"
-  // Of this process, which no other one has or had: whoever knows that it has ended says so by
-  // Membership::forget("master", name), and the next one need not wait for its lease. Empty: nobody
-  // can.
+  std::string prefix;  // of the keys of the job, "job/"
+  // Of this process; no other process has or had it. A process that knows of its end calls
+  // Membership::forget("master", name), so that the next leader need not wait for the lease. Empty:
+  // not possible.
   std::string name = {};
-  FrameServerOptions server = {};  // where trainers ask
-  std::string host = "127.0.0.1";  // by which they reach it; the port is the server's
+  FrameServerOptions server = {};  // for requests of trainers
+  std::string host = "127.0.0.1";  // where trainers reach it; the port is that of the server
   std::int64_t epochs = 1;
-  // The tasks of an epoch, counted from 1: the same ones whoever asks. Called by a thread of the
-  // master.
+  // Returns the tasks of an epoch, counted from 1; always the same ones. A thread of the master
+  // calls it.
   std::function<std::vector<std::string>(std::int64_t epoch)> tasks;
   std::int64_t lease = 5;  // seconds
   int poison = 3;          // these as in TaskQueueOptions
   Milliseconds least{10000};
   double factor = 5;
-  // Whether all_over() is told to trainers only after conclude(): when what was learned has been
-  // saved.
+  // Whether trainers learn of all_over() only after conclude(), when the result has been saved.
   bool hold = false;
   std::function<std::string(const Task&)> describe = {};  // as in TaskQueueOptions
-  std::function<void(const std::string&)> say = {};       // what happens, for people
+  std::function<void(const std::string&)> say = {};       // receives events, for people
 };
 
-// By which whoever leads gives orders: see Election.
+// Guards the orders of the leader: see Election.
 struct Leadership {
   std::uint64_t epoch = 0;
   Condition guard;
 };
 
-// Where its parts are: the leader's address under `prefix` "master", tasks under "task/", and, when
-// all epochs are over, "done".
+// Its keys: the address of the leader under `prefix` "master", tasks under "task/", and, when all
+// epochs are over, "done".
 class Master {
  public:
-  // The store outlives the master; where it does not answer, those who ask the master wait for as
-  // long as it takes to tell so, once: 2 s is a good limit. Trainers are the members "trainer" of
-  // Membership(store, prefix): what those that are gone had is handed out again. Errors: usage; io,
-  // if the address cannot be had.
+  // The store outlives the master. Requests wait until a store that does not answer has failed
+  // once: 2 s is a good limit. Trainers are the members "trainer" of Membership(store, prefix);
+  // tasks of lost members are handed out again. Errors: usage; io if the address is not available.
   Master(Store& store, MasterOptions options);
-  // Resigns, if it leads.
+  // Resigns if it leads.
   ~Master();
   Master(const Master&) = delete;
   Master& operator=(const Master&) = delete;
 
   std::string address() const;
   bool leads() const;
-  bool finished() const;                     // all epochs are over, as far as this master knows
+  bool finished() const;                     // all epochs are over, to the knowledge of this master
   std::optional<TaskCounts> counts() const;  // of a leader
-  // All tasks of an epoch have failed, so the job cannot go on: why. No other epoch begins.
+  // Returns why the job cannot continue, if all tasks of an epoch failed. No other epoch begins.
   std::optional<std::string> hopeless() const;
   std::int64_t epoch() const;  // of a leader; else 0
   std::optional<Leadership> leadership() const;
-  std::int64_t trainers() const;  // there are, as a leader saw last; 1 at least
+  std::int64_t trainers() const;  // as the leader read last; at least 1
   TransportStatistics transport() const { return server_->statistics(); }
 
-  // --- Of a leader; each does nothing, and returns nothing or false, where another one leads
-  // Until go_on() it hands out no tasks: none at all, or none that are not begun, as a checkpoint
-  // wants it. With `hold` it begins with none.
+  // --- For a leader. If another master leads, these do nothing and return nothing or false.
+  // Until go_on() it hands out no tasks, or only tasks that were handed out before, as a checkpoint
+  // needs. With `hold` it starts without any.
   void pause();
   void drain();
-  // `rollbacks` goes with all tasks: JobView.
+  // `rollbacks` is sent with all tasks: JobView.
   void go_on(std::uint32_t rollbacks);
-  // The queue, if nothing of it is pending or begun, and the store has it.
+  // Returns the queue if no task is pending or begun, and the store has all changes.
   std::optional<QueueState> state_at_rest() const;
-  // Puts it back; epoch 0: to the beginning. Errors: as TaskQueue::restore, but for Deposed.
+  // Restores it; epoch 0: to the start. Errors: as TaskQueue::restore, except Deposed.
   bool restore(const QueueState& state);
-  // Tasks of the epoch that are done. Whoever still learns of one has not heard so.
+  // Completed tasks of the epoch. A trainer that still trains one does not know yet.
   struct Done {
     std::int64_t epoch = 0;
     std::vector<std::pair<std::int64_t, std::int64_t>> tasks;
     bool operator==(const Done&) const = default;
   };
   std::optional<Done> done() const;
-  bool all_over() const;  // all tasks of the last epoch, and conclude() is waited for
+  bool all_over() const;  // all tasks of the last epoch; it waits for conclude()
   void conclude();        // see MasterOptions::hold
   bool concluded() const;
 
@@ -109,7 +108,7 @@ class Master {
   bool goes_on(const Leader& leader, const Condition& guard);
   bool gives_way() const;
   bool look_again();
-  void look();  // what time has changed; with the mutex
+  void look();  // applies changes by time; the caller holds the mutex
   void look_at_epochs();
   bool begin_next();
   bool on_trust() const;
@@ -123,9 +122,9 @@ class Master {
   Frame end(const Frame& request, bool well);
   Frame release(const Frame& request);
   void pace(const Frame& request, Answer& answer);
-  void let_go();  // who waits for slower ones and need not any longer
+  void let_go();  // answers trainers that need not wait any longer
   void end_lead();
-  bool wait(Milliseconds most);  // whether to go on
+  bool wait(Milliseconds most);  // whether to continue
 
   Store& store_;
   const MasterOptions options_;
@@ -134,12 +133,11 @@ class Master {
   std::condition_variable wake_;
   bool stop_ = false, finished_ = false, over_ = false, concluded_ = false;
   std::optional<TaskQueue> queue_;      // while it leads
-  const LeaseKeeper* lease_ = nullptr;  // with it
-  // What it knew when it ceased to lead. It holds as long as the key "led" has the epoch since
-  // which it knew that.
+  const LeaseKeeper* lease_ = nullptr;  // while it leads
+  // Its state when it stopped leading. It is valid while the key "led" has the epoch of that state.
   std::optional<TaskQueue> former_;
-  std::int64_t known_since_ = 0;  // of the queue, or the former one
-  bool was_away_ = false;         // the store, since it was asked last
+  std::int64_t known_since_ = 0;  // the epoch of the queue, or of the former one
+  bool was_away_ = false;         // the store was unavailable since it was last used
   TaskQueue::Clock::time_point gives_way_until_ = {};
   std::optional<std::string> hopeless_;
   struct Waiting {
@@ -147,14 +145,14 @@ class Master {
     TaskQueue::Clock::time_point until;
     Answer answer;
   };
-  Pace pace_;                     // with the queue
-  bool work_changed_ = true;      // since the pace was told who has work
-  std::vector<Waiting> waiting_;  // for slower ones; one for each name at most
-  Leadership leadership_;         // with it
+  Pace pace_;                     // exists with the queue
+  bool work_changed_ = true;      // since the pace last received the working trainers
+  std::vector<Waiting> waiting_;  // for slower trainers; at most one for each name
+  Leadership leadership_;         // while it leads
   enum class Hands { all, begun, none } hands_ = Hands::all;  // out
   std::uint32_t rollbacks_ = 0;
-  std::int64_t members_ = 1;                  // trainers there are
-  TaskQueue::Clock::time_point looked_ = {};  // for members
+  std::int64_t members_ = 1;                  // number of trainers
+  TaskQueue::Clock::time_point looked_ = {};  // time of the last read of members
   std::optional<FrameServer> server_;
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// Masters, trainers that ask them, and what becomes of the tasks when either is gone.
+// Masters, trainers that use them, and the tasks when either fails.
 
 #include "distributed/master/master.h"
 
@@ -41,7 +41,7 @@ class Masters : public ::testing::Test {
     options.least = Milliseconds(60000);
     return options;
   }
-  // A trainer that is a member as long as it lives.
+  // A trainer that is a member as long as the object exists.
   struct Trainer {
     Trainer(Store& store, Network& network, const std::string& name)
         : lease(store, {.seconds = 2}), members(store, "job/") {
@@ -56,7 +56,7 @@ class Masters : public ::testing::Test {
     Membership members;
     std::optional<TaskClient> client;
   };
-  // Takes and finishes tasks until there are none, and counts what it has done.
+  // Takes and finishes tasks until none remain, and counts them.
   static void train(TaskClient& client, std::map<std::string, int>& done) {
     for (;;) {
       const Taken taken = client.take(4);
@@ -106,7 +106,7 @@ TEST_F(Masters, NobodyHoldsMuchAtTheEnd) {
   EXPECT_THAT(counts, ::testing::ElementsAre(4, 2, 1, 1, 0, 0));
 }
 
-// As after an answer that was lost.
+// As after a lost answer.
 TEST_F(Masters, WhatATrainerDoesNotKnowOfIsGivenAgain) {
   const Master master(*store_, options(1, 8));
   Trainer a(*store_, network_, "a");
@@ -146,7 +146,7 @@ TEST_F(Masters, WhoLeavesDoesNotWaitForAMaster) {
   leaves.join();
 }
 
-// However often: it is not the tasks' fault.
+// However often: the tasks are not the cause.
 TEST_F(Masters, WhoLeavesGivesAllBackAtOnce) {
   const Master master(*store_, options(1, 8));
   Trainer a(*store_, network_, "a");
@@ -180,7 +180,7 @@ TEST_F(Masters, AStandbyGoesOn) {
   for (const auto& [task, times] : done) EXPECT_EQ(times, 1) << task;
 }
 
-// As of a process that was stopped, or killed: what it holds, it holds until its lease ends.
+// As a process that was stopped or killed: it keeps its tasks until its lease expires.
 class CutOff : public Store {
  public:
   explicit CutOff(Store& store) : store_(store) {}
@@ -225,7 +225,7 @@ TEST_F(Masters, NobodyWaitsForTheLeaseOfOneThatIsKnownToBeDead) {
   EXPECT_TRUE(second.leads()) << "long before an hour is over";
 }
 
-// A leader that answered, and dies between two questions.
+// A leader that answers once and fails before the next request.
 TEST_F(Masters, NobodyWaitsLongForALeaderThatHasDied) {
   const auto seconds = [&] {
     auto first = std::make_unique<Master>(*store_, options(1, 8));
@@ -241,10 +241,10 @@ TEST_F(Masters, NobodyWaitsLongForALeaderThatHasDied) {
       << "on a machine that does little else";
 }
 
-// A trainer that was told of a leader before anybody knew that it is dead.
+// A trainer gets the address of a leader that has failed unnoticed.
 TEST_F(Masters, NobodyWaitsLongForALeaderThatIsDead) {
   const auto seconds = [&] {
-    store_->put("job/master", "127.0.0.1:1");  // where nobody listens
+    store_->put("job/master", "127.0.0.1:1");  // no process listens there
     CutOff counted(*store_);
     Trainer a(counted, network_, "a");
     const int before = counted.commits;
@@ -256,13 +256,13 @@ TEST_F(Masters, NobodyWaitsLongForALeaderThatIsDead) {
     asks.join();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   };
-  // 2 s are what a master has that is known to live.
+  // 2 s is the limit for a master that is known to live.
   EXPECT_LT(std::min({seconds(), seconds(), seconds()}), 1.9)
       << "on a machine that does little else";
 }
 
-// Who would take what is concluded once more may be gone by then. But when the job goes back, it is
-// over no more.
+// A process that would need a second conclusion may have ended. But after a rollback the job is not
+// over any more.
 TEST_F(Masters, WhatALeaderHasConcludedTheNextOneLeavesAlone) {
   MasterOptions holds = options(1, 4);
   holds.hold = true;
@@ -319,7 +319,7 @@ TEST_F(Masters, BadTasksFailAtLast) {
                                      "left out: 1:0 of epoch 1: ended badly twice: it is damaged"));
 }
 
-// By its key, which goes with it.
+// By its key, which ends with it.
 TEST_F(Masters, WhoDiesIsTheFaultOfTheTaskThatItWorkedOn) {
   const Master master(*store_, options(1, 8));
   Trainer a(*store_, network_, "a");
@@ -363,7 +363,7 @@ TEST_F(Masters, AJobWhoseEveryTaskFailsDoesNotGoOn) {
   EXPECT_FALSE(store_->get("job/done"));
 }
 
-// Who is gone by an error of its own says so, and why.
+// A trainer that ends with an error reports it.
 TEST_F(Masters, TellWhetherItIsTheJobThatIsWrong) {
   const Master master(*store_, options(1, 4));
   Trainer a(*store_, network_, "a");

@@ -1,4 +1,4 @@
-// Masters and trainers while the store is away: from all of them, and from the leader alone.
+// Masters and trainers while the store is unavailable: to all of them, and to the leader only.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ class Seen : public CutStore {
   explicit Seen(Store& store) : CutStore(store) { patience = Milliseconds(300); }
 };
 
-// A trainer that works in a thread of its own, and counts what it has learned.
+// A trainer in a separate thread that counts its completed tasks.
 class Trainer {
  public:
   Trainer(Store& store, Network& network, const std::string& name)
@@ -122,7 +122,7 @@ class Outages : public ::testing::Test {
   Network network_;
 };
 
-// Longer than all leases; the epoch ends meanwhile, and the next one begins.
+// Longer than all leases; meanwhile the epoch ends and the next one begins.
 TEST_F(Outages, TrainingGoesOnWhileTheStoreIsAway) {
   const Master master(of_master_, options_of(3, 300));
   Trainer a(of_a_, network_, "a"), b(of_b_, network_, "b");
@@ -140,7 +140,7 @@ TEST_F(Outages, TrainingGoesOnWhileTheStoreIsAway) {
   a.join();
   b.join();
   EXPECT_TRUE(master.finished());
-  EXPECT_EQ(master.leadership()->epoch, epoch) << "nobody else has led";
+  EXPECT_EQ(master.leadership()->epoch, epoch) << "no other master has led";
   const auto learned = all({&a, &b});
   EXPECT_EQ(learned.size(), 900u);
   for (const auto& [task, times] : learned) EXPECT_EQ(times, 1) << task;
@@ -148,8 +148,8 @@ TEST_F(Outages, TrainingGoesOnWhileTheStoreIsAway) {
   EXPECT_EQ(TaskQueue(*store_, {.prefix = "job/task/"}).counts().done, 300);
 }
 
-// A store that lives on and is cut off from all: leases end there, of the leader and of trainers,
-// too. But nobody else has led.
+// A store that runs but is disconnected from all: leases of the leader and of trainers expire
+// there. But no other master has led.
 TEST_F(Outages, ALeaderWhoseLeaseHasEndedMeanwhileLeadsAgainAndKnowsWhatItKnew) {
   MasterOptions options = options_of(30, 300);
   options.lease = 5;
@@ -179,15 +179,15 @@ TEST_F(Outages, WhoStandsByLetsTheLeaderOfBeforeBeTheFirst) {
   const Master second(of_standby_, options_of(1, 10));
   of_standby_.cut = true;
   ASSERT_TRUE(comes_true([&] { return of_standby_.refused > 2; })) << "it notices";
-  first.reset();  // nobody leads
+  first.reset();  // no master leads
   const auto back = Clock::now();
   of_standby_.cut = false;
   EXPECT_TRUE(comes_true([&] { return second.leads(); }));
   EXPECT_GT(Clock::now() - back, Milliseconds(2900));
 }
 
-// It is cut off, and knows no better; another one leads meanwhile. Trainers that reach the store do
-// not believe it.
+// It is disconnected and does not know that another master leads. Trainers that reach the store do
+// not accept its answers.
 TEST_F(Outages, ALeaderThatIsCutOffAloneHandsOutNothing) {
   const Master first(of_master_, options_of(1, 400));
   Trainer a(of_a_, network_, "a"), b(of_b_, network_, "b");
@@ -208,8 +208,8 @@ TEST_F(Outages, ALeaderThatIsCutOffAloneHandsOutNothing) {
   EXPECT_EQ(first.counts()->done, 400) << "what it knew when it led before is void";
 }
 
-// What was ended is told to the next leader; what was begun on trust is learned again, and known to
-// be.
+// Trainers report finished tasks to the next leader. Tasks that were begun provisionally are
+// repeated, and reported as lost.
 TEST_F(Outages, WhenTheLeaderDiesMeanwhileTheNextIsToldWhatWasDone) {
   std::optional<Master> first(std::in_place, of_master_, options_of(1, 400));
   std::optional<Trainer> a(std::in_place, of_a_, network_, "a");

@@ -17,8 +17,8 @@ bool Pace::unknown(const std::string& name) const {
   return clock == clocks_.end() || clock->second.away;
 }
 
-// Whether somebody else has work who has not said how far it is, and is not about to begin where
-// the slowest is.
+// Whether another trainer with work has not reported its clock and does not enter at the slowest
+// clock.
 bool Pace::others_unknown(const std::string& name) const {
   return std::any_of(working_.begin(), working_.end(), [&](const std::string& other) {
     return other != name && !clocks_.contains(other) && !entering_.contains(other);

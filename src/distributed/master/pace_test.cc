@@ -1,4 +1,4 @@
-// Trainers of different speed, of which none may be too far ahead.
+// Trainers of different speed; none may be too far ahead.
 
 #include "distributed/master/pace.h"
 
@@ -31,7 +31,7 @@ PaceRequest entering(const std::string& name, std::uint64_t finished = 0) {
 TEST(PaceOf, WhoIsTooFarAheadWaits) {
   Pace pace;
   pace.set_working({"a", "b"});
-  EXPECT_FALSE(pace.ask(entering("a")).go) << "nobody knows how far b is";
+  EXPECT_FALSE(pace.ask(entering("a")).go) << "the clock of b is unknown";
   EXPECT_TRUE(pace.ask(entering("b")).go);
   EXPECT_TRUE(pace.ask(entering("a")).go);
   EXPECT_TRUE(pace.ask(known("a", 1)).go);
@@ -74,7 +74,7 @@ TEST(PaceOf, WhoIsNewBeginsWhereTheSlowestIs) {
   EXPECT_TRUE(pace.ask(known("b", 7)).go);
 }
 
-// Clocks that were told the one before are not lost, since trainers tell them again.
+// Clocks are not lost with a leader, because trainers report them again.
 TEST(PaceOf, AnotherLeaderWaitsForAllWhoHaveWork) {
   Pace next;
   next.set_working({"a", "b", "c"});
@@ -116,7 +116,8 @@ class Paced : public ::testing::Test {
   Network network_;
 };
 
-// All begin before anybody is through. A task has 5 steps; who has none left counts no more.
+// All begin before any finishes. A task has 5 steps; a trainer without steps does not count any
+// more.
 TEST_F(Paced, TheGapIsNeverLarger) {
   constexpr int kTrainers = 3, kSteps = 5;
   constexpr std::uint32_t kLead = 2;
@@ -157,7 +158,7 @@ TEST_F(Paced, TheGapIsNeverLarger) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(taken, 30);
   EXPECT_LE(largest, kLead);
-  EXPECT_GT(largest, 0) << "nobody was ever ahead: nothing was tested";
+  EXPECT_GT(largest, 0) << "no trainer was ahead: the test tests nothing";
 }
 
 TEST_F(Paced, TheDeadAreForgotten) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What trainers ask a master, as frames: docs/reference/distributed-jobs.md has them in a table.
+// The requests of trainers to a master, as frames: docs/reference/distributed-jobs.md has a table.
 
 #include <cstdint>
 #include <string>
@@ -15,34 +15,41 @@ namespace trireme::distributed {
 inline constexpr char kMasterService[] = "Master";  // FrameServerOptions::service
 
 enum class MasterOp : std::uint8_t {
-  take =
-      1,  // the owner's name, tasks that it has, and in `table` how many it wants. The answer: tasks, and in
-  // `generation` how often the job went back to a checkpoint
-  finish,     // the owner's name and tasks. The answer: `count` of them were the owner's
-  give_back,  // the same, and why they ended badly; kEnds. kLearned
-  release,    // the owner's name, who leaves: all that it has is to do again. The answer: `count`
-  pace,  // a PaceRequest. The answer, as soon as the step may begin and after half a second at the latest: a PaceAnswer
+  // The owner's name, its tasks, and in `table` how many it wants. The answer: tasks, and in
+  // `generation` how often the job returned to a checkpoint.
+  take = 1,
+  // The owner's name and tasks. The answer: `count` of them belonged to the owner.
+  finish,
+  // The same, and why they ended badly; kEnds. The answer: as finish, and kLearned.
+  give_back,
+  // The owner's name. The owner leaves: its tasks are handed out again. The answer: `count`.
+  release,
+  // A PaceRequest. The answer, as soon as the step may begin, after at most half a second: a
+  // PaceAnswer.
+  pace,
 };
-// All answers have in `sequence` the epoch of the leader since which it knows what it knows:
-// another one, and what the one before had not written is void.
-inline constexpr std::uint8_t kAllDone =
-    1;  // a flag of answers to `take`: there are no tasks any more
-// One of all answers: the store is away from the leader, which cannot know whether another one has
-// followed. What it does meanwhile is not written yet.
-inline constexpr std::uint8_t kOnTrust = 2;
-inline constexpr std::uint8_t kEnds = 1;  // of `give_back`: the owner ends by it
-inline constexpr std::uint8_t kLearned =
-    4;  // of answers to `give_back`: some task of the job is done
-inline constexpr std::uint8_t kEnters = 1;  // flags of `pace`, and of its answers
-inline constexpr std::uint8_t kGo = 1;
-inline constexpr std::uint32_t kMostTasks = 256;  // of a frame
+// All answers have in `sequence` the epoch of the state of the leader. If it changes, changes that
+// the previous leader had not written are lost.
 
-// Whether a member of the job could have that name: it is not empty, has no space and no '/', and
-// 200 bytes at most.
+// Flags. Of answers to `take`: there are no more tasks.
+inline constexpr std::uint8_t kAllDone = 1;
+// Of all answers: the store is unavailable to the leader, which cannot know whether another one
+// leads. Its changes are not written yet.
+inline constexpr std::uint8_t kOnTrust = 2;
+// Of requests `give_back`: the owner ends with the error.
+inline constexpr std::uint8_t kEnds = 1;
+// Of answers to `give_back`: some task of the job is done.
+inline constexpr std::uint8_t kLearned = 4;
+// Of requests `pace` and their answers.
+inline constexpr std::uint8_t kEnters = 1;
+inline constexpr std::uint8_t kGo = 1;
+inline constexpr std::uint32_t kMostTasks = 256;  // in a frame
+
+// Whether it is a valid name of a member of the job: not empty, without spaces and '/', at most 200
+// bytes.
 bool is_owner(const std::string& name);
 
-// A name and tasks, of which there are header.count. Errors of the parser: data, for what is none
-// of these.
+// A name and header.count tasks. Errors of the parser: data for another payload.
 struct Owned {
   std::string owner;
   std::vector<Task> tasks;

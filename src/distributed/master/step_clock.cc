@@ -15,7 +15,7 @@ StepClock::StepClock(TaskClient& client, StepClockOptions options)
 bool StepClock::begin() {
   const Deadline end = in(options_.patience);
   while (!options_.stopped()) {
-    // Others may wait for what is under way.
+    // Others may wait for pushes in flight.
     if (begun_ + 1 > slowest_ + options_.lead) options_.settle();
     const std::uint64_t unfinished = std::min<std::uint64_t>(options_.unfinished(), begun_);
     const PaceAnswer told = client_.pace({.finished = begun_ - unfinished,

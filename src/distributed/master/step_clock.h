@@ -1,7 +1,6 @@
 #pragma once
 
-// A trainer's end of the pace: it waits before a step that would be too far ahead of slower
-// trainers.
+// The trainer side of the pace: waits before a step that would be too far ahead of slower trainers.
 
 #include <cstdint>
 #include <functional>
@@ -11,34 +10,33 @@
 namespace trireme::distributed {
 
 struct StepClockOptions {
-  std::uint32_t lead =
-      1;  // steps by which this trainer may be ahead of the slowest one that has work
-  // Steps whose changes may not have reached the servers yet, and a wait until all have.
+  std::uint32_t lead = 1;  // most steps ahead of the slowest trainer with work
+  // Returns the number of steps whose changes may not have reached the servers; and waits for all.
   std::function<std::size_t()> unfinished = [] { return 0; };
   std::function<void()> settle = [] {};
   std::function<bool()> stopped = [] { return false; };
-  Milliseconds patience{1200000};  // with which slower ones are waited for
+  Milliseconds patience{1200000};  // most time to wait for slower trainers
 };
 
-// Used by one thread.
+// For one thread.
 class StepClock {
  public:
   // The client outlives the clock.
   StepClock(TaskClient& client, StepClockOptions options);
 
-  // Waits until the next step may begin; false: this trainer was told to stop. Errors: Unavailable,
-  // when the patience has ended or no master answers.
+  // Waits until the next step may begin. Returns false if this trainer must stop. Errors:
+  // Unavailable after the patience, or if no master answers.
   bool begin();
-  // A step was taken.
+  // A step is complete.
   void end() { ++begun_; }
   // There is no work at the moment.
   void idle() { enters_ = true; }
-  // Whether the step behind the next one might begin now, as far as is known: what it reads now is
-  // not too old then.
+  // Whether the step after the next one might begin now, by what is known, so that data read now
+  // is not too old for it.
   bool allows_a_look_ahead() const { return begun_ + 2 <= slowest_ + options_.lead; }
   std::uint64_t steps() const {
     return begun_;
-  }  // by this trainer's clock, which jumps when it enters
+  }  // by the clock of this trainer, which jumps when it enters
 
  private:
   TaskClient& client_;

@@ -36,13 +36,13 @@ TaskClient::TaskClient(Store& store, Network& network, TaskClientOptions options
 
 TaskClient::~TaskClient() = default;
 
-// Asks the store who leads. While it does not answer, the one that was known is meant. Whether
-// there is one.
+// Reads the leader from the store; while the store does not answer, keeps the known one. Returns
+// whether there is one.
 bool TaskClient::connect() {
   if (const auto leader = leaders_.now(kStoreTimeout)) address_ = *leader ? (*leader)->name : "";
   if (address_.empty()) return false;
-  // It may have died, and another one lead soon: then the store is to be asked again, and not so
-  // soon if that goes on.
+  // The leader may have failed, and another one lead soon. Then the store must be read again, with
+  // increasing delays.
   if (std::exchange(answered_, false)) answer_ = kFirst;
   connection_ =
       std::make_unique<Connection>(network_, ConnectionOptions{.address = address_,
@@ -52,7 +52,7 @@ bool TaskClient::connect() {
   return true;
 }
 
-// Whether it does, so that the leader from which it is away is to be replaced, or will be.
+// Whether the store answers, so that a leader without it will be replaced.
 bool TaskClient::store_answers() {
   const auto leader = leaders_.now(kStoreTimeout);
   if (!leader) return false;
@@ -68,7 +68,7 @@ Frame TaskClient::ask(Frame request, Believes believes, std::optional<Millisecon
       leaves = true;
       end = std::min(end, in(kLeaving));
     }
-    // Of a leader that has died since the last answer.
+    // Of a leader that failed since the last answer.
     if (connection_ != nullptr && answered_ && !connection_->open()) connection_.reset();
     if (connection_ != nullptr || connect()) {
       if (auto answer = ask_once(request, believes, std::min(end, in(answer_)))) {
@@ -102,7 +102,7 @@ std::optional<Frame> TaskClient::ask_once(const Frame& request, Believes believe
   return std::nullopt;
 }
 
-// What was on trust is written, or another one leads.
+// The provisional changes were written, or another master leads.
 void TaskClient::hear(const Frame& answer) {
   const std::uint64_t before = std::exchange(leader_, answer.header.sequence);
   if (before != leader_) return tell_again();
@@ -111,7 +111,7 @@ void TaskClient::hear(const Frame& answer) {
   ended_.clear();
 }
 
-// The leader before may have written some of it.
+// The previous leader may have written some of them.
 void TaskClient::tell_again() {
   const std::vector<Task> given = std::exchange(given_, {}), ended = std::exchange(ended_, {});
   if (given.empty() && ended.empty()) return;
@@ -148,7 +148,7 @@ Taken TaskClient::take(std::uint32_t most, const std::vector<Task>& held) {
   Taken taken{.tasks = owned_of(answer).tasks,
               .all_done = (answer.header.flags & kAllDone) != 0,
               .rollbacks = answer.header.generation};
-  // Another leader may have given again what it had not been told yet.
+  // Another leader may have handed out again a task whose end it did not know.
   std::erase_if(taken.tasks, [&](const Task& task) { return is_among(task, ended); });
   if (!taken.tasks.empty()) taken.epoch = taken.tasks.front().epoch;
   if ((answer.header.flags & kOnTrust) != 0) {

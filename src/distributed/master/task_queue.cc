@@ -13,7 +13,7 @@ namespace {
 constexpr double kNew = 0.2;  // what the latest task counts in the moving average
 
 // The key beside the tasks holds "3 begun 7", or something else while the tasks of epoch 3 are
-// being written; 7 is the last attempt that was handed out before.
+// being written. 7 is the last attempt handed out before.
 constexpr const char* kEpoch = "epoch";
 constexpr const char* kBegun = "begun";
 
@@ -83,7 +83,7 @@ void TaskQueue::read() {
     items_.emplace(id, std::move(item));
   }
   if (begun) return;
-  // A leader died while it wrote the tasks of an epoch: it begins anew.
+  // A leader failed while it wrote the tasks of an epoch: it begins again.
   --epoch_;
   items_.clear();
   for (auto& [state, ids] : ids_) ids.clear();
@@ -105,7 +105,7 @@ void TaskQueue::sort_in(std::int64_t id, State state) {
   if (state == State::done) add_done(id);
 }
 
-// To the ranges: it becomes one with those that it touches.
+// Adds it to the ranges and joins adjacent ones.
 void TaskQueue::add_done(std::int64_t id) {
   std::int64_t first = id, last = id + 1;
   auto after = done_.upper_bound(id);
@@ -122,7 +122,7 @@ void TaskQueue::add_done(std::int64_t id) {
   done_[first] = last;
 }
 
-// --- Changes: here, and then in the store
+// --- Changes: here, then in the store
 
 void TaskQueue::replace(std::int64_t epoch, std::vector<Item> items) {
   attempt_ = last_attempt();
@@ -189,8 +189,8 @@ void TaskQueue::write() {
   write_bad_of_before();
 }
 
-// Every change is one of the key as it was read. So a transaction whose answer was lost, and that
-// the store gets to see late, does nothing any more.
+// Every change is conditional on the revision that was read. So a late transaction whose answer was
+// lost changes nothing.
 void TaskQueue::write_some() {
   while (!unwritten_.empty()) {
     Transaction transaction;
@@ -213,7 +213,7 @@ void TaskQueue::write_some() {
   }
 }
 
-// How the task has ended badly goes with it.
+// The record of bad ends of the task is part of the transaction.
 void TaskQueue::add_bad(std::int64_t id, Transaction& transaction) const {
   if (unwritten_bad_.contains({epoch_, id})) transaction.then.push_back(bad_change(epoch_, id));
 }
@@ -225,7 +225,7 @@ Action TaskQueue::bad_change(std::int64_t epoch, std::int64_t id) const {
   return Put{key, text_for_key(bad->second)};
 }
 
-// Of epochs that have ended while the store was away.
+// For epochs that ended while the store was unavailable.
 void TaskQueue::write_bad_of_before() {
   while (!unwritten_bad_.empty()) {
     Transaction transaction;
@@ -238,7 +238,7 @@ void TaskQueue::write_bad_of_before() {
   }
 }
 
-// All tasks of an epoch in place of those that are there.
+// Replaces all tasks by those of an epoch.
 void TaskQueue::write_epoch() {
   const std::string of_epoch = epoch_key(options_.prefix);
   const auto as_read = [&] {
@@ -268,7 +268,7 @@ void TaskQueue::write_epoch() {
   unwritten_.clear();
 }
 
-// Of what is there now: nobody knows which of the last changes have happened.
+// Reads the current revisions: it is unknown which of the last changes happened.
 void TaskQueue::read_revisions() {
   if (unwritten_.empty() && !epoch_unwritten_) return;
   epoch_modified_ = 0;
@@ -291,14 +291,14 @@ void TaskQueue::begin(std::int64_t epoch, const std::vector<std::string>& tasks)
   try_to_write();
 }
 
-// Of all that were ever handed out; an owner of before can end nothing with it.
+// The number of the last attempt handed out; earlier owners cannot end anything with it.
 std::int64_t TaskQueue::last_attempt() const {
   std::int64_t last = attempt_;
   for (const auto& [id, item] : items_) last = std::max(last, item.attempt);
   return last;
 }
 
-// To be handed out; but what is known for poison is left out.
+// Tasks to hand out, without known poison.
 std::vector<TaskQueue::Item> TaskQueue::fresh(std::int64_t epoch,
                                               const std::vector<std::string>& tasks) const {
   const std::int64_t last = last_attempt();
@@ -351,7 +351,7 @@ std::optional<Task> TaskQueue::take(const std::string& owner, Clock::time_point 
   if (owner.empty() || owner == "-" || owner.find(' ') != std::string::npos) {
     fail_usage("an owner has a name without spaces");
   }
-  // What was begun comes first, so that a checkpoint does not wait for it.
+  // Begun tasks come first, so that a checkpoint does not wait for them.
   const bool new_ones = count(State::begun) == 0 && which == Which::any;
   const std::set<std::int64_t>& from = ids(new_ones ? State::todo : State::begun);
   if (from.empty()) return std::nullopt;
@@ -430,7 +430,7 @@ void TaskQueue::end_badly(std::int64_t id, const std::string& why, bool death) {
   if (options_.ended_badly) options_.ended_badly(bad);
 }
 
-// `may_finish`: its owner may still do so, if nobody else gets it before.
+// `may_finish`: its owner may still finish it until another trainer gets it.
 void TaskQueue::hand_out_again(std::int64_t id, bool may_finish) {
   Item item = items_.at(id);
   item.state = State::begun;
@@ -469,9 +469,9 @@ int TaskQueue::expire(Clock::time_point now) {
     if (now - item.since >= patience()) slow.push_back(id);
   }
   if (slow.empty()) return 0;
-  // Where nobody gets anything done it is not the tasks: servers may be away.
+  // If no trainer makes progress, the tasks are not the cause: servers may be unavailable.
   const bool others_go_on = done_at_ && now - *done_at_ < patience() / 2;
-  // Their owners work on the first of theirs; of the others nothing is known.
+  // Owners work on their first task; the others have not begun.
   std::set<std::int64_t> first;
   for (const std::string& owner : owners()) first.insert(pending_of(owner).front().id);
   for (const std::int64_t id : slow) {

@@ -1,20 +1,19 @@
 #pragma once
 
 // The tasks of an epoch: to do, pending with an owner, done, or failed. A task is handed out again
-// when its owner is too slow, gives it back or is gone, so it is run at least once; it counts as
-// done by its last owner and attempt alone, so it is done once. One that ends badly too often is
-// poison: it fails, and stays so when the queue is put back.
+// when its owner is too slow, returns it or is lost, so it runs at least once. Only the end by its
+// last owner and attempt counts, so it is done once. A task that ends badly too often is poison: it
+// fails, also after a rollback of the queue.
 //
-// Owners have several tasks, and work on them in the order in which they got them. So when one is
-// gone, it is the first that it had which may be to blame.
+// Owners have several tasks and work on them in order. So if an owner fails, its first task may be
+// the cause.
 //
-// Each task is a key of the Store, and each change is committed there, under the leader's guard,
-// before anybody hears of it. The next leader reads what is there and goes on; pending tasks then
-// have their whole time again, since clocks of two machines say nothing to each other.
+// Each task is a key of the Store. Each change is committed there, under the guard of the leader,
+// before any trainer learns of it. The next leader reads the store and continues. Pending tasks
+// then get their whole time again, because clocks of two machines cannot be compared.
 //
-// While the store is away() changes are made here alone, so that work goes on: on trust that this
-// leader still is one when the store answers again, and can write them. If it is not, they have not
-// happened.
+// While the store is away(), changes happen here only, so that work continues: provisionally, until
+// the store answers again and this leader can write them. If it cannot, they have not happened.
 
 #include <chrono>
 #include <cstdint>
@@ -31,107 +30,104 @@
 
 namespace trireme::distributed {
 
-// What an owner holds, and shows to finish it.
+// A task as its owner has it, and as it names it to finish it.
 struct Task {
   std::int64_t id = 0;       // from 0, in the order given
-  std::int64_t attempt = 0;  // rises whenever it is handed out, also from one epoch to the next
-  std::string data;          // what to do, opaque here
+  std::int64_t attempt = 0;  // rises with every hand-out, also between epochs
+  std::string data;          // the work; opaque here
   std::int64_t epoch = 0;
-  bool again = false;  // somebody has had it before in this epoch
+  bool again = false;  // another owner had it before in this epoch
 };
 
 struct TaskQueueOptions {
   std::string prefix;                   // of its keys, "job/task/"
   std::optional<Condition> guard = {};  // of every change: Election::guard
-  int poison = 3;                       // a task that ended badly so often fails
-  Milliseconds least{10000};  // before a pending task is handed out again: at least this, and
-  double factor = 5;          // so many times what tasks take, as a moving average
-  // What a task is, for people; if empty, "task 3".
+  int poison = 3;                       // a task with this many bad ends fails
+  Milliseconds least{10000};            // least time before a pending task is handed out again, and
+  double factor = 5;                    // this many times the moving average of the time of a task
+  // Describes a task for people; by default "task 3".
   std::function<std::string(const Task&)> describe = {};
-  std::function<void(const BadTask&)> ended_badly = {};  // told of each bad end
+  std::function<void(const BadTask&)> ended_badly = {};  // called for each bad end
 };
 
 struct TaskCounts {
   std::int64_t todo = 0, pending = 0, done = 0, failed = 0;
   std::int64_t begun =
-      0;  // of those to do: handed out before, so that somebody may have learned of them
-  std::int64_t refused = 0;   // ends by owners whose task is theirs no more
-  std::int64_t attempts = 0;  // tasks handed out by this leader, again and again included
-  std::int64_t bad_ends = 0;  // of which this leader has heard
-  std::int64_t left_out = 0;  // tasks of all epochs that failed
+      0;  // of the tasks to do: handed out before, so that they may be partly trained
+  std::int64_t refused = 0;   // ends by owners that no longer have the task
+  std::int64_t attempts = 0;  // tasks handed out by this leader, with repetitions
+  std::int64_t bad_ends = 0;  // known to this leader
+  std::int64_t left_out = 0;  // failed tasks of all epochs
 };
 
-// What a checkpoint keeps of a queue of which nothing is pending or begun: tasks that are neither
-// done nor failed are to do, and nobody has learned anything of them.
+// The state of a queue without pending or begun tasks, for a checkpoint. Tasks that are neither
+// done nor failed are to do, and no trainer has begun them.
 struct QueueState {
   std::int64_t epoch = 0;
-  std::vector<std::int64_t> done, failed;  // rising
+  std::vector<std::int64_t> done, failed;  // ascending
   bool operator==(const QueueState&) const = default;
 };
 
-// Not safe for several threads at once. Errors of all that changes something: Deposed, if another
-// one leads.
+// Not thread-safe. Errors of all functions that change the queue: Deposed if another master leads.
 class TaskQueue {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Reads what is there. Errors: Unavailable; data, for what is no task.
+  // Reads the queue from the store. Errors: Unavailable; data for an invalid task.
   TaskQueue(Store& store, const TaskQueueOptions& options);
-  // Says which epoch has begun; not there before the first one. `prefix`: as in the options.
+  // The key of the current epoch; missing before the first one. `prefix`: as in the options.
   static std::string epoch_key(const std::string& prefix);
 
   std::int64_t epoch() const { return epoch_; }  // 0: none has begun
-  // Begins an epoch, the next one after epoch(); its tasks replace those of the one before. Does
-  // nothing if it has begun. Errors: usage, for another number.
+  // Begins the epoch after epoch(); its tasks replace those of the previous one. No effect if it
+  // has begun. Errors: usage for another number.
   void begin(std::int64_t epoch, const std::vector<std::string>& tasks);
 
   QueueState state() const;
-  // Puts the queue back, whatever it holds: these are the tasks of the state's epoch. What was
-  // pending is no one's any more. Errors: usage, for a state with tasks that are not there;
-  // Unavailable, and then it is to be done again.
+  // Restores the queue; `tasks` are those of the epoch of the state. Pending tasks lose their
+  // owners. Errors: usage for a state with unknown tasks; Unavailable, then call it again.
   void restore(const QueueState& state, const std::vector<std::string>& tasks);
 
-  // A task for `owner`, the first that is to do, or the first that is begun; nothing if there is
-  // none at the moment.
+  // Gives `owner` the first task to do, or the first begun one; nothing if there is none at the
+  // moment.
   enum class Which { any, begun };
   std::optional<Task> take(const std::string& owner, Clock::time_point now,
                            Which which = Which::any);
-  // Whether the task was the owner's, by its attempt; else nothing happens, and it is counted. One
-  // that is to be handed out again, since its owner was too slow or seemed to be gone, may be
-  // finished as long as nobody else has got it.
+  // Returns whether the owner had the task in this attempt; otherwise only counts the refusal. A
+  // task that must be handed out again, because its owner was too slow or seemed lost, may be
+  // finished until another owner gets it.
   bool finish(const std::string& owner, const Task& task, Clock::time_point now);
-  // It ended badly. `why`: a line for people. `death`: its owner ends by it, too.
+  // The task ended badly. `why`: a line for people. `death`: its owner ends with the error.
   bool give_back(const std::string& owner, const Task& task, const std::string& why,
                  bool death = false);
-  // Hands out again what was pending with `owner`, who leaves. Of how many tasks.
+  // The owner leaves: its pending tasks are handed out again. Returns their number.
   int release(const std::string& owner);
-  // The same of owners that have died. The first task that one had has ended badly; but where
-  // several died at the same time, as with their machine, no task is to blame.
+  // The owners failed. The first task of each ended badly; but if several fail at once, for example
+  // with their machine, no task is the cause.
   int lose(const std::vector<std::string>& owners);
-  // The same with what has been pending for too long. The first task of its owner has ended badly,
-  // if others end theirs meanwhile.
+  // The same for tasks that were pending too long. The first task of an owner ended badly if other
+  // owners finish tasks meanwhile.
   int expire(Clock::time_point now);
 
-  bool finished() const;                 // an epoch has begun, and all is done or failed
+  bool finished() const;                 // an epoch has begun, and all its tasks are done or failed
   std::set<std::string> owners() const;  // of pending tasks
-  std::vector<Task> pending_of(const std::string& owner) const;  // in the order that it got them
+  std::vector<Task> pending_of(const std::string& owner) const;  // in the order of taking
   std::vector<BadTask> bad() const;                              // of all epochs
-  // Those that are done, as ranges [first, last): rising, with gaps between them.
+  // Completed tasks as ascending, separate ranges [first, last).
   std::vector<std::pair<std::int64_t, std::int64_t>> done() const {
     return {done_.begin(), done_.end()};
   }
   TaskCounts counts() const;
-  Milliseconds patience() const;  // after which a pending task expires now
+  Milliseconds patience() const;  // the time after which a pending task expires now
 
-  // --- Of a store that does not answer
-  // Since when; nothing, if it has all that was changed.
+  // --- While the store is unavailable
+  // Since when; nothing if the store has all changes.
   std::optional<Clock::time_point> away_since() const { return away_since_; }
   bool away() const { return away_since_.has_value(); }
-  void go_away() { away_since_ = Clock::now(); }  // known from elsewhere
-  // Writes what has changed meanwhile. Whether the store has answered.
+  void go_away() { away_since_ = Clock::now(); }  // known from another source
+  // Writes the changes since then. Returns whether the store answered.
   bool come_back();
-  // The same for a leader that leads again, under another guard, and that nobody has followed in
-  // between.
+  // The same for a leader that leads again, under another guard, without another leader in between.
   bool come_back_as(Condition guard) {
     options_.guard = std::move(guard);
     go_away();
@@ -139,16 +135,16 @@ class TaskQueue {
   }
 
  private:
-  // todo: nobody has had it since the epoch began, or since the queue was put back.
+  // todo: not handed out since the epoch began, or since the queue was restored.
   enum class State : char { todo = 't', begun = 'b', pending = 'p', done = 'd', failed = 'f' };
   struct Item {
     State state = State::todo;
     std::int64_t attempt = 0;
-    int bad = 0;                   // how often it ended badly
-    std::string owner, data;       // one that is begun may have the owner it had last
-    std::int64_t modified = 0;     // its key's revision
-    std::int64_t order = 0;        // of pending ones: later ones have a higher number
-    Clock::time_point since = {};  // of pending ones
+    int bad = 0;                   // number of bad ends
+    std::string owner, data;       // a begun task may keep its last owner
+    std::int64_t modified = 0;     // revision of its key
+    std::int64_t order = 0;        // of pending tasks: later ones have a higher number
+    Clock::time_point since = {};  // of pending tasks
     bool timed = false;            // whether this leader handed it out
   };
 
@@ -175,7 +171,7 @@ class TaskQueue {
   void add_bad(std::int64_t id, Transaction& transaction) const;
   Action bad_change(std::int64_t epoch, std::int64_t id) const;
   void read_revisions();
-  std::int64_t commit(Transaction transaction);  // the revision
+  std::int64_t commit(Transaction transaction);  // returns the revision
   bool owns(const std::string& owner, const Task& task, bool late = false);
   void learn(Clock::duration took);
   void note_bad(const BadTask& bad);
@@ -185,30 +181,30 @@ class TaskQueue {
   Store& store_;
   TaskQueueOptions options_;
   std::int64_t epoch_ = 0;
-  std::int64_t epoch_modified_ = 0;  // its key's revision
-  std::int64_t attempt_ = 0;         // of the tasks of this epoch, before any was handed out
-  std::int64_t order_ = 0;           // of the last one that was
+  std::int64_t epoch_modified_ = 0;  // revision of its key
+  std::int64_t attempt_ = 0;         // the last attempt before the tasks of this epoch
+  std::int64_t order_ = 0;           // of the last task handed out
   std::map<std::int64_t, Item> items_;
-  // Of all items, by their state.
+  // All items by state.
   std::map<State, std::set<std::int64_t>> ids_ = {{State::todo, {}},
                                                   {State::begun, {}},
                                                   {State::pending, {}},
                                                   {State::done, {}},
                                                   {State::failed, {}}};
-  std::map<std::int64_t, std::int64_t> done_;                     // ranges, by their first task
+  std::map<std::int64_t, std::int64_t> done_;                     // ranges by their first task
   std::map<std::pair<std::int64_t, std::int64_t>, BadTask> bad_;  // by epoch and id
-  // Of those that took too long, by id and attempt: when they were handed out. Their ends tell what
-  // tasks take, though they may count for nothing else.
+  // Tasks that took too long, by id and attempt: when they were handed out. Their ends count for
+  // the time of a task, even if they count for nothing else.
   std::map<std::pair<std::int64_t, std::int64_t>, Clock::time_point> late_;
-  // What the store does not have yet: some items, or, with the epoch, all of them; and of which of
-  // these it has not heard how they have ended badly, or that they have not.
+  // What the store does not have yet: some items or, with the epoch, all of them; and the bad ends,
+  // or completions after bad ends, of these.
   std::set<std::int64_t> unwritten_;
   std::set<std::pair<std::int64_t, std::int64_t>> unwritten_bad_;  // by epoch and id
   bool epoch_unwritten_ = false;
   std::optional<Clock::time_point> away_since_;
   std::int64_t refused_ = 0, attempts_ = 0, bad_ends_ = 0;
-  double average_ms_ = 0;                     // of tasks that were done
-  std::optional<Clock::time_point> done_at_;  // the last of them
+  double average_ms_ = 0;                     // of completed tasks
+  std::optional<Clock::time_point> done_at_;  // of the last completed task
 };
 
 }  // namespace trireme::distributed

@@ -76,7 +76,7 @@ TEST_F(TaskQueues, WhoIsTooSlowOwnsItNoMore) {
   EXPECT_TRUE(q.finish("slow", again, start_ + seconds(2)));
 }
 
-// It is not lost, nor a task for longer tasks than anybody knew of.
+// It is not lost, nor is a task of unexpected length.
 TEST_F(TaskQueues, WhoIsSlowMayStillEndWhatNobodyElseHasGot) {
   TaskQueue q = queue();
   q.begin(1, tasks(2));
@@ -100,7 +100,7 @@ TEST_F(TaskQueues, TheFirstTaskOfWhoeverTakesFarTooLongIsToBlameIfOthersGoOn) {
   EXPECT_TRUE(q.finish("b", q.take("b", start_).value(), start_ + Milliseconds(800)));
   EXPECT_EQ(q.patience(), Milliseconds(4000));
   EXPECT_EQ(q.expire(start_ + seconds(4)), 2);
-  EXPECT_TRUE(q.bad().empty()) << "nobody has got anything done of late";
+  EXPECT_TRUE(q.bad().empty()) << "no owner made progress recently";
   for (int i = 0; i < 2; ++i) q.take("a", start_ + seconds(4));
   const Task other = q.take("b", start_ + seconds(7)).value();
   EXPECT_TRUE(q.finish("b", other, start_ + Milliseconds(7500)));
@@ -133,21 +133,20 @@ TEST_F(TaskQueues, PoisonFails) {
   EXPECT_EQ(q.counts().bad_ends, 3);
   ASSERT_EQ(q.bad().size(), 1u);
   EXPECT_EQ(text_of(q.bad()[0]), "task 0 of epoch 1: ended badly 3 times: damage 0; damage 1");
-  // In later epochs it may be another one; the next leader, and whoever asks, know of this one
-  // still.
+  // In later epochs the task may differ; the next leader, and requests, still know of this one.
   q.begin(2, tasks(1));
   EXPECT_TRUE(q.finish("a", q.take("a", start_).value(), start_));
   EXPECT_EQ(queue().counts().left_out, 1);
   EXPECT_EQ(bad_tasks(*store_, "job/task/").size(), 1u);
 }
 
-// Whoever dies worked on the first task that it had.
+// An owner that fails was working on its first task.
 TEST_F(TaskQueues, AnOwnerThatDiesIsTheFaultOfItsFirstTask) {
   TaskQueue before = queue();
   before.begin(1, tasks(4));
   const Task begun = before.take("b", start_).value();
   for (int i = 1; i < 4; ++i) before.take("a", start_);
-  // Handed out later, though its number is lower.
+  // Handed out later, although its number is lower.
   EXPECT_EQ(before.release("b"), 1);
   EXPECT_EQ(before.take("a", start_)->id, begun.id);
   TaskQueue q = queue();  // the next leader's
@@ -157,7 +156,7 @@ TEST_F(TaskQueues, AnOwnerThatDiesIsTheFaultOfItsFirstTask) {
   EXPECT_EQ(q.bad()[0].deaths, 1);
   EXPECT_FALSE(q.bad()[0].failed);
   EXPECT_EQ(q.counts().begun, 4);
-  // What is done is not bad any more.
+  // A completed task is not bad any more.
   const Task first = q.take("c", start_).value(), second = q.take("c", start_).value();
   EXPECT_TRUE(second.again);
   EXPECT_EQ(second.id, 1);
@@ -167,7 +166,7 @@ TEST_F(TaskQueues, AnOwnerThatDiesIsTheFaultOfItsFirstTask) {
   EXPECT_TRUE(bad_tasks(*store_, "job/task/").empty());
 }
 
-// Such as of a machine that is gone, or a job whose processes are all preempted, however often.
+// For example, a machine fails, or all processes of a job are preempted, however often.
 TEST_F(TaskQueues, OwnersThatDieTogetherAreNoTasksFault) {
   TaskQueue q = queue();
   q.begin(1, tasks(3));
@@ -195,7 +194,7 @@ TEST_F(TaskQueues, WhoLeavesIsNoTasksFault) {
   EXPECT_EQ(q.counts().todo, 1);
 }
 
-// Else one that ends all who have learned would be tried for ever.
+// Otherwise a task that ends every trainer would be tried forever.
 TEST_F(TaskQueues, PoisonIsKnownWhenTheQueueIsPutBack) {
   TaskQueue q = queue();
   q.begin(1, tasks(3));
@@ -235,8 +234,8 @@ TEST_F(TaskQueues, WhatOneWhoIsGoneHeldIsHandedOutAgain) {
   EXPECT_EQ(q.counts().pending, 2);
 }
 
-// Of what somebody has had, a part may have been learned: until it is done, no checkpoint can be
-// without a part of it.
+// A task that was handed out may be partly trained: no checkpoint can be without that part until
+// the task is done.
 TEST_F(TaskQueues, WhatIsBegunComesFirstAndIsKnown) {
   TaskQueue q = queue();
   q.begin(1, tasks(3));
@@ -257,7 +256,7 @@ TEST_F(TaskQueues, WhatIsBegunComesFirstAndIsKnown) {
   EXPECT_EQ(q.counts().begun, 0) << "what was learned of it is forgotten";
 }
 
-// As ranges, in whatever order they end.
+// As ranges, in any order of completion.
 TEST_F(TaskQueues, KnowsWhichAreDone) {
   constexpr int kTasks = 200;
   std::mt19937 random(3);
@@ -295,7 +294,7 @@ TEST_F(TaskQueues, TheNextLeaderGoesOn) {
   store_->put("leader", "second");
   TaskQueue second = queue(is_value("leader", "second"));
   EXPECT_EQ(second.epoch(), 1);
-  // The one before changes nothing any more, and may not say that it did.
+  // The previous leader cannot change anything any more, and must not say that it did.
   EXPECT_THROW(first.take("c", start_), Deposed);
   EXPECT_THROW(first.finish("b", held, start_), Deposed);
   EXPECT_TRUE(second.finish("b", held, start_));
@@ -305,7 +304,7 @@ TEST_F(TaskQueues, TheNextLeaderGoesOn) {
   EXPECT_TRUE(second.finished());
 }
 
-// A store whose answers are lost now and then, the change having happened or not.
+// A store that sometimes loses answers, after or before the change.
 class LossyStore : public Store {
  public:
   LossyStore(Store& store, unsigned seed) : store_(store), random_(seed) {}
@@ -329,8 +328,8 @@ class LossyStore : public Store {
 };
 
 // Random owners, losses, delays and changes of the leader: every task is done once, by one owner.
-// What was ended while the store was away counts when it is written, and is told to the next
-// leader, if this one dies before.
+// Ends while the store was unavailable count when they are written; if this leader fails before,
+// they are reported to the next one.
 TEST_F(TaskQueues, EveryTaskIsDoneOnceWhateverHappens) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     const std::string prefix = "run" + std::to_string(seed) + "/";
@@ -384,12 +383,13 @@ TEST_F(TaskQueues, EveryTaskIsDoneOnceWhateverHappens) {
     }
     EXPECT_EQ(q->counts().done, 12);
     EXPECT_EQ(TaskQueue(*store_, options).counts().done, 12) << "in the store, too";
-    // A change whose answer was lost with the leader may have happened: then nobody has been told.
+    // A change whose answer was lost with the leader may have happened; then no trainer knows of
+    // it.
     for (const auto& [id, times] : finished) EXPECT_EQ(times, 1) << id;
   }
 }
 
-// --- While the store is away
+// --- While the store is unavailable
 
 class AwayQueues : public TaskQueues {
  protected:
@@ -452,8 +452,8 @@ TEST_F(AwayQueues, EpochsFollowEachOther) {
   EXPECT_TRUE(next.finish("a", held, start_));
 }
 
-// Of an epoch that has ended when the store is back: what was left out, and that another task was
-// not bad after all.
+// For an epoch that has ended when the store answers again: which tasks were left out, and that
+// another task was completed after all.
 TEST_F(AwayQueues, HowTasksEndedBadlyIsWrittenLaterToo) {
   TaskQueue q = queue_of_leader();
   q.begin(1, tasks(2));
@@ -474,7 +474,7 @@ TEST_F(AwayQueues, HowTasksEndedBadlyIsWrittenLaterToo) {
   EXPECT_EQ(queue().counts().left_out, 1);
 }
 
-// The same task of the epoch before has the same number and data.
+// The same task of the previous epoch has the same number and data.
 TEST_F(AwayQueues, AnEndOfTheEpochBeforeEndsNothing) {
   TaskQueue q = queue_of_leader();
   q.begin(1, tasks(1));
@@ -505,7 +505,7 @@ TEST_F(AwayQueues, WhatWasDoneOnTrustIsVoidIfAnotherLeaderFollows) {
   EXPECT_FALSE(second.finish("a", task, start_));
 }
 
-// Though it has nothing to write.
+// Although it has nothing to write.
 TEST_F(AwayQueues, ALeaderThatIsBackLearnsThatItWasFollowed) {
   TaskQueue q = queue_of_leader();
   q.begin(1, tasks(1));
@@ -514,8 +514,7 @@ TEST_F(AwayQueues, ALeaderThatIsBackLearnsThatItWasFollowed) {
   EXPECT_THROW(q.come_back(), Deposed);
 }
 
-// A question that was given up, and reaches the store when the answer to a later one has been
-// heard.
+// A request that timed out and reaches the store after the answer to a later one.
 class LateStore : public CutStore {
  public:
   using CutStore::CutStore;
