@@ -40,7 +40,7 @@ void Servers::refresh() {
 std::shared_ptr<Connection> Servers::connection(int server) {
   if (server < 0 || static_cast<std::size_t>(server) >= view().addresses.size()) {
     throw Unavailable(
-        fmt::format("no server has what is asked for by slot map {}", view().map.version()));
+        fmt::format("no server has the requested slots in slot map {}", view().map.version()));
   }
   const std::string& address = view().addresses[static_cast<std::size_t>(server)];
   std::shared_ptr<Connection>& connection = connections_[address];
@@ -74,7 +74,7 @@ Call::Call(Servers& servers, Work work) : servers_(servers), work_(std::move(wor
   for (Part& part : parts_) send(part, in(std::min(options.attempt, options.deadline)));
 }
 
-// The units of each server in parts that are not too large.
+// The units of each server, in parts of limited size.
 void Call::cut(std::span<const std::uint32_t> units) {
   version_ = servers_.view().map.version();
   const std::vector<int> places = work_.places(servers_.view());
@@ -158,7 +158,7 @@ void Call::wait(Deadline deadline) {
   }
 }
 
-// By a new map the parts are others.
+// With a new map the parts differ.
 void Call::cut_again() {
   const bool misplaced =
       std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.misplaced; });

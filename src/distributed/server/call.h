@@ -1,7 +1,7 @@
 #pragma once
 
-// One call of a client to many servers: cut into parts by the slot map, sent to all at once, asked
-// again until every part has an answer. For the files of the client.
+// A call of a client to many servers: cut into parts by the slot map, sent to all at once, and
+// repeated until every part has an answer. For the files of the client.
 
 #include <functional>
 #include <map>
@@ -17,18 +17,18 @@
 
 namespace trireme::distributed {
 
-// What calls of one client share. Used by one thread.
+// Shared by the calls of one client. For one thread.
 class Servers {
  public:
   Servers(Network& network, const ClientOptions& options);
 
   const ClientOptions& options() const { return options_; }
-  // Read when it is first asked for. Errors: as of options().view.
+  // Read at its first use. Errors: as options().view.
   const ServerView& view() const;
-  // Reads the map again. Nothing changes if that fails.
+  // Reads the map again. No change if that fails.
   void refresh();
   std::shared_ptr<Connection> connection(int server);
-  // Tells a server of all tables that were declared.
+  // Sends all declarations of tables to a server.
   void declare_tables(int server, Deadline deadline);
 
   std::map<std::uint32_t, std::string> tables;  // declarations
@@ -43,29 +43,29 @@ class Servers {
 
 class Call {
  public:
-  // What a call is about: units, such as ids, in an order in which those of a server may be cut
-  // into parts.
+  // The work of a call: units, such as ids, in an order that allows cutting those of a server into
+  // parts.
   struct Work {
     const char* what = "";
     std::size_t units = 0;
-    // The server of each unit.
+    // Returns the server of each unit.
     std::function<std::vector<int>(const ServerView&)> places;
-    // Whether a part may begin with this unit, where the one before it is the same server's.
+    // Whether a part may begin with this unit if the previous unit is on the same server.
     std::function<bool(std::size_t unit)> may_begin = [](std::size_t) { return true; };
     std::size_t unit_bytes = 0;  // in a frame
-    // The request for these units; `part` counts the parts of the call.
+    // Makes the request for these units; `part` numbers the parts of the call.
     std::function<Frame(std::span<const std::uint32_t> units, std::uint32_t part)> build;
     std::function<void(std::span<const std::uint32_t> units, const Frame& answer)> take =
         [](std::span<const std::uint32_t>, const Frame&) {};
-    // A part goes to one server or to none: what another map says is for the caller to decide
+    // A part goes to one server or to none; the caller handles a change of the map
     // (StaleGeneration).
     bool fixed = false;
   };
 
-  // Sends all parts. Errors: none; what is wrong shows in wait().
+  // Sends all parts. Throws nothing; wait() reports errors.
   Call(Servers& servers, Work work);
-  // Until every part has its answer. Errors: Unavailable, at the deadline, after which it may be
-  // called again; StaleGeneration; usage, data, io: what a server says.
+  // Waits for the answers of all parts. Errors: Unavailable at the deadline, then it may be called
+  // again; StaleGeneration; usage, data, io from servers.
   void wait(Deadline deadline);
   bool done() const { return parts_.empty(); }
 
@@ -75,18 +75,18 @@ class Call {
     std::vector<std::uint32_t> units;
     Frame frame;
     Pending pending;
-    bool misplaced = false;  // the server says so
+    bool misplaced = false;  // by the answer of the server
   };
   void cut(std::span<const std::uint32_t> units);
   void send(Part& part, Deadline deadline);
-  // Whether the part is done.
+  // Returns whether the part is complete.
   bool collect(Part& part, Deadline deadline);
   void cut_again();
 
   Servers& servers_;
   const Work work_;
-  std::vector<Part> parts_;    // that have no answer
-  std::uint32_t count_ = 0;    // of all parts there were
+  std::vector<Part> parts_;    // without an answer
+  std::uint32_t count_ = 0;    // of all parts so far
   std::uint32_t version_ = 0;  // of the map that they were cut by
   std::string last_error_;
 };

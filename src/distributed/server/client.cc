@@ -14,14 +14,14 @@
 namespace trireme::distributed {
 namespace {
 
-// Bytes that lie in memory which somebody keeps.
+// Bytes in memory that the caller keeps.
 template <class T>
 void append_shared(Payload& payload, const T* begin, std::size_t n,
                    std::shared_ptr<const void> owner) {
   payload.append(std::as_bytes(std::span<const T>(begin, n)), std::move(owner));
 }
 
-// Calls body(first, last) for every run of neighbouring units.
+// Calls body(first, last) for every run of adjacent units.
 template <class Body>
 void for_each_run(std::span<const std::uint32_t> units, const Body& body) {
   for (std::size_t i = 0; i < units.size();) {
@@ -39,7 +39,7 @@ void append_ids(Payload& payload, const std::shared_ptr<const Plan>& plan,
   });
 }
 
-// The units' rows of all, each of `width` floats.
+// Gathers the rows of the units, each of `width` floats.
 void append_rows(Payload& payload, const std::shared_ptr<const float[]>& all, std::size_t width,
                  std::span<const std::uint32_t> units) {
   for_each_run(units, [&](std::size_t first, std::size_t last) {
@@ -101,7 +101,7 @@ struct ParameterClient::State {
   }
   Mode mode(std::uint32_t table) const { return widths.at(table).second; }
 
-  // What a push is known by, in a header.
+  // The identity of a push in a header.
   void identify(Header& header, Mode mode, const PushId& id) {
     if (mode == Mode::synchronous) {
       if (step == 0) fail_usage("a push to what is synchronous before begin_step()");
@@ -128,7 +128,7 @@ struct ParameterClient::State {
     return ++sequence;
   }
 
-  // What was identified as above. Its number is open until it has arrived.
+  // A push with this identity. Its number is open until it has arrived.
   Underway start(Call::Work work, const Header& header, const PushId& id,
                  Mode mode = Mode::asynchronous);
 
@@ -136,7 +136,7 @@ struct ParameterClient::State {
     DenseDeclaration declaration;
     std::vector<std::size_t> blocks;  // in `blocks`
   };
-  // Of the parameter's blocks, as Work::places.
+  // The servers of the blocks of the parameter, as Work::places.
   std::function<std::vector<int>(const ServerView&)> places_of(
       const std::vector<std::size_t>& which) {
     return [this, which](const ServerView& view) {
@@ -173,7 +173,7 @@ struct ParameterClient::State {
   std::uint64_t step = 0;
 };
 
-// --- What is under way
+// --- Calls in progress
 
 struct Underway::State {
   State(ParameterClient::State& c, Call::Work work) : client(c), call(c.servers, std::move(work)) {}
@@ -277,7 +277,7 @@ Underway ParameterClient::start_push(std::uint32_t table, std::span<const Id> id
   return state_->start(std::move(work), head.header, id, mode);
 }
 
-// At once in all modes: a count is of the batch, whatever becomes of its step.
+// Applied at once in all modes: a count belongs to the batch, whatever happens to its step.
 Underway ParameterClient::start_count(std::uint32_t table, std::span<const Id> ids,
                                       const float* counts, const PushId& id) {
   state_->width(table);
@@ -406,7 +406,7 @@ std::uint64_t ParameterClient::finish_step(std::uint64_t examples) {
   return all;
 }
 
-// --- What servers tell
+// --- Statistics of servers
 
 std::uint64_t ParameterClient::digest(std::uint32_t table) {
   std::uint64_t sum = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a trainer's thread asks parameter servers by.
+// The client of parameter servers, for a thread of a trainer.
 
 #include <cstdint>
 #include <functional>
@@ -21,43 +21,42 @@ namespace trireme::distributed {
 
 struct ServerView {
   SlotMap map;
-  std::vector<std::string> addresses;  // of the map's servers
+  std::vector<std::string> addresses;  // of the servers of the map
 };
 
 struct ClientOptions {
   std::function<ServerView()>
-      view;  // the newest; asked for at first, and when servers say that ours is old
+      view;  // returns the newest; called first, and when a server reports that ours is old
   Security security = {};
-  // Of this client alone, among all that ever were in the job: such as the revision at which it
-  // joined.
+  // Unique among all clients of the job so far, for example the revision at which it joined.
   std::uint32_t sender = 0;
-  Milliseconds deadline{30000};  // of a call, with all attempts
+  Milliseconds deadline{30000};  // of a call with all its attempts
   Milliseconds attempt{5000};    // of one request
-  int depth = 32;                // requests under way at each server: what waits for a long link
-  std::size_t part_bytes = 1u << 20;  // larger requests are cut, if they can be
+  int depth = 32;                // requests in flight at each server, which hide a long latency
+  std::size_t part_bytes = 1u << 20;  // larger requests are cut if possible
   Spread spread = spread_by_size;     // the same in all processes of the job
 };
 
 struct ClientStatistics {
   std::uint64_t requests = 0;    // parts of calls
-  std::uint64_t again = 0;       // of these, asked again
-  std::uint64_t duplicates = 0;  // answers that said it had been done
-  std::uint64_t maps = 0;        // how often the map was read
+  std::uint64_t again = 0;       // repeated ones
+  std::uint64_t duplicates = 0;  // answers that the request had been applied before
+  std::uint64_t maps = 0;        // reads of the map
 };
 
-// The generation that a step belonged to is over, or its servers have changed: learn the new one,
-// and repeat the step.
+// The generation of a step has ended, or its servers have changed: join the new one and repeat the
+// step.
 class StaleGeneration : public Error {
  public:
   explicit StaleGeneration(const std::string& message) : Error(ErrorKind::io, message) {}
 };
 
-// What a push is known by, so that it is applied once.
+// The identity of a push, so that it is applied once.
 struct PushId {
-  // The client's next: for pushes that nobody else will ever repeat.
+  // The next number of the client: for pushes that no other client repeats.
   static PushId next() { return {}; }
-  // Batch `batch` of a task, both from 0: whoever has the task after somebody else makes the same
-  // batches, in the same order; the epoch counts passes over all tasks.
+  // Batch `batch` of a task, both from 0. A later owner of the task makes the same batches in the
+  // same order. The epoch counts passes over all tasks.
   static PushId of_task(std::uint32_t task, std::uint32_t epoch, std::uint32_t batch) {
     return {true, task, number_of_batch(epoch, batch)};
   }
@@ -69,20 +68,20 @@ struct PushId {
 struct DenseParameter {
   std::uint32_t number = 0;
   DenseDeclaration declaration;
-  std::span<const float> weights;  // at first
+  std::span<const float> weights;  // initial values
 };
 
 class Call;
 
-// A call under way. The client and what was passed by pointer outlive it. One that is let go is not
-// asked for again.
+// A call in progress. The client and all pointer arguments outlive it. A destroyed one is not
+// repeated.
 class Underway {
  public:
   Underway(Underway&&) noexcept;
   Underway& operator=(Underway&&) noexcept;
   ~Underway();
-  // Until it is done. Errors: as of the client's calls. After Unavailable it may be called again,
-  // and goes on.
+  // Waits for the end. Errors: as the calls of the client. After Unavailable it may be called again
+  // and continues.
   void wait();
 
  private:
@@ -92,23 +91,23 @@ class Underway {
   std::unique_ptr<State> state_;
 };
 
-// One for each thread. Errors of all calls: Unavailable, by the deadline; usage, for what servers
-// refuse; io.
+// One for each thread. Errors of all calls: Unavailable at the deadline; usage for refused
+// requests; io.
 class ParameterClient {
  public:
-  // The map is read when it is first needed. The network outlives the client.
+  // Reads the map at its first use. The network outlives the client.
   ParameterClient(Network& network, const ClientOptions& options);
   ~ParameterClient();
 
-  // Declares tables on all servers; again with the same options changes nothing. Errors: usage, if
-  // it was declared with others.
+  // Declares a table on all servers; repeating it with the same options has no effect. Errors:
+  // usage for a different earlier declaration.
   void declare(std::uint32_t number, const TableDeclaration& declaration);
-  // All dense parameters of the job, in the order of their numbers; the first client's weights
-  // count.
+  // Declares all dense parameters of the job by their numbers. The weights of the first client are
+  // used.
   void declare(const std::vector<DenseParameter>& parameters);
 
-  // As SparseTable::lookup, update, add_deltas and count. An id that is named several times travels
-  // once. Admission counts it once for each call.
+  // As SparseTable::lookup, update, add_deltas and count. Repeated ids are sent once. Admission
+  // counts them once for each call.
   void lookup(std::uint32_t table, std::span<const Id> ids, float* rows,
               Create create = Create::yes) {
     prefetch(table, ids, rows, create).wait();
@@ -126,9 +125,8 @@ class ParameterClient {
     start_count(table, ids, counts, id).wait();
   }
 
-  // The same, without waiting: rows are written during wait(). Between a push that is under way and
-  // the newest one at most 62 others may have been started, so that servers can tell what they have
-  // seen. Errors: usage.
+  // The same without waiting: wait() writes the rows. At most 62 other pushes may start between a
+  // push in flight and the newest one, so that servers can remember them. Errors: usage.
   [[nodiscard]] Underway prefetch(std::uint32_t table, std::span<const Id> ids, float* rows,
                                   Create create = Create::yes);
   [[nodiscard]] Underway start_push(std::uint32_t table, std::span<const Id> ids,
@@ -143,25 +141,24 @@ class ParameterClient {
             const PushId& id = PushId::next()) {
     start_push(number, gradient, step, id).wait();
   }
-  // The same, without waiting, as of rows; the floats are read and written until wait() has
-  // returned.
+  // The same without waiting; the floats are used until wait() returns.
   [[nodiscard]] Underway start_pull(std::uint32_t number, float* weights);
   [[nodiscard]] Underway start_push(std::uint32_t number, const float* gradient,
                                     const UpdateStep& step, const PushId& id = PushId::next());
 
-  // Which member of which generation this client is. What it pushes is of that generation, and
-  // refused (StaleGeneration) in others. Synchronous tables need it; without, pushes are of any
-  // generation.
+  // Sets the generation and the rank of this client. Its pushes belong to this generation and are
+  // refused (StaleGeneration) in others. Synchronous tables need it; without it, pushes belong to
+  // any generation.
   void join(std::uint32_t generation, std::uint32_t rank);
-  // The step, from 1, that pushes to synchronous tables and parameters belong to from now on.
+  // Sets the step, from 1, of later pushes to synchronous tables and parameters.
   void begin_step(std::uint64_t step);
-  // Waits until all members have finished this step, which is then applied. `examples`: how many
-  // this member's gradients are sums over; then what is applied is the mean over those of all
-  // members, whose number is returned. 0 by all: gradients are added up as they are. Errors:
-  // StaleGeneration.
+  // Waits until all members have finished this step, which is then applied. `examples`: the
+  // gradients of this member are sums over this number of examples. Then the mean over the examples
+  // of all members is applied, and their number is returned. If all pass 0, gradients are added
+  // unchanged. Errors: StaleGeneration.
   std::uint64_t finish_step(std::uint64_t examples = 0);
 
-  // The sum of all servers' digests of their slots.
+  // The sum of the digests of the slots of all servers.
   std::uint64_t digest(std::uint32_t table);
   ClientStatistics statistics() const;
 

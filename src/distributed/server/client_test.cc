@@ -21,7 +21,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The same calls on servers and on one table in this process give the same bits.
+// The same calls on servers and on one local table give the same bits.
 void compare_with_one_table(int servers, const TableDeclaration& declaration,
                             std::size_t part_bytes) {
   Cluster cluster(servers);
@@ -37,7 +37,7 @@ void compare_with_one_table(int servers, const TableDeclaration& declaration,
     std::vector<float> rows(ids.size() * width), expected(rows);
     const Create create = batches.below(2) == 0 ? Create::yes : Create::no;
     client.lookup(3, ids, rows.data(), create);
-    // Travelling once, an id counts once for admission.
+    // A repeated id is sent once and counts once for admission.
     std::vector<Id> unique(ids);
     std::sort(unique.begin(), unique.end());
     unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
@@ -53,11 +53,11 @@ void compare_with_one_table(int servers, const TableDeclaration& declaration,
       client.push(3, ids, gradients.data(), {0.1, step});
       one.update(ids, gradients.data(), {0.1, step});
     }
-    // Sums of these are exact, in any order.
+    // Sums of these are exact in any order.
     std::vector<float> counts = batches.floats(2 * ids.size(), 0, 1);
     for (float& count : counts) count = std::round(4 * count);
     client.count(3, ids, counts.data());
-    // An id that is named several times is counted as a sum, which travels once.
+    // Repeated ids are sent once, with the sum of their counts.
     std::map<Id, std::array<float, 2>> sums;
     for (std::size_t i = 0; i < ids.size(); ++i) {
       for (std::size_t j = 0; j < 2; ++j) sums[ids[i]][j] += counts[2 * i + j];
@@ -147,7 +147,7 @@ TEST(ParameterClient, StrangersGetNothing) {
   options.security.token = "wrong";
   options.deadline = Milliseconds(2000);
   ParameterClient stranger(cluster.network(), options);
-  // It tells the last reason, which on a busy machine may be that no answer came in time.
+  // It contains the last reason, which on a slow machine may be a timeout.
   EXPECT_TRUE(comes_true([&] {
     return error_of(ErrorKind::io, [&] { stranger.declare(0, count_table()); }).find("token") !=
            std::string::npos;
@@ -155,7 +155,7 @@ TEST(ParameterClient, StrangersGetNothing) {
   EXPECT_EQ(cluster.server(0).statistics().requests, 0u);
 }
 
-// Its port may be somebody else's before its place is taken by another one.
+// Another process may take its port before its replacement starts.
 TEST(ParameterClient, GoesOnWhereItsServerIsNowWhoeverHasTheOldPort) {
   Cluster cluster(2);
   ParameterClient client(cluster.network(), cluster.client());
@@ -237,9 +237,9 @@ TEST(ParameterClient, TooManyPushesUnderWayAreRefused) {
   EXPECT_EQ(row[0], 65);
 }
 
-// --- Nothing lost, nothing twice
+// --- No loss, no duplicates
 
-// Whatever becomes of the network, each push counts once.
+// Each push counts once, whatever happens to the network.
 TEST(ParameterClient, PushesCountOnceThroughBrokenStreams) {
   Cluster cluster(3);
   ClientOptions options = cluster.client();
@@ -275,7 +275,7 @@ TEST(ParameterClient, PushesCountOnceThroughBrokenStreams) {
   }
 }
 
-// A task that another trainer does again: each of its batches counts once.
+// Another trainer repeats a task: each of its batches counts once.
 TEST(ParameterClient, BatchesOfATaskCountOnceWhoeverPushesThem) {
   Cluster cluster(2);
   ParameterClient first(cluster.network(), cluster.client(1)),
@@ -307,7 +307,7 @@ TEST(ParameterClient, BatchesOfATaskCountOnceWhoeverPushesThem) {
   EXPECT_GT(second.statistics().duplicates, 0u);
 }
 
-// A busy machine may be late at anything within so short a time.
+// On a slow machine anything may take longer than so short a time.
 void persist(const std::function<void()>& work) {
   for (int i = 0; i < 200; ++i) {
     try {
@@ -393,8 +393,8 @@ TEST(ParameterClient, DensePushesOfATaskCountOnce) {
   EXPECT_EQ(pulled, std::vector<float>(5, 2));
 }
 
-// Of tasks that are over servers remember nothing, and take nothing: as from a trainer that was
-// away while others did them.
+// Servers remember nothing of completed tasks and accept nothing for them, for example from a
+// trainer that was disconnected while others completed them.
 TEST(ParameterClient, OfTasksThatAreOverNothingIsTaken) {
   Cluster cluster(2);
   cluster.set_members(3, 0);
@@ -435,18 +435,18 @@ TEST(ParameterClient, OfTasksThatAreOverNothingIsTaken) {
   EXPECT_LT(marks(), of_two);
   for (const std::uint32_t batch : {0, 1}) push(7, 1, batch);
   EXPECT_EQ(learned(), std::pair(2 * each, 2.0f));
-  EXPECT_LT(marks(), of_two) << "nor is it remembered";
+  EXPECT_LT(marks(), of_two) << "it is not remembered either";
   push(9, 1, 0);
   push(9, 1, 1);
   EXPECT_EQ(learned(), std::pair(3 * each, 3.0f));
-  // What is told late says nothing new.
+  // An older report has no effect.
   EXPECT_TRUE(over({2, {}}, 3, 5));
   EXPECT_TRUE(over({1, {{7, 10}}}, 3, 5));
   EXPECT_EQ(cluster.shard(0).tables().at(0).marks + cluster.shard(1).tables().at(0).marks, 0u);
   push(9, 1, 2);
   push(7, 2, 0);
   EXPECT_EQ(learned(), std::pair(4 * each, 4.0f));
-  // Servers that go back know nothing of what was over then.
+  // After a rollback, servers do not know which tasks were over.
   const Declarations declared = cluster.shard(0).declarations();
   for (std::size_t i = 0; i < 2; ++i) cluster.shard(i).replace(declared);
   client.declare({{0, {.name = "w", .rows = 1, .columns = 5}, weights}});
@@ -454,8 +454,8 @@ TEST(ParameterClient, OfTasksThatAreOverNothingIsTaken) {
   EXPECT_EQ(learned().first, each);
 }
 
-// Of a batch that another trainer learns again, too; shows and clicks have marks of their own
-// beside those of pushes.
+// Also for a batch that another trainer repeats. Shows and clicks have marks separate from those of
+// pushes.
 TEST(ParameterClient, ABatchIsCountedOnce) {
   Cluster cluster(2);
   ParameterClient one(cluster.network(), cluster.client(1));
@@ -472,7 +472,7 @@ TEST(ParameterClient, ABatchIsCountedOnce) {
   }
   one.count(0, ids, counts.data());
   other.count(0, ids, counts.data());
-  // By now of each id 5 batches with a show for each time that it is named, and of 5 a click for
+  // So far each id has 5 batches with a show for each of its occurrences, and 5 with a click for
   // each.
   const auto evicted = [&](double show_weight, double click_weight, double below) {
     std::uint64_t rows = 0;

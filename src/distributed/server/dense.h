@@ -1,6 +1,6 @@
 #pragma once
 
-// A block of a dense parameter: floats with the optimizer that works on them.
+// A block of a dense parameter: floats and their optimizer.
 
 #include <cstdint>
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace trireme::distributed {
 
-// Safe for several threads: each call sees and changes the block as a whole.
+// Thread-safe: each call reads or changes the whole block atomically.
 class DenseBlock {
  public:
   DenseBlock(const DenseDeclaration& declaration, std::span<const float> weights,
@@ -24,24 +24,23 @@ class DenseBlock {
   std::size_t size() const { return layout_.width(); }
   Mode mode() const { return mode_; }
   void pull(float* weights) const;
-  // Whether it was applied: not if the source's number was before, or is over, which is asked when
-  // nothing can be forgotten any more. Number 0 is always applied.
+  // Returns whether it was applied: not if the number of the source was applied before, or is over.
+  // `is_over` is called when no mark can be forgotten any more. Number 0 is always applied.
   bool push(const Source& source, std::uint64_t number, const std::function<bool()>& is_over,
             std::span<const float> gradient, const UpdateStep& step, bool delta);
-  // As of Marks.
+  // As Marks.
   void forget(const TasksOver& over);
   void add_begun(const TasksOver& over, std::set<TaskOf>& to) const;
   std::uint64_t marks_memory() const;
-  // Of a synchronous one: the step that was applied last.
+  // Of a synchronous block: the last applied step.
   std::uint64_t step() const;
   void apply_step(std::uint64_t step, std::span<const float> gradient, const UpdateStep& numbers);
 
-  // Everything, and the way back. Errors: data, for bytes that are no block of this size and
-  // optimizer.
+  // The whole block as bytes, and back. Errors: data for bytes of another size or optimizer.
   std::string read() const;
   void insert(PayloadReader& reader);
-  // Weights and the optimizer's state alone, of content_bytes() for a block of so many floats.
-  // Errors: data, for another size.
+  // Weights and state of the optimizer: content_bytes() for a block of this number of floats.
+  // Errors: data for another size.
   std::string content() const;
   void set_content(std::string_view bytes);
   static std::size_t content_bytes(const DenseDeclaration& declaration, std::size_t floats);

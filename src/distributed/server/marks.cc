@@ -6,12 +6,12 @@
 namespace trireme::distributed {
 namespace {
 
-// A list of more slots would take as much as bits of all.
+// A list of more slots would be larger than bits of all slots.
 constexpr std::size_t kLongestList = kSlots / 16;
-// What a source takes besides its slots, about.
+// Approximate size of a source without its slots.
 constexpr std::uint64_t kSourceBytes = 256, kPushBytes = 96;
 
-// `high`: the number that was applied last.
+// `high`: the last applied number.
 void add_if_begun(const TasksOver& over, const Source& source, std::uint64_t high,
                   std::set<TaskOf>& to) {
   if (source.is_task() && high != 0 && !over.has(source, high)) {
@@ -56,7 +56,7 @@ bool SlotSet::has(int slot) const {
   return std::binary_search(list_.begin(), list_.end(), static_cast<std::uint16_t>(slot));
 }
 
-// Those of a request come in their order.
+// The slots of a request are in order.
 void SlotSet::add(int slot) {
   if (!bits_.empty()) {
     bits_[word_of(slot)] |= bit_of(slot);
@@ -231,7 +231,7 @@ std::uint64_t Marks::forgotten() const {
   return forgotten_;
 }
 
-// --- Of something whole
+// --- Of a whole object
 
 bool WholeMarks::has(const Source& source, std::uint64_t number) const {
   const auto place =

@@ -1,10 +1,10 @@
 #pragma once
 
-// What has been applied already, so that asking again does no harm.
+// Which pushes were applied, so that repeating one has no effect.
 //
-// Of each source it is known which of its last 64 pushes were applied, and in which slots; whoever
-// has begun a push has got the answers to all but the last few before it, so all older ones count
-// as applied. Tasks that are over are forgotten, and known for that by ranges.
+// For each source it is known which of its last 64 pushes were applied, and in which slots. A
+// source that starts a push has the answers to all but the last few before it, so all older pushes
+// count as applied. Completed tasks are removed and kept as ranges.
 
 #include <atomic>
 #include <cstdint>
@@ -21,8 +21,8 @@
 
 namespace trireme::distributed {
 
-// Whose numbers those of a push are: a sender's, which count its pushes; or a task's, whose batches
-// whoever has the task pushes in the same order. What is counted of a batch has marks of its own.
+// The numbering that a push belongs to: that of a sender, which counts its pushes; or that of a
+// task, whose owners push its batches in the same order. Counts of a batch have separate marks.
 struct Source {
   enum class Kind : std::uint8_t { sender, task, count_of_sender, count_of_task };
   static constexpr std::uint8_t kKinds = 4;
@@ -32,8 +32,7 @@ struct Source {
   auto operator<=>(const Source&) const = default;
 };
 
-// The number of a batch of a task, both from 0, in a pass over all tasks; and the pass that a
-// number is of.
+// The number of a batch of a task, both from 0, in a pass over all tasks; and the pass of a number.
 inline std::uint64_t number_of_batch(std::uint32_t epoch, std::uint32_t batch) {
   return (std::uint64_t{epoch} << 32 | batch) + 1;
 }
@@ -41,10 +40,10 @@ inline std::uint32_t epoch_of(std::uint64_t number) {
   return static_cast<std::uint32_t>((number - 1) >> 32);
 }
 
-// Tasks of which nobody pushes anything any more but who has not heard so.
+// Completed tasks: only a trainer that does not know yet still pushes for them.
 struct TasksOver {
-  std::uint32_t epoch = 0;  // all tasks of epochs before this one, and of this one
-  // ranges [first, last) of tasks: rising, with gaps between them.
+  std::uint32_t epoch = 0;  // all tasks of earlier epochs, and of this one
+  // ascending, separate ranges [first, last) of tasks.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges = {};
 
   bool has(const Source& source, std::uint64_t number) const;
@@ -58,7 +57,7 @@ struct TaskOf {
   auto operator<=>(const TaskOf&) const = default;
 };
 
-// Which numbers were seen: of the last 64 each one is known, all before them count as seen.
+// A set of numbers: the last 64 are known exactly, all earlier ones count as seen.
 class Mark {
  public:
   static constexpr std::uint64_t kWindow = 64;
@@ -89,28 +88,26 @@ class SlotSet {
   std::size_t bytes() const { return 2 * list_.capacity() + 8 * bits_.capacity(); }
 
  private:
-  std::vector<std::uint16_t> list_;  // rising
-  std::vector<std::uint64_t> bits_;  // of all slots, or none
+  std::vector<std::uint16_t> list_;  // ascending
+  std::vector<std::uint64_t> bits_;  // of all slots, or empty
 };
 
-// A mark as it travels with its slots.
+// A mark as it moves with its slots.
 struct MarkEntry {
   static constexpr std::uint16_t kNoSlot = UINT16_MAX;
   std::uint32_t number;
-  std::uint16_t
-      slot;  // kNoSlot: what holds for all slots, that the source has got as far as `high`
+  std::uint16_t slot;  // kNoSlot: for all slots; the source has reached `high`
   std::uint8_t kind, zero;
   std::uint64_t high, seen;  // as of a Mark of that slot
 };
 
 // The marks of one table: of every source in every slot, so that they move with the slots. Memory
-// is bounded: beyond `most` sources, or so many bytes, those are forgotten that have pushed least
-// recently. Of a source it is 2 bytes for each slot of a push, and 2 KiB at most, for 64 pushes at
-// most.
+// is bounded: beyond `most` sources, or a number of bytes, the sources with the oldest pushes are
+// removed. A source takes 2 bytes for each slot of a push, at most 2 KiB, for at most 64 pushes.
 class Marks {
  public:
-  // What one source has. Locked while a push of it is applied, so that the same push does not run
-  // twice at once.
+  // The marks of one source. Locked while one of its pushes is applied, so that the same push does
+  // not run twice at once.
   class Of {
    public:
     explicit Of(std::shared_ptr<std::atomic<std::uint64_t>> total) : total_(std::move(total)) {}
@@ -119,11 +116,11 @@ class Marks {
     Of& operator=(const Of&) = delete;
 
     std::mutex mutex;
-    // Whether a push of that number was applied in that slot, or can only have been.
+    // Whether a push of that number was applied in that slot, or must have been.
     bool has(int slot, std::uint64_t number) const;
     // Whether it is known that nothing of the number was applied here.
     bool is_new(std::uint64_t number) const;
-    // It was applied in these slots, as they come.
+    // Marks it as applied in these slots, in their order.
     template <class Slots>
     void add(std::uint64_t number, const Slots& for_each_slot) {
       if (SlotSet* const slots = begin(number)) {
@@ -136,14 +133,14 @@ class Marks {
     friend class Marks;
     bool passed(std::uint64_t number) const { return number + Mark::kWindow <= high_.load(); }
     void raise(std::uint64_t high);
-    SlotSet* begin(std::uint64_t number);  // nullptr: it counts as applied everywhere
+    SlotSet* begin(std::uint64_t number);  // null: it counts as applied everywhere
     void settle();
     void read(const Source& source, int first, int last, std::vector<MarkEntry>& to) const;
     void insert(const MarkEntry& entry);
     void drop(int first, int last);
 
     std::atomic<std::uint64_t> high_ = 0;     // read without the lock
-    std::map<std::uint64_t, SlotSet> slots_;  // by number, of those that were applied
+    std::map<std::uint64_t, SlotSet> slots_;  // by number, of applied pushes
     std::uint64_t bytes_ = 0;
     const std::shared_ptr<std::atomic<std::uint64_t>> total_;
   };
@@ -151,12 +148,12 @@ class Marks {
   explicit Marks(std::size_t most, std::uint64_t most_bytes = std::uint64_t{64} << 20)
       : most_(most), most_bytes_(most_bytes) {}
   std::shared_ptr<Of> of(const Source& source);
-  // These are over: nothing is remembered of them.
+  // Removes the marks of completed tasks.
   void forget(const TasksOver& over);
-  // Tasks that are not over, and of which something was applied, are added to these. Who pushes
-  // meanwhile is waited for.
+  // Adds the tasks that are not over and of which something was applied. Waits for pushes in
+  // progress.
   void add_begun(const TasksOver& over, std::set<TaskOf>& to) const;
-  // All marks of the slots [first, last), and the way back, which takes the place of what is there.
+  // All marks of the slots [first, last); and the inverse, which replaces the marks there.
   std::vector<MarkEntry> read(int first, int last) const;
   void insert(std::span<const MarkEntry> entries);
   void drop(int first, int last);
@@ -177,12 +174,12 @@ class Marks {
       std::make_shared<std::atomic<std::uint64_t>>(0);
   mutable std::mutex mutex_;
   std::map<Source, Kept> sources_;
-  std::list<Source> recent_;  // the last that pushed first
+  std::list<Source> recent_;  // the source of the last push first
   std::uint64_t forgotten_ = 0;
 };
 
-// The same of what is applied as a whole, such as a block of a dense parameter: 32 bytes for each
-// source. Guarded by its user.
+// The same for an object that is applied as a whole, such as a block of a dense parameter: 32 bytes
+// for each source. The caller synchronizes.
 class WholeMarks {
  public:
   explicit WholeMarks(std::size_t most) : most_(most) {}
@@ -191,7 +188,7 @@ class WholeMarks {
   void forget(const TasksOver& over);
   void add_begun(const TasksOver& over, std::set<TaskOf>& to) const;
   std::vector<MarkEntry> read() const;  // of slot 0
-  // Takes the place of what is there.
+  // Replaces all marks.
   void assign(std::span<const MarkEntry> entries);
   std::size_t sources() const { return kept_.size(); }
   std::uint64_t memory() const { return kept_.capacity() * sizeof(Kept); }

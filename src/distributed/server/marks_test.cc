@@ -8,7 +8,7 @@
 namespace trireme::distributed {
 namespace {
 
-// Against a set of all that was seen.
+// Compared with a set of all seen numbers.
 TEST(Mark, KnowsWhatItSawAndTakesWhatIsOldForSeen) {
   std::mt19937 random(1);
   Mark mark;
@@ -29,7 +29,7 @@ TEST(Mark, KnowsWhatItSawAndTakesWhatIsOldForSeen) {
   }
 }
 
-// Tells the marks of a push in one slot.
+// Reports the marks of a push in one slot.
 void add(Marks& marks, const Source& source, int slot, std::uint64_t number) {
   marks.of(source)->add(number, [slot](const auto& each) { each(slot); });
 }
@@ -73,7 +73,7 @@ TEST(Marks, AreOfASlotAndASource) {
   EXPECT_TRUE(marks.of(sender(4))->is_new(8));
 }
 
-// Whoever has begun push 100 knows that all but the last ones before it are done.
+// A source that starts push 100 knows that all but the last few before it are done.
 TEST(Marks, WhatIsFarBehindIsDoneEverywhere) {
   Marks marks(10);
   for (std::uint64_t number = 1; number <= 100; ++number) add(marks, sender(1), 5, number);
@@ -81,7 +81,7 @@ TEST(Marks, WhatIsFarBehindIsDoneEverywhere) {
   EXPECT_FALSE(has(marks, sender(1), 6, 37));
   EXPECT_TRUE(has(marks, sender(1), 5, 37));
   EXPECT_FALSE(marks.of(sender(1))->is_new(36));
-  // Another pass over all tasks begins when the one before is over.
+  // Another pass over all tasks begins when the previous one is over.
   add(marks, task(1), 5, number_of_batch(1, 15));
   add(marks, task(1), 5, number_of_batch(2, 0));
   EXPECT_TRUE(has(marks, task(1), 6, number_of_batch(1, 15)));
@@ -114,8 +114,7 @@ TEST(Marks, MoveWithTheirSlots) {
   EXPECT_EQ(entries, 50);
 }
 
-// A slot goes from server to server and back, pushes go on meanwhile: against a set of all that was
-// applied.
+// A slot moves between servers while pushes continue; compared with a set of all applied pushes.
 TEST(Marks, KnowOfEachSlotWhatWasApplied) {
   std::mt19937 random(5);
   Marks servers[2] = {Marks(10), Marks(10)};
@@ -152,7 +151,7 @@ TEST(Marks, ForgetWhoHasNotPushedForLongest) {
   EXPECT_FALSE(has(marks, sender(2), 0, 1));
 }
 
-// Tasks of 16 batches, each of which touches nearly all slots: it was 256 KiB for each.
+// Tasks of 16 batches, each of which touches nearly all slots.
 TEST(Marks, TakeLittleAndNeverMoreThanTheyMay) {
   constexpr std::uint64_t kMost = 4 << 20;
   Marks marks(4096, kMost);
@@ -227,7 +226,7 @@ TEST(TasksOver, AreHeldAgainstWhatWasBegun) {
   EXPECT_EQ(begun(marks, {1, {{3, 4}}}), all);
 }
 
-// Of a block: the same as of one slot.
+// Of a block: as of one slot.
 TEST(WholeMarks, KnowTheSameAsMarksOfASlot) {
   std::mt19937 random(7);
   Marks slots(1000);

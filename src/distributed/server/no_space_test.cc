@@ -1,4 +1,4 @@
-// Servers whose disk for cold rows is full: who asks waits, and nothing is lost when there is room
+// Servers whose disk for cold rows is full: requests wait, and nothing is lost when there is space
 // again.
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 constexpr int kWidth = 1024;  // rows of 4 KB, so that a small disk is soon full
 
-// A small file system that is nearly full, as long as there is a ballast.
+// A small file system that is nearly full while a ballast file exists.
 class SmallDisk {
  public:
   SmallDisk() : mounted_(::mount("tmpfs", folder().c_str(), "tmpfs", 0, "size=4m") == 0) {
@@ -84,7 +84,7 @@ TEST_F(NoSpaceOn, AServerThatIsPushedToIsWaitedFor) {
     }
   });
   wait_until_full();
-  // Whoever has less patience is told why.
+  // A client with less patience gets the reason.
   ClientOptions hurried = cluster_->client(2);
   hurried.deadline = Milliseconds(2000);
   ParameterClient other(cluster_->network(), hurried);
@@ -106,7 +106,7 @@ TEST_F(NoSpaceOn, AServerThatIsPushedToIsWaitedFor) {
   EXPECT_EQ(client.digest(0), one.digest());
 }
 
-// Of two tables one has the step already.
+// One of two tables has applied the step already.
 TEST_F(NoSpaceOn, AStepOfAllIsAppliedWhenThereIsRoom) {
   constexpr Id kRows = 300;
   cluster_->set_members(1, 1);
@@ -137,7 +137,7 @@ TEST_F(NoSpaceOn, AStepOfAllIsAppliedWhenThereIsRoom) {
   EXPECT_EQ(cluster_->shard(0).statistics().steps, kRows);
 }
 
-// Whoever goes on in another generation would push again what one table has.
+// A member that continued in another generation would repeat the part that one table has.
 TEST_F(NoSpaceOn, AStepThatWasAppliedInPartDoesNotEndWithItsGeneration) {
   cluster_->set_members(1, 1);
   ClientOptions options = cluster_->client(1);

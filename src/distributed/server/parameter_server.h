@@ -1,6 +1,6 @@
 #pragma once
 
-// A parameter server: a shard behind a FrameServer.
+// A parameter server: a shard with a FrameServer.
 
 #include <functional>
 #include <string>
@@ -14,15 +14,15 @@ namespace trireme::distributed {
 struct ParameterServerOptions {
   FrameServerOptions transport = {};
   ShardOptions shard = {};
-  // Makes, of the shard, who is asked first: whether it has answered the frame, or will. It is
-  // asked until stop() has returned.
+  // Makes a handler from the shard that gets each frame first; it returns whether it answers the
+  // frame. It is called until stop() returns.
   using Other = std::function<bool(const Frame& request, Answer& answer)>;
   std::function<Other(Shard& shard)> other = {};
 };
 
 class ParameterServer {
  public:
-  // It answers at once, but has no slots until it is given a map. Errors: as FrameServer.
+  // Answers at once, but has no slots until it gets a map. Errors: as FrameServer.
   explicit ParameterServer(const ParameterServerOptions& options)
       : shard_(options.shard),
         other_(options.other ? options.other(shard_) : nullptr),

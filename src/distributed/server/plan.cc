@@ -17,7 +17,7 @@ struct Item {
   }
 };
 
-// By slot, then by hash, then by position: as sorted, but counted into slots first.
+// By slot, then by hash, then by position: as sorted, but with a counting sort by slot first.
 std::vector<Item> sorted(std::span<const Id> ids) {
   std::vector<std::uint64_t> hashes(ids.size());
   std::vector<std::uint32_t> next(kSlots + 1);

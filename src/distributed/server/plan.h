@@ -1,6 +1,6 @@
 #pragma once
 
-// The ids of a call, each once, in the order of their slots.
+// The distinct ids of a call in the order of their slots.
 
 #include <cstdint>
 #include <memory>
@@ -13,17 +13,17 @@ namespace trireme::distributed {
 
 class Plan {
  public:
-  // Errors: usage, for 2^32 ids or more.
+  // Errors: usage for 2^32 ids or more.
   explicit Plan(std::span<const Id> ids);
 
   std::size_t size() const { return ids_.size(); }
   const std::vector<Id>& ids() const { return ids_; }
   int slot(std::size_t i) const { return slots_[i]; }
-  // Where id i stood in the call, rising.
+  // The positions of id i in the call, ascending.
   std::span<const std::uint32_t> positions(std::size_t i) const {
     return std::span(positions_).subspan(begins_[i], begins_[i + 1] - begins_[i]);
   }
-  // Of rows[][width] of the call one for each id: the sum in their order, where there are several.
+  // One row for each id from rows[][width] of the call: the sum of its rows in their order.
   std::shared_ptr<float[]> sums(const float* rows, std::size_t width) const;
 
  private:

@@ -31,7 +31,7 @@ class ServerProcesses : public ::testing::Test {
   void push_to_all(ParameterClient& client) {
     client.push(0, ids_, std::vector<float>(2 * ids_.size(), -1).data(), {.rate = 1});
   }
-  // What was counted for the ids of each server; all of them have the same.
+  // The counts of the ids of each server; all servers have the same.
   std::vector<float> counts(ParameterClient& client) {
     std::vector<float> rows(2 * ids_.size()), result(2, -1);
     client.lookup(0, ids_, rows.data(), Create::no);

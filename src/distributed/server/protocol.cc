@@ -138,7 +138,7 @@ DenseDeclaration dense_declaration(PayloadReader& reader) {
 
 namespace {
 
-// A parser of a declaration on its bytes, and nothing behind them.
+// Parses a declaration from bytes and refuses extra bytes.
 template <class Declaration>
 Declaration whole(const std::string& bytes, Declaration (*parse)(PayloadReader&)) {
   const Payload payload{bytes};

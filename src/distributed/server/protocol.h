@@ -1,7 +1,6 @@
 #pragma once
 
-// The operations of parameter servers as frames: docs/reference/distributed-jobs.md has them in a
-// table.
+// The operations of parameter servers as frames: docs/reference/distributed-jobs.md has a table.
 
 #include <cstdint>
 #include <map>
@@ -18,61 +17,61 @@ namespace trireme::distributed {
 inline constexpr char kParameterService[] = "ParameterServer";
 
 enum class Op : std::uint8_t {
-  // Of whoever leads, with an epoch in `sequence`
+  // By the leader, with an epoch in `sequence`
   set_map = 1,
   set_members,
   // Declarations
   declare_table,
   declare_dense,
-  // Of trainers, on rows
+  // By trainers, for rows
   lookup,
   push,
   count,
-  // Of trainers, on blocks of dense parameters
+  // By trainers, for blocks of dense parameters
   dense_pull,
   dense_push,
   finish_step,
-  // On slots and blocks, for checkpoints and moves
+  // For slots and blocks, by checkpoints and moves
   read_slots,
   insert_slots,
   drop_slots,
   dense_read,
   dense_insert,
   dense_drop,
-  // Of anybody
+  // By any process
   digest,
   statistics,
   get_map,
-  // Of whoever leads, on everything that a server holds: control/server_keeper.h answers these
+  // By the leader, for the whole state of a server: control/server_keeper.h answers these
   save,
   load,
   describe,
   tick,
   export_rows,
-  // Of whoever leads, with an epoch in `sequence` and the generation: TasksOver as to_bytes()
+  // By the leader, with an epoch in `sequence` and the generation: TasksOver as to_bytes()
   tasks_over,
 };
 inline constexpr std::size_t kOps = 26;  // with 0, which is none
-const char* name_of(Op op);              // "push"; "unknown" of what is none
+const char* name_of(Op op);              // "push"; "unknown" for an invalid one
 
 // Header::flags
-inline constexpr std::uint8_t kCreate = 1;  // lookup: ids without a row are seen once more
+inline constexpr std::uint8_t kCreate = 1;  // lookup: counts ids without a row once more
 inline constexpr std::uint8_t kOfTask =
-    2;  // push, dense_push: `sender` is a task, `sequence` counts its batches
+    2;  // push, dense_push: `sender` is a task, `sequence` the number of its batch
 inline constexpr std::uint8_t kDelta =
-    4;  // push, dense_push: values to add, whatever the optimizer (geo)
+    4;  // push, dense_push: values to add, without the optimizer (geo)
 
 // When gradients change a table or a dense parameter.
 enum class Mode : std::uint8_t {
-  asynchronous,  // when they arrive
-  synchronous,   // when all members have finished the step, summed up by rank
-  geo,           // trainers train on their own and push what has changed
+  asynchronous,  // at their arrival
+  synchronous,   // when all members have finished the step; summed in the order of ranks
+  geo,           // trainers train locally and push their changes
 };
 const char* name_of(Mode mode);
 
 struct TableDeclaration {
-  TableOptions options;  // without `disk`: its folder is the server's
-  bool spill = false;    // rows beyond the memory limit go to the server's disk
+  TableOptions options;  // without `disk`: the server chooses its folder
+  bool spill = false;    // rows beyond the memory limit go to the disk of the server
   Mode mode = Mode::asynchronous;
 };
 struct DenseDeclaration {
@@ -82,13 +81,13 @@ struct DenseDeclaration {
   Mode mode = Mode::asynchronous;
 };
 
-inline constexpr std::uint32_t kMostTables = 4096;  // numbers of tables and dense parameters, each
-inline constexpr std::uint32_t kMostBlocks = 1u << 20;  // of a dense parameter
-inline constexpr std::size_t kLargestBlock = 15u
-                                             << 20;  // bytes of its weights and of its state, each
+inline constexpr std::uint32_t kMostTables =
+    4096;  // limit of the numbers of tables, and of dense parameters
+inline constexpr std::uint32_t kMostBlocks = 1u << 20;   // in a dense parameter
+inline constexpr std::size_t kLargestBlock = 15u << 20;  // bytes of its weights, and of its state
 
-// Equal declarations are equal bytes. Errors of the parsers: data, for what is none; usage, for
-// options that make no sense.
+// Equal declarations are equal bytes. Errors of the parsers: data for other bytes; usage for
+// invalid options.
 std::string to_bytes(const TableDeclaration& declaration);
 std::string to_bytes(const DenseDeclaration& declaration);
 TableDeclaration table_declaration(PayloadReader& reader);
@@ -102,26 +101,26 @@ TasksOver tasks_over_of(PayloadReader& reader);
 using Blocks =
     std::map<std::uint32_t, std::vector<std::uint32_t>>;  // of dense parameters, by number
 
-// What a server has been told of, by number, as these bytes; and which blocks of dense parameters
-// it has.
+// All declarations of a server, by number, as bytes; and the blocks of dense parameters that it
+// has.
 struct Declarations {
   std::map<std::uint32_t, std::string> tables, dense;
   Blocks blocks;
   bool operator==(const Declarations&) const = default;
 };
 
-// Appends a value as it lies in memory.
+// Appends the bytes of a value in memory.
 template <class T>
 void put(std::string& to, const T& value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// What read_slots is asked for, and the beginning of its answer, which insert_slots takes as it is.
-// Behind it are marks of pushes, the slots' steps, and blocks of rows, each of a slot.
+// The request of read_slots, and the header of its answer, which insert_slots accepts unchanged.
+// Marks of pushes, the steps of the slots, and blocks of rows, one slot each, follow.
 struct SlotsAsked {
   SlotRange slots;
-  std::uint64_t bytes = 0;  // about so many in the answer, at most kLargestPage; 0: 1 MiB
-  // With 1 the first slot's rows that come after that id, and then other slots.
+  std::uint64_t bytes = 0;  // approximate size of the answer, at most kLargestPage; 0: 1 MiB
+  // With inside = 1: the rows of the first slot after the id `after`, then other slots.
   std::uint64_t after = 0, inside = 0;
 };
 inline constexpr std::uint64_t kLargestPage = 8u << 20;
@@ -132,10 +131,10 @@ struct SlotsHead {
   std::uint32_t zero = 0;
   std::uint64_t until = 0;  // the last id of an unfinished slot
 };
-// Other rows of the first slot came before, with its marks and step; the last slot has more rows.
+// Earlier rows of the first slot came before, with its marks and step; the last slot has more rows.
 inline constexpr std::uint32_t kInside = 1, kUnfinished = 2;
 
-// The least that a push says besides ids and values.
+// The least content of a push besides ids and values.
 struct StepNumbers {
   double rate = 0;
   std::int64_t step = 1;

@@ -1,4 +1,4 @@
-// What reaches a shard, and what it does at once: declarations, lookups, pushes.
+// Requests to a shard that it handles at once: declarations, lookups, pushes.
 
 #include "distributed/server/shard.h"
 
@@ -88,7 +88,7 @@ void Shard::handle(const Peer&, Frame request, Answer& answer) {
   }
 }
 
-// Who asks is to ask again: somebody may make room meanwhile.
+// The client must repeat the request; space may become available meanwhile.
 void Shard::give_no_space(const Header& request, const std::string& why, Answer& answer) {
   {
     const std::lock_guard full_lock(full_mutex_);
@@ -141,7 +141,7 @@ void Shard::perform(Frame request, Answer& answer) {
 
 Frame Shard::serve(const Frame& request) {
   switch (static_cast<Op>(request.header.op)) {
-    // Of rows it is enough that they are here, unless a step's parts are counted by servers.
+    // For rows it is enough that they are here, unless servers count the parts of a step.
     case Op::dense_pull:
     case Op::dense_push:
       if (request.header.map_version != map_.version()) return answer_to(request, Code::wrong_map);
@@ -193,7 +193,7 @@ void Shard::drop_held() {
 
 namespace {
 
-// To those who have finished a step that will not be.
+// The answer to members that finished a step that will not happen.
 Frame turned_away_frame() {
   Frame frame;
   frame.header.op = static_cast<std::uint8_t>(Op::finish_step);
@@ -237,7 +237,7 @@ bool Shard::set_members(std::uint32_t generation, int members, std::uint64_t epo
   return true;
 }
 
-// Known before their marks are forgotten, so that whoever finds no marks knows that they are over.
+// Set before their marks are removed, so that a request without marks finds that they are over.
 bool Shard::set_tasks_over(const TasksOver& over, std::uint32_t generation, std::uint64_t epoch) {
   const bool known = [&] {  // for which nothing need stand still
     const auto lock = shared();
@@ -434,7 +434,7 @@ Frame Shard::push(const Frame& request) {
 
 namespace {
 
-// Keeps the rows for which keep(slot) holds; where that is all, nothing is copied.
+// Keeps the rows for which keep(slot) holds; if all do, copies nothing.
 template <class Keep>
 void keep_rows(std::span<const Id>& ids, std::span<const float>& values, const Keep& keep) {
   thread_local std::vector<Id> kept_ids;
@@ -466,7 +466,7 @@ void apply(SparseTable& table, std::span<const Id> ids, std::span<const float> v
 
 }  // namespace
 
-// Calls apply(ids, values) with what has not been applied before: all, if the request has no
+// Calls apply(ids, values) with the rows that were not applied before: all, if the request has no
 // number.
 template <class Apply>
 Frame Shard::apply_once(const Frame& request, Table& table, const Once& what, const Apply& apply) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What one parameter server holds and does, without the network: tables, blocks of dense
+// The state and the operations of one parameter server without the network: tables, blocks of dense
 // parameters, the slot map, the members of the generation.
 
 #include <atomic>
@@ -24,26 +24,25 @@
 namespace trireme::distributed {
 
 struct ShardOptions {
-  int place = 0;            // which of the slot map's servers it is
+  int place = 0;            // its number among the servers of the slot map
   std::string folder = {};  // for rows that do not fit into memory; empty: no disk
-  std::uint64_t write_buffer = DiskOptions().write_buffer;  // of each table, as there
-  std::uint64_t held_bytes = std::uint64_t{1}
-                             << 30;  // of gradients that wait for the others of their step
-  std::size_t sources = 4096;        // whose pushes it remembers, of each table
+  std::uint64_t write_buffer = DiskOptions().write_buffer;  // of each table, as in DiskOptions
+  std::uint64_t held_bytes = std::uint64_t{1} << 30;  // of gradients that wait for other members
+  std::size_t sources = 4096;                         // whose pushes each table remembers
 };
 
 struct ShardStatistics {
   std::uint64_t lookups = 0, pushes = 0;  // requests
   std::uint64_t rows_read = 0, rows_pushed = 0;
-  std::uint64_t duplicates = 0;            // rows that were not applied a second time
+  std::uint64_t duplicates = 0;            // rows that were not applied again
   std::uint64_t wrong_map = 0, stale = 0;  // requests
-  std::uint64_t steps = 0;                 // synchronous ones that were applied
-  std::uint64_t held = 0;                  // bytes of gradients that wait
-  std::uint64_t forgotten = 0;             // sources, beyond those that are remembered
-  std::uint64_t marks = 0;                 // bytes of what is remembered of pushes
+  std::uint64_t steps = 0;                 // applied synchronous steps
+  std::uint64_t held = 0;                  // bytes of waiting gradients
+  std::uint64_t forgotten = 0;             // sources beyond the limit
+  std::uint64_t marks = 0;                 // bytes of marks of pushes
 };
 
-// How many requests of an operation were answered by a code.
+// The number of requests of an operation with an answer code.
 struct RequestCount {
   Op op = Op::lookup;
   Code code = Code::ok;
@@ -62,55 +61,52 @@ class Shard {
   explicit Shard(const ShardOptions& options);
   ~Shard();
 
-  // Does what a frame asks for: a Handler. Errors: usage and data, for what cannot be; io.
+  // Handles a frame: a Handler. Errors: usage and data for invalid requests; io.
   void handle(const Peer& peer, Frame request, Answer& answer);
 
-  // Errors: what a step could not be applied for. Some of its rows have been and others not, so the
-  // shard answers nothing but `busy` from then on: its process is to end, and the job to go back to
-  // a checkpoint.
+  // Throws the error that prevented a step from being applied. Some of its rows were applied and
+  // others not, so the shard then answers only `busy`: its process must end, and the job must
+  // return to a checkpoint.
   void check() const;
   bool is_broken() const { return broken_; }
-  // Why requests are answered by `no_space`; nothing, if there is room.
+  // Why requests are answered by `no_space`; nothing if there is space.
   std::optional<std::string> disk_full() const;
 
-  // By whoever leads, with the epoch of its leadership: a lower one than was seen is not obeyed
-  // (false), nor is an older map or generation. When the map has changed, nothing of the old one is
-  // under way any more, and gradients that waited for others are dropped: their members are told to
-  // begin the step again.
+  // Order of the leader with the epoch of its leadership. Returns false for a lower epoch than an
+  // earlier one, and for an older map or generation. After a change of the map, no request of the
+  // old one is in progress, and waiting gradients are dropped: their members must repeat the step.
   bool set_map(const SlotMap& map, std::uint64_t epoch);
   bool set_members(std::uint32_t generation, int members, std::uint64_t epoch);
   SlotMap map() const;
-  // By the same, of a generation that it must be: these tasks are over, besides those that were
-  // told before. What comes of them is a duplicate from then on.
+  // Order of the leader for the current generation: these tasks are over, besides those set before.
+  // Their later pushes are duplicates.
   bool set_tasks_over(const TasksOver& over, std::uint32_t generation, std::uint64_t epoch);
 
-  // Tasks of which something was applied here, and that are not among these.
+  // Tasks of which something was applied here, without these.
   std::set<TaskOf> begun_tasks(const TasksOver& over) const;
 
-  // nullptr if nobody has declared it. Lives as long as the shard.
+  // Returns null if it was not declared. Lives as long as the shard.
   SparseTable* table(std::uint32_t number);
   ShardStatistics statistics() const;
-  std::vector<RequestCount> requests() const;  // those that there were
+  std::vector<RequestCount> requests() const;  // without zeros
   std::vector<TableReport> tables() const;
 
   Declarations declarations() const;
-  // Takes the place of all that was there: tables and parameters of these declarations, empty;
-  // blocks are to be put in. Whose pushes were applied is forgotten; steps go on after step 0, and
-  // tables' clocks from this tick. No pointer of table() is used any more. Errors: data, usage.
+  // Replaces everything: empty tables and parameters of these declarations; then insert the blocks.
+  // Marks of pushes are removed. Steps continue after step 0, and the clocks of tables from this
+  // tick. Invalidates pointers of table(). Errors: data, usage.
   void replace(const Declarations& declared, std::uint16_t clock = 0);
-  // Tables' clocks go on to this tick, if it is ahead of them; those of tables that are declared
-  // later begin with it.
+  // Advances the clocks of tables to this tick; tables declared later start with it.
   void set_clock(std::uint16_t clock);
-  // The slots that are this server's by its map, as ranges [first, last).
+  // The slots of this server in its map, as ranges [first, last).
   std::vector<std::pair<int, int>> slots() const;
   void set_updates(std::uint64_t updates);
-  // Of a server that is new where others have applied so many steps: it goes on from there.
+  // For a new server after this number of steps of the others: it continues there.
   void begin_at(std::uint64_t step, std::uint64_t updates);
-  // A block as DenseBlock::content(), empty if it is not here; and in place of what is there.
-  // Errors: data.
+  // A block as DenseBlock::content(), empty if it is not here; and the inverse. Errors: data.
   std::string block(std::uint32_t number, std::uint32_t block) const;
   void put_block(std::uint32_t number, std::uint32_t block, std::string_view content);
-  // Whether orders of this leadership are to be obeyed: not if a later one has been seen.
+  // Whether orders of this leadership are valid: not after one of a later leadership.
   bool obeys(std::uint64_t epoch);
 
  private:
@@ -122,7 +118,7 @@ class Shard {
   struct SlotsPage;
   struct Counters;
 
-  // All hold mutex_, shared or alone.
+  // The caller holds mutex_, shared or exclusive.
   Frame answer_to(const Frame& request, Code code = Code::ok) const;
   Table& table_of(const Header& header) const;
   bool owns(std::span<const Id> ids) const;
@@ -170,15 +166,15 @@ class Shard {
   void drop_held();
   std::shared_ptr<DenseBlock> block_of(const Header& header) const;
 
-  // Shared by whatever serves a request, alone for what changes tables or the map. The gate lets
-  // whoever wants it alone have it in the end.
+  // Shared for requests, exclusive for changes of tables or the map. The gate prevents starvation
+  // of exclusive locks.
   std::shared_lock<std::shared_mutex> shared() const;
   std::unique_lock<std::shared_mutex> alone() const;
 
   const ShardOptions options_;
   const std::unique_ptr<Counters> counters_;
   mutable std::mutex gate_;
-  std::mutex moves_mutex_;  // before `mutex_`
+  std::mutex moves_mutex_;  // locked before `mutex_`
   mutable std::shared_mutex mutex_;
   std::map<std::uint32_t, std::unique_ptr<Table>> tables_;
   std::map<std::uint32_t, std::unique_ptr<Dense>> dense_;
@@ -186,20 +182,20 @@ class Shard {
   std::bitset<kSlots> owned_;
   std::uint64_t epoch_ = 0;
   mutable std::mutex full_mutex_;
-  std::string full_;  // what the last request without room was told
+  std::string full_;  // the last reason for `no_space`
   mutable std::mutex over_mutex_;
   std::shared_ptr<const TasksOver> over_ = std::make_shared<const TasksOver>();
   std::uint16_t clock_ = 0;  // of new tables
 
-  // Synchronous steps, below mutex_.
+  // Synchronous steps, locked after mutex_.
   mutable std::mutex steps_mutex_;
   Steps steps_;
-  std::uint64_t applied_ = 0, updates_ = 0;  // the last step, and how many had examples
-  std::vector<std::uint64_t> slot_steps_;    // what was applied to each slot last
+  std::uint64_t applied_ = 0, updates_ = 0;  // the last step, and the number of steps with examples
+  std::vector<std::uint64_t> slot_steps_;    // the last step of each slot
   std::map<std::uint64_t, Held> held_;       // by step
   std::uint64_t held_bytes_ = 0;
-  bool half_applied_ = false;     // the step that is being applied: some of its tables
-  std::optional<Error> failure_;  // as of check()
+  bool half_applied_ = false;     // some tables of the current step are applied
+  std::optional<Error> failure_;  // as check()
   std::atomic<bool> broken_ = false;
 };
 

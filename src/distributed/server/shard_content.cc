@@ -1,4 +1,4 @@
-// All that a shard holds, at once.
+// The whole content of a shard.
 
 #include <algorithm>
 

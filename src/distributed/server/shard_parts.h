@@ -1,6 +1,6 @@
 #pragma once
 
-// The inside of a Shard, for the files that make it up.
+// The parts of a Shard, for its files.
 
 #include <array>
 #include <tuple>
@@ -42,7 +42,7 @@ struct Shard::Held {
     StepNumbers numbers;
     std::vector<Id> ids;
     std::vector<float> values;
-    bool applied = false;  // though the step as a whole is not yet; ids and values are gone
+    bool applied = false;  // although the whole step is not; ids and values are removed
   };
   struct Block {
     StepNumbers numbers;
@@ -55,8 +55,7 @@ struct Shard::Held {
   std::uint64_t bytes = 0;
 };
 
-// A request's ids and values; where they are not as they must be in memory, copies, one of each
-// thread.
+// The ids and values of a request; unaligned ones are copied to memory of the thread.
 struct Shard::Rows {
   Rows(const Frame& request, std::size_t width);
 
@@ -66,17 +65,16 @@ struct Shard::Rows {
   std::span<const float> values;
 };
 
-// What is to be applied once: ids, so many values for each, and whose numbers tell whether it has
-// been.
+// Rows to apply once: ids, values for each, and the numbers that show whether they were applied.
 struct Shard::Once {
   std::span<const Id> ids;
   std::span<const float> values;
   Source::Kind of_sender, of_task;
 };
 
-// Whether these numbers can be those of a step. Errors: usage.
+// Checks the numbers of a step. Errors: usage.
 void check_numbers(const StepNumbers& numbers);
-// Of a table or a parameter. Errors: usage.
+// Checks the number of a table or a parameter. Errors: usage.
 void check_number(std::uint32_t number);
 
 }  // namespace trireme::distributed

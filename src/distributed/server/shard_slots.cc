@@ -1,4 +1,4 @@
-// Slots and blocks as bytes, for checkpoints and other servers; and what a shard tells of itself.
+// Slots and blocks as bytes, for checkpoints and other servers; and statistics of a shard.
 
 #include <fmt/core.h>
 
@@ -39,14 +39,14 @@ SlotRange requested_slots(const Frame& request) {
 
 }  // namespace
 
-// Blocks of rows, one behind the other.
+// Consecutive blocks of rows.
 struct Shard::SlotsPage {
   Payload content;
   std::uint32_t rows = 0, blocks = 0;
 };
 
-// Rows of a slot, as many as are asked for. The last id, if there are more. Errors: io, if all of
-// these were evicted meanwhile.
+// Reads the requested number of rows of a slot. Returns the last id if there are more. Errors: io
+// if all of these were evicted meanwhile.
 std::optional<Id> Shard::read_slot(Table& table, int slot, const ReadOptions& options,
                                    SlotsPage& page) {
   std::optional<Id> last;
@@ -63,7 +63,7 @@ std::optional<Id> Shard::read_slot(Table& table, int slot, const ReadOptions& op
   return whole ? std::nullopt : last;
 }
 
-// The slots from the first on, one after the other, until the answer has enough.
+// The slots from the first one on, until the answer is full.
 Frame Shard::read_slots(const Frame& request) {
   Table& table = table_of(request.header);
   PayloadReader reader(request.payload);
@@ -86,7 +86,7 @@ Frame Shard::read_slots(const Frame& request) {
     head.until = *until;
     break;
   }
-  // What a slot has besides rows goes with the first of these.
+  // The first of these also has everything of a slot besides rows.
   const int begun = head.slots.first + (asked.inside != 0 ? 1 : 0);
   const auto marks = table.marks.read(begun, std::max(begun, head.slots.last));
   head.marks = static_cast<std::uint32_t>(marks.size());
@@ -111,8 +111,8 @@ Frame Shard::read_slots(const Frame& request) {
   return answer;
 }
 
-// Slots come or go by orders of whoever leads, one after the other: so what a leader has sent that
-// another one has followed does not come behind, or into, what that one does.
+// Slots move by orders of the leader, one after another. So orders of a deposed leader cannot
+// interfere with those of the next one.
 Frame Shard::move_slots(const Frame& request) {
   const std::lock_guard moves(moves_mutex_);
   if (!obeys(request.header.sequence)) {
@@ -125,7 +125,7 @@ Frame Shard::move_slots(const Frame& request) {
   return come ? insert_slots(request) : drop_slots(request);
 }
 
-// Those of this server are in use.
+// Slots of this server are in use.
 void Shard::check_not_owned(int first, int last, const char* what) const {
   for (int slot = first; slot < last; ++slot) {
     if (owned_[static_cast<std::size_t>(slot)]) {
@@ -135,7 +135,7 @@ void Shard::check_not_owned(int first, int last, const char* what) const {
   }
 }
 
-// Takes what read_slots gives.
+// Accepts the answer of read_slots.
 Frame Shard::insert_slots(const Frame& request) {
   Table& table = table_of(request.header);
   PayloadReader reader(request.payload);
@@ -193,7 +193,7 @@ Frame Shard::dense_read(const Frame& request) {
   return answer;
 }
 
-// Takes what dense_read gives.
+// Accepts the answer of dense_read.
 Frame Shard::dense_insert(const Frame& request) {
   check_number(request.header.table);
   PayloadReader reader(request.payload);

@@ -61,8 +61,8 @@ Frame Shard::dense_push(const Frame& request) {
   return answer_to(request, applied ? Code::ok : Code::duplicate);
 }
 
-// Of what is applied at once: whoever gives a generation means that one. It ends when servers go
-// back to a checkpoint, so that what was under way then is not applied to what it was not made for.
+// For requests that are applied at once: a given generation must be the current one. It ends when
+// servers return to a checkpoint, so that requests in flight are not applied to the wrong state.
 bool Shard::outdated(const Header& header) const {
   const std::lock_guard lock(steps_mutex_);
   return header.generation != 0 && header.generation != steps_.generation();
@@ -129,7 +129,7 @@ void Shard::check() const {
   if (failure_) throw Error(*failure_);
 }
 
-// Without room on disk they are tried again when the members ask again.
+// Without space on disk they are tried again when the members repeat the request.
 Code Shard::try_to_apply_steps() {
   try {
     apply_steps();
@@ -164,7 +164,7 @@ void Shard::apply_steps() {
   }
 }
 
-// All rows of a table that wait, as one: there is room for all or none is applied.
+// All waiting rows of a table as one update: either all are applied or none.
 void Shard::apply_held_rows(Held& held, std::uint32_t number, float scale) {
   const auto first = held.rows.lower_bound({number, 0, 0});
   const auto last = held.rows.lower_bound({number + 1, 0, 0});
@@ -182,9 +182,9 @@ void Shard::apply_held_rows(Held& held, std::uint32_t number, float scale) {
   for (auto at = first; at != last; ++at) at->second = {.numbers = numbers, .applied = true};
 }
 
-// Sums in the order of ranks, so that they are the same bits whoever was first. Where members tell
-// how many examples they have, what they push are sums over these, and what is applied is the mean
-// over all.
+// Sums in the order of ranks, so that the bits do not depend on the order of arrival. If members
+// report their numbers of examples, gradients are sums over these, and the mean over all is
+// applied.
 void Shard::apply_held(std::uint64_t step) {
   Held& held = held_.at(step);
   const std::uint64_t examples = steps_.examples(step);

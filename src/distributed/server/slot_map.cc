@@ -12,7 +12,7 @@
 namespace trireme::distributed {
 namespace {
 
-// As stored: little-endian, and a CRC-32C of everything before it behind it all.
+// As stored: little-endian, with a CRC-32C of all bytes before it at the end.
 struct Head {
   char magic[4];
   std::uint32_t format, version, servers;
@@ -25,7 +25,7 @@ void check_servers(int servers) {
   }
 }
 
-// How many slots server `place` of `servers` has.
+// The number of slots of server `place` of `servers`.
 int share(int place, int servers) { return kSlots / servers + (place < kSlots % servers ? 1 : 0); }
 
 }  // namespace
@@ -52,8 +52,7 @@ SlotMap SlotMap::moved_to(int servers) const {
   for (const std::uint16_t owner : owners_) {
     if (owner < has.size()) ++has[owner];
   }
-  // The larger shares go to those who have most, so that nobody gives a slot away for another's
-  // sake.
+  // Servers with most slots get the larger shares, so that no slot moves without need.
   std::vector<int> order(static_cast<std::size_t>(servers));
   for (int i = 0; i < servers; ++i) order[static_cast<std::size_t>(i)] = i;
   std::sort(order.begin(), order.end(), [&](int a, int b) {

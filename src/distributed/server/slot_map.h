@@ -1,6 +1,6 @@
 #pragma once
 
-// Which server has which slots.
+// The server of each slot.
 
 #include <array>
 #include <cstdint>
@@ -16,25 +16,25 @@ inline constexpr int kMostServers = 4096;
 // A value. Servers are numbered from 0; every change is a new version.
 class SlotMap {
  public:
-  // Of version 0, in which no server has anything.
+  // Version 0: no server has any slot.
   SlotMap() { owners_.fill(kNobody); }
-  // As many slots for each server as for any other, or one less; neighbouring slots together.
-  // Errors: usage, for other than 1 to kMostServers.
+  // Shares differ by at most one slot; each is a run of adjacent slots. Errors: usage unless 1 to
+  // kMostServers.
   static SlotMap balanced(int servers, std::uint32_t version = 1);
-  // The next version, on servers 0 to servers - 1: as balanced, with as few slots moved as can be.
+  // The next version on servers 0 to servers - 1: balanced, with the fewest moves.
   SlotMap moved_to(int servers) const;
-  // The next version, with slots [first, last) at one server: a step on the way to another map.
+  // The next version with slots [first, last) on one server: a step towards another map.
   SlotMap moved(int first, int last, int server) const;
 
   std::uint32_t version() const { return version_; }
   int servers() const { return servers_; }
-  // -1: nobody.
+  // -1: none.
   int owner(int slot) const {
     const std::uint16_t owner = owners_[static_cast<std::size_t>(slot)];
     return owner == kNobody ? -1 : owner;
   }
 
-  // 32 KiB and a little. Errors of from_bytes: data, for what is no map.
+  // A little more than 32 KiB. Errors of from_bytes: data for an invalid map.
   std::string to_bytes() const;
   static SlotMap from_bytes(std::string_view bytes);
   bool operator==(const SlotMap&) const = default;

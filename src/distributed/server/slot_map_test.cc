@@ -51,8 +51,8 @@ TEST(SlotMap, FourServersToThreeAndBack) {
   EXPECT_EQ(moved(three, again), kSlots / 4);
 }
 
-// No map can be reached with fewer moves: what a server has beyond the largest share it may have
-// must go, and what is missing must come.
+// The fewest moves: a server must give away its slots beyond the largest share, and missing slots
+// must move to it.
 TEST(SlotMap, MovesAsFewAsCanBe) {
   std::mt19937 random(3);
   SlotMap map = SlotMap::balanced(1);
@@ -63,7 +63,7 @@ TEST(SlotMap, MovesAsFewAsCanBe) {
     expect_balanced(next, servers);
     std::vector<int> has(before.begin(), before.end());
     has.resize(std::max(has.size(), static_cast<std::size_t>(servers)));
-    int stay = 0;  // the most that may stay: the larger shares to those who have most
+    int stay = 0;  // the most that may stay: servers with most slots get the larger shares
     std::vector<int> kept(has.begin(), has.begin() + servers);
     std::sort(kept.rbegin(), kept.rend());
     for (int s = 0; s < servers; ++s) {

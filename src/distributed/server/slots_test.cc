@@ -1,4 +1,4 @@
-// Slots that move from server to server, and requests that cannot be.
+// Slots that move between servers, and invalid requests.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Asks a shard as the network would; what the leader alone asks, as one of that epoch.
+// Sends requests to a shard over the network; orders of the leader with that epoch.
 class Asker {
  public:
   explicit Asker(Cluster& cluster, std::uint64_t epoch = 1) : cluster_(cluster), epoch_(epoch) {}
@@ -46,8 +46,8 @@ Payload payload_of(const T& value) {
 }
 Payload range(std::int32_t first, std::int32_t last) { return payload_of(SlotRange{first, last}); }
 
-// Brings the slots of the new map to where they belong, nothing else being under way. Returns how
-// many rows moved.
+// Moves the slots to the servers of the new map without other requests. Returns the number of moved
+// rows.
 std::uint64_t move_slots(Cluster& cluster, const SlotMap& to, std::uint32_t table) {
   Asker ask(cluster);
   const SlotMap from = cluster.view().map;
@@ -113,7 +113,7 @@ TEST(Slots, FromFourServersToThreeAndBack) {
             one.digest());
 }
 
-// A push whose answer was lost, and whose slots have moved before it is asked again, counts once.
+// A push whose answer was lost counts once, although its slots moved before it is repeated.
 TEST(Slots, WhatWasAppliedIsKnownWhereverTheSlotsGo) {
   Cluster cluster(3);
   ParameterClient first(cluster.network(), cluster.client(1)),
@@ -163,8 +163,8 @@ TEST(Slots, DenseBlocksMove) {
   EXPECT_EQ(ask(1, Op::dense_read, 5, {}).payload.text(), block.payload.text());
 }
 
-// Rows are given by who has them, whatever map the client goes by; others say that they do not have
-// them.
+// The server that has rows answers, whatever map the client uses; other servers answer that they do
+// not have them.
 TEST(Slots, RowsAreAskedOfWhoHasThem) {
   Cluster cluster(2);
   ParameterClient client(cluster.network(), cluster.client());
@@ -184,7 +184,7 @@ TEST(Slots, RowsAreAskedOfWhoHasThem) {
   EXPECT_EQ(cluster.shard(1).statistics().wrong_map, 1u);
 }
 
-// While the map changes again and again under the client, everything counts once.
+// While the map changes repeatedly, everything counts once.
 TEST(Slots, PushesWhileTheMapChanges) {
   Cluster cluster(3);
   const auto declare = [](ParameterClient& client) { client.declare(0, count_table()); };
@@ -204,8 +204,8 @@ TEST(Slots, PushesWhileTheMapChanges) {
       for (const Id id : ids) ++counts[id];
     }
   });
-  // The slots of one server go to the next: taken from it first, so that nobody pushes to them on
-  // the way.
+  // The slots of one server move to the next one. They are taken from it first, so that no push
+  // reaches them during the move.
   Asker ask(cluster);
   for (int round = 0; round < 6; ++round) {
     const auto from = static_cast<std::size_t>(round % 3), to = (from + 1) % 3;
@@ -241,7 +241,7 @@ TEST(Slots, PushesWhileTheMapChanges) {
   }
 }
 
-// A leader that another one has followed brings nothing back.
+// A deposed leader restores nothing.
 TEST(Slots, ComeAndGoByTheLastLeader) {
   Cluster cluster(2);
   ParameterClient client(cluster.network(), cluster.client());

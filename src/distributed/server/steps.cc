@@ -24,8 +24,8 @@ void Steps::check(std::uint64_t step, std::uint64_t applied) const {
   std::uint64_t most = applied == 0 ? kLast : applied + kBehind;
   if (first_ != 0) most = std::max(finished_by_all(), first_ - 1) + 1;
   if (step > most) {
-    fail_usage(
-        fmt::format("a member has finished step {}, and nobody can be beyond step {}", step, most));
+    fail_usage(fmt::format("a member has finished step {}, but no member can be beyond step {}",
+                           step, most));
   }
 }
 
@@ -37,7 +37,7 @@ void Steps::finish(std::uint32_t rank, std::uint64_t step, std::uint32_t example
   std::erase_if(examples_, [&](const auto& each) { return each.first + kKept <= all; });
   std::uint64_t& finished = finished_.at(rank);
   finished = std::max(finished, step);
-  // Who asks again no longer waits for the first answer.
+  // A member that asks again no longer waits for the first answer.
   std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.rank == rank; });
   waiting_.push_back({rank, step, std::move(answer)});
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who has finished which step.
+// The finished steps of members.
 
 #include <cstdint>
 #include <map>
@@ -10,29 +10,28 @@
 
 namespace trireme::distributed {
 
-// Guarded by its user.
+// The caller synchronizes.
 class Steps {
  public:
   std::uint32_t generation() const { return generation_; }
   int members() const { return static_cast<int>(finished_.size()); }
-  // A generation of so many members, ranks 0 to members - 1, none of which has finished anything.
-  // Returns the answers of those who waited in the one before.
+  // Starts a generation of `members` members without finished steps. Returns the answers that
+  // waited in the previous one.
   std::vector<Answer> begin(std::uint32_t generation, int members);
 
-  // Whether a member may say that it has finished this step, when `applied` is the last one that
-  // was applied here: whoever waits for its answers is at most one step beyond what all have
-  // finished. Where nothing is known of the generation yet it is told from `applied`, generously,
-  // since others may have applied more. Errors: usage.
+  // Whether a member may have finished this step if `applied` is the last one applied here. A
+  // member that waits for its answers is at most one step ahead of all. If the generation is new,
+  // the check is generous, because other servers may have applied more. Errors: usage.
   void check(std::uint64_t step, std::uint64_t applied) const;
 
-  // The member has finished the step, and waits until the others have. `examples`: how many its
-  // gradients are the sum of.
+  // The member has finished the step and waits for the others. `examples`: the number of examples
+  // that its gradients are sums over.
   void finish(std::uint32_t rank, std::uint64_t step, std::uint32_t examples, Answer answer);
-  // Of all members in a step that all have finished; known of the last few of these.
+  // The examples of all members in a step that all have finished; known for the last few steps.
   std::uint64_t examples(std::uint64_t step) const;
-  // What all members have finished.
+  // The last step that all members have finished.
   std::uint64_t finished_by_all() const;
-  // Those who need not wait any longer.
+  // The answers that need not wait any longer.
   std::vector<Answer> take_ready();
 
  private:
@@ -43,8 +42,9 @@ class Steps {
   };
   std::uint32_t generation_ = 0;
   std::vector<std::uint64_t> finished_;
-  std::uint64_t first_ = 0;  // step that anybody finished in this generation: all begin with it
-  std::vector<Waiting> waiting_;  // one for each rank at most
+  std::uint64_t first_ =
+      0;  // the first finished step of this generation: all members begin with it
+  std::vector<Waiting> waiting_;  // at most one for each rank
   std::map<std::uint64_t, std::map<std::uint32_t, std::uint32_t>> examples_;  // by step and rank
 };
 

@@ -23,7 +23,7 @@ TableDeclaration synchronous_table() {
   return {.options = small_options(RowRule::adagrad(), kWidth), .mode = Mode::synchronous};
 }
 
-// What a member pushes in a step is always the same.
+// The pushes of a member in a step are always the same.
 struct Gradients {
   Gradients(int rank, int step) {
     Batches batches(static_cast<unsigned>(1000 * step + rank));
@@ -34,8 +34,8 @@ struct Gradients {
   std::vector<float> values;
 };
 
-// The step that one process would take: the gradients of each member added up, then those of all in
-// the order of ranks.
+// The step of one process: the gradients of each member are summed, then those of all in the order
+// of ranks.
 void take_step(SparseTable& table, int members, int step) {
   std::vector<Id> ids;
   std::vector<float> values;
@@ -65,8 +65,8 @@ ClientOptions impatient(Cluster& cluster, std::uint32_t sender) {
   return options;
 }
 
-// Two tables, the second of which has no room for the step's rows when the first has them already:
-// nobody is told that the step is done, nor can it be applied once more.
+// Two tables: the second one has no space for the rows of the step when the first has applied them.
+// No member gets the answer that the step is done, and it cannot be applied again.
 TEST(Steps, AServerThatCannotApplyOneAnswersNothingMore) {
   Cluster cluster(1);
   cluster.set_members(1, 1);
@@ -128,7 +128,7 @@ TEST(Steps, SynchronousTrainingGivesTheBitsOfOneProcess) {
   EXPECT_EQ(cluster.shard(0).statistics().held, 0u);
 }
 
-// A member dies in the middle of a step: the others are told, and repeat the step without it.
+// A member fails in the middle of a step: the others are notified and repeat the step without it.
 TEST(Steps, WhoLeavesCutsANewGeneration) {
   Cluster cluster(2);
   cluster.set_members(1, 2);
@@ -172,7 +172,7 @@ TEST(Steps, WhoLeavesCutsANewGeneration) {
   EXPECT_GT(stays.statistics().duplicates, 0u);
 }
 
-// Answers get lost and are asked for again, but no step is taken twice.
+// Answers are lost and requests repeated, but no step is applied twice.
 TEST(Steps, BrokenStreamsChangeNothing) {
   constexpr int kMembers = 2, kSteps = 12;
   Cluster cluster(2);
@@ -204,8 +204,8 @@ TEST(Steps, BrokenStreamsChangeNothing) {
   EXPECT_EQ(client.digest(0), one.digest());
 }
 
-// Who waits for its answers cannot be farther than the others; who does not is no member that is to
-// be believed.
+// A member that waits for its answers cannot be ahead of the others; one that does not wait is not
+// believed.
 TEST(Steps, ThatCannotBeAreRefused) {
   Cluster cluster(1);
   cluster.set_members(1, 2);
@@ -219,13 +219,13 @@ TEST(Steps, ThatCannotBeAreRefused) {
   const auto refused = [&](ParameterClient& client, std::uint64_t step) {
     return error_of(ErrorKind::usage, [&] { finish(client, step); });
   };
-  EXPECT_THAT(refused(a, std::uint64_t{1} << 60), HasSubstr("nobody can be beyond step"));
+  EXPECT_THAT(refused(a, std::uint64_t{1} << 60), HasSubstr("no member can be beyond step"));
   std::thread other([&] { finish(a, 1); });
   finish(b, 1);
   other.join();
-  EXPECT_THAT(refused(b, 3), HasSubstr("has finished step 3, and nobody can be beyond step 2"));
+  EXPECT_THAT(refused(b, 3), HasSubstr("has finished step 3, but no member can be beyond step 2"));
   EXPECT_THAT(refused(a, 1000), HasSubstr("beyond step 2"));
-  // A generation begins where the last one ended, more or less.
+  // A generation begins approximately where the last one ended.
   cluster.set_members(2, 1);
   a.join(2, 0);
   EXPECT_THAT(refused(a, 1'000'000), HasSubstr("beyond step 1025"));

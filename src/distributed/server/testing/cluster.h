@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests: some parameter servers in this process, whose network may go down while what they hold
-// stays.
+// For tests: some parameter servers in this process; their network can fail while their state
+// remains.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class Cluster {
     set_map(view_.map);
   }
 
-  // Another server, which has no slots.
+  // Adds a server without slots.
   void add() {
     ShardOptions options = options_;
     options.place = static_cast<int>(shards_.size());
@@ -47,7 +47,7 @@ class Cluster {
     if (!address.empty()) view_.addresses[i] = address;
     open(i);
   }
-  // All that it held is gone.
+  // Loses the state of a server.
   void lose(std::size_t i) {
     cut_network(i);
     ShardOptions options = options_;
@@ -56,7 +56,7 @@ class Cluster {
     open_network(i);
   }
 
-  // To all servers, and then to who asks.
+  // Sets the map on all servers, and then for clients.
   void set_map(const SlotMap& map) {
     for (const auto& shard : shards_) ASSERT_TRUE(shard->set_map(map, 1));
     const std::lock_guard lock(mutex_);
@@ -101,8 +101,8 @@ class Cluster {
   ServerView view_;
 };
 
-// Cuts one server's streams after another while it lives; between two cuts, `done` grows, however
-// slow the machine is.
+// Repeatedly breaks the streams of one server while it exists; `done` grows between two breaks,
+// however slow the machine is.
 class CutStreams {
  public:
   CutStreams(Cluster& cluster, const std::atomic<int>& done)
@@ -111,7 +111,7 @@ class CutStreams {
             cluster.cut_network(i);
             cluster.open_network(i);
             const int before = done;
-            do {  // longer than a stream takes to open again
+            do {  // longer than reopening a stream takes
               std::this_thread::sleep_for(std::chrono::milliseconds(150));
             } while (!stop_ && done == before);
           }

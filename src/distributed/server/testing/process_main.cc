@@ -1,6 +1,6 @@
-// A parameter server for tests: parameter_server_process PLACE SERVERS PORT. Has its share of a
-// balanced map at once; says its port on standard output, and lives until it is killed or nobody
-// has the other end of its standard input.
+// A parameter server for tests: parameter_server_process PLACE SERVERS PORT. It has its share of a
+// balanced map at once, prints its port on standard output, and runs until it is killed or its
+// standard input is closed.
 
 #include <unistd.h>
 

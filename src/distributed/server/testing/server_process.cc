@@ -21,7 +21,7 @@ std::string program() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "parameter_server_process";
 }
 
-// The number on a line of text, or 0.
+// Returns the number in a line of text, or 0.
 int read_number(int from) {
   std::string text;
   char c = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A parameter server as a process of its own, for tests that kill it.
+// A parameter server as a separate process, for tests that kill it.
 
 #include <sys/types.h>
 
@@ -10,7 +10,7 @@ namespace trireme::distributed::testing {
 
 class ServerProcess {
  public:
-  // Server `place` of so many, each with its share of a balanced map of version 1. Waits until it
+  // Server `place` of `servers`, with its share of a balanced map of version 1. Waits until it
   // listens. Errors: io.
   ServerProcess(int place, int servers);
   ~ServerProcess();
@@ -19,7 +19,7 @@ class ServerProcess {
 
   std::string address() const;
   void kill();            // SIGKILL
-  void restart();         // at the same address, with nothing of what it had
+  void restart();         // at the same address, without its state
   void pause(), go_on();  // SIGSTOP, SIGCONT
 
  private:
@@ -27,7 +27,7 @@ class ServerProcess {
 
   const int place_, servers_;
   int port_ = 0;
-  int life_ = -1;  // the end of a pipe: the process ends when it is closed
+  int life_ = -1;  // the write end of a pipe: the process ends when it is closed
   pid_t process_ = -1;
 };
 
