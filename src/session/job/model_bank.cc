@@ -11,13 +11,15 @@ namespace trireme::job {
 
 nn::Activation read_activation(Table& table, const nn::Activation& fallback) {
   nn::Activation activation = fallback;
-  FieldReader(table)({"activation", ""}, activation);
+  FieldReader reader(table);
+  reader({"activation", ""}, activation);
   return activation;
 }
 
 std::int64_t read_blocks(Table& table, std::int64_t fallback) {
   std::int64_t layers = fallback;
-  FieldReader(table)({"layers", "", {1, 200}}, layers);
+  FieldReader reader(table);
+  reader({"layers", "", {1, 200}}, layers);
   return layers;
 }
 

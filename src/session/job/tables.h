@@ -72,15 +72,6 @@ void fields(Visit& visit, TrainSettings& o) {
        o.early);
 }
 
-template <class Visit>
-void fields(Visit& visit, Clip& o) {
-  visit(nn::Field{"value", "limit of each element; 0: none", nn::kNotNegative}, o.value);
-  visit(nn::Field{"norm", "limit of the norm of each parameter; 0: none", nn::kNotNegative},
-        o.norm);
-  visit(nn::Field{"global_norm", "limit of the norm of all together; 0: none", nn::kNotNegative},
-        o.global_norm);
-}
-
 struct ExponentialAverage {
   double decay = Average{}.decay;
   bool correct_bias = Average{}.correct_bias;
@@ -106,15 +97,6 @@ void for_each_average(Visit&& visit) {
         [](const ExponentialAverage& o) { return Average::exponential(o.decay, o.correct_bias); });
   visit(nn::Entry{"window", "Mean of the last updates"}, WindowAverage{},
         [](const WindowAverage& o) { return Average::window(o.updates); });
-}
-
-template <class Visit>
-void fields(Visit& visit, ParameterSettings& o) {
-  visit(nn::Field{"learning_rate", "factor for the optimizer's learning rate"}, o.learning_rate);
-  visit(nn::Field{"weight_decay", "factor for weight decay and penalties"}, o.weight_decay);
-  visit(nn::Field{"l1", "added to the penalty of the absolute value"}, o.l1);
-  visit(nn::Field{"l2", "added to the penalty of the square"}, o.l2);
-  visit(nn::Field{"frozen", "the parameter does not change"}, o.frozen);
 }
 
 inline constexpr const char* kGoal = "whether \"min\" or \"max\" of the metric is best";
@@ -162,6 +144,24 @@ void fields(Visit& visit, OutputSettings& o) {
 }  // namespace trireme::job
 
 namespace trireme {
+
+template <class Visit>
+void fields(Visit& visit, Clip& o) {
+  visit(nn::Field{"value", "limit of each element; 0: none", nn::kNotNegative}, o.value);
+  visit(nn::Field{"norm", "limit of the norm of each parameter; 0: none", nn::kNotNegative},
+        o.norm);
+  visit(nn::Field{"global_norm", "limit of the norm of all together; 0: none", nn::kNotNegative},
+        o.global_norm);
+}
+
+template <class Visit>
+void fields(Visit& visit, ParameterSettings& o) {
+  visit(nn::Field{"learning_rate", "factor for the optimizer's learning rate"}, o.learning_rate);
+  visit(nn::Field{"weight_decay", "factor for weight decay and penalties"}, o.weight_decay);
+  visit(nn::Field{"l1", "added to the penalty of the absolute value"}, o.l1);
+  visit(nn::Field{"l2", "added to the penalty of the square"}, o.l2);
+  visit(nn::Field{"frozen", "the parameter does not change"}, o.frozen);
+}
 
 // [distributed]. wrong_setting() checks the values.
 template <class Visit>
