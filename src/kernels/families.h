@@ -20,6 +20,7 @@
   KERNEL(check_indices)              \
   KERNEL(ctc)                        \
   KERNEL(ctc_gradient)               \
+  KERNEL(cummax)                     \
   KERNEL(cumsum)                     \
   KERNEL(rnn_schedule)               \
   KERNEL(row_splits)                 \
