@@ -28,7 +28,7 @@ Op cummax() {
       "Of equal elements, the last one counts; NaN counts as larger than every number.\n"
       "x has a numeric dtype; the gradient goes to the elements that `indices` names.";
   op.traits = bits(Trait::library);
-  op.flops = no_flops();
+  op.flops = flop_per_element_of(0);
   op.type = [](const TypeContext& c) { return ordered_type(c); };
   op.row_wise = along_other_axes;
   op.mixed_axes = axes_of_attributes;
