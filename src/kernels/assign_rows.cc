@@ -1,3 +1,4 @@
+// assign_rows: table, which is changed in place, rows, values.
 // table[rows[i]] = values[i], in order of i, in place; negative rows are skipped.
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// check_indices: indices, y. Attribute: size.
 // y = indices, if all of them are in [0, size).
 
 #include <fmt/core.h>

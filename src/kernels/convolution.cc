@@ -1,3 +1,8 @@
+// Convolutions of images or volumes. Attributes of all three: stride, padding, dilation, groups;
+// layout.
+// convolution: x, weight, [bias,] y; also has_bias and epilogue, as gemm.
+// convolution_input_gradient: dy, weight, dx.
+// convolution_weight_gradient: x, dy, dweight.
 #include "kernels/convolution.h"
 
 #include "base/attributes.h"

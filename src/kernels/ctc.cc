@@ -1,3 +1,5 @@
+// ctc: log-probabilities, splits, labels, label_splits, loss. Attributes: blank, zero_infinity.
+// ctc_gradient: the same four operands, gradient. Attribute: blank.
 // Connectionist temporal classification: Graves et al. 2006, sections 4.1 and 4.2, in logarithms.
 // The states s of a chain are the labels of a sequence, with a blank before the first, between any
 // two and after the last. An alignment goes from one of the first two states to one of the last

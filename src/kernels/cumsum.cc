@@ -1,3 +1,4 @@
+// cumsum: x, y. Attributes: axis, exclusive, reverse.
 // y[i] = x[0] + ... + x[i] along every line of an axis; `exclusive` leaves x[i] out, `reverse` adds
 // from the end. Floats are added in double.
 

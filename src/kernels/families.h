@@ -1,30 +1,49 @@
 #pragma once
 
-// The kernels that library.cc and loops.cc find by name; each is defined in the file of its family.
+// The list of all kernels. A kernel is one line here and the function prepare_<name>() in the file
+// of its family, whose first comment has the kernel's tensors and attributes. library.cc and
+// loops.cc find kernels by their names in these lists.
 
 #include "kernels/library.h"
 
+// Kernels that call OpenBLAS or oneDNN.
+#define TRIREME_LIBRARY_KERNELS(KERNEL) \
+  KERNEL(convolution)                   \
+  KERNEL(convolution_input_gradient)    \
+  KERNEL(convolution_weight_gradient)   \
+  KERNEL(gemm)
+
+// Kernels that need no library; the inference library has these alone.
+#define TRIREME_LOOP_KERNELS(KERNEL) \
+  KERNEL(argsort)                    \
+  KERNEL(assign_rows)                \
+  KERNEL(check_indices)              \
+  KERNEL(ctc)                        \
+  KERNEL(ctc_gradient)               \
+  KERNEL(cummax)                     \
+  KERNEL(cumsum)                     \
+  KERNEL(rnn_schedule)               \
+  KERNEL(row_splits)                 \
+  KERNEL(scatter_add)                \
+  KERNEL(scatter_add_along_axis)     \
+  KERNEL(scatter_add_nd)             \
+  KERNEL(segment_ids)                \
+  KERNEL(segment_max)                \
+  KERNEL(segment_sum)                \
+  KERNEL(sort)                       \
+  KERNEL(sum_rows)
+
 namespace trireme::kernels {
 
-std::unique_ptr<Prepared> prepare_gemm(const Call& call);
-std::unique_ptr<Prepared> prepare_convolution(const Call& call);
-std::unique_ptr<Prepared> prepare_convolution_input_gradient(const Call& call);
-std::unique_ptr<Prepared> prepare_convolution_weight_gradient(const Call& call);
-std::unique_ptr<Prepared> prepare_scatter_add(const Call& call);
-std::unique_ptr<Prepared> prepare_scatter_add_nd(const Call& call);
-std::unique_ptr<Prepared> prepare_scatter_add_along_axis(const Call& call);
-std::unique_ptr<Prepared> prepare_cumsum(const Call& call);
-std::unique_ptr<Prepared> prepare_sort(const Call& call);
-std::unique_ptr<Prepared> prepare_argsort(const Call& call);
-std::unique_ptr<Prepared> prepare_assign_rows(const Call& call);
-std::unique_ptr<Prepared> prepare_check_indices(const Call& call);
-std::unique_ptr<Prepared> prepare_ctc(const Call& call);
-std::unique_ptr<Prepared> prepare_ctc_gradient(const Call& call);
-std::unique_ptr<Prepared> prepare_sum_rows(const Call& call);
-std::unique_ptr<Prepared> prepare_rnn_schedule(const Call& call);
-std::unique_ptr<Prepared> prepare_row_splits(const Call& call);
-std::unique_ptr<Prepared> prepare_segment_ids(const Call& call);
-std::unique_ptr<Prepared> prepare_segment_max(const Call& call);
-std::unique_ptr<Prepared> prepare_segment_sum(const Call& call);
+#define TRIREME_DECLARE_KERNEL(name) std::unique_ptr<Prepared> prepare_##name(const Call& call);
+TRIREME_LIBRARY_KERNELS(TRIREME_DECLARE_KERNEL)
+TRIREME_LOOP_KERNELS(TRIREME_DECLARE_KERNEL)
+#undef TRIREME_DECLARE_KERNEL
+
+struct KernelEntry {
+  const char* name;
+  std::unique_ptr<Prepared> (*prepare)(const Call& call);
+};
+#define TRIREME_KERNEL_ENTRY(name) {#name, prepare_##name},
 
 }  // namespace trireme::kernels

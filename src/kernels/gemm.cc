@@ -1,4 +1,5 @@
 // Matrix products, cut into tiles.
+// gemm: a, b, [bias,] c. Attributes: transpose_a, transpose_b, has_bias; epilogue = "" or "relu".
 
 #include <algorithm>
 #include <limits>

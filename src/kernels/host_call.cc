@@ -1,4 +1,5 @@
-// What functions of the caller compute.
+// host_call: operands, result. Attributes: name, key.
+// Calls a function of the host program.
 
 #include <cstring>
 

@@ -4,11 +4,16 @@
 
 namespace trireme::kernels {
 
+namespace {
+
+constexpr KernelEntry kLibraryKernels[] = {TRIREME_LIBRARY_KERNELS(TRIREME_KERNEL_ENTRY)};
+
+}  // namespace
+
 Prepare find(const std::string& name) {
-  if (name == "convolution") return prepare_convolution;
-  if (name == "convolution_input_gradient") return prepare_convolution_input_gradient;
-  if (name == "convolution_weight_gradient") return prepare_convolution_weight_gradient;
-  if (name == "gemm") return prepare_gemm;
+  for (const KernelEntry& entry : kLibraryKernels) {
+    if (name == entry.name) return entry.prepare;
+  }
   return find_loop(name);
 }
 

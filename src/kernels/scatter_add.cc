@@ -1,4 +1,5 @@
-// y = zeros; y[indices[i]] += updates[i], in order of i. For scatter_add_nd indices[i] is a tuple.
+// scatter_add: indices, updates, y. y = zeros; y[indices[i]] += updates[i], in order of i.
+// scatter_add_nd: the same, where indices[i] is a tuple.
 
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// scatter_add_along_axis: indices, updates, y. Attribute: axis.
 // y = zeros; y[..., indices[..., i, ...], ...] += updates[..., i, ...] along one axis, in order of
 // i.
 

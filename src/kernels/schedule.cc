@@ -1,3 +1,4 @@
+// rnn_schedule: splits, counts, rows, places, sequences, ranks.
 // The order in which rnn processes sequences: by decreasing length, equal lengths in their own
 // order. So the sequences that still run at a step are always the first ones. Rows are ordered by
 // step, and within a step by sequence.

@@ -1,3 +1,5 @@
+// row_splits: lengths, splits. segment_ids: splits, ids. segment_sum: x, splits, y.
+// segment_max: x, splits, y, position.
 // Concatenated sequences: splits from lengths, the sequence of each row, and sums and maxima over
 // each sequence. Every reader of splits checks them, because rows after the last one are foreign
 // memory.

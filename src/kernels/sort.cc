@@ -1,3 +1,5 @@
+// sort: x, values, indices. Attributes: axis, and descending (sort) or largest (top_k).
+// argsort: x, indices. Attributes: axis, descending.
 // The elements of every line of an axis in order, or the first few of them, and their indices.
 // Equal elements keep their order; NaN counts as larger than every number.
 

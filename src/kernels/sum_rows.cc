@@ -1,5 +1,6 @@
-// The distinct numbers in `rows`, rising, then -1; and for each the sum of the values it stands at,
-// in order.
+// sum_rows: rows, values, distinct, sums.
+// `distinct` has the distinct numbers in `rows` in ascending order, then -1. `sums` has the sum of
+// the values of each, added in order.
 
 #include <algorithm>
 #include <array>
