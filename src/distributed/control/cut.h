@@ -1,6 +1,6 @@
 #pragma once
 
-// What the leader keeps in a checkpoint beside what servers hold: where the job was.
+// The part of a checkpoint that the leader keeps besides the data of servers: the state of the job.
 
 #include <cstdint>
 #include <string>
@@ -13,10 +13,10 @@ namespace trireme::distributed {
 
 struct Cut {
   QueueState queue;
-  std::uint64_t updates = 0;  // synchronous steps that changed something
+  std::uint64_t updates = 0;  // synchronous steps that changed parameters
   bool over = false;          // all tasks of all epochs were done
-  std::int64_t ticks = 0;     // by which rows had grown old
-  Declarations declared;      // of all servers together; its blocks are not kept
+  std::int64_t ticks = 0;     // ticks by which rows had aged
+  Declarations declared;      // of all servers together; without its blocks
   bool operator==(const Cut&) const = default;
 };
 

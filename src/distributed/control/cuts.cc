@@ -36,7 +36,7 @@ void Cuts::lead(const std::function<void(const Leadership&)>& begin,
   leadership_.reset();
 }
 
-// What does not change is said now and then.
+// A message that does not change is repeated at this interval.
 void Cuts::tell_trouble(const std::string& why) {
   const auto now = Clock::now();
   if (why == trouble_ && now - troubled_at_ < kSaid) return;
@@ -64,11 +64,11 @@ std::pair<std::int64_t, Cut> Cuts::newest(bool fresh, const Whole& whole) {
   checkpoint::Catalog all = catalog();
   std::vector<checkpoint::Committed> list = all.list();
   if (!list.empty() && fresh && !options_.resume) {
-    // Those of a job that came to its end are nobody's any more.
+    // Checkpoints of a completed job are no longer needed.
     if (!cut_of(all.manifest(list.front()).cut).over) {
       fail_usage(options_.folder +
-                 " has checkpoints of a run that was not finished\n  hint   [distributed] resume = "
-                 "true goes on with them; else remove the folder");
+                 " has checkpoints of an unfinished run\n  hint   [distributed] resume = "
+                 "true continues from them; or remove the folder");
     }
     all.rewind(0);
     list.clear();
@@ -92,7 +92,8 @@ std::pair<std::int64_t, Cut> Cuts::newest(bool fresh, const Whole& whole) {
 
 bool Cuts::due() const {
   if (master_.all_over() || last_ == Last::wanted) return true;
-  // Behind the one that says that the job is over none may come: it would say that it is not.
+  // After the checkpoint of a completed job no other one may follow: it would mark the job as
+  // incomplete.
   if (options_.folder.empty() || master_.concluded()) return false;
   return draining_ || Clock::now() >= next_;
 }
@@ -116,10 +117,10 @@ void Cuts::look(std::uint32_t rollbacks, const Save& save) {
   else go_on(rollbacks);
 }
 
-// Why there is no checkpoint this time, empty if there is one; nothing, if that is not known yet.
+// Why there is no checkpoint this time; empty if there is one; nothing if that is not known yet.
 std::optional<std::string> Cuts::try_to_save(const Save& save) try {
-  // Asked before, so that the last checkpoint of a job that is done says so. Who goes on after any
-  // other one is to end the job.
+  // Read first, so that the last checkpoint of a completed job is marked as such. A job that
+  // continues from any other one ends later.
   const bool over = master_.all_over() && last_ == Last::none;
   const std::optional<QueueState> queue = master_.state_at_rest();
   if (queue && save(*queue, over)) {
@@ -142,10 +143,10 @@ std::optional<std::string> Cuts::try_to_save(const Save& save) try {
   return error.what();
 }
 
-// --- A job that is to end
+// --- A job that ends early
 
-// While the store is away there can be no checkpoint: trainers are not to wait for one that was
-// begun.
+// While the store is unavailable no checkpoint is possible: trainers must not wait for one in
+// progress.
 Cuts::Last Cuts::read_last_or_go_on() try { return read_last(); } catch (const Unavailable&) {
   if (draining_ && last_ == Last::none && !master_.all_over()) go_on(rollbacks_);
   throw;
@@ -158,7 +159,7 @@ Cuts::Last Cuts::read_last() {
   return outcome.got.at(0).empty() ? Last::none : Last::wanted;
 }
 
-// What the newest checkpoint holds; or why there is none.
+// The state in the newest checkpoint, or why there is none.
 void Cuts::tell_last(const std::string& why) {
   LastCheckpoint last{.why = why};
   if (why.empty()) {

@@ -1,11 +1,11 @@
 #pragma once
 
-// Checkpoints of a whole job, as its leader makes them and goes back to them, whoever holds what is
-// learned; and whether this master is the leader.
+// Checkpoints of a whole job, as its leader makes them and returns to them, for servers and for
+// groups of trainers; and whether this master is the leader.
 //
-// A checkpoint is a cut: while it is written no task is pending, and none is begun and left. So
-// whoever goes back to it, and the queue of tasks with it, loses nothing that was learned before
-// and learns nothing twice.
+// A checkpoint is a cut: while it is written, no task is pending, and no task is begun but
+// incomplete. So a job that returns to it, together with the queue of tasks, loses no training
+// before it and repeats none.
 
 #include <chrono>
 #include <functional>
@@ -21,59 +21,59 @@
 namespace trireme::distributed {
 
 struct CutOptions {
-  std::string prefix;       // of the job's keys
+  std::string prefix;       // of the keys of the job
   std::string folder = {};  // of checkpoints; empty: there are none
-  double every = 60;        // seconds from one to the next
-  int keep = 2;             // as CatalogOptions
-  // Goes on with what is in the folder. Without, an unfinished run's checkpoints there are an
-  // error, a finished one's go.
+  double every = 60;        // seconds between checkpoints
+  int keep = 2;             // as in CatalogOptions
+  // Continues from the checkpoints in the folder. Without it, checkpoints of an unfinished run are
+  // an error, and those of a finished run are removed.
   bool resume = false;
-  std::function<void(const std::string&)> say = {};  // what happens, for people
-  // A checkpoint has been made; or has failed. For metrics.
+  std::function<void(const std::string&)> say = {};  // receives events, for people
+  // Called after a checkpoint, and after a failed one. For metrics.
   std::function<void(std::int64_t checkpoint, double seconds, std::uint64_t bytes)> saved = {};
   std::function<void()> not_saved = {};
 };
 
-// Used by one thread.
+// For one thread.
 class Cuts {
  public:
-  // All outlive the object. The master has the option `hold`.
+  // All arguments outlive the object. The master has the option `hold`.
   Cuts(Store& store, Master& master, const CutOptions& options)
       : store_(store), master_(master), options_(options) {}
 
-  // To be called again and again: if this master leads, `look`, and when a leadership of it begins,
-  // `begin` before that. What could not be reached is said, and tried again at the next call.
-  // Errors: what no later call would mend.
+  // Call it repeatedly. If this master leads, it calls `look`; when a leadership of it begins, it
+  // calls `begin` before. Unreachable servers are reported and tried again at the next call.
+  // Errors: those that no later call can fix.
   void lead(const std::function<void(const Leadership&)>& begin, const std::function<void()>& look);
 
   // --- For `look`
   std::uint64_t epoch() const { return leadership_->epoch; }
-  // Changes of the store by this leader alone. Errors: Deposed.
+  // Changes the store if this master still leads. Errors: Deposed.
   void put(std::vector<Action> actions);
   checkpoint::Catalog catalog();
 
-  // The newest checkpoint that `whole` accepts, and its id; 0 and an empty cut for the beginning,
-  // if there are none. Newer ones are forgotten. `fresh`: this run of the job has not begun yet.
-  // Errors: usage, see `resume`; data, if all are damaged.
+  // Returns the newest checkpoint that `whole` accepts, and its id; 0 and an empty cut, the start,
+  // if there are none. Newer ones are removed. `fresh`: this run of the job has not begun yet.
+  // Errors: usage, see `resume`; data if all are damaged.
   using Whole = std::function<bool(checkpoint::Catalog& catalog, std::int64_t id, const Cut& cut)>;
   std::pair<std::int64_t, Cut> newest(bool fresh, const Whole& whole);
 
-  // One look at whether a checkpoint is to be made, and at how far it is. When nothing is pending
-  // `save` is called, again and again until it returns true, since it has said done(), or throws:
-  // Unavailable or io, then there is no checkpoint this time. When all tasks are over there is a
-  // last one, and the master may conclude. `rollbacks`: as of Master::go_on. Errors: Deposed;
-  // others of `save`.
+  // Checks whether a checkpoint is due, and continues one in progress. When no task is pending, it
+  // calls `save` repeatedly until that returns true, after it called done(), or throws: with
+  // Unavailable or io there is no checkpoint this time. When all tasks are over there is a last
+  // one, and the master may conclude. `rollbacks`: as in Master::go_on. Errors: Deposed; others of
+  // `save`.
   using Save = std::function<bool(const QueueState& queue, bool over)>;
   void look(std::uint32_t rollbacks, const Save& save);
-  // The job is to end before it is done: last_checkpoint.h. What Unavailable hinders is then tried
-  // again until it is there.
+  // The job must end before it is complete: last_checkpoint.h. After Unavailable the checkpoint is
+  // then tried again until it succeeds.
   bool ending() const { return last_ != Last::none; }
-  // Instead of look() for a job in which nobody can have learned anything yet.
+  // Instead of look() for a job in which no trainer can have begun.
   void look_before_it_begins();
   bool draining() const { return draining_.has_value(); }
-  // What was begun is not to be, as when the job goes back. The master hands out nothing.
+  // Drops a checkpoint in progress, for example for a rollback. The master hands out no tasks.
   void drop();
-  // For `save`: it is there.
+  // For `save`: the checkpoint is complete.
   void done(std::int64_t id, std::uint64_t bytes, double seconds);
 
   void say(const std::string& text) const;
@@ -96,13 +96,13 @@ class Cuts {
   Store& store_;
   Master& master_;
   const CutOptions options_;
-  std::optional<Leadership> leadership_;  // that has begun
+  std::optional<Leadership> leadership_;  // the current one
   Clock::time_point next_ = {};
-  std::string trouble_;  // that was told last, and when
+  std::string trouble_;  // the last reported problem, and when
   Clock::time_point troubled_at_ = {};
-  std::optional<Clock::time_point> draining_;  // since
-  std::uint32_t rollbacks_ = 0;                // as of the last look
-  Last last_ = Last::none;                     // as of this look
+  std::optional<Clock::time_point> draining_;  // since when it waits for pending tasks
+  std::uint32_t rollbacks_ = 0;                // as of the last check
+  Last last_ = Last::none;                     // as of this check
 };
 
 }  // namespace trireme::distributed

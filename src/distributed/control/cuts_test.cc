@@ -1,4 +1,4 @@
-// What becomes of a checkpoint that was begun when the store goes away.
+// A checkpoint in progress when the store becomes unavailable.
 
 #include "distributed/control/cuts.h"
 
@@ -30,14 +30,14 @@ class CutsOf : public ::testing::Test {
     master_.emplace(*store_, options);
     cuts_.emplace(seen_, *master_, CutOptions{.prefix = "job/", .folder = "none", .every = 0});
   }
-  // One look of the leader's, whose checkpoints wait for all tasks that are pending.
+  // One check of the leader, whose checkpoints wait for all pending tasks.
   void look() {
     cuts_->lead([this](const Leadership&) { master_->go_on(0); },
                 [this] { cuts_->look(0, [](const QueueState&, bool) { return false; }); });
   }
 
   const std::unique_ptr<Store> store_ = make_memory_store();
-  CutStore seen_{*store_};  // by whoever makes checkpoints
+  CutStore seen_{*store_};  // as the code that makes checkpoints sees it
   const LeaseKeeper lease_{*store_, {.seconds = 60}};
   Membership members_{*store_, "job/"};
   Network network_;

@@ -26,7 +26,7 @@ std::uint64_t number_of(const std::string& text, const std::string& name) {
     sum += number;
     found = true;
   }
-  if (!found) fail_data("a server does not tell of its " + name);
+  if (!found) fail_data("a server does not report its " + name);
   return sum;
 }
 
@@ -53,8 +53,8 @@ void Fleet::aim(const std::vector<std::string>& addresses, std::uint64_t epoch) 
   servers_ = std::move(next);
 }
 
-// A connection waits for its server to come back. One that is gone does not, or not at this
-// address.
+// A connection waits until its server returns. A replaced server does not return, at least not at
+// this address.
 Frame Fleet::answer(std::size_t server, Pending& pending) const {
   const std::string& address = servers_[server]->address();
   while (!pending.wait(in(kServerPoll))) {

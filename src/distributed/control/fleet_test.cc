@@ -10,8 +10,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Else nobody looks for the server that has taken its place until the deadline, which is long for
-// what takes long.
+// Otherwise the leader would not look for the replacement of a server until the deadline, which is
+// long for slow requests.
 TEST(Fleet, DoesNotWaitForAServerThatIsGone) {
   Network network;
   int asked = 0;
@@ -23,7 +23,7 @@ TEST(Fleet, DoesNotWaitForAServerThatIsGone) {
   fleet.aim({"127.0.0.1:2", "127.0.0.1:1"}, 1);
   try {
     fleet.ask(1, order(Op::describe), Milliseconds(600000));
-    FAIL() << "nobody listens there";
+    FAIL() << "no process listens there";
   } catch (const Unavailable& error) {
     EXPECT_THAT(error.what(), HasSubstr("server 1 at 127.0.0.1:1 is gone"));
   }

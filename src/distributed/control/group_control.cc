@@ -9,7 +9,7 @@
 namespace trireme::distributed {
 namespace {
 
-// Every byte of it is read, and checked.
+// Reads and checks every byte of it.
 bool is_whole(checkpoint::Catalog& catalog, std::int64_t id, const Cuts& cuts) {
   const std::vector<checkpoint::Committed> list = catalog.list();
   checkpoint::Share all;
@@ -37,20 +37,20 @@ void GroupControl::look_as_leader() {
   if (start_.generation == 0 && cuts_.ending()) return cuts_.look_before_it_begins();
   const std::int64_t founded = founded_in(store_.get(founded_key(options_.prefix)));
   if (founded > start_.generation) return start(founded);
-  if (start_.generation == 0) return;  // nobody is there yet
+  if (start_.generation == 0) return;  // no group yet
   if (!cuts_.draining()) asked_.reset();
   cuts_.look(start_.rollbacks,
              [this](const QueueState& queue, bool over) { return save(queue, over); });
 }
 
-// What the leader before has left.
+// Removes the rest of the previous leader.
 void GroupControl::begin() {
   start_ = read_start(store_, options_.prefix);
   asked_.reset();
   if (start_.generation > 0) master_.go_on(start_.rollbacks);
 }
 
-// Those who ask wait until they are told; a leader that dies before leaves that to the next one.
+// Members wait until they get the start; if a leader fails before, the next one writes it.
 void GroupControl::start(std::int64_t generation) {
   cuts_.drop();
   const auto [id, cut] = cuts_.newest(
@@ -67,7 +67,7 @@ void GroupControl::start(std::int64_t generation) {
   }
 }
 
-// One of the members is asked, which has time for it: nobody has a task.
+// Orders one of the members to save. It has time, because no member has a task.
 bool GroupControl::save(const QueueState& queue, bool over) {
   if (!asked_) {
     asked_ = cuts_.catalog().begin(/*delta=*/false);

@@ -1,9 +1,9 @@
 #pragma once
 
-// What the leader of a job does about a group whose members all have what is learned: data
-// parallelism. As long as one of them lives, new ones get it from that one. A group of which nobody
-// had been in one before asks the leader with what it is to begin, and gets the newest checkpoint;
-// the queue of tasks goes back to it. One of the members writes checkpoints.
+// How the leader of a job handles a group whose members all have the whole model: data parallelism.
+// While a member remains, new members get the model from it. A group without members of an earlier
+// one asks the leader, and gets the newest checkpoint; the queue of tasks returns to it. One of the
+// members writes checkpoints.
 
 #include <functional>
 #include <optional>
@@ -14,14 +14,14 @@
 
 namespace trireme::distributed {
 
-// One thread calls look() again and again.
+// One thread calls look() repeatedly.
 class GroupControl {
  public:
-  // All outlive the object. The master has the option `hold`.
+  // All arguments outlive the object. The master has the option `hold`.
   GroupControl(Store& store, Master& master, const CutOptions& options);
 
-  // Does what is to be done now, if this master leads. What could not be reached is tried again at
-  // the next look. Errors: what no later look would mend.
+  // Does what is due now if this master leads. Unreachable processes are tried again at the next
+  // call. Errors: those that no later call can fix.
   void look();
 
  private:

@@ -1,5 +1,5 @@
-// Groups of which nobody is left go back to a checkpoint, the queue of tasks with them. Their
-// members count records, so what was lost or learned twice is seen exactly.
+// Groups without any remaining member return to a checkpoint together with the queue of tasks.
+// Their members count records, so that lost and repeated training shows exactly.
 
 #include "distributed/control/group_control.h"
 
@@ -32,7 +32,7 @@ using ::testing::HasSubstr;
 const std::string kPrefix = "job/";
 constexpr std::int64_t kTasks = 60, kEpochs = 2;
 
-// A task is one step, which adds one to its place in the counts of all.
+// A task is one step, which adds one to its place in the counts of all members.
 class Counter {
  public:
   Counter(Store& store, const std::string& name, const std::string& folder)
@@ -47,7 +47,7 @@ class Counter {
                                 .restore = [this](auto bytes) { set_state(bytes); },
                                 .found = [this](std::int64_t group) { return found(group); }});
   }
-  // Until all is done; or, as one that dies does, without a word when `dies` says so.
+  // Runs until all is done; ends without notice, like a failed process, when `dies` says so.
   void run(std::atomic<std::int64_t>& finished, const std::function<bool()>& dies) {
     for (;;) {
       if (taken_.tasks.empty()) taken_ = tasks_.take(1);
@@ -70,7 +70,7 @@ class Counter {
     if (start.checkpoint > 0) set_state(member_.load(start, counts_.size() * sizeof(float)));
     return start.committed;
   }
-  // Whether it was one of all, and this member's task still counts.
+  // Whether it was a step of all, and the task of this member still counts.
   bool step() {
     const std::int64_t generation = group_->begin()->generation();
     if (std::exchange(generation_, generation) != generation) {
@@ -146,8 +146,8 @@ class Groups : public ::testing::Test {
     const std::lock_guard lock(mutex_);
     return said_;
   }
-  // Two members, until all is done, or so many tasks are and this was said, for which they take
-  // their time; what they have then, which is the same for both.
+  // Two members run until all is done, or until `until` tasks are done and `said` was reported;
+  // they slow down for that. Returns their state, which is the same for both.
   std::vector<float> run(const std::string& name, std::int64_t until,
                          const std::string& text = "") {
     std::vector<float> counts[2];
@@ -210,7 +210,7 @@ TEST_F(Groups, DamagedCheckpointsArePassedOver) {
   EXPECT_THAT(said(), HasSubstr("is damaged"));
 }
 
-// A job that is started again: nothing is left but the folder.
+// A job that is started again: only the folder remains.
 TEST_F(Groups, ResumeWhatIsInTheFolder) {
   start_master();
   run("a", 20, "checkpoint 1: ");
@@ -221,7 +221,7 @@ TEST_F(Groups, ResumeWhatIsInTheFolder) {
   EXPECT_THAT(said(), HasSubstr("the trainers went back to epoch "));
 }
 
-// A job that ends before it is done, and is started again.
+// A job that ends early and is started again.
 TEST_F(Groups, EndWithALastCheckpoint) {
   start_master(/*resume=*/false, /*every=*/3600);
   std::thread asker([this] {

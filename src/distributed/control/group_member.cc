@@ -29,7 +29,7 @@ GroupMember::GroupMember(Store& store, const GroupMemberOptions& options)
       writer_({.server = options.name}),
       orders_([this] { return store_.get(save_key(options_.prefix)); }) {}
 
-// What `ask` returns, as soon as it is something; nothing, if it is to wait no longer.
+// Polls `ask` until it returns a value; returns nothing if it must stop waiting.
 template <class Ask>
 auto GroupMember::patiently(const Ask& ask) {
   const auto end = std::chrono::steady_clock::now() + options_.patience;
@@ -46,8 +46,8 @@ auto GroupMember::patiently(const Ask& ask) {
   }
 }
 
-// All members of the group ask. A later group's question stands for that of one before, which is no
-// more.
+// All members of the group ask. The question of a later group replaces that of an earlier one,
+// which has ended.
 void GroupMember::ask_for_start(std::int64_t generation) {
   const std::string key = founded_key(options_.prefix);
   const std::optional<Entry> entry = store_.get(key);

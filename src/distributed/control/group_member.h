@@ -1,6 +1,6 @@
 #pragma once
 
-// A member's end of group_control.h.
+// The side of the trainer of group_control.h.
 
 #include <chrono>
 #include <cstddef>
@@ -17,31 +17,31 @@
 namespace trireme::distributed {
 
 struct GroupMemberOptions {
-  std::string prefix;  // of the job's keys
+  std::string prefix;  // of the keys of the job
   std::string name;    // of this process
   std::string folder;  // of checkpoints; empty: there are none
   Milliseconds patience{60000};
-  std::function<bool()> stop = {};  // asked now and then: whether to wait no longer
+  std::function<bool()> stop = {};  // called while waiting: whether to stop
 };
 
-// One thread calls all functions. While the store is away those that ask the leader wait, at most
-// for the patience. Errors of all: Unavailable; data.
+// For one thread. While the store is unavailable, functions that need the leader wait, at most for
+// the patience. Errors of all functions: Unavailable; data.
 class GroupMember {
  public:
   // The store outlives the member.
   GroupMember(Store& store, const GroupMemberOptions& options);
 
-  // What the leader says a group of this generation, of which nobody has been in one before, begins
-  // with. Waits for it; nothing, if it is to wait no longer.
+  // Waits for the start of a group of this generation without members of an earlier one. Returns
+  // nothing if it must stop waiting.
   std::optional<GroupStart> found(std::int64_t generation);
-  // What was said last.
+  // The newest start.
   GroupStart start();
-  // The bytes of a start's checkpoint, so many. Errors: Damaged.
+  // Reads the `bytes` bytes of the checkpoint of a start. Errors: Damaged.
   std::vector<std::byte> load(const GroupStart& start, std::size_t bytes);
 
-  // Writes a checkpoint if one is wanted and this member has not written it yet: to be called by
-  // one of the members, now and then while none has a task. Waits for no store that is away.
-  // `state`: what is to be in it, after `committed` steps.
+  // Writes a checkpoint if the leader ordered one and this member has not written it yet. Call it
+  // on one of the members while none has a task. Does not wait for an unavailable store. `state`
+  // returns the state after `committed` steps.
   void save_if_asked(std::int64_t committed, const std::function<std::vector<std::byte>()>& state);
 
  private:
@@ -56,10 +56,10 @@ class GroupMember {
   Store& store_;
   const GroupMemberOptions options_;
   checkpoint::Writer writer_;
-  GroupSaved saved_;          // that was written last
-  std::int64_t written_ = 0;  // the last checkpoint of which the leader was told
+  GroupSaved saved_;          // the last one written
+  std::int64_t written_ = 0;  // the last checkpoint that was reported to the leader
   std::chrono::steady_clock::time_point next_look_ = {};
-  Glance<std::optional<Entry>> orders_;  // to save
+  Glance<std::optional<Entry>> orders_;  // save orders
 };
 
 }  // namespace trireme::distributed

@@ -18,10 +18,11 @@ constexpr Milliseconds kTold{500};        // between two words on tasks that are
 
 std::string rolling_key(const std::string& prefix) { return prefix + "rolling-back"; }
 
-// What the leader is about to move, so that the next one ends it: a SlotMove, or "servers 3".
+// The current move of the leader, so that the next leader can finish it: a SlotMove, or "servers
+// 3".
 std::string moving_key(const std::string& prefix) { return prefix + "moving"; }
 
-// The map when that is done.
+// The map after the move.
 SlotMap after(const SlotMap& map, const std::string& moving) {
   if (!moving.starts_with("servers ")) {
     const SlotMove move = slot_move_of(moving);
@@ -31,7 +32,7 @@ SlotMap after(const SlotMap& map, const std::string& moving) {
   return servers > map.servers() ? map.moved(0, 0, servers - 1) : map.moved_to(servers);
 }
 
-// Of what is learned in full, or never will be.
+// The tasks that are fully trained, or never will be.
 TasksOver settled_in(const QueueState& queue) {
   TasksOver settled{static_cast<std::uint32_t>(queue.epoch), {}};
   std::vector<std::int64_t> tasks = queue.done;
@@ -46,14 +47,14 @@ TasksOver settled_in(const QueueState& queue) {
   return settled;
 }
 
-// A leader that dies while the store is away has handed out tasks of which the next one knows
-// nothing. Until they have been handed out again, and servers have dropped them as duplicates, what
-// servers hold is more than the queue of tasks says: who went back to it would learn them twice.
+// A leader that fails while the store is unavailable has handed out tasks that the next leader does
+// not know. Until they have been handed out again, and servers have dropped their pushes as
+// duplicates, servers have more than the queue of tasks shows; a rollback would repeat these tasks.
 void check_is_cut(const SaveReport& report) {
   if (report.begun == 0) return;
   fail_io(
-      fmt::format("{} tasks, such as task {} of epoch {}, were learned for a leader that died "
-                  "while the store was away, and are to be handed "
+      fmt::format("{} tasks, such as task {} of epoch {}, were trained for a leader that failed "
+                  "while the store was unavailable, and must be handed "
                   "out again first",
                   report.begun, report.first.task, report.first.epoch));
 }
@@ -97,7 +98,7 @@ void JobControl::look_as_leader() {
              [this](const QueueState& queue, bool over) { return save(queue, over); });
 }
 
-// What the leader before has left.
+// Finishes the work of the previous leader.
 void JobControl::begin(const Leadership& leadership) {
   const std::optional<JobView> view = read_job_view(store_, options_.prefix);
   const bool half_done = store_.get(rolling_key(options_.prefix)).has_value();
@@ -143,7 +144,7 @@ std::vector<std::string> JobControl::trainers() {
   return names;
 }
 
-// The view for all to read, by this leader alone.
+// Publishes the view if this master still leads.
 void JobControl::publish(std::vector<Action> more) {
   more.push_back(Put{view_key(options_.prefix), text_of(view_)});
   cuts_.put(std::move(more));
@@ -160,8 +161,8 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
   publisher_.start_anew();
   cuts_.drop();
   const bool first = view_.servers.map.version() == 0;
-  // What was on its way is loaded where it was to go; but dense parameters stay among as many
-  // servers as there are.
+  // Slots of an unfinished move are loaded at their destination, but dense parameters stay on the
+  // present number of servers.
   if (const std::optional<Entry> half = store_.get(moving_key(options_.prefix))) {
     SlotMap& map = view_.servers.map;
     map = half->value.starts_with("servers ") ? map.moved(0, 0, 0).moved(0, 0, 0)
@@ -198,7 +199,7 @@ void JobControl::roll_back(const std::vector<std::string>& addresses) {
   }
 }
 
-// Whether all servers could.
+// Whether all servers succeeded.
 bool JobControl::load(std::int64_t checkpoint, const Cut& cut) {
   const auto blocks =
       blocks_by_server(cut.declared.dense, std::max(view_.servers.map.servers(), 1));
@@ -219,7 +220,7 @@ bool JobControl::load(std::int64_t checkpoint, const Cut& cut) {
   return whole;
 }
 
-// --- Other numbers of servers
+// --- Changes of the number of servers
 
 int JobControl::wanted_servers() {
   const std::optional<Entry> wanted = store_.get(wanted_servers_key(options_.prefix));
@@ -232,7 +233,7 @@ int JobControl::wanted_servers() {
   return servers < 1 ? now : std::min(servers, kMostServers);
 }
 
-// One step on the way to the number of servers that is wanted. Whether there is one to make.
+// One step towards the wanted number of servers. Returns whether there was one.
 bool JobControl::reshard() {
   if (const std::optional<Entry> half = store_.get(moving_key(options_.prefix))) {
     if (half->value.starts_with("servers ")) change_servers(std::stoi(half->value.substr(8)));
@@ -256,7 +257,7 @@ bool JobControl::reshard() {
     moving_.reset();
     return true;
   }
-  // As long as slots were refused, trainers get on with what they have.
+  // Trainers continue for as long as slots were refused.
   moving_->next =
       Clock::now() + std::chrono::microseconds(static_cast<std::int64_t>(1e6 * moving_->last));
   return true;
@@ -297,8 +298,8 @@ void JobControl::move(const SlotMove& move) {
   mover_.drop(move);
 }
 
-// The number of servers among which dense parameters are spread. Those that go have no slots any
-// more, those that come none yet.
+// The number of servers with dense parameters. Servers that end have no slots any more; new ones
+// have none yet.
 void JobControl::change_servers(int servers) {
   const int before = view_.servers.map.servers();
   const auto addresses = this->servers(std::max(servers, before));
@@ -306,8 +307,8 @@ void JobControl::change_servers(int servers) {
   const std::string what = fmt::format("servers {}", servers);
   intend(what);
   fleet_.aim(*addresses, cuts_.epoch());
-  // New ones take pushes of this generation, as the others do, and their tables begin with the
-  // clock of the others'.
+  // New servers accept pushes of this generation, as the others do, and their tables start with the
+  // clock of the others.
   if (servers > before) {
     fleet_.set_members(view_.generation, view_.members.size());
     tell_ticks();
@@ -330,28 +331,28 @@ void JobControl::change_servers(int servers) {
   if (moving_) moving_->longest = std::max(moving_->longest, moving_->last = seconds_since(start));
 }
 
-// With a new map, synchronous steps begin a new generation. Both are told at once: a leader that
-// dies before has the next one do all of it again. `known`: servers that have been there before.
+// With a new map, synchronous steps begin a new generation. Both are published at once: if the
+// leader fails before, the next one repeats all. `known`: the number of earlier servers.
 void JobControl::tell_map(const SlotMap& map, std::vector<Action> more, int known) {
   view_.servers.map = map;
   if (options_.synchronous) begin_generation(view_.members, known);
   publish(std::move(more));
 }
 
-// --- Rows that grow old
+// --- Aging of rows
 
-// That the queue of tasks stands for now.
+// The ticks of the present queue of tasks.
 std::int64_t JobControl::ticks_due() const {
   if (!options_.ageing) return 0;
-  // In this order: an epoch that begins in between has no ended tasks yet, so it is seen later, and
-  // not too early.
+  // In this order: an epoch that begins in between has no completed tasks yet, so the tick comes
+  // later, not too early.
   const std::int64_t epoch = master_.epoch();
   const std::optional<TaskCounts> counts = master_.counts();
   if (!counts) throw Deposed();
   return ticks_of(*options_.ageing, epoch, tasks_of(*counts), counts->done + counts->failed);
 }
 
-// The same of a queue that was put back: the master may have begun the next epoch by now.
+// The same for a restored queue: the master may have begun the next epoch already.
 std::int64_t JobControl::ticks_at(const QueueState& queue) const {
   const std::optional<TaskCounts> counts = master_.counts();
   if (!options_.ageing || !counts) return 0;
@@ -359,8 +360,8 @@ std::int64_t JobControl::ticks_at(const QueueState& queue) const {
                   static_cast<std::int64_t>(queue.done.size() + queue.failed.size()));
 }
 
-// The number of ticks is published before servers hear of it: they take it for the same one,
-// whoever says it again.
+// The number of ticks is published before servers get it, so that a repetition by another leader
+// has the same number.
 void JobControl::grow_old() {
   if (!options_.ageing) return;
   if (const std::int64_t due = ticks_due(); due > view_.ticks_seen) {
@@ -386,10 +387,10 @@ void JobControl::tell_ticks() {
                         view_.ticks, evicted, seconds_since(start)));
 }
 
-// --- Tasks that are over
+// --- Completed tasks
 
-// Servers forget what was pushed of them, and take nothing more. Told before slots move: who has
-// them next finds no marks, and must know why.
+// Servers forget the pushes of these tasks and accept no more. Sent before slots move: the new
+// server of a slot has no marks and must know why.
 void JobControl::tell_done(bool at_once) {
   if (options_.synchronous) return;  // steps are known by their numbers
   const bool due = !done_told_ || Clock::now() - done_at_ >= kTold;
@@ -401,7 +402,7 @@ void JobControl::tell_done(bool at_once) {
   for (const auto& [first, last] : done->tasks) {
     over.ranges.emplace_back(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last));
   }
-  done_told_.reset();  // if some are told only
+  done_told_.reset();  // in case only some servers get it
   fleet_.ask_all(
       [&](std::size_t) {
         Frame frame = order(Op::tasks_over, to_bytes(over));
@@ -415,8 +416,8 @@ void JobControl::tell_done(bool at_once) {
 
 // --- Synchronous steps
 
-// Nobody is in a step of the new generation before it is published, so servers stand still
-// meanwhile. Those that are new go on from where the others are.
+// No member is in a step of the new generation before it is published, so servers do not change
+// meanwhile. New servers continue from the step of the others.
 void JobControl::begin_generation(const std::vector<std::string>& members, int known) {
   ++view_.generation;
   fleet_.set_members(view_.generation, members.size());
@@ -436,8 +437,8 @@ void JobControl::regroup(const std::vector<std::string>& members) {
 
 // --- Checkpoints
 
-// Whether there is one: not while trainers declare what only some servers have yet. They may do so
-// at any moment.
+// Whether a checkpoint is possible: not while trainers declare tables that only some servers have
+// yet. They may do so at any moment.
 bool JobControl::save(const QueueState& queue, bool over) {
   const Declared there = mover_.declarations();
   if (!there.whole) return false;
@@ -481,9 +482,9 @@ bool JobControl::save(const QueueState& queue, bool over) {
   return true;
 }
 
-// What fails costs this export and nothing else.
+// An error affects this export only.
 void JobControl::export_for_serving(std::int64_t checkpoint, const Declarations& declared) try {
-  if (declared.tables.empty() && declared.dense.empty()) return;  // nobody has begun
+  if (declared.tables.empty() && declared.dense.empty()) return;  // no trainer has begun
   const auto start = Clock::now();
   const Published what =
       publisher_.publish(declared, view_.servers.map, fmt::format("checkpoint {}", checkpoint),

@@ -1,17 +1,17 @@
 #pragma once
 
-// What the leader of a job does about its parameter servers: gives them their slots, has them save
-// what they hold and, when one of them was replaced, go back to what was saved last; tells them and
-// all others who takes part in synchronous steps.
+// How the leader of a job controls its parameter servers. It assigns their slots and orders
+// checkpoints. When a server was replaced, all servers return to the last checkpoint. It publishes
+// the members of synchronous steps.
 //
-// Rows grow old by what has been done, and servers let those go that are not worth their place:
+// Rows age by the progress of the job, and servers remove rows that are not worth their place:
 // ticks.h.
 //
-// Slots move between servers, a few at a time, when another number of them is wanted:
+// Slots move between servers, a few at a time, when the number of servers changes:
 // wanted_servers_key().
 //
-// Checkpoints are cuts through the whole job: cuts.h. With some of them, what they have is exported
-// for serving: publisher.h.
+// Checkpoints are cuts through the whole job: cuts.h. With some of them, tables are exported for
+// serving: publisher.h.
 
 #include <chrono>
 #include <functional>
@@ -30,8 +30,8 @@
 
 namespace trireme::distributed {
 
-// How many servers a job is to have, if not as many as it began with. When servers beyond that have
-// nothing any more, there is the key drained_key() of each, and they may end.
+// The wanted number of servers, if it differs from the first one. When surplus servers have no data
+// any more, the key drained_key() of each exists, and they may end.
 inline std::string wanted_servers_key(const std::string& prefix) {
   return prefix + "wanted/servers";
 }
@@ -44,15 +44,15 @@ struct JobControlOptions : CutOptions {
   bool synchronous = false;
   Security security = {};
   int deltas = 7;                       // between two full checkpoints
-  std::optional<Ageing> ageing = {};    // rows grow old, and go
-  std::uint64_t move_bytes = 1u << 20;  // at most about so much moves at once
+  std::optional<Ageing> ageing = {};    // rows age and are removed
+  std::uint64_t move_bytes = 1u << 20;  // approximate size of one move
   PublisherOptions exports = {};
-  // As `saved` and `not_saved`, of exports.
+  // As `saved` and `not_saved`, for exports.
   std::function<void(std::int64_t number)> exported = {};
   std::function<void()> not_exported = {};
 };
 
-// Of slots that are on their way to other servers.
+// Slots in transit to other servers.
 struct SlotsMoving {
   using Clock = std::chrono::steady_clock;
   explicit SlotsMoving(std::uint64_t next_bytes) : bytes(next_bytes) {}
@@ -63,21 +63,21 @@ struct SlotsMoving {
   Clock::time_point since = Clock::now(), next = since;
 };
 
-// One thread calls look() again and again.
+// One thread calls look() repeatedly.
 class JobControl {
  public:
-  // All outlive the object. The master has the option `hold`.
+  // All arguments outlive the object. The master has the option `hold`.
   JobControl(Store& store, Master& master, const JobControlOptions& options);
 
-  // Does what is to be done now, if this master leads. What could not be reached is tried again at
-  // the next look. Errors: what no later look would mend.
+  // Does what is due now if this master leads. Unreachable servers are tried again at the next
+  // call. Errors: those that no later call can fix.
   void look();
 
  private:
   using Clock = std::chrono::steady_clock;
   void begin(const Leadership& leadership);
   void look_as_leader();
-  // Addresses by place of so many; nothing if a place is empty.
+  // The addresses of `count` servers by place; nothing if a place is empty.
   std::optional<std::vector<std::string>> servers(int count);
   int wanted_servers();
   bool gone(std::size_t place, const std::string& address);
@@ -111,10 +111,10 @@ class JobControl {
   Publisher publisher_;
   JobView view_;
   bool placed_ = false;
-  bool ticks_told_ = false;                // to all servers there are
-  std::optional<Master::Done> done_told_;  // the same
-  Clock::time_point done_at_ = {};         // when
-  int saved_ = 0;                          // checkpoints, by this leader
+  bool ticks_told_ = false;                // to all servers
+  std::optional<Master::Done> done_told_;  // likewise
+  Clock::time_point done_at_ = {};         // its time
+  int saved_ = 0;                          // checkpoints by this leader
   std::optional<SlotsMoving> moving_;
 };
 

@@ -1,5 +1,5 @@
-// Jobs whose servers and masters die, and whose servers become fewer and more, lose nothing and
-// learn nothing twice.
+// Jobs whose servers and masters fail, and whose number of servers changes, lose and repeat no
+// training.
 
 #include "distributed/control/testing/job_control.h"
 
@@ -26,7 +26,8 @@ class JobControlOf : public ::testing::Test {
     EXPECT_THAT(counts.rows, Each(static_cast<float>(options.epochs)));
     EXPECT_THAT(counts.all, Each(static_cast<float>(options.records * options.epochs)));
   }
-  // So many tasks are learned while the store is away, for a leader that dies before it is back.
+  // Trainers complete `tasks` tasks while the store is unavailable, for a leader that fails before
+  // it returns.
   void lose_leader_and_store(CountJob& job, std::int64_t tasks) {
     job.slow_down(true);
     job.wait_for_tasks(30);
@@ -69,8 +70,8 @@ TEST_F(JobControlOf, ServersThatDieCostNothingButTime) {
   expect_exact(job, how);
 }
 
-// Its tasks are learned again before there is a checkpoint: servers that go back do not know any
-// more what they had learned of them.
+// Its tasks are repeated before there is a checkpoint: servers after a rollback no longer know
+// their pushes.
 TEST_F(JobControlOf, ATrainerThatDiesBetweenLearningAndSayingSo) {
   CountJobOptions how = options();
   how.dies_after = 20;
@@ -100,7 +101,7 @@ TEST_F(JobControlOf, MastersThatDieToo) {
   expect_exact(job, how);
 }
 
-// Of an epoch and more, and for longer than the leader's lease.
+// For more than an epoch, and longer than the lease of the leader.
 TEST_F(JobControlOf, AnOutageOfTheStoreStopsNobody) {
   CountJobOptions how = options();
   how.epochs = 8;
@@ -118,8 +119,8 @@ TEST_F(JobControlOf, AnOutageOfTheStoreStopsNobody) {
   expect_exact(job, how);
 }
 
-// The next leader knows nothing of what the one before had handed out by then; servers do. They go
-// back to a checkpoint with which both agree.
+// The next leader does not know the tasks that the previous one handed out; servers do. They return
+// to a checkpoint that matches both.
 TEST_F(JobControlOf, ALeaderThatDiesWhileTheStoreIsAway) {
   CountJobOptions how = options();
   how.epochs = 6;
@@ -132,7 +133,7 @@ TEST_F(JobControlOf, ALeaderThatDiesWhileTheStoreIsAway) {
   expect_exact(job, how);
 }
 
-// And checkpoints are made again when the same has been handed out again.
+// And checkpoints are made again after the same tasks have been handed out again.
 TEST_F(JobControlOf, CheckpointsComeBackAfterALeaderThatDiedWhileTheStoreWasAway) {
   CountJobOptions how = options();
   how.epochs = 8;
@@ -149,8 +150,8 @@ TEST_F(JobControlOf, CheckpointsComeBackAfterALeaderThatDiedWhileTheStoreWasAway
   expect_exact(job, how);
 }
 
-// TRIREME_ROWS: of a table that lies there beside, so that pauses can be measured that mean
-// something. TRIREME_TASKS: of which servers remember pushes to it.
+// TRIREME_ROWS: rows of an additional table, so that measured pauses are realistic. TRIREME_TASKS:
+// tasks whose pushes to it servers remember.
 TEST_F(JobControlOf, FourServersToThreeAndBack) {
   const char* const asked = std::getenv("TRIREME_ROWS");
   const std::int64_t rows = asked != nullptr ? std::atoll(asked) : 20000;
@@ -186,7 +187,7 @@ TEST_F(JobControlOf, FourServersToThreeAndBack) {
   expect_exact(job, how);
 }
 
-// Rows that nobody looks up go, and no others, whatever else becomes of servers and masters
+// Rows without lookups are removed, and no others, whatever happens to servers and masters
 // meanwhile.
 TEST_F(JobControlOf, RowsThatNobodyUsesGo) {
   CountJobOptions how = options();
@@ -219,8 +220,8 @@ TEST_F(JobControlOf, RowsThatNobodyUsesGo) {
   expect_exact(job, how);
 }
 
-// They are not older for servers that came later, nor for a job that goes on, also if rows did not
-// grow old before.
+// Rows are not older on servers that joined later, nor in a job that continues, even if rows did
+// not age before.
 TEST_F(JobControlOf, RowsAreAsOldOnNewServers) {
   CountJobOptions how = options();
   how.records = 4000;
@@ -266,8 +267,8 @@ TEST_F(JobControlOf, RowsBeginToGrowOldWhereAJobGoesOn) {
   expect_exact(job, how);
 }
 
-// Dense parameters, too, change servers when there are more: checkpoints have each once, and those
-// who had them before have none.
+// Dense parameters move too when there are more servers: checkpoints have each block once, and its
+// earlier server has none.
 TEST_F(JobControlOf, CheckpointsGoOnWithMoreServers) {
   CountJobOptions how = options();
   how.epochs = 4;
@@ -293,7 +294,8 @@ TEST_F(JobControlOf, CheckpointsGoOnWithMoreServers) {
   expect_exact(job, how);
 }
 
-// A leader that dies when all servers know of a move, and nobody else yet: the next one ends it.
+// A leader that fails when all servers know of a move, but no other process: the next one finishes
+// it.
 TEST_F(JobControlOf, AMoveThatAllServersKnow) {
   CountJobOptions how = options();
   how.servers = 3;
@@ -307,7 +309,7 @@ TEST_F(JobControlOf, AMoveThatAllServersKnow) {
     std::this_thread::sleep_for(Milliseconds(10));
   }
   EXPECT_EQ(read_job_view(job.store(), kJob)->servers.map.owner(99), 1);
-  // Then they go where they came from.
+  // Then they are removed from the old server.
   for (int i = 0; i < 1000 && job.digest_of_rows() != digest; ++i) {
     std::this_thread::sleep_for(Milliseconds(10));
   }
@@ -317,8 +319,8 @@ TEST_F(JobControlOf, AMoveThatAllServersKnow) {
   expect_exact(job, how);
 }
 
-// Those of a run that was not finished are kept from one that does not know of them; those of a
-// finished one go.
+// Checkpoints of an unfinished run are protected from a run without `resume`; those of a finished
+// run are removed.
 TEST_F(JobControlOf, BeginsAnewAfterARunThatWasFinished) {
   for (int run = 0; run < 2; ++run) {
     CountJobOptions how = options();
@@ -346,7 +348,7 @@ TEST_F(JobControlOf, GoesOnOnAnotherNumberOfServers) {
   expect_exact(job, how);
 }
 
-// --- Jobs that end before they are done
+// --- Jobs that end early
 
 class LastCheckpointOf : public JobControlOf {
  protected:
@@ -354,8 +356,8 @@ class LastCheckpointOf : public JobControlOf {
     how_ = options();
     how_.every = 3600;
   }
-  // What a job that was asked for it when so many tasks were done has told of it. `meanwhile`: once
-  // it is asked.
+  // The report of a job that was ordered to end after `tasks` tasks. `meanwhile` runs after the
+  // order.
   LastCheckpoint end(std::int64_t tasks, const std::function<void(CountJob&)>& meanwhile) {
     CountJob job(how_);
     job.slow_down(true);

@@ -1,5 +1,5 @@
-// What jobs export while servers and masters die and servers come and go, followed by a reader who
-// looks that each export is of one moment, and has all that was learned until then.
+// Exports of jobs while servers and masters fail and servers join and leave. A reader checks that
+// each export is consistent and has all training until then.
 
 #include <gmock/gmock.h>
 
@@ -32,7 +32,7 @@ class JobExports : public ::testing::Test {
   std::string table_folder() const { return how_.exports.folder + "/counts"; }
   std::string dense_file() const { return how_.exports.folder + "/dense.safetensors"; }
 
-  // How often each record has been learned, by the exports.
+  // The number of trainings of each record in the exports.
   std::vector<float> rows(const ExportedTable& table) const {
     std::vector<std::int64_t> ids(static_cast<std::size_t>(how_.records));
     std::iota(ids.begin(), ids.end(), 0);
@@ -41,12 +41,11 @@ class JobExports : public ::testing::Test {
     for (std::size_t i = 0; i < ids.size(); ++i) counts.push_back(all[2 * i]);
     return counts;
   }
-  // What the newest export has: rows of tasks that were done, each as a whole, and the dense sum of
-  // just these.
+  // The newest export: complete rows of completed tasks, and the dense sum of exactly these.
   void look(ExportedTable& table) {
     table.refresh();
     const Safetensors dense = read_safetensors(dense_file());
-    // One that was seen, or of which the other half is not there yet, or not any more.
+    // A known one, or one whose other half does not exist yet or any more.
     if (table.number() == looked_at_ || dense.metadata.at("note") != table.note()) return;
     looked_at_ = table.number();
     const std::vector<float> counts = rows(table);
@@ -55,14 +54,14 @@ class JobExports : public ::testing::Test {
       all += counts[i];
       EXPECT_EQ(counts[i], counts[i - i % CountTrainer::kTask]) << "half a task";
     }
-    // Trainers may have declared the table and not yet the sum.
+    // Trainers may have declared the table but not the sum.
     const auto sum = dense.tensors.find("sum_0");
     EXPECT_EQ(sum == dense.tensors.end() ? 0 : sum->second.data<float>()[0],
               static_cast<float>(all))
         << table.note();
     ++looks_;
   }
-  // Follows until the job has said this, or is over.
+  // Follows until the job has reported this, or is over.
   void follow(CountJob& job, const std::string& until) {
     for (int i = 0; i < 6000 && !job.has_said(until) && !job.over(); ++i) {
       std::this_thread::sleep_for(Milliseconds(5));
@@ -71,8 +70,7 @@ class JobExports : public ::testing::Test {
     }
     EXPECT_TRUE(job.has_said(until)) << until;
   }
-  // To its end: what was exported last is all there is, for one who has followed and for one who
-  // comes new.
+  // Follows to the end: the last export is complete, for a reader that followed and for a new one.
   void finish(CountJob& job) {
     job.slow_down(false);
     job.join();
@@ -110,7 +108,7 @@ TEST_F(JobExports, FollowTraining) {
   EXPECT_EQ(job.failed_exports(), 0);
 }
 
-// A record changes once in an epoch, so all deltas together have it as often as there are epochs.
+// A record changes once in an epoch, so all deltas together have it once for each epoch.
 TEST_F(JobExports, OfWhatChanged) {
   how_.exports.deltas = 1000;
   CountJob job(how_);
@@ -142,7 +140,7 @@ TEST_F(JobExports, AfterServersHaveDied) {
   finish(job);
 }
 
-// The next one goes on where the last one was.
+// The next leader continues the numbering.
 TEST_F(JobExports, AfterMastersHaveDied) {
   how_.exports.deltas = 1000;
   CountJob job(how_);
@@ -181,8 +179,8 @@ TEST_F(JobExports, ThatCannotBeWrittenCostNothing) {
   EXPECT_GT(job.failed_exports(), 0);
 }
 
-// A folder that servers cannot write to, since there is no room or something in the way, is told by
-// their words.
+// A folder that servers cannot write to, because the disk is full or a file is in the way, is
+// reported with the message of the server.
 TEST_F(JobExports, GoOnWhenThereIsRoomAgain) {
   std::filesystem::create_directories(table_folder());
   const std::string in_the_way = table_folder() + "/00000001.server_0.00000.safetensors";
@@ -199,7 +197,7 @@ TEST_F(JobExports, GoOnWhenThereIsRoomAgain) {
   finish(job);
 }
 
-// Readers of what was there before find the next number.
+// Readers of the earlier export find the next number.
 TEST_F(JobExports, AnIndexThatIsDamagedIsReplacedByABase) {
   how_.exports.deltas = 1000;
   CountJob job(how_);
@@ -211,7 +209,7 @@ TEST_F(JobExports, AnIndexThatIsDamagedIsReplacedByABase) {
       return line.find(", a base: ") != std::string::npos;
     });
   };
-  // Again, if that was while one was published.
+  // Again, if that was during a publication.
   while (bases() < 2 && !job.over()) {
     checkpoint::overwrite(table_folder() + "/export.json", "{");
     const std::size_t said = job.said().size();
@@ -243,7 +241,7 @@ TEST_F(JobExports, HaveTheLastCheckpointOfAJobThatIsStopped) {
   EXPECT_EQ(read_safetensors(dense_file()).tensors.at("sum_0").data<float>()[0], learned);
 }
 
-// What another job has left there, whose tables were others.
+// Exports of another job with other tables.
 TEST_F(JobExports, TakeThePlaceOfThoseOfAnotherModel) {
   checkpoint::ExportIndex old{"counts", 5, true, RowInitializer::zeros(), 0, {}};
   old.exports.push_back({7, false, "checkpoint 3", {{"7.old.0.safetensors", {}, true, 0, 0, {}}}});

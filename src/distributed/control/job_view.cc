@@ -23,7 +23,7 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-// The next line, which is taken off.
+// Removes the next line and returns it.
 std::string take_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   if (end == std::string_view::npos) fail_data("the view of a job ends too early");
@@ -42,7 +42,7 @@ std::optional<std::uint32_t> JobView::rank_of(const std::string& name) const {
   return static_cast<std::uint32_t>(found - members.begin());
 }
 
-// Three lines, and the bytes of the map behind them.
+// Three lines, followed by the bytes of the map.
 std::string text_of(const JobView& view) {
   return fmt::format("{}\n{} {} {} {} {} {}\n{}\n", joined(view.servers.addresses), view.generation,
                      view.rollbacks, view.step, view.updates, view.ticks, view.ticks_seen,

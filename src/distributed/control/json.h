@@ -33,7 +33,7 @@ inline Blocks blocks_in(const Json& json) {
   return all;
 }
 
-// Numbers as keys; declarations as any bytes.
+// Numbers as keys; declarations as bytes.
 inline Json json_of(const Declarations& declared) {
   const auto texts = [](const std::map<std::uint32_t, std::string>& from) {
     Json json = Json::object();
@@ -60,7 +60,7 @@ inline Declarations declared_in(const Json& json) {
   return {texts(json.at("tables")), texts(json.at("dense")), blocks_in(json.at("blocks"))};
 }
 
-// parse(json), where text that is no such JSON is an error of kind data.
+// Returns parse(json); a text that is no such JSON is Error(data).
 template <class Parse>
 auto parsed_json(std::string_view text, const char* what, const Parse& parse) {
   try {

@@ -1,8 +1,8 @@
 #pragma once
 
-// The last checkpoint of a job that ends before it is done: one key asks the leader for it, and the
-// leader says by another one what became of it. From then on it hands out no tasks, so nothing is
-// learned that is not in it.
+// The last checkpoint of a job that ends early. One key requests it from the leader, which writes
+// the result to another one. From then on the leader hands out no tasks, so the checkpoint has all
+// training.
 
 #include <cstdint>
 #include <string>
@@ -12,13 +12,13 @@ namespace trireme::distributed {
 struct LastCheckpoint {
   std::int64_t checkpoint = 0;  // 0: there is none,
   std::string why = {};         // for this reason
-  std::int64_t epoch = 0;       // in which the job was,
-  std::int64_t done = 0;        // with so many tasks of it done,
-  std::uint64_t steps = 0;      // after so many steps; 0 where trainers do not take them together
+  std::int64_t epoch = 0;       // of the job,
+  std::int64_t done = 0;        // completed tasks of the epoch,
+  std::uint64_t steps = 0;      // steps; 0 if trainers take no common steps
   bool operator==(const LastCheckpoint&) const = default;
 };
 
-// Why there is none though something had been learned.
+// Why there is none although there was training.
 inline std::string lost_since(const std::string& why) {
   return why + "; what was learned since the checkpoint before is lost";
 }
@@ -27,7 +27,7 @@ inline std::string lost_since(const std::string& why) {
 std::string text_of(const LastCheckpoint& last);
 LastCheckpoint last_checkpoint_of(const std::string& text);
 
-// Any value: it is wanted.
+// With any value: a last checkpoint is requested.
 inline std::string last_wanted_key(const std::string& prefix) {
   return prefix + "wanted/checkpoint";
 }

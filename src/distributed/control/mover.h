@@ -1,8 +1,8 @@
 #pragma once
 
-// Moves slots of tables and blocks of dense parameters from one server to another, while trainers
-// go on. What is on the way is refused for that time, which is kept short by moving little at once;
-// trainers ask again.
+// Moves slots of tables and blocks of dense parameters between servers while training continues.
+// Slots in transit are refused, and trainers repeat the requests; moves are small to keep this
+// short.
 
 #include <cstdint>
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace trireme::distributed {
 
-// Slots [first, last), all of one server, to another one.
+// Moves slots [first, last) of one server to another one.
 struct SlotMove {
   int first = 0, last = 0, from = 0, to = 0;
   bool operator==(const SlotMove&) const = default;
@@ -23,15 +23,15 @@ struct SlotMove {
 std::string text_of(const SlotMove& move);
 SlotMove slot_move_of(const std::string& text);  // Errors: data
 
-// How much to move next, after a move of about `bytes` refused its slots for so long: as much as
-// takes 25 ms by that, since a slow machine or link makes the same move long; at most `most`, at
-// least a 64th of it, and no more than twice the last.
+// The size of the next move after a move of about `bytes` refused its slots for `seconds`: the size
+// that takes 25 ms by that, because a slow machine or link makes the same move long; at most
+// `most`, at least a 64th of it, and at most twice the last size.
 std::uint64_t next_bytes(std::uint64_t bytes, double seconds, std::uint64_t most);
 
-// What all servers have been told of, together.
+// The declarations of all servers together.
 struct Declared : Declarations {
-  // All tables on all servers, and all blocks of dense parameters on one of them: not while
-  // trainers still declare them.
+  // All servers have all tables, and all blocks of dense parameters exist: not while trainers still
+  // declare them.
   bool whole = true;
 };
 Declared together(std::vector<Declarations> of_each_server);
@@ -42,26 +42,25 @@ class Mover {
   explicit Mover(Fleet& fleet) : fleet_(fleet) {}
 
   Declared declarations();
-  // The next slots on the way to a number of servers, nothing if all are where they should be; as
-  // many as have about `bytes`.
+  // The next move towards a number of servers: slots of about `bytes`; nothing if all slots are in
+  // place.
   std::optional<SlotMove> next(const SlotMap& map, int servers, std::uint64_t bytes);
 
-  // Steps of a move, in this order; any may be done again, and all are, by the next leader, after
-  // one has died. First room is made: remains of a move that was not finished go.
+  // The steps of a move, in this order. Any may be repeated; the next leader repeats all of them.
+  // First it removes the rest of an unfinished move.
   void prepare(const SlotMove& move);
-  // The one that gives learns the new map: from then on nobody changes these slots. The rows go
-  // over with all that belongs to them. How many.
+  // The source learns the new map: from then on no request changes these slots. The rows are copied
+  // with their marks. Returns their number.
   std::uint64_t copy(const SlotMove& move, const SlotMap& next);
-  // Whether all that was done: the one that takes knows the map, which it learns when it has the
-  // rows.
+  // Whether all that is done: the destination knows the map, which it gets after the rows.
   bool has_arrived(const SlotMove& move, const SlotMap& next);
-  // After all know the map: the rows go where they came from.
+  // When all servers know the map: removes the rows from the source.
   void drop(const SlotMove& move);
 
-  // Blocks of dense parameters from where they are among `before` servers to where they are among
-  // the map's, which all servers learn first.
+  // Copies blocks of dense parameters from their places on `before` servers to those of the map,
+  // which all servers get first.
   void move_dense(int before, const SlotMap& next);
-  // After all go by the new number, the fleet too: they go where they came from.
+  // When all processes, also the fleet, use the new number: removes them from the old servers.
   void drop_dense(int before, int servers);
 
  private:

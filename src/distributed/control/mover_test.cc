@@ -7,8 +7,8 @@
 namespace trireme::distributed {
 namespace {
 
-// A checkpoint of less could not be gone back to: trainers declare while it is written, as when
-// they begin.
+// A smaller checkpoint could not be restored: trainers declare tables while it is written, for
+// example at the start.
 TEST(Mover, KnowsWhetherAllServersHaveAll) {
   DenseDeclaration dense;
   dense.name = "w";
@@ -58,7 +58,7 @@ class MoverOf : public ::testing::Test {
     view_.map = map;
     fleet_.set_map(map);
   }
-  // Pushes to so many rows of one slot, of a task with this number.
+  // Pushes to `rows` rows of one slot, for a task with this number.
   void push(int slot, std::size_t rows, std::uint32_t task) {
     constexpr std::size_t kBatch = 64;
     std::vector<float> gradients(kBatch * kWidth);
@@ -108,7 +108,7 @@ TEST_F(MoverOf, SlotsLargerThanAFrame) {
   mover_.drop(move);
   EXPECT_EQ(table(0).statistics().rows, 0U);
   EXPECT_EQ(client_->digest(0), digest);
-  // Pushes that have been applied are known by the new server, of the large slot too.
+  // The new server knows the applied pushes, also of the large slot.
   push(5, 10, 1);
   push(6, 64, 2);
   EXPECT_EQ(client_->digest(0), digest);
@@ -116,7 +116,7 @@ TEST_F(MoverOf, SlotsLargerThanAFrame) {
   EXPECT_NE(client_->digest(0), digest);
 }
 
-// Marks and steps come with a slot's first page: pages behind it do not bring them again.
+// Marks and steps are in the first page of a slot, not in later ones.
 TEST_F(MoverOf, ASlotComesInPages) {
   push(9, 40, 1);
   SlotsAsked asked{.slots = {9, 12}, .bytes = 80000};  // about ten rows

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the leader asks of a server as a whole, as JSON in frames: save, load, tick and export_rows.
+// Requests of the leader to a server as a whole, as JSON in frames: save, load, tick and
+// export_rows.
 
 #include <cstdint>
 #include <map>
@@ -15,9 +16,9 @@
 
 namespace trireme::distributed {
 
-// Write to a checkpoint's folder the server's slots of all tables, and these blocks of dense
-// parameters: it may have others still, which another server has by now. `over`: of these tasks all
-// is in what is written, and of no others anything may be.
+// Write the slots of the server of all tables, and these blocks of dense parameters, to the folder
+// of a checkpoint. The server may have other blocks that have moved. `over`: the written data must
+// have these tasks completely, and nothing of other tasks.
 struct SaveOrder {
   checkpoint::Begun checkpoint;
   Blocks blocks = {};
@@ -26,26 +27,26 @@ struct SaveOrder {
 struct SaveReport {
   std::vector<checkpoint::Part> parts;
   Declarations declared;
-  // Of other tasks something is: how many these are, and one of them. What was written is no
-  // checkpoint then.
+  // It has something of other tasks: their number, and one of them. Then the files are no
+  // checkpoint.
   std::uint64_t begun = 0;
   TaskOf first = {};
 };
 
-// Take what a checkpoint has of the server's slots and of these blocks in place of all that is
-// there. Checkpoint 0: nothing is left.
+// Replace everything by the slots of the server and these blocks from a checkpoint. Checkpoint 0:
+// remove everything.
 struct LoadOrder {
   std::int64_t checkpoint = 0;
   std::uint64_t updates = 0;
-  std::int64_t ticks = 0;  // by which its tables' clocks begin
+  std::int64_t ticks = 0;  // first ticks of the clocks of its tables
   Declarations declared;
 };
 struct LoadReport {
   std::uint64_t rows = 0, bytes = 0;
-  std::string damage;  // why it could not be loaded; then nothing is there
+  std::string damage;  // why it could not be loaded; then nothing remains
 };
 
-// Rows are to be as old as so many ticks of the job; then those go that are not worth their place.
+// Age rows to this number of ticks of the job; then remove those that are not worth their place.
 struct TickOrder {
   std::int64_t ticks = 0;
   Eviction eviction = {};
@@ -53,12 +54,12 @@ struct TickOrder {
 struct TickReport {
   std::uint64_t evicted = 0;  // rows
 };
-// A table's clock after so many ticks: it goes round.
+// The clock of a table after this number of ticks: it wraps around.
 inline std::uint16_t clock_after(std::int64_t ticks) { return static_cast<std::uint16_t>(ticks); }
-// Write what the server has of a table for an export, as checkpoint::Exporter does.
+// Write the table of the server for an export, as checkpoint::Exporter.
 struct ExportOrder {
   std::uint32_t table = 0;  // its number
-  std::string folder;       // of the table, which is there
+  std::string folder;       // of the table; it exists
   std::int64_t number = 1;
   bool delta = false;
 };
@@ -88,10 +89,10 @@ Declarations declarations_of(const std::string& text);
 
 // All blocks of dense parameters with these declarations, as clients have them. Errors: data.
 std::vector<DenseBlockPlace> blocks_of(const std::map<std::uint32_t, std::string>& dense);
-// The same as each of so many servers has them, as clients spread them.
+// The same for each of `servers` servers, as clients spread them.
 std::vector<Blocks> blocks_by_server(const std::map<std::uint32_t, std::string>& dense,
                                      int servers);
-// A block of a dense parameter as a checkpoint names it.
+// The name of a block of a dense parameter in a checkpoint.
 checkpoint::DenseRange range_of_block(std::uint32_t number, std::uint32_t block, std::size_t bytes);
 
 }  // namespace trireme::distributed

@@ -75,7 +75,7 @@ bool ServerKeeper::handle(const Frame& request, Answer& answer) {
   return true;
 }
 
-// Slots come or go: the next checkpoint and the next export have them whole.
+// Slots move: the next checkpoint and the next export have them completely.
 void ServerKeeper::forget(const Frame& request) {
   SparseTable* const table = shard_.table(request.header.table);
   if (table == nullptr || request.payload.size() < 2 * sizeof(std::int32_t)) return;
@@ -141,7 +141,7 @@ SaveReport ServerKeeper::save(const SaveOrder& order) {
   }
   const std::lock_guard lock(writer_mutex_);
   SaveReport report{writer_.write(order.checkpoint, tables, dense), declared};
-  // Asked afterwards, so that what was applied while it was written is among these.
+  // Read afterwards, so that it includes pushes during the writing.
   const std::set<TaskOf> begun = shard_.begun_tasks(order.over);
   report.begun = begun.size();
   if (!begun.empty()) report.first = *begun.begin();

@@ -1,7 +1,6 @@
 #pragma once
 
-// The part of a parameter server that saves, loads and exports what it holds, and lets it grow old,
-// by the leader's orders.
+// Saves, loads, exports and ages the rows of a parameter server by orders of the leader.
 
 #include <condition_variable>
 #include <deque>
@@ -18,21 +17,21 @@ namespace trireme::distributed {
 
 struct KeeperOptions {
   std::string name;    // of the process, as WriterOptions::server
-  std::string folder;  // of checkpoints, on a file system that all servers see
-  std::string prefix;  // of the checkpoints' keys
+  std::string folder;  // of checkpoints, on a shared file system
+  std::string prefix;  // of the keys of checkpoints
 };
 
-// Orders are done one after the other by a thread of its own.
+// A separate thread executes the orders one after another.
 class ServerKeeper {
  public:
-  // All outlive the keeper.
+  // All arguments outlive the keeper.
   ServerKeeper(Store& store, Shard& shard, const KeeperOptions& options);
   ~ServerKeeper();
   ServerKeeper(const ServerKeeper&) = delete;
   ServerKeeper& operator=(const ServerKeeper&) = delete;
 
-  // Whether the frame is such an order; then it is answered when it is done. Orders of a leader
-  // that another one has followed are answered `stale`.
+  // Whether the frame is such an order; it is answered at its end. Orders of a deposed leader are
+  // answered `stale`.
   bool handle(const Frame& request, Answer& answer);
 
  private:
@@ -51,7 +50,7 @@ class ServerKeeper {
   Store& store_;
   Shard& shard_;
   const KeeperOptions options_;
-  std::mutex writer_mutex_;  // of both:
+  std::mutex writer_mutex_;  // guards both:
   checkpoint::Writer writer_;
   checkpoint::Exporter exporter_;
   std::mutex mutex_;

@@ -1,13 +1,13 @@
 #pragma once
 
-// A trainer's batch in synchronous steps, which all members of a generation take together, with a
-// batch or without one: in which steps it takes part, and what becomes of it when a generation ends
-// in the middle of one.
+// The batch of a trainer in synchronous steps, which all members of a generation take together,
+// with or without a batch: in which steps it takes part, and what happens to it when a generation
+// ends during a step.
 //
-// Two things are to be heeded then. Some servers may have applied the step already with what the
-// members of that time had pushed, and take nothing more of it: in the first step of a generation a
-// batch takes part only if it was begun in that very step. And a member that was away, its lease
-// having ended, says nothing of its batch: the others may have finished the step without it.
+// Two rules apply then. Some servers may have applied the step already with the pushes of the
+// earlier members, and accept no more for it: so in the first step of a generation a batch takes
+// part only if it began in that step. And a member that was disconnected, with an expired lease,
+// does not decide about its batch: the others may have finished the step without it.
 
 #include <cstdint>
 #include <optional>
@@ -16,43 +16,42 @@
 
 namespace trireme::distributed {
 
-// For each step: a batch is taken if one is wanted; begin(); the step; finish() when it is through,
-// or enter() if it ended with its generation.
+// For each step: take a batch if one is wanted; begin(); the step; finish() after it, or enter() if
+// its generation ended.
 class SynchronousTurn {
  public:
-  // What is to be done with the batch in hand, if there is one. But for `again` the turn has none
-  // any more.
+  // What to do with the current batch, if there is one. Except for `again`, the turn then has none.
   enum class Fate {
-    done,   // nothing: it was learned, all having finished the step, which this member did not hear
-    again,  // it stays for steps to come
-    forgotten,  // its task is of before the job went back to a checkpoint
-    released  // it, and all tasks that this trainer has, are to be handed out again, also if there is none in hand
+    done,  // nothing: it was trained; all finished the step, but this member did not get the answer
+    again,      // it stays for later steps
+    forgotten,  // its task is from before a rollback
+    released    // all tasks of this trainer must be handed out again, even without a batch
   };
 
-  // This trainer is a member of the generation that begins with this view. `away`: it was not all
-  // the time since the one before.
+  // This trainer is a member of the generation that begins with this view. `away`: it was
+  // disconnected in between.
   Fate enter(const JobView& view, bool away);
 
   bool wants_batch() const { return !batch_ && !first_; }
-  // There is a batch now, of a task that was given after so many rollbacks.
+  // Takes a batch of a task that was given after this number of rollbacks.
   void take(std::uint32_t rollbacks);
-  // Before the step of that number: whether the batch takes part. Errors: StaleGeneration, if the
-  // batch is of a later time than the generation, which is over then.
+  // Before the step of that number: whether the batch takes part. Errors: StaleGeneration if the
+  // batch is newer than the generation, which has ended then.
   bool begin(std::uint64_t step);
-  // All have finished it. Whether the batch was learned; then the turn has none any more.
+  // All members finished the step. Returns whether the batch was trained; then the turn has none.
   bool finish();
 
  private:
   struct Batch {
     std::uint32_t rollbacks = 0;
-    std::uint64_t begun = 0;  // the step in which it takes part; 0: it has not been in any
+    std::uint64_t begun = 0;  // the step in which it takes part; 0: none yet
   };
   Fate fate_in(const JobView& view, bool away) const;
 
   std::optional<Batch> batch_;
   std::uint32_t rollbacks_ = 0;  // of the generation
-  bool first_ = true;            // its first step is not through
-  bool taking_part_ = false;     // the batch, in the step that was begun
+  bool first_ = true;            // its first step is not finished
+  bool taking_part_ = false;     // the batch takes part in the current step
 };
 
 }  // namespace trireme::distributed

@@ -1,5 +1,5 @@
-// Which batch takes part in which step, and what becomes of it when generations end: case by case,
-// and by a model of servers, members and what may happen to them, in which every batch is counted.
+// Which batch takes part in which step, and what happens to it when generations end: case by case,
+// and with a model of servers, members and failures in which every batch is counted.
 
 #include "distributed/control/synchronous_turn.h"
 
@@ -26,7 +26,7 @@ JobView generation(std::uint64_t step, std::uint32_t rollbacks = 1) {
   return view;
 }
 
-// In a generation whose first step, number 5, is through.
+// In a generation whose first step, number 5, is finished.
 SynchronousTurn after_first_step() {
   SynchronousTurn turn;
   EXPECT_EQ(turn.enter(generation(4), false), Fate::again);
@@ -75,8 +75,7 @@ TEST(SynchronousTurn, ABatchThatWasBegunInTheStepTakesPartInItAgain) {
   EXPECT_TRUE(turn.wants_batch());
 }
 
-// As one whose task was given by a leader that had gone back already, when this member had not
-// heard of it.
+// The task was given by a leader after a rollback that this member did not know yet.
 TEST(SynchronousTurn, AnyOtherBatchWaitsForTheSecondStep) {
   SynchronousTurn turn = after_first_step();
   turn.take(2);
@@ -134,7 +133,7 @@ TEST(SynchronousTurn, OfAMemberThatWasAwayNothingIsDone) {
     turn.take(1);
     EXPECT_TRUE(turn.begin(6));
     EXPECT_EQ(turn.enter(generation(step), true), Fate::released);
-    EXPECT_FALSE(turn.begin(step + 1)) << "its batch is whoever's";
+    EXPECT_FALSE(turn.begin(step + 1)) << "its batch belongs to another trainer";
     turn.finish();
     EXPECT_TRUE(turn.wants_batch());
   }
@@ -154,8 +153,8 @@ TEST(SynchronousTurn, WhatWasTakenBeforeTheJobWentBackIsForgotten) {
   EXPECT_TRUE(turn.wants_batch());
 }
 
-// Servers apply a step once, with what was pushed by then; members die, come, and are away for a
-// while. Each batch is a task.
+// Servers apply a step once, with the pushes until then; members fail, join, and are disconnected
+// for some time. Each batch is a task.
 class Model {
  public:
   explicit Model(unsigned seed) : random_(seed) {
@@ -194,8 +193,8 @@ class Model {
 
   int below(int most) { return static_cast<int>(random_() % static_cast<unsigned>(most)); }
 
-  // If the generation ends, some servers have applied the step, or none, or all, and no member
-  // hears of it.
+  // If the generation ends, some, none or all servers have applied the step, and members get no
+  // answer.
   void take_step(bool ends) {
     std::vector<int> pushed;
     for (Member& member : members_) {
@@ -247,7 +246,7 @@ class Model {
       switch (member.turn.enter(view_, std::exchange(member.was_away, false))) {
         case Fate::done: finish(member); break;
         case Fate::again: break;
-        case Fate::forgotten: ADD_FAILURE() << "nobody went back"; break;
+        case Fate::forgotten: ADD_FAILURE() << "there was no rollback"; break;
         case Fate::released: hand_out_again(member); break;
       }
     }

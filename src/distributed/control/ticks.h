@@ -1,8 +1,7 @@
 #pragma once
 
-// How rows of tables grow old while a job is under way: time is counted in ticks of the job's own,
-// so that what goes does not depend on how fast it is. A tick is an epoch, or so many tasks that
-// have been ended.
+// How rows of tables age while a job runs. Time is counted in ticks of the job, so that evictions
+// do not depend on its speed. A tick is an epoch, or a number of completed tasks.
 
 #include <cstdint>
 
@@ -16,10 +15,10 @@ struct Ageing {
   Eviction eviction = {};       // at every tick
 };
 
-// How many ticks a job's tasks stand for: epochs count from 1, all of them have as many tasks.
+// The ticks of the tasks of a job: epochs count from 1, and all have the same number of tasks.
 std::int64_t ticks_of(const Ageing& ageing, std::int64_t epoch, std::int64_t tasks,
                       std::int64_t ended);
-// The tasks of an epoch.
+// The number of tasks of an epoch.
 inline std::int64_t tasks_of(const TaskCounts& counts) {
   return counts.todo + counts.pending + counts.done + counts.failed;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests: a trainer without a Program. Every record of its data adds one to a row of its own,
-// and to some dense sums, so what was lost or learned twice is seen exactly.
+// For tests: a trainer without a Program. Every record adds one to its own row and to some dense
+// sums, so that lost and repeated training shows exactly.
 
 #include <functional>
 #include <string>
@@ -21,25 +21,25 @@ struct CountWork {
   Security security = {};
   std::int64_t records = 0;
   std::int64_t lease = 60;                                // seconds
-  std::function<void(std::int64_t tasks)> finished = {};  // told when tasks were ended
+  std::function<void(std::int64_t tasks)> finished = {};  // called when tasks ended
   std::function<bool()> stop = {};
-  std::function<bool()> die = {};  // asked when a task is learned, and not ended yet
-  // For how long a task is learned and not ended yet.
+  std::function<bool()> die = {};  // called when a task is trained but not ended
+  // How long a task stays trained but not ended.
   std::function<Milliseconds()> pause = [] { return Milliseconds(2); };
-  // By which counts are declared. Geo: a task is added up here and pushed at its end. Synchronous:
-  // for reading alone.
+  // The mode of the declarations. Geo: a task is summed locally and pushed at its end. Synchronous:
+  // for reading only.
   Mode mode = Mode::asynchronous;
 };
 
 class CountTrainer {
  public:
   static constexpr std::int64_t kTask = 40, kBatch = 10;  // records
-  static constexpr std::uint32_t kSums = 5;  // so that some change servers when others do not
+  static constexpr std::uint32_t kSums = 5;  // so that some move between servers when others do not
 
   CountTrainer(Store& store, Network& network, CountWork work)
       : store_(store), network_(network), work_(std::move(work)) {}
 
-  // What is counted in, to all servers.
+  // Declares the counts on all servers.
   static void declare(ParameterClient& client, Mode mode) {
     static const float zeros[2] = {0, 0};
     TableDeclaration table;
@@ -65,7 +65,7 @@ class CountTrainer {
     return all;
   }
 
-  // Until all tasks are done.
+  // Runs until all tasks are done.
   void run() {
     if (!join()) return;
     TaskClient tasks(store_, network_,
@@ -80,7 +80,7 @@ class CountTrainer {
         declared = true;
         if (taken.tasks.empty() || taken.rollbacks < view_.rollbacks) taken = tasks.take(2);
         if (taken.rollbacks > view_.rollbacks) throw StaleGeneration("a later task");
-        if (taken.rollbacks < view_.rollbacks) taken = {};  // said before the master went on
+        if (taken.rollbacks < view_.rollbacks) taken = {};  // given before the master continued
         for (const Task& task : taken.tasks) count(client, task, taken.epoch);
         if (work_.die && !taken.tasks.empty() && work_.die()) return;
         end(tasks, taken);
@@ -92,7 +92,7 @@ class CountTrainer {
     }
   }
 
-  // Of each record, when all is over; and the sum of all.
+  // The counts of each record at the end, and of all.
   struct Counts {
     std::vector<float> rows;
     std::vector<float> all;  // in each of the sums
@@ -102,7 +102,7 @@ class CountTrainer {
       wait_for_view(generation);
       try {
         return read_counts();
-      } catch (const StaleGeneration&) {  // a server has died at the very end
+      } catch (const StaleGeneration&) {  // a server failed at the end
       }
     }
   }
@@ -124,7 +124,7 @@ class CountTrainer {
     }
     return counts;
   }
-  // Whether it could before it was told to stop.
+  // Returns whether it joined before it had to stop.
   bool join() {
     while (!presence_ && !stopped()) {
       try {
@@ -145,7 +145,7 @@ class CountTrainer {
       return std::nullopt;
     }
   }
-  // Of a generation after that one.
+  // Waits for a later generation.
   void wait_for_view(std::uint32_t after) {
     while (!stopped()) {
       const std::optional<JobView> view = read_view();
@@ -188,7 +188,7 @@ class CountTrainer {
     }
     std::this_thread::sleep_for(work_.pause());
   }
-  // Gradients of -1 at a rate of 1, or how much it has become more.
+  // Pushes gradients of -1 at a rate of 1, or the increments.
   void push(ParameterClient& client, const std::vector<Id>& ids, const PushId& push) {
     const bool deltas = work_.mode == Mode::geo;
     const float one = deltas ? 1 : -1;

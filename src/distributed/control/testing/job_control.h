@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: a whole job in this process, but for the Program: its trainers count records.
+// For tests: a whole job in this process without the Program: its trainers count records.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ namespace trireme::distributed {
 
 inline const std::string kJob = "job/";
 
-// A server of the job; without its destructor's good manners when it is killed.
+// A server of the job; killing it skips the work of its destructor.
 class TestServer {
  public:
   TestServer(Store& store, const std::string& name, int places, const std::string& folder)
@@ -44,7 +44,7 @@ class TestServer {
     members_.join("server", std::to_string(place_), "127.0.0.1:" + std::to_string(server_->port()),
                   lease_);
   }
-  // No more orders come, the keeper ends what it does, and only then goes what it works on.
+  // First no more orders arrive, then the keeper finishes, then its data end.
   ~TestServer() {
     server_->stop(in(Milliseconds(0)));
     keeper_.reset();
@@ -69,8 +69,9 @@ struct CountJobOptions {
   std::uint64_t move_bytes = 256 << 10;
   std::optional<Ageing> ageing = {};
   PublisherOptions exports = {};
-  Milliseconds slow{20};         // what trainers take for a task when they are slowed down
-  std::int64_t dies_after = -1;  // so many tasks, trainer 0 leaves those that it has learned
+  Milliseconds slow{20};  // time of a task when trainers are slowed down
+  std::int64_t dies_after =
+      -1;  // after this number of tasks trainer 0 leaves its trained tasks unfinished
 };
 
 class CountJob {
@@ -96,19 +97,19 @@ class CountJob {
     servers_.push_back(std::make_unique<TestServer>(*store_, "server_" + std::to_string(started_++),
                                                     places, options_.folder));
   }
-  // With all that it held; another one takes its place.
+  // With all its data; another one takes its place.
   void kill_server(std::size_t i) {
     servers_.at(i).reset();
     servers_.at(i) =
         std::make_unique<TestServer>(*store_, "server_" + std::to_string(started_++),
                                      static_cast<int>(servers_.size()), options_.folder);
   }
-  // The leader dies, and another one leads.
+  // The leader fails, and another one leads.
   void replace_master() {
     stop_master();
     start_master();
   }
-  // From all; what it knows of stays as it is.
+  // From all processes; its data stay.
   void take_store_away() {
     clock_.stand();
     store_->cut = true;
@@ -117,7 +118,7 @@ class CountJob {
     clock_.go_on();
     store_->cut = false;
   }
-  // The leader has moved slots, and all servers know; but it dies before anybody else does.
+  // The leader has moved slots, and all servers know; but it fails before other processes do.
   void die_at_the_end_of_a_move(const SlotMove& move) {
     stop_master();
     store_->put(kJob + "moving", text_of(move));
@@ -131,15 +132,15 @@ class CountJob {
     fleet.set_map(next);
     start_master();
   }
-  // Trainers take their time, and more and more of it, so that the job does not end before what a
-  // test waits for, however slow the machine is.
+  // Trainers become slower and slower, so that the job does not end before the event that a test
+  // waits for, however slow the machine is.
   void slow_down(bool slow) { slow_ = slow; }
   void stop_trainers() {
     stop_ = true;
     join();
   }
   void want_last_checkpoint() { store_->put(last_wanted_key(kJob), "1"); }
-  // What became of it.
+  // Returns its result.
   LastCheckpoint last_checkpoint() const {
     for (int i = 0; i < 3000; ++i) {
       if (const auto told = store_->get(last_checkpoint_key(kJob))) {
@@ -147,11 +148,11 @@ class CountJob {
       }
       std::this_thread::sleep_for(Milliseconds(10));
     }
-    ADD_FAILURE() << "nobody has said what became of the last checkpoint";
+    ADD_FAILURE() << "there is no result of the last checkpoint";
     return {};
   }
   void want_servers(int servers) { store_->put(wanted_servers_key(kJob), std::to_string(servers)); }
-  // How many tasks of this epoch have been ended, by what trainers hear.
+  // Completed tasks of this epoch, as trainers report them.
   std::int64_t finished() const { return finished_; }
   bool over() const { return over_; }
   // By all leaders.
@@ -170,7 +171,7 @@ class CountJob {
     const std::lock_guard lock(mutex_);
     return said_;
   }
-  // The first line with that; empty, if there is none.
+  // The first line with that text; empty if there is none.
   std::string line(const std::string& text) const {
     for (const std::string& line : said()) {
       if (line.find(text) != std::string::npos) return line;
@@ -178,15 +179,15 @@ class CountJob {
     return "";
   }
   bool has_said(const std::string& text) const { return !line(text).empty(); }
-  // How many checkpoints there were. The first need not be number 1: one that is begun while
-  // trainers declare their tables does not come to be.
+  // The number of checkpoints. The first one need not have number 1: one that begins while trainers
+  // declare their tables is dropped.
   std::ptrdiff_t saves() const {
     const std::vector<std::string> lines = said();
     return std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
       return line.starts_with("checkpoint ") && line.find(" MB in ") != std::string::npos;
     });
   }
-  // Waits for it, as long as the job lasts.
+  // Waits for the line while the job runs.
   bool says(const std::string& text) const {
     for (int i = 0; i < 20000 && !has_said(text) && !over_; ++i) {
       std::this_thread::sleep_for(Milliseconds(10));
@@ -194,8 +195,8 @@ class CountJob {
     return has_said(text);
   }
 
-  // A table that no trainer uses, with so many rows of 16 floats; and the digest of all that
-  // servers have of it.
+  // Adds a table that no trainer uses, with `rows` rows of 16 floats; and the digest of this table
+  // on all servers.
   void add_rows(std::int64_t rows) {
     declare_rows();
     std::vector<Id> ids;
@@ -208,8 +209,8 @@ class CountJob {
       ids.clear();
     }
   }
-  // Pushes of so many tasks of the last epoch, which is not over: each of 4 batches of 4,096 of
-  // these rows.
+  // Adds pushes of `tasks` tasks of the last epoch, which is not over: each of 4 batches of 4,096
+  // of these rows.
   void add_pushes(std::int64_t rows, std::int64_t tasks) {
     std::vector<Id> ids(4096);
     const std::vector<float> values(16 * ids.size(), 0.25f);
@@ -227,11 +228,11 @@ class CountJob {
     }
   }
   std::uint64_t digest_of_rows() { return rows_->digest(1); }
-  // By the place of a server: of the tables that it has.
+  // The tables of a server, by its place.
   std::vector<TableReport> tables_of(std::size_t server) const {
     return servers_.at(server)->shard().tables();
   }
-  // Of dense parameters, that all servers have.
+  // Blocks of dense parameters on all servers.
   std::size_t blocks() const {
     std::size_t count = 0;
     for (const auto& server : servers_) {
@@ -324,7 +325,7 @@ class CountJob {
   const CountJobOptions options_;
   StandingClock clock_;
   const std::unique_ptr<Store> memory_;
-  const std::unique_ptr<CutStore> store_;  // as all see it
+  const std::unique_ptr<CutStore> store_;  // as all processes see it
   Network network_;
   std::unique_ptr<ParameterClient> rows_;
   std::atomic<bool> slow_ = false, stop_ = false;
