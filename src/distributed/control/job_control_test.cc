@@ -35,7 +35,7 @@ class JobControlOf : public ::testing::Test {
     job.wait_for_tasks(job.finished() + tasks);
     job.replace_master();
     job.bring_store_back();
-    EXPECT_TRUE(job.says("were learned for a leader that died while the store was away"));
+    EXPECT_TRUE(job.says("were trained for a leader that failed while the store was unavailable"));
   }
   checkpoint::MemoryDirectory folder_;
 };
