@@ -15,7 +15,7 @@ KINDS = [("layers", "Layers"), ("losses", "Losses"), ("optimizers", "Optimizers"
 
 def default_of(option):
     if option.get("required"):
-        return "required" + ("; else " + option["default_text"] if "default_text" in option else "")
+        return option["default_text"] + "; else required" if "default_text" in option else "required"
     if "default_text" in option:
         return option["default_text"]
     value = option["default"]

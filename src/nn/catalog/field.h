@@ -19,7 +19,9 @@ struct Limits {
   double most = std::numeric_limits<double>::infinity();
   bool open_least = false, open_most = false;
 
-  bool contain(double value) const {  // false for NaN
+  bool contain(double value) const {  // false for NaN if there is a limit
+    constexpr double kInfinite = std::numeric_limits<double>::infinity();
+    if (least == -kInfinite && most == kInfinite) return true;
     return (open_least ? value > least : value >= least) &&
            (open_most ? value < most : value <= most);
   }

@@ -20,7 +20,7 @@ inline constexpr Limits kAxis{-8, 8};
 template <class Visit>
 void fields(Visit& visit, LinearOptions& o) {
   visit({"units", "width of the result", kSize, true,
-         "in the last layer, the classes or numbers of the target"},
+         "in the last layer as many as the target needs"},
         o.units);
   visit({"bias", "adds a bias"}, o.bias);
   visit({"activation", "applied to the result"}, o.activation);
@@ -157,7 +157,7 @@ void fields(Visit& visit, Im2SequenceOptions& o) {
 template <class Visit>
 void fields(Visit& visit, LearnedPositionsOptions& o) {
   visit({"most_steps", "steps with a row of their own; later steps use the last row", kSize, true,
-         "the input's"},
+         "the steps of the input"},
         o.most_steps);
 }
 template <class Visit>

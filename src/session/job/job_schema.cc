@@ -106,7 +106,7 @@ Json definitions(const Json& catalog) {
   return {{"activation", {{"enum", catalog["activations"]}}},
           {"dataset", {{"type", {"string", "object"}}}},
           {"augmentations", {{"type", "array"}, {"items", any_choice}}},
-          {"text", {{"type", "object"}}},
+          {"text_options", {{"type", "object"}}},
           {"columns", {{"anyOf", {text, {{"type", "array"}, {"items", text}}}}}},
           {"metrics", {{"type", "array"}, {"items", any_choice}}},
           {"layer", choice_of(catalog["layers"], {{"parameters", table_of(tables["parameters"])}})},

@@ -33,7 +33,7 @@ void fields(Visit& visit, DataSettings& o) {
         o.test_limit);
   visit(F{"workers", "threads that read and augment ahead", {1, 256}}, o.workers);
   node("augment", "random changes of the training pictures", "augmentations", o.augment);
-  node("text", "how texts become ids", "text", o.text);
+  node("text", "how texts become ids", "text_options", o.text);
   visit(F{"bucket", "batches of sequences of similar length"}, o.bucket);
   visit(F{"batch_tokens", "for sequences, instead of `batch`: most elements in a batch",
           kAtLeastOne, false, "", "elements"},
