@@ -28,7 +28,8 @@ Security security_of(const JobAddress& address) {
   return {.token = token == nullptr ? "" : token};
 }
 
-// Of "trireme/clicks/7/...": its first parts, with the slash behind them; nothing, if it has fewer.
+// Returns the first parts of "trireme/clicks/7/...", with a slash at the end; nothing if it has
+// fewer.
 std::optional<std::string> first_parts(const std::string& key, int parts) {
   std::size_t end = 0;
   for (int i = 0; i < parts && end != std::string::npos; ++i) {
@@ -38,7 +39,7 @@ std::optional<std::string> first_parts(const std::string& key, int parts) {
   return end == std::string::npos ? std::nullopt : std::optional(key.substr(0, end));
 }
 
-// Prefixes of jobs: one look for each, not one for each of their keys.
+// Prefixes of jobs: one read for each, not one for each of their keys.
 std::vector<std::string> prefixes(Store& store) {
   std::vector<std::string> found;
   std::string after;
@@ -48,7 +49,7 @@ std::vector<std::string> prefixes(Store& store) {
     const std::string& key = outcome.got[0][0].key;
     const std::optional<std::string> prefix = first_parts(key, 3);
     if (prefix) found.push_back(*prefix);
-    // No key of a job has a byte like this one behind its prefix.
+    // No key of a job has such a byte after its prefix.
     after = prefix ? *prefix + '\xff' : key;
   }
 }
@@ -61,8 +62,8 @@ std::string names_of(const std::vector<StoredJob>& jobs) {
   return names;
 }
 
-// Those with that name if there are any, else those whose name begins so; of these, those with that
-// id.
+// The jobs of that name if there are any, else those whose name begins with it; of these, those
+// with that id.
 std::vector<StoredJob> fitting(const std::vector<StoredJob>& all, const std::string& name,
                                const std::string& id) {
   std::vector<StoredJob> exact, begin;

@@ -85,7 +85,7 @@ TEST_F(StoredJobs, AreFoundByNameAndId) {
   EXPECT_THAT(ambiguous(""), HasSubstr("clickstream (--id 9)"));
   EXPECT_THAT(missing("words"), HasSubstr("no such job has keys there, but clicks (--id 7)"));
   EXPECT_THAT(missing("clicks", "9"), HasSubstr("no such job"));
-  // What was left behind is not meant where another one of that name runs.
+  // The remaining keys of an ended job do not count if another job of that name runs.
   run("clicks/8", "master_0", "master");
   EXPECT_EQ(find_stored_job(*store_, "clicks", "").id, "8");
   EXPECT_EQ(find_stored_job(*store_, "clicks", "7").id, "7");
@@ -100,7 +100,7 @@ TEST_F(StoredJobs, WhereKeysAreIsSaidOnce) {
   EXPECT_THAT(refused({.etcd = "10.0.0.1:2379"}), HasSubstr("both sides need certificates"));
 }
 
-// That of a launcher has one job, and asks for its token.
+// The store of a launcher has one job and requires its token.
 TEST_F(StoredJobs, ByTheStoreOfALauncher) {
   const EtcdServer server(*store_, {.security = {.token = "secret"}});
   const JobAddress address{.etcd = "", .store = "127.0.0.1:" + std::to_string(server.port())};

@@ -18,8 +18,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr Milliseconds kStatusPoll{50};
-// Beyond the time that a job has to end: for a launcher to see that it is asked, and to end servers
-// and master.
+// Added to the time limit of a job for its end: for the launcher to see the order, and to end
+// servers and the master.
 constexpr std::chrono::seconds kMore{15};
 
 Security security_of(const JobRecord& record) {

@@ -1,4 +1,4 @@
-// What a job's store says, and what is written there.
+// The contents of the store of a job, and what commands write there.
 
 #include "distributed/job/job_commands.h"
 
@@ -67,7 +67,7 @@ TEST_F(JobCommands, StatusOfAJobThatHasJustBegun) {
   const JobStatus status = read_status(*job_.store, "job/");
   EXPECT_THAT(text_of(job_.record, status, 0),
               AllOf(HasSubstr("clicks, /a/clicks.toml"), HasSubstr("none has begun"),
-                    HasSubstr("no process has told of itself")));
+                    HasSubstr("no process has registered")));
   EXPECT_EQ(nlohmann::json::parse(json_of(job_.record, status))["name"], "clicks");
 }
 
@@ -125,7 +125,7 @@ TEST_F(JobCommands, StopTellsWhatBecameOfIt) {
       (std::filesystem::temp_directory_path() / ("control_" + std::to_string(::getpid()))).string();
   auto entry = std::make_unique<JobEntry>(folder, job_.record);
   job_.record = entry->record();
-  // The launcher, whose process is this one and does not end.
+  // The launcher is this process, which does not end.
   std::thread launcher([&] {
     while (!job_.store->get("job/stop")) std::this_thread::sleep_for(Milliseconds(5));
     EXPECT_EQ(job_.store->get("job/stop")->value, "3 60");
@@ -152,11 +152,11 @@ TEST_F(JobCommands, StopTellsWhatBecameOfIt) {
   std::filesystem::remove_all(folder);
 }
 
-// On Kubernetes, say: a master tells what became of it, and is gone before anybody could read that.
+// For example on Kubernetes: a master reports the result and ends before any process could read it.
 TEST_F(JobCommands, StopOfAJobWithoutALauncher) {
   job_.by_store = true;
   EXPECT_EQ(text_of(stop_job(job_, {})), "the job was over before\n");
-  EXPECT_FALSE(job_.store->get("job/stop")) << "nobody would see it";
+  EXPECT_FALSE(job_.store->get("job/stop")) << "no process would see it";
   put("process/server_0", text_of(ProcessEntry{"server_0", "server", "here", 6, 1000, "h:2", 0}));
   put("process/master_0", text_of(ProcessEntry{"master_0", "master", "here", 7, 1000, "h:3"}));
   std::thread master([&] {
@@ -254,7 +254,7 @@ TEST(ProcessMonitor, IsSeenAsLongAsItRuns) {
   EXPECT_TRUE(store->list("job/").entries.empty());
 }
 
-// Such as a master that stands by, and says nothing where another one leads.
+// For example a standby master, which is silent while another one leads.
 TEST(ProcessMonitor, LeavesToOthersWhatItHasNothingToSayOf) {
   const std::unique_ptr<Store> store = make_memory_store();
   std::atomic<bool> leads = true;

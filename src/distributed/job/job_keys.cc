@@ -24,7 +24,7 @@ void parse(const std::string& key, const std::string& text,
   }
 }
 
-// "3 2", both between `least` and the most that there may be.
+// "3 2", both between `least` and the limit.
 std::pair<int, int> two_numbers(const std::string& key, const std::string& text, int least) {
   std::pair<int, int> numbers;
   const char* const end = text.data() + text.size();
@@ -92,7 +92,7 @@ ProcessEntry process_of(const std::string& key, const std::string& text) {
 std::vector<ProcessEntry> processes(Store& store, const std::string& job) {
   struct Place {
     int role;
-    std::size_t length;  // so that trainer_10 comes behind trainer_9
+    std::size_t length;  // so that trainer_10 follows trainer_9
     std::string name;
     auto operator<=>(const Place&) const = default;
   };

@@ -1,23 +1,23 @@
 #pragma once
 
-// What the processes of a job, its launcher and `trireme job` tell each other by keys of the job's
-// store. Behind the job's prefix:
+// Messages between the processes of a job, its launcher and `trireme job`, as keys of the store of
+// the job. After the prefix of the job:
 //
-//   process/NAME    a process that runs; on its lease
-//   tasks           how far the master is that leads; on its lease
-//   progress        what trainers have done, as the launcher has heard; on its lease
-//   limits          "1 4": the least and the most trainers that the job may have
-//   wanted          "3 2": trainers and parameter servers that there are to be. Launchers start trainers and servers, and
-//                   end trainers
-//   wanted/servers, drained/PLACE   what the master is asked for, and that it has been done: control/job_control.h. The
-//                   launcher ends a server that is drained
-//   wanted/checkpoint, last-checkpoint   the master is asked for a last checkpoint, and what became of it:
-//                   control/last_checkpoint.h
-//   stop            "10 120": the job is to end in good order: processes within 10 s, after a last checkpoint, for which there are
-//                   120 s; 0: none
-//   stopped         what became of that
+// - process/NAME: a running process; on its lease
+// - tasks: the progress of the leading master; on its lease
+// - progress: the progress of trainers, as the launcher knows it; on its lease
+// - limits: "1 4", the least and the most trainers that the job allows
+// - wanted: "3 2", the wanted numbers of trainers and parameter servers. Launchers start trainers
+//   and servers, and end trainers
+// - wanted/servers, drained/PLACE: the order to the master, and its completion:
+//   control/job_control.h. The launcher ends a drained server
+// - wanted/checkpoint, last-checkpoint: the order for a last checkpoint, and its result:
+//   control/last_checkpoint.h
+// - stop: "10 120", an order to end: processes end within 10 s, after a last checkpoint within 120
+//   s; 0: no checkpoint
+// - stopped: the result of that
 //
-// Errors of all that parse: data, naming the key.
+// Errors of all parsers: data, with the key.
 
 #include <chrono>
 #include <cstdint>
@@ -44,28 +44,28 @@ struct ProcessEntry {
   std::string host;
   std::int64_t pid = 0;
   std::int64_t since = 0;         // seconds of Unix time
-  std::string metrics;            // "127.0.0.1:41234", where it tells of itself by HTTP
+  std::string metrics;            // "127.0.0.1:41234", address of its pages
   std::optional<int> place = {};  // of a parameter server
 };
 std::string text_of(const ProcessEntry& entry);
 ProcessEntry process_of(const std::string& key, const std::string& text);
-// Those that run: the master first, then servers, trainers, launchers; by number.
+// The running processes: masters first, then servers, trainers, launchers; by number.
 std::vector<ProcessEntry> processes(Store& store, const std::string& job);
 
 struct TaskState {
   std::int64_t epoch = 0, epochs = 0;
   std::int64_t todo = 0, pending = 0, done = 0, failed = 0, refused = 0;
-  std::int64_t left_out = 0;  // of all epochs: they have failed
-  std::string leader = {};    // which master says so
+  std::int64_t left_out = 0;  // of all epochs: failed tasks
+  std::string leader = {};    // the master that reports this
 };
 std::string text_of(const TaskState& state);
 TaskState task_state_of(const std::string& key, const std::string& text);
 
 struct JobProgress {
   std::int64_t steps = 0, examples = 0;  // of all trainers
-  double seconds = 0;                    // since the job began
-  double rate = 0;                       // examples per second, of late
-  std::optional<double> loss = {};       // mean of late
+  double seconds = 0;                    // since the start of the job
+  double rate = 0;                       // recent examples per second
+  std::optional<double> loss = {};       // recent mean
 };
 std::string text_of(const JobProgress& progress);
 JobProgress progress_of(const std::string& key, const std::string& text);
@@ -83,25 +83,25 @@ struct Limits {
 std::string text_of(const Limits& limits);
 Limits limits_of(const std::string& key, const std::string& text);
 
-// How a job is to stop.
+// How a job must end.
 struct StopOrder {
-  std::chrono::seconds within{
-      10};  // in which processes end that are asked to; then they are killed
-  std::chrono::seconds checkpoint{0};  // in which a last checkpoint is made before that; 0: none is
+  // Time for processes to end; then they are killed.
+  std::chrono::seconds within{10};
+  std::chrono::seconds checkpoint{0};  // limit for a last checkpoint before that; 0: none
   friend bool operator==(const StopOrder&, const StopOrder&) = default;
 };
 std::string text_of(const StopOrder& order);
-// Whatever stands there is an order to stop: numbers that make no sense are put right.
+// Any text is an order to stop: invalid numbers are corrected.
 StopOrder stop_order_of(const std::string& text);
 
-// What became of a job that was asked to stop.
+// The result of an order to stop.
 struct StopReport {
-  double seconds = 0;                       // that it took
+  double seconds = 0;                       // its time
   int ended = 0;                            // processes, of which
   std::vector<std::string> killed = {};     // these did not end in time
-  TaskState tasks = {};                     // as they are left
-  std::optional<LastCheckpoint> last = {};  // if one was asked for
-  std::string go_on = {};                   // how the job is resumed
+  TaskState tasks = {};                     // the final state
+  std::optional<LastCheckpoint> last = {};  // if one was ordered
+  std::string go_on = {};                   // how to resume the job
 };
 std::string text_of(const StopReport& report);
 StopReport stop_report_of(const std::string& key, const std::string& text);

@@ -23,12 +23,12 @@ using Json = nlohmann::json;
 
 constexpr const char* kEnding = ".json";
 
-// When the process began, in ticks since this machine did, with the machine's boot: "" if there is
-// none.
+// The start of the process in ticks since the boot of this machine, with the id of the boot: "" if
+// there is no such process.
 std::string mark_of(std::int64_t pid) {
   try {
     const std::string line = read_file(fmt::format("/proc/{}/stat", pid));
-    // "12 (a name ) with anything) S 1 ...": the 22nd field, the name being the second.
+    // "12 (a name ) with anything) S 1 ...": the 22nd field; the name is the second one.
     std::size_t at = line.rfind(')');
     for (int field = 2; field < 22 && at != std::string::npos; ++field) at = line.find(' ', at + 1);
     if (at == std::string::npos) return "";
@@ -43,7 +43,7 @@ std::string path_of(const std::string& folder, const std::string& name) {
   return folder + "/" + name + kEnding;
 }
 
-// All that a record has as text, by the names in its file.
+// The texts of a record, by the names in its file.
 std::vector<std::pair<const char*, std::string*>> texts_of(JobRecord& r) {
   return {{"name", &r.name},
           {"job", &r.job},
@@ -62,7 +62,7 @@ std::string text_of(JobRecord record) {
   return json.dump(2) + "\n";
 }
 
-// Nothing, if it is no record or somebody else's.
+// Returns nothing if it is no record, or one of another user.
 std::optional<JobRecord> record_at(const std::string& path) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
@@ -82,7 +82,7 @@ std::optional<JobRecord> record_at(const std::string& path) {
   }
 }
 
-// The folder, made if it is missing, and ours alone.
+// Returns the folder, which it makes if necessary; only this user can access it.
 void make_private(const std::string& folder) {
   const fs::path path(folder);
   if (path.has_parent_path()) make_directories(path.parent_path().string());
@@ -94,7 +94,7 @@ void make_private(const std::string& folder) {
   }
 }
 
-// A name of a file that no shell minds.
+// A file name without special characters of shells.
 std::string plain(const std::string& name) {
   std::string text;
   for (const char c : name) {
@@ -155,7 +155,7 @@ JobListing job_records(const std::string& folder) {
   for (const auto& file : fs::directory_iterator(folder, error)) {
     if (file.path().extension() != kEnding) continue;
     const std::optional<JobRecord> record = record_at(file.path().string());
-    // Whose name is another one was not written by us.
+    // This program did not write a file with another name.
     if (!record || path_of("", record->name) != "/" + file.path().filename().string()) continue;
     (lives(*record) ? listing.running : listing.dead).push_back(*record);
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The jobs that launchers of this user run, as files in a private folder: what `trireme job` needs
-// to talk to them.
+// The jobs of the launchers of this user, as files in a private folder: what `trireme job` needs to
+// reach them.
 
 #include <cstdint>
 #include <optional>
@@ -13,30 +13,30 @@
 namespace trireme::distributed {
 
 struct JobRecord {
-  std::string name;                                     // what the job is called; a file's name
-  std::string job;                                      // the job's file
+  std::string name;                                     // of the job; valid as a file name
+  std::string job;                                      // the job file
   std::string store;                                    // address of its store
   bool etcd = false;                                    // which is etcd
   std::string prefix = "job/";                          // of its keys
-  std::string token = {};                               // the job's
+  std::string token = {};                               // of the job
   std::string credentials = {}, etcd_credentials = {};  // folders of certificates
   // Of the launcher.
   std::string host = {};
   std::int64_t pid = 0;
   std::int64_t since = 0;    // seconds of Unix time
-  std::string process = {};  // tells it from a later process of the same number
+  std::string process = {};  // distinguishes it from a later process of the same number
 };
 
-// Where they lie: $TRIREME_JOBS, else $XDG_STATE_HOME/trireme/jobs, else
-// ~/.local/state/trireme/jobs. Errors: usage, if none of these is named.
+// The folder: $TRIREME_JOBS, else $XDG_STATE_HOME/trireme/jobs, else ~/.local/state/trireme/jobs.
+// Errors: usage if none of these is set.
 std::string jobs_folder();
 
-// A record that is there as long as the object. The file is its owner's alone (0600), and so is the
+// A record that exists as long as the object. Only the owner can read the file (0600) and the
 // folder (0700).
 class JobEntry {
  public:
-  // Of this process, host and pid being filled in. The record's name gets a number behind it if a
-  // job that runs has it. Errors: io, if it cannot be written, or others may write into the folder.
+  // For this process; host and pid are filled in. The name gets a number at the end if a running
+  // job has it. Errors: io if it cannot be written, or others may write into the folder.
   JobEntry(const std::string& folder, JobRecord record);
   ~JobEntry();
   JobEntry(const JobEntry&) = delete;
@@ -49,19 +49,19 @@ class JobEntry {
   JobRecord record_;
 };
 
-// What the records of a folder say; by name. Those of launchers that have died on this machine
-// without a word are `dead`. Files that are no records are passed over. Errors: io.
+// The records of a folder, by name. Those of launchers that failed on this machine are `dead`.
+// Other files are skipped. Errors: io.
 struct JobListing {
   std::vector<JobRecord> running, dead;
 };
 JobListing job_records(const std::string& folder);
-// Removes a dead one, unless it is another launcher's by now.
+// Removes a dead record, unless another launcher has it now.
 void forget(const std::string& folder, const JobRecord& record);
-// Whether the launcher lives; unknown, and so true, of another machine's.
+// Whether the launcher lives; unknown, therefore true, for another machine.
 bool lives(const JobRecord& record);
 
-// The one that is meant: by its name, a beginning of it that fits one alone, or the only one if the
-// name is empty. Errors: not_found, usage.
+// Finds a record by name, by a unique beginning of the name, or the only one if the name is empty.
+// Errors: not_found, usage.
 JobRecord find_job(const std::string& folder, const std::string& name);
 
 }  // namespace trireme::distributed

@@ -99,17 +99,17 @@ TEST_F(Records, OfLaunchersThatDied) {
               HasSubstr("no job runs"));
   EXPECT_THAT(error_of(ErrorKind::not_found, [&] { find_job(folder_, "clicks"); }),
               HasSubstr("has gone without a word"));
-  EXPECT_TRUE(fs::is_empty(folder_)) << "nobody asks for it again";
+  EXPECT_TRUE(fs::is_empty(folder_)) << "it is not needed any more";
 }
 
-// A process that has the number of one that died is another one.
+// A process with the number of an ended one is another process.
 TEST_F(Records, ANumberMayComeBack) {
   JobRecord other = JobEntry(folder_, record("a")).record();
   EXPECT_TRUE(lives(other));
   other.process += "1";
   EXPECT_FALSE(lives(other));
   other.host = "elsewhere";
-  EXPECT_TRUE(lives(other)) << "nobody knows";
+  EXPECT_TRUE(lives(other)) << "it is unknown";
 }
 
 TEST_F(Records, OthersMayNotWriteThere) {

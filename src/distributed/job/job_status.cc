@@ -61,7 +61,7 @@ std::string text_of_wanted(const JobStatus& status) {
 }
 
 std::string process_table(const std::vector<ProcessEntry>& processes, std::int64_t now) {
-  if (processes.empty()) return "no process has told of itself\n";
+  if (processes.empty()) return "no process has registered\n";
   std::string text = fmt::format("{:<14}{:<10}{:>8}  {:<20}{:<10}{}\n", "process", "role", "pid",
                                  "host", "since", "metrics");
   for (const ProcessEntry& p : processes) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What runs of a job and how far it is, as its store says.
+// The processes and the progress of a job, by its store.
 
 #include <optional>
 #include <string>
@@ -17,11 +17,11 @@ namespace trireme::distributed {
 struct JobStatus {
   std::vector<ProcessEntry> processes;
   std::optional<TaskState> tasks;
-  std::vector<BadTask> bad;  // that have ended badly, and were not done since
+  std::vector<BadTask> bad;  // ended badly, not completed since
   std::optional<JobProgress> progress;
   std::optional<Wanted> wanted;
   std::optional<Limits> limits;
-  std::optional<Generation> group;        // of trainers that are kept in step
+  std::optional<Generation> group;        // of trainers with common steps
   std::optional<JobView> view;            // of parameter servers
   std::vector<std::int64_t> checkpoints;  // that can be restored, ascending
   bool done = false;                      // all epochs are over
@@ -29,17 +29,16 @@ struct JobStatus {
 // Errors: Unavailable; data.
 JobStatus read_status(Store& store, const std::string& prefix);
 
-// Tasks as the store has them, when no master changes them any more. Errors: as Store; data.
+// Tasks in the store, when no master changes them any more. Errors: as Store; data.
 TaskState tasks_left(Store& store, const std::string& prefix);
 
 // "5 s", "3 min", "2 h".
 std::string age(std::int64_t seconds);
-// Of tasks that were left out, for people: a line for each, of a few at most. Empty if there are
-// none.
+// Failed tasks for people: a line for each, at most a few. Empty if there are none.
 std::string text_of_left_out(const std::vector<BadTask>& bad);
-// For people: `now` in seconds of Unix time.
+// For people. `now` in seconds of Unix time.
 std::string text_of(const JobRecord& record, const JobStatus& status, std::int64_t now);
-// One JSON object, in lines.
+// One JSON object on several lines.
 std::string json_of(const JobRecord& record, const JobStatus& status);
 
 }  // namespace trireme::distributed

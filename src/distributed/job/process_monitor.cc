@@ -44,7 +44,7 @@ double open_files() {
   return count;
 }
 
-// Under the names that all of Prometheus's own clients use.
+// With the names that all clients of Prometheus use.
 void add_process(Registry& registry, std::int64_t since) {
   registry.collect(MetricKind::counter, "process_cpu_seconds_total",
                    "Processor time of the process, user and system.", cpu_seconds);
@@ -99,7 +99,7 @@ void ProcessMonitor::publish(const std::string& key, std::function<std::string()
 
 void ProcessMonitor::start(Store& store, const Pages& more) {
   store_ = &store;
-  // No reason to end a process: others go on without the store, too.
+  // No reason to end a process: processes continue without the store.
   health_.add("store", [this] {
     return Finding{true,
                    entered() ? "answers" : "does not answer: the job does not see this process"};
@@ -155,7 +155,7 @@ void ProcessMonitor::tell() {
 }
 
 LeaseSign::LeaseSign(Health& health) {
-  // The process goes on, and has a lease again when the store is back.
+  // The process continues, and has a lease again when the store is back.
   health.add(
       "lease",
       [lost = lost_] {

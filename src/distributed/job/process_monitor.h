@@ -1,7 +1,7 @@
 #pragma once
 
-// What a process of a job tells of itself: metrics and health by HTTP, and an entry in the job's
-// store by which it is found (job_keys.h).
+// What a process of a job publishes about itself: metrics and health by HTTP, and an entry in the
+// store of the job (job_keys.h).
 
 #include <atomic>
 #include <condition_variable>
@@ -20,33 +20,34 @@
 namespace trireme::distributed {
 
 struct ProcessMonitorOptions {
-  std::string job;                 // what the job is called
+  std::string job;                 // the name of the job
   std::string prefix;              // of its keys
   std::string role, name;          // of this process
-  std::string host = "127.0.0.1";  // to listen at
-  int port = 0;                    // 0: any that is free
+  std::string host = "127.0.0.1";  // where to listen
+  int port = 0;                    // 0: any free port
   std::optional<int> place = {};   // of a parameter server
 };
 
 class ProcessMonitor {
  public:
   explicit ProcessMonitor(const ProcessMonitorOptions& options);
-  ~ProcessMonitor();  // ends the server first; the process's keys go with its lease
+  ~ProcessMonitor();  // ends the HTTP server first; the keys of the process end with its lease
   ProcessMonitor(const ProcessMonitor&) = delete;
   ProcessMonitor& operator=(const ProcessMonitor&) = delete;
 
   Registry& registry() { return registry_; }
   Health& health() { return health_; }
-  // Before start(). `value` is called by a thread of the monitor, twice a second; what is new is
-  // put into the store, and goes with this process. As long as it is empty it is left to another
-  // process. What it, the registry and the checks read is there as long as the monitor.
+  // Call it before start(). A thread of the monitor calls `value` twice a second and puts a changed
+  // value into the store, on the lease of this process. While the value is empty, the key belongs
+  // to another process. What `value`, the registry and the checks read exists as long as the
+  // monitor.
   void publish(const std::string& key, std::function<std::string()> value);
 
-  // Serves, and puts the entry. The store outlives the monitor; nothing waits for it. Errors: io,
-  // if the address cannot be had.
+  // Serves, and writes the entry. The store outlives the monitor; nothing waits for it. Errors: io
+  // if the address is not available.
   void start(Store& store, const Pages& more = {});
   int port() const { return http_->port(); }
-  // Whether its entry is there: not as long as the store does not answer.
+  // Whether its entry exists: not while the store does not answer.
   bool entered() const;
 
  private:
@@ -60,15 +61,15 @@ class ProcessMonitor {
   std::map<std::string, std::function<std::string()>> published_;  // by key
   Store* store_ = nullptr;
   std::optional<LeaseKeeper> lease_;
-  std::map<std::string, std::string> told_;  // on the lease
-  mutable std::mutex mutex_;                 // of what follows
+  std::map<std::string, std::string> told_;  // written on the lease
+  mutable std::mutex mutex_;                 // of the following members
   std::condition_variable wake_;
   bool stop_ = false, entered_ = false;
   std::thread thread_;
   std::optional<HttpServer> http_;
 };
 
-// The check "lease": whether what a process holds is still its own, as it says itself.
+// The check "lease": whether a process still has its leases, by its own knowledge.
 class LeaseSign {
  public:
   explicit LeaseSign(Health& health);
