@@ -67,7 +67,7 @@ ip netns exec $first ss -Hltn | awk '{ print $4 }' >listening.out
 grep -q '10\.77\.0\.1\]*:29500$' listening.out || fail "nobody listens at the wire"
 ! grep -vE '10\.77\.0\.1|127\.0\.0\.1' listening.out || fail "somebody listens elsewhere"
 ip -n $second link set wire down
-until_says 60 together.0.out "is gone; the job goes on without it"
+until_says 60 together.0.out "is gone; the job continues without it"
 wait $leader || fail "launcher 0: $?"
 says together.0.out "test auc: 0."
 test -s model/model.json || fail "no model was saved"
@@ -86,7 +86,7 @@ leader=$!
 until_says 60 back.0.out " examples"
 sleep 2
 ip -n $second link set wire down
-until_says 60 back.0.out "is gone; the job goes on without it"
+until_says 60 back.0.out "is gone; the job continues without it"
 until_says 60 back.0.out "2 servers went back to epoch "
 ip -n $second link set wire up
 until_says 60 back.0.out "[launch] launcher 1 on "

@@ -330,7 +330,7 @@ TEST_F(Jobs, ATrainerThatIsToldToEndIsReplaced) {
   ::kill(victim[0], SIGTERM);
   const Outcome outcome = end();
   EXPECT_EQ(outcome.code, 0) << outcome.output;
-  EXPECT_THAT(outcome.output, HasSubstr("trainer_1 was asked to end by somebody"));
+  EXPECT_THAT(outcome.output, HasSubstr("trainer_1 was ended from outside"));
 }
 
 TEST_F(Jobs, AsManyAsAreLeft) {
@@ -348,7 +348,7 @@ TEST_F(Jobs, AsManyAsAreLeft) {
   const Outcome outcome = end();
   EXPECT_EQ(outcome.code, 4) << outcome.output;
   EXPECT_THAT(outcome.output,
-              AllOf(HasSubstr("restarts are used up, the job goes on without it"),
+              AllOf(HasSubstr("restarts are used up, the job continues without it"),
                     HasSubstr("trainer_1 was ended by signal 9; that is once too often")));
 }
 
@@ -395,7 +395,7 @@ TEST_F(Jobs, StatusTellsOfTasksThatWereLeftOut) {
   const Outcome launched = end();
   EXPECT_EQ(launched.code, 6);
   EXPECT_THAT(launched.output,
-              AllOf(HasSubstr("are given back: "), HasSubstr("[launch] left out    " + told),
+              AllOf(HasSubstr("are returned: "), HasSubstr("[launch] left out    " + told),
                     ::testing::Not(HasSubstr("another one is started"))));
 }
 

@@ -95,7 +95,7 @@ TEST_F(Placed, ALauncherThatDiesIsDoneWithout) {
   ::kill(victim, SIGKILL);
   const Outcome outcome = first.get();
   EXPECT_EQ(outcome.code, 0) << outcome.output;
-  EXPECT_THAT(outcome.output, HasSubstr("is gone; the job goes on without it"));
+  EXPECT_THAT(outcome.output, HasSubstr("is gone; the job continues without it"));
   EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
   EXPECT_TRUE(std::filesystem::exists(path("model/model.json")));
   EXPECT_NE(second.get().code, 0);
@@ -119,7 +119,7 @@ TEST_F(Placed, ServersOfALauncherThatDiesAreStartedByTheFirst) {
   ::kill(victim, SIGKILL);
   const Outcome outcome = first.get();
   EXPECT_EQ(outcome.code, 0) << outcome.output;
-  EXPECT_THAT(outcome.output, HasSubstr("is gone; the job goes on without it"));
+  EXPECT_THAT(outcome.output, HasSubstr("is gone; the job continues without it"));
   EXPECT_THAT(outcome.output, HasSubstr("its 1 parameter servers are started here"));
   EXPECT_THAT(outcome.output, HasSubstr("2 servers went back to epoch "));
   EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);

@@ -219,7 +219,7 @@ TEST_F(Programs, GoOnWithoutBatchesThatCannotBeRead) {
     const std::string said =
         succeeds(launched(mode == "all_reduce" ? "--trainers 2" : "--trainers 2 --servers 1",
                           "own_program", mode + " damage"));
-    EXPECT_EQ(times(said, "are given back: block 7 is damaged"), 6) << said;
+    EXPECT_EQ(times(said, "are returned: block 7 is damaged"), 6) << said;
     EXPECT_THAT(said, HasSubstr("[master_0] left out: batches "));
     EXPECT_EQ(times(said, "[launch] left out    batches "), 2) << said;
     EXPECT_THAT(said, HasSubstr(" of epoch 1: ended badly 3 times: block 7 is damaged\n"));

@@ -1,5 +1,5 @@
-"""What the model knows: figures that benchmarks/scaling.sh measured, and assumptions about machines
-nobody here has."""
+"""The inputs of the model: measurements of benchmarks/scaling.sh, and assumptions about machines
+that were not measured."""
 
 import json
 import math
@@ -8,17 +8,19 @@ from dataclasses import dataclass
 
 MEASURED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "measured.json")
 
-SAMPLES, FIELDS, WIDTH = 512, 26, 16  # a step of benchmarks/parameter_server.cc and of the case deepfm
+# A step of benchmarks/parameter_server.cc and of the case deepfm.
+SAMPLES, FIELDS, WIDTH = 512, 26, 16
 IDS = SAMPLES * FIELDS
 BENCH_ROWS = 1_000_000  # of that benchmark's table
 LOOKUP_DOWN, PUSH_UP = 4 * WIDTH, 8 + 4 * WIDTH  # bytes of a row on the wire
-DENSE, DENSE_BYTES = 9, 270_000  # other parameters of such a DeepFM (100 - 50), each pulled and pushed in every step
+# Other parameters of such a DeepFM (100 - 50), each pulled and pushed in every step.
+DENSE, DENSE_BYTES = 9, 270_000
 
 
 @dataclass(frozen=True)
 class Assumptions:
-    """Nothing of this was measured."""
-    server_cores: int = 8          # of a parameter server; one core was measured, all alike is assumed
+    """None of these were measured."""
+    server_cores: int = 8          # of a parameter server; one core was measured
     network: float = 25e9 / 8      # bytes/s of a machine's connection, each way
     round_trip: float = 50e-6      # s between two machines, beside what the ends compute
     jitter: float = 0.1            # deviation of a step's time: log-normal with mean 1
@@ -42,7 +44,7 @@ class Constants:
     cold_row: float         # s for a row that comes from disk
     step: float             # s of DeepFM's step in one process on one thread
     picture_step: float     # s of ResNet-20's step of 128 pictures
-    ring_hop: float         # s until a small piece has gone to the next member of a ring, on loopback
+    ring_hop: float         # s for a small piece to the next member of a ring, on loopback
     ring_byte: float        # s for a byte that a member of a ring sends, receives and adds up
     write: float            # bytes/s of a full checkpoint
     write_delta: float      # bytes/s of a checkpoint of what changed

@@ -29,10 +29,10 @@ class Work:
         c = constants
         self.trainers, self.servers, self.cores = trainers, servers, assumed.server_cores
         self.rows = distinct(IDS * batches, table_rows)
-        self.handling = self.rows * c.client_row / 2  # the rows that came, or the gradients that go: serial with computing
+        self.handling = self.rows * c.client_row / 2  # of rows or gradients, not overlapped
         self.sending = servers * c.message            # a lookup or a push, to all servers
         self.client = 2 * (self.handling + self.sending)
-        self.request = c.message + self.rows / servers * c.server_row / 2  # a lookup or a push at one server
+        self.request = c.message + self.rows / servers * c.server_row / 2  # at one server
         self.trip = assumed.round_trip + c.round_trip
         self.down = self.rows / servers * LOOKUP_DOWN / assumed.network
         # Pulled or pushed, one after the other or asked for together.
@@ -46,7 +46,7 @@ class Work:
                          self.rows * PUSH_UP / assumed.network)
 
     def utilisation(self, step):
-        """Of the servers' cores, when each trainer makes a step in so many seconds."""
+        """Of the cores of servers, when each trainer takes `step` seconds for a step."""
         return self.trainers * 2 * self.request / (self.cores * step)
 
     def latency(self, step):
@@ -68,8 +68,8 @@ def settle(step_of, least):
 
 
 def asynchronous(c, assumed, trainers, servers, table_rows, prefetch=True, together=True):
-    """The rows of the next batch come while this one is computed, and dense parameters are asked
-    for together; or not."""
+    """With `prefetch`, the rows of the next batch arrive during the present one; with `together`,
+    all dense parameters are one request."""
     work = Work(c, assumed, trainers, servers, table_rows)
     dense = 2 * (work.dense if together else work.dense_alone)
 

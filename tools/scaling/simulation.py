@@ -97,7 +97,7 @@ class Barrier:
 
 
 class Job:
-    """Trainers that make so many steps each; the rate is counted behind the first quarter."""
+    """Trainers that make `steps` steps each; the rate is measured after the first quarter."""
 
     def __init__(self, c, assumed, work, steps, seed, slow=1.0):
         self.c, self.assumed, self.work, self.steps = c, assumed, work, steps
@@ -105,7 +105,7 @@ class Job:
         self.servers = Servers(self.clock, assumed, work)
         self.down = work.rows / work.servers * LOOKUP_DOWN
         self.random = [random.Random(seed * 1000 + i) for i in range(work.trainers)]
-        self.slow = slow  # the first trainer's steps take so many times longer
+        self.slow = slow  # factor of the time of the steps of the first trainer
         self.ends = []    # of all steps, in their order
 
     def compute(self, trainer):

@@ -20,7 +20,7 @@ def table(head, rows):
 
 
 def number(value, digits=3):
-    """So many digits that count, without powers of ten."""
+    """`digits` significant digits, without powers of ten."""
     text = f"{value:.{digits}g}"
     return f"{float(text):,.0f}" if "e" in text or abs(value) >= 10 ** digits else text
 
@@ -36,7 +36,7 @@ class Model:
         self._rates, self._rings = {}, {}
 
     def alone(self):
-        """Samples a second of one process that has all by itself."""
+        """Samples a second of one process with a local table."""
         return SAMPLES / self.c.step
 
     def cluster(self, mode, trainers, servers):
@@ -178,8 +178,8 @@ def checkpoints(m, nodes=100):
         best = formulas.best_interval(cost, life)
         closed = formulas.lost_work(best, cost, life, back)
         simulated = simulation.lost_work(best, cost, life, back, SEED)
-        # Asynchronous: nobody waits while files are written, and a dead server loses its own share
-        # alone.
+        # Asynchronous: no trainer waits while files are written, and a failed server loses only its
+        # own share.
         own = 600 / 2 / life / nodes
         delta = size / 10 / c.write_delta
         lines.append([servers_, number(size / 1e9), number(cost), number(delta), number(back), number(best / 60),
@@ -194,7 +194,8 @@ def disk(m, trainers=100, count=50):
     lines = []
     for miss in (0, 0.001, 0.01, 0.05, 0.2, 0.5):
         cold = miss * work.rows / count * m.c.cold_row
-        most = m.assumed.server_cores / (2 * work.request + cold) * SAMPLES  # each server has its part of every step
+        # Each server has its part of every step.
+        most = m.assumed.server_cores / (2 * work.request + cold) * SAMPLES
         lines.append([percent(miss) if miss else "none", number((work.request + cold) * 1e3), number(most / 1e6),
                       percent(rate / most)])
     return table(["rows of a lookup that lie on disk", "ms of a core for a lookup at one server",

@@ -1,7 +1,6 @@
 #pragma once
 
-// Of a launcher: all by which its job is watched and steered while it runs. Its record, its orders,
-// its metrics.
+// The control of a running job for a launcher: its record, its orders, its metrics.
 
 #include <cstdint>
 #include <functional>
@@ -15,30 +14,30 @@
 namespace trireme::distributed {
 
 struct JobDeskOptions {
-  JobRecord record;  // written by rank 0; its name is the job's
+  JobRecord record;  // written by rank 0; its name is that of the job
   SteeringOptions steering;
-  std::string go_on = {};  // how the job is resumed, for people
+  std::string go_on = {};  // how to resume the job, for people
   std::string metrics_host = "127.0.0.1";
   int metrics_port = 0;
-  // How many callers of the job's store were refused, of a launcher that serves it.
+  // Refused callers of the store of the job, for a launcher that serves it.
   std::function<std::int64_t()> strangers = {};
 };
 
-// One thread calls all functions.
+// For one thread.
 class JobDesk {
  public:
-  // A record that cannot be written is told of, no error. The store and the supervisor outlive the
-  // object. Errors: as LaunchMonitor and Store.
+  // A record that cannot be written is reported, but is no error. The store and the supervisor
+  // outlive the object. Errors: as LaunchMonitor and Store.
   JobDesk(const JobDeskOptions& options, Store& store, Supervisor& children);
 
-  // What the job is called: its record's name.
+  // The name of the job: that of its record.
   const std::string& name() const { return name_; }
   int metrics_port() const { return monitor_->port(); }
-  // All the time. `all`: what all trainers have done.
+  // Call it regularly. `all`: the progress of all trainers.
   void look(const Totals& all);
   const Steering& steering() const { return *steering_; }
-  // Ends what runs here in good order, and tells who asked for it. `then`: called when the trainers
-  // have ended. What became of a job that was asked to stop.
+  // Ends the processes here in order, and answers an order to stop. Calls `then` when the trainers
+  // have ended. Returns the result for a job that was ordered to stop.
   std::optional<StopReport> end(const std::function<void()>& then);
 
  private:

@@ -21,11 +21,11 @@ constexpr const char* kWork = "/work";                // the claim: data, result
 constexpr const char* kCredentials = "/credentials";  // the Secret
 constexpr int kUser = 65532;                          // not root; any
 constexpr int kTerminationGraceSeconds = 60;          // seconds that a process has after SIGTERM
-// Seconds within which a process tells how it is. With a program the others wait for its first
-// word, await_work().
+// Seconds until a process reports its health. With a program, the other processes wait for its
+// first message, await_work().
 constexpr int kStart = 180, kStartOfProgram = 660;
 
-// As kubectl takes them: a DNS label, with room for what is put behind it.
+// As kubectl accepts them: a DNS label, with space for suffixes.
 void check_name(const std::string& name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   bool good =
@@ -157,8 +157,8 @@ class Manifests {
     return made;
   }
 
-  // Gradients that trainers add up are not encrypted: only the job's own processes may connect to
-  // them. Numbers about them may be read by whoever reaches the port.
+  // Gradients between trainers are not encrypted: only processes of the job may connect to them.
+  // Any client that reaches the port may read their metrics.
   Json policy() const {
     const Json own = {{"app.kubernetes.io/instance", name_}};
     Json made = head_of("networking.k8s.io/v1", "NetworkPolicy", "network", "network");
@@ -224,7 +224,7 @@ class Manifests {
     return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", field}}}}}};
   }
 
-  // What users say, which Kubernetes would look for $(VARIABLES) in.
+  // Texts of users, in which Kubernetes would replace $(VARIABLES).
   static std::string literal(const std::string& text) {
     std::string result;
     for (const char c : text) result.append(c == '$' ? 2 : 1, c);
@@ -241,7 +241,7 @@ class Manifests {
     };
     add("--name", "$(POD_NAME)");
     words.push_back("--fresh-name");
-    // Servers that are too many go by their numbers, so what they hold must, too.
+    // Surplus servers are removed by their numbers, so their data must be, too.
     if (role == "server") words.push_back("--own-place");
     add("--job-name", name_);
     add("--etcd", name_ + "-etcd:2379");
@@ -255,8 +255,8 @@ class Manifests {
     add("--threads", std::to_string(launch_.threads));
     for (const std::string& setting : launch_.set) add("--set", literal(setting));
     add("--output", literal(launch_.output));
-    // A pod that is evicted ends in good order, which is no success of the Job; nor is that the job
-    // was stopped.
+    // A pod that is evicted ends in order, but this is no success of the Job; neither is a stopped
+    // job.
     if (role != "server") words.emplace_back("--until-done");
     if (program && role == "trainer") {
       words.emplace_back("--");
@@ -307,7 +307,7 @@ class Manifests {
     return volumes;
   }
 
-  // What pods of this set are, and what goes with the set.
+  // The pods of this set, and its service.
   Json stateful_set(const std::string& component, int replicas, const Json& pod) const {
     Json made = head_of("apps/v1", "StatefulSet", component, component);
     made["spec"] = {{"serviceName", name_ + "-" + component},
@@ -318,7 +318,7 @@ class Manifests {
     return made;
   }
 
-  // One member, which asks for the job's certificates as the job's own processes do.
+  // One member, which requires the certificates of the job, as its processes do.
   Json etcd() const {
     const std::string keys = kCredentials;
     const Json container = {
@@ -358,8 +358,7 @@ class Manifests {
                         pod("servers", process("server"), process_volumes()));
   }
 
-  // Pods that fail are replaced, those that were evicted at no charge; what is wrong with the job
-  // ends it.
+  // Failed pods are replaced, evicted ones without counting; a mistake in the job ends it.
   Json job(const std::string& component, int completions) const {
     const std::string role = component == "master" ? "master" : "trainer";
     Json made = head_of("batch/v1", "Job", component, component);
@@ -383,7 +382,7 @@ class Manifests {
     return made;
   }
 
-  // Over nodes, where that can be: whoever loses one keeps a leader.
+  // On different nodes if possible, so that a leader remains when a node fails.
   Json spread(const std::string& component) const {
     return Json::array({{{"maxSkew", 1},
                          {"topologyKey", "kubernetes.io/hostname"},

@@ -42,7 +42,7 @@ TEST_F(Kubernetes, NamesAndNumbersThatItDoesNotTake) {
   EXPECT_THAT(refused({}), HasSubstr("--trainers MIN:MAX is for launchers"));
 }
 
-// A program of a user's, which is in the image alone.
+// A program of a user, which exists in the image only.
 LaunchOptions own_program() {
   LaunchOptions launch;
   launch.job = "/opt/mine/clicks";
@@ -115,14 +115,14 @@ TEST(KubernetesProgram, TrainersRunItAndTheOthersAreOurs) {
   for (const char* part : {"Job trainers", "Job master", "StatefulSet servers"}) {
     EXPECT_EQ(container_of(parts.at(part)).at("image"), "r.example/mine:1");
     EXPECT_EQ(container_of(parts.at(part)).at("workingDir"), "/work");
-    // They wait ten minutes for the program's first word.
+    // They wait ten minutes for the first message of the program.
     const Json& startup = container_of(parts.at(part)).at("startupProbe");
     EXPECT_GT(startup.at("periodSeconds").get<int>() * startup.at("failureThreshold").get<int>(),
               600);
   }
 }
 
-// The Job is not to begin anew what was stopped, nor what is wrong.
+// The Job must not restart what was stopped, nor what is wrong.
 TEST(KubernetesProgram, JobsAreOfThatManyAndEndWithTheirReasons) {
   LaunchOptions launch = own_program();
   launch.restarts = 3;
@@ -156,7 +156,7 @@ TEST(KubernetesProgram, HasNoJobFile) {
   }
 }
 
-// Kubernetes puts values for $(NAMES) into commands, and reads $$ as $.
+// Kubernetes replaces $(NAMES) in commands, and reads $$ as $.
 TEST(KubernetesProgram, IsCalledWithWhatTheUserSays) {
   LaunchOptions launch = own_program();
   launch.job = "/opt/$5/clicks";
@@ -174,7 +174,7 @@ TEST(KubernetesProgram, SettingsAreOfJobFiles) {
   check_launch(launch);  // nothing need be at that path here
   launch.set = {"train.epochs=2"};
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { check_launch(launch); }),
-              HasSubstr("what a program is to know stands behind --"));
+              HasSubstr("arguments of a program follow --"));
   launch = own_program();
   launch.trainers = 0;
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { check_launch(launch); }),

@@ -15,8 +15,8 @@ LaunchMonitor::LaunchMonitor(const ProcessMonitorOptions& options, Store& store,
   Registry& registry = monitor_.registry();
   restarts_ = &registry.counter("trireme_launcher_restarts_total",
                                 "Processes that were started in place of others that ended badly.");
-  rate_ = &registry.gauge("trireme_job_examples_per_second", "Of all trainers, of late.");
-  loss_ = &registry.gauge("trireme_job_loss", "Mean of all trainers' batches, of late.");
+  rate_ = &registry.gauge("trireme_job_examples_per_second", "Of all trainers, recently.");
+  loss_ = &registry.gauge("trireme_job_loss", "Recent mean over the batches of all trainers.");
   examples_ = &registry.counter("trireme_job_examples_total", "Examples of all trainers.");
   steps_ = &registry.counter("trireme_job_steps_total", "Batches of all trainers.");
   if (strangers) {
@@ -63,7 +63,7 @@ void LaunchMonitor::look(const Supervisor& children, const Totals& all) {
   }
   progress.examples = all.examples;
   progress.steps = static_cast<std::int64_t>(all.steps);
-  // In whole seconds, so that it is written now and then, not always.
+  // In whole seconds, so that it is written rarely.
   progress.seconds =
       static_cast<double>(std::chrono::duration_cast<std::chrono::seconds>(now - start_).count());
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a launcher tells of itself and of the whole job: its own metrics, how far trainers are, and,
-// for Prometheus, where all processes of the job can be asked (GET /targets).
+// What a launcher publishes about itself and the whole job: its metrics, the progress of trainers,
+// and for Prometheus the addresses of all processes of the job (GET /targets).
 
 #include <chrono>
 #include <cstdint>
@@ -18,13 +18,13 @@ namespace trireme::distributed {
 
 class LaunchMonitor {
  public:
-  // Serves, and tells how far the job is if `leads`. `strangers`: how many callers its store has
-  // refused, of a launcher that serves it. The store outlives the object. Errors: io, if the
-  // address cannot be had.
+  // Serves, and publishes the progress of the job if `leads`. `strangers`: refused callers of its
+  // store, for a launcher that serves it. The store outlives the object. Errors: io if the address
+  // is not available.
   LaunchMonitor(const ProcessMonitorOptions& options, Store& store, bool leads,
                 const std::function<std::int64_t()>& strangers = {});
 
-  // By the launcher's thread, all the time. `all`: what all trainers have done.
+  // Called regularly by the thread of the launcher. `all`: the progress of all trainers.
   void look(const Supervisor& children, const Totals& all);
   int port() const { return monitor_.port(); }
 
@@ -37,7 +37,7 @@ class LaunchMonitor {
 
   const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   const Clock::time_point start_ = Clock::now();
-  Clock::time_point since_ = start_;  // when the rate was taken last
+  Clock::time_point since_ = start_;  // time of the last rate
   Totals before_ = {};
   ProcessMonitor monitor_;
   Counter* restarts_;
@@ -45,7 +45,7 @@ class LaunchMonitor {
   Counter *examples_, *steps_;
 };
 
-// Of all processes below a prefix, as Prometheus's discovery by HTTP wants it.
+// All processes below a prefix, in the format of HTTP discovery of Prometheus.
 std::string targets(Store& store, const std::string& job_name, const std::string& prefix);
 
 }  // namespace trireme::distributed

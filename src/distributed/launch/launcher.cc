@@ -28,10 +28,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Phase = LauncherState::Phase;
 
-constexpr std::chrono::milliseconds kExitPoll{100};       // between two looks at what has ended
-constexpr std::chrono::milliseconds kTalk{500};           // between two words to other launchers
-constexpr std::chrono::seconds kSilence{60};              // after which a store is given up
-constexpr std::chrono::seconds kLauncherExitTimeout{10};  // in which other launchers end
+constexpr std::chrono::milliseconds kExitPoll{100};       // between two checks for ended processes
+constexpr std::chrono::milliseconds kTalk{500};           // between two messages to other launchers
+constexpr std::chrono::seconds kSilence{60};              // after which a store is considered lost
+constexpr std::chrono::seconds kLauncherExitTimeout{10};  // time for other launchers to end
 
 MeetingOptions meeting_of(const LaunchOptions& options) {
   MeetingOptions meeting;
@@ -48,10 +48,10 @@ MeetingOptions meeting_of(const LaunchOptions& options) {
   return meeting;
 }
 
-// The store answers, and launcher 0 has let go of its place.
+// Waits until the store answers, and launcher 0 has released its place.
 struct FirstIsGone {};
 
-// For who is elsewhere in this file system; empty stays empty.
+// For processes elsewhere in this file system; empty stays empty.
 std::string absolute(const std::string& path) {
   return path.empty() ? path : std::filesystem::absolute(path).string();
 }
@@ -113,9 +113,9 @@ class Launcher {
       try {
         Membership members(meeting_.store(), meeting_.prefix());
         members.forget(role, name);
-        // Who was to test and save, and may have been no member any more.
+        // The process that had to test and save; it may not be a member any more.
         if (role == "trainer") members.forget(kChiefRole, name);
-      } catch (const Unavailable&) {  // its lease will end
+      } catch (const Unavailable&) {  // its lease expires
       }
     };
     supervision.missing = [this](const std::string& role) { return is_missing(role); };
@@ -125,13 +125,13 @@ class Launcher {
     supervision.over = [this] { return is_done(); };
     supervision.first = rank_;
     supervision.stride = world_;
-    // Names that one before this has had are not used again.
+    // Names of earlier launchers of this rank are not used again.
     if (roster_.earlier() > 0) supervision.suffix = fmt::format("-{}", roster_.earlier());
     return supervision;
   }
 
-  // Ends of trainers for which tasks are to blame that are left out: as long as these are few among
-  // those that were done. If many tasks end badly it is not they that are wrong.
+  // Ends of trainers that were caused by tasks that are left out now, as long as these are few
+  // among the completed ones. If many tasks end badly, the tasks are not the cause.
   int pardoned() {
     try {
       const TaskQueue tasks(meeting_.store(), {.prefix = meeting_.prefix() + "task/"});
@@ -142,12 +142,12 @@ class Launcher {
       int deaths = 0;
       for (const BadTask& task : tasks.bad()) deaths += task.failed ? task.deaths : 0;
       return deaths;
-    } catch (const Error&) {  // a store that is away says nothing
+    } catch (const Error&) {  // the store is unavailable
       return 0;
     }
   }
 
-  // Which tasks were left out, if any.
+  // The tasks that were left out, if any.
   void tell_left_out() {
     if (rank_ != 0) return;
     try {
@@ -158,7 +158,7 @@ class Launcher {
     }
   }
 
-  // Trainers are the user's program, and told by their environment what others are by arguments.
+  // Trainers are the program of the user; their environment replaces the arguments of other roles.
   void add_program(SupervisorOptions& supervision) {
     supervision.own_environment = [this](const std::string& role, const std::string& name) {
       using Variables = std::map<std::string, std::string>;
@@ -209,15 +209,14 @@ class Launcher {
                      ? "the same command, with resume = true in the program's Distribution"
                      : "the same command, with --set distributed.resume=true";
     desk.metrics_host = options_.metrics_host;
-    desk.metrics_port = rank_ == 0 ? options_.metrics_port : 0;  // they may be on one machine
+    desk.metrics_port = rank_ == 0 ? options_.metrics_port : 0;  // launchers may share a machine
     if (rank_ == 0 && !meeting_.etcd()) {
       desk.strangers = [this] { return meeting_.strangers(); };
     }
     return desk;
   }
 
-  // Whether a place of a server is free that somebody is to have. If in doubt, since who is started
-  // in vain leaves again.
+  // Whether a place of a server is free. True in doubt: a surplus server ends again.
   bool is_missing(const std::string& role) {
     try {
       Membership members(meeting_.store(), meeting_.prefix());
@@ -227,14 +226,14 @@ class Launcher {
     }
   }
 
-  // Whether all epochs are over, as far as the store says.
-  // Concluded is what counts in the end: "done" goes when trainers go back to a checkpoint.
+  // Whether all epochs are over in the store. The key "concluded" decides in the end: "done" is
+  // removed when trainers return to a checkpoint.
   bool is_done() {
     try {
       Store& store = meeting_.store();
       return store.get(meeting_.prefix() + "done") || store.get(meeting_.prefix() + "concluded");
     } catch (const Unavailable&) {
-      return true;  // then nobody is started in vain
+      return true;  // then no surplus process starts
     }
   }
 
@@ -280,7 +279,8 @@ class Launcher {
     for (int i = 0; i < share_of(rank_, options_.trainers); ++i) children_.start("trainer");
   }
 
-  // What both kinds of launchers do all the time. Whether it is time to talk to others.
+  // The regular work of both kinds of launchers. Returns whether messages to other launchers are
+  // due.
   bool look() {
     children_.look(kExitPoll);
     desk_->look(progress_.all());
@@ -305,7 +305,7 @@ class Launcher {
     if (share_of(0, options_.trainers) == 0 && !any_done_) fail_io("no trainer is left");
   }
 
-  // What asks the store, which may be away for a while, as launcher 0 may.
+  // Calls that use the store, which may be unavailable, as launcher 0 may be.
   template <class Work>
   void patiently(const Work& work) {
     std::string who = meeting_.etcd() ? "etcd" : "launcher 0", why;
@@ -322,7 +322,7 @@ class Launcher {
     fail_io(fmt::format("{} has not been heard of for {} s{}", who, kSilence.count(), why));
   }
 
-  // Whether no other launcher has trainers to wait for.
+  // Whether no other launcher has running trainers.
   bool look_at_others() {
     const std::vector<Roster::Other> others = roster_.others();
     if (static_cast<int>(others.size()) < world_ - 1 &&
@@ -361,8 +361,8 @@ class Launcher {
   void miss(const Roster::Other& other) {
     if (!missed_.insert(other.rank).second) return;
     given_up_.insert(other.rank);
-    progress_.say("[launch] " + named(other) + " is gone; the job goes on without it");
-    // All places of servers must be taken; those here take up what the others held.
+    progress_.say("[launch] " + named(other) + " is gone; the job continues without it");
+    // All places of servers must be taken: servers here take those of the others.
     const int servers = share_of(other.rank, options_.servers);
     if (servers > 0) {
       progress_.say(fmt::format("[launch] its {} parameter servers are started here", servers));
@@ -398,14 +398,14 @@ class Launcher {
                   .reason = reason});
   }
 
-  // Tells others, and ends what runs here.
+  // Notifies other launchers, and ends the processes here.
   std::optional<StopReport> end(Phase phase, ErrorKind kind, const std::string& how) {
     try {
       if (rank_ == 0) roster_.set_over(how);
       else tell(phase, kind, how);
-    } catch (const Error&) {  // who cannot be told will find out
+    } catch (const Error&) {  // the others notice it later
     }
-    // Trainers of other launchers finish what they do by our master and servers.
+    // Trainers of other launchers finish their work with our master and servers.
     return desk_->end([this] {
       const auto until = Clock::now() + kLauncherExitTimeout;
       while (rank_ == 0 && world_ > 1 && any_alive() && Clock::now() < until) {
@@ -435,11 +435,11 @@ class Launcher {
   std::optional<JobDesk> desk_;
   const Clock::time_point started_ = Clock::now();
   Clock::time_point talked_ = {}, heard_ = started_;
-  // Of other launchers, by launcher 0.
+  // Of other launchers, for launcher 0.
   int other_trainers_ = 0, other_servers_ = 0;
   bool any_done_ = false;  // one had trainers, and they ended well
-  // Those that are gone; and those that ever were, which may be back, and without which the job
-  // goes on.
+  // Launchers that are gone now; and those that were ever gone, which may be back, and without
+  // which the job continues.
   std::set<int> missed_, given_up_;
 };
 
@@ -458,7 +458,7 @@ std::string job_name(const LaunchOptions& options) {
 
 namespace {
 
-// Where it is to run.
+// Where it runs.
 void check_program(const LaunchOptions& options) {
   if (std::filesystem::is_directory(options.job) || ::access(options.job.c_str(), X_OK) != 0) {
     fail_usage(options.job + " is no program: a file is expected that can be run, such as ./mine");
@@ -484,9 +484,9 @@ std::string check_launch(const LaunchOptions& options) {
   if (options.least < 0 || options.least > options.trainers) {
     fail_usage("launch: --trainers MIN:MAX, with 1 <= MIN <= MAX");
   }
-  if (options.own_program) {  // how it trains, it says itself
+  if (options.own_program) {  // the program decides how it trains
     if (options.set.empty() && options.output.empty()) return {};
-    fail_usage("--set and --output are for job files; what a program is to know stands behind --");
+    fail_usage("--set and --output are for job files; arguments of a program follow --");
   }
   const Job job = Job::read(options.job, {.set = options.set});
   const std::vector<std::string> unused = job.check_distributed();
@@ -496,7 +496,7 @@ std::string check_launch(const LaunchOptions& options) {
   }
   if (mode == Mode::all_reduce && options.servers > 0) {
     fail_usage(
-        "mode all_reduce has no use for parameter servers: leave --servers out, or set "
+        "mode all_reduce does not use parameter servers: leave --servers out, or set "
         "[distributed] mode = \"asynchronous\"");
   }
   if (unused.empty()) return {};

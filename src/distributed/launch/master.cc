@@ -56,7 +56,7 @@ JobControlOptions control_of(const RoleOptions& options, const MasterWork& work,
   return control;
 }
 
-// Nothing of a master that stands by.
+// Empty for a standby master.
 std::string told_tasks(const Master& running, const MasterWork& work, const std::string& name) {
   return running.leads() ? text_of(task_state(running, work.epochs, name)) : "";
 }
@@ -106,7 +106,7 @@ void lead(const RoleOptions& options, const MasterWork& work) {
 
 namespace {
 
-// None, if rows stay whatever becomes of them.
+// None if rows are never removed.
 std::optional<Ageing> ageing_of(const Distribution::Eviction& how) {
   if (how.unused_for == 0 && how.below == 0) return std::nullopt;
   return Ageing{.tick_tasks = how.tick_tasks,
@@ -116,7 +116,7 @@ std::optional<Ageing> ageing_of(const Distribution::Eviction& how) {
                              .unused_for = static_cast<int>(how.unused_for)}};
 }
 
-// The first batches alone, those that one process would have in so many steps.
+// Keeps only the first batches: those of one process in `steps` steps.
 void end_after(MasterWork& work, std::int64_t steps, const ProgramWork& told) {
   const std::int64_t each = told.batches, size = told.how.task_batches;
   work.epochs = std::min(work.epochs, (steps + each - 1) / each);
@@ -137,7 +137,7 @@ MasterWork master_work(const ProgramWork& told) {
   if (how.export_seconds > 0) work.exports = told.exports;
   work.synchronous = how.mode == Distribution::Mode::synchronous;
   work.group = how.mode == Distribution::Mode::all_reduce;
-  // All take each step together, so nobody is behind.
+  // All take each step together, so no trainer is late.
   if (work.synchronous || work.group || how.staleness > 0) work.patience *= 60;
   work.every = how.checkpoint_seconds;
   work.keep = static_cast<int>(how.checkpoint_keep);
@@ -159,8 +159,8 @@ ProgramWork read_job(const RoleOptions& options) {
           .how = job.distribution()};
 }
 
-// To read the data may take minutes. So the first master leaves what it has found out to those that
-// take its place, with a mark of what it was read from.
+// Reading the data may take minutes. So the first master stores what it found for its successors,
+// with a mark of the source.
 ProgramWork work_of_job(const RoleOptions& options) {
   const std::unique_ptr<Store> store = open_store(options);
   const std::string key = options.prefix + "job-work";

@@ -31,11 +31,11 @@ class MeetingTest : public InFolder {
   MeetingOptions options(int rank, int world, bool one_host = true) const {
     MeetingOptions made;
     made.placement = {.by = "this test", .rank = rank, .world = world, .one_host = one_host};
-    made.id = fs::path(folder_.path()).filename();  // so that tests at the same time do not meet
+    made.id = fs::path(folder_.path()).filename();  // so that concurrent tests do not meet
     made.patience = Milliseconds(60000);
     return made;
   }
-  // All ranks at once; rank 0 comes last. The value that each reads.
+  // All ranks at once; rank 0 starts last. Returns the value that each reads.
   void come_together(const std::function<MeetingOptions(int)>& of, int world) {
     std::vector<std::future<std::string>> others;
     std::promise<void> done;
@@ -90,7 +90,7 @@ TEST_F(MeetingTest, OnOneHostByAFileOfTheUser) {
 
 TEST_F(MeetingTest, WithCertificatesAndAFileThatIsStale) {
   fs::create_directory(path("keys"));
-  // Of a job that was killed: nobody listens there any more.
+  // Of a job that was killed: no process listens there any more.
   replace_small_file(path("keys/store.") + options(0, 1).id, "127.0.0.1:1\njob/\n\n");
   const auto of = [&](int rank) {
     MeetingOptions made = options(rank, 2, /*one_host=*/false);

@@ -1,4 +1,4 @@
-// The public interface of programs that train by many processes: trireme/distributed.h.
+// The public interface of programs that train with many processes: trireme/distributed.h.
 
 #include <signal.h>
 
@@ -26,8 +26,8 @@ using distributed::TrainingMember;
 std::atomic<bool> asked_to_leave = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-// A terminal's SIGINT goes to all processes at once and is for the launcher, which asks the others
-// in their order. A launcher that is gone reads no lines.
+// SIGINT of a terminal goes to all processes at once, but only the launcher handles it and ends the
+// others in order. A launcher that is gone reads no lines.
 void leave_when_asked() {
   ::signal(SIGTERM, [](int) { asked_to_leave = true; });
   ::signal(SIGINT, SIG_IGN);
@@ -50,7 +50,7 @@ void check(const MemberOptions& options, const RoleOptions& role) {
   }
   if (!by_servers(options.distribution) && role.servers > 0) {
     fail_usage(
-        "mode all_reduce has no use for parameter servers: leave --servers out, or set "
+        "mode all_reduce does not use parameter servers: leave --servers out, or set "
         "MemberOptions::distribution.mode");
   }
 }
@@ -59,11 +59,11 @@ void check(const MemberOptions& options, const RoleOptions& role) {
 
 struct Member::State {
   MemberOptions options;
-  std::optional<RoleOptions> role = {};  // nothing: alone
+  std::optional<RoleOptions> role = {};  // empty: without a job
   std::unique_ptr<TrainingMember> member = {};
-  std::string cold_rows = {};  // as of ServerFolders
+  std::string cold_rows = {};  // as in ServerFolders
   bool distributed = false, trained = false, ended = false;
-  bool made = false;  // a Trainer, with what distribute() gave
+  bool made = false;  // a Trainer was made with the options of distribute()
   int exceptions = std::uncaught_exceptions();
 };
 
@@ -88,8 +88,8 @@ Member::~Member() {
   try {
     state_->member->conclude();
   } catch (const std::exception& error) {
-    // Then another one may do it again, which does no harm.
-    std::fprintf(stderr, "the job was not told that this process is done: %s\n", error.what());
+    // Then another one may repeat it, without harm.
+    std::fprintf(stderr, "this process could not report its end to the job: %s\n", error.what());
   }
 }
 
@@ -115,7 +115,7 @@ TrainerOptions Member::distribute(Program& program, TrainerOptions options) {
   if (state_->member) {
     state_->member->extend(program, options, how,
                            {state_->options.checkpoints, state_->options.exports});
-  } else {  // what would not run by many does not run alone
+  } else {  // what would not run with many processes does not run alone
     distributed::check_training(how.mode, options);
   }
   options.exchange = [state = state_.get(),

@@ -1,7 +1,6 @@
 #pragma once
 
-// What a launcher tells a program of a user's that it starts as a trainer, by the program's
-// environment.
+// The environment that a launcher gives a program of a user that it starts as a trainer.
 
 #include <map>
 #include <optional>
@@ -11,12 +10,12 @@
 
 namespace trireme::distributed {
 
-// TRIREME_JOB_STORE and so on, and TRIREME_NUM_THREADS; without the job's token, which all its
+// TRIREME_JOB_STORE and so on, and TRIREME_NUM_THREADS; without the token of the job, which all its
 // processes get.
 std::map<std::string, std::string> member_environment(const RoleOptions& options,
                                                       const RoleAccess& access);
-// The same from this process's environment; nothing, if no launcher has started it. Errors: usage,
-// for what no launcher says; as secure().
+// The inverse, for the environment of this process; nothing if no launcher started it. Errors:
+// usage for invalid values; as secure().
 std::optional<RoleOptions> launched_member();
 
 }  // namespace trireme::distributed

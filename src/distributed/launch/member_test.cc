@@ -1,4 +1,4 @@
-// A program of a user's that runs by itself: it refuses what would not run by many.
+// A program of a user without a launcher: it refuses what would not run with many processes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Mode = Distribution::Mode;
 
-// A straight line, learned in this mode; gives what is left of the loss.
+// Trains a straight line in this mode; returns the final loss.
 double learned(Mode mode, TrainerOptions options) {
   Program program("line");
   const Value x = program.input("x", f32, {batch, 1});

@@ -9,7 +9,7 @@
 namespace trireme::distributed {
 namespace {
 
-// All that a shell says, and the longest piece that was held back meanwhile.
+// The whole output of a shell, and the longest piece that was buffered meanwhile.
 std::vector<std::string> lines_of(const std::string& script) {
   Process shell({"/bin/sh", "-c", script}, {});
   std::vector<std::string> all;
@@ -26,7 +26,7 @@ TEST(LinesOfProcesses, LinesComeWhole) {
             (std::vector<std::string>{"one", "", "three", "and a rest"}));
 }
 
-// What never ends a line is not gathered for ever.
+// Output without an end of line is not buffered forever.
 TEST(LinesOfProcesses, LinesThatAreTooLongComeInPieces) {
   constexpr std::size_t kAll = 3 * Process::kLongestLine + 5;
   const std::vector<std::string> lines =
@@ -37,7 +37,7 @@ TEST(LinesOfProcesses, LinesThatAreTooLongComeInPieces) {
   EXPECT_EQ(lines[4], "end");
 }
 
-// Pieces come while the process still runs, without any end of a line.
+// Pieces arrive while the process runs, without an end of line.
 TEST(LinesOfProcesses, EndlessLinesAreHeardAtOnce) {
   Process shell({"/bin/sh", "-c", "tr '\\0' x </dev/zero"}, {});
   std::size_t heard = 0;

@@ -1,4 +1,4 @@
-// A trainer that is a program of the user's, where no launcher watches it.
+// A trainer that is a program of the user, without a launcher.
 
 #include <poll.h>
 #include <signal.h>
@@ -19,13 +19,13 @@
 namespace trireme::distributed {
 namespace {
 
-constexpr int kRequestPollMs = 100;  // ms between two looks at what is asked of it
+constexpr int kRequestPollMs = 100;  // ms between two checks for orders
 
 bool can_run(const std::string& path) {
   return !std::filesystem::is_directory(path) && ::access(path.c_str(), X_OK) == 0;
 }
 
-// As a shell finds it.
+// Finds the program as a shell does.
 std::string path_of(const std::string& program) {
   if (program.find('/') != std::string::npos) {
     if (can_run(program)) return program;
@@ -48,7 +48,7 @@ void pass_on(Process& child) {
   std::fflush(stdout);
 }
 
-// Its exit code.
+// Returns its exit code.
 int end_of(Process& child, const std::function<bool()>& stop) {
   for (bool asked = false;;) {
     pollfd lines{child.output(), POLLIN, 0};
@@ -60,7 +60,7 @@ int end_of(Process& child, const std::function<bool()>& stop) {
   }
 }
 
-// Whether any trainer of the job has; if the store does not say, one may have.
+// Whether any trainer of the job has trained; true if the store does not answer.
 bool has_begun(const RoleOptions& options) {
   try {
     const std::unique_ptr<Store> store =

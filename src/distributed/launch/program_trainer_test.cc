@@ -83,7 +83,7 @@ TEST_F(ProgramTrainer, TellsWhatItTells) {
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "one\ntwo\nthree\n");
 }
 
-// Another trainer may do better, unless none can.
+// Another trainer may succeed, unless none can.
 TEST_F(ProgramTrainer, FailsAsTheProgramFails) {
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { run("exit 1\n"); }),
               HasSubstr("ended with code 1 before it trained"));
@@ -107,7 +107,7 @@ TEST_F(ProgramTrainer, IsFoundAsByAShell) {
   EXPECT_EQ(run_program(role_, access_, {}), 0);
 }
 
-// It ends as it wants to, and its code is its own, also before any has trained.
+// It ends on its own, and its exit code is kept, also before any trainer has trained.
 TEST_F(ProgramTrainer, IsAskedToLeave) {
   std::atomic<bool> stop = false;
   role_.stop = [&] { return stop.load() || std::filesystem::exists(path("ready")); };

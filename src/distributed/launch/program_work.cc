@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr Milliseconds kProgramPoll{50};
-constexpr Milliseconds kProgramTimeout{600000};  // a program may have much to do before it trains
+constexpr Milliseconds kProgramTimeout{600000};  // a program may have much work before it trains
 
 Json eviction_json(const Distribution::Eviction& how) {
   return {{"unused_for", how.unused_for},
@@ -89,8 +89,8 @@ void announce_work(Store& store, const std::string& prefix, const ProgramWork& w
   if (outcome.succeeded) return;
   const std::string& first = outcome.got.at(0).at(0).value;
   if (first == text) return;
-  fail_usage("the processes of this job say different things of what is to be trained: this one " +
-             text + ", another one " + first +
+  fail_usage("the processes of this job publish different work: this one " + text +
+             ", another one " + first +
              "\n  hint   data, epochs and options must not depend on the process");
 }
 
@@ -102,11 +102,11 @@ std::optional<ProgramWork> await_work(Store& store, const std::string& prefix,
       if (const std::optional<Entry> entry = store.get(work_key(prefix))) {
         return program_work_of(entry->value);
       }
-    } catch (const Unavailable&) {  // it may come back
+    } catch (const Unavailable&) {  // it may return
     }
     if (std::chrono::steady_clock::now() > until) {
       fail_io(
-          "no trainer has said within ten minutes what is to be trained\n  hint   the program "
+          "no trainer has published its work within ten minutes\n  hint   the program "
           "calls "
           "Member::train() (trireme/distributed.h)");
     }

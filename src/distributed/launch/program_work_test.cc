@@ -64,7 +64,7 @@ TEST(ProgramWork, ComesBackFromItsText) {
 
 TEST(ProgramWork, IsWhatTheFirstProcessSays) {
   const std::unique_ptr<Store> store = make_memory_store();
-  EXPECT_FALSE(await_work(*store, "job/", [] { return true; })) << "it was told to stop";
+  EXPECT_FALSE(await_work(*store, "job/", [] { return true; })) << "it had to stop";
   announce_work(*store, "job/", some_work());
   announce_work(*store, "job/", some_work());
   ProgramWork other = some_work();
@@ -87,7 +87,7 @@ class MemberEnvironment : public ::testing::Test {
 };
 
 TEST_F(MemberEnvironment, TellsAProgramWhereItsJobIs) {
-  EXPECT_FALSE(launched_member()) << "nobody has launched this one";
+  EXPECT_FALSE(launched_member()) << "no launcher started this process";
   RoleOptions told;
   told.prefix = "trireme/mine/1/";
   told.name = "trainer_2";

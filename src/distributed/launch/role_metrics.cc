@@ -130,7 +130,7 @@ TrainerMetrics::TrainerMetrics(Registry& registry, Health& health)
   steps_ = &registry.counter("trireme_trainer_steps_total", "Steps with a batch of its own.");
   examples_ = &registry.counter("trireme_trainer_examples_total", "Examples it has learned from.");
   repeated_ = &registry.counter("trireme_trainer_repeated_steps_total",
-                                "Steps that were begun anew: with another member's state, or in "
+                                "Repeated steps: with the state of another member, or in "
                                 "another generation.");
   waits_ = &registry.counter("trireme_trainer_waits_total",
                              "How often it asked for a batch and there was none.");

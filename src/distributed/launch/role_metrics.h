@@ -15,21 +15,21 @@
 
 namespace trireme::distributed {
 
-// Of a trainer. One thread calls all functions but stranger(), which any may. Registry and health
+// For a trainer. For one thread, except stranger(), which is thread-safe. Registry and health
 // outlive the object.
 class TrainerMetrics {
  public:
   TrainerMetrics(Registry& registry, Health& health);
 
-  // Before a step, and when its own batch has been learned. A step without one ends with idle().
+  // Before a step, and after its own batch. A step without a batch ends with idle().
   void begin() { began_ = Clock::now(); }
   void step(double loss, std::int64_t examples);
   void idle() { beat_->beat(); }          // took part in a step, or found no task
-  void rest() { beat_->rest(); }          // has trained: what it does now may take any time
-  void waited();                          // found no task: one look more
-  void repeated() { repeated_->add(); }   // has to do a step again
-  void stranger() { strangers().add(); }  // was turned away by the trainers' group
-  // What others count.
+  void rest() { beat_->rest(); }          // training is over: the rest may take any time
+  void waited();                          // found no task once more
+  void repeated() { repeated_->add(); }   // must repeat a step
+  void stranger() { strangers().add(); }  // the group of trainers refused a connection
+  // Counters of the group.
   void group(const DataParallel& parallel);
   void client(const ClientStatistics& statistics);
 
@@ -44,8 +44,7 @@ class TrainerMetrics {
   Histogram* seconds_;
 };
 
-// Of checkpoints: whoever makes them tells. One thread calls all functions. The registry outlives
-// the object.
+// For checkpoints. For one thread. The registry outlives the object.
 class CheckpointMetrics {
  public:
   explicit CheckpointMetrics(Registry& registry);
@@ -57,7 +56,7 @@ class CheckpointMetrics {
   Counter *made_, *failures_;
 };
 
-// Of exports, likewise.
+// For exports, likewise.
 class ExportMetrics {
  public:
   explicit ExportMetrics(Registry& registry);
@@ -69,10 +68,10 @@ class ExportMetrics {
   Counter *made_, *failures_;
 };
 
-// What these hold is read when somebody asks: they outlive the registry's last text().
+// Their values are read with each text(); both outlive the last one of the registry.
 void watch_server(Registry& registry, ParameterServer& server);
 void watch_master(Registry& registry, const Master& master);
-// Of a leader, under its name.
+// The state of a leader, under its name.
 TaskState task_state(const Master& master, std::int64_t epochs, const std::string& name);
 
 }  // namespace trireme::distributed

@@ -64,8 +64,7 @@ Roster::Roster(Store& store, std::string prefix, int rank)
   earlier_ = static_cast<int>(store_.get(key("launcher_state", rank_)).value().version) - 1;
 }
 
-// One before that has died has it as long as its lease lasts. Of an own lease that has ended
-// nothing is left.
+// A failed predecessor has it until its lease expires. Nothing remains of an own expired lease.
 void Roster::take_place(const LeaseKeeper& lease) {
   const std::string own = key("launcher", rank_);
   Transaction begin;
@@ -75,7 +74,7 @@ void Roster::take_place(const LeaseKeeper& lease) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kLauncherLease + 2);
   for (;;) {
     const Outcome outcome = store_.commit(begin);
-    // An answer may have been lost, and this be the second attempt.
+    // An answer may have been lost, so that this is the second attempt.
     if (outcome.succeeded || outcome.got.at(0).at(0).lease == lease.id()) break;
     if (begun_ || std::chrono::steady_clock::now() >= until) {
       fail_usage(fmt::format("another launcher has rank {} of this job", rank_));

@@ -1,10 +1,10 @@
 #pragma once
 
-// What the launchers of a job tell each other, by keys of the store:
+// Messages between the launchers of a job, as keys of the store:
 //
-//   launcher/2         there as long as it lives
-//   launcher_state/2   how far it is: "trainers servers steps losses examples phase kind machine reason"
-//   over               written by launcher 0 when the job is over: "well", or why not
+// - launcher/2: exists as long as it lives
+// - launcher_state/2: its state, "trainers servers steps losses examples phase kind machine reason"
+// - over: written by launcher 0 when the job is over, "well" or the reason
 
 #include <optional>
 #include <string>
@@ -20,10 +20,10 @@ struct LauncherState {
   enum class Phase : std::uint8_t {
     working,
     well,    // all its trainers have ended well
-    failed,  // the job cannot go on, it says
-    left,    // it was asked to end
+    failed,  // it reports that the job cannot continue
+    left,    // it was ordered to end
   };
-  int trainers = 0, servers = 0;  // that run
+  int trainers = 0, servers = 0;  // running ones
   Totals totals = {};
   Phase phase = Phase::working;
   ErrorKind kind = ErrorKind::io;  // of a failure
@@ -36,14 +36,14 @@ LauncherState launcher_state_of(const std::string& text);
 
 class Roster {
  public:
-  // Takes part as launcher `rank`. The store outlives it. Errors: as Store; usage, if another
+  // Takes part as launcher `rank`. The store outlives it. Errors: as Store; usage if another
   // process has that rank.
   Roster(Store& store, std::string prefix, int rank);
 
-  // Throws if another process has the rank by now, this one having been cut off for long. Errors:
+  // Throws if another process has the rank now, after this one was disconnected for long. Errors:
   // usage.
   void check() const { presence_.check(); }
-  // How many launchers of this rank there were before.
+  // The number of earlier launchers of this rank.
   int earlier() const { return earlier_; }
   void tell(const LauncherState& state);
 
@@ -52,7 +52,7 @@ class Roster {
     bool alive = false;
     LauncherState state;
   };
-  // All that have been there, but this one.
+  // All launchers so far, except this one.
   std::vector<Other> others();
   std::optional<std::string> over();
   void set_over(const std::string& how);

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What launcher 0 sees of launcher 1.
+// The state of launcher 1 as launcher 0 sees it.
 bool is_alive(Roster& first) {
   const std::vector<Roster::Other> others = first.others();
   return others.size() == 1 && others[0].alive;

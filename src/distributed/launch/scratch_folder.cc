@@ -19,9 +19,9 @@ namespace fs = std::filesystem;
 
 constexpr const char* kName = "scratch-XXXXXX";
 constexpr const char* kLock = "lock";
-constexpr int kAttempts = 10;  // who looks for the dead may be quicker than whoever has made one
+constexpr int kAttempts = 10;  // another process may remove a folder before it is locked
 
-// Held as long as it is open; -1 if somebody else holds it, or there is none.
+// Locked while it is open; -1 if another process has the lock, or there is none.
 int lock_of(const fs::path& folder, int flags) {
   const int lock = ::open((folder / kLock).c_str(), O_RDWR | O_CLOEXEC | flags, 0600);
   if (lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) != 0) {
@@ -31,7 +31,7 @@ int lock_of(const fs::path& folder, int flags) {
   return lock;
 }
 
-// A folder without a lock is being made just now, or being removed.
+// A folder without a lock is being made or removed.
 void remove_the_dead(const fs::path& above) {
   std::error_code ignored;
   for (const fs::directory_entry& one : fs::directory_iterator(above, ignored)) {

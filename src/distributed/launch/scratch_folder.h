@@ -1,18 +1,18 @@
 #pragma once
 
-// Room on a disk for what a process needs only as long as it lives.
+// Temporary space on disk for the lifetime of a process.
 
 #include <string>
 
 namespace trireme::distributed {
 
-// A folder of this object's own below one that several processes may share. Who makes one also
-// removes those of processes that have died: each keeps a lock as long as it lives.
+// A separate folder below one that several processes may share. Making one also removes those of
+// failed processes: each process holds a lock as long as it lives.
 class ScratchFolder {
  public:
-  // The folder above is made if it is not there. Errors: io.
+  // Makes the folder above if necessary. Errors: io.
   explicit ScratchFolder(const std::string& above);
-  // Removes it, and the folder above if nothing is left in it.
+  // Removes it, and the folder above if it is empty.
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;

@@ -57,7 +57,7 @@ class ServerProcess {
     monitor_->start(*store_);
   }
 
-  // No more orders come, the keeper ends what it does, and only then goes what it works on.
+  // First no more orders arrive, then the keeper finishes, then its data end.
   ~ServerProcess() {
     if (running_) running_->stop(in(Milliseconds(0)));
     keeper_.reset();
@@ -76,7 +76,7 @@ class ServerProcess {
   }
 
  private:
-  // Trainers wait, and ask again: nothing ends, but somebody is to make room.
+  // Trainers wait and repeat requests: nothing ends, but a user must free space.
   void look_at_disk() {
     const std::optional<std::string> why = running_->shard().disk_full();
     if (why.has_value() == disk_full_) return;
@@ -85,8 +85,8 @@ class ServerProcess {
                             : "there is room for cold rows again");
     std::fflush(stdout);
   }
-  // One that has died has its place as long as its lease lasts. After this process was stopped or
-  // cut off for long what it holds is still right if nobody has taken its own.
+  // A failed server has its place until its lease expires. If this process was stopped or
+  // disconnected for long, its data are still valid unless another process took its place.
   void claim(const LeaseKeeper& lease) {
     if (place_ < 0) return claim_any(lease);
     if (members_.claim_again("server", place_, lease, options_.name)) return;
@@ -110,7 +110,7 @@ class ServerProcess {
       std::this_thread::sleep_for(kServerLoopPoll);
     }
   }
-  // By its place, so that whoever takes it over is the same member to others.
+  // By its place, so that its replacement is the same member to others.
   void join(const LeaseKeeper& lease) {
     claim(lease);
     members_.join("server", std::to_string(place_),

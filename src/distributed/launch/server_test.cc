@@ -1,4 +1,4 @@
-// A parameter server as a process, whose place among the others is held by a lease.
+// A parameter server as a process whose place is held by a lease.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 
 const std::string kPrefix = "job/";
 
-// One in this process.
+// A server in this process.
 class Serving {
  public:
   explicit Serving(const RoleOptions& options) {
@@ -41,7 +41,7 @@ class Serving {
   }
   ~Serving() { end(); }
   bool ended() const { return ended_; }
-  // Asks it to end. What it has thrown.
+  // Ends it; returns what it threw.
   std::exception_ptr end() {
     stop_ = true;
     if (thread_.joinable()) thread_.join();
@@ -89,7 +89,7 @@ class Servers : public ::testing::Test {
   std::optional<EtcdServer> server_;
 };
 
-// The lease was renewed, and the store went away before the member's key was written.
+// The lease was renewed, and the store became unavailable before the key of the member was written.
 TEST_F(Servers, OneThatHasALeaseAndNoKeyWritesItYet) {
   Serving server(options("server_0"));
   ASSERT_TRUE(comes_true([&] { return is_there(); }));

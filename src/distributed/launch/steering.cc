@@ -145,7 +145,7 @@ void Steering::scale_trainers(int share) {
   for (; there > share; --there) children_.leave("trainer");
 }
 
-// The master has moved away what they held.
+// The master has moved their data.
 void Steering::end_drained(const Orders& orders) {
   for (const Entry& entry : orders.drained) {
     const std::string text = entry.key.substr(drained_prefix(options_.prefix).size());
@@ -158,7 +158,7 @@ void Steering::end_drained(const Orders& orders) {
   }
 }
 
-// So that the next one in that place may stay.
+// So that the next server in that place may stay.
 void Steering::forget(const Entry& order) {
   try {
     store_.commit({.when = {unchanged(order)}, .then = {Erase{order.key}}});
@@ -180,7 +180,7 @@ void Steering::stopped(const StopReport& report) {
     while (store_.get(stop_key(options_.prefix)) && Clock::now() < until) {
       std::this_thread::sleep_for(Milliseconds(20));
     }
-  } catch (const Error&) {  // nobody can be told
+  } catch (const Error&) {  // the store is unavailable
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a launcher does about the orders that its job is given while it runs (job_keys.h): scale,
-// and stop. Of several launchers each looks after its share.
+// How a launcher executes orders to its running job (job_keys.h): scale, and stop. Each of several
+// launchers handles its share.
 
 #include <condition_variable>
 #include <functional>
@@ -16,58 +16,56 @@
 
 namespace trireme::distributed {
 
-// Of so many processes of a role, those that the launcher of that rank has.
+// The share of `processes` processes of a role for the launcher of that rank.
 inline int share_of(int rank, int world, int processes) {
   return processes / world + (rank < processes % world ? 1 : 0);
 }
 
 struct SteeringOptions {
-  std::string prefix;  // of the job's keys
-  Wanted wanted;       // at first, of the whole job
-  // Trainers that there may be. Nothing: any number, and all of those that are wanted must live.
+  std::string prefix;  // of the keys of the job
+  Wanted wanted;       // initial numbers of the whole job
+  // Allowed numbers of trainers. Unset: any number, and all wanted trainers must live.
   std::optional<Limits> limits = {};
   int rank = 0, world = 1;  // of launchers
   std::function<void(const std::string&)> say = {};
 };
 
-// One thread calls all functions; another one, of the object, asks the store, which may be slow.
+// For one thread; a separate thread reads the store, which may be slow.
 class Steering {
  public:
-  // Rank 0 writes what is wanted at first. The store and the supervisor outlive the object. Errors:
-  // as Store.
+  // Rank 0 writes the initial numbers. The store and the supervisor outlive the object. Errors: as
+  // Store.
   Steering(Store& store, SteeringOptions options, Supervisor& children);
   ~Steering();
   Steering(const Steering&) = delete;
   Steering& operator=(const Steering&) = delete;
 
-  // Starts processes and asks them to leave, when other numbers are wanted than before, or a server
-  // is drained.
+  // Starts and ends processes when the wanted numbers change, or a server is drained.
   void look();
-  // What the job is to have now.
+  // The wanted numbers now.
   Wanted wanted() const { return wanted_; }
-  // Places that its parameter servers may have: those that are to go have theirs until they are
-  // drained.
+  // Places of parameter servers: servers that must end have theirs until they are drained.
   int places() const { return places_; }
-  // Whether the job goes on with so many trainers when no other ones can be started.
+  // Whether the job continues with this number of trainers when no others can be started.
   bool enough(int trainers) const;
-  // Whether the job is to end in good order, since when it is asked to, and how.
+  // Whether the job must end, since when, and how.
   struct Stop {
     std::chrono::steady_clock::time_point since;
     StopOrder order;
   };
   std::optional<Stop> stop_asked() const { return stop_; }
-  // Whether it is to end now: no last checkpoint is waited for, or not any longer.
+  // Whether it must end now: it waits for no last checkpoint, or not any longer.
   bool ends() const;
-  // What has become of the last checkpoint by now; nothing if none was asked for. Errors: as Store.
+  // The result of the last checkpoint so far; nothing if none was ordered. Errors: as Store.
   std::optional<LastCheckpoint> last_checkpoint() const;
-  // Of rank 0: tells who asked what became of it, and gives them a moment to read it.
+  // For rank 0: publishes the result, and leaves a moment to read it.
   void stopped(const StopReport& report);
 
  private:
-  // What the store says.
+  // The orders in the store.
   struct Orders {
     std::optional<Entry> wanted, stop, last;
-    bool begun = false;  // a master has cut an epoch, without which nothing can have been learned
+    bool begun = false;  // a master has made an epoch; before, nothing can be trained
     std::vector<Entry> drained;
     std::vector<ProcessEntry> servers;  // if some are drained
   };
@@ -86,12 +84,12 @@ class Steering {
   Supervisor& children_;
   Wanted wanted_;
   int places_;
-  std::int64_t seen_ = 0;  // the revision of what was wanted last
+  std::int64_t seen_ = 0;  // revision of the last wanted numbers
   std::optional<Stop> stop_;
   bool waits_ = false;  // for a last checkpoint
   mutable std::mutex mutex_;
   std::condition_variable wake_;
-  Orders orders_;  // with the mutex
+  Orders orders_;  // guarded by the mutex
   bool end_ = false;
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// Orders to a launcher, and what its processes, which are shells here, make of them.
+// Orders to a launcher and the reactions of its processes, which are shells here.
 
 #include "distributed/launch/steering.h"
 
@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 class Orders : public ::testing::Test {
  protected:
-  // `script`: what a trainer does; servers wait to be ended.
+  // `script`: what a trainer does; servers wait for their end.
   void begin(const SteeringOptions& options, const std::string& script = kWaits, int restarts = 0) {
     SupervisorOptions supervision;
     supervision.command = [script](const std::string& role, const std::string& name) {
@@ -41,7 +41,7 @@ class Orders : public ::testing::Test {
     for (int i = 0; i < options.wanted.servers; ++i) children_->start("server");
     for (int i = 0; i < options.wanted.trainers; ++i) children_->start("trainer");
   }
-  // Until so many trainers run, for 5 s at most.
+  // Waits at most 5 s until `count` trainers run.
   bool trainers(int count) {
     return look_until([&] {
       return children_->running("trainer") == count && children_->staying("trainer") == count;
@@ -124,7 +124,7 @@ TEST_F(Orders, Stop) {
   EXPECT_TRUE(look_until([&] { return steering_->stop_asked().has_value(); }));
   EXPECT_EQ(steering_->stop_asked()->order.within, std::chrono::seconds(7));
   EXPECT_TRUE(steering_->ends());
-  EXPECT_EQ(steering_->last_checkpoint(), std::nullopt) << "none was asked for";
+  EXPECT_EQ(steering_->last_checkpoint(), std::nullopt) << "none was ordered";
   std::thread asker([&] {
     while (!store_->get("job/stopped")) std::this_thread::sleep_for(Milliseconds(5));
     EXPECT_EQ(stop_report_of("", store_->get("job/stopped")->value).killed,
@@ -180,13 +180,13 @@ TEST_F(Orders, AJobThatHasNotBegunStopsAtOnce) {
   EXPECT_EQ(steering_->last_checkpoint()->why, "nothing has been learned yet");
 }
 
-// Those that die are replaced twice, then missed, until too few are left.
+// Failed ones are restarted twice, then missing, until too few remain.
 TEST_F(Orders, AsManyAsAreLeast) {
   begin({.wanted = {4, 0}, .limits = Limits{2, 4}},
         "case $name in trainer_1 | trainer_4 | trainer_5 | trainer_2) exit 9 ;; esac; " + kWaits,
         2);
   EXPECT_TRUE(trainers(2));
-  EXPECT_THAT(heard_, Contains(HasSubstr("restarts are used up, the job goes on without it")));
+  EXPECT_THAT(heard_, Contains(HasSubstr("restarts are used up, the job continues without it")));
   EXPECT_EQ(children_->restarts(), 2);
   EXPECT_TRUE(steering_->enough(2));
   EXPECT_FALSE(steering_->enough(1));
@@ -209,7 +209,7 @@ TEST_F(Orders, AllThatAreWantedMustLiveIfNothingElseIsSaid) {
   EXPECT_TRUE(steering_->enough(2));
 }
 
-// As kill does, or a machine that is to be emptied: it is no failure, but it is missing.
+// By `kill`, or when a machine shuts down: it is no failure, but the trainer is missing.
 TEST_F(Orders, ATrainerThatSomebodyEndsIsReplaced) {
   begin({.wanted = {2, 0}}, "case $name in trainer_1) exit 0 ;; esac; " + kWaits);
   EXPECT_TRUE(look_until(

@@ -72,14 +72,14 @@ void Supervisor::ended(const Child& gone, int code) {
   } else if (code != 0 || gone.role != "trainer") {
     replace(gone, code);
   } else if (options_.over && !options_.over()) {
-    options_.heard("launch", gone.name + " was asked to end by somebody; another one is started");
+    options_.heard("launch", gone.name + " was ended from outside; another one is started");
     start(gone.role);
   }
 }
 
 void Supervisor::replace(const Child& gone, int code) {
   const std::string why = how_it_ended(gone.name, code);
-  // What is wrong with the job is wrong again.
+  // A mistake in the job would repeat.
   if (code == 2 || code == 3) {
     fail(code == 2 ? ErrorKind::usage : ErrorKind::data, why + ": see its lines above");
   }
@@ -88,7 +88,7 @@ void Supervisor::replace(const Child& gone, int code) {
   }
   if (used_up(gone.role)) {
     if (gone.role == "trainer" && options_.spare && options_.spare()) {
-      options_.heard("launch", why + "; restarts are used up, the job goes on without it");
+      options_.heard("launch", why + "; restarts are used up, the job continues without it");
       return;
     }
     fail_io(why + "; that is once too often" +

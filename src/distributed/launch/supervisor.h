@@ -1,7 +1,7 @@
 #pragma once
 
-// The processes of a job that run on this machine: starts them, reads what they say, and starts
-// another one for each that ends badly.
+// The processes of a job on this machine: starts them, reads their lines, and restarts those that
+// end badly.
 
 #include <chrono>
 #include <functional>
@@ -17,63 +17,63 @@
 namespace trireme::distributed {
 
 struct SupervisorOptions {
-  // What to run for a role, under a name that no other process of the job has or had.
+  // The command for a role, under a name that no other process of the job has or had.
   std::function<std::vector<std::string>(const std::string& role, const std::string& name)> command;
-  std::map<std::string, std::string> environment = {};  // besides our own
-  // And for one process alone.
+  std::map<std::string, std::string> environment = {};  // added to our own
+  // Added for one process.
   std::function<std::map<std::string, std::string>(const std::string& role,
                                                    const std::string& name)>
       own_environment = {};
-  // A line of the process of that name; the supervisor's own have the name "launch".
+  // Receives the lines of the process of that name; lines of the supervisor have the name "launch".
   std::function<void(const std::string& name, const std::string& line)> heard;
-  // A process has ended; called before another one takes its place.
+  // Called when a process has ended, before it is replaced.
   std::function<void(const std::string& role, const std::string& name)> gone = {};
-  int restarts = 10;  // of processes that ended badly, in all
-  // So many ends more of trainers, for which tasks are to blame that are left out by now. Asked
-  // when restarts are used up. If empty, none.
+  int restarts = 10;  // of processes that ended badly, in total
+  // Returns the number of further ends of trainers that were caused by tasks that are left out now.
+  // Called when restarts are used up. If empty: 0.
   std::function<int()> pardoned = {};
-  // Whether trainers have begun: before that, one that ends badly by itself would do so again. If
-  // empty, they have.
+  // Whether trainers have begun: before that, a trainer that ends badly on its own would do so
+  // again. If empty: true.
   std::function<bool()> begun = {};
-  // Whether the job goes on without a trainer that ended badly when restarts are used up; if empty,
-  // it does not.
+  // Whether the job continues without a trainer that ended badly when restarts are used up. If
+  // empty: false.
   std::function<bool()> spare = {};
-  // Others have the place of a process that ended by kReplacedCode: whether there is another place
-  // of its role that nobody has, such as that of one which has died meanwhile, and whose substitute
-  // took this one's. Then another one is started. If empty, there is none.
+  // Other processes have the place of a process that ended with kReplacedCode. Returns whether its
+  // role has another free place, such as that of a failed process whose replacement took this
+  // place. Then another process is started. If empty: false.
   std::function<bool(const std::string& role)> missing = {};
-  // Whether the job is over. A trainer that ends well before that was asked to by somebody else,
-  // and another one is started; if empty, it is done.
+  // Whether the job is over. A trainer that ends well before that was ended from outside, and
+  // another one is started. If empty: true.
   std::function<bool()> over = {};
   // Names are "trainer_1", "trainer_4", ...: the role and every `stride`th number from `first` on.
   int first = 0, stride = 1;
   std::string suffix = {};  // of names
 };
 
-// One thread calls all functions.
+// For one thread.
 class Supervisor {
  public:
   explicit Supervisor(SupervisorOptions options) : options_(std::move(options)) {}
-  // Kills those that run.
+  // Kills running processes.
   ~Supervisor() = default;
 
   // Errors: io.
   void start(const std::string& role);
-  // Waits so long at most for lines, hands them on, and starts others for those that have ended
-  // badly. Trainers that end well are done, and so is who was replaced by others (kReplacedCode),
-  // if no place is free. Errors: usage or data, for a process that says that the job is wrong; io,
-  // when processes end badly too often.
+  // Waits at most `most` for lines, passes them on, and restarts processes that ended badly.
+  // Trainers that end well are done, and so is a process that was replaced (kReplacedCode) if no
+  // place is free. Errors: usage or data for a process that reports a wrong job; io when processes
+  // end badly too often.
   void look(std::chrono::milliseconds most);
   int running(const std::string& role) const;
   // By name.
   std::map<std::string, pid_t> processes(const std::string& role) const;
-  int staying(const std::string& role) const;  // of these, those that are not asked to leave
+  int staying(const std::string& role) const;  // without those that were ordered to leave
   int restarts() const { return restarts_; }
-  // Asks the newest one of a role that stays to end in good order; or the one of that name. It is
-  // not replaced, and killed if it does not end in ten seconds. False: there is none.
+  // Orders the newest process of a role, or the one of that name, to end. It is not replaced, and
+  // is killed after ten seconds. Returns false if there is none.
   bool leave(const std::string& role, const std::string& name = {});
-  // Asks all to end, trainers first, since what they finish needs the others; kills those that do
-  // not in five seconds, each time. Gives the names of these.
+  // Orders all to end, trainers first because they need the others to finish; kills after five
+  // seconds each. Returns the names of killed ones.
   std::vector<std::string> end();
   // The first half of it.
   void end_trainers(std::chrono::milliseconds most, std::vector<std::string>& killed);
@@ -83,7 +83,7 @@ class Supervisor {
   struct Child {
     std::string role, name;
     std::unique_ptr<Process> process;
-    std::optional<Clock::time_point> leaves = {};  // asked to, until then
+    std::optional<Clock::time_point> leaves = {};  // ordered to leave by this time
   };
   using Place = std::list<Child>::iterator;
 
@@ -92,10 +92,10 @@ class Supervisor {
   void ended(const Child& gone, int code);
   void end(bool trainers, std::chrono::milliseconds most, std::vector<std::string>& killed);
   void replace(const Child& gone, int code);
-  bool used_up(const std::string& role) const;  // restarts
+  bool used_up(const std::string& role) const;  // whether restarts are used up
 
   const SupervisorOptions options_;
-  std::map<std::string, int> counts_;  // of all that were started, by role
+  std::map<std::string, int> counts_;  // of all started ones, by role
   std::list<Child> children_;
   int restarts_ = 0;
 };

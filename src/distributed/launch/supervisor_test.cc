@@ -27,7 +27,7 @@ class SupervisorOf : public ::testing::Test {
     return options;
   }
   Supervisor supervisor(int code) { return Supervisor(options(code)); }
-  // Until no process is left.
+  // Until no process remains.
   static bool all_end(Supervisor& supervisor) {
     return comes_true([&] {
       supervisor.look(Milliseconds(5));
@@ -48,8 +48,8 @@ TEST_F(SupervisorOf, WhoWasReplacedByOthersIsNotStartedAgain) {
                                               "[launch] server_1 has left: others have its place"));
 }
 
-// A server stands still for longer than its lease, another one dies, and the substitute of that one
-// takes the place of the first: when this has left, the place of the other one is nobody's.
+// A server is stopped for longer than its lease, another one fails, and the replacement of the
+// latter gets the place of the former. When that one has left, the place of the failed one is free.
 TEST_F(SupervisorOf, WhoWasReplacedIsStartedForAPlaceThatNobodyHas) {
   int free = 2;
   SupervisorOptions options = this->options(kReplacedCode);

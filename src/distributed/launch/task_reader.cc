@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kTasksPerRequest = 4;  // tasks that are taken together
 
-// After others a trainer ends: another one may do better.
+// After this number of others a trainer ends: another one may succeed.
 bool is_of_data(const Error& error) {
   return error.kind() == ErrorKind::data || error.kind() == ErrorKind::not_found;
 }
@@ -54,7 +54,7 @@ TaskReader::TaskReader(TaskClient& client, const data::Batches& batches, Bad bad
 
 TaskReader::~TaskReader() { client_.on_lost({}); }
 
-// It is to be handed out again, so nothing more is learned of it here.
+// It is handed out again, so its training ends here.
 void TaskReader::lose(const Task& task) {
   const auto is_it = [&](const Current& one) {
     return one.task.id == task.id && one.task.attempt == task.attempt && one.epoch == task.epoch;
@@ -78,7 +78,7 @@ bool TaskReader::have() {
   return !tasks_.empty();
 }
 
-// Of the first task, which stays the first one.
+// For the first task, which stays the first one.
 TaskReader::Read TaskReader::read_batch() {
   Current& current = tasks_.front();
   if (numbered_ != current.epoch) {

@@ -34,11 +34,11 @@ constexpr int kEpochs = 2;
 Ids ids(const data::Batch& batch) { return batch.at("id").to_vector<std::int64_t>(); }
 std::int64_t words_in(const data::Batch& batch) { return batch.at("words").dim(0); }
 
-// By which a batch is one and the same to whoever learns it: epoch, task, number.
+// Identifies a batch for every trainer: epoch, task, number.
 using Name = std::array<std::uint32_t, 3>;
 Name name_of(const TaskReader::Read& read) { return {read.epoch, read.task, read.number}; }
 
-// A trainer that is a member as long as it lives, with data of its own.
+// A trainer with its own data that is a member as long as the object exists.
 struct Reading {
   Reading(Store& store, const std::string& name, data::Batches cut)
       : batches(std::move(cut)), lease(store, {.seconds = 2}), members(store, "job/") {
@@ -56,7 +56,7 @@ struct Reading {
   std::optional<TaskReader> reader;
 };
 
-// A pipeline, made anew by each process.
+// A pipeline that each process makes itself.
 struct Cut {
   std::string name;
   std::function<data::Batches()> make;
@@ -65,7 +65,7 @@ std::ostream& operator<<(std::ostream& out, const Cut& cut) { return out << cut.
 
 class TasksOf : public ::testing::TestWithParam<Cut> {
  protected:
-  // A job of its own.
+  // A separate job.
   void lead(std::int64_t task_batches) {
     master_.reset();
     store_ = make_memory_store();
@@ -148,8 +148,8 @@ TEST_P(TasksOf, AreTheBatchesOfOneProcess) {
   }
 }
 
-// Whatever was read of a task before its trainer is gone, the next one reads the same under the
-// same names.
+// Whatever a trainer reads of a task before it fails, the next one reads the same under the same
+// names.
 TEST_P(TasksOf, AreTheSameWhenAnotherTrainerGoesOn) {
   lead(4);
   Reading first(*store_, "first", GetParam().make()), second(*store_, "second", GetParam().make());
@@ -199,7 +199,7 @@ TEST_P(TasksOf, HaveEachExampleOnceWithinTheLimitsOfTheCut) {
     std::sort(all.begin(), all.end());
     EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end()) << "one came twice";
     EXPECT_EQ(static_cast<std::int64_t>(all.size()), batches_.examples());
-    // Sorted as a whole, batches share the 12 lengths that there are; in no order nearly each has
+    // Sorted as a whole, batches have few of the 12 lengths each; unsorted, nearly every batch has
     // all of them.
     if (how == "by_length") {
       EXPECT_LE(spread[epoch], 12);
@@ -209,9 +209,9 @@ TEST_P(TasksOf, HaveEachExampleOnceWithinTheLimitsOfTheCut) {
   }
 }
 
-// --- Tasks whose data are wrong
+// --- Tasks with wrong data
 
-// Ten batches of ten, in tasks of two. That of number `wrong` cannot be read, as often as `times`.
+// Ten batches of ten, in tasks of two. Batch `wrong` cannot be read the first `times` times.
 class WrongData : public ::testing::Test {
  protected:
   WrongData() {
@@ -233,7 +233,7 @@ class WrongData : public ::testing::Test {
         })
         .batch(10);
   }
-  // First examples of all batches that it gets.
+  // First examples of all its batches.
   static Ids read_all(Reading& trainer) {
     Ids all;
     while (!trainer.reader->all_done()) {
@@ -277,7 +277,7 @@ TEST_F(WrongData, AreTriedAgain) {
   EXPECT_TRUE(bad_tasks(*store_, "job/task/").empty());
 }
 
-// Of files that cannot be read another process may know more.
+// Another process may be able to read the files.
 TEST_F(WrongData, OfTheMachineEndTheTrainer) {
   Reading trainer(*store_, "a", batches(1, ErrorKind::io));
   EXPECT_EQ(ids(trainer.reader->next()->batch).at(0), 0);
@@ -286,7 +286,7 @@ TEST_F(WrongData, OfTheMachineEndTheTrainer) {
   EXPECT_EQ(bad_tasks(*store_, "job/task/")[0].deaths, 1);
 }
 
-// They are found when it is their turn: what was read before is learned first.
+// Errors appear when it is their turn: earlier batches are trained first.
 TEST_F(WrongData, AreNotFoundAhead) {
   Reading trainer(*store_, "a", batches(1));
   TaskReader& reader = *trainer.reader;
@@ -298,7 +298,7 @@ TEST_F(WrongData, AreNotFoundAhead) {
   EXPECT_EQ(ids(reader.next()->batch).at(0), 20) << "of the next task";
 }
 
-// A task that somebody has died of is nothing to look at while another one is under way.
+// A task that another trainer failed on is not read ahead while one is in progress.
 TEST_F(WrongData, NobodyLooksAheadAtWhatOthersHaveHad) {
   times_ = 0;
   {
@@ -311,7 +311,8 @@ TEST_F(WrongData, NobodyLooksAheadAtWhatOthersHaveHad) {
   for (int i = 0; i < 2; ++i) {
     const TaskReader::Read read = reader.next().value();
     EXPECT_EQ(read.task, 0u);
-    // Of the same task it may; the next one was another one's, too, but was not begun.
+    // Reading ahead in the same task is allowed; the next one belonged to another trainer, too, but
+    // was not begun.
     EXPECT_EQ(reader.peek() != nullptr, i == 0);
   }
   reader.finish();
@@ -323,7 +324,7 @@ TEST_F(WrongData, ThatOnlyAStepFindsAreGivenBackByName) {
   Reading trainer(*store_, "a", batches(0));
   TaskReader& reader = *trainer.reader;
   ASSERT_TRUE(reader.next());
-  EXPECT_FALSE(reader.give_back("an id beyond its table")) << "nobody has learned anything yet";
+  EXPECT_FALSE(reader.give_back("an id beyond its table")) << "no task is done yet";
   EXPECT_EQ(master_->counts()->pending, 0) << "others are handed out again";
   EXPECT_EQ(master_->counts()->bad_ends, 1);
   EXPECT_EQ(bad_tasks(*store_, "job/task/").at(0).why.at(0), "an id beyond its table");
@@ -332,7 +333,7 @@ TEST_F(WrongData, ThatOnlyAStepFindsAreGivenBackByName) {
   reader.finish();
   ASSERT_TRUE(reader.next());
   EXPECT_TRUE(reader.give_back("an id beyond its table"));
-  // Between two tasks none is to blame.
+  // Between two tasks none is the cause.
   while (!reader.next()->last) {
   }
   reader.finish();

@@ -44,7 +44,7 @@ class TrainerProcess {
     }
   }
 
-  // The model as one process would have it, its tables whole.
+  // The model as of one process, with complete tables.
   void save() {
     if (!member_.bring_home()) return;
     job_.trainer().save(job_.output_directory(), job_.save_options());

@@ -13,19 +13,18 @@ namespace trireme::distributed {
 namespace {
 
 constexpr Milliseconds kMemberPoll{20};
-// In which servers must be there again that were replaced, and have loaded what they held.
+// Time for replaced servers to start and load their data.
 constexpr Milliseconds kServers{300000};
 constexpr std::uint64_t kLargestModel = std::uint64_t{4} << 30;
 constexpr Milliseconds kFailureReportTimeout{
     2000};                              // in which a master hears of who ends by an error
 constexpr Milliseconds kAttempt{1000};  // after which it is asked where the servers are now
 constexpr Milliseconds kMemberStoreTimeout{500};  // in which the store is to say it
-// In which the store is there again that was away, or another master leads, or another group is
-// formed.
+// Time for the store to return, for another master to lead, or for a group to form.
 constexpr Milliseconds kOutage{120000};
 constexpr std::int64_t kTrainerLease = 5;  // seconds
 
-// In synchronous jobs and by all-reduce they may count twice.
+// In synchronous jobs and with all-reduce they may count twice.
 void told_again(const Task& task) {
   std::printf(
       "%s of epoch %lld are handed out again: what the master said of them while the store was "
@@ -35,10 +34,10 @@ void told_again(const Task& task) {
   std::fflush(stdout);
 }
 
-// This trainer is not to begin: others have brought the job to its end, or it is asked to leave.
+// This trainer must not begin: the job is over, or it must leave.
 class EndsHere {};
 
-// What the loss is a mean of, such as rows of sequences; nothing, if it does not say.
+// The axis of the mean of the loss, such as rows of sequences; nothing if it is unknown.
 Value averaged(const Value& loss) {
   const ir::Op* const op = loss ? loss.get()->producer : nullptr;
   if (op == nullptr || op->name() != "mean") return {};
@@ -46,7 +45,7 @@ Value averaged(const Value& loss) {
   return all.rank() > 0 && !all.dim(0).is_constant() ? all : Value();
 }
 
-// A value whose axis 0 counts what the loss is a mean of, or else the batch; an input, if one does.
+// A value whose axis 0 is that axis, or else the batch; an input if there is one.
 Value counted(const Program& program, const Value& loss) {
   const Value all = averaged(loss);
   const Dim count = all ? all.dim(0) : Dim(batch);
@@ -138,7 +137,7 @@ void TrainingMember::join_servers(Program& program, TrainerOptions& made, const 
   if (how.staleness > 0) keep_pace(static_cast<std::uint32_t>(how.staleness));
 }
 
-// Nobody may be ahead by more steps than that.
+// No trainer may be ahead by more steps than that.
 void TrainingMember::keep_pace(std::uint32_t lead) {
   clock_.emplace(*tasks_,
                  StepClockOptions{.lead = lead,
@@ -173,20 +172,20 @@ void TrainingMember::train(Trainer& trainer, const data::Batches& batches,
   metrics_.rest();
   tell();
 } catch (const Unavailable&) {
-  if (!stopped()) throw;  // who leaves can do without those who are gone
+  if (!stopped()) throw;  // a trainer that leaves does not need the others
 }
 
-// A batch of it could not be read. In mode geo what was learned of it here has not been pushed, and
-// is forgotten.
+// A batch of it could not be read. In mode geo its local training has not been pushed and is
+// dropped.
 void TrainingMember::given_back(const Task& task, const std::string& why) {
-  std::printf("%s are given back: %s\n", described(range_of(task.data)).c_str(), why.c_str());
+  std::printf("%s are returned: %s\n", described(range_of(task.data)).c_str(), why.c_str());
   std::fflush(stdout);
   if (mode_ == Distribution::Mode::geo) by_servers_->forget_deltas();
 }
 
-// Before this process ends by that error. Others that are gone are no task's fault, nor is a loss
-// that is no number any more; of anything else the batch is to blame, as long as others can be
-// learned.
+// Before this process ends with an error. Failed other processes are not caused by a task, nor is a
+// loss of NaN or infinity. For other errors the batch is the cause, as long as other batches can be
+// trained.
 void TrainingMember::fail(TaskReader& reader, const Error& error) {
   if (error.kind() == ErrorKind::io || error.kind() == ErrorKind::numeric) {
     try {
@@ -206,8 +205,7 @@ void TrainingMember::fail(TaskReader& reader, const Error& error) {
   }
 }
 
-// For the client. When the job has gone back to a checkpoint, what it is asked for is asked no
-// more.
+// For the client. After a rollback of the job its requests are not repeated any more.
 ServerView TrainingMember::newest_servers() {
   std::optional<JobView> view = views_->now(kMemberStoreTimeout).value_or(std::nullopt);
   const bool first = !std::exchange(servers_told_, true);
@@ -219,8 +217,7 @@ ServerView TrainingMember::newest_servers() {
   return std::move(view->servers);
 }
 
-// In good order: what was begun is learned, what was taken is given back, and nobody waits for this
-// one.
+// In order: finishes begun tasks, returns the others, and no other member waits for this one.
 void TrainingMember::leave(TaskReader& reader) {
   try {
     if (by_servers_ && view_) by_servers_->settle();
@@ -230,8 +227,7 @@ void TrainingMember::leave(TaskReader& reader) {
   leave_members();
 }
 
-// Waits for a view of a later generation than ours, of which this trainer is a member if members
-// are told.
+// Waits for a view of a later generation with this trainer among its members, if there are members.
 void TrainingMember::rejoin(TaskReader& reader) {
   const bool together = mode_ == Distribution::Mode::synchronous;
   const Deadline end = in(kServers);
@@ -265,7 +261,7 @@ void TrainingMember::enter(JobView view, TaskReader& reader) {
   if (back) by_servers_->start(*trainer_);
 }
 
-// Nobody of a group is left, or this is the first one: its members begin where the leader says.
+// No member of a group remains, or this is the first one: its members begin where the leader says.
 std::int64_t TrainingMember::found_group(std::int64_t generation) {
   if (is_concluded()) throw EndsHere();
   const std::optional<GroupStart> start = group_->found(generation);
@@ -274,20 +270,20 @@ std::int64_t TrainingMember::found_group(std::int64_t generation) {
     parallel_->set_state(group_->load(*start, parallel_->state_bytes()));
   } else if (parallel_->steps() > 0) {
     fail_io(
-        "all other trainers have died, and there is no checkpoint: this one is to be started "
+        "all other trainers have failed, and there is no checkpoint: this one must start "
         "again");
   }
   return start->committed;
 }
 
-// Tasks of before the group went back are somebody else's.
+// Tasks of before the rollback belong to other trainers.
 bool TrainingMember::enter_group() {
   const std::uint32_t rollbacks = group_->start().rollbacks;
   reader_->forget_before(rollbacks);
   return !read_ || read_->rollbacks >= rollbacks;
 }
 
-// Every step is one of all members, so those without a batch take part with any other one.
+// Every step is one of all members; those without a batch take part with any batch.
 void TrainingMember::train_in_parallel(TaskReader& reader, const data::Batches& batches) try {
   reader_ = &reader;
   parallel_->join(*trainer_);
@@ -317,10 +313,10 @@ void TrainingMember::train_in_parallel(TaskReader& reader, const data::Batches& 
   if (stopped()) leave(reader);
 }
 
-// Each goes its own pace.
+// Each trainer goes at its own pace.
 void TrainingMember::train_by_servers(TaskReader& reader) {
   rejoin(reader);
-  // What is to be learned next: also in the next generation, if it was of that already.
+  // The next batch: kept for the next generation if it belongs to it already.
   std::optional<TaskReader::Read> read;
   while (!reader.all_done()) {
     if (stopped()) return leave(reader);
@@ -341,7 +337,7 @@ void TrainingMember::train_by_servers(TaskReader& reader) {
       if (clock_ && !clock_->begin()) return leave(reader);
       metrics_.begin();
       look_ahead(*read, reader);
-      // All trainers are where all together are in the schedule, however late they came.
+      // All trainers are at the common position in the schedule, however late they joined.
       const auto place = static_cast<std::uint64_t>(read->place);
       const double loss = by_servers_->step(
           read->batch, ServerTraining::TaskBatch{
@@ -362,7 +358,7 @@ void TrainingMember::train_by_servers(TaskReader& reader) {
   end_by_servers();
 }
 
-// Rows that the step after this one reads are asked for now, unless it would be too old by then.
+// Requests rows of the step after this one, unless they would be too old by then.
 void TrainingMember::look_ahead(const TaskReader::Read& read, TaskReader& reader) {
   if (!prefetch_ || (clock_ && !clock_->allows_a_look_ahead())) return;
   if (mode_ == Distribution::Mode::geo && read.last) return;
@@ -400,7 +396,7 @@ void TrainingMember::train_by_servers_together(TaskReader& reader) {
   end_by_servers();
 }
 
-// Waits for the next generation. Whether what was read has been learned in the one before.
+// Waits for the next generation. Returns whether the batch was trained in the previous one.
 bool TrainingMember::enter_turn(SynchronousTurn& turn, TaskReader& reader) {
   rejoin(reader);
   if (!view_) return false;  // told to stop before there was one
@@ -423,7 +419,7 @@ void TrainingMember::end_by_servers() {
   chief_ = chief_ && !is_concluded();
 }
 
-// Never to be one again.
+// Leaves for good.
 void TrainingMember::leave_members() {
   patiently([this] {
     presence_.become(
@@ -431,19 +427,19 @@ void TrainingMember::leave_members() {
   });
 }
 
-// For the process's health. It asks nobody, so that no step waits for the store.
+// For the health of the process. It does not use the store, so that no step waits for it.
 void TrainingMember::look_at_presence() {
   lease_sign_.tell(presence_.lost());
   presence_.check();
 }
 
-// Until `ask`, which asks the store, has had an answer.
+// Repeats `ask`, which uses the store, until it gets an answer.
 void TrainingMember::patiently(const std::function<void()>& ask) const {
   for (const Deadline end = in(kOutage);;) {
     try {
       return ask();
     } catch (const Error& error) {
-      // not_found: the lease has just ended; there will be another one.
+      // not_found: the lease has just expired; there will be another one.
       const bool again = dynamic_cast<const Unavailable*>(&error) != nullptr ||
                          error.kind() == ErrorKind::not_found;
       if (!again || stopped() || std::chrono::steady_clock::now() > end) throw;
@@ -458,7 +454,7 @@ bool TrainingMember::is_concluded() {
   return concluded;
 }
 
-// A line for the launcher, which adds up what all trainers have done.
+// A line for the launcher, which sums the progress of all trainers.
 void TrainingMember::report(double loss, std::int64_t examples) {
   look_at_presence();
   steps_ += 1, examples_ += examples, losses_ += loss;

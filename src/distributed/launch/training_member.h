@@ -1,8 +1,8 @@
 #pragma once
 
-// A process of a job that trains: it takes part, has a Program and its Trainer's options rewritten
-// by the job's strategy, and then trains by the tasks that it gets. What Program that is, is told
-// by a job file (trainer.cc) or by a program of the user's (member.cc).
+// A training process of a job. It takes part, its Program and the options of its Trainer are
+// changed by the strategy of the job, and then it trains the tasks that it gets. A job file
+// (trainer.cc) or a program of the user (member.cc) defines the Program.
 
 #include <chrono>
 #include <cstdint>
@@ -27,12 +27,12 @@
 
 namespace trireme::distributed {
 
-// Where servers of the job write, for what a trainer says of it.
+// Where servers of the job write, for messages of a trainer.
 struct JobFolders {
   std::string checkpoints, exports;
 };
 
-// One thread calls all functions.
+// For one thread.
 class TrainingMember {
  public:
   // Takes part in the job. Errors: as Store.
@@ -40,22 +40,22 @@ class TrainingMember {
   TrainingMember(const TrainingMember&) = delete;
   TrainingMember& operator=(const TrainingMember&) = delete;
 
-  // What the Trainer is to be made with. Making it rewrites the Program. Once; the Program outlives
-  // this. Errors: usage.
+  // Changes the options for the Trainer. Making it rewrites the Program. Call it once; the Program
+  // outlives this object. Errors: usage.
   void extend(Program& program, TrainerOptions& made, const Distribution& how,
               const JobFolders& folders);
-  // Until all epochs are over, or it is told to stop. `after_step`: of steps of this process with a
-  // batch, from 1. The Trainer is used as long as this lives. Errors: as the parts; io instead of
-  // what a batch is to blame for, when others have been learned: another process is to go on.
+  // Trains until all epochs are over, or it must stop. `after_step`: for steps of this process with
+  // a batch, from 1. The Trainer is used as long as this object exists. Errors: as the parts; io
+  // instead of errors caused by a batch if others were trained: another process must continue.
   using AfterStep = std::function<void(std::int64_t step, double loss)>;
   void train(Trainer& trainer, const data::Batches& batches, const AfterStep& after_step = {});
 
-  // Of one process of those that have trained, when all have: it tests and saves, and then says so.
+  // For one of the processes that trained, when all have: it tests and saves, and then reports it.
   bool is_chief() const { return chief_; }
   void conclude();
 
-  // Tables on servers become parameters of the Trainer, as of ServerTraining. False, with a line
-  // that names the folders of the servers' checkpoints and exports: they are too large for it.
+  // Tables on servers become parameters of the Trainer, as in ServerTraining. Returns false, and
+  // prints the folders of checkpoints and exports, if they are too large.
   bool bring_home();
 
   Store& store() { return *store_; }
@@ -89,33 +89,32 @@ class TrainingMember {
 
   const RoleOptions options_;
   const std::unique_ptr<Store> store_;
-  ProcessMonitor monitor_;  // reads nothing of what follows
+  ProcessMonitor monitor_;  // reads none of the following members
   LeaseSign lease_sign_;
   TrainerMetrics metrics_;
   Membership members_;
   Presence presence_;          // as a trainer
-  std::int64_t absences_ = 0;  // of it, when the last generation was entered
+  std::int64_t absences_ = 0;  // its value at the start of the last generation
   Network network_;
   Distribution::Mode mode_ = Distribution::Mode::all_reduce;
   bool prefetch_ = false;
-  JobFolders folders_;  // no exports: the job makes none
+  JobFolders folders_;  // without exports: the job makes none
   Trainer* trainer_ = nullptr;
   std::optional<GroupMember> group_;
   std::optional<DataParallel> parallel_;
-  TaskReader* reader_ = nullptr;  // while it trains
-  std::optional<TaskReader::Read> read_ =
-      {};                        // of steps that all take together: what this one learns
-  std::optional<JobView> view_;  // that we are in
+  TaskReader* reader_ = nullptr;                         // while it trains
+  std::optional<TaskReader::Read> read_ = {};            // the batch of this member in common steps
+  std::optional<JobView> view_;                          // the current one
   std::optional<Glance<std::optional<JobView>>> views_;  // for the client,
-  bool servers_told_ = false;                            // which has had one
+  bool servers_told_ = false;                            // which has got one
   std::optional<ParameterClient> client_;
   std::optional<ServerTraining> by_servers_;
   std::optional<TaskClient> tasks_;
-  std::optional<StepClock> clock_;  // of bounded staleness
+  std::optional<StepClock> clock_;  // for bounded staleness
   AfterStep after_step_;
   bool chief_ = false;
-  std::int64_t own_steps_ = 0;             // with one, in every mode
-  std::int64_t steps_ = 0, examples_ = 0;  // not yet told, as losses_
+  std::int64_t own_steps_ = 0;             // with a batch, in every mode
+  std::int64_t steps_ = 0, examples_ = 0;  // not reported yet, as losses_
   double losses_ = 0;
   std::chrono::steady_clock::time_point reported_ = {};
 };

@@ -1,4 +1,4 @@
-// A member of a job that trains a Program, with a master and a server that do what a test wants.
+// A member of a job that trains a Program; the test controls its master and server.
 
 #include "distributed/launch/training_member.h"
 
@@ -28,7 +28,7 @@ data::Batch all_records() {
   return {{"id", ids}};
 }
 
-// Trains a Program that adds one to the row of each record, in a thread of its own.
+// Trains a Program that adds one to the row of each record, in a separate thread.
 class Counting {
  public:
   Counting(const RoleOptions& options, Distribution::Mode mode)
@@ -36,7 +36,7 @@ class Counting {
   ~Counting() {
     if (thread_.joinable()) thread_.join();
   }
-  // When it has trained: by record.
+  // The result after the training: by record.
   std::vector<float> counts() {
     thread_.join();
     return counts_;
@@ -92,7 +92,7 @@ class Members : public ::testing::TestWithParam<Distribution::Mode> {
     options.servers = 1;
     return options;
   }
-  // The servers begin a new generation, after the job went back so often, and all are told.
+  // The servers begin a new generation after `rollbacks` rollbacks, and publish it.
   void tell(std::uint32_t rollbacks) {
     JobView view;
     view.servers = {SlotMap::balanced(1), {address_of(server_.port())}};
@@ -116,8 +116,8 @@ class Members : public ::testing::TestWithParam<Distribution::Mode> {
   Master master_;
 };
 
-// It has found no task for a while, and then gets one of after a way back of which it has not
-// heard: all of it is learned.
+// It found no task for some time, and then gets one from after a rollback that it does not know:
+// all of it is trained.
 TEST_P(Members, AFirstTaskOfALaterTimeIsLearnedWhole) {
   tell(1);
   Counting trainer(role(), GetParam());

@@ -126,7 +126,7 @@ bool UnattendedMaster::over() try {
   return false;
 }
 
-// Any of the masters tells it, the first one that sees it.
+// Any master reports it: the first one that sees it.
 void UnattendedMaster::end() {
   StopReport report{.ended = processes_};
   report.seconds = std::chrono::duration<double>(Clock::now() - orders_.since()).count();

@@ -1,10 +1,9 @@
 #pragma once
 
-// What processes do that no launcher looks after, as in Kubernetes (RoleOptions::until_done): they
-// see themselves that the job is over, and heed the order to stop (job_keys.h), which a launcher
-// would do for them. First trainers leave, when the last checkpoint is there or its time is over;
-// then the masters, one of which tells what became of it. The key "stopped" stays: whoever is
-// started later ends at once. Parameter servers stay.
+// What processes do without a launcher, as on Kubernetes (RoleOptions::until_done): they find out
+// that the job is over, and follow an order to stop (job_keys.h). First trainers leave, after the
+// last checkpoint or its time limit; then the masters, one of which reports the result. The key
+// "stopped" stays, so that processes that start later end at once. Parameter servers stay.
 
 #include <chrono>
 #include <condition_variable>
@@ -20,15 +19,15 @@
 
 namespace trireme::distributed {
 
-// The exit code of such a process when the job was stopped: others would do the same, so none is to
-// be started in its place.
+// The exit code of such a process when the job was stopped: a replacement would do the same, so
+// none must be started.
 inline constexpr int kJobStoppedCode = 7;
 // Thrown where a master ends with it.
 struct JobStopped {
   std::string message;
 };
 
-// The order to stop, as the store has it. One thread calls all functions.
+// The order to stop in the store. For one thread.
 class StopOrders {
  public:
   using Clock = std::chrono::steady_clock;
@@ -40,11 +39,11 @@ class StopOrders {
   // The order, and since when it is known here.
   const std::optional<StopOrder>& order() const { return order_; }
   Clock::time_point since() const { return since_; }
-  // Whether trainers are to leave: no last checkpoint is waited for, or not any longer.
+  // Whether trainers must leave: there is no last checkpoint to wait for, or not any longer.
   bool ends() const;
-  // Whether all has been done, and told.
+  // Whether the job has stopped and reported it.
   bool stopped() const { return stopped_; }
-  // What became of the last checkpoint; nothing if none was asked for.
+  // The result of the last checkpoint; nothing if none was ordered.
   std::optional<LastCheckpoint> last_checkpoint() const;
 
  private:
@@ -53,11 +52,11 @@ class StopOrders {
   std::optional<StopOrder> order_;
   Clock::time_point since_ = {};
   bool begun_ = false,
-       stopped_ = false;  // a master has cut an epoch, without which nothing can have been learned
+       stopped_ = false;  // a master has made an epoch; before, nothing can be trained
   std::optional<Entry> last_;
 };
 
-// Of a trainer, whatever it is doing: calls `leave` once when it is to, by a thread of its own.
+// For a trainer: a separate thread calls `leave` once when it must leave.
 class StopWatch {
  public:
   StopWatch(const RoleOptions& options, std::function<void()> leave);
@@ -78,15 +77,15 @@ class StopWatch {
   std::thread thread_;
 };
 
-// Of a master. One thread calls all functions.
+// For a master. For one thread.
 class UnattendedMaster {
  public:
-  // Writes the limits and how many processes are wanted, if nobody has. The store outlives the
-  // object. Errors: as Store.
+  // Writes the limits and the wanted numbers of processes, unless they exist. The store outlives
+  // the object. Errors: as Store.
   UnattendedMaster(Store& store, const RoleOptions& options);
 
-  // Whether the job is over and nobody is there any more who needs a master: asks the store now and
-  // then. Errors: JobStopped.
+  // Whether the job is over and no process needs a master any more; reads the store regularly.
+  // Errors: JobStopped.
   bool over();
 
  private:
@@ -99,8 +98,8 @@ class UnattendedMaster {
   const RoleOptions& options_;
   StopOrders orders_;
   Clock::time_point next_ = {};
-  std::optional<Clock::time_point> ending_;  // since trainers are to leave
-  int processes_ = 0;                        // that there were then, but servers
+  std::optional<Clock::time_point> ending_;  // since trainers must leave
+  int processes_ = 0;                        // their number then, without servers
 };
 
 }  // namespace trireme::distributed

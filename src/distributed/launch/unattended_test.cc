@@ -1,4 +1,4 @@
-// Trainers and masters that no launcher looks after: the end of the job, and orders to stop.
+// Trainers and masters without a launcher: the end of the job, and orders to stop.
 
 #include "distributed/launch/unattended.h"
 
@@ -30,7 +30,7 @@ class Unattended : public ::testing::Test {
     options_.until_done = true;
   }
   void put(const std::string& key, const std::string& value) { store_->put("job/" + key, value); }
-  // Until it is over, or stopped, for a minute at most: "over", or what it says.
+  // Waits at most a minute until it is over or stopped: returns "over", or its message.
   static std::string end_of(UnattendedMaster& master) {
     try {
       for (const auto until = Clock::now() + std::chrono::minutes(1); Clock::now() < until;) {
@@ -42,7 +42,7 @@ class Unattended : public ::testing::Test {
     }
     return "nothing";
   }
-  // Looks at least twice.
+  // Reads at least twice.
   static bool goes_on(UnattendedMaster& master) {
     for (const auto until = Clock::now() + Milliseconds(700); Clock::now() < until;) {
       if (master.over()) return false;
@@ -66,7 +66,7 @@ TEST_F(Unattended, TheFirstMasterWritesWhatIsWanted) {
   EXPECT_EQ(store_->get("job/wanted")->value, "3 4") << "it was scaled meanwhile";
 }
 
-// Also of one that has never led.
+// Also for one that never led.
 TEST_F(Unattended, AJobIsOverWhenAllTrainersAre) {
   UnattendedMaster master(*store_, options_);
   EXPECT_TRUE(goes_on(master));
@@ -99,7 +99,7 @@ TEST_F(Unattended, AJobThatIsStoppedWaitsForItsCheckpointAndItsTrainers) {
   EXPECT_EQ(report().last->checkpoint, 4);
   EXPECT_THAT(report().go_on, AllOf(HasSubstr("distributed.resume=true"),
                                     HasSubstr("kubectl delete job clicks-trainers clicks-master")));
-  // Whoever asked has read it.
+  // The process that gave the order has read it.
   store_->erase("job/stop");
   EXPECT_EQ(end_of(another), "the job was stopped");
 }
@@ -111,7 +111,7 @@ TEST_F(Unattended, TrainersThatDoNotLeaveAreNotWaitedForForEver) {
   put("task/epoch", "1 begun");
   put("stop", "1 0");
   EXPECT_EQ(end_of(master), "the job was stopped");
-  EXPECT_EQ(report().last, std::nullopt) << "none was asked for";
+  EXPECT_EQ(report().last, std::nullopt) << "none was ordered";
 }
 
 TEST_F(Unattended, ACheckpointThatDoesNotComeIsNotWaitedForForEver) {
@@ -139,7 +139,7 @@ TEST_F(Unattended, ATrainerIsToldToLeaveOnce) {
   while (left == 0 && Clock::now() < until) std::this_thread::sleep_for(Milliseconds(5));
   EXPECT_EQ(left, 1) << "nothing had begun, so there is no checkpoint to wait for";
   EXPECT_TRUE(watch.came());
-  // One that is started when all is over.
+  // One that starts when all is over.
   put("stopped", "{}");
   store_->erase("job/stop");
   const StopWatch late(options_, [&] { ++left; });

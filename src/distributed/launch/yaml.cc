@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What no reader of YAML takes for a number, a time, a truth or a null.
+// Texts that no YAML reader takes for a number, a time, a boolean or a null.
 bool is_plain(const std::string& text) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   if (text.empty() || (!letter(text[0]) && text[0] != '/')) return false;

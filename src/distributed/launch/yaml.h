@@ -1,7 +1,7 @@
 #pragma once
 
-// JSON values as YAML, for people to read: strings in quotes where they would be taken for
-// something else, those of several lines as blocks.
+// JSON values as readable YAML: strings in quotes where they could have another type, strings of
+// several lines as blocks.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// YAML as JSON, read by another program than ours.
+// Reads YAML as JSON with another library than the one that writes it.
 
 #include <yaml-cpp/yaml.h>
 
@@ -9,8 +9,8 @@
 
 namespace trireme::distributed::testing {
 
-// By the rules of YAML's core schema: what is not in quotes may be something else than text.
-// yaml-cpp marks quoted ones by "!".
+// By the core schema of YAML: unquoted texts may have other types. yaml-cpp marks quoted ones by
+// "!".
 inline nlohmann::ordered_json json_of(const YAML::Node& node) {
   using Json = nlohmann::ordered_json;
   if (node.IsMap()) {
