@@ -12,8 +12,6 @@ sentence   Markdown: at most 35 words; a list item or a table cell ends a senten
 phrase     comments, Markdown and string literals: no phrase of tools/prose/phrases.txt.
 retired    every text file: no name of tools/prose/retired_names.txt.
 spelling   codespell, except the words of tools/prose/codespell_ignore.txt.
-
-Without paths it skips the files of tools/prose/unfinished.txt, but not for retired names.
 """
 
 import argparse
@@ -226,7 +224,6 @@ def check_file(path, text, phrases, retired):
 def check(root, paths=(), spelling=True):
     """The number of files, and the findings as (path, line, what, rule)."""
     files = tracked_files(root, paths)
-    unfinished = [] if paths else [row[0] for row in read_list(root, "unfinished.txt", 1)]
     phrases = Phrases(read_list(root, "phrases.txt", 2))
     retired = RetiredNames(read_list(root, "retired_names.txt", 2))
     found = []
@@ -234,8 +231,7 @@ def check(root, paths=(), spelling=True):
         found += check_file(path, text, phrases, retired)
     if spelling:
         found += check_spelling(root, files)
-    return len(files), sorted(f for f in set(found)
-                              if f[3] == "retired" or not matches(f[0], unfinished))
+    return len(files), sorted(set(found))
 
 
 def main():

@@ -1,4 +1,4 @@
-// The example jobs that one process and many train by the same file.
+// The example jobs that one process and many processes train from the same file.
 
 #include "../e2e/end_to_end.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class Jobs : public EndToEnd {
  protected:
-  // Of the job trained by one process, and by two trainers, what both say behind the label.
+  // The text after the label, for the job in one process and with two trainers.
   std::pair<double, double> both(const std::string& job, const std::string& set,
                                  const std::string& processes, const std::string& label) {
     const std::string launched =

@@ -1,5 +1,5 @@
-// What jobs export for serving, read by whoever serves: in C++, and in Python as
-// docs/reference/formats/export.md has it; against the model that the job saves.
+// Exports of jobs for serving, read in C++, and in Python as in docs/reference/formats/export.md;
+// compared with the saved model.
 
 #include <set>
 
@@ -35,8 +35,8 @@ class Exports : public Launch {
   }
 };
 
-// Each table has the rows of the saved model and each dense parameter its numbers, to the bit;
-// together they are all that the model has.
+// Each table has the rows of the saved model, and each dense parameter its bits; together they are
+// the whole model.
 void expect_model(Model& model, const std::vector<std::string>& folders, const std::string& dense) {
   const Safetensors others = read_safetensors(dense);
   std::set<std::string> names, notes = {others.metadata.at("note")};
@@ -76,7 +76,7 @@ TEST_F(Exports, AreTheModelThatIsSaved) {
   }
 }
 
-// Rows of 16 bits are what the model has of them.
+// Rows of 16 bits are those of the model.
 TEST_F(Exports, OfRowsThatAreKeptIn16Bits) {
   train("geo", "float16 = true\nexport_deltas = 0\n");
   Model model = load_model(path("model"));
@@ -90,7 +90,7 @@ TEST_F(Exports, OfRowsThatAreKeptIn16Bits) {
   }
 }
 
-// The lines between "```python" and "```" of the page of the format.
+// The lines between "```python" and "```" on the page of the format.
 std::string example() {
   const std::string page =
       read(std::string(std::getenv("TRIREME_SOURCE_DIR")) + "/docs/reference/formats/export.md");
@@ -124,8 +124,8 @@ print(len(index["exports"]), "exports,", len(rows), "rows")
   }
 }
 
-// The one that is stopped has exported what it had, and the one that goes on with it what has
-// changed since.
+// The stopped job has exported its state, and the job that continues exports the changes since
+// then.
 TEST_F(Exports, GoOnWithTheJob) {
   train("asynchronous", "export_deltas = 1000\n");
   const std::int64_t before = ExportedTable(folders().at(0)).number();
@@ -139,7 +139,7 @@ TEST_F(Exports, GoOnWithTheJob) {
   expect_model(model, folders(), path("model-exports/dense.safetensors"));
 }
 
-// What the job says in place of saving: nobody has the memory for it.
+// The message of the job instead of saving: the model does not fit into memory.
 TEST_F(Exports, OfAModelThatIsTooLargeToBeSaved) {
   std::string file = job(kAdagrad, "mode = \"asynchronous\"\nexport_seconds = 60\n", 2000);
   const std::string here = "ids = 2000 }\ntest = ";

@@ -64,8 +64,8 @@ leader=$!
 sleep 4
 # While both work: they listen at the wire, metrics on loopback, and nothing elsewhere.
 ip netns exec $first ss -Hltn | awk '{ print $4 }' >listening.out
-grep -q '10\.77\.0\.1\]*:29500$' listening.out || fail "nobody listens at the wire"
-! grep -vE '10\.77\.0\.1|127\.0\.0\.1' listening.out || fail "somebody listens elsewhere"
+grep -q '10\.77\.0\.1\]*:29500$' listening.out || fail "no process listens at the wire"
+! grep -vE '10\.77\.0\.1|127\.0\.0\.1' listening.out || fail "a process listens elsewhere"
 ip -n $second link set wire down
 until_says 60 together.0.out "is gone; the job continues without it"
 wait $leader || fail "launcher 0: $?"

@@ -1,4 +1,4 @@
-// Jobs that run are watched, scaled and stopped, by the command line.
+// Running jobs are watched, scaled and stopped from the command line.
 
 #include <signal.h>
 #include <sys/mount.h>
@@ -43,7 +43,7 @@ class Jobs : public Launch {
     }
     return found;
   }
-  // Until `fits` holds of the status, for 20 s at most; the last one.
+  // Waits at most 20 s until `fits` holds of the status; returns the last one.
   template <class Fits>
   Json wait_for(const Fits& fits) const {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -140,14 +140,14 @@ TEST_F(Jobs, AJobWithServersStopsInGoodOrder) {
   EXPECT_THAT(launched.output, ::testing::Not(HasSubstr("error: server")));
 }
 
-// --- Jobs that are stopped in the middle, and go on
+// --- Jobs that are stopped early and resumed
 
 constexpr int kTaskExamples = 4 * 64;
 const std::string kFourBatches = "task_batches = 4\ncheckpoint_seconds = 3600\n";
 
 class StoppedJobs : public Jobs {
  protected:
-  // Until this many tasks are done. What `job stop` says, and the launcher.
+  // Waits until this many tasks are done. Returns the output of `job stop` and of the launcher.
   std::pair<std::string, std::string> run_until(const std::string& options, double tasks) {
     begin(options);
     wait_for(
@@ -159,13 +159,13 @@ class StoppedJobs : public Jobs {
     return {stop.output, launched.output};
   }
   static double done(const std::string& stop) { return number_behind(stop, "epoch 1 of 1: "); }
-  // Of the launcher's last line: all examples that trainers have learned since it began.
+  // From the last line of the launcher: all examples that trainers have trained since its start.
   static double examples(const std::string& launched) {
     const std::size_t last = launched.rfind(" s  ");
     return last == std::string::npos ? -1 : number_behind(launched.substr(last), " s  ");
   }
-  // What was learned before is there after it, and nothing is learned twice: the tasks that are
-  // done are all the examples that trainers of both runs have learned.
+  // Earlier training is kept, and nothing is trained twice: the completed tasks are all examples
+  // that trainers of both runs have trained.
   void expect_nothing_lost(const std::string& options, const std::string& distributed) {
     job(kAdagrad, distributed + kFourBatches, kEndless);
     const auto [stop, launched] = run_until(options, 1);
@@ -223,7 +223,7 @@ TEST_F(StoppedJobs, NowDoNotWaitForACheckpoint) {
   EXPECT_EQ(run_job("stop --now --checkpoint-within 3").code, 2);
 }
 
-// The master moves what they hold; the launcher starts and ends them.
+// The master moves their data; the launcher starts and ends them.
 TEST_F(Jobs, ServersComeAndGo) {
   job(kAdagrad, "mode = \"asynchronous\"\ntask_batches = 8\n", kEndless);
   begin("--trainers 1 --servers 2");
@@ -250,7 +250,7 @@ TEST_F(Jobs, ServersComeAndGo) {
   EXPECT_EQ(left, 2) << launched.output;
 }
 
-// --- Masters that die
+// --- Failing masters
 
 class MastersThatDie : public Jobs {
  protected:
@@ -262,7 +262,7 @@ class MastersThatDie : public Jobs {
       if (process["name"] == name) ::kill(process["pid"].get<pid_t>(), SIGKILL);
     }
   }
-  // Kills the leader of so many masters. Who leads from then on.
+  // Kills the leader of `masters` masters. Returns the next leader.
   std::string next_leader(std::size_t masters) {
     const Json before = wait_for([&](const Json& now) {
       return !leader(now).empty() && now["tasks"]["done"] > 0 &&
@@ -296,7 +296,7 @@ TEST_F(MastersThatDie, TheOneThatStandsByLeads) {
   EXPECT_EQ(names(two, "master"), (std::vector<std::string>{"master_0", "master_1"}));
   const std::string next = next_leader(2);
   EXPECT_THAT(next, ::testing::AnyOf("master_0", "master_1")) << "not the one that was started";
-  // One that stands by is started again, too, and nobody minds.
+  // A standby is restarted, too, without any effect.
   Json now = wait_for([&](const Json& status) { return names(status, "master").size() == 2; });
   EXPECT_EQ(names(now, "master"), (std::vector<std::string>{next, "master_2"}));
   kill_process(now, "master_2");
@@ -320,7 +320,7 @@ TEST_F(MastersThatDie, AnotherOneIsStarted) {
   EXPECT_EQ(end().code, 6);
 }
 
-// Nobody waits for one that leaves, nor is anything it had taken lost.
+// No process waits for one that leaves, nor are its tasks lost.
 TEST_F(Jobs, ATrainerThatIsToldToEndIsReplaced) {
   job(kAdagrad, "task_batches = 4\n", 40000);
   begin("--trainers 2");
@@ -352,8 +352,8 @@ TEST_F(Jobs, AsManyAsAreLeft) {
                     HasSubstr("trainer_1 was ended by signal 9; that is once too often")));
 }
 
-// A byte of one example in a record file is another one. In each epoch another task has it, and is
-// left out.
+// A byte of one example in a record file is wrong. In each epoch another task has it, and is left
+// out.
 TEST_F(Jobs, StatusTellsOfTasksThatWereLeftOut) {
   constexpr std::size_t kExamples = 2000;
   const std::string records = path("clicks.trec");
@@ -388,7 +388,7 @@ TEST_F(Jobs, StatusTellsOfTasksThatWereLeftOut) {
     EXPECT_GT(number_behind(metrics, "\ntrireme_master_left_out_tasks "), 0);
     EXPECT_GT(number_behind(metrics, "\ntrireme_master_bad_ends_total "), 2);
   }
-  // Epochs come to their end without it, and others begin.
+  // Epochs end without it, and others begin.
   wait_for(
       [](const Json& status) { return status.contains("tasks") && status["tasks"]["epoch"] > 2; });
   EXPECT_EQ(run_job("stop --now").code, 0);
@@ -399,7 +399,7 @@ TEST_F(Jobs, StatusTellsOfTasksThatWereLeftOut) {
                     ::testing::Not(HasSubstr("another one is started"))));
 }
 
-// Trainers wait until somebody has made room.
+// Trainers wait until there is space again.
 TEST_F(Jobs, AFullDiskForColdRowsEndsNothing) {
   const std::string disk = path("disk");
   std::filesystem::create_directory(disk);
@@ -435,8 +435,7 @@ TEST_F(Jobs, AFullDiskForColdRowsEndsNothing) {
   ::umount(disk.c_str());
 }
 
-// The launcher is killed: its record stays, and is known for what it is; its processes end by
-// themselves.
+// The launcher is killed: its record stays and is recognized; its processes end without it.
 TEST_F(Jobs, OfALauncherThatDied) {
   job(kAdagrad, "task_batches = 4\n", kEndless);
   begin("--trainers 1 --name gone");
@@ -483,7 +482,7 @@ TEST_F(Jobs, MetricsOfEveryProcess) {
     EXPECT_THAT(get(address, "/readyz"), ::testing::StartsWith("200\nwell\n")) << process;
     if (process["role"] != "launcher") continue;
     EXPECT_EQ(Json::parse(get(address, "/targets").substr(4)).size(), 4u);
-    // Who does not know the job's token is refused, and counted.
+    // A caller without the token of the job is refused and counted.
     const std::string store = Json::parse(run_job("list --json").output).at(0)["store"];
     const Outcome stranger = run_job("status --store " + store);
     EXPECT_EQ(stranger.code, 4) << stranger.output;

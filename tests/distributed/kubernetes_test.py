@@ -474,7 +474,7 @@ class AsProcesses(unittest.TestCase):
             self.assertEqual(cluster.running[name][0].wait(60), 7, cluster.log(name))
         self.check_health(cluster, "clicks-servers-0")
         self.assertRegex(cluster.job("list")[1], r"clicks +7 +stopped ")
-        # The Jobs are to fail for that code; whoever comes all the same goes, too.
+        # The Jobs must fail with that code; pods that start all the same end, too.
         for component in ("trainers", "master"):
             job = of_kind(parts, "Job")["clicks-" + component]["spec"]
             rule = job["podFailurePolicy"]["rules"][0]

@@ -1,6 +1,6 @@
 #pragma once
 
-// Jobs by the command line, on data that are made up, and their processes.
+// Jobs by the command line, on synthetic data, and their processes.
 
 #include <signal.h>
 
@@ -39,7 +39,7 @@ inline std::vector<pid_t> processes_with(const std::vector<std::string>& words,
 
 class Launch : public InFolder {
  protected:
-  // Records of jobs are this test's own.
+  // Records of jobs are separate for each test.
   Launch() { ::setenv("TRIREME_JOBS", path("jobs").c_str(), 1); }
   ~Launch() override { ::unsetenv("TRIREME_JOBS"); }
 
@@ -54,7 +54,7 @@ class Launch : public InFolder {
     write(path("job.toml"), text);
     return path("job.toml");
   }
-  // The process of a role of this job, waited for.
+  // Waits for the process of a role of this job.
   pid_t process(const std::string& name) const {
     for (int i = 0; i < 400; ++i) {
       const std::vector<pid_t> found = processes_with({path("job.toml"), name});

@@ -1,4 +1,4 @@
-// Jobs of several processes by the command line, on data that are made up.
+// Jobs of several processes by the command line, on synthetic data.
 
 #include <future>
 
@@ -17,7 +17,7 @@ TEST_F(Launch, ParametersOnServers) {
   const double auc = number_behind(outcome.output, "test auc: ");
   EXPECT_GT(auc, 0.7);
   EXPECT_THAT(outcome.output, HasSubstr("16000 examples"));
-  // The saved model is whole: tables and all.
+  // The saved model is complete, with its tables.
   Model model = load_model(path("model"));
   const data::Dataset test = data::made_clicks({.examples = 2000, .first = 1000000, .ids = 2000});
   EXPECT_NEAR(evaluate(model, test.batch(500))["auc"], auc, 1e-4);
@@ -35,7 +35,7 @@ TEST_F(Launch, NobodyIsFarAheadIfToldSo) {
   }
 }
 
-// A synchronous job of two trainers and two servers goes the way of one that has one of each.
+// A synchronous job of two trainers and two servers has the same result as one of one each.
 TEST_F(Launch, SynchronousJobsAreThoseOfOneProcess) {
   const std::string file =
       job(kAdagrad, "mode = \"synchronous\"\ntask_batches = 8\ncheckpoint_seconds = 0\n", 16000);
@@ -45,7 +45,7 @@ TEST_F(Launch, SynchronousJobsAreThoseOfOneProcess) {
   EXPECT_FALSE(std::filesystem::exists(path("job-checkpoints")));
 }
 
-// Of the table of vectors, 1.8 MB, at most 0.8 are in memory.
+// Of the table of vectors, 1.8 MB, at most 0.8 MB are in memory.
 TEST_F(Launch, RowsThatDoNotFitIntoMemoryAreOnDisk) {
   const std::string file =
       job(kAdagrad, "mode = \"synchronous\"\ntask_batches = 8\ncheckpoint_seconds = 0\n", 4000);
@@ -62,7 +62,7 @@ TEST_F(Launch, RowsThatDoNotFitIntoMemoryAreOnDisk) {
   EXPECT_FALSE(std::filesystem::exists(path("cold")));
 }
 
-// Most ids of a power law come once or twice: their rows go, and what is left is as good.
+// Most ids of a power law occur once or twice: their rows are removed, and the model is as good.
 TEST_F(Launch, RowsThatAreNotWorthTheirPlaceGo) {
   const std::string file =
       job(kAdagrad,
@@ -89,7 +89,7 @@ TEST_F(Launch, TrainersOfGeoJobsGoTheirOwnWayForATask) {
   EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
 }
 
-// The job goes back to its checkpoint, with all servers and with the tasks that were done by then.
+// The job returns to its checkpoint, with all servers and the completed tasks of that time.
 TEST_F(Launch, AServerThatIsKilledIsReplacedWithWhatItHeld) {
   const std::string file = job(
       kAdagrad, "mode = \"asynchronous\"\ntask_batches = 4\ncheckpoint_seconds = 0.5\n", 12000, 2);
@@ -108,7 +108,7 @@ TEST_F(Launch, AServerThatIsKilledIsReplacedWithWhatItHeld) {
   EXPECT_THAT(outcome.output, HasSubstr("server_1 was ended by signal 9; another one is started"));
   EXPECT_THAT(outcome.output, HasSubstr("2 servers went back to epoch "));
   EXPECT_GT(number_behind(outcome.output, "test auc: "), 0.7);
-  // The next one may go on with these checkpoints, on another number of servers.
+  // The next job may continue from these checkpoints with another number of servers.
   outcome =
       run_here(kLaunch + "--trainers 1 --servers 3 " + file +
                " -o model --set distributed.resume=true --set distributed.checkpoint_seconds=60 "
@@ -133,8 +133,7 @@ TEST_F(Launch, ATrainerThatIsKilledIsReplaced) {
   EXPECT_TRUE(std::filesystem::exists(path("model/model.json")));
 }
 
-// Nobody is left who has what was learned: it is in a checkpoint, as is which tasks were done by
-// then.
+// No trainer with the model remains: it is in a checkpoint, with the completed tasks of that time.
 TEST_F(Launch, TrainersThatAreAllKilledGoBackToACheckpoint) {
   const std::string file = job(kAdagrad, "task_batches = 4\ncheckpoint_seconds = 0.3\n", 30000, 3);
   auto running = std::async(
@@ -173,7 +172,7 @@ TEST_F(Launch, AMasterThatIsKilledIsReplaced) {
   EXPECT_THAT(outcome.output, HasSubstr("master_0 was ended by signal 9"));
 }
 
-// Reviews of 1 to 30 words, a few of which say what the reviewer thinks.
+// Reviews of 1 to 30 words; a few words express the opinion.
 std::string reviews(int count) {
   std::string text;
   std::uint32_t state = 7;
@@ -207,7 +206,7 @@ class LaunchTexts : public Launch {
   static constexpr int kReviews = 1500;
 };
 
-// The batches of one process, however they are cut: a trainer that is alone goes its way.
+// The batches of one process, however they are cut: a single trainer trains like one process.
 TEST_F(LaunchTexts, ATrainerAloneIsOneProcess) {
   Feeds reviews;
   RaggedTensor::from(std::vector<std::vector<std::int64_t>>{{2, 3, 4, 5}, {}, {40}, {9, 9, 30}})
@@ -240,7 +239,7 @@ TEST_F(LaunchTexts, EachIsLearnedOnce) {
   }
 }
 
-// What the first one has read of them it leaves in the store.
+// The first master stores what it found out about the data.
 TEST_F(LaunchTexts, AMasterThatTakesOverReadsNoData) {
   const std::string file = texts("bucket = true\nbatch = 32\n", "") + " --set train.epochs=60";
   auto running =
@@ -261,8 +260,8 @@ TEST_F(LaunchTexts, AMasterThatTakesOverReadsNoData) {
   EXPECT_GT(number_behind(outcome.output, "test accuracy: "), 0.95);
 }
 
-// Where all is sequences, no input counts examples: gradients are averaged by the words that the
-// loss is a mean of.
+// If all inputs are sequences, no input counts examples: gradients are averaged by the words that
+// the loss is a mean of.
 TEST_F(LaunchTexts, ThatAreWritten) {
   std::string pairs;
   for (int i = 0; i < 400; ++i) {

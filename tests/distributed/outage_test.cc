@@ -1,5 +1,5 @@
-// An etcd that is away for 30 s in the middle of jobs, one of each mode: training goes on
-// meanwhile, and nothing is lost or learned twice.
+// An etcd that is unavailable for 30 s in the middle of jobs, one of each mode: training continues
+// meanwhile, and nothing is lost or trained twice.
 
 #include <fmt/core.h>
 
@@ -39,14 +39,14 @@ class Outage : public Launch {
     launched_[mode].push_back(
         std::async(std::launch::async, [this, line] { return run_here(line); }));
   }
-  // The job of two launchers, as somebody at a terminal starts them.
+  // The job of two launchers, as users start them on terminals.
   void start_two(const std::string& mode) {
     const std::string port = std::to_string(free_port());
     for (const std::string rank : {"0", "1"}) {
       start(mode, "RANK=" + rank + " WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + port + " ");
     }
   }
-  // Batches that it has learned.
+  // Its trained batches.
   int steps(const std::string& mode, int trainer) const {
     const std::string text = read(path(mode + "/steps.trainer_" + std::to_string(trainer)));
     return text.empty() ? 0 : std::stoi(text);
@@ -56,7 +56,7 @@ class Outage : public Launch {
     for (const std::string& mode : kModes) all[mode] = {steps(mode, 0), steps(mode, 1)};
     return all;
   }
-  // Of every trainer of every job, for so many more than that.
+  // Waits until every trainer of every job has `more` steps more.
   bool wait_for_steps(const std::map<std::string, std::array<int, 2>>& before, int more) const {
     const auto until = Clock::now() + std::chrono::seconds(150);
     for (;;) {

@@ -25,7 +25,7 @@ using ::testing::Not;
 
 constexpr const char* kServers = "mode = \"asynchronous\"\ntask_batches = 8\n";
 
-// The name of an interface that is not loopback; empty if there is none.
+// The name of an interface other than loopback; empty if there is none.
 std::string other_interface() {
   ifaddrs* list = nullptr;
   std::string name;
@@ -44,7 +44,7 @@ bool has_program(const std::string& name) { return run("command -v " + name).cod
 
 class Placed : public Launch {
  protected:
-  // Launcher `rank` of two, as somebody at a terminal starts it.
+  // Launcher `rank` of two, as a user starts it on a terminal.
   std::future<Outcome> by_hand(int rank, const std::string& arguments) const {
     const std::string command =
         "env RANK=" + std::to_string(rank) +
@@ -52,7 +52,7 @@ class Placed : public Launch {
         arguments;
     return std::async(std::launch::async, [this, command] { return run_here(command); });
   }
-  // The launcher of a rank, waited for: the parent of one of its processes.
+  // Waits for the launcher of a rank: the parent of one of its processes.
   pid_t launcher_of(const std::string& child) const {
     const pid_t process_id = process(child);
     std::istringstream status(read("/proc/" + std::to_string(process_id) + "/status"));
@@ -102,7 +102,7 @@ TEST_F(Placed, ALauncherThatDiesIsDoneWithout) {
   EXPECT_TRUE(processes_with({path("job.toml")}).empty()) << "its processes ended with it";
 }
 
-// With its launcher: launcher 0 starts another server, which takes up what the lost one had saved.
+// With its launcher: launcher 0 starts another server, which loads the saved data of the lost one.
 TEST_F(Placed, ServersOfALauncherThatDiesAreStartedByTheFirst) {
   const std::string arguments =
       "--trainers 2 --servers 2 " +
@@ -126,7 +126,7 @@ TEST_F(Placed, ServersOfALauncherThatDiesAreStartedByTheFirst) {
   EXPECT_NE(second.get().code, 0);
 }
 
-// Also told of and stopped where no record of it is, as on another machine.
+// Also reported and stopped without its record, as on another machine.
 TEST_F(Placed, AMasterStandsByAtAnotherLauncher) {
   const std::string arguments =
       "--credentials keys --trainers 2 " + job(kAdagrad, "task_batches = 4\n", 1000000);
@@ -139,7 +139,7 @@ TEST_F(Placed, AMasterStandsByAtAnotherLauncher) {
   process("master_0");
   const pid_t victim = launcher_of("master_1");
   std::string said;
-  // Until it says one of these.
+  // Until it prints one of these.
   const auto told = [&](const std::vector<std::string>& texts) {
     const auto says = [&](const std::string& text) { return said.find(text) != std::string::npos; };
     for (int i = 0; i < 600 && std::none_of(texts.begin(), texts.end(), says); ++i) {
@@ -156,7 +156,7 @@ TEST_F(Placed, AMasterStandsByAtAnotherLauncher) {
   ASSERT_GT(victim, 1);
   ::kill(victim, SIGKILL);
   EXPECT_THAT(told({"master_2 stands by"}), HasSubstr("master_0 leads, master_2 stands by"));
-  // By its record from whatever folder, though the one of certificates was named from here.
+  // By its record from any folder, although the path of certificates was relative.
   EXPECT_THAT(run("cd / && " + std::string(TRIREME_CLI) + " job status").output,
               HasSubstr("master      master_0 leads"));
   const Outcome scaled = by_store("scale --trainers 1");
@@ -196,7 +196,7 @@ TEST_F(Placed, AJobIsWatchedAndSteeredByItsEtcd) {
   EXPECT_EQ(by_etcd("list").output, "no job has keys there\n");
 }
 
-// What one launcher cannot mend ends the job for all.
+// An error that one launcher cannot fix ends the job for all.
 TEST_F(Placed, AProcessThatEndsBadlyTooOftenEndsTheJobEverywhere) {
   const std::string arguments = "--trainers 2 " + job(kAdagrad, "", 60000, 50);
   auto first = by_hand(0, arguments), second = by_hand(1, arguments);
@@ -271,7 +271,7 @@ TEST_F(Placed, KeysInARealEtcd) {
   process("trainer_1");
   const pid_t trainer = process("trainer_0");
   EXPECT_FALSE(store->list("trireme/clicks/").entries.empty());
-  // Who sees the arguments does not see the token.
+  // The token is not visible in the arguments.
   const std::string environment = read("/proc/" + std::to_string(trainer) + "/environ");
   const std::size_t at = environment.find("TRIREME_JOB_TOKEN=");
   ASSERT_NE(at, std::string::npos);
@@ -322,7 +322,8 @@ TEST_F(Placed, Torchrun) {
   ASSERT_EQ(run(torchrun + "--help").code, 0)
       << "tools/install-deps.sh --test installs python3-torch";
   const Outcome outcome =
-      // Output into files: Debian's torchrun fails otherwise, by a change of Python's enumerations.
+      // Output into files: otherwise torchrun of Debian fails because of a change of enumerations
+      // in Python.
       run_here(torchrun + "--redirects 1 --tee 2 --log_dir logs --no_python --nproc_per_node 2 " +
                "--master_port " + std::to_string(port_) + " " + kLaunch + "--trainers 2 " +
                job(kAdagrad, "", 16000) + "; cat logs/*/*/*/*.log");

@@ -1,4 +1,4 @@
-// Programs of users' own, by one process and by several.
+// Users' own programs, by one process and by several.
 
 #include <algorithm>
 #include <future>
@@ -23,7 +23,7 @@ class Programs : public Launch {
     return kLaunch + "--program " + program(name) + " --name " + job_name() + " " + processes +
            " -- " + arguments;
   }
-  // That no other job of this machine has: its processes are found by it.
+  // Unique on this machine: its processes are found by it.
   static std::string job_name() { return "programs-" + std::to_string(::getpid()); }
   std::string succeeds(const std::string& command) {
     const Outcome outcome = run_here(command);
@@ -40,7 +40,7 @@ class Programs : public Launch {
     ADD_FAILURE() << "there is no " << name;
     return 0;
   }
-  // Kills a trainer that has trained for a while.
+  // Kills a trainer that has trained for some time.
   static void kill_trainer(const std::string& name) {
     const pid_t found = find_trainer(name);
     ASSERT_GT(found, 0);
@@ -57,8 +57,8 @@ int times(const std::string& text, const std::string& part) {
   return count;
 }
 
-// How often a clicked row scores above another one: of the saved model, on the rows that the
-// example tests by.
+// How often a clicked row scores above another one: of the saved model, on the test rows of the
+// example.
 double auc_of_saved_clicks(const std::string& folder) {
   Model model = load_model(folder);
   std::vector<std::pair<float, bool>> scored;
@@ -90,7 +90,7 @@ TEST_F(Programs, TheSameOneAloneAndWithParametersOnServers) {
   EXPECT_NEAR(together, alone, 0.03);
   EXPECT_THAT(said, HasSubstr(" 30000 examples"));
   EXPECT_EQ(times(said, "test auc"), 1) << said;
-  // Whole, tables and all.
+  // Complete, with its tables.
   EXPECT_NEAR(auc_of_saved_clicks(path("clicks_by_processes")), together, 1e-4);
 }
 
@@ -151,10 +151,10 @@ TEST_F(Programs, LeaveInGoodOrderWhenTheJobIsStopped) {
   EXPECT_THAT(report, HasSubstr("4 processes ended\nepoch 1 of 1: "));
   const Outcome outcome = running.get();
   EXPECT_EQ(outcome.code, 6) << outcome.output;
-  EXPECT_THAT(outcome.output, Not(HasSubstr("test auc"))) << "nobody is chief";
+  EXPECT_THAT(outcome.output, Not(HasSubstr("test auc"))) << "no process is chief";
 }
 
-// All batches of both epochs, by whichever process.
+// All batches of both epochs, by any process.
 TEST_F(Programs, EachModeLearnsEachBatchOnce) {
   for (const std::string mode : {"synchronous", "asynchronous", "paced", "geo", "all_reduce"}) {
     const std::string said = succeeds(launched(
@@ -180,7 +180,7 @@ TEST_F(Programs, ExportTheirTables) {
               HasSubstr("\"note\": \"checkpoint 1\""));
 }
 
-// Another process takes its place, with what the servers have.
+// Another process takes its place with the data of the servers.
 TEST_F(Programs, AChiefThatFailsIsNotTheLastOne) {
   const std::string said =
       succeeds(launched("--trainers 2 --servers 1", "own_program", "asynchronous chief failed"));
@@ -190,7 +190,7 @@ TEST_F(Programs, AChiefThatFailsIsNotTheLastOne) {
   EXPECT_TRUE(std::filesystem::exists(path("own")));
 }
 
-// Also in steps that all take together, where it was no member any more.
+// Also in common steps, where it was no member any more.
 TEST_F(Programs, AChiefThatIsKilledIsNotTheLastOne) {
   for (const std::string mode : {"asynchronous", "synchronous"}) {
     const std::string said = succeeds(
@@ -203,7 +203,7 @@ TEST_F(Programs, AChiefThatIsKilledIsNotTheLastOne) {
   }
 }
 
-// By all-reduce with the last checkpoint, if no other has what was learned; and the job ends.
+// With all-reduce from the last checkpoint, if no other process has the model; and the job ends.
 TEST_F(Programs, AChiefOfAllReduceThatFailsIsNotTheLastOne) {
   const std::string said = succeeds(launched("--trainers 2", "own_program", "saved chief failed"));
   EXPECT_THAT(said, HasSubstr("error: the chief fails"));
@@ -212,8 +212,8 @@ TEST_F(Programs, AChiefOfAllReduceThatFailsIsNotTheLastOne) {
   EXPECT_TRUE(std::filesystem::exists(path("own")));
 }
 
-// Of each epoch the task with one example that is wrong is left out: it is tried three times. All
-// others are learned.
+// In each epoch the task with one wrong example is left out after three attempts. All others are
+// trained.
 TEST_F(Programs, GoOnWithoutBatchesThatCannotBeRead) {
   for (const std::string mode : {"asynchronous", "geo", "all_reduce"}) {
     const std::string said =
@@ -228,7 +228,7 @@ TEST_F(Programs, GoOnWithoutBatchesThatCannotBeRead) {
   }
 }
 
-// Six processes die of two tasks: more than may be started again, but for good reason.
+// Six processes fail on two tasks: more than the restarts, but the tasks are the cause.
 TEST_F(Programs, GoOnWithoutBatchesThatEveryProcessDiesOf) {
   const std::string said = succeeds(
       launched("--trainers 2 --servers 1 --restarts 4", "own_program", "asynchronous abort"));
@@ -238,8 +238,8 @@ TEST_F(Programs, GoOnWithoutBatchesThatEveryProcessDiesOf) {
   EXPECT_LT(number_behind(said, "chief of 2, loss: "), 0.67);
 }
 
-// What only a step finds. By all-reduce nobody may be left who has learned, and the tasks are put
-// back: they are known still.
+// An error that only a step finds. With all-reduce no trained member may remain, and the tasks are
+// restored: they are still known.
 TEST_F(Programs, GoOnWithoutBatchesThatFailInAStep) {
   const std::string said = succeeds(launched("--trainers 2", "own_program", "all_reduce beyond"));
   EXPECT_THAT(said, HasSubstr("the batches are tried again, three times in all"));
@@ -279,7 +279,7 @@ TEST_F(Programs, MistakesEndTheJobAtOnce) {
               HasSubstr("export_seconds needs checkpoint_seconds"));
   EXPECT_THAT(fails("--trainers 2", "all_reduce exports 60"),
               HasSubstr("export_seconds is of modes with servers"));
-  // Alone, too, but for what depends on others.
+  // Alone, too, except for options that depend on others.
   EXPECT_THAT(run_here(program("own_program") + " asynchronous optimizer").output,
               HasSubstr("sgd, adagrad, adam and ftrl alone"));
   Outcome outcome = run_here("TRIREME_JOB_STORE=127.0.0.1:1 " + program("own_program") + " geo");

@@ -1,4 +1,4 @@
-// What a job says is kept to by many processes as by one, or refused; what has no use is named.
+// Many processes follow the settings of a job as one does, or refuse them; unused ones are named.
 
 #include "launch.h"
 #include "trireme/trireme.h"
@@ -14,7 +14,7 @@ constexpr int kExamples = 3200, kBatch = 50;
 
 class Settings : public Launch {
  protected:
-  // All parameters are dense ones, which begin as in one process.
+  // All parameters are dense, with the initial values of one process.
   std::string settings_job(const std::string& train, const std::string& distributed,
                            const std::string& more = "") const {
     write(path("job.toml"),
@@ -41,7 +41,7 @@ class Settings : public Launch {
   }
 };
 
-// l1 is small, since near 0 it is rounding that decides about the sign.
+// l1 is small, because near 0 rounding decides about the sign.
 constexpr const char* kPenalties =
     "l1 = 1e-4\nl2 = 1e-2\n"
     "parameters = [{ match = \"*.bias\", weight_decay = 0, learning_rate = 2 }, "
@@ -58,7 +58,7 @@ TEST_F(Settings, AveragesAccumulationAndLimitsByAllReduce) {
   const std::string said = launched("--trainers 1");
   EXPECT_NEAR(number_behind(said, "test log_loss: "), alone, 1e-4);
   EXPECT_GT(number_behind(said, "validation loss: "), 0);
-  // What is saved is what was tested: averages, which parameters themselves are not.
+  // The tested averages are saved, which differ from the parameters.
   Model model = load_model(path("launched"));
   const data::Dataset test = data::made_clicks({.examples = 1000, .first = 1000000, .ids = 200});
   EXPECT_NEAR(evaluate(model, test.batch(500))["loss"], alone, 1e-4);

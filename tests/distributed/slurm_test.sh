@@ -115,7 +115,7 @@ srun -N3 -n3 -l env | grep -E 'SLURM_(PROCID|STEP_ID|STEP_NUM_TASKS|STEP_NUM_NOD
 [ "$(grep -c 'SLURM_STEP_NUM_TASKS=3$' env.out)" = 3 ] || fail "SLURM_STEP_NUM_TASKS is not told"
 says env.out "1: SLURM_PROCID=1"
 says env.out "SLURM_STEP_NODELIST=n[1-3]"
-# A batch script is not placed, whatever it has: here it runs a job by itself.
+# A batch script is not placed: here it runs a job alone.
 job "$work/batch.toml" all_reduce 4000 1
 sbatch -N3 -n3 --wait -o batch.out --wrap "$trireme launch --trainers 1 $work/batch.toml -o batch_model"
 says batch.out " 4000 examples"

@@ -1,6 +1,6 @@
-// Steps of several processes together are those of one process with their batches joined:
-// synchronous steps with parameters on two servers, and all-reduce. Processes, servers and the
-// store are real ones, on loopback.
+// Steps of several processes equal those of one process with their batches joined: synchronous
+// steps with parameters on two servers, and all-reduce. Processes, servers and the store are real,
+// on loopback.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using ::testing::Pointwise;
 constexpr int kSteps = 30;
 const Security kTestSecurity = {.token = "open sesame"};
 
-// What a process has said.
+// The output of a process.
 struct Said {
   std::vector<double> losses, examples;
   std::string bits;
@@ -65,8 +65,8 @@ std::vector<Said> run_members(const std::string& mode, int members, const std::s
   return all;
 }
 
-// The same steps in this process, from the same values; each is held against what the members have
-// said, and so is the end.
+// The same steps in this process, from the same values; each is compared with the output of the
+// members, and so is the end.
 void expect_steps_of_one(const std::vector<Said>& all, float tolerance) {
   StepModel alone;
   alone.trainer.emplace(alone.program, alone.options());

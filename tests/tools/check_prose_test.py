@@ -254,15 +254,6 @@ class Tool(unittest.TestCase):
                                 "tests/golden/README.md": "odd one\n"}),
                          ["tests/golden/README.md:1 phrase"])
 
-    def test_unfinished_files_are_skipped_without_paths(self):
-        files = {"src/a/x.cc": "// odd one\nold_name();\n", "src/b/x.cc": "// odd one\n",
-                 "tools/prose/unfinished.txt": "# a comment\nsrc/a/*\n"}
-        retired = "old_name\tnew_name\n"
-        self.assertEqual(found(files, retired=retired), ["src/a/x.cc:2 retired",
-                                                         "src/b/x.cc:1 phrase"])
-        self.assertEqual(found(files, retired=retired, paths=["src/a"]),
-                         ["src/a/x.cc:1 phrase", "src/a/x.cc:2 retired"])
-
     def test_python_that_cannot_be_read(self):
         self.assertEqual(found({"a.py": "a = (\n"}), ["a.py:1 phrase"])
 

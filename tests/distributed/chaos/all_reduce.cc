@@ -31,7 +31,7 @@ long long now() {
 
 std::string concluded_key(const RoleOptions& options) { return options.prefix + "concluded"; }
 
-// The job is over, or this process is asked to leave, before its group has begun.
+// The job is over, or this process must leave, before its group has begun.
 class EndsHere {};
 
 class Member {
@@ -76,7 +76,7 @@ class Member {
     options.group.form_timeout = Milliseconds(2000);
     return options;
   }
-  // Nobody is left who has counted, or nobody has yet.
+  // No member with counts remains, or there was none yet.
   std::int64_t found(std::int64_t generation) {
     if (store_.get(concluded_key(options_))) throw EndsHere();
     const std::optional<GroupStart> start = keeper_.found(generation);
@@ -90,7 +90,8 @@ class Member {
     rank_ = group.rank();
     tell(group);
   }
-  // Ones for the records of the batch, and how many members have one, added up over all members.
+  // Ones for the records of the batch, and the number of members with a batch, summed over all
+  // members.
   bool take_step() {
     std::vector<double> sums;
     const bool done = group_.step([&](const std::shared_ptr<Group>& group) {
@@ -113,7 +114,7 @@ class Member {
     batches_ = sums.back();
     return true;
   }
-  // Who is in the group, when that changes and now and then.
+  // Prints the members of the group, after changes and regularly.
   void tell(const Group& group) {
     if (group.generation() == told_ && Steady::now() < next_) return;
     std::printf("group %lld %d %lld\n", static_cast<long long>(group.generation()), group.size(),
@@ -122,7 +123,7 @@ class Member {
     told_ = group.generation();
     next_ = Steady::now() + kTold;
   }
-  // One that has counted nothing came when the others had ended.
+  // A member without counts joined after the others had ended.
   void conclude() {
     if (std::accumulate(counts_.begin(), counts_.end(), 0.0) == 0) return;
     const std::string file = job_.folder + "/counts." + options_.name;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The time of day that processes of a run believe: that of the machine and a difference. A small
-// library, clock_shim.cc, is loaded into them; the machine's own clock stays as it is.
+// The time of day of the processes of a run: that of the machine plus a difference. A small
+// library, clock_shim.cc, is preloaded into them; the clock of the machine does not change.
 
 #include <atomic>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace trireme::chaos {
 
 class Clock {
  public:
-  // `file` is where processes read the difference. Errors: io.
+  // Processes read the difference from `file`. Errors: io.
   explicit Clock(const std::string& file);
   ~Clock();
   Clock(const Clock&) = delete;
@@ -20,9 +20,9 @@ class Clock {
 
   // Whether this build has the library: sanitizers would have to be loaded before it.
   static bool has_shim();
-  // For processes that are to believe it.
+  // For processes with the shifted clock.
   std::map<std::string, std::string> environment() const;
-  void jump(double seconds);  // of all of them, at once
+  void jump(double seconds);  // of all processes at once
   double difference() const;  // seconds
 
  private:

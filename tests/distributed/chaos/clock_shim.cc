@@ -1,8 +1,8 @@
-// Loaded into processes by LD_PRELOAD: the time of day is what the kernel says and a difference,
-// which lies in the file that TRIREME_CHAOS_CLOCK names and may change at any moment.
-// CLOCK_MONOTONIC stays as it is. Waits for a time of day by futex, as gRPC's library of locks has
-// them, end by the changed clock, too, as they would if the machine's was set; waits of
-// pthread_cond_timedwait are not changed, since nothing in these processes uses them.
+// Preloaded into processes: the time of day is that of the kernel plus a difference in the file
+// TRIREME_CHAOS_CLOCK, which may change at any moment. CLOCK_MONOTONIC does not change. Futex waits
+// for a time of day, as in the lock library of gRPC, follow the shifted clock, as they would if the
+// clock of the machine was set. pthread_cond_timedwait does not, because these processes do not use
+// it.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ SystemCall real_syscall() {
   return found;
 }
 
-// Of the C library, which mostly needs no system call: processes ask for the time all the time.
+// As in the C library, mostly without a system call, because processes read the time often.
 using GetTime = int (*)(clockid_t, timespec*);
 GetTime real_gettime() {
   static const auto found = reinterpret_cast<GetTime>(::dlsym(RTLD_NEXT, "clock_gettime"));
@@ -54,8 +54,8 @@ timespec time_of(std::int64_t nanoseconds) {
   return {nanoseconds / kSecond, static_cast<long>(nanoseconds % kSecond)};
 }
 
-// Until a time of the shifted clock, which may be shifted again meanwhile: so in pieces, after
-// which the caller asks again.
+// Waits for a time of the shifted clock, which may be shifted meanwhile: in pieces, after which the
+// caller repeats it.
 long wait(long word, long operation, long value, const timespec& until, long mask) {
   timespec now{};
   real_gettime()(CLOCK_REALTIME, &now);
@@ -68,7 +68,7 @@ long wait(long word, long operation, long value, const timespec& until, long mas
 
 }  // namespace
 
-// Whatever the build hides otherwise.
+// Exported although the build hides symbols.
 #pragma GCC visibility push(default)
 extern "C" {
 

@@ -1,4 +1,4 @@
-// What waits for gRPC is not kept waiting by a clock that is set back.
+// Setting the clock back does not delay code that waits for gRPC.
 
 #include "clock.h"
 
@@ -21,8 +21,8 @@ using trireme::testing::Outcome;
 
 constexpr auto kWait = 1s;
 
-// The two timers that gRPC has, and a wait with a deadline. They are run as processes of their own
-// below, where the clock is set back.
+// The two timers of gRPC, and a wait with a deadline. The test below runs them as processes whose
+// clock is set back.
 TEST(Wait, ForATimer) {
   grpc::CompletionQueue queue;
   grpc::Alarm alarm;

@@ -23,7 +23,7 @@ void flip(const fs::path& path, std::streamoff at) {
   file.put(static_cast<char>(byte ^ 0x10));
 }
 
-// The parts of a checkpoint, with something in them.
+// The parts of a checkpoint that are not empty.
 std::vector<fs::path> parts_of(const fs::path& checkpoint) {
   std::vector<fs::path> parts;
   std::error_code ignored;

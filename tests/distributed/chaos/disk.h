@@ -1,7 +1,7 @@
 #pragma once
 
-// Where a run's checkpoints are: a small file system of their own, if one can be mounted. It can be
-// full, and parts of checkpoints can be damaged.
+// The place of the checkpoints of a run: a small file system if one can be mounted. It can be full,
+// and parts of checkpoints can be damaged.
 
 #include <set>
 #include <string>
@@ -10,7 +10,7 @@ namespace trireme::chaos {
 
 class Disk {
  public:
-  // Mounts a file system of 16 MiB at `folder`, which is there, if this process may.
+  // Mounts a file system of 16 MiB at the existing `folder` if this process may.
   explicit Disk(std::string folder);
   ~Disk();  // unmounts it
   Disk(const Disk&) = delete;
@@ -18,12 +18,12 @@ class Disk {
 
   bool mounted() const { return mounted_; }
   std::string checkpoints() const { return folder_ + "/checkpoints"; }
-  // Of a mounted one: nothing can be written any more, until it is emptied.
+  // Of a mounted one: writes fail until it is emptied.
   void fill() const;
   void empty() const;
-  // Changes a byte in the middle of a part of the newest committed checkpoint, or cuts it off
-  // there; if an older one is whole, since jobs without any whole checkpoint are right to give up.
-  // Whether it did.
+  // Changes a byte in the middle of a part of the newest committed checkpoint, or truncates it
+  // there, if an older one is whole: jobs without any whole checkpoint may give up. Returns whether
+  // it did.
   enum class Damage : bool { flip, tear };
   bool damage_newest(Damage how);
 

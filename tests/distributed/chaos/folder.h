@@ -1,6 +1,6 @@
 #pragma once
 
-// The folder of a run, which goes with it.
+// The folder of a run, removed with it.
 
 #include <cstdlib>
 #include <filesystem>

@@ -34,8 +34,8 @@ bool GroupWatch::hear(const std::string& name, const std::string& line) {
   return true;
 }
 
-// When the last one is in a group. Who was not exchanging gradients says nothing of the group that
-// broke.
+// When the last member is in a group. Members that were not exchanging gradients do not report the
+// broken group.
 void GroupWatch::tell_those_who_know() {
   double know = 0, formed = 0;
   for (const auto& [name, one] : survivors_) {

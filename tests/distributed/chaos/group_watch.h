@@ -1,7 +1,7 @@
 #pragma once
 
-// What members of an all-reduce say of their groups: whether all are in one, and how long it took
-// after one was killed until the last of the others knew it, and until the last was in a group
+// Follows the messages of the members of an all-reduce about their groups: whether all are in one,
+// and, after one was killed, the time until all others noticed it and until all were in a group
 // again.
 
 #include <chrono>
@@ -17,16 +17,16 @@ class GroupWatch {
   using Steady = std::chrono::steady_clock;
   explicit GroupWatch(int members) : members_(members) {}
 
-  // Whether the line was about groups.
+  // Returns whether the line was about groups.
   bool hear(const std::string& name, const std::string& line);
-  // All members are in one group, as each has said since the last hit.
+  // All members are in one group by their messages since the last hit.
   bool whole() const;
-  // Something happens to the group. It is measured what it costs the others, if `killed` is a
-  // member of a whole group.
+  // A fault hits the group. Its cost for the others is measured if `killed` is a member of a whole
+  // group.
   void hit(const std::optional<std::string>& killed);
-  // What is not over by now is no shorter than that.
+  // Ends measurements in progress; they took at least this long.
   void give_up();
-  // By what is measured, seconds.
+  // By measured quantity, in seconds.
   std::map<std::string, std::vector<double>> waits() const { return waits_; }
 
  private:
@@ -34,7 +34,7 @@ class GroupWatch {
     long long generation;
     int size;
   };
-  // Of a member that lives: seconds after the hit when it knew, and when it was in a group again.
+  // Of a living member: seconds after the hit until it noticed, and until it was in a group again.
   struct Survivor {
     std::optional<double> knows, formed;
   };

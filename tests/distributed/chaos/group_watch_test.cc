@@ -23,7 +23,7 @@ class ChaosGroupWatch : public ::testing::Test {
   void say_broken(const std::string& name, long long time) {
     EXPECT_TRUE(watch_.hear(name, "broken " + std::to_string(time)));
   }
-  // What was measured, the only time.
+  // The single measurement.
   double waited(const std::string& what) {
     const auto waits = watch_.waits();
     const auto found = waits.find("kill member: all others " + what);

@@ -23,8 +23,8 @@ void HandOuts::see(const Event& event) {
   const Task now{text.empty() ? 't' : text[0], text.size() < 3 ? 0 : std::atoll(text.c_str() + 2)};
   const auto [known, is_new] = tasks_.try_emplace(name, now);
   const Task before = std::exchange(known->second, now);
-  // All tasks of an epoch are written before one is handed out, with the attempts of before if the
-  // job went back. A leader may write later that it has handed out one several times.
+  // All tasks of an epoch are written before one is handed out, with the earlier attempts after a
+  // rollback. A leader may write several hand-outs of a task later as one.
   const std::int64_t from = !is_new ? before.attempt : now.state == 'p' ? 0 : now.attempt;
   if (now.attempt > from) times_[{epoch_, std::atoll(name.c_str())}] += now.attempt - from;
   handed_ += std::max<std::int64_t>(now.attempt - from, 0);
@@ -81,7 +81,7 @@ void HandOutWatch::run() {
       const std::int64_t before = seen_.done() + seen_.handed();
       for (const Event& event : events.events) seen_.see(event);
       if (seen_.done() + seen_.handed() > before) progress_ = Clock::now();
-    } catch (const Unavailable&) {  // a watch goes on through that by itself
+    } catch (const Unavailable&) {  // the watch continues afterwards
       std::this_thread::sleep_for(Milliseconds(50));
     }
   }

@@ -1,7 +1,6 @@
 #pragma once
 
-// How often the tasks of a job were handed out, as its store says: every change of their keys is
-// seen.
+// How often the tasks of a job were handed out, by every change of their keys in the store.
 
 #include <atomic>
 #include <chrono>
@@ -19,18 +18,18 @@ namespace trireme::chaos {
 
 class HandOuts {
  public:
-  // `prefix`: of the keys of tasks, as of TaskQueueOptions.
+  // `prefix`: of the keys of tasks, as in TaskQueueOptions.
   explicit HandOuts(std::string prefix) : prefix_(std::move(prefix)) {}
 
   void see(const distributed::Event& event);
-  // A leader had handed it out, or taken its end, and the next one knows nothing of that.
+  // A leader had handed it out, or accepted its end, and the next one does not know.
   void lose(std::int64_t epoch, std::int64_t task) { ++lost_[{epoch, task}]; }
-  // How often a task of an epoch, from 1, was given to somebody after the first time, those times
-  // included of which keys say nothing.
+  // How often a task of an epoch, from 1, was handed out after the first time, including hand-outs
+  // without keys.
   std::int64_t again(std::int64_t epoch, std::int64_t task) const;
-  std::int64_t again() const;  // of all
+  std::int64_t again() const;  // of all tasks
   std::int64_t handed() const { return handed_; }
-  std::int64_t done() const { return done_; }  // also again after the job went back
+  std::int64_t done() const { return done_; }  // with repetitions after a rollback
   std::int64_t failed() const { return failed_; }
 
  private:
@@ -45,18 +44,18 @@ class HandOuts {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> times_, lost_;
 };
 
-// Watches them in a thread of its own, since the store may be away.
+// Follows them in a separate thread, because the store may be unavailable.
 class HandOutWatch {
  public:
   using Clock = std::chrono::steady_clock;
-  // Of a job that has just begun: what its store has forgotten is missed.
+  // For a job that has just started: earlier changes are missed.
   HandOutWatch(std::unique_ptr<distributed::Store> store, const std::string& job);
   ~HandOutWatch();
 
   distributed::Store& store() { return *store_; }
   HandOuts seen() const;
   void lose(std::int64_t epoch, std::int64_t task);
-  // When a task was ended, or handed out, last.
+  // When a task was last ended or handed out.
   Clock::time_point progress() const;
   bool missed() const { return missed_; }
 

@@ -11,7 +11,7 @@ namespace {
 using namespace distributed;
 using Clock = TaskQueue::Clock;
 
-// What a queue does is seen by its keys alone.
+// The actions of a queue are visible by its keys alone.
 class ChaosHandOuts : public ::testing::Test {
  protected:
   HandOuts seen() {
@@ -56,7 +56,7 @@ TEST_F(ChaosHandOuts, ThoseWhoseOwnerIsGoneAre) {
   EXPECT_EQ(seen().done(), 6);
 }
 
-// What had been done by then is not ended again, and all others are handed out again.
+// Tasks that were done are not ended again, and all others are handed out again.
 TEST_F(ChaosHandOuts, AWayBackHandsOutAgain) {
   queue_.begin(1, tasks_);
   const auto first = queue_.take("anna", Clock::now());
@@ -74,7 +74,7 @@ TEST_F(ChaosHandOuts, AWayBackHandsOutAgain) {
   EXPECT_EQ(seen().failed(), 0);
 }
 
-// As a leader does that has worked on while the store was away.
+// As a leader does that continued while the store was unavailable.
 TEST_F(ChaosHandOuts, WhatIsWrittenLaterIsCountedByAttempts) {
   HandOuts all("job/task/");
   const auto see = [&](const std::string& name, const std::string& value) {

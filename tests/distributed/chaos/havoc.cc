@@ -17,13 +17,13 @@ std::chrono::steady_clock::duration duration(double seconds) {
       std::chrono::duration<double>(seconds));
 }
 
-// From 20 kB/s to 2 MB/s, as often below 200 kB/s as above.
+// From 20 kB/s to 2 MB/s, half of them below 200 kB/s.
 double rate_of(const Event& event) { return 20e3 * std::pow(100, event.amount); }
 
 }  // namespace
 
 bool Havoc::happen(const Event& event) {
-  // One of a kind at a time, of those of which there is only one to undo.
+  // Faults that need undoing exclude another one of their kind.
   if (event.fault >= Fault::full_disk && lasts(event.fault)) return false;
   switch (event.fault) {
     case Fault::kill_trainer:
@@ -151,7 +151,7 @@ bool Havoc::stop(const char* role, const Event& event) {
     const auto found = all.find(chosen.name);
     const bool lives = found != all.end() && found->second == chosen.process;
     if (lives && parts_.leaders->seen().epoch != epoch) ++counts_.two_masters;
-    // By its number: nothing happens if it is gone, as long as nobody else has the number.
+    // By its number: nothing happens if it is gone, unless another process has the number.
     if (!stopped(chosen.process)) ::kill(chosen.process, SIGCONT);
   });
   lasting_.back().stopped = chosen->process;
@@ -188,7 +188,7 @@ bool Havoc::damage(Disk::Damage how, const Event& event) {
 
 void Havoc::jump(const Event& event) {
   const double hours = event.amount < 0.4 ? -1 : event.amount < 0.8 ? 1 : 24;
-  // A day at most, and back: certificates are valid for thirty.
+  // At most a day, and back: certificates are valid for thirty days.
   const double sum = parts_.clock.difference() / kHour + hours;
   const double far = sum > 48 ? -sum : hours;
   parts_.clock.jump(far * kHour);
@@ -206,7 +206,7 @@ bool Havoc::restart_etcd(const Event& event) {
   return true;
 }
 
-// Not while nobody could be told.
+// Not while the store is silent.
 bool Havoc::scale(const Event& event) {
   if (lasts(Fault::etcd_restart) || lasts(Fault::stop_store)) return false;
   const std::string said = parts_.scale(event.fault, event.amount);

@@ -1,7 +1,6 @@
 #pragma once
 
-// Does what faults say to the processes, wires and files of a run, and undoes what lasts only a
-// while.
+// Executes faults on the processes, connections and files of a run, and undoes temporary ones.
 
 #include <sys/types.h>
 
@@ -23,20 +22,19 @@
 
 namespace trireme::chaos {
 
-// What a run has to do it to; its faults are those for which it has something. All outlive the
-// havoc.
+// The parts of a run; faults are possible for those that are set. All outlive the havoc.
 struct Parts {
   // The processes of a role, by name.
   std::function<std::map<std::string, pid_t>(const std::string& role)> processes;
   Exits& exits;
   Disk& disk;
   Clock& clock;
-  // The store gives nobody an answer any more, or does again.
+  // Silences the store, or ends that.
   std::function<void(bool silent)> silence_store = {};
-  // So many more or fewer trainers or servers are wanted from now on, by `amount`. In words, or
-  // nothing if that cannot be said now.
+  // Changes the wanted number of trainers or servers by `amount`. Returns a description; empty if
+  // that is impossible now.
   std::function<std::string(Fault what, double amount)> scale = {};
-  // One of those to whom strangers may talk, and what the job's processes know each other by.
+  // A process that strangers can call, and the credentials of the job.
   std::function<FindTarget(std::uint32_t which)> target = {};
   std::function<distributed::Security()> security = {};
   Keys* keys = nullptr;
@@ -51,29 +49,29 @@ class Havoc {
   Havoc(Parts parts, std::function<void(const std::string&)> say)
       : parts_(std::move(parts)), say_(std::move(say)) {}
 
-  // False: there is nothing to do it to at the moment. In words to say().
+  // Returns false if nothing can be hit at the moment. Describes it to say().
   bool happen(const Event& event);
-  // What has lasted long enough ends.
+  // Ends temporary faults that are due.
   void look();
-  // The same of visits that have been begun, with waiting for them.
+  // The same for visits in progress; waits for them.
   void end_visits();
   bool lasts() const { return !lasting_.empty() || strangers_.busy(); }
   bool lasts(Fault fault) const;
   std::map<std::string, pid_t> processes(const std::string& role) const {
     return parts_.processes(role);
   }
-  // Whoever was killed last.
+  // The last killed process.
   const std::string& killed() const { return killed_; }
-  // It led the job.
+  // It was the leader.
   bool killed_leader() const { return killed_leader_; }
-  // When etcd was back the last time.
+  // When etcd last came back.
   std::optional<Time::time_point> etcd_back() const { return etcd_back_; }
 
   struct Counts {
-    // How often a master that led was stopped and went on when another one led already.
+    // How often a stopped leader continued when another one led already.
     int two_masters = 0;
-    int visits = 0, compared = 0;  // of strangers; those whose target has shown what they did
-    std::string wrong = {};        // what targets should not have done
+    int visits = 0, compared = 0;  // of strangers; those whose counters could be compared
+    std::string wrong = {};        // mistakes of targets
   };
   const Counts& counts() const { return counts_; }
 
@@ -94,7 +92,7 @@ class Havoc {
   void kill(const Event& event, const Chosen& chosen);
   bool kill_all(const char* role, const Event& event);
   bool stop(const char* role, const Event& event);
-  bool stopped(pid_t process) const;  // by another event, too
+  bool stopped(pid_t process) const;  // also by another event
   bool strain(const Event& event);
   bool strain_wire(const Event& event);
   bool damage(Disk::Damage how, const Event& event);

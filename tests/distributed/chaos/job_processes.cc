@@ -24,7 +24,7 @@ std::vector<std::string> words_of(const std::string& file) {
   return words;
 }
 
-// Whether it runs, and who has started it. "17 (a name) S 12 ...".
+// Whether it runs, and its parent: "17 (a name) S 12 ...".
 bool is_child_of(const std::string& process, pid_t parent) {
   const std::string stat = content(process + "/stat");
   const std::size_t name = stat.rfind(')');
@@ -37,7 +37,7 @@ struct Told {
   std::string role, name;
 };
 
-// Programs are told who they are by their environment, all others by arguments.
+// Programs get their identity by environment, all others by arguments.
 Told told(const std::string& process) {
   const std::string variable = "TRIREME_JOB_PROCESS=";
   for (const std::string& word : words_of(process + "/environ")) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The processes of a job that `trireme launch` has started, as this machine knows them.
+// The processes of a job that `trireme launch` started, on this machine.
 
 #include <sys/types.h>
 
@@ -9,7 +9,7 @@
 
 namespace trireme::chaos {
 
-// Those of a role by name; those that end or have only just been forked are left out.
+// Those of a role by name, without ones that end or were just forked.
 std::map<std::string, pid_t> processes_of(pid_t launcher, const std::string& role);
 
 }  // namespace trireme::chaos

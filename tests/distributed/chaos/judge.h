@@ -1,6 +1,7 @@
 #pragma once
 
-// Whether what a Program that counts (program.cc) has saved is what the mode of its job promises.
+// Whether the saved model of a counting Program (program.cc) fulfils the promise of the mode of its
+// job.
 
 #include <cstdint>
 #include <string>
@@ -23,13 +24,13 @@ struct Expected {
   std::int64_t epochs = 0;
   int most_trainers = 0;  // at the same time
 };
-// Asynchronous and geo: each record is counted once in each epoch, and so is each batch. Steps that
-// all take together: a record is counted once in each epoch, or as often as its task was handed out
-// at most; and the dense parameter counts steps, which have at most as many batches as there are
-// trainers. `sum_error` is of the dense parameter.
+// Asynchronous and geo: each record and each batch is counted once in each epoch. Common steps: a
+// record is counted once in each epoch, or at most as often as its task was handed out; the dense
+// parameter counts steps, which have at most one batch for each trainer. `sum_error` is that of the
+// dense parameter.
 Verdict judge(const Saved& saved, const HandOuts& handed, const Expected& expected);
-// Who has to find out what went wrong: how many records were counted how often, and of which epochs
-// whole tasks are among those that were counted too rarely or too often. In lines.
+// Details of a failure: how many records were counted how often, and in which epochs whole tasks
+// were counted too rarely or too often. In lines.
 std::vector<std::string> described(const Saved& saved, const Expected& expected);
 
 }  // namespace trireme::chaos

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the job's keys are: in this process, or in a real etcd that is killed and started again;
-// and who leads by them.
+// The store of the job: in this process, or a real etcd that is killed and restarted; and its
+// leader.
 
 #include <chrono>
 #include <memory>
@@ -18,12 +18,12 @@ namespace trireme::chaos {
 
 class Keys {
  public:
-  // `host`: an address of this machine, where they are served, if they are not in a real etcd.
+  // `host`: an address of this machine where it is served, unless it is a real etcd.
   Keys(bool real, const std::string& host, const distributed::Security& security);
 
   distributed::Store& store() { return *store_; }
   const std::string& address() const { return address_; }
-  // Of a real one.
+  // Whether it is a real etcd.
   bool real() const { return etcd_.has_value(); }
   void kill() { etcd_->kill(); }
   void restart() { etcd_->restart(); }
@@ -37,7 +37,7 @@ class Keys {
   std::string address_;
 };
 
-// Looks all the time at who leads, in a thread of its own since the store may be away.
+// Follows the leader in a separate thread, because the store may be unavailable.
 class LeaderWatch {
  public:
   using Clock = std::chrono::steady_clock;
@@ -46,9 +46,9 @@ class LeaderWatch {
   ~LeaderWatch();
 
   struct Seen {
-    std::string address;           // of the last leader that there was
-    std::int64_t epoch = 0;        // of it; 0: there was none yet
-    Clock::time_point since = {};  // when it was seen first
+    std::string address;           // of the last leader
+    std::int64_t epoch = 0;        // its epoch; 0: none yet
+    Clock::time_point since = {};  // when it was first seen
   };
   Seen seen() const;
 

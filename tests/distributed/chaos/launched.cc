@@ -34,7 +34,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 constexpr double kWatchdog = 60;   // seconds without progress
-constexpr double kBeginning = 60;  // in which the first task is to be handed out
+constexpr double kBeginning = 60;  // seconds until the first task must be handed out
 constexpr std::int64_t kRecords = 1600;
 constexpr const char* kLaunch = "[launch] ";
 
@@ -71,7 +71,7 @@ class LaunchedRun {
         launcher_(command(), environment()),
         havoc_(parts(), [this](const std::string& text) { log_.say(text); }) {}
 
-  // Those that are stopped would not end with their launcher.
+  // Stopped processes would not end with their launcher.
   ~LaunchedRun() {
     std::vector<pid_t> all;
     for (const char* role : {"master", "server", "trainer"}) {
@@ -103,7 +103,7 @@ class LaunchedRun {
     kills_chief_ = std::erase(faults, Fault::kill_chief) > 0 && options.seed % 3 == 0;
     return events_of(options.seed, options.seconds, options.pause, faults);
   }
-  // As many as would be trained in that time by one trainer more than at first, without any faults.
+  // As many as one additional trainer would train in that time without faults.
   std::int64_t epochs() const {
     const double batches =
         options_.seconds * (options_.trainers + 1) / std::chrono::duration<double>(kWork).count();
@@ -157,7 +157,7 @@ class LaunchedRun {
       outcome_.wrong.emplace_back("the job was over before its faults were");
     }
   }
-  // The lines of the launcher and of those that ask it for something, and whether it has ended.
+  // The lines of the launcher and of commands, and whether it has ended.
   void look() {
     pollfd lines{launcher_.output(), POLLIN, 0};
     ::poll(&lines, launcher_.output() >= 0 ? 1 : 0, 10);
@@ -173,7 +173,7 @@ class LaunchedRun {
     if (!watch_) open();
     if (!begun_ && watch_ && watch_->seen().handed() > 0) begun_ = Steady::now();
   }
-  // The job's store, when its launcher has said where that is.
+  // The store of the job, when its launcher has printed the address.
   void open() {
     try {
       OpenJob job = open_job(folder_ / "jobs", name_);
@@ -186,7 +186,7 @@ class LaunchedRun {
   bool is_hung() const {
     const bool calm = calm_.is_open() && watch_ && watch_->seen().done() > 0;
     if (!begun_) return seconds_since(started_) > kBeginning;
-    // At the end a chief may have to be started again.
+    // At the end a chief may have to be restarted.
     return seconds_since(watch_->progress()) > kWatchdog * (calm ? 2 : 1);
   }
   void hear(const std::string& line) {
@@ -221,7 +221,7 @@ class LaunchedRun {
     ++outcome_.faults;
   }
 
-  // --- What is done to it
+  // --- Faults
 
   Parts parts() {
     Parts parts{
@@ -230,7 +230,7 @@ class LaunchedRun {
         .disk = disk_,
         .clock = clock_};
     parts.silence_store = [this](bool silent) {
-      if (!etcd_) launcher_.signal(silent ? SIGSTOP : SIGCONT);  // nobody, if it has ended
+      if (!etcd_) launcher_.signal(silent ? SIGSTOP : SIGCONT);  // no process if it has ended
       else if (silent) etcd_->stop();
       else etcd_->go_on();
     };
@@ -255,7 +255,7 @@ class LaunchedRun {
     asked_.push_back(std::make_unique<Process>(words, environment()));
     return fmt::format("{} trainers, {} servers", trainers_, servers_);
   }
-  // A server or the master that leads, as the store says.
+  // A server or the leading master, by the store.
   std::optional<Target> target(std::uint32_t which) {
     if (!watch_) return std::nullopt;
     Store& store = watch_->store();
@@ -290,7 +290,7 @@ class LaunchedRun {
     wrong(outcome_.hung, "no task was handed out or ended for a minute");
     wrong(code_ && *code_ != 0, fmt::format("the launcher ended with {}", code_.value_or(0)));
     wrong(!outcome_.verdict.kept(mode_) || outcome_.verdict.sum_error != 0, "counts are wrong");
-    wrong(!exits_.bad().empty(), "ended by themselves: " + exits_.bad());
+    wrong(!exits_.bad().empty(), "ended on their own: " + exits_.bad());
     wrong(!havoc_.counts().wrong.empty(), "strangers: " + havoc_.counts().wrong);
     if (watch_) {
       const HandOuts seen = watch_->seen();

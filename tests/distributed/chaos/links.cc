@@ -20,7 +20,7 @@ Links::Ends Links::open(const std::string& role, const std::string& name, const 
   Open opened{name, "", "", {}};
   Ends ends{kProxies, "", ""};
   if (listens) {
-    // The same port on two addresses of loopback.
+    // The same port on two loopback addresses.
     const std::string port = std::to_string(distributed::testing::free_port());
     ends.listens = opened.listens = std::string(kProcesses) + ":" + port;
     opened.address = std::string(kProxies) + ":" + port;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The wires of a job: a proxy in front of each process that others connect to, and one between each
-// process and the store. Processes know nothing of it.
+// The connections of a job: a proxy before each process that others connect to, and one between
+// each process and the store. Processes do not know them.
 
 #include <map>
 #include <memory>
@@ -17,32 +17,31 @@ class Links {
  public:
   explicit Links(std::string store) : store_(std::move(store)) {}
 
-  // What a new process is told.
+  // The addresses for a new process.
   struct Ends {
     std::string host, listens;  // as in RoleOptions
     std::string store;
   };
-  // With a `host` that is not empty there are no proxies: the process listens there and reaches
-  // others as they are.
+  // With a `host` there are no proxies: the process listens there and connects to others directly.
   Ends open(const std::string& role, const std::string& name, const std::string& host);
   void close(const std::string& name);  // it has ended
-  // Nobody gets an answer from the store, until it does again.
+  // The store does not answer until `silent` is false again.
   void silence_store(bool silent);
 
-  // Who is reached by an address; empty: nobody that is known.
+  // The process with an address; empty if it is unknown.
   std::string at(const std::string& address) const;
-  // Where processes listen themselves, without a proxy between, by name; of those that do.
+  // The own addresses of listening processes, without proxies, by name.
   std::map<std::string, std::string> listening() const;
   struct Link {
     std::string name;
     std::shared_ptr<Proxy> proxy;
   };
-  // One of those that are there; nothing, if there are none.
+  // One of the links; nothing if there are none.
   std::optional<Link> any(std::uint32_t which) const;
 
  private:
   struct Open {
-    std::string name, address;  // the address that others connect to
+    std::string name, address;  // `address`: where others connect
     std::string listens;
     std::vector<Link> links;
     std::shared_ptr<Proxy> store = {};  // one of the links

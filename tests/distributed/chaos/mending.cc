@@ -4,7 +4,7 @@ namespace trireme::chaos {
 
 namespace {
 
-// What is given up earlier was not late.
+// Shorter measurements are not reported as late.
 constexpr double kLate = 1.5;
 
 double between(std::chrono::steady_clock::time_point from,
@@ -51,11 +51,11 @@ bool Mending::hear(const std::string& name, const std::string& line) {
   return (group_ && group_->hear(name, line)) || writers_.hear(name, line);
 }
 
-// If that shows that what has happened last is mended.
+// Whether this shows that the last fault is mended.
 void Mending::progress(const std::string& name, Steady::time_point when) {
   if (!waiting_ || needs_rollback_ || led_by_ || havoc_.lasts(Fault::etcd_restart)) return;
   if (when < since_ || name == killed_) return;
-  // What counts there is from when it could be reached again.
+  // There the time counts from when it could be reached again.
   const bool etcd = *waiting_ == name_of(Fault::etcd_restart);
   const double waited = between(etcd ? *havoc_.etcd_back() : since_, when);
   if (waited < 0) return;
@@ -75,7 +75,7 @@ void Mending::look() {
   led_by_.reset();
 }
 
-// Something else has happened, or the job is over.
+// Another fault happened, or the job is over.
 void Mending::give_up() {
   const double waited = between(since_, Steady::now());
   if (waiting_ && waited > kLate) waits_[*waiting_].push_back(waited);

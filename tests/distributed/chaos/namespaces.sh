@@ -4,7 +4,7 @@
 # other; so members of an all-reduce have that wire between them, too. All connections but theirs
 # have mutual TLS.
 #   tests/distributed/chaos/namespaces.sh CHAOS [OPTIONS OF chaos...]
-# Exits with 77, saying why, where namespaces, iptables or tc are not to be had.
+# Exits with 77, saying why, where namespaces, iptables or tc are not available.
 set -euo pipefail
 chaos=$(readlink -f "$1")
 shift

@@ -10,9 +10,9 @@ namespace trireme::chaos {
 
 namespace {
 
-constexpr int kOwnRestarts = 10;  // that a job has by itself
+constexpr int kOwnRestarts = 10;  // default of a job
 
-// Whether a file system of one's own can be mounted.
+// Whether a separate file system can be mounted.
 bool can_mount() {
   const Folder folder;
   return Disk(folder / "disk").mounted();

@@ -1,9 +1,8 @@
-// A Program whose rows count, trained by many processes: each record that is learned adds one to a
-// row of its own, and each batch, or step that all take together, one to a dense parameter. What it
-// saves are the counts.
+// A Program whose rows count, trained by many processes: each trained record adds one to its row,
+// and each batch, or common step, adds one to a dense parameter. The saved model has the counts.
 //   chaos_program MODE FOLDER RECORDS EPOCHS STALENESS PREFETCH
-// In FOLDER are checkpoints and, at the end, the model; and a file "calm" once no more faults
-// happen: then a batch takes no time.
+// FOLDER has checkpoints and, at the end, the model; and a file "calm" after the last fault: then a
+// batch takes no time.
 
 #include <chrono>
 #include <cstdio>
@@ -32,9 +31,9 @@ Mode mode_of(const std::string& name) {
   return name == "all_reduce" ? Mode::all_reduce : Mode::asynchronous;
 }
 
-// In steps that all take together what is learned is a mean over all members' examples, so a
-// gradient is no count. But this is the gradient divided by its size, so each step adds one to what
-// it touches, whoever else takes part.
+// In common steps the update is a mean over the examples of all members, so a gradient is no count.
+// But this is the gradient divided by its size, so each step adds one to its rows, whichever
+// members take part.
 tr::Optimizer optimizer_of(Mode mode) {
   if (mode == Mode::asynchronous || mode == Mode::geo) return tr::Sgd{.learning_rate = 1};
   return tr::Adam{.learning_rate = 1, .beta1 = 0, .beta2 = 0, .epsilon = 1e-12};
@@ -49,8 +48,8 @@ void train(const std::vector<std::string>& words) {
   const tr::Value rows = nn::embedding(
       id, {.rows = records, .width = 2, .weight_init = nn::zeros(), .sparse_gradient = true});
   const tr::Value steps = program.parameter("steps", tr::f32, {2}, {.initializer = nn::zeros()});
-  // Its derivative by each row of a batch is -1, and by the dense parameter -1, both times in the
-  // mean over the batch and two columns.
+  // Its derivatives by each row of a batch and by the dense parameter are -1, both in the mean over
+  // the batch and two columns.
   const tr::Value counts = rows * 1.0f;
   const tr::Value loss = mean((counts * static_cast<float>(chaos::kBatch) + steps) * -2.0f);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the runner knows of the Program that counts (program.cc).
+// What the runner knows of the counting Program (program.cc).
 
 #include <chrono>
 #include <cstdint>
@@ -14,11 +14,11 @@
 namespace trireme::chaos {
 
 inline constexpr std::int64_t kBatch = 8, kTaskBatches = 4;
-inline constexpr std::chrono::milliseconds kWork{60};  // that a batch takes, while faults happen
+inline constexpr std::chrono::milliseconds kWork{60};        // time of a batch while faults happen
 inline constexpr std::chrono::milliseconds kChiefTime{400};  // before it saves
-inline constexpr const char* kChief = "this one saves";      // a line of its
+inline constexpr const char* kChief = "this one saves";      // a line that it prints
 
-// Numbers from 0 on, in another order in every epoch. As many as fill whole tasks.
+// Numbers from 0, in a new order in every epoch, for whole tasks.
 inline data::Dataset records(std::int64_t count) {
   std::vector<std::int64_t> ids(static_cast<std::size_t>(count));
   std::iota(ids.begin(), ids.end(), 0);

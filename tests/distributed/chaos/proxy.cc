@@ -69,7 +69,7 @@ void send_at_once(const Socket& socket) {
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 }
 
-// What goes from one end to the other.
+// The data of one direction.
 class Direction {
  public:
   bool wants_to_read() const { return !ended_ && held_ < kMostHeld; }
@@ -79,7 +79,7 @@ class Direction {
   }
   bool over() const { return ended_ && pieces_.empty(); }
 
-  // False: the connection is broken.
+  // Returns false if the connection is broken.
   bool read(const Socket& from, const Wire& wire) {
     std::string bytes(kPiece, '\0');
     const ssize_t count = ::recv(from.get(), bytes.data(), bytes.size(), 0);
@@ -97,7 +97,7 @@ class Direction {
     pieces_.push_back({last_, std::move(bytes)});
     return true;
   }
-  // The same of writing what is due.
+  // The same for writing due data.
   bool write(const Socket& to, std::atomic<std::int64_t>& forwarded) {
     while (!pieces_.empty() && pieces_.front().due <= Clock::now()) {
       Piece& first = pieces_.front();
@@ -184,7 +184,7 @@ class Proxy::Loop {
     pollfd &near = polled_[pair.place], &far = polled_[pair.place + 1];
     if (pair.connecting) {
       far.events = POLLOUT;
-      near.fd = -1;  // what it says is read when there is somebody to hear it
+      near.fd = -1;  // its data are read when the other side is connected
       return;
     }
     const auto now = Clock::now();
@@ -196,8 +196,7 @@ class Proxy::Loop {
     };
     one(pair.there, near, far);
     one(pair.back, far, near);
-    // A socket that is broken is always ready: it is looked at when there is something to do with
-    // it.
+    // A broken socket is always ready: it is polled only when there is work for it.
     if (near.events == 0) near.fd = -1;
     if (far.events == 0) far.fd = -1;
   }
@@ -215,7 +214,7 @@ class Proxy::Loop {
     pairs_.push_back({std::move(near), std::move(far), {}, {}});
   }
 
-  // Whether the connection lives on.
+  // Returns whether the connection lives.
   bool carry(Pair& pair) {
     if (pair.place == 0) return true;  // was not asked for
     const short near = polled_[pair.place].revents, far = polled_[pair.place + 1].revents;

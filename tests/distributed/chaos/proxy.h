@@ -1,7 +1,7 @@
 #pragma once
 
-// A wire between processes that is slow, narrow, silent or cut when a test wants it to be: forwards
-// bytes between a port and a target, knowing nothing of what they are.
+// A connection between processes that a test makes slow, narrow, silent or cut: forwards bytes
+// between a port and a target.
 
 #include <atomic>
 #include <chrono>
@@ -13,26 +13,26 @@
 
 namespace trireme::chaos {
 
-// How the wire is, in both directions.
+// The properties of both directions.
 struct Wire {
   std::chrono::milliseconds delay{0};  // of each byte
-  double rate = 0;      // bytes a second of each direction of each connection; 0: no limit
-  bool silent = false;  // takes connections and bytes, and forwards nothing until it is over
+  double rate = 0;      // bytes a second in each direction of each connection; 0: no limit
+  bool silent = false;  // accepts connections and bytes, and forwards nothing until it ends
   bool cut = false;     // connections are reset, new ones too
 };
 
-// All functions may be called by any thread. IPv4 only.
+// Thread-safe. IPv4 only.
 class Proxy {
  public:
-  // Listens at `address`, "127.0.0.2:0" for any port; the target need not listen yet. Errors: io,
-  // if the address cannot be had.
+  // Listens at `address`, "127.0.0.2:0" for any port; the target need not listen yet. Errors: io if
+  // the address is not available.
   Proxy(const std::string& address, const std::string& target);
   ~Proxy();  // resets all connections
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
 
   std::string address() const;
-  void set(const Wire& wire);  // from now on, also of connections that are there
+  void set(const Wire& wire);  // from now on, also for existing connections
   std::int64_t forwarded() const { return forwarded_; }  // bytes
 
  private:

@@ -1,5 +1,4 @@
-// What a wire does to what goes through it: against a server of this test that sends back all it
-// hears.
+// The effect of a proxy on data, with an echo server of this test.
 
 #include "proxy.h"
 
@@ -30,7 +29,7 @@ int listening_socket(std::string* address) {
   return file;
 }
 
-// Sends back what it hears, connection by connection.
+// An echo server, connection by connection.
 class Echo {
  public:
   Echo() : listener_(listening_socket(&address)), thread_([this] { run(); }) {}
@@ -79,7 +78,7 @@ class Caller {
     }
   }
   void end() const { ::shutdown(file_, SHUT_WR); }
-  // So many bytes, or what has come when the time is over or the connection ends.
+  // Reads `count` bytes, or what arrives until the time limit or the end of the connection.
   std::string hear(std::size_t count, milliseconds most = milliseconds(2000)) {
     std::string heard;
     const auto until = Clock::now() + most;
@@ -151,7 +150,7 @@ TEST(ChaosProxy, LimitsTheRate) {
   EXPECT_GE(seconds_since(start), 0.2);
 }
 
-// What was sent meanwhile comes afterwards, as over a wire that was mended.
+// Data sent meanwhile arrive afterwards, as over a repaired connection.
 TEST(ChaosProxy, IsSilentForAWhile) {
   Echo echo;
   Proxy proxy("127.0.0.1:0", echo.address);

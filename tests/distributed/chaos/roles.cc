@@ -17,7 +17,7 @@ using namespace distributed;
 
 namespace {
 
-// That a task takes: so two runs at a time leave two cores some rest.
+// The time of a task: two runs at a time leave two cores partly idle.
 constexpr Milliseconds kWork{90};
 
 }  // namespace
@@ -26,8 +26,8 @@ Milliseconds work_time(const CountJob& job, Milliseconds while_faults_happen) {
   return std::filesystem::exists(job.calm) ? Milliseconds(0) : while_faults_happen;
 }
 
-// Four synchronous steps of 10 records, and steps of all-reduce of 40 take at least this, the
-// steps' own time included.
+// Four synchronous steps of 10 records, and steps of all-reduce of 40, take at least this,
+// including their own time.
 double epochs_per_second(const CountJob& job) {
   const double seconds = job.mode == "synchronous"  ? 0.110
                          : job.mode == "all_reduce" ? 0.045
@@ -79,7 +79,7 @@ void run_role(const std::string& role, const RoleOptions& options, const CountJo
 
 namespace {
 
-// Of members of an all-reduce: of the one that ended first; all others are to have the same.
+// Of members of an all-reduce: of the first one that ended; all others must have the same.
 std::vector<double> counts_of_members(const CountJob& job, Verdict& verdict) {
   std::vector<double> counts;
   for (const auto& file : std::filesystem::directory_iterator(job.folder)) {
@@ -104,7 +104,7 @@ std::vector<double> counts_of_servers(Store& store, const Security& security, co
                                : job.mode == "geo"       ? Mode::geo
                                                          : Mode::asynchronous});
   const CountTrainer::Counts counts = reader.counts();
-  // Of several sums, if they differ, one that is wrong.
+  // If sums differ, one that is wrong.
   const double right = static_cast<double>(job.records * job.epochs);
   sum = counts.all.front();
   for (const float one : counts.all) {

@@ -62,7 +62,7 @@ class Run {
         mending_(havoc_, leaders_, options.job.mode == "all_reduce" ? options.trainers : 0) {
     job_.folder = disk_.checkpoints();
     job_.calm = folder_ / "calm";
-    // So much work that it is not over before the faults are, with one trainer more than at first.
+    // Enough work for the time of the faults with one additional trainer.
     const bool scales = std::any_of(events_.begin(), events_.end(), [](const Event& event) {
       return event.fault == Fault::scale_trainers;
     });
@@ -139,7 +139,7 @@ class Run {
     };
     wrong(outcome_.hung, fmt::format("no task was ended for {:.0f} s", kWatchdog));
     wrong(!outcome_.verdict.kept(job_.mode), "counts are wrong");
-    wrong(!exits_.bad().empty(), "ended by themselves: " + exits_.bad());
+    wrong(!exits_.bad().empty(), "ended on their own: " + exits_.bad());
     wrong(!havoc.wrong.empty(), "strangers: " + havoc.wrong);
     if (outcome_.wrong.empty()) return;
     for (const std::string& text : outcome_.wrong) log_.say("WRONG: " + text);
@@ -183,7 +183,7 @@ class Run {
       if (!value.empty()) words.insert(words.end(), {option, value});
     }
     if (options_.etcd) words.emplace_back("--open");
-    // A figure of its own, which costs etcd some writes.
+    // A separate measurement, which costs etcd some writes.
     if (options_.etcd && !options_.faults.empty()) words.emplace_back("--writes");
     return there ? network_.over_there(words) : words;
   }
@@ -192,7 +192,7 @@ class Run {
     mending_.gone(name);
     try {
       Membership(keys_.store(), kPrefix).forget(role, name);
-    } catch (const Unavailable&) {  // then its lease ends by itself
+    } catch (const Unavailable&) {  // then its lease expires
     }
   }
 
@@ -225,7 +225,7 @@ class Run {
     mending_.progress(name, when);
   }
 
-  // --- What is done to it
+  // --- Faults
 
   Parts parts() {
     Parts parts{.processes = [this](const std::string& role) { return children_.processes(role); },

@@ -1,7 +1,7 @@
 #pragma once
 
-// All that happens in a run and all that its processes say, with the seconds since it began: in a
-// file, which is kept if the run has gone wrong.
+// All events of a run and all lines of its processes, with seconds since its start: in a file,
+// which is kept if the run fails.
 
 #include <chrono>
 #include <fstream>
@@ -9,17 +9,16 @@
 
 namespace trireme::chaos {
 
-// One thread calls all functions.
+// For one thread.
 class RunLog {
  public:
-  // `print`: everything is printed, too, behind `label`, which tells runs at the same time from
-  // each other.
+  // `print`: also prints everything, after `label`, which distinguishes concurrent runs.
   RunLog(std::string file, bool print, std::string label)
       : file_(std::move(file)), print_(print), label_(std::move(label)), stream_(file_) {}
 
   void say(const std::string& text);
-  double seconds() const;  // since the beginning
-  // Copies it into a folder, which is made. The path there.
+  double seconds() const;  // since the start
+  // Copies it into a folder, which is made. Returns the path.
   std::string keep(const std::string& folder, const std::string& name);
 
  private:

@@ -29,7 +29,7 @@ std::string text_of(std::uint64_t seed, const Outcome& outcome) {
       "seed {}: {}; {}{:.0f} s, {} faults, {} tasks, {} again and {} of these on trust, {} "
       "rollbacks, {} moves, {} "
       "checkpoints not written, two masters {} times, strangers {} times and {} compared; lost {}, "
-      "doubled {}, beyond {}, sum {:+}, unequal {}, not served {}; {} ended by themselves{}{}\n",
+      "doubled {}, beyond {}, sum {:+}, unequal {}, not served {}; {} ended on their own{}{}\n",
       seed, word_for(outcome), outcome.how, outcome.seconds, outcome.faults, outcome.tasks,
       outcome.again, outcome.lost, outcome.rollbacks, outcome.moves, outcome.no_checkpoints,
       outcome.two_masters, outcome.visits, outcome.compared, verdict.lost, verdict.doubled,
@@ -111,7 +111,7 @@ class Runs {
   std::map<std::string, std::vector<double>> waits_;
 };
 
-// Of all modes that there will be.
+// Of all modes of the runs.
 void print_faults(const Runs& runs, const RunsOptions& options) {
   std::vector<std::string> possible, left_out;
   const auto add = [](std::vector<std::string>& to, const std::string& text) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Many runs, some at the same time, and what they have shown.
+// Many runs, some concurrent, and their results.
 
 #include <cstdint>
 
@@ -11,12 +11,12 @@ namespace trireme::chaos {
 inline constexpr const char* kEach = "each";  // a mode: by the seed, in turn
 
 struct RunsOptions {
-  RunOptions first;  // with its seed; those after it have the next ones
+  RunOptions first;  // with its seed; later runs have the next ones
   std::uint64_t seeds = 1;
-  int jobs = 1;               // runs at the same time
+  int jobs = 1;               // concurrent runs
   bool own_trainers = false;  // their number was chosen
 };
-// Prints a line for each. Whether all went right.
+// Prints a line for each. Returns whether all succeeded.
 bool run_all(const RunsOptions& options);
 
 }  // namespace trireme::chaos

@@ -26,7 +26,7 @@ constexpr Milliseconds kAnswer{3000};   // in which a process that is there answ
 constexpr Milliseconds kCounted{3000};  // and has counted
 constexpr std::uint8_t kNoOperation = 200;
 
-// What a process has refused since it began.
+// What a process has refused since its start.
 struct Counters {
   std::int64_t strangers = 0, malformed = 0, replayed = 0, corrupt = 0;
   std::int64_t frames() const { return malformed + replayed + corrupt; }
@@ -52,7 +52,7 @@ std::optional<Counters> counters_of(const Target& target) {
   return Counters{*strangers, *malformed, *replayed, *corrupt};
 }
 
-// A frame that asks for nothing.
+// A frame without a request.
 std::string frame(std::uint32_t request, const std::string& payload) {
   Header header;
   header.op = kNoOperation;
@@ -74,7 +74,7 @@ class Visitor {
     send_bytes();
     send_frames();
     result.wrong = wrong_;
-    result.text = "refused are to be " + wanted_.text();
+    result.text = "expected refusals: " + wanted_.text();
     std::optional<Counters> after;
     for (const auto until = std::chrono::steady_clock::now() + kCounted;;) {
       after = counters_of(target_);
@@ -83,7 +83,7 @@ class Visitor {
       std::this_thread::sleep_for(Milliseconds(20));
     }
     if (after) result.text += fmt::format("; before {}, after {}", before->text(), after->text());
-    // Whoever was stopped or cut off meanwhile has not seen everything.
+    // A target that was stopped or disconnected meanwhile has not seen everything.
     if (after && !disturbed_ && !result.compared) {
       result.wrong +=
           (result.wrong.empty() ? "" : "; ") + std::string("the counters do not show it");
@@ -94,7 +94,7 @@ class Visitor {
   }
 
  private:
-  // Who has just got the port of another job's process is a stranger, too.
+  // A process of another job that took over the port is a stranger, too.
   bool shows(const Counters& before, const Counters& after) const {
     return after.strangers >= before.strangers + wanted_.strangers &&
            after.malformed >= before.malformed + wanted_.malformed &&
@@ -103,7 +103,7 @@ class Visitor {
            after.frames() == before.frames() + wanted_.frames() + damaged_;
   }
 
-  // Garbage, and beginnings of HTTP/2 that go on with it.
+  // Garbage, and garbage after the start of HTTP/2.
   void send_bytes() {
     const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     const std::string settings("\0\0\0\4\0\0\0\0\0", 9);
@@ -128,7 +128,7 @@ class Visitor {
       wanted_.strangers += 2;
       return;
     }
-    // These fail in the handshake, which nobody counts.
+    // These fail in the handshake, which is not counted.
     expect(talk({frame(1, "?")}, other), grpc::StatusCode::UNAVAILABLE, "no certificate");
     Security wrong = make_credentials(1, seconds_since_1970());
     expect(talk({frame(1, "?")}, wrong), grpc::StatusCode::UNAVAILABLE,
@@ -160,7 +160,7 @@ class Visitor {
     ++wanted_.corrupt;
     for (int i = 0; i < 8; ++i) send_flipped(good);
   }
-  // One bit is another one, anywhere: it is noticed in one way or another.
+  // One bit is flipped, anywhere: it is noticed in one way or another.
   void send_flipped(std::string bytes) {
     const std::size_t bit = random_() % (8 * bytes.size());
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
@@ -176,7 +176,7 @@ class Visitor {
     std::vector<std::string> answers;
   };
   Talk talk(const std::vector<std::string>& messages, const Security& as) {
-    // Who does not answer once is not asked on: it is stopped, or cut off.
+    // A target that did not answer once is not asked again: it is stopped or disconnected.
     if (disturbed_) return {{grpc::StatusCode::UNAVAILABLE, ""}, {}};
     const auto channel = secure_channel(target_.address, as, {});
     const std::string path = "/trireme.Transport/" + target_.service;  // outlives the method
@@ -192,7 +192,7 @@ class Visitor {
     talk.status = stream->Finish();
     return talk;
   }
-  // Everybody who is there answers so; whoever is not is disturbed by something else.
+  // Every running target answers so; another answer means that another fault disturbs it.
   void expect(const Talk& talk, grpc::StatusCode code, const std::string& what) {
     const grpc::StatusCode got = talk.status.error_code();
     if (got != code &&
@@ -230,9 +230,9 @@ void Strangers::start(FindTarget find, const Security& security, std::uint64_t s
   visit_ = std::async(std::launch::async, [find = std::move(find), security, seed]() -> Visit {
     try {
       const std::optional<Target> target = find();
-      return target ? visit(*target, security, seed) : Visit{"nobody"};
+      return target ? visit(*target, security, seed) : Visit{"none"};
     } catch (const Unavailable&) {
-      return {"nobody"};
+      return {"none"};
     }
   });
 }

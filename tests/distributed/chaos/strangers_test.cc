@@ -28,7 +28,7 @@ class ChaosStrangers : public ::testing::Test {
     return {"server_0", kParameterService, "127.0.0.1:" + std::to_string(server_->port()),
             "127.0.0.1:" + std::to_string(http_->port())};
   }
-  // A process of the job's own is answered.
+  // A process of the job gets an answer.
   bool answers() {
     Network network;
     Security security = security_;

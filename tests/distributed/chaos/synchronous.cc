@@ -50,7 +50,7 @@ class SynchronousTrainer {
  private:
   bool stopped() const { return options_.stop && options_.stop(); }
 
-  // Waits for a view of a later generation than ours, in which this trainer is a member.
+  // Waits for a view of a later generation with this trainer among its members.
   void rejoin() {
     while (!stopped()) {
       try {
@@ -65,7 +65,7 @@ class SynchronousTrainer {
       std::this_thread::sleep_for(kPause);
     }
   }
-  // The generation of the view. Whether the batch was counted in the one before.
+  // Enters the generation of the view. Returns whether the batch was counted in the previous one.
   bool enter() {
     client_->join(view_.generation, view_.rank_of(options_.name).value_or(0));
     step_ = view_.step;
@@ -125,7 +125,7 @@ class SynchronousTrainer {
   JobView view_;
   SynchronousTurn turn_;
   std::uint64_t step_ = 0;                 // that all have finished
-  std::optional<std::uint32_t> declared_;  // after so many rollbacks
+  std::optional<std::uint32_t> declared_;  // after this number of rollbacks
   std::optional<ParameterClient> client_;
 };
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// What trainers of steps that all take together share: being a member, and the batches of their
-// tasks.
+// Common code of trainers with common steps: membership, and the batches of their tasks.
 
 #include <optional>
 #include <string>
@@ -15,46 +14,45 @@
 
 namespace trireme::chaos {
 
-// A trainer among the members of its job, also after it was stopped for so long that its lease has
-// ended.
+// A trainer among the members of its job, also after its lease expired while it was stopped.
 class Attendance {
  public:
   // Both outlive the object.
   Attendance(distributed::Store& store, const distributed::RoleOptions& options)
       : store_(store), options_(options) {}
-  void stay();  // no error if the store is away
+  void stay();  // no error if the store is unavailable
   void leave();
-  // Whether it was away since this was asked last: others may have gone on without it.
+  // Whether it was disconnected since the last call: others may have continued without it.
   bool was_away();
 
  private:
   distributed::Store& store_;
   const distributed::RoleOptions& options_;
   std::optional<distributed::Presence> presence_;
-  std::int64_t absences_ = 0;  // when that was asked last
+  std::int64_t absences_ = 0;  // at the last call
 };
 
-// Tells the runner that so many tasks were ended, now: "progress TASKS TIME", in nanoseconds of the
-// steady clock.
+// Reports to the runner that this number of tasks ended now: "progress TASKS TIME", in nanoseconds
+// of the steady clock.
 void tell_progress(std::int64_t tasks);
 
-// The batches of the tasks that a trainer has, one after the other. Tells of the progress, and
-// prints "again TASK" for those that somebody had before, or will have again since the leader that
-// gave them was not followed by one that knows.
+// The batches of the tasks of a trainer, one after another. Reports progress, and prints "again
+// TASK" for tasks that another trainer had before, or will have again because the next leader does
+// not know of them.
 class Batches {
  public:
-  // All outlive the object.
+  // All arguments outlive the object.
   Batches(distributed::Store& store, distributed::Network& network,
           const distributed::RoleOptions& options, std::int64_t size);
 
-  // If there is no batch: the next one of the task, or, if that is through, of another one. Whether
-  // there is one now, and was none.
+  // Without a batch: takes the next one of the task, or else of another task. Returns whether there
+  // is a new one.
   bool fill();
-  // The records of the batch that is to be counted now; none: null.
+  // The records of the current batch; null if there is none.
   const std::vector<std::uint64_t>* batch() const { return batch_.empty() ? nullptr : &batch_; }
-  void next();  // it was counted; and the task is ended, if that was its last one
+  void next();  // it was counted; ends the task after its last one
   bool all_done() const { return taken_.all_done; }
-  // As of Taken, of the task that the batch is of.
+  // As Taken, for the task of the batch.
   std::uint32_t rollbacks() const { return taken_.rollbacks; }
   void forget_before(std::uint32_t rollbacks);
   void release();  // all are handed out again
@@ -66,7 +64,7 @@ class Batches {
   const std::int64_t size_;
   distributed::TaskClient client_;
   distributed::Taken taken_;
-  std::int64_t at_;  // records of the task that were counted; all of them if there is none
+  std::int64_t at_;  // counted records of the task; all of them without a task
   std::vector<std::uint64_t> batch_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// How long it takes until every process of a job can write to its store again.
+// The time until every process of a job can write to its store again.
 
 #include <atomic>
 #include <chrono>
@@ -15,9 +15,9 @@
 
 namespace trireme::chaos {
 
-// In a process of a job: writes a key all the time, by a connection of its own, and prints "writes
-// TIME" when that has worked again after it did not, or took long. TIME in nanoseconds of the
-// steady clock.
+// In a process of a job: writes a key repeatedly with a separate connection, and prints "writes
+// TIME" when that works again after it failed or took long. TIME in nanoseconds of the steady
+// clock.
 class Writer {
  public:
   Writer(std::unique_ptr<distributed::Store> store, std::string key);
@@ -32,19 +32,19 @@ class Writer {
   std::thread thread_;
 };
 
-// In the runner: what they say.
+// In the runner: follows their lines.
 class WriterWatch {
  public:
   using Steady = std::chrono::steady_clock;
 
-  // Whether the line was one of a writer's.
+  // Returns whether the line was one of a writer.
   bool hear(const std::string& name, const std::string& line);
   void gone(const std::string& name) { waited_for_.erase(name); }
-  // The store is away from now on for these processes.
+  // The store is unavailable from now on for these processes.
   void away(const std::vector<std::string>& names);
-  // It is there again.
+  // It is available again.
   void back(Steady::time_point when) { back_ = when; }
-  // What is not over by now is no shorter than that.
+  // Ends measurements in progress; they took at least this long.
   void give_up();
   // Seconds until the last of them could write.
   const std::vector<double>& waits() const { return waits_; }
@@ -53,7 +53,7 @@ class WriterWatch {
   std::set<std::string> waited_for_;
   Steady::time_point away_ = {};
   std::optional<Steady::time_point> back_;
-  double last_ = 0;  // seconds after it was there again
+  double last_ = 0;  // seconds after it was available again
   std::vector<double> waits_;
 };
 

@@ -1,10 +1,10 @@
-// A program that counts records, at a pace that does not depend on the machine: while the test lets
-// it, a step takes 25 ms at least.
+// A program that counts records at a pace that does not depend on the machine: while the test
+// allows it, a step takes at least 25 ms.
 //   counting_program asynchronous|bounded|synchronous|geo|all_reduce CALM
-// Every record is an id of its own, and each time that it is learned alone its row grows by one: by
-// SGD with a rate of the batch size, and a loss whose gradient is -1. Steps that all take together
-// divide that by how many had a batch. Writes how many batches it has learned into the file
-// steps.NAME as it goes, and hurries once there is a file CALM.
+// Every record is a separate id, and each training of it alone adds one to its row: by SGD with a
+// rate of the batch size, and a loss whose gradient is -1. Common steps divide that by the number
+// of members with a batch. It writes the number of its trained batches to the file steps.NAME, and
+// runs at full speed once the file CALM exists.
 
 #include <unistd.h>
 
@@ -62,7 +62,7 @@ class Pace {
   Clock::time_point last_ = Clock::now();
 };
 
-// Of each record how often it was counted: the least and the most.
+// How often records were counted: the least and the most.
 static void tell_counts() {
   tr::Model model = tr::load_model("counts");
   std::vector<std::int64_t> all(kRecords);

@@ -1,6 +1,7 @@
-// A program of a user's that trains a few clicks by many processes, and goes wrong as it is told.
-//   own_program synchronous|asynchronous|paced|geo|all_reduce|saved
-//               [optimizer | options | pace | exports SECONDS | chief FILE | killed FILE | abort | damage | beyond | all]
+// A program of a user that trains a few clicks with many processes, and fails on demand.
+//   own_program synchronous|asynchronous|paced|geo|all_reduce|saved [MISTAKE]
+// MISTAKE: optimizer, options, pace, exports SECONDS, chief FILE, killed FILE, abort, damage,
+// beyond or all.
 
 #include <algorithm>
 #include <csignal>
@@ -22,7 +23,7 @@ static Mode mode_of(const std::string& name) {
   return name == "geo" ? Mode::geo : Mode::all_reduce;
 }
 
-// The first chief that asks fails, or dies.
+// The first chief that checks fails or is killed.
 static void fail_once(const std::string& file, bool dies) {
   if (std::ifstream(file)) return;
   std::ofstream(file) << "failed";
@@ -32,8 +33,8 @@ static void fail_once(const std::string& file, bool dies) {
 
 static bool same(const float* a, const float* b) { return std::equal(a, a + 13, b); }
 
-// Batches of an example in the middle make their process die, cannot be read, or look up an id that
-// has no row.
+// Batches with an example in the middle kill their process, cannot be read, or look up an id
+// without a row.
 static tr::data::Dataset with_poison(const tr::data::Dataset& clicks, const std::string& wrong) {
   tr::data::Batch one;
   for (tr::data::Batch& batch : clicks.skip(3000).take(1).batch(1).epoch(0)) one = std::move(batch);

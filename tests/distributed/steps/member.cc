@@ -1,9 +1,8 @@
 // One process of steps_test, which trains some steps with the others:
 //   step_member synchronous RANK MEMBERS STEPS SERVER...     with parameters on these servers
-//   step_member all_reduce RANK MEMBERS STEPS STORE          in a group of the store's
-// Writes the loss of each of its batches, "loss 3 48 0.69"; then the bits of all that it has, "bits
-// 1234"; and rank 0 all values as they were at first and at the end, "first NAME 0.1 0.2 ..." and
-// "last NAME ...".
+//   step_member all_reduce RANK MEMBERS STEPS STORE          in a group of the store
+// Prints the loss of each of its batches, "loss 3 48 0.69"; then the bits of its parameters, "bits
+// 1234"; and rank 0 all initial and final values, "first NAME 0.1 0.2 ..." and "last NAME ...".
 
 #include <fmt/core.h>
 
@@ -75,7 +74,7 @@ void by_servers(const Part& part, const std::vector<std::string>& servers) {
     for (const std::string& name : training.dense()) say_values(when, name, model.parameter(name));
   };
   if (part.rank == 0) say_all("first");
-  // Nobody is in the second step before all have begun the first one.
+  // No member is in the second step before all have begun the first one.
   train(part, model, [&](const data::Batch& batch) { return training.step(batch); });
   training.settle();
   std::string bits;

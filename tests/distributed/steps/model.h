@@ -1,7 +1,7 @@
 #pragma once
 
-// What the processes of steps_test train, and the test itself beside them: DeepFM on clicks that
-// are made up, with dropout left out, so that a step depends on parameters and batch alone.
+// What the processes of steps_test train, and the test itself: DeepFM on synthetic clicks without
+// dropout, so that a step depends only on parameters and batch.
 
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@ namespace trireme::testing {
 
 struct StepModel {
   static constexpr std::int64_t kIds = 60,
-                                kBatch = 96;  // examples of a step of all members together
+                                kBatch = 96;  // examples of a step of all members
   static constexpr double kRate = 0.05;
 
   data::Dataset clicks = data::made_clicks({.examples = 1 << 20, .ids = kIds});
@@ -33,13 +33,13 @@ struct StepModel {
     const Value score = models::deepfm(fields, numbers, {.hidden = {16}, .sparse_gradient = true});
     loss = mean(nn::binary_cross_entropy_with_logits(score, clicked));
   }
-  // AdaGrad that begins with nothing makes steps of any gradient, however small, even of one that
-  // is rounding alone.
+  // AdaGrad without an initial value makes steps of any gradient, even of one that is only
+  // rounding.
   TrainerOptions options() const {
     return {
         .loss = loss, .optimizer = Adagrad{.learning_rate = kRate, .initial = 0.01}, .threads = 1};
   }
-  // Of a step, the examples of one of so many members; parts are not all equal.
+  // The examples of one of `members` members in a step; shares differ.
   data::Batch batch_of(std::int64_t step, std::int64_t member, std::int64_t members) const {
     const auto cut = [&](std::int64_t i) {
       return kBatch * step + kBatch * i / members + (i < members ? i % 2 : 0);
