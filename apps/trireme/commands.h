@@ -15,6 +15,7 @@ namespace commands {
 // Thrown by a command that a signal stopped, after it saved its work.
 struct Stopped {
   std::string message;
+  int signal;
 };
 
 struct TrainArguments {

@@ -27,6 +27,7 @@ constexpr const char* kExamples = R"(examples:
   trireme compile fashion_conv --target aarch64     a folder that runs without a compiler
   trireme data list                                 known data sets and their folders
   trireme inspect fashion_conv                      the Program, parameters, cost and memory
+  trireme --version
 )";
 
 constexpr const char* kFooter = R"(
@@ -45,10 +46,9 @@ exit codes:
   3 wrong or damaged data, job or model
   4 a file is missing, or cannot be read or written
   5 NaN or infinity
-  6 training was stopped by SIGINT or SIGTERM, after a last checkpoint
-  7 in a pod: the job was stopped by trireme job stop)";
-
-constexpr int kStoppedCode = 6;
+  6 another process stopped the job of trireme launch, such as trireme job stop
+  7 in a pod: the job was stopped by trireme job stop
+  130, 143 stopped by SIGINT, SIGTERM; training writes a last checkpoint)";
 
 int exit_code(trireme::ErrorKind kind) {
   switch (kind) {
@@ -140,6 +140,7 @@ int main(int argc, char** argv) {
 
   CLI::App app(std::string("Trireme trains and runs neural networks.\n\n") + kExamples, "trireme");
   app.footer(kFooter);
+  app.set_version_flag("--version", "trireme " TRIREME_VERSION);
   app.require_subcommand(1);
   commands::add_all(app);
   try {
@@ -152,7 +153,7 @@ int main(int argc, char** argv) {
   } catch (const commands::Stopped& stopped) {
     std::fflush(stdout);
     std::fprintf(stderr, "%s\n", stopped.message.c_str());
-    return kStoppedCode;
+    return 128 + stopped.signal;
   } catch (const trireme::Error& error) {
     return report_error(error.what(), exit_code(error.kind()));
   } catch (const std::exception& error) {

@@ -27,6 +27,6 @@ void handle(void (*handler)(int)) {
 StopSignals::StopSignals() { handle(record_signal); }
 StopSignals::~StopSignals() { handle(SIG_DFL); }
 
-bool stop_signal_came() { return received != 0; }
+int stop_signal() { return received; }
 
 std::string stop_signal_name() { return received == SIGINT ? "SIGINT" : "SIGTERM"; }

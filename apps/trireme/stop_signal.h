@@ -12,5 +12,5 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
 };
 
-bool stop_signal_came();
+int stop_signal();               // 0 before
 std::string stop_signal_name();  // "SIGINT" or "SIGTERM"

@@ -68,9 +68,10 @@ void prepare_resume(tr::Job& job, const TrainArguments& arguments, tr::FitOption
 [[noreturn]] void throw_stopped(tr::Job& job, const tr::FitOptions& options) {
   const bool saved = !options.run.empty() || !options.checkpoint.directory.empty();
   throw Stopped{"stopped by " + stop_signal_name() + " after step " +
-                std::to_string(job.trainer().steps()) +
-                (saved ? "; a checkpoint was saved\n  hint   continue with --resume"
-                       : "; nothing was saved\n  hint   use --run DIR to save checkpoints")};
+                    std::to_string(job.trainer().steps()) +
+                    (saved ? "; a checkpoint was saved\n  hint   continue with --resume"
+                           : "; nothing was saved\n  hint   use --run DIR to save checkpoints"),
+                stop_signal()};
 }
 
 void fit(tr::Job& job, const TrainArguments& arguments) {
@@ -90,11 +91,11 @@ void fit(tr::Job& job, const TrainArguments& arguments) {
     }
   };
   const StopSignals signals;
-  options.stop = stop_signal_came;
+  options.stop = [] { return stop_signal() != 0; };
   const auto start = std::chrono::steady_clock::now();
   job.trainer().fit(job.train_data(), options);
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  if (stop_signal_came()) throw_stopped(job, options);
+  if (stop_signal() != 0) throw_stopped(job, options);
   if (!arguments.quiet) std::printf("trained in %.1f s\n", spent.count());
 }
 

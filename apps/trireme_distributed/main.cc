@@ -19,13 +19,16 @@ namespace {
 
 constexpr int kStoppedCode = 6;
 
-std::atomic<bool> stopped = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
-void on_stop(int) { stopped = true; }
+// The first signal, 0 before.
+std::atomic<int> stopped = 0;
+void on_stop(int signal) {
+  int none = 0;
+  stopped.compare_exchange_strong(none, signal);
+}
 
 constexpr unsigned kGrace = 5;  // seconds in which a process of a job ends that is asked to
-void on_leave(int) {
-  stopped = true;
+void on_leave(int signal) {
+  on_stop(signal);
   ::alarm(kGrace);
 }
 std::atomic<int> late_code = 4;
@@ -44,7 +47,7 @@ int complain(const std::string& message, int code) {
 
 }  // namespace
 
-bool commands::stop_came() { return stopped.load(); }
+bool commands::stop_came() { return stopped != 0; }
 
 void commands::leave_in_time() {
   std::signal(SIGINT, SIG_IGN);
@@ -78,7 +81,9 @@ int main(int argc, char** argv) {
   } catch (const trireme::distributed::Stopped& stop) {
     std::fflush(stdout);
     std::fprintf(stderr, "%s\n", stop.message.c_str());
-    return kStoppedCode;
+    // Only users send signals to a launcher; clusters send them to roles, where they are routine.
+    const bool by_signal = std::string(argv[1]) == "launch" && stopped != 0;
+    return by_signal ? 128 + stopped : kStoppedCode;
   } catch (const trireme::distributed::Replaced& replaced) {
     return complain(replaced.what(), trireme::distributed::kReplacedCode);
   } catch (const trireme::Error& error) {

@@ -96,9 +96,10 @@ sleep 20  # longer than anybody waits for a place
 kill -0 $leader 2>/dev/null || fail "launcher 0 has ended"
 kill -0 $other 2>/dev/null || fail "launcher 1 has ended"
 kill -TERM $(cat /proc/$leader/task/$leader/children)  # what the shell waits for
-for each in $leader $other; do
-  code=0
-  wait $each || code=$?
-  [ $code -eq 6 ] || fail "a launcher ended with $code, and not as one that was stopped"
-done
+code=0
+wait $leader || code=$?
+[ $code -eq 143 ] || fail "launcher 0 ended with $code, but SIGTERM stopped it"
+code=0
+wait $other || code=$?
+[ $code -eq 6 ] || fail "launcher 1 ended with $code, but launcher 0 stopped it"
 echo "passed"

@@ -225,7 +225,7 @@ TEST_F(Placed, StoppingTheFirstStopsAll) {
   ASSERT_GT(launcher, 1);
   ::kill(launcher, SIGTERM);
   const Outcome outcome = first.get(), other = second.get();
-  EXPECT_EQ(outcome.code, 6) << outcome.output;
+  EXPECT_EQ(outcome.code, 128 + SIGTERM) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("the job was stopped"));
   EXPECT_EQ(other.code, 6) << other.output;
   EXPECT_THAT(other.output, HasSubstr("the job was stopped"));

@@ -152,7 +152,7 @@ TEST_F(RunFolders, ASignalFinishesTheStepAndSaves) {
     const pid_t child = start({"--run", "run"});
     wait_for_lines("run", 8);
     ::kill(child, signal);
-    EXPECT_EQ(end_of(child), 6);
+    EXPECT_EQ(end_of(child), 128 + signal);
     EXPECT_THAT(read(path("log.txt")),
                 HasSubstr(signal == SIGTERM ? "stopped by SIGTERM after step"
                                             : "stopped by SIGINT after step"));
