@@ -27,6 +27,11 @@ constexpr CommandExamples kCommandExamples[] = {
   trireme train job.toml --run runs/1               keep metrics and checkpoints in runs/1
   trireme train job.toml --run runs/1 --resume      continue from the newest checkpoint
 )"},
+    {"check", R"(
+  trireme check job.toml
+  trireme check job.toml --set data.batch=256 --json
+  trireme check job.toml --print-job > whole.toml   with the defaults of all options
+)"},
     {"eval", R"(
   trireme eval fashion_conv --data fashion_mnist/test
   trireme eval fashion_conv --data fashion_mnist/test --limit 1000 --json
@@ -108,6 +113,9 @@ void add_train(CLI::App& app) {
   command->add_flag("--no-sheet", arguments->no_sheet, "do not draw test images");
   command->add_flag("--trace-nan", arguments->options.trace_nan,
                     "name the first layer that computes NaN or infinity (slower)");
+  command->add_flag("--dry-run", arguments->dry_run, "check the job, as trireme check, and end");
+  command->add_flag("--print-job", arguments->print_job,
+                    "print the job with the defaults of all options, as a job file, and end");
   command->add_flag("--quiet", arguments->quiet, "print results only");
   command->add_flag("--timings,--time-to-first-step", arguments->timings,
                     "print the time to the first step, compiled kernels and planned memory");
@@ -125,6 +133,21 @@ void add_train(CLI::App& app) {
     if (arguments->job.empty()) throw CLI::RequiredError("job");
     train(*arguments);
   });
+}
+
+void add_check(CLI::App& app) {
+  auto arguments = std::make_shared<CheckArguments>();
+  CLI::App* command = app.add_subcommand(
+      "check", "check a job without training: keys, data, model, shapes and memory");
+  command->add_option("job", arguments->job, "job file (docs/reference/job.md)")->required();
+  command
+      ->add_option("--set", arguments->options.set,
+                   "change one key of the job: --set train.epochs=2 (repeatable)")
+      ->allow_extra_args(false);
+  command->add_flag("--print-job", arguments->print_job,
+                    "print the job with the defaults of all options, as a job file");
+  command->add_flag("--json", arguments->json, "print JSON");
+  command->callback([arguments] { check(*arguments); });
 }
 
 void add_eval(CLI::App& app) {
@@ -247,6 +270,7 @@ void add_info(CLI::App& app) {
 void add_all(CLI::App& app) {
   app.formatter(std::make_shared<HelpFormatter>());  // inherited by the commands added below
   add_train(app);
+  add_check(app);
   add_eval(app);
   add_predict(app);
   add_compile(app);

@@ -27,11 +27,21 @@ struct TrainArguments {
   std::string sheet;        // "": a file in the saved model's folder
   bool no_sheet = false;
   bool quiet = false;
+  bool dry_run = false;    // checks the job only
+  bool print_job = false;  // as in CheckArguments
   bool timings = false;
   bool no_memory_planning = false;
   std::int64_t log_every = 0;  // steps; 0: never
 };
 void train(TrainArguments arguments);
+
+struct CheckArguments {
+  std::string job;
+  trireme::JobOptions options;
+  bool json = false;
+  bool print_job = false;  // prints the job with the defaults of all options instead
+};
+void check(const CheckArguments& arguments);
 
 struct EvalArguments {
   std::string model;

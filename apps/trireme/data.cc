@@ -25,15 +25,6 @@ std::string megabytes(double bytes) {
   return text;
 }
 
-// Type and shape of a column: "f32[28, 28]", or "i64[ragged]" for sequences.
-std::string shape_text(const tr::data::Column& column) {
-  std::vector<std::string> sizes(static_cast<std::size_t>(column.levels), "ragged");
-  for (const std::int64_t size : column.shape) sizes.push_back(std::to_string(size));
-  std::string text = std::string(tr::name_of(column.dtype)) + "[";
-  for (std::size_t i = 0; i < sizes.size(); ++i) text += (i > 0 ? ", " : "") + sizes[i];
-  return text + "]";
-}
-
 }  // namespace
 
 void list_data() {
@@ -125,7 +116,7 @@ void verify(const std::string& specification) {
   std::vector<tr::data::Column> columns = dataset.columns();
   std::string text;
   for (tr::data::Column& column : columns) {
-    text += ", " + column.name + " " + shape_text(column);
+    text += ", " + column.name + " " + type_of(column);
     if (column.name == "label" && column.dtype == tr::i64) {
       column.ids = static_cast<std::int64_t>(dataset.class_names().size());
     }

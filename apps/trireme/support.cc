@@ -60,6 +60,14 @@ std::string table(const std::vector<std::string>& headings,
   return text;
 }
 
+std::string type_of(const trireme::data::Column& column) {
+  std::vector<std::string> sizes(static_cast<std::size_t>(column.levels), "ragged");
+  for (const std::int64_t size : column.shape) sizes.push_back(std::to_string(size));
+  std::string text = std::string(trireme::name_of(column.dtype)) + "[";
+  for (std::size_t i = 0; i < sizes.size(); ++i) text += (i > 0 ? ", " : "") + sizes[i];
+  return text + "]";
+}
+
 std::string class_name(const std::vector<std::string>& names, std::int64_t index) {
   const auto i = static_cast<std::size_t>(index);
   return index >= 0 && i < names.size() ? names[i] : std::to_string(index);

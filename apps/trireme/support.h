@@ -18,6 +18,9 @@ double seconds_since_start();
 std::string table(const std::vector<std::string>& headings,
                   const std::vector<std::vector<std::string>>& rows);
 
+// Dtype and shape of a column: "f32[28, 28]", or "i64[ragged]" for sequences.
+std::string type_of(const trireme::data::Column& column);
+
 // The name of a class, or its number if it has no name.
 std::string class_name(const std::vector<std::string>& names, std::int64_t index);
 

@@ -104,6 +104,9 @@ void fit(tr::Job& job, const TrainArguments& arguments) {
 void train(TrainArguments arguments) {
   if (arguments.seed >= 0) arguments.options.seed = static_cast<std::uint64_t>(arguments.seed);
   arguments.options.plan_memory = !arguments.no_memory_planning;
+  if (arguments.dry_run || arguments.print_job) {
+    return check({arguments.job, arguments.options, false, arguments.print_job});
+  }
   tr::Job job = tr::Job::read(arguments.job, arguments.options);
   if (!arguments.quiet) std::printf("%s\n", job.summary().c_str());
   std::fflush(stdout);

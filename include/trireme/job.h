@@ -116,6 +116,10 @@ class TRIREME_API Job {
   std::string target_name();
   SaveOptions save_options();
 
+  // Returns the job as a TOML file with the defaults of all options and the changes of JobOptions.
+  // It reads back as the same job.
+  std::string resolved() const;
+
   // "digits: 4 layers, 421,642 parameters, 27 kernels (27 cached), arena 3.1 MB at batch 64".
   // Compiles the training step.
   std::string summary();

@@ -104,6 +104,34 @@ TEST_F(EndToEnd, AProgramFileIsAModelToo) {
   EXPECT_THAT(succeeds(kTrireme + " inspect net.txt"), HasSubstr("matmul"));
 }
 
+TEST_F(EndToEnd, CheckTrainsNothing) {
+  NEEDS_DATA("mnist/train");
+  const std::string job = std::string(TRIREME_JOBS) + "/mnist_mlp.toml";
+  const std::string text = succeeds(kTrireme + " check " + job + " --set data.limit=640");
+  EXPECT_THAT(text, HasSubstr("train       640"));
+  EXPECT_THAT(text, HasSubstr("image f32[1, 28, 28], label i64[]"));
+  EXPECT_THAT(text, HasSubstr("linear_0.weight"));
+  EXPECT_THAT(text, HasSubstr("mnist_mlp: ok\n"));
+  EXPECT_EQ(succeeds(kTrireme + " train --dry-run " + job + " --set data.limit=640"), text);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_)) << "it has saved something";
+  const std::string json = succeeds(kTrireme + " check " + job + " --json");
+  EXPECT_THAT(json, HasSubstr("\"examples\": 60000"));
+  EXPECT_THAT(json, HasSubstr("\"label\": \"i64[]\""));
+  EXPECT_EQ(run_here(kTrireme + " check " + job + " --set model.layers=[\"flaten\"]").code, 3);
+
+  const std::string whole = succeeds(kTrireme + " check " + job + " --print-job");
+  EXPECT_THAT(whole, HasSubstr("shuffle = true"));
+  write(path("mnist_mlp.toml"), whole);
+  EXPECT_EQ(succeeds(kTrireme + " train --print-job mnist_mlp.toml"), whole);
+  const std::string few = " --no-sheet --quiet --set data.limit=640 --set data.test_limit=100";
+  EXPECT_EQ(succeeds(kTrireme + " train mnist_mlp.toml" + few),
+            succeeds(kTrireme + " train " + job + few));
+}
+
+TEST_F(EndToEnd, Version) {
+  EXPECT_THAT(succeeds(kTrireme + " --version"), ::testing::MatchesRegex("trireme [0-9.]+\n"));
+}
+
 TEST_F(EndToEnd, LinearRegressionPredictsNumbers) {
   NEEDS_DATA("california_housing/train");
   const std::string output = train("housing_linear", "--set train.epochs=20");

@@ -11,6 +11,7 @@
 #include "ir/program.h"
 #include "session/job/distribution.h"
 #include "session/job/model.h"
+#include "session/job/resolve.h"
 #include "session/job/settings.h"
 #include "session/job/text.h"
 #include "trireme/inspect.h"
@@ -348,6 +349,8 @@ SaveOptions Job::save_options() {
   }
   return save;
 }
+
+std::string Job::resolved() const { return job::resolved_text(state_->root, state_->settings); }
 
 std::string Job::summary() {
   const std::int64_t elements = trainable_elements(program());
