@@ -298,7 +298,7 @@ TEST_F(Launch, MistakesEndIt) {
   EXPECT_EQ(outcome.code, 4);
   EXPECT_THAT(outcome.output, HasSubstr("missing.toml"));
   outcome = run_here(kLaunch + "--trainers 1 --servers 1 " + job(kAdagrad, "", 100));
-  EXPECT_THAT(outcome.output, HasSubstr("no use for parameter servers"));
+  EXPECT_THAT(outcome.output, HasSubstr("does not use parameter servers"));
 }
 
 }  // namespace
