@@ -1,6 +1,6 @@
 # Thin wrappers over CMake, CTest and the scripts in tools/; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo launch-demo test test-unit test-system test-threads test-long check format bench fuzz clean
+.PHONY: help demo launch-demo test test-unit test-system test-threads test-long check format package bench fuzz clean
 
 JOBS ?= $(shell nproc)
 # One more than processors: tests of jobs wait more than they compute.
@@ -61,6 +61,13 @@ check:  ## include rules, file sizes, words and formatting (no build needed)
 
 format:  ## rewrite C++ files in the project's format
 	tools/format.sh
+
+package:  ## build Debian packages into build/packages
+	tools/install-deps.sh
+	cmake --preset release -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_SKIP_INSTALL_RPATH=ON \
+	  -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF
+	cmake --build --preset release -j $(JOBS)
+	cpack --config build/release/CPackConfig.cmake -B build/packages
 
 bench:  ## compare speed with PyTorch and others, into performance.md (downloads 4 GB)
 	tools/install-deps.sh

@@ -1,23 +1,38 @@
-# cmake --install: headers (the generated ones too), libraries, command line, and the two ways of
-# finding them: TriremeConfig.cmake with the components `trireme`, `distributed` and `inference`,
-# and trireme.pc with trireme-distributed.pc and trireme-inference.pc. All are relocatable.
-# tests/consumer tries them.
+# cmake --install: headers (the generated ones too), libraries, command line, and two ways to find
+# them: TriremeConfig.cmake with the components `trireme`, `distributed` and `inference`, and
+# trireme.pc with trireme-distributed.pc and trireme-inference.pc. All are relocatable.
+# tests/consumer uses them.
+#
+# Every file belongs to one of the install components library, dev, tools, inference and
+# distributed; TriremePackage.cmake makes a Debian package of each.
 include(CMakePackageConfigHelpers)
 
 set(TRIREME_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Trireme)
 file(RELATIVE_PATH TRIREME_PC_PREFIX
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 
+# trireme_install_library(COMPONENT EXPORT target...): the shared library goes to COMPONENT; what
+# programs are built with goes to dev.
+function(trireme_install_library component export)
+  install(TARGETS ${ARGN} EXPORT ${export}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} NAMELINK_COMPONENT dev
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+  install(EXPORT ${export} NAMESPACE Trireme:: DESTINATION ${TRIREME_CMAKE_DIR} COMPONENT dev)
+endfunction()
+
+# trireme_install_pc(NAME): NAME.pc for pkg-config.
+function(trireme_install_pc name)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+endfunction()
+
 # The inference library: shared and static.
-install(TARGETS trireme_inference_shared trireme_inference_static EXPORT TriremeInferenceTargets
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(EXPORT TriremeInferenceTargets NAMESPACE Trireme:: DESTINATION ${TRIREME_CMAKE_DIR})
-install(FILES ${PROJECT_SOURCE_DIR}/include/trireme.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-configure_file(${CMAKE_CURRENT_LIST_DIR}/trireme-inference.pc.in
-  ${PROJECT_BINARY_DIR}/trireme-inference.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/trireme-inference.pc
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+trireme_install_library(inference TriremeInferenceTargets
+  trireme_inference_shared trireme_inference_static)
+install(FILES ${PROJECT_SOURCE_DIR}/include/trireme.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+trireme_install_pc(trireme-inference)
 
 configure_package_config_file(
   ${CMAKE_CURRENT_LIST_DIR}/TriremeConfig.cmake.in ${PROJECT_BINARY_DIR}/TriremeConfig.cmake
@@ -26,27 +41,21 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/TriremeConfigVersion.cmak
   VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
 install(FILES
   ${PROJECT_BINARY_DIR}/TriremeConfig.cmake ${PROJECT_BINARY_DIR}/TriremeConfigVersion.cmake
-  DESTINATION ${TRIREME_CMAKE_DIR})
+  DESTINATION ${TRIREME_CMAKE_DIR} COMPONENT dev)
 
 if(TRIREME_INFERENCE_ONLY)
-  foreach(header dtype error export inference shape tensor)
+  foreach(header dtype error export inference ragged shape tensor)
     install(FILES ${PROJECT_SOURCE_DIR}/include/trireme/${header}.h
-      DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/trireme)
+      DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/trireme COMPONENT dev)
   endforeach()
   return()
 endif()
 
-install(TARGETS trireme EXPORT TriremeTargets
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+trireme_install_library(library TriremeTargets trireme)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/trireme ${TRIREME_GENERATED_DIR}/include/trireme
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-install(EXPORT TriremeTargets NAMESPACE Trireme:: DESTINATION ${TRIREME_CMAKE_DIR})
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h")
 if(TRIREME_BUILD_DISTRIBUTED)
-  install(TARGETS trireme_distributed_library EXPORT TriremeDistributedTargets
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(EXPORT TriremeDistributedTargets NAMESPACE Trireme:: DESTINATION ${TRIREME_CMAKE_DIR})
+  trireme_install_library(distributed TriremeDistributedTargets trireme_distributed_library)
 endif()
 
 # pkg-config. A shared library needs nothing else. Users of the static library pass `--static` and
@@ -68,10 +77,6 @@ if(TRIREME_BUILD_DISTRIBUTED)
     set(TRIREME_DISTRIBUTED_PC_REQUIRES_PRIVATE "grpc++ rocksdb cpp-httplib libcrypto")
     set(TRIREME_DISTRIBUTED_PC_LIBS_PRIVATE "-lgloo -lstdc++")
   endif()
-  configure_file(${CMAKE_CURRENT_LIST_DIR}/trireme-distributed.pc.in
-    ${PROJECT_BINARY_DIR}/trireme-distributed.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/trireme-distributed.pc
-    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  trireme_install_pc(trireme-distributed)
 endif()
-configure_file(${CMAKE_CURRENT_LIST_DIR}/trireme.pc.in ${PROJECT_BINARY_DIR}/trireme.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/trireme.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+trireme_install_pc(trireme)
