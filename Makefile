@@ -65,7 +65,7 @@ format:  ## rewrite C++ files in the project's format
 package:  ## build Debian packages into build/packages
 	tools/install-deps.sh
 	cmake --preset release -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_SKIP_INSTALL_RPATH=ON \
-	  -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF
+	  -DTRIREME_UNITY=ON -DTRIREME_BUILD_TESTS=OFF -DTRIREME_BUILD_EXAMPLES=OFF
 	cmake --build --preset release -j $(JOBS)
 	cpack --config build/release/CPackConfig.cmake -B build/packages
 

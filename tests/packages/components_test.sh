@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# components_test.sh BUILD_DIR: installs every component alone. Each installed file belongs to exactly
-# one component, and each component has the files that it is for.
+# components_test.sh BUILD_DIR: installs every component alone. Each installed file belongs to
+# exactly one component, and each component has the files that it is for.
 set -euo pipefail
 build=$1
 work=$(mktemp -d)
