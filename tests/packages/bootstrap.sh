@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # bootstrap.sh SOURCE_DIR PACKAGES_DIR [WORK_DIR]: installs the Debian packages of `make package` in
 # a fresh Debian 12 and uses them there: trains the demo, predicts with its model, and builds the
-# consumer projects by CMake and by pkg-config. Needs root and debootstrap. The mirror and the other sources
-# are those of this machine's apt.
+# consumer projects by CMake and by pkg-config. Needs root and debootstrap. The mirror and the other
+# sources are those of this machine's apt.
 set -euo pipefail
 source=$(realpath "$1") packages=$(realpath "$2")
 work=${3:-$(mktemp -d)}
