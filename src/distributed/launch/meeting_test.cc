@@ -138,7 +138,8 @@ TEST_F(MeetingTest, WhatIsNotSafeOrCannotBeMeant) {
   EXPECT_THAT(refused(wrong), HasSubstr("192.0.2.7 can be reached from other machines"));
   wrong = options(0, 2);
   wrong.placement.master = "10.1.2.3:4000";
-  EXPECT_THAT(refused(wrong), HasSubstr("should listen at 10.1.2.3:4000, but listens at 127.0.0.1"));
+  EXPECT_THAT(refused(wrong),
+              HasSubstr("should listen at 10.1.2.3:4000, but listens at 127.0.0.1"));
   wrong = options(0, 1);
   wrong.etcd = "10.1.2.3:2379";
   EXPECT_THAT(refused(wrong), HasSubstr("both sides need certificates"));
