@@ -119,7 +119,7 @@ Json definitions(const Json& catalog) {
           {"parameter_list", parameter_list(tables["parameters"])}};
 }
 
-// The options of a named model are further keys.
+// The options of a named model are further keys, `layers` among them.
 Json model_table() {
   const auto text = [](const char* description) {
     return Json{{"type", "string"}, {"description", description}};
@@ -127,9 +127,12 @@ Json model_table() {
   return {{"type", "object"},
           {"properties",
            {{"name", text("a model of the bank")},
-            {"layers", {{"type", "array"}, {"items", {{"$ref", "#/$defs/layer"}}}}},
             {"program", text("file with the text of a Program")},
-            {"normalise", {{"type", "object"}}}}}};
+            {"normalise", {{"type", "object"}}}}},
+          {"if", {{"not", {{"required", Json::array({"name"})}}}}},
+          {"then",
+           {{"properties",
+             {{"layers", {{"type", "array"}, {"items", {{"$ref", "#/$defs/layer"}}}}}}}}}};
 }
 
 }  // namespace
