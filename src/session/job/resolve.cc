@@ -143,8 +143,9 @@ std::string resolved_text(const Node& root, const Settings& settings) {
   given["train"]["seed"] = settings.seed;
   given["output"]["directory"] = settings.output.directory;
   if (!settings.output.run.empty()) given["output"]["run"] = settings.output.run;
+  const Json job = Resolver().job(given);
   std::string text;
-  for (const auto& [name, table] : Resolver().job(given).items()) {
+  for (const auto& [name, table] : job.items()) {
     text += (text.empty() ? "[" : "\n[") + name + "]\n";
     for (const auto& [key, value] : table.items()) {
       text += key_text(key) + " = " + value_text(value) + "\n";
