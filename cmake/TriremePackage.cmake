@@ -37,6 +37,10 @@ function(trireme_package component name section summary depends description)
     set(CPACK_DEBIAN_${upper}_PACKAGE_${CMAKE_MATCH_1} "${CMAKE_MATCH_2}" PARENT_SCOPE)
   endforeach()
   set(CPACK_DEBIAN_${upper}_DESCRIPTION "${summary}\n${description}" PARENT_SCOPE)
+  if(NOT component MATCHES "^(tools|dev)$")  # it has a shared library
+    set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA
+      ${PROJECT_SOURCE_DIR}/cmake/package/triggers PARENT_SCOPE)
+  endif()
   set(documents ${PROJECT_BINARY_DIR}/packages/${name})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/package/copyright.in ${documents}/copyright @ONLY)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/package/changelog.in ${documents}/changelog @ONLY)
@@ -50,7 +54,7 @@ endfunction()
 
 trireme_package(inference libtrireme-inference0 libs
   "inference library of the Trireme deep-learning framework" ""
-  "It runs models that were compiled ahead of time. It needs no compiler and no other library.")
+  "It runs models that were compiled ahead of time.\nIt needs no compiler and no other library.")
 trireme_package(library libtrireme0 libs
   "library of the Trireme deep-learning framework" ""
   "It builds, compiles, trains and runs neural networks from C++.")
@@ -58,7 +62,7 @@ set(dev_depends libtrireme0 libtrireme-inference0)
 if(TRIREME_BUILD_DISTRIBUTED)
   trireme_package(distributed trireme-distributed science
     "distributed training with the Trireme deep-learning framework" "trireme-tools"
-    "It has parameter servers, all-reduce and elastic jobs: the library and the program behind trireme launch.")
+    "It has parameter servers, all-reduce and elastic jobs:\nthe library, and the program that trireme launch runs.")
   list(APPEND dev_depends trireme-distributed)
 endif()
 trireme_package(tools trireme-tools science
