@@ -21,7 +21,7 @@ tests=(
   libgtest-dev libgmock-dev librapidcheck-dev
   clang-19 libclang-rt-19-dev llvm-19 clang-format-19
   g++-aarch64-linux-gnu qemu-user etcd-server openssl
-  debootstrap lintian dpkg-dev
+  debootstrap lintian dpkg-dev zsh fish mandoc
   slurm-wlm munge openmpi-bin mpich iproute2 iptables codespell
   python3-jsonschema python3-numpy python3-sklearn python3-torch python3-venv
 )

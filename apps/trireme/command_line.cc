@@ -10,6 +10,9 @@
 #include <vector>
 
 #include "commands.h"
+#include "completion.h"
+#include "description.h"
+#include "man.h"
 #include "trireme/inspect.h"
 
 namespace commands {
@@ -64,6 +67,14 @@ constexpr CommandExamples kCommandExamples[] = {
     {"catalog", R"(
   trireme catalog > catalog.json
 )"},
+    {"completion", R"(
+  source <(trireme completion bash)                 in ~/.bashrc
+  trireme completion zsh > ~/.zfunc/_trireme        in a folder of fpath
+  trireme completion fish > ~/.config/fish/completions/trireme.fish
+)"},
+    {"man", R"(
+  trireme man /usr/local/share/man/man1
+)"},
     {"info", R"(
   trireme info
 )"},
@@ -74,10 +85,8 @@ class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_description(const CLI::App* app) const override {
     std::string text = CLI::Formatter::make_description(app);
-    for (const CommandExamples& examples : kCommandExamples) {
-      if (app->get_name() == examples.command) text += std::string("\nexamples:") + examples.text;
-    }
-    return text;
+    const std::string examples = examples_of(app->get_name());
+    return examples.empty() ? text : text + "\nexamples:\n" + examples;
   }
 };
 
@@ -259,6 +268,23 @@ void add_catalog(CLI::App& app) {
       ->callback([] { std::printf("%s", trireme::catalog_json().c_str()); });
 }
 
+void add_completion(CLI::App& app) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App* command =
+      app.add_subcommand("completion", "print the completion script of a shell: bash, zsh or fish");
+  command->add_option("shell", *shell, "bash, zsh or fish")->required();
+  command->callback([&app, shell] {
+    std::printf("%s", completion_script(describe_program(app), *shell).c_str());
+  });
+}
+
+void add_man(CLI::App& app) {
+  auto folder = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("man", "write the man pages of all commands to a folder");
+  command->add_option("folder", *folder, "an existing folder")->required();
+  command->callback([&app, folder] { write_man_pages(describe_program(app), *folder); });
+}
+
 void add_info(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "info", "print version, processor, libraries, threads, folders, data sets");
@@ -266,6 +292,13 @@ void add_info(CLI::App& app) {
 }
 
 }  // namespace
+
+std::string examples_of(const std::string& command) {
+  for (const CommandExamples& examples : kCommandExamples) {
+    if (command == examples.command) return std::string(examples.text).substr(1);
+  }
+  return "";
+}
 
 void add_all(CLI::App& app) {
   app.formatter(std::make_shared<HelpFormatter>());  // inherited by the commands added below
@@ -278,6 +311,8 @@ void add_all(CLI::App& app) {
   add_data(app);
   add_job(app);
   add_catalog(app);
+  add_completion(app);
+  add_man(app);
   add_info(app);
 }
 

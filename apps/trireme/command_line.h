@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 namespace CLI {
 class App;
 }
@@ -9,5 +11,8 @@ namespace commands {
 // Adds the subcommands with their options to the application. Parsing the command line runs the
 // chosen one.
 void add_all(CLI::App& app);
+
+// The examples of a command as text; "" if it has none.
+std::string examples_of(const std::string& command);
 
 }  // namespace commands

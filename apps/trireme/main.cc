@@ -11,6 +11,7 @@
 
 #include "command_line.h"
 #include "commands.h"
+#include "description.h"
 #include "support.h"
 #include "trireme/error.h"
 
@@ -72,14 +73,10 @@ bool is_distributed(const std::vector<std::string>& words) {
   return words[0] == "launch" || words[0] == "role" || words[0] == "credentials";
 }
 
-// Replaces this process by trireme_distributed, which lies in the same folder and runs jobs of
-// several processes. It is a separate program so that this one need not load gRPC and RocksDB.
-// Returns, with an exit code, only if that program is missing.
+// Replaces this process by trireme_distributed. Returns, with an exit code, only if that program is
+// missing.
 int exec_distributed(char** argv) {
-  char own[4096];
-  const ssize_t size = ::readlink("/proc/self/exe", own, sizeof own);
-  std::string path(own, size > 0 ? static_cast<std::size_t>(size) : 0);
-  path = path.substr(0, path.rfind('/') + 1) + "trireme_distributed";
+  const std::string path = commands::distributed_program();
   ::execv(path.c_str(), argv);
   return report_error(path +
                           " is missing: this Trireme was built without distributed training\n"

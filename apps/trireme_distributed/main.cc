@@ -10,6 +10,7 @@
 #include <string>
 
 #include "commands.h"
+#include "describe/describe.h"
 #include "distributed/launch/launcher.h"
 #include "distributed/launch/process.h"
 #include "distributed/launch/role.h"
@@ -68,6 +69,10 @@ int main(int argc, char** argv) {
   commands::add_role(app);
   commands::add_job(app);
   commands::add_credentials(app);
+  if (argc == 2 && std::string(argv[1]) == "describe") {  // for completion and man pages
+    std::printf("%s\n", describe(app).dump().c_str());
+    return 0;
+  }
   try {
     app.parse(argc, argv);
     return 0;
