@@ -159,7 +159,7 @@ TEST_F(JobMetrics, LossesWithMistakes) {
   EXPECT_THAT(refusal("numbers", 1, "{ focal = { gama = 1 } }", ""),
               HasSubstr("did you mean \"gamma\"?"));
   EXPECT_THAT(refusal("words", 1, "{ smooth_l1 = { beta = 0 } }", ""),
-              HasSubstr("beta must be above 0"));
+              HasSubstr("beta: must be above 0"));
 }
 
 TEST_F(JobMetrics, WhatMakesNoSenseIsTold) {

@@ -133,7 +133,7 @@ TEST_F(CheckpointMisuse, WatchingWhatIsNotThere) {
   fails(split + "--set checkpoint.best=mine", 3, "goal must be \"min\" or \"max\"");
   fails(split + "--set checkpoint.best=los --set checkpoint.goal=min", 2,
         "which is not measured; did you mean \"loss\"?");
-  fails("--set data.validation_split=1.5", 3, "must be at least 0 and below 1");
+  fails("--set data.validation_split=1.5", 3, "must be in [0, 1), but is 1.5");
   fails("--set checkpoint.kep=3", 3, "did you mean \"keep\"?");
 }
 
