@@ -59,7 +59,7 @@ struct Built {
       : logits(logits_in), decoder(std::move(decoder_in)), search(search_in) {}
 };
 
-// Models of the bank by the names that [model] knows, "resnet20"; job_model_bank.cc has them.
+// Models of the bank by the names that [model] knows, "resnet20"; model_bank.cc has them.
 struct BankModel {
   std::string name;
   bool many = false;  // takes many columns, of ids and numbers; otherwise one, the first feed
