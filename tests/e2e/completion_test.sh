@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# completion_test.sh TRIREME: completes words in bash and fish, checks the syntax for zsh, and checks
-# the man pages with mandoc.
+# completion_test.sh TRIREME: completes words in bash and fish, checks the syntax for zsh, and
+# checks the man pages with mandoc.
 set -euo pipefail
 trireme=$1
 work=$(mktemp -d)
