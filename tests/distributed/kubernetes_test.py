@@ -205,7 +205,7 @@ class Manifests(unittest.TestCase):
                       trireme("launch", "--kubernetes", self.servers, code=2))
         self.assertIn("1024 to 65535", trireme("launch", "--kubernetes", "--metrics-port", "80",
                                                self.job, code=2))
-        self.assertIn("behind --", trireme("launch", "--kubernetes", "--set", "train.epochs=2",
+        self.assertIn("follow --", trireme("launch", "--kubernetes", "--set", "train.epochs=2",
                                            "--program", "/opt/clicks", code=2))
         self.assertIn("--name", trireme("launch", "--kubernetes", "--program", "/opt/a_b", code=2))
 
